@@ -34,13 +34,15 @@ const batchSize = 512
 type Column interface {
 	kind() Kind
 	offerLocked(ev Event) bool // queues ev if it is of the type. Events.mu is held
-	swapLocked()               // moves the queued events to those that handle gets. Events.mu is held
-	handle(seq uint64)         // the next event
+	loseLocked(ev Event)
+	swapLocked()       // moves the queued events to those that handle gets. Events.mu is held
+	handle(seq uint64) // the next event
 	clear()
 }
 
 type column[E Event] struct {
 	fn             func(seq uint64, ev *E)
+	lost           func(ev E) // nil unless [OnOrLost] gave one
 	pending, taken []E
 	next           int // of taken
 }
@@ -133,6 +135,7 @@ func (b *Batches) wake() {
 func (b *Batches) offerLocked(t recipient, r Record) {
 	if len(b.pending) >= b.full {
 		b.s.lost.Add(1)
+		b.columns[t.column].loseLocked(r.Event)
 	} else if b.columns[t.column].offerLocked(r.Event) {
 		b.queuedLocked(r.Seq, t.column)
 	}
@@ -143,6 +146,9 @@ func offerValueLocked[E Event](t recipient, seq uint64, ev *E) {
 	b := t.s.batches
 	if len(b.pending) >= b.full {
 		b.s.lost.Add(1)
+		if c, ok := b.columns[t.column].(*column[E]); ok && c.lost != nil {
+			c.lost(*ev)
+		}
 	} else if c, ok := b.columns[t.column].(*column[E]); ok {
 		c.pending = append(c.pending, *ev)
 		b.queuedLocked(seq, t.column)

@@ -77,6 +77,27 @@ func TestBatches(t *testing.T) {
 	}
 }
 
+// An event that finds the queue full is passed to the function for it, whichever way it was published; one that is queued is not.
+func TestBatchesLost(t *testing.T) {
+	var e Events
+	got, lost := "", ""
+	b := e.SubscribeBatches(2,
+		OnOrLost(func(_ uint64, ev *AgentStopped) { got += string(ev.Agent) }, func(ev AgentStopped) { lost += string(ev.Agent) }),
+		On(func(_ uint64, ev *AgentStarted) { got += string(ev.Agent) }))
+	defer b.Close()
+	for _, id := range []performatives.AgentID{"a", "b", "c"} {
+		Publish(&e, AgentStopped{Agent: id})
+		e.Publish(AgentStarted{Agent: id + "+"})
+	}
+	e.Publish(AgentStopped{Agent: "d"})
+	if b.Handle(); got != "aa+" || lost != "bcd" || b.Lost() != 5 {
+		t.Errorf("handled %s, lost %s of %d", got, lost, b.Lost())
+	}
+	if allocs := testing.AllocsPerRun(100, func() { Publish(&e, AgentStopped{}) }); allocs != 0 {
+		t.Errorf("a lost event takes %v allocations", allocs)
+	}
+}
+
 // What is handled is let go, and an event needs no memory of its own once the queue has grown.
 func TestBatchesAllocateNothing(t *testing.T) {
 	var e Events

@@ -10,7 +10,7 @@ import (
 // [Subscription] gets those that it wants in a bounded queue of its own. The zero Events
 // is ready. All methods may be called from any goroutine. Events must not be copied.
 //
-// Publishing runs no code of a subscriber and waits for none. While there is no
+// Publishing neither runs code of a subscriber nor waits for one. The exception is the second function of [OnOrLost]. While there is no
 // subscription it costs one atomic load, and a publisher that asks [Wants] first does
 // not even make the event.
 type Events struct {

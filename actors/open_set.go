@@ -13,24 +13,60 @@ import (
 // is empty.
 type openSet struct {
 	mu  sync.Mutex
-	all map[Key]Conversation // by the key with the folded peer
+	all map[performatives.ConversationID]sameID
+}
+
+// sameID holds the open conversations that have one id: mostly a single one, or the two sides of an agent that asks itself.
+type sameID struct {
+	few  [2]Conversation      // nil where there is none
+	more map[Key]Conversation // the others, by the key with the folded peer; nil without any
 }
 
 func (o *openSet) add(c Conversation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.all == nil {
-		o.all = make(map[Key]Conversation)
+		o.all = make(map[performatives.ConversationID]sameID)
 	}
-	o.all[c.Key().folded()] = c
+	k := c.Key()
+	s := o.all[k.ID]
+	s.put(k, c)
+	o.all[k.ID] = s
+}
+
+// put adds c, in place of a conversation that has its key.
+func (s *sameID) put(k Key, c Conversation) {
+	for i, other := range s.few {
+		if other != nil && other.Key().is(k) {
+			s.few[i] = c
+			return
+		}
+	}
+	if free := slices.Index(s.few[:], nil); free >= 0 && (s.more == nil || s.more[k.folded()] == nil) {
+		s.few[free] = c
+		return
+	}
+	if s.more == nil {
+		s.more = make(map[Key]Conversation)
+	}
+	s.more[k.folded()] = c
 }
 
 func (o *openSet) remove(c Conversation) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if k := c.Key().folded(); o.all[k] == c { // else a later conversation has the key
-		delete(o.all, k)
+	k := c.Key()
+	s := o.all[k.ID]
+	if i := slices.Index(s.few[:], c); i >= 0 {
+		s.few[i] = nil
+	} else if f := k.folded(); s.more[f] == c { // else a later conversation has the key
+		delete(s.more, f)
 	}
+	if s.few == [2]Conversation{} && len(s.more) == 0 {
+		delete(o.all, k.ID)
+		return
+	}
+	o.all[k.ID] = s
 }
 
 func (o *openSet) clear() {
@@ -42,19 +78,53 @@ func (o *openSet) clear() {
 func (o *openSet) list() []Conversation {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return slices.Collect(maps.Values(o.all))
+	all := make([]Conversation, 0, len(o.all))
+	for _, s := range o.all {
+		all = s.appendTo(all)
+	}
+	return all
+}
+
+// with returns the open conversations that have an id.
+func (o *openSet) with(id performatives.ConversationID) []Conversation {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.all[id].appendTo(nil)
+}
+
+func (s sameID) appendTo(all []Conversation) []Conversation {
+	for _, c := range s.few {
+		if c != nil {
+			all = append(all, c)
+		}
+	}
+	return slices.AppendSeq(all, maps.Values(s.more))
 }
 
 // has reports whether a conversation with that id and peer is open, in either role.
 func (o *openSet) has(id performatives.ConversationID, peer performatives.AgentID) bool {
-	k := Key{ID: id, Peer: peer}.folded()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.all[k] != nil {
+	s := o.all[id]
+	for _, c := range s.few {
+		if c != nil && c.Key().Peer.Is(peer) {
+			return true
+		}
+	}
+	if len(s.more) == 0 {
+		return false
+	}
+	k := Key{ID: id, Peer: peer}.folded()
+	if s.more[k] != nil {
 		return true
 	}
 	k.Initiator = true
-	return o.all[k] != nil
+	return s.more[k] != nil
+}
+
+// is reports whether both are keys of the same conversation.
+func (k Key) is(other Key) bool {
+	return k.ID == other.ID && k.Initiator == other.Initiator && k.Peer.Is(other.Peer)
 }
 
 // folded returns the key by which conversations are compared.
@@ -96,6 +166,23 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 				continue
 			}
 			for _, conversation := range r.local.openConversations.list() {
+				if !yield(conversation) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// ConversationsWith yields the open conversations of all agents that have an id, in no order: mostly both sides of one. It looks the id up at each agent,
+// whatever the number of its conversations. Else it is as [System.Conversations].
+func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Conversation] {
+	return func(yield func(Conversation) bool) {
+		for r := range s.registered() {
+			if r.local == nil {
+				continue
+			}
+			for _, conversation := range r.local.openConversations.with(id) {
 				if !yield(conversation) {
 					return
 				}

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -146,10 +147,36 @@ func (a *ConversationActor) losePeer(p *PeerLost) {
 func (o *openSet) hasPeer(peers map[performatives.AgentID]bool) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for k := range o.all {
-		if peers[k.Peer] {
-			return true
+	for _, s := range o.all {
+		for _, c := range s.few {
+			if c != nil && hasFolded(peers, c.Key().Peer) {
+				return true
+			}
+		}
+		for k := range s.more {
+			if peers[k.Peer] {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// hasFolded reports whether a set of folded ids has the id. It allocates nothing for an id in ASCII.
+func hasFolded(set map[performatives.AgentID]bool, id performatives.AgentID) bool {
+	var room [performatives.MaxIDLength]byte
+	if len(id) > len(room) {
+		return set[id.Fold()]
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= utf8.RuneSelf:
+			return set[id.Fold()]
+		case 'A' <= c && c <= 'Z':
+			room[i] = c + 'a' - 'A'
+		default:
+			room[i] = c
+		}
+	}
+	return set[performatives.AgentID(room[:len(id)])]
 }

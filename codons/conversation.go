@@ -68,7 +68,7 @@ func newResponder(agent actors.Self, codon *Codon, opening *performatives.Messag
 func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
 	c := &Conversation{
 		Value: newValue(codon, role, agent.ID(), key, opening, s, time.Now()),
-		agent: agent, priority: opening.Priority(), parent: parentOf(opening),
+		agent: agent, priority: opening.Priority(), parent: ParentOf(opening),
 	}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
 	c.role, c.began = role, c.at.Updated

@@ -2,6 +2,7 @@ package codons
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -35,9 +36,16 @@ type Info struct {
 // Conversations returns the conversations that are under way in a system, both sides of
 // each, the oldest first. Conversations of other kinds than this package's are left out.
 // It may be called from any goroutine; what it returns may have changed already.
-func Conversations(system *actors.System) []Info {
-	var all []Info
-	for c := range system.Conversations() {
+func Conversations(system *actors.System) []Info { return infos(system.Conversations()) }
+
+// ConversationsWith is [Conversations] for those that have an id: mostly both sides of one. It looks the id up at each agent, whatever the number of
+// conversations.
+func ConversationsWith(system *actors.System, id performatives.ConversationID) []Info {
+	return infos(system.ConversationsWith(id))
+}
+
+func infos(of iter.Seq[actors.Conversation]) (all []Info) {
+	for c := range of {
 		if c, ok := c.(*Conversation); ok && !c.Over() {
 			all = append(all, c.Info())
 		}
@@ -48,11 +56,23 @@ func Conversations(system *actors.System) []Info {
 	return all
 }
 
+// Children returns the ids of the conversations under way in a system that were begun in the work of a conversation, sorted. It compares the parent of each
+// conversation under way. It may be called from any goroutine. The caller owns the result.
+func Children(system *actors.System, of performatives.ConversationID) (ids []performatives.ConversationID) {
+	for c := range system.Conversations() {
+		if c, ok := c.(*Conversation); ok && c.parent == of && !c.Over() {
+			ids = append(ids, c.key.ID)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids) // a conversation has two sides
+}
+
 // Withdraw cancels the conversation with an id on behalf of its caller, who gets cause in the error: the peer gets CANCEL. It returns at
 // once, and is false when no initiator's side with that id is under way in the system. It may be called from any goroutine.
 func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (found bool) {
-	for c := range system.Conversations() {
-		if c, ok := c.(*Conversation); ok && c.key.ID == id && c.role == machine.Initiator && !c.Over() {
+	for c := range system.ConversationsWith(id) {
+		if c, ok := c.(*Conversation); ok && c.role == machine.Initiator && !c.Over() {
 			c.withdraw(cause)
 			found = true
 		}

@@ -238,14 +238,16 @@ func (s *scope) childDeadline(now time.Time, reserve time.Duration) time.Time {
 	return s.deadline.Add(-reserve)
 }
 
-// parentOf returns the parent conversation that m names, empty for none.
-func parentOf(m *performatives.Message) performatives.ConversationID {
+// ParentOf returns the conversation in whose work the conversation that m opens was begun, as m names it; empty for none, and for a name that is longer than
+// an id may be.
+func ParentOf(m *performatives.Message) performatives.ConversationID {
+	const longest = len(`\u0000`)*performatives.MaxIDLength + len(`""`) // of the JSON of an id
 	raw, ok := m.Metadata(memberParent)
-	if !ok {
+	if !ok || len(raw) > longest {
 		return ""
 	}
 	var id string
-	if json.Unmarshal(raw, &id) != nil {
+	if json.Unmarshal(raw, &id) != nil || len(id) > performatives.MaxIDLength {
 		return ""
 	}
 	return performatives.ConversationID(id)

@@ -2,9 +2,11 @@ package codons_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -68,6 +70,51 @@ func TestChildInherits(t *testing.T) {
 			t.Errorf("parent %s, want %s", id, parent.ConversationID())
 		}
 	})
+}
+
+// The children of a conversation are those under way, each once, whatever sides of them the system has.
+func TestChildren(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		var top, middle p.ConversationID
+		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+			top = t.Message.ConversationID()
+			return delegates("Leaf")(ctx, t)
+		}})
+		w.Add("Leaf", &kit.Worker{Perform: func(_ context.Context, task delegation.Task) (p.InformResult, error) {
+			middle = task.Message.ConversationID()
+			if got := codons.Children(w.System, top); !slices.Equal(got, []p.ConversationID{middle}) || len(codons.Children(w.System, middle)) > 0 {
+				t.Errorf("the children are %v, want %s", got, middle)
+			}
+			return kit.Result(p.StatusSuccess), nil
+		}})
+		if _, err := delegation.Delegate(t.Context(), w.Eddy, "Middle", kit.Task()); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if got := codons.Children(w.System, top); len(got) > 0 {
+			t.Errorf("the children are %v after the end", got)
+		}
+	})
+}
+
+// A peer may write anything as the parent of a conversation: what is no id is none.
+func TestParentOf(t *testing.T) {
+	longest := strings.Repeat("a", p.MaxIDLength)
+	for raw, want := range map[string]p.ConversationID{
+		`"top"`: "top", `"t\u006fp"`: "top", `7`: "", `{"id":"top"}`: "", `""`: "",
+		`"` + longest + `"`: p.ConversationID(longest), `"` + strings.Repeat(`\u0061`, p.MaxIDLength) + `"`: p.ConversationID(longest),
+		`"` + longest + `a"`: "", `"` + strings.Repeat("a", 1<<20) + `"`: "", `"` + strings.Repeat("é", p.MaxIDLength) + `"`: "",
+	} {
+		m, err := p.New(p.Envelope{
+			ID: "1", Performative: p.ActInform, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Metadata: p.Members{"parent_conversation_id": json.RawMessage(raw)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := codons.ParentOf(m); got != want {
+			t.Errorf("%.60s: the parent is %.60q, want %.60q", raw, got, want)
+		}
+	}
 }
 
 func TestTransitionsNameTheParent(t *testing.T) {

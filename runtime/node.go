@@ -282,7 +282,8 @@ func (n *Node) agentChanged(id performatives.AgentID) {
 func (n *Node) Conversations() []codons.Info { return codons.Conversations(n.system) }
 
 // Conversation returns the sides of the conversations with an id that are under way on
-// the node, the oldest first: mostly the initiator's and the responder's of one.
+// the node, the oldest first: mostly the initiator's and the responder's of one. See
+// [codons.ConversationsWith].
 func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
-	return slices.DeleteFunc(n.Conversations(), func(i codons.Info) bool { return i.ID != id })
+	return codons.ConversationsWith(n.system, id)
 }

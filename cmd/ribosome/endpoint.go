@@ -135,7 +135,7 @@ func (c *nodeCmd) notStarted(err error) error {
 // server returns the options of sessions, without the handler.
 func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 	o = wire.Options{
-		Anonymous: c.NoAuth, Logger: log,
+		Anonymous: c.NoAuth || c.readOnly(), Logger: log, // no peer reaches a node that has --http only
 		ConnectionRate: wire.Rate(c.Rate), AgentRate: wire.Rate(c.Rate), ReplayWindow: c.ReplayWindow,
 		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections, MaxPerHost: c.MaxPerHost,
 		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
@@ -204,8 +204,14 @@ func (c *nodeCmd) listen(ctx context.Context, p *endpoint, config *tls.Config) e
 // checkOpened returns an error if another machine can reach a node without authentication.
 // It checks the opened addresses, since a name such as localhost may mean any address.
 func (c *nodeCmd) checkOpened(flag string, addr net.Addr) error {
-	if at, ok := addr.(*net.TCPAddr); c.NoAuth && (!ok || !at.IP.IsLoopback()) {
+	if at, ok := addr.(*net.TCPAddr); ok && at.IP.IsLoopback() {
+		return nil
+	}
+	switch {
+	case c.NoAuth:
 		return usagef("%s: --no-auth is for loopback addresses, and %s is none; use 127.0.0.1", flag, addr)
+	case c.readOnly():
+		return usagef("%s: without a flag that says who may connect, it is for loopback addresses, and %s is none; use 127.0.0.1", flag, addr)
 	}
 	return nil
 }

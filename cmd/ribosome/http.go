@@ -192,8 +192,14 @@ func bounded(next http.Handler) http.Handler {
 }
 
 // permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which
-// gives all rights to each authenticated operator.
+// gives all rights to each authenticated operator. With --no-auth it returns nil, too.
 func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
+	switch {
+	case c.readOnly():
+		return func(_ wire.Identity, right auth.Right) bool { return right == auth.RightRead }, nil
+	case c.NoAuth:
+		return nil, nil
+	}
 	rules, err := c.rules()
 	if rules == nil || err != nil {
 		return nil, err

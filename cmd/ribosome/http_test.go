@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -25,7 +26,8 @@ import (
 func served(n *running) string {
 	n.t.Helper()
 	_, rest, _ := strings.Cut(n.shows(&n.stdout, "serving http"), "serving ")
-	url, _, _ := strings.Cut(rest, "\n")
+	line, _, _ := strings.Cut(rest, "\n")
+	url, _, _ := strings.Cut(line, " ") // who may read is behind it
 	return url
 }
 
@@ -127,6 +129,85 @@ func TestHTTP(t *testing.T) {
 	trail, err := os.ReadFile("trail.jsonl")
 	if err != nil || strings.Count(string(trail), `"kind":"operator.acted"`) != 1 || !strings.Contains(string(trail), `"what":"cancel","of":"`+id+`"`) {
 		t.Errorf("%v: the trail is\n%s", err, trail)
+	}
+}
+
+// A node with --http alone, on loopback, needs no flag that says who may connect, and an empty one is none: clients of this machine may read, and may not act.
+// It prints that, whatever it logs. Pages of other sites may not even read.
+func TestHTTPAlone(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := begins(t, "node", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--tokens", "", "--log-level", "error")
+	c, url := browser(t, nil), served(n)
+	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/console/", "/api/node", "/api/agents", "/api/conversations", "/api/approvals"} {
+		if code, body := ask(t, c, "GET", url+path, ""); code != http.StatusOK {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	for _, path := range []string{"/api/conversations/x/cancel", "/api/approvals/1", "/api/node/drain?node=node"} {
+		if code, body := ask(t, c, "POST", url+path, ""); code != http.StatusForbidden || !strings.Contains(body, "give the node --tokens") {
+			t.Errorf("%s: %d %s", path, code, body)
+		}
+	}
+	for name, change := range map[string]func(*http.Request){
+		"host": func(r *http.Request) { r.Host = "rebound.example" }, "origin": func(r *http.Request) { r.Header.Set("Origin", "http://other.example") },
+	} {
+		r, err := http.NewRequestWithContext(t.Context(), "GET", url+"/api/node", http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		change(r)
+		answer, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(answer.Body)
+		_ = answer.Body.Close()
+		if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(body), `"code":"`+name+`"`) {
+			t.Errorf("%s: %d %s", name, answer.StatusCode, body)
+		}
+	}
+	if r := runs(t, "cancel", "x", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "nobody has the right to act here") {
+		t.Errorf("got %+v", r)
+	}
+	if r := n.end(); r.code != exitDone || r.stdout != "serving "+url+" (read-only, everyone on this machine)\n" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// With --no-auth everyone on this machine may read and act, also when rules say what peers may.
+func TestHTTPNoAuth(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "rules", `[{"agent":"ann","allow":["*"],"operator":["read"]}]`)
+	n := begins(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--rules", "rules")
+	c, url := browser(t, nil), served(n)
+	if code, body := ask(t, c, "GET", url+"/api/node", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, body)
+	}
+	if code, body := ask(t, c, "POST", url+"/api/conversations/x/cancel", ""); code != http.StatusNotFound || !strings.Contains(body, "unknown_conversation") {
+		t.Errorf("%d %s", code, body)
+	}
+	if r := n.end(); r.code != exitDone || r.stdout != "serving "+url+"\n" {
+		t.Errorf("got %+v", r)
+	}
+}
+
+// A name of this machine that is not one of loopback is found when the listener is open.
+func TestOpenedAddress(t *testing.T) {
+	away, here := &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1)}, &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)}
+	for want, c := range map[string]*nodeCmd{
+		"--no-auth is for loopback addresses":                          {authFlags: authFlags{NoAuth: true}},
+		"without a flag that says who may connect, it is for loopback": {listenFlags: listenFlags{HTTP: "localhost:0"}},
+	} {
+		if err := c.checkOpened("--http", away); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("got %v, want %s", err, want)
+		}
+		if err := c.checkOpened("--http", here); err != nil {
+			t.Errorf("got %v", err)
+		}
+	}
+	known := &nodeCmd{listenFlags: listenFlags{HTTP: "localhost:0"}, authFlags: authFlags{Tokens: "tokens"}}
+	if err := known.checkOpened("--http", away); err != nil {
+		t.Errorf("got %v", err)
 	}
 }
 

@@ -38,7 +38,7 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	}
 	for _, l := range p.listeners {
 		if l.operators {
-			out.line("serving " + l.url)
+			out.line("serving " + l.url + c.readers())
 			continue
 		}
 		out.line("listening on " + l.url)

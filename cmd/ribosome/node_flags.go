@@ -39,7 +39,7 @@ type listenFlags struct {
 	WSOrigin []string `name:"ws-origin" placeholder:"ORIGIN" help:"Origins of web pages that may connect; without it, only pages of the same host"`
 	TCP      string   `name:"tcp" placeholder:"ADDR" help:"TCP address"`
 	GRPC     string   `name:"grpc" placeholder:"ADDR" help:"gRPC address"`
-	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: console, health, metrics, agents and conversations"`
+	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: console, health, metrics, agents and conversations; as the only listener it needs no tokens on a loopback address, and everyone on this machine may read, but not act"`
 	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
 }
 
@@ -231,12 +231,12 @@ func (c *nodeCmd) operators() (ids []performatives.AgentID) {
 
 // checkAuth returns an error unless a flag selects the authentication, or turns it off.
 func (c *nodeCmd) checkAuth(addresses [][2]string) error {
-	some := c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != "" || c.Introspect != ""
+	some := c.authenticates()
 	jwt := c.JWTKey != "" || c.JWKSURL != ""
 	switch {
 	case c.NoAuth && some:
 		return usagef("--no-auth lets everyone in, and other flags say who may; leave one or the other")
-	case !c.NoAuth && !some:
+	case !c.NoAuth && !some && !c.readOnly():
 		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address")
 	case c.JWTKey != "" && c.JWKSURL != "":
 		return usagef("--jwt-key and --jwks-url both say where the keys are; leave one")
@@ -255,18 +255,53 @@ func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 	case c.RequireClientCert && c.ClientCA == "":
 		return usagef("--require-client-cert needs --client-ca, which says whose certificates count")
 	}
-	if c.NoAuth {
-		return onLoopback(addresses)
+	switch {
+	case c.NoAuth:
+		return onLoopback(addresses, "--no-auth would let everyone in who reaches %s %s")
+	case c.readOnly():
+		return c.checkReadOnly(addresses)
 	}
 	return nil
 }
 
-// onLoopback returns an error for an address that another machine could reach.
-func onLoopback(addresses [][2]string) error {
+// authenticates reports whether a flag says who may connect.
+func (c *nodeCmd) authenticates() bool {
+	return c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != "" || c.Introspect != ""
+}
+
+// readOnly reports whether everyone on this machine may read by --http, and nobody act: when that is the only listener, and no flag says who may connect.
+func (c *nodeCmd) readOnly() bool {
+	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && len(c.addresses()) == 1
+}
+
+// readers returns what is printed behind the address of the operator's interface: who may read there without authentication, and nothing more.
+func (c *nodeCmd) readers() string {
+	if c.readOnly() {
+		return " (read-only, everyone on this machine)"
+	}
+	return ""
+}
+
+// checkReadOnly returns an error for flags about acting, which have no effect while nobody may act, and for an address that another machine could reach.
+func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
+	const nobody = "without a flag that says who may connect, nobody may do more than read by --http; add --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca"
+	switch {
+	case c.Approvals != "":
+		return usagef("--approvals %.40q: "+nobody+", or --no-auth, which lets everyone on this machine decide", c.Approvals)
+	case len(c.Operators) > 0:
+		return usagef("--operators: " + nobody + ", or --no-auth, which lets everyone on this machine act")
+	case c.Rules != "":
+		return usagef("--rules: " + nobody)
+	}
+	return onLoopback(addresses, "without a flag that says who may connect, everyone who reaches %s %s may read")
+}
+
+// onLoopback returns an error for an address that another machine could reach. risk is the beginning of its text: a format for a flag and its value.
+func onLoopback(addresses [][2]string, risk string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])
 		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-			return usagef("--no-auth would let everyone in who reaches %s %s; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
+			return usagef(risk+"; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
 		}
 	}
 	return nil

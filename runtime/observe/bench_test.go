@@ -2,15 +2,17 @@ package observe_test
 
 import (
 	"context"
-	goruntime "runtime"
+	"fmt"
 	"syscall"
 	"testing"
 	"time"
 
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -76,6 +78,53 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	})
 }
 
+// BenchmarkView makes the views of a node with 10,000 conversations under way, of which the recorder keeps 1,000: the list of all, and one of them with its children.
+func BenchmarkView(b *testing.B) {
+	n := nodeWithWorker(b)
+	r, err := observe.New(n, observe.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	begun := make(chan struct{})
+	busy := func() actors.Agent {
+		return worker(func(ctx context.Context) (performatives.InformResult, error) {
+			begun <- struct{}{}
+			<-ctx.Done()
+			return performatives.InformResult{}, context.Cause(ctx)
+		})
+	}
+	var one performatives.ConversationID
+	for i := range 10_000 {
+		agent := performatives.AgentID(fmt.Sprint("busy", i/1000)) // an agent has 1,024 tasks at most
+		if i%1000 == 0 {
+			if err := n.Spawn(b.Context(), agent, busy); err != nil {
+				b.Fatal(err)
+			}
+		}
+		d, err := delegation.Start(b.Context(), n, agent, performatives.TaskRequest{TaskType: "work"})
+		if err != nil {
+			b.Fatal(err)
+		}
+		<-begun
+		one = d.Conversation()
+	}
+	b.Run("all", func(b *testing.B) {
+		for b.Loop() {
+			if len(r.Conversations()) < 10_000 {
+				b.Fatal("not all are listed")
+			}
+		}
+	})
+	b.Run("one", func(b *testing.B) {
+		for b.Loop() {
+			if _, found := r.Conversation(one); !found || len(r.Children(one)) > 0 {
+				b.Fatal("it is not found")
+			}
+		}
+	})
+}
+
 // nodeWithWorker returns a node with an agent w whose tasks take no time. It is stopped when the benchmark ends.
 func nodeWithWorker(b *testing.B) *runtime.Node {
 	n, err := runtime.New(runtime.Options{})
@@ -105,44 +154,65 @@ func cpuTime(b *testing.B) time.Duration {
 }
 
 // BenchmarkReplay publishes the events of delegations again, on one goroutine, to a recorder, to metrics, and to both. It measures what they add to
-// BenchmarkDelegate, without the contention of two cores and without the garbage of the delegations, which vary more.
+// BenchmarkDelegate, without the contention of two cores and without the garbage of the delegations, which vary more. After every 512 delegations, which fill
+// less than a queue, it waits until all their events are recorded: none is lost.
 func BenchmarkReplay(b *testing.B) {
 	all := delegated(b)
 	for _, observed := range []string{"recorded", "metrics", "both"} {
-		b.Run(observed, func(b *testing.B) {
-			n := nodeWithWorker(b)
-			if observed != "metrics" {
-				r, err := observe.New(n, observe.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer r.Close()
-				defer func() { b.ReportMetric(float64(r.Counts().Lost)/float64(b.N), "lost/op") }()
+		b.Run(observed, func(b *testing.B) { benchmarkReplay(b, all, observed != "metrics", observed != "recorded") })
+	}
+}
+
+func benchmarkReplay(b *testing.B, all [][]actors.Event, recorded, measured bool) {
+	n := nodeWithWorker(b)
+	var settle []func() // each returns when the events so far are recorded
+	if recorded {
+		r, err := observe.New(n, observe.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			if r.Close(); r.Counts().Lost > 0 {
+				b.Errorf("the recorder has lost %d events", r.Counts().Lost)
 			}
-			if observed != "recorded" {
-				m, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))})
-				if err != nil {
-					b.Fatal(err)
-				}
-				defer m.Close()
-				defer func() { b.ReportMetric(float64(m.Lost())/float64(b.N), "uncounted/op") }()
+		}()
+		settle = append(settle, func() { r.Counts() })
+	}
+	if measured {
+		reader := sdkmetric.NewManualReader()
+		m, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader))})
+		if err != nil {
+			b.Fatal(err)
+		}
+		defer func() {
+			if m.Close(); m.Lost() > 0 {
+				b.Errorf("the metrics have lost %d events", m.Lost())
 			}
-			b.ReportAllocs()
-			i, began := 0, cpuTime(b)
-			defer func() { b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op") }()
-			for b.Loop() {
-				for _, ev := range all[i] {
-					republish(n.Events(), ev)
-				}
-				if i++; i == len(all) {
-					i = 0
-				}
-				if i%32 == 0 {
-					goruntime.Gosched() // the receivers of the events, which are woken after 512
-				}
+		}()
+		var read metricdata.ResourceMetrics
+		settle = append(settle, func() {
+			if err := reader.Collect(b.Context(), &read); err != nil {
+				b.Error(err)
 			}
 		})
 	}
+	b.ReportAllocs()
+	const most = 512 // of 12 events each
+	i, began := 0, cpuTime(b)
+	for b.Loop() {
+		for _, ev := range all[i%len(all)] {
+			republish(n.Events(), ev)
+		}
+		if i++; i%most == 0 {
+			for _, wait := range settle {
+				wait()
+			}
+		}
+	}
+	for _, wait := range settle {
+		wait()
+	}
+	b.ReportMetric(float64((cpuTime(b)-began).Nanoseconds())/float64(b.N), "cpu-ns/op")
 }
 
 // delegated returns the events of each of 2,048 delegations.

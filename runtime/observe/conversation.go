@@ -1,7 +1,9 @@
 package observe
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -18,7 +20,7 @@ type Conversation struct {
 	From      performatives.AgentID        `json:"from,omitempty"`                   // the sender of the first message that is kept; empty without one
 	To        performatives.AgentID        `json:"to,omitempty"`                     // its receiver; empty for a broadcast
 	Live      bool                         `json:"live"`                             // a side of it is under way
-	Sides     []Side                       `json:"sides"`                            // those on this node, the first that began first
+	Sides     []Side                       `json:"sides"`                            // those on this node, in their order: see Order
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
 	Count     int                          `json:"message_count"`                    // how many messages were recorded
 	Forgotten int                          `json:"messages_forgotten,omitempty"`     // how many of them Messages has no more
@@ -31,6 +33,7 @@ type Side struct {
 	Role     string                `json:"role"`
 	State    string                `json:"state"`
 	Ended    bool                  `json:"ended"`
+	Began    time.Time             `json:"began"`             // by the clock of its node
 	Since    time.Time             `json:"since"`             // when it came to the state
 	Path     []string              `json:"path,omitempty"`    // the states that it has come through, in their order, the current one last: MaxPath at most; nil in a list
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
@@ -38,8 +41,19 @@ type Side struct {
 
 	// Left is the unused part of Budget, without the parts lent to conversations under way; nil on the initiator's side.
 	Left codons.Budget `json:"budget_left,omitempty"`
+}
 
-	began time.Time
+// Order puts the sides into the order in which they began, by the clocks of their nodes. Of those that began at once, the initiator's is first. Sides of
+// several nodes may be together: their order is the same whichever node they were added from first. Order removes the readings of the monotonic clock from the
+// times at which they began, since a time from another node has none.
+func (c *Conversation) Order() {
+	for i := range c.Sides {
+		c.Sides[i].Began = c.Sides[i].Began.Round(0)
+	}
+	slices.SortStableFunc(c.Sides, func(a, b Side) int {
+		return cmp.Or(a.Began.Compare(b.Began), cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.Peer, b.Peer),
+			a.Since.Compare(b.Since), cmp.Compare(a.State, b.State))
+	})
 }
 
 // MaxPath is how many states [Side].Path has at most: the last ones.

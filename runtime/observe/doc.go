@@ -8,7 +8,8 @@
 //
 // # Backpressure
 //
-// A Recorder delays no agent. An event that finds its queue full is lost and counted ([Counts].Lost). Conversations that the Recorder
+// A Recorder delays no agent. An event that finds its queue full is lost and counted ([Counts].Lost). A side whose end is lost is no more in the views once it is
+// not under way, and the rates lack it; a message that is lost is not in its conversation. Conversations that the Recorder
 // forgets because of the bounds of [Options] are counted too.
 //
 // # Shutdown

@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // entry is a recorded conversation.
 type entry struct {
 	id        performatives.ConversationID
-	parent    performatives.ConversationID
+	parent    performatives.ConversationID // of an ended side, or of the first message once learnParentLocked was called
 	protocol  string
 	began     time.Time
 	updated   time.Time
@@ -183,7 +184,24 @@ func (r *Recorder) forgetLocked(e *entry) {
 	r.free = e
 }
 
+// learnParentLocked returns the conversation in whose work e was begun; empty without one. It is known from the first message, also when the events of the ends
+// of sides were lost.
+func (e *entry) learnParentLocked() performatives.ConversationID {
+	if len(e.messages) > 0 && e.messages[0].source != nil {
+		e.learnParentOfLocked(e.messages[0].source)
+	}
+	return e.parent
+}
+
+// learnParentOfLocked takes the parent from a message, if that is the first of the conversation: the one that opens it.
+func (e *entry) learnParentOfLocked(m *performatives.Message) {
+	if e.parent == "" && e.forgotten == 0 && e.messages[0].is(m) {
+		e.parent = codons.ParentOf(m)
+	}
+}
+
 func (r *Recorder) forgetMessageLocked(e *entry) {
+	e.learnParentLocked()
 	r.growLocked(e, -e.messages[0].bytes)
 	e.messages[0] = kept{} // its payload can be collected before the list grows again
 	e.messages = e.messages[1:]

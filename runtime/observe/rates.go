@@ -35,7 +35,7 @@ func (r *Recorder) Rates() []Sample {
 		return all
 	}
 	first := numberOf(all[0].Time)
-	for _, i := range r.live() { // those that have ended are counted already
+	for _, i := range r.node.all() { // those that have ended are counted already
 		if at := numberOf(i.Began) - first; i.State != machine.Idle && !i.Began.Before(r.vitals.since) && at >= 0 && at < int64(len(all)) {
 			all[at].Begun++
 		}

@@ -69,7 +69,7 @@ func TestRatesOfBegins(t *testing.T) {
 	r.rates.first, r.vitals.since = numberOf(last)-1, last
 	r.events = new(actors.Events).SubscribeBatches(1)
 	under := func(began time.Time, state machine.State) codons.Info { return codons.Info{State: state, Began: began} }
-	r.live = func() []codons.Info {
+	r.node.all = func() []codons.Info {
 		return []codons.Info{
 			under(last, "asked"), under(last.Add(time.Second), "asked"), under(last, machine.Idle), under(last.Add(-1), "asked"), under(time.Now().Add(time.Hour), "asked"),
 		}

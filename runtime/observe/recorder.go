@@ -24,11 +24,18 @@ type Counts struct {
 	Uncounted         uint64 `json:"incidents_uncounted"` // incidents of agents beyond the bound, which have no counts of their own
 }
 
+// liveSides finds the sides of conversations that are under way on a node.
+type liveSides struct {
+	all      func() []codons.Info
+	with     func(performatives.ConversationID) []codons.Info                  // those with an id
+	children func(performatives.ConversationID) []performatives.ConversationID // see [codons.Children]
+}
+
 // Recorder keeps the last conversations of a node. Its owner must call Close.
 type Recorder struct {
 	options Options
 	mask    Mask
-	live    func() []codons.Info
+	node    liveSides
 	health  func(performatives.AgentID) (runtime.Health, bool) // without counts
 
 	listener // its lock guards the following fields
@@ -51,8 +58,11 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	if err != nil {
 		return nil, err
 	}
+	children := func(of performatives.ConversationID) []performatives.ConversationID {
+		return codons.Children(node.System(), of)
+	}
 	r := &Recorder{
-		options: o, mask: NewMask(o.Mask), live: node.Conversations, health: node.Health,
+		options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
 		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
@@ -162,6 +172,9 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 		e.protocol = m.Protocol()
 	}
 	e.messages = append(e.messages, r.keep(at, m))
+	if e.messages[len(e.messages)-1].source == nil {
+		e.learnParentOfLocked(m)
+	}
 	r.growLocked(e, e.messages[len(e.messages)-1].bytes)
 	if len(e.messages) > r.options.Messages {
 		r.forgetMessageLocked(e)
@@ -194,6 +207,6 @@ func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
 	if s.step(string(ev.State)) { // the one of a side that failed is in no path
 		r.growLocked(e, stateBytes)
 	}
-	s.State, s.Since, s.Ended, s.began = string(ev.State), ev.Time, true, ev.Began
+	s.State, s.Since, s.Ended, s.Began = string(ev.State), ev.Time, true, ev.Began
 	r.boundLocked()
 }

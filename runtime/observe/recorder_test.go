@@ -3,6 +3,7 @@ package observe_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -347,6 +348,9 @@ func TestLiveChild(t *testing.T) {
 	child, ok := r.Conversation(all[0].ID)
 	if !ok || child.Parent != all[1].ID || !child.Live || len(child.Sides) != 2 || child.Sides[0].Budget == nil || child.Began.IsZero() {
 		t.Errorf("%+v", child)
+	}
+	if got := r.Children(child.Parent); !slices.Equal(got, []performatives.ConversationID{child.ID}) || len(r.Children(child.ID)) > 0 {
+		t.Errorf("the children are %v, want %s", got, child.ID)
 	}
 	if trace, ok := recording.Trace(string(child.ID)); !ok || trace.ID != child.Parent || trace.Messages[0].Conversation != child.Parent {
 		t.Errorf("the trace of the child: %+v", trace)

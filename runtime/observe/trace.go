@@ -34,12 +34,15 @@ type TracedMessage struct {
 // result.
 func (r *Recorder) Trace(id string) (Trace, bool) {
 	t := Trace{ID: rag.Conversation(id), Messages: []TracedMessage{}}
-	live := r.live()
+	live := r.node.all()
 	defer r.lock().Unlock()
 	for _, i := range live { // the end of a side tells its parent, too
 		if e := r.byID[i.ID]; e != nil && i.Parent != "" {
 			e.parent = i.Parent
 		}
+	}
+	for e := r.recent.newest; e != nil; e = e.older {
+		e.learnParentLocked()
 	}
 	if e := r.byID[performatives.ConversationID(id)]; e != nil { // one begun in the work of another belongs to that
 		for seen := 0; e.parent != "" && r.byID[e.parent] != nil && seen < len(r.byID); seen++ {

@@ -14,13 +14,13 @@ import (
 func (r *Recorder) Conversations() []Conversation {
 	all := map[performatives.ConversationID]*Conversation{}
 	asked := time.Now()
-	live := r.live() // before the events are taken: a side that ends meanwhile is live, recorded, or both
+	live := r.node.all() // before the events are taken: a side that ends meanwhile is live, recorded, or both
 	mu := r.lock()
 	for e := r.recent.newest; e != nil; e = e.older {
 		if e.began.After(asked) {
 			continue // its sides were perhaps not listed yet
 		}
-		c := e.view()
+		c := e.viewLocked()
 		for i := range c.Sides {
 			c.Sides[i].Path = nil
 		}
@@ -36,7 +36,7 @@ func (r *Recorder) Conversations() []Conversation {
 	}
 	sorted := make([]Conversation, 0, len(all))
 	for _, c := range all {
-		c.order()
+		c.Order()
 		sorted = append(sorted, *c)
 	}
 	slices.SortFunc(sorted, func(a, b Conversation) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
@@ -47,12 +47,12 @@ func (r *Recorder) Conversations() []Conversation {
 // the result.
 func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, bool) {
 	c := Conversation{ID: id}
-	live := r.live() // as in Conversations
+	live := r.node.with(id) // as in Conversations
 	mu := r.lock()
 	e := r.byID[id]
 	var messages []kept
 	if e != nil {
-		c = e.view()
+		c = e.viewLocked()
 		for i := range c.Sides {
 			c.Sides[i].Path = slices.Clone(c.Sides[i].Path)
 		}
@@ -63,28 +63,36 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		c.Messages = append(c.Messages, r.message(&messages[i]))
 	}
 	found := e != nil
-	if e != nil && len(c.Sides) == 0 {
-		live = r.live() // it began after the first list was made
+	if e != nil && len(c.Sides) == 0 && len(live) == 0 {
+		live = r.node.with(id) // it began after the first list was made
 	}
 	for _, i := range live {
-		if i.ID == id {
-			c.update(i)
-			found = true
-		}
+		c.update(i)
+		found = true
 	}
-	c.order()
+	c.Order()
 	return c, found
 }
 
-// order puts the sides into the order in which they began.
-func (c *Conversation) order() {
-	slices.SortStableFunc(c.Sides, func(a, b Side) int { return a.began.Compare(b.began) })
+// Children returns the ids of the conversations, under way on the node or recorded, that were begun in the work of a conversation, sorted. The caller owns the
+// result.
+func (r *Recorder) Children(of performatives.ConversationID) []performatives.ConversationID {
+	ids := r.node.children(of) // before the events are taken, as in Conversations
+	mu := r.lock()
+	for e := r.recent.newest; e != nil; e = e.older {
+		if e.learnParentLocked() == of {
+			ids = append(ids, e.id)
+		}
+	}
+	mu.Unlock()
+	slices.Sort(ids)
+	return slices.Compact(ids)
 }
 
-// view returns a copy without the messages. The paths of its sides are those of the entry.
-func (e *entry) view() Conversation {
+// viewLocked returns a copy without the messages. The paths of its sides are those of the entry.
+func (e *entry) viewLocked() Conversation {
 	c := Conversation{
-		ID: e.id, Parent: e.parent, Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
+		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
 	}
 	if len(e.messages) > 0 {
@@ -97,7 +105,7 @@ func (e *entry) view() Conversation {
 // update enters a side that the node listed as under way, unless it has ended since.
 func (c *Conversation) update(i codons.Info) {
 	s := sideOf(&c.Sides, i.Agent, i.Peer, i.Role.String())
-	if s.Ended && !s.began.Before(i.Began) { // a later side with the same id began later
+	if s.Ended && !s.Began.Before(i.Began) { // a later side with the same id began later
 		return
 	}
 	c.Live, c.Protocol = true, i.Protocol
@@ -113,7 +121,7 @@ func (c *Conversation) update(i codons.Info) {
 	for _, state := range i.Path {
 		s.step(string(state))
 	}
-	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left, s.began = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left, i.Began
+	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left, s.Began = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left, i.Began
 }
 
 // sideOf returns the side of an agent, which it adds if there is none.

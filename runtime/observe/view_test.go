@@ -1,6 +1,8 @@
 package observe
 
 import (
+	"reflect"
+	"slices"
 	"testing"
 	"time"
 
@@ -16,7 +18,10 @@ func newEndRecorder(live func(*actors.Events) []codons.Info) (*Recorder, *actors
 	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 10, Bytes: 1 << 20}}
 	r.rates.first = numberOf(time.Now())
 	r.events = events.SubscribeBatches(16, actors.On(r.endedLocked))
-	r.live = func() []codons.Info { return live(events) }
+	r.node = liveSides{
+		all:  func() []codons.Info { return live(events) },
+		with: func(performatives.ConversationID) []codons.Info { return live(events) },
+	}
 	return r, events
 }
 
@@ -71,12 +76,91 @@ func TestBeginsDuringAView(t *testing.T) {
 	}
 }
 
+// A side whose end is published only after the recorder has taken the events is in the view of its conversation as the node listed it.
+func TestEndsAfterTheEventsOfAView(t *testing.T) {
+	began, lists := time.Now(), 0
+	r, _ := newEndRecorder(func(events *actors.Events) []codons.Info {
+		if lists++; lists == 1 {
+			return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+		}
+		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
+		return nil
+	})
+	r.entryLocked(began, "c") // by its first message
+	if c, _ := r.Conversation("c"); len(c.Sides) != 1 || !c.Live || c.Sides[0].State != "working" {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A conversation whose record begins with its end began when the side began.
 func TestBeganOfAnEnd(t *testing.T) {
 	r, events := newEndRecorder(func(*actors.Events) []codons.Info { return nil })
 	events.Publish(codons.Ended{At: actors.At{Time: time.Unix(3600, 0)}, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
 	if c, _ := r.Conversation("c"); !c.Began.Equal(time.Unix(1, 0)) {
 		t.Errorf("it began at %v", c.Began)
+	}
+}
+
+// The view of one conversation asks the node for the sides and the children of that one, whatever else is under way.
+func TestViewOfOne(t *testing.T) {
+	r, events := newEndRecorder(func(*actors.Events) []codons.Info {
+		t.Error("all sides are listed")
+		return nil
+	})
+	began := time.Now()
+	r.node.with = func(id performatives.ConversationID) []codons.Info {
+		return []codons.Info{{ID: id, Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+	}
+	r.node.children = func(of performatives.ConversationID) []performatives.ConversationID {
+		return []performatives.ConversationID{of + "-as-new", of + "-new", of + "-old"}
+	}
+	if c, found := r.Conversation("c"); !found || c.ID != "c" || len(c.Sides) != 1 || !c.Live {
+		t.Errorf("%+v", c)
+	}
+	for _, id := range []performatives.ConversationID{"c-ended", "c-old"} {
+		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
+	}
+	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
+	if got := r.Children("c"); !slices.Equal(got, []performatives.ConversationID{"c-as-new", "c-ended", "c-new", "c-old"}) {
+		t.Errorf("the children are %v", got)
+	}
+}
+
+// The sides are in the order in which they began, the initiator's first of those that began at once, in whatever order they are put together.
+func TestOrder(t *testing.T) {
+	at := time.Unix(1, 0)
+	all := []Side{
+		{Agent: "c", Role: "responder", Began: at.Add(-1)},
+		{Agent: "z", Role: "initiator", Began: at},
+		{Agent: "a", Peer: "y", Role: "responder", Began: at},
+		{Agent: "a", Peer: "z", Role: "responder", Began: at, Since: at},
+		{Agent: "a", Peer: "z", Role: "responder", Began: at, Since: at.Add(1), State: "a"},
+		{Agent: "a", Peer: "z", Role: "responder", Began: at, Since: at.Add(1), State: "b"},
+		{Agent: "a", Role: "initiator", Began: at.Add(1)},
+	}
+	for from := range all {
+		mixed := slices.Concat(all[from:], all[:from])
+		for _, c := range []Conversation{{Sides: mixed}, {Sides: slices.Clone(mixed)}} {
+			slices.Reverse(c.Sides)
+			if c.Order(); !reflect.DeepEqual(c.Sides, all) {
+				t.Errorf("%+v", c.Sides)
+			}
+		}
+	}
+}
+
+// The sides of a view have no readings of the monotonic clock, which would order them otherwise than the times that are written do, once the clock was set.
+func TestBeganHasNoMonotonicTime(t *testing.T) {
+	began := time.Now()
+	r, events := newEndRecorder(func(*actors.Events) []codons.Info {
+		return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
+	})
+	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
+	one, _ := r.Conversation("c")
+	for _, c := range append(r.Conversations(), one) {
+		if len(c.Sides) != 2 || c.Sides[0].Began != began.Round(0) || c.Sides[1].Began != began.Round(0) {
+			t.Errorf("%+v", c.Sides)
+		}
 	}
 }
 

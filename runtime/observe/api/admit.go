@@ -51,7 +51,11 @@ func isLoopback(host string) bool {
 // the reason, and ok is false.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right) (who wire.Identity, ok bool) {
 	if h.options.Auth == nil {
-		return wire.Identity{}, true
+		if h.options.Permits == nil || h.options.Permits(who, right) {
+			return who, true
+		}
+		fail(w, http.StatusForbidden, "forbidden", "without authentication nobody has the right to "+string(right)+" here; give the node --tokens or another flag that says who may connect, or --no-auth")
+		return who, false
 	}
 	who, err := h.options.Auth.Authenticate(r.Context(), credentials(r))
 	var refusal *performatives.Refusal

@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
@@ -114,11 +117,14 @@ type conversation struct {
 	From     string           `json:"from"`
 	To       string           `json:"to"`
 	Parent   string           `json:"parent_conversation_id"`
+	Began    string           `json:"began"`
 	Live     bool             `json:"live"`
 	Sides    []map[string]any `json:"sides"`
 	Messages []map[string]any `json:"messages"`
 	Children []string         `json:"children"`
 	Next     []struct {
+		Agent string   `json:"agent"`
+		Role  string   `json:"role"`
 		Moves []string `json:"moves"`
 	} `json:"next_moves"`
 }
@@ -137,6 +143,49 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 	}()
 	<-w.begun
 	return result
+}
+
+// The next moves of a node alone are in the order of those of a cluster, by role and agent, and not in that in which the sides began. So are the children, by id.
+func TestOrderOfNextMovesAndChildren(t *testing.T) {
+	n, h, w := serve(t, nil)
+	if err := n.Spawn(within(t), "v", func() actors.Agent { return w }); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []performatives.AgentID{"w", "v"} {
+		d, err := delegation.Start(within(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		<-w.begun
+		defer func() {
+			d.Cancel()
+			_, _ = d.Wait() // it is cancelled
+		}()
+	}
+	for i, id := range []performatives.ConversationID{"c-a", "c-b"} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: id, Timestamp: time.Unix(int64(i), 0),
+			Metadata: performatives.Members{"parent_conversation_id": json.RawMessage(`"c"`)},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+	c := read[conversation](t, h, "/api/conversations/c")
+	var got, sides []string
+	for _, next := range c.Next {
+		got = append(got, next.Role+" "+next.Agent)
+	}
+	for _, s := range c.Sides {
+		sides = append(sides, fmt.Sprint(s["role"], " ", s["agent"]))
+	}
+	if !slices.IsSorted(got) || len(got) != 4 || slices.Equal(got, sides) {
+		t.Errorf("the next moves are of %q, the sides of %q", got, sides)
+	}
+	if !slices.Equal(c.Children, []string{"c-a", "c-b"}) {
+		t.Errorf("the children are %q", c.Children)
+	}
 }
 
 // A conversation is listed, shown with its legal moves, and cancelled with a receipt; no secret is in any answer.
@@ -302,6 +351,20 @@ func TestRights(t *testing.T) {
 	}
 	if got := ask(h, "GET", "/api/node?token="+reader, "", "Cookie", "token="+reader); got.Code != 401 {
 		t.Errorf("a token outside of the header: %d", got.Code)
+	}
+}
+
+// Without authentication, everyone on this machine has the rights that Permits gives the identity without a name.
+func TestRightsWithoutAuthentication(t *testing.T) {
+	_, h, _ := serve(t, func(o *api.Options) {
+		o.Permits = func(who wire.Identity, right auth.Right) bool { return who.Name == "" && right == auth.RightRead }
+	})
+	if got := ask(h, "GET", "/api/node", ""); got.Code != http.StatusOK {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	got := ask(h, "POST", "/api/conversations/x/cancel", "", "Content-Type", jsonType)
+	if got.Code != http.StatusForbidden || !strings.Contains(got.Body.String(), "without authentication nobody has the right to act here") {
+		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
 

@@ -336,6 +336,7 @@ func join(c *observe.Conversation, other observe.Conversation) {
 		c.Updated = other.Updated
 	}
 	c.Sides = append(c.Sides, other.Sides...)
+	c.Order()
 	c.Messages = joinMessages(c.Messages, other.Messages)
 	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)
 }
@@ -375,6 +376,7 @@ func mergeConversation(_ *http.Request, parts []part[conversationView]) conversa
 	}
 	slices.Sort(v.Children)
 	v.Children = slices.Compact(v.Children)
+	v.orderNext()
 	return v
 }
 

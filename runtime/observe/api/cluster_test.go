@@ -217,6 +217,16 @@ func TestViewsOfTwoNodes(t *testing.T) {
 		t.Errorf("the trace of two nodes is %+v", both)
 	}
 	for range 2 { // whichever node is asked
+		one := view[conversation](c, "/api/conversations/"+string(id))
+		if len(one.Sides) != 2 || one.Sides[0]["role"] != "initiator" || one.Sides[1]["role"] != "responder" || one.Sides[0]["began"] != one.Began ||
+			len(one.Next) != 2 || one.Next[0].Role != "initiator" {
+			t.Errorf("the sides are not in their order: %+v", one)
+		}
+		for _, listed := range view[list](c, "/api/conversations?live=true").Conversations {
+			if listed.Sides[0]["role"] != "initiator" {
+				t.Errorf("the sides are not in their order in the list: %+v", listed)
+			}
+		}
 		for _, filter := range []string{"agent=A", "agent=b", "text=BOT", "text=bot&act=INFORM"} {
 			if all := view[list](c, "/api/conversations?"+filter); len(all.Conversations) != 1 || all.Conversations[0].ID != "both" || all.Conversations[0].From != "a" || all.Conversations[0].To != "b" || len(all.Conversations[0].Sides) > 0 {
 				t.Errorf("%s: a conversation without sides is %+v", filter, all)

@@ -23,7 +23,7 @@ type Options struct {
 	Auth wire.Authenticator
 
 	// Permits reports whether an identity has a right: mostly [auth.Rules.Operator]. Nil permits everything to everyone that Auth
-	// accepts.
+	// accepts. Without Auth it gets the zero Identity, for everyone on this machine.
 	Permits func(who wire.Identity, right auth.Right) bool
 
 	// Draining reports whether the node is about to stop: then it is not ready. Nil means never.

@@ -254,6 +254,13 @@ type nextView struct {
 	Moves []string              `json:"moves"`
 }
 
+// orderNext puts the next moves into an order that is the same from any node.
+func (v *conversationView) orderNext() {
+	slices.SortStableFunc(v.Next, func(a, b nextView) int {
+		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.State, b.State))
+	})
+}
+
 func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 	id := performatives.ConversationID(r.PathValue("id"))
 	c, ok := h.options.Recorder.Conversation(id)
@@ -261,17 +268,13 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 		return
 	}
-	v := conversationView{Conversation: c, Children: []performatives.ConversationID{}, Next: []nextView{}}
-	for _, other := range h.options.Recorder.Conversations() {
-		if other.Parent == id {
-			v.Children = append(v.Children, other.ID)
-		}
-	}
+	v := conversationView{Conversation: c, Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {
 			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})
 		}
 	}
+	v.orderNext()
 	answer(w, http.StatusOK, v)
 }
 

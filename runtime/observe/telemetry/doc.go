@@ -7,7 +7,8 @@
 //
 // # Backpressure
 //
-// A [Telemetry] delays no agent. An event that finds its queue full is lost and counted ([Telemetry.Lost]).
+// A [Telemetry] delays no agent, except that the publisher of an end that finds the queue full counts it. An event that finds its queue full is lost and counted ([Telemetry.Lost]). The counts of conversations that have begun and
+// ended are right all the same; the other metrics and the spans lack it.
 //
 // # Shutdown
 //

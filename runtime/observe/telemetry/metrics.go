@@ -31,6 +31,8 @@ type metrics struct {
 	ends    map[sideKind]int64    // sides that have ended
 	begins  map[sideKind]int64    // sides that m.begun has
 
+	lost lostEnds
+
 	mu     sync.Mutex
 	agents map[performatives.AgentID]bool // those that have metrics of their own
 	most   int                            // how many may have
@@ -199,6 +201,38 @@ func (m *metrics) begin(all map[sideKind]int64, live []codons.Info) {
 // none is the context of measurements. The ones of a node belong to no call.
 var none = context.Background() //nolint:forbidigo // nothing below it waits
 
+// lostEnds counts the ends of sides whose events found the queue full. Their durations are not known. As many labels have counts as there are series: codons,
+// their states, and known codes are few.
+type lostEnds struct {
+	mu sync.Mutex
+	n  map[labels]int64
+}
+
+// count is called by publishers of events.
+func (l *lostEnds) count(e codons.Ended) {
+	of := labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code}
+	if of.code != "" {
+		of.code = performatives.Code(known(of.code)) // others would be without bound
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.n == nil {
+		l.n = make(map[labels]int64)
+	}
+	l.n[of]++
+}
+
+// addLost counts the ends whose events were lost.
+func (m *metrics) addLost() {
+	m.lost.mu.Lock()
+	all := m.lost.n
+	m.lost.n = nil
+	m.lost.mu.Unlock()
+	for of, n := range all {
+		m.count(of).ended += n
+	}
+}
+
 func (m *metrics) conversationEnded(e *codons.Ended) {
 	s := m.count(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})
 	s.ended++
@@ -257,7 +291,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
 	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
 	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Age of the oldest message that waits for its agent"))
-	gone, other := m.meter.Int64ObservableCounter(metricLost, metric.WithUnit("{event}"), metric.WithDescription("Events that were not counted, because too many came at once"))
+	gone, other := m.meter.Int64ObservableCounter(metricLost, metric.WithUnit("{event}"), metric.WithDescription("Events that found the queue full, because too many came at once"))
 	if err := errors.Join(append(errs, err, other)...); err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ type Options struct {
 
 // Telemetry exports metrics and traces of a node. Its owner must call Close.
 type Telemetry struct {
-	node    *runtime.Node
+	live    func() []codons.Info // the sides of conversations that are under way
 	events  *actors.Batches
 	metrics *metrics
 	spans   *spans
@@ -67,8 +67,8 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	case o.Tracers != nil && node.System().Tracing() == nil:
 		return nil, errors.New("telemetry: Options.Tracers needs a node with runtime.Options.Tracing")
 	}
-	t := &Telemetry{node: node, closed: make(chan struct{}), done: make(chan struct{})}
-	columns := []actors.Column{actors.On(t.ended), actors.On(t.jobEnded)}
+	t := &Telemetry{live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{})}
+	columns := []actors.Column{actors.On(t.jobEnded)}
 	if o.Tracers != nil {
 		t.spans = &spans{o.Tracers.Tracer(scope)}
 	}
@@ -78,8 +78,10 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
-		columns = append(columns, actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
+		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
 			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter))
+	} else {
+		columns = append(columns, actors.On(t.ended))
 	}
 	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), columns...)
 	if t.metrics != nil {
@@ -145,7 +147,7 @@ func (t *Telemetry) read() {
 	t.handleLocked()
 	ends := maps.Clone(t.metrics.ends) // before the live sides are listed, so that none counts twice
 	t.handle.Unlock()
-	live := t.node.Conversations() // takes long with many; events are handled meanwhile
+	live := t.live() // takes long with many; events are handled meanwhile
 	t.handle.Lock()
 	defer t.handle.Unlock()
 	t.metrics.begin(ends, live)
@@ -154,6 +156,7 @@ func (t *Telemetry) read() {
 func (t *Telemetry) handleLocked() {
 	t.events.Handle()
 	if t.metrics != nil {
+		t.metrics.addLost()
 		t.metrics.flush()
 	}
 }
