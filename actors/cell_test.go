@@ -124,6 +124,33 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	})
 }
 
+// A sender that has found an agent just before it retired reaches the agent's next run.
+func TestSenderThatFoundTheRunBefore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := routedSystem(t, Options{}, silent{})
+		found, _ := s.Find("a")
+		v, _, err := s.Retire(t.Context(), "a")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []*performatives.Message
+		next := receiving{receive: func(m *performatives.Message) { got = append(got, m) }}
+		if _, err := v.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return next }}); err != nil {
+			t.Fatal(err)
+		}
+		if err := found.deliver(recordedMessage(t, "c", "m1", performatives.Normal)); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if len(got) != 1 || got[0].ID() != "m1" || len(r.to) > 0 {
+			t.Errorf("the agent got %v, and the sender %v", got, r.to)
+		}
+		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // A request that the agent has taken on before is refused for good: unlike the refusal of one copy, the reply is not
 // marked as undeliverable, so that the sender does not send the request again.
 func TestKnownRequestIsRefusedForGood(t *testing.T) {
