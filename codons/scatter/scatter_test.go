@@ -54,8 +54,8 @@ func lasting(d time.Duration, stopped *stopLog, name string) *kit.Worker {
 }
 
 // addWorkers adds workers A, B and C, which take one to three minutes, R, which rejects after
-// ten seconds, F, which fails after half a minute, and Q, which asks for input and, when it gets
-// none, takes another second and is recorded as stopped.
+// ten seconds, F, which fails after half a minute, and Q, which asks for input after ten seconds and, when it
+// gets none, takes another second and is recorded as stopped.
 func addWorkers(w *kit.World) *stopLog {
 	stopped := &stopLog{}
 	for i, name := range []string{"A", "B", "C"} {
@@ -66,6 +66,7 @@ func addWorkers(w *kit.World) *stopLog {
 		return delegation.Reject(p.CodeBusy, "")
 	}})
 	w.Add("Q", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
+		time.Sleep(10 * time.Second) // until the others have begun
 		_, err := t.NeedInputFor(ctx, p.InformResult{
 			Status: p.StatusPartial, Summary: "Q", Details: p.ContentOf(map[string]string{"request_for_user": "which?"}),
 		})
@@ -107,7 +108,7 @@ func TestScatter(t *testing.T) {
 		"one is missing":         {"X A", scatter.FirstOf(), "A", 1, "", time.Minute, ""},
 		"first":                  {"C R A B", scatter.FirstOf(), "A", 2, "B C", time.Minute + time.Second, ""},
 		"first of none":          {"R F R", scatter.FirstOf(), "", 0, "", 30 * time.Second, p.CodeFailed},
-		"first is partial":       {"A Q", scatter.FirstOf(), "Q", 1, "A Q", time.Second, ""},
+		"first is partial":       {"A Q", scatter.FirstOf(), "Q", 1, "A Q", 11 * time.Second, ""},
 		"quorum":                 {"C F B A", scatter.Quorum(2), "B A", 2, "C", 2*time.Minute + time.Second, ""},
 		"quorum out of reach":    {"C F R A", scatter.Quorum(3), "", 0, "A C", 31 * time.Second, p.CodeCanceled},
 		"quorum of all":          {"A B", scatter.Quorum(2), "A B", 0, "", 2 * time.Minute, ""},
