@@ -93,8 +93,15 @@ func TestBatchesLost(t *testing.T) {
 	if b.Handle(); got != "aa+" || lost != "bcd" || b.Lost() != 5 {
 		t.Errorf("handled %s, lost %s of %d", got, lost, b.Lost())
 	}
-	if allocs := testing.AllocsPerRun(100, func() { Publish(&e, AgentStopped{}) }); allocs != 0 {
-		t.Errorf("a lost event takes %v allocations", allocs)
+}
+
+func TestBatchesLostAllocs(t *testing.T) {
+	var e Events
+	b := e.SubscribeBatches(1, OnOrLost(func(uint64, *AgentStopped) {}, func(AgentStopped) {}))
+	defer b.Close()
+	e.Publish(AgentStopped{})
+	if allocs := testing.AllocsPerRun(100, func() { Publish(&e, AgentStopped{}) }); allocs != 0 || b.Lost() < 100 {
+		t.Errorf("a lost event takes %v allocations, and %d were lost", allocs, b.Lost())
 	}
 }
 
