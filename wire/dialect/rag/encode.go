@@ -130,10 +130,11 @@ func (w *writer) typed() {
 	w.kind = w.m.MessageType()
 	act := w.m.Performative()
 	own, known := natural[w.kind]
-	if known && (own == act || w.kind == typeError && isRefusal(act)) || begins(w.meta[metaTask], '{') || begins(w.meta[metaResult], '{') {
+	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
+	if known && (own == act || w.kind == typeError && isRefusal(act)) || !known && !ok && (begins(w.meta[metaTask], '{') || begins(w.meta[metaResult], '{')) {
 		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
-	if registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind); known || !ok || registered != act {
+	if known || !ok || registered != act {
 		w.tell(metaAct, act.String())
 	}
 	if sh, ok := w.m.Shape().(*shape); ok && reflect.DeepEqual(sh.value, w.m.Payload()) {

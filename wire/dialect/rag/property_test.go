@@ -104,6 +104,25 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 	}
 }
 
+// A type of the dialect with another act than its own needs no message_type to be read as a message type, also if its metadata is like that of
+// a task or a result.
+func TestTypeWithMetadataOfATask(t *testing.T) {
+	for _, member := range []string{metaTask, metaResult} {
+		data := `{"metadata":{"performative":"REQUEST","` + member + `":{}},"payload":{"chunks":[{"content":"x"}],"document_id":"d"},` +
+			`"receiver":"B","sender":"A","timestamp":"1970-01-01T00:00:00Z","trace_id":"ing-a-00","type":"DOCUMENT_INGESTION"}`
+		c := openCodec()
+		for _, in := range c.items(data) {
+			if in.Err != nil || in.Message.Performative() != performatives.ActRequest || in.Message.MessageType() != typeIngestion {
+				t.Fatalf("%v, %v", in.Message, in.Err)
+			}
+			out, err := c.Encode(nil, in.Message)
+			if diff := cmp.Diff(exact(t, []byte(data)), exact(t, out)); err != nil || diff != "" {
+				t.Errorf("%v -came +went:\n%s", err, diff)
+			}
+		}
+	}
+}
+
 // A message of another dialect that can be written is read as the same message, but for what rag has no place for (addenda §1).
 func TestEncodeDecodeKeepsWhatItCanSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
