@@ -264,17 +264,18 @@ func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 	return nil
 }
 
-// authenticates reports whether a flag says who may connect.
+// authenticates reports whether a flag selects a way of authentication.
 func (c *nodeCmd) authenticates() bool {
 	return c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != "" || c.Introspect != ""
 }
 
-// readOnly reports whether everyone on this machine may read by --http, and nobody act: when that is the only listener, and no flag says who may connect.
+// readOnly reports whether --http serves everyone on this machine, without the right to act: it is the only listener, and no flag selects a way of
+// authentication or turns it off.
 func (c *nodeCmd) readOnly() bool {
 	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && len(c.addresses()) == 1
 }
 
-// readers returns what is printed behind the address of the operator's interface: who may read there without authentication, and nothing more.
+// readers returns the text behind the printed address of the operator's interface: the readers without authentication.
 func (c *nodeCmd) readers() string {
 	if c.readOnly() {
 		return " (read-only, everyone on this machine)"
@@ -282,7 +283,7 @@ func (c *nodeCmd) readers() string {
 	return ""
 }
 
-// checkReadOnly returns an error for flags about acting, which have no effect while nobody may act, and for an address that another machine could reach.
+// checkReadOnly returns an error for flags about acting, which would have no effect, and for an address that another machine could reach.
 func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	const nobody = "without a flag that says who may connect, nobody may do more than read by --http; add --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca"
 	switch {
