@@ -18,11 +18,7 @@ func (m *Message) Size() int {
 		n += len(name) + len(v)
 	}
 	s := sizer{left: maxSized}
-	if raw, ok := e.Payload.(Raw); ok {
-		n += len(raw)
-	} else {
-		n += s.of(reflect.ValueOf(e.Payload))
-	}
+	n += s.payload(e.Payload)
 	if !e.Budget.IsZero() {
 		n += s.of(reflect.ValueOf(e.Budget))
 	}
@@ -40,6 +36,42 @@ func (m *Message) Weight() int { return int(m.weight) }
 
 // sizer adds up the sizes of values, of which it visits a bounded number.
 type sizer struct{ left int }
+
+// payload is [sizer.of] for a payload, without reflection for those that most messages have.
+func (s *sizer) payload(payload any) int {
+	switch p := payload.(type) {
+	case Raw:
+		return len(p)
+	case TaskRequest:
+		return text(p.TaskType) + text(p.Description) + s.content(&p.Parameters) + s.members(p.Extra)
+	case TaskAccept:
+		return text(p.TaskID) + int(reflect.TypeFor[int64]().Size()) + len(p.Estimate.text) + text(p.Comments) + s.members(p.Extra)
+	case InformResult:
+		n := text(string(p.Status)) + text(p.Summary) + s.content(&p.Details) + s.members(p.Extra)
+		if len(p.Artifacts) > 0 {
+			n += s.of(reflect.ValueOf(p.Artifacts))
+		}
+		return n
+	}
+	return s.of(reflect.ValueOf(payload))
+}
+
+func text(s string) int { return int(reflect.TypeFor[string]().Size()) + len(s) }
+
+func (s *sizer) content(c *Content) int {
+	n := int(reflect.TypeFor[any]().Size()) + len(c.raw)
+	if c.value != nil {
+		n += s.of(reflect.ValueOf(c.value))
+	}
+	return n
+}
+
+func (s *sizer) members(m Members) int {
+	if len(m) == 0 {
+		return 0
+	}
+	return s.of(reflect.ValueOf(m))
+}
 
 // of returns the approximate size of v and of the values it refers to, in bytes. It also
 // terminates for a value that contains itself.
