@@ -88,6 +88,7 @@ type Codon struct {
 	types    map[performatives.Performative][]string // the names of the message types of an act, sorted
 	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
 	repeats  func() map[repeat]bool                  // what the rows of the terminal states repeat
+	paths    paths                                   // of its sides
 }
 
 // Define makes a codon. The error names the codon and the fields of d that are wrong. It joins

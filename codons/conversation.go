@@ -25,8 +25,8 @@ type Conversation struct {
 	Value
 	actor    actors.ConversationActor
 	agent    actors.Self
-	priority performatives.Priority // the priority of all messages of the conversation
-	parent   performatives.ConversationID
+	priority performatives.Priority                    // the priority of all messages of the conversation
+	about    Subject                                   // what the events of the conversation refer to
 	ontology string                                    // of a request that names none, at the responder; empty otherwise
 	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
 	child    child                                     // its lease in the scope in which it was begun
@@ -34,21 +34,18 @@ type Conversation struct {
 	spent    Budget                                    // its usage, at the initiator; read once it has ended
 	watch    func(on machine.Symbol, at machine.State) // called after each step, and at an end without a step; nil without a group
 
-	role     machine.Role // that of the value, which never changes
 	began    time.Time
 	progress progress
 
 	timers       timers
 	withdrawn    atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
-	over         atomic.Bool                  // it has ended
-	about        atomic.Pointer[Subject]      // nil before the first event that a subscription wants
-	longLived    bool                         // it has no deadline
 	event        Event                        // of the current step, or of the latest one
 	pending      []Event                      // events that the current step has caused
-	busy         bool                         // a step is in progress
 	recorder     *recorder                    // nil where events are not recorded
-	checks       bool                         // the payloads are compared, see [CheckPayloads]
-	fingerprints []fingerprint                // of the messages that were sent
+	fingerprints *fingerprints                // nil where payloads are not compared, see [CheckPayloads]
+	over         atomic.Bool                  // it has ended
+	longLived    bool                         // it has no deadline
+	busy         bool                         // a step is in progress
 }
 
 // newInitiator returns the initiator's side of the conversation that the request opens.
@@ -68,14 +65,17 @@ func newResponder(agent actors.Self, codon *Codon, opening *performatives.Messag
 func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
 	c := &Conversation{
 		Value: newValue(codon, role, agent.ID(), key, opening, s, time.Now()),
-		agent: agent, priority: opening.Priority(), parent: ParentOf(opening),
+		agent: agent, priority: opening.Priority(),
 	}
+	c.about = Subject{Agent: c.self, Peer: key.Peer, Conversation: key.ID, Protocol: codon.Name(), Role: role, Parent: ParentOf(opening)}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
-	c.role, c.began = role, c.at.Updated
+	c.began = c.at.Updated
 	c.progress.state, c.progress.since = c.at.State, c.began
 	c.timers.ring = c.ring
 	c.recorder = newRecorder(c)
-	c.checks = CheckPayloads.Load()
+	if CheckPayloads.Load() {
+		c.fingerprints = new(fingerprints)
+	}
 	return c
 }
 

@@ -60,7 +60,7 @@ func infos(of iter.Seq[actors.Conversation]) (all []Info) {
 // conversation under way. It may be called from any goroutine. The caller owns the result.
 func Children(system *actors.System, of performatives.ConversationID) (ids []performatives.ConversationID) {
 	for c := range system.Conversations() {
-		if c, ok := c.(*Conversation); ok && c.parent == of && !c.Over() {
+		if c, ok := c.(*Conversation); ok && c.about.Parent == of && !c.Over() {
 			ids = append(ids, c.key.ID)
 		}
 	}
@@ -72,7 +72,7 @@ func Children(system *actors.System, of performatives.ConversationID) (ids []per
 // once, and is false when no initiator's side with that id is under way in the system. It may be called from any goroutine.
 func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (found bool) {
 	for c := range system.ConversationsWith(id) {
-		if c, ok := c.(*Conversation); ok && c.role == machine.Initiator && !c.Over() {
+		if c, ok := c.(*Conversation); ok && c.about.Role == machine.Initiator && !c.Over() {
 			c.withdraw(cause)
 			found = true
 		}
@@ -85,7 +85,7 @@ type progress struct {
 	mu       sync.Mutex
 	state    machine.State
 	since    time.Time
-	path     []machine.State // see [Ended]; nil while no subscription has wanted it
+	path     *visited // see [Ended]; nil while no subscription has wanted it
 	deadline time.Time
 	work     *scope // that of the conversation
 }
@@ -96,11 +96,11 @@ func (c *Conversation) Info() Info {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	i := Info{
-		ID: c.key.ID, Parent: c.parent, Protocol: c.codon.Name(), Role: c.role, Agent: c.self, Peer: c.key.Peer,
-		State: c.progress.state, Began: c.began, Since: c.progress.since, Path: slices.Clone(c.progress.path), Deadline: c.progress.deadline,
+		ID: c.key.ID, Parent: c.about.Parent, Protocol: c.codon.Name(), Role: c.about.Role, Agent: c.self, Peer: c.key.Peer,
+		State: c.progress.state, Began: c.began, Since: c.progress.since, Path: slices.Clone(c.progress.path.states()), Deadline: c.progress.deadline,
 		Budget: allowance,
 	}
-	if c.role == machine.Responder {
+	if c.about.Role == machine.Responder {
 		i.Left = c.progress.work.left(allowance)
 	}
 	return i
@@ -131,26 +131,11 @@ func (c *Conversation) show() {
 	c.progress.deadline = c.Value.deadline
 }
 
-// MaxPath is how many states the path of a side has at most: the last ones.
-const MaxPath = 32
-
 // enterLocked enters a new state into the path, which begins with the state before the first one that is entered.
 func (c *Conversation) enterLocked(state machine.State) {
-	p := &c.progress
-	switch n := len(p.path); {
-	case n == 0:
-		p.path = append(c.newAbout().room[:0], p.state)
-	case p.path[n-1] != p.state: // for a while no subscription wanted the ends: begin anew
-		p.path = append(p.path[:0], p.state)
+	p, known := &c.progress, &c.codon.paths
+	if p.path == nil || p.path.last() != p.state { // at first, or as for a while no subscription wanted the ends
+		p.path = known.after(nil, p.state)
 	}
-	p.path = entered(p.path, state)
-}
-
-// entered appends a state to a path. A full path loses its oldest state, in place.
-func entered(path []machine.State, state machine.State) []machine.State {
-	if len(path) == MaxPath {
-		copy(path, path[1:])
-		path = path[:MaxPath-1]
-	}
-	return append(path, state)
+	p.path = known.after(p.path, state)
 }

@@ -39,19 +39,25 @@ func sum(payload any) (uint64, bool) {
 	return maphash.Bytes(fingerprintSeed, text), err == nil
 }
 
+// fingerprints are those of the messages that a side has sent.
+type fingerprints []fingerprint
+
 // fingerprint records the hash of the payload of a message that is about to be sent.
 func (c *Conversation) fingerprint(m *performatives.Message) {
-	if !c.checks {
+	if c.fingerprints == nil {
 		return
 	}
-	if n, ok := sum(m.Payload()); ok && len(c.fingerprints) < maxRemembered {
-		c.fingerprints = append(c.fingerprints, fingerprint{m, n})
+	if n, ok := sum(m.Payload()); ok && len(*c.fingerprints) < maxRemembered {
+		*c.fingerprints = append(*c.fingerprints, fingerprint{m, n})
 	}
 }
 
 // checkFingerprints compares the hashes of sent payloads with those that they have now.
 func (c *Conversation) checkFingerprints() {
-	for _, s := range c.fingerprints {
+	if c.fingerprints == nil {
+		return
+	}
+	for _, s := range *c.fingerprints {
 		if n, ok := sum(s.message.Payload()); ok && n == s.sum {
 			continue
 		}
@@ -60,5 +66,5 @@ func (c *Conversation) checkFingerprints() {
 			"message", string(m.ID()), "performative", m.Performative().String(), "payload", fmt.Sprintf("%T", m.Payload()))
 		c.publishChanged(m)
 	}
-	c.fingerprints = nil
+	*c.fingerprints = nil
 }

@@ -19,7 +19,8 @@ const (
 	KindJobEnded actors.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
 )
 
-// Subject names one side of a conversation. The events of a side refer to the same Subject, which is not to be changed: it is long, and there are many.
+// Subject names one side of a conversation. The events of a side refer to the same Subject, which is not to be changed. It is a part of the conversation: who keeps an
+// event keeps the memory of the whole conversation, and who keeps many copies what they need.
 type Subject struct {
 	Agent        performatives.AgentID        `json:"agent"`          // the agent on this side
 	Peer         performatives.AgentID        `json:"peer,omitempty"` // the agent on the other side
@@ -49,7 +50,7 @@ type Ended struct {
 	Span  Span               // of this side; zero without tracing
 
 	// Path has the states that the side has come through, in their order, the last [MaxPath] of them. It begins when a subscription wants the ends of
-	// sides, and is nil for a side that ended without a step since. It is not to be changed.
+	// sides, and is nil for a side that ended without a step since. It is not to be changed: sides that have come the same way share it.
 	Path []machine.State
 }
 
@@ -107,33 +108,9 @@ func (e JobEnded) MarshalJSON() ([]byte, error) {
 	}{e.Subject, e.Job, e.Command, e.Label, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent()})
 }
 
-// subject returns what the events of the conversation are about. Safe for concurrent use.
-func (c *Conversation) subject() *Subject {
-	if s := c.about.Load(); s != nil {
-		return s
-	}
-	return &c.newAbout().Subject
-}
-
-// about is what the events of a side refer to, in one piece of memory.
-type about struct {
-	Subject
-	room [usualPath]machine.State // for the path
-}
-
-// usualPath is the length of the path of most sides: idle, two states that are live, and an end.
-const usualPath = 4
-
-// newAbout stores a new Subject. Another one, made at the same time, is equal.
-func (c *Conversation) newAbout() *about {
-	a := &about{Subject: Subject{Agent: c.agent.ID(), Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name(), Role: c.role, Parent: c.parent}}
-	c.about.Store(&a.Subject)
-	return a
-}
-
 func (c *Conversation) publishBegan() {
 	if events := &c.agent.System().Events; actors.Wants[Began](events) {
-		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, c.subject()})
+		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, &c.about})
 	}
 }
 
@@ -141,22 +118,22 @@ func (c *Conversation) publishBegan() {
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
 	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
 		c.progress.mu.Lock()
-		path := c.progress.path
+		path := c.progress.path.states()
 		c.progress.mu.Unlock()
-		actors.Publish(events, Ended{actors.At{Time: at}, c.subject(), state, code(), c.began, c.Span(), path})
+		actors.Publish(events, Ended{actors.At{Time: at}, &c.about, state, code(), c.began, c.Span(), path})
 	}
 }
 
 func (c *Conversation) publishResent(m *performatives.Message) {
 	if events := &c.agent.System().Events; actors.Wants[Resent](events) {
-		events.Publish(Resent{actors.At{Time: c.at.Updated}, c.subject(), m.ID(), m.Performative()})
+		events.Publish(Resent{actors.At{Time: c.at.Updated}, &c.about, m.ID(), m.Performative()})
 	}
 }
 
 // publishJob publishes the end of a job that m has started; m is nil for none.
 func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command) {
 	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
-		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, c.subject(), job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label})
+		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label})
 	}
 }
 
@@ -183,7 +160,7 @@ func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
 	if code, lost := c.event.lostPeer(); lost {
 		return code
 	}
-	if c.role == machine.Responder && len(c.sent) > 0 {
+	if c.about.Role == machine.Responder && len(c.sent) > 0 {
 		last = c.sent[len(c.sent)-1].Message
 	}
 	if last != nil && c.at.State != StateCancelled {

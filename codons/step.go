@@ -119,7 +119,7 @@ func (c *Conversation) publish(from machine.State, e *Event) {
 	if !actors.Wants[Transition](events) {
 		return
 	}
-	t := Transition{At: actors.At{Time: c.at.Updated}, Subject: c.subject(), From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
+	t := Transition{At: actors.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
 	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}
