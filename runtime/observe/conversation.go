@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -59,24 +60,14 @@ func (c *Conversation) Order() {
 // MaxPath is how many states [Side].Path has at most: the last ones.
 const MaxPath = codons.MaxPath
 
-// step enters a state into the path, unless the side is in it already.
-func (s *Side) step(state string) (grown bool) {
-	switch n := len(s.Path); {
-	case n > 0 && s.Path[n-1] == state:
-		return false
-	case n == MaxPath:
-		copy(s.Path, s.Path[1:])
-		s.Path[n-1] = state
-		return false
-	case s.Path == nil:
-		s.Path = make([]string, 0, usualPath)
+// namesOf returns the names of states; nil for none.
+func namesOf(path []machine.State) []string {
+	var names []string
+	for _, state := range path {
+		names = append(names, string(state))
 	}
-	s.Path = append(s.Path, state)
-	return true
+	return names
 }
-
-// usualPath is the length of the path of most sides: idle, two states that are live, and an end.
-const usualPath = 4
 
 // Message is a message of a conversation. A message that is sent again, or that is seen both when it is sent and when it is received, is
 // one Message.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,12 +17,47 @@ type entry struct {
 	protocol  string
 	began     time.Time
 	updated   time.Time
-	sides     []Side
+	ends      []end
 	messages  []kept
 	forgotten int
 	bytes     int
 
-	newer, older *entry // in entries
+	// In entries.
+	newer, older *entry
+	hash         uint64
+	next         *entry // of the same place
+}
+
+// end is the end of a side.
+type end struct {
+	agent, peer  performatives.AgentID
+	role         machine.Role
+	state        machine.State
+	began, ended time.Time
+	path         []machine.State // that of the event, which many share
+}
+
+// view returns the [Side] of the end, with its path if it is wanted.
+func (e *end) view(path bool) Side {
+	s := Side{Agent: e.agent, Peer: e.peer, Role: e.role.String(), State: string(e.state), Ended: true, Began: e.began, Since: e.ended}
+	if path {
+		s.Path = namesOf(e.path)
+		if n := len(s.Path); n == 0 || s.Path[n-1] != s.State { // a side that fails takes no step to its end
+			s.Path = append(s.Path[max(0, n+1-MaxPath):], s.State)
+		}
+	}
+	return s
+}
+
+// endOf returns the record of the end of a side, which it adds if there is none.
+func (e *entry) endOf(side *codons.Subject) *end {
+	for i := range e.ends {
+		if s := &e.ends[i]; s.role == side.Role && s.agent == side.Agent && s.peer == side.Peer {
+			return s
+		}
+	}
+	e.ends = append(e.ends, end{agent: side.Agent, peer: side.Peer, role: side.Role})
+	return &e.ends[len(e.ends)-1]
 }
 
 // kept is a recorded message. The [Message] of it is made when it is read, not when it is recorded.
@@ -59,7 +95,7 @@ func (k *kept) is(m *performatives.Message) bool {
 // message whose payload is left out.
 const (
 	conversationBytes = 512
-	sideBytes         = 384
+	sideBytes         = 160
 	stateBytes        = 16
 	messageBytes      = 160
 	factsBytes        = 256
@@ -99,42 +135,15 @@ func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 	return k
 }
 
-// entries is a list of entries. The one with the latest event is the newest.
-type entries struct{ newest, oldest *entry }
-
-func (l *entries) remove(e *entry) {
-	if e.newer == nil {
-		l.newest = e.older
-	} else {
-		e.newer.older = e.older
-	}
-	if e.older == nil {
-		l.oldest = e.newer
-	} else {
-		e.older.newer = e.newer
-	}
-	e.newer, e.older = nil, nil
-}
-
-func (l *entries) add(e *entry) {
-	if e.older = l.newest; e.older == nil {
-		l.oldest = e
-	} else {
-		e.older.newer = e
-	}
-	l.newest = e
-}
-
 // entryLocked returns the entry of a conversation, which it adds if there is none, and makes it the newest one.
 func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.recent.newest
 	if e == nil || e.id != id {
-		if e = r.byID[id]; e != nil {
-			r.recent.remove(e)
+		if e = r.recent.find(id); e != nil {
+			r.recent.touch(e)
 		} else {
 			e = r.newEntryLocked(at, id)
 		}
-		r.recent.add(e)
 	}
 	e.updated = at
 	return e
@@ -146,7 +155,7 @@ func (r *Recorder) newEntryLocked(at time.Time, id performatives.ConversationID)
 		e = &entry{}
 	}
 	e.id, e.began = id, at
-	r.byID[id] = e
+	r.recent.add(e)
 	r.growLocked(e, conversationBytes)
 	return e
 }
@@ -158,7 +167,7 @@ func (r *Recorder) growLocked(e *entry, bytes int) {
 
 // boundLocked forgets the conversations without an event for the longest time, and then the oldest messages of the last one.
 func (r *Recorder) boundLocked() {
-	for len(r.byID) > r.options.Conversations || r.counts.Bytes > r.options.Bytes && len(r.byID) > 1 {
+	for r.recent.n > r.options.Conversations || r.counts.Bytes > r.options.Bytes && r.recent.n > 1 {
 		r.forgetLocked(r.recent.oldest)
 	}
 	for e := r.recent.newest; r.counts.Bytes > r.options.Bytes && len(e.messages) > 0; {
@@ -169,18 +178,15 @@ func (r *Recorder) boundLocked() {
 // forgetLocked forgets a conversation. Its memory is used again unless it has grown.
 func (r *Recorder) forgetLocked(e *entry) {
 	r.recent.remove(e)
-	delete(r.byID, e.id)
 	r.counts.Bytes -= e.bytes
 	r.counts.Forgotten++
 	const usual = 16
-	if cap(e.messages) > usual || cap(e.sides) > usual {
+	if cap(e.messages) > usual || cap(e.ends) > usual {
 		return
 	}
 	clear(e.messages)
-	for i := range e.sides {
-		e.sides[i] = Side{Path: e.sides[i].Path[:0]}
-	}
-	*e = entry{messages: e.messages[:0], sides: e.sides[:0]}
+	clear(e.ends)
+	*e = entry{messages: e.messages[:0], ends: e.ends[:0]}
 	r.free = e
 }
 

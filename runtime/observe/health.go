@@ -2,6 +2,7 @@ package observe
 
 import (
 	"hash/maphash"
+	"math/bits"
 	"strings"
 	"sync"
 	"time"
@@ -55,7 +56,7 @@ func (h *health) hash(folded performatives.AgentID) uint64 {
 }
 
 func (h *health) question(asker performatives.AgentID, ref string) question {
-	return question(maphash.Comparable(h.seed, [2]string{string(asker.Fold()), ref}))
+	return question(bits.RotateLeft64(h.hash(asker.Fold()), 1) ^ maphash.String(h.seed, ref))
 }
 
 // Health returns the health of an agent: the figures that it has reported of itself or, if it has reported none, those that the recorder has counted

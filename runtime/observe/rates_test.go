@@ -7,7 +7,6 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Each event counts in the interval of its time; an interval that is not over is not listed, and what is too old is not counted.
@@ -64,7 +63,7 @@ func TestRatesOfEnds(t *testing.T) {
 
 // A side counts in the interval in which it began, also while it is under way; not one that has no step yet, nor one that began before the recorder.
 func TestRatesOfBegins(t *testing.T) {
-	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 1, Bytes: 1 << 20}}
+	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 1, Bytes: 1 << 20}}
 	last := beginOf(numberOf(time.Now()) - 1)
 	r.rates.first, r.vitals.since = numberOf(last)-1, last
 	r.events = new(actors.Events).SubscribeBatches(1)

@@ -40,7 +40,6 @@ type Recorder struct {
 
 	listener // its lock guards the following fields
 
-	byID   map[performatives.ConversationID]*entry
 	recent entries
 	free   *entry // a forgotten one, whose memory the next conversation uses
 	counts Counts
@@ -63,7 +62,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	}
 	r := &Recorder{
 		options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
-		byID: map[performatives.ConversationID]*entry{}, incidents: map[performatives.AgentID]*Incidents{},
+		recent: newEntries(), incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
 	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
@@ -79,7 +78,7 @@ func (r *Recorder) Close() { r.end() }
 func (r *Recorder) Counts() Counts {
 	defer r.lock().Unlock()
 	c := r.counts
-	c.Conversations, c.Lost, c.Refusals = len(r.byID), r.events.Lost(), len(r.refusals)
+	c.Conversations, c.Lost, c.Refusals = r.recent.n, r.events.Lost(), len(r.refusals)
 	return c
 }
 
@@ -196,17 +195,9 @@ func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
 	if ev.Parent != "" {
 		e.parent = ev.Parent
 	}
-	sides := len(e.sides)
-	s := sideOf(&e.sides, ev.Agent, ev.Peer, ev.Role.String())
-	r.growLocked(e, (len(e.sides)-sides)*sideBytes)
-	for _, state := range ev.Path {
-		if s.step(string(state)) {
-			r.growLocked(e, stateBytes)
-		}
-	}
-	if s.step(string(ev.State)) { // the one of a side that failed is in no path
-		r.growLocked(e, stateBytes)
-	}
-	s.State, s.Since, s.Ended, s.Began = string(ev.State), ev.Time, true, ev.Began
+	ends := len(e.ends)
+	s := e.endOf(ev.Subject)
+	r.growLocked(e, (len(e.ends)-ends)*sideBytes+(len(ev.Path)-len(s.path))*stateBytes)
+	s.state, s.began, s.ended, s.path = ev.State, ev.Began, ev.Time, ev.Path
 	r.boundLocked()
 }

@@ -20,10 +20,7 @@ func (r *Recorder) Conversations() []Conversation {
 		if e.began.After(asked) {
 			continue // its sides were perhaps not listed yet
 		}
-		c := e.viewLocked()
-		for i := range c.Sides {
-			c.Sides[i].Path = nil
-		}
+		c := e.viewLocked(false)
 		all[c.ID] = &c
 	}
 	mu.Unlock()
@@ -49,13 +46,10 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	c := Conversation{ID: id}
 	live := r.node.with(id) // as in Conversations
 	mu := r.lock()
-	e := r.byID[id]
+	e := r.recent.find(id)
 	var messages []kept
 	if e != nil {
-		c = e.viewLocked()
-		for i := range c.Sides {
-			c.Sides[i].Path = slices.Clone(c.Sides[i].Path)
-		}
+		c = e.viewLocked(true)
 		messages = slices.Clone(e.messages)
 	}
 	mu.Unlock()
@@ -89,11 +83,14 @@ func (r *Recorder) Children(of performatives.ConversationID) []performatives.Con
 	return slices.Compact(ids)
 }
 
-// viewLocked returns a copy without the messages. The paths of its sides are those of the entry.
-func (e *entry) viewLocked() Conversation {
+// viewLocked returns a copy without the messages, and with the paths of the sides if they are wanted.
+func (e *entry) viewLocked(paths bool) Conversation {
 	c := Conversation{
-		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: append([]Side{}, e.sides...),
+		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: make([]Side, 0, len(e.ends)),
 		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
+	}
+	for i := range e.ends {
+		c.Sides = append(c.Sides, e.ends[i].view(paths))
 	}
 	if len(e.messages) > 0 {
 		first := e.messages[0].view()
@@ -118,9 +115,7 @@ func (c *Conversation) update(i codons.Info) {
 	if i.Since.After(c.Updated) {
 		c.Updated = i.Since
 	}
-	for _, state := range i.Path {
-		s.step(string(state))
-	}
+	s.Path = namesOf(i.Path)
 	s.State, s.Since, s.Ended, s.Deadline, s.Budget, s.Left, s.Began = string(i.State), i.Since, false, i.Deadline, i.Budget, i.Left, i.Began
 }
 
@@ -131,11 +126,7 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 			return s
 		}
 	}
-	var path []string
-	if n := len(*sides); n < cap(*sides) {
-		path = (*sides)[:n+1][n].Path // of a conversation that was forgotten: its memory is used again
-	}
-	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role, Path: path})
+	*sides = append(*sides, Side{Agent: agent, Peer: peer, Role: role})
 	return &(*sides)[len(*sides)-1]
 }
 
@@ -143,7 +134,7 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 func (r *Recorder) Messages(id performatives.ConversationID) (all []Message) {
 	mu := r.lock()
 	var messages []kept
-	if e := r.byID[id]; e != nil {
+	if e := r.recent.find(id); e != nil {
 		messages = slices.Clone(e.messages)
 	}
 	mu.Unlock()

@@ -15,7 +15,7 @@ import (
 // newEndRecorder returns a recorder of ends alone, and what it listens to. Its node lists the sides that live returns.
 func newEndRecorder(live func(*actors.Events) []codons.Info) (*Recorder, *actors.Events) {
 	events := new(actors.Events)
-	r := &Recorder{vitals: newHealth(), byID: map[performatives.ConversationID]*entry{}, options: Options{Conversations: 10, Bytes: 1 << 20}}
+	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 10, Bytes: 1 << 20}}
 	r.rates.first = numberOf(time.Now())
 	r.events = events.SubscribeBatches(16, actors.On(r.endedLocked))
 	r.node = liveSides{
