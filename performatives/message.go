@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"sync"
 	"time"
 )
 
@@ -40,10 +41,62 @@ type Envelope struct {
 // lock, and it is serialised only where it leaves the process.
 // The zero Message is not valid.
 type Message struct {
-	e         Envelope
-	weight    int32 // see Weigh
-	forwards  uint8 // see Forwards
-	authentic bool  // see Authentic
+	id             MessageID
+	sender         AgentID
+	receiver       AgentID
+	conversationID ConversationID
+	protocol       string
+	inReplyTo      string
+	replyWith      string
+	ontology       string
+	trace          string
+	payload        any
+	shape          any
+	replyBy        time.Time
+	timestamp      time.Time
+	rare           *rare // nil: it has none of these; not changed where another message may have it, too
+	weight         int32 // see Weigh
+	performative   Performative
+	priority       Priority
+	forwards       uint8 // see Forwards
+	marks          marks
+}
+
+// marks are facts about a message, in as little memory as possible.
+type marks uint8
+
+const (
+	marksAuthentic marks = 1 << iota // see Authentic
+	marksJSON                        // the language is LanguageJSON; rare has any other
+)
+
+// rare has the fields that most messages have no value in. What is in a Message itself costs each message memory.
+type rare struct {
+	messageType string
+	language    string
+	principal   string
+	budget      Content
+	metadata    Members
+	activation  uint64
+	answers     uint64
+}
+
+// noRare is what a message without rare fields has. It is never changed.
+var noRare rare
+
+// others returns the rare fields of m, to be read.
+func (m *Message) others() *rare {
+	if m.rare == nil {
+		return &noRare
+	}
+	return m.rare
+}
+
+// setOthers gives m, which no other goroutine has yet, rare fields of its own that differ by change.
+func (m *Message) setOthers(change func(*rare)) {
+	r := *m.others()
+	change(&r)
+	m.rare = &r
 }
 
 // New makes a message of e. The error is a [*Refusal] that names the wrong field and
@@ -55,21 +108,58 @@ type Message struct {
 // The message takes over the Metadata and the Payload of e. The caller must not change
 // them afterwards.
 func New(e Envelope) (*Message, error) {
-	return complete(&Message{e: e}) // the one allocation; the checks work on it in place
-}
-
-// complete fills in the fields that may be left out, validates m and returns it.
-func complete(m *Message) (*Message, error) {
-	if m.e.Performative == 0 {
-		m.e.Performative = actOf(m.e.Payload)
-	}
-	if m.e.ConversationID == "" {
-		m.e.ConversationID = ConversationID(m.e.ID)
-	}
-	if err := m.e.validate(); err != nil {
+	if err := e.complete(); err != nil {
 		return nil, err
 	}
-	return m, nil
+	return e.message(), nil
+}
+
+// complete fills in the fields that may be left out, and validates all.
+func (e *Envelope) complete() error {
+	if e.Performative == 0 {
+		e.Performative = actOf(e.Payload)
+	}
+	if e.ConversationID == "" {
+		e.ConversationID = ConversationID(e.ID)
+	}
+	return e.validate()
+}
+
+// message returns a message with the fields of e.
+func (e *Envelope) message() *Message {
+	m := &Message{
+		id: e.ID, sender: e.Sender, receiver: e.Receiver, conversationID: e.ConversationID,
+		protocol: e.Protocol, inReplyTo: e.InReplyTo, replyWith: e.ReplyWith, ontology: e.Ontology, trace: e.Trace,
+		payload: e.Payload, shape: e.Shape, replyBy: e.ReplyBy, timestamp: e.Timestamp,
+		performative: e.Performative, priority: e.Priority,
+	}
+	if e.Language == LanguageJSON {
+		m.marks = marksJSON
+	}
+	if e.hasRare() {
+		m.rare = &rare{
+			messageType: e.MessageType, language: e.Language, principal: e.Principal, budget: e.Budget,
+			metadata: e.Metadata, activation: e.Activation, answers: e.Answers,
+		}
+	}
+	return m
+}
+
+// hasRare reports whether e has a field that only some messages have.
+func (e *Envelope) hasRare() bool {
+	return e.MessageType != "" || e.Language != "" && e.Language != LanguageJSON || e.Principal != "" || e.Metadata != nil ||
+		e.Activation != 0 || e.Answers != 0 || !e.Budget.IsZero()
+}
+
+// envelope returns the fields of m. They share the metadata of m.
+func (m *Message) envelope() Envelope {
+	r := m.others()
+	return Envelope{
+		ID: m.id, Performative: m.performative, Priority: m.priority, Sender: m.sender, Receiver: m.receiver, ConversationID: m.conversationID,
+		Protocol: m.protocol, MessageType: r.messageType, InReplyTo: m.inReplyTo, ReplyWith: m.replyWith, ReplyBy: m.replyBy, Language: m.Language(),
+		Ontology: m.ontology, Timestamp: m.timestamp, Trace: m.trace, Budget: r.budget, Principal: r.principal, Activation: r.activation,
+		Answers: r.answers, Metadata: r.metadata, Payload: m.payload, Shape: m.shape,
+	}
 }
 
 // With returns a copy of m that differs from it by change: one copy and one
@@ -82,10 +172,14 @@ func complete(m *Message) (*Message, error) {
 //
 //	reply, err = reply.With(func(e *performatives.Envelope) { e.MessageType = "REVIEW_DONE" })
 func (m *Message) With(change func(e *Envelope)) (*Message, error) {
-	out := &Message{e: m.e}
-	out.e.Metadata = maps.Clone(m.e.Metadata)
-	change(&out.e)
-	if _, err := complete(out); err != nil {
+	e := envelopes.Get().(*Envelope) //nolint:forcetypeassert // there are no others
+	*e = m.envelope()
+	e.Metadata = maps.Clone(e.Metadata)
+	change(e)
+	out, err := New(*e)
+	*e = Envelope{}
+	envelopes.Put(e)
+	if err != nil {
 		return nil, err
 	}
 	if m.weight > 0 {
@@ -94,25 +188,28 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	return out, nil
 }
 
+// envelopes has empty envelopes, whose pointers With passes on.
+var envelopes = sync.Pool{New: func() any { return new(Envelope) }}
+
 // ID returns the identifier of this message.
-func (m *Message) ID() MessageID { return m.e.ID }
+func (m *Message) ID() MessageID { return m.id }
 
 // Performative returns the communicative act.
-func (m *Message) Performative() Performative { return m.e.Performative }
+func (m *Message) Performative() Performative { return m.performative }
 
 // Sender returns the agent that sent the message.
-func (m *Message) Sender() AgentID { return m.e.Sender }
+func (m *Message) Sender() AgentID { return m.sender }
 
 // Receiver returns the agent that the message is for; empty means all agents.
-func (m *Message) Receiver() AgentID { return m.e.Receiver }
+func (m *Message) Receiver() AgentID { return m.receiver }
 
 // ConversationID returns the conversation that the message belongs to. It is
 // never empty: a message that opens a conversation of its own names it.
-func (m *Message) ConversationID() ConversationID { return m.e.ConversationID }
+func (m *Message) ConversationID() ConversationID { return m.conversationID }
 
 // Protocol returns the name of the codon that the conversation follows. It is empty
 // when the sender named none.
-func (m *Message) Protocol() string { return m.e.Protocol }
+func (m *Message) Protocol() string { return m.protocol }
 
 // MessageType returns the application's own name for this kind of message, on top
 // of the act: REVIEW_REQUEST is a REQUEST of the protocol code-review (addenda §8).
@@ -122,80 +219,92 @@ func (m *Message) Protocol() string { return m.e.Protocol }
 //
 // A message with a message type may have any object as payload, or none, also where
 // its act has a payload type of this package. Replies never inherit it.
-func (m *Message) MessageType() string { return m.e.MessageType }
+func (m *Message) MessageType() string { return m.others().messageType }
 
 // InReplyTo returns the ID or the ReplyWith of the message that this one answers.
-func (m *Message) InReplyTo() string { return m.e.InReplyTo }
+func (m *Message) InReplyTo() string { return m.inReplyTo }
 
 // ReplyWith returns the value that an answer should have as InReplyTo; it may be empty.
-func (m *Message) ReplyWith() string { return m.e.ReplyWith }
+func (m *Message) ReplyWith() string { return m.replyWith }
 
 // ReplyBy returns the deadline of the answer; zero means none.
-func (m *Message) ReplyBy() time.Time { return m.e.ReplyBy }
+func (m *Message) ReplyBy() time.Time { return m.replyBy }
 
 // Language returns the language of the payload; empty means application/json.
-func (m *Message) Language() string { return m.e.Language }
+func (m *Message) Language() string {
+	if m.marks&marksJSON != 0 {
+		return LanguageJSON
+	}
+	return m.others().language
+}
 
 // Ontology returns the vocabulary of the payload.
-func (m *Message) Ontology() string { return m.e.Ontology }
+func (m *Message) Ontology() string { return m.ontology }
 
 // Priority returns the band of the message.
-func (m *Message) Priority() Priority { return m.e.Priority }
+func (m *Message) Priority() Priority { return m.priority }
 
 // Timestamp returns when the message was made.
-func (m *Message) Timestamp() time.Time { return m.e.Timestamp }
+func (m *Message) Timestamp() time.Time { return m.timestamp }
 
 // Trace returns the W3C traceparent; empty means that the message is not traced.
-func (m *Message) Trace() string { return m.e.Trace }
+func (m *Message) Trace() string { return m.trace }
 
 // Budget returns the allowance of the work, or in an answer the amount used, as received.
-func (m *Message) Budget() Content { return m.e.Budget }
+func (m *Message) Budget() Content { return m.others().budget }
 
 // Principal returns the identity that a peer has proved to the node at which the message entered the system, such as the subject of a
 // token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made here, and for
 // one of a peer that has proved no identity. Rules and audit use it. No dialect writes or reads it.
-func (m *Message) Principal() string { return m.e.Principal }
+func (m *Message) Principal() string { return m.others().principal }
 
 // Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.
-func (m *Message) Authenticate(principal string) { m.e.Principal = principal }
+func (m *Message) Authenticate(principal string) {
+	if m.others().principal != principal {
+		m.setOthers(func(r *rare) { r.principal = principal })
+	}
+}
 
 // Payload returns the content: a payload type of this package, a registered
 // type, or [Raw]; nil for an act without content. See [PayloadAs].
-func (m *Message) Payload() any { return m.e.Payload }
+func (m *Message) Payload() any { return m.payload }
 
 // Shape returns the notes of the dialect that decoded the message about the form it
 // had on the wire. Only that dialect can interpret them. It is nil for a message that
 // was made in this process.
-func (m *Message) Shape() any { return m.e.Shape }
+func (m *Message) Shape() any { return m.shape }
 
 // Metadata returns one member of the envelope that has no field of its own, and whether
 // it is there. The message owns the JSON: the caller must not change it.
 func (m *Message) Metadata(name string) (json.RawMessage, bool) {
-	v, ok := m.e.Metadata[name]
+	v, ok := m.others().metadata[name]
 	return v, ok
 }
 
 // AllMetadata yields the members of the envelope without a field of their own, in
 // no particular order. The message owns the JSON: the caller must not change it.
-func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] { return maps.All(m.e.Metadata) }
+func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] { return maps.All(m.others().metadata) }
+
+// HasMetadata reports whether AllMetadata yields any.
+func (m *Message) HasMetadata() bool { return len(m.others().metadata) > 0 }
 
 // Envelope returns a copy of the fields of the message. The caller owns its Metadata.
 // The message still owns its Payload: the caller may replace it, and must not change
 // it in place. [Message.With] makes a changed message.
 func (m *Message) Envelope() Envelope {
-	e := m.e
+	e := m.envelope()
 	e.Metadata = e.Metadata.clone()
 	return e
 }
 
 // Expired reports whether the deadline of the answer has passed at now.
 func (m *Message) Expired(now time.Time) bool {
-	return !m.e.ReplyBy.IsZero() && !now.Before(m.e.ReplyBy)
+	return !m.replyBy.IsZero() && !now.Before(m.replyBy)
 }
 
 // Answers reports whether m answers other: whether it refers to other's ID or
 // to its ReplyWith (addenda §2).
 func (m *Message) Answers(other *Message) bool {
-	ref := m.e.InReplyTo
-	return ref != "" && (ref == string(other.e.ID) || ref == other.e.ReplyWith)
+	ref := m.inReplyTo
+	return ref != "" && (ref == string(other.id) || ref == other.replyWith)
 }

@@ -56,7 +56,7 @@ func TypeName(payload any) string {
 // JSON returns the message for a record. The error says that its payload or its budget
 // cannot be marshalled.
 func (m *Message) JSON() (MessageJSON, error) {
-	e := m.e
+	e := m.envelope()
 	out := MessageJSON{
 		ID: e.ID, Performative: e.Performative, Sender: e.Sender, Receiver: e.Receiver, ConversationID: e.ConversationID,
 		Protocol: e.Protocol, MessageType: e.MessageType, InReplyTo: e.InReplyTo, ReplyWith: e.ReplyWith, ReplyBy: e.ReplyBy,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -76,11 +77,13 @@ func TestWithValidates(t *testing.T) {
 	}
 }
 
-func TestWithAllocatesOnce(t *testing.T) {
+// A copy with rare fields is the message and these.
+func TestWithAllocs(t *testing.T) {
+	racetest.Skip(t)
 	e := envelope(p.ActTaskRequest)
 	e.Metadata = nil
 	m := mustNew(t, e)
-	if n := testing.AllocsPerRun(100, func() { sinkMessage, _ = m.With(asReview) }); n > 1 {
+	if n := testing.AllocsPerRun(100, func() { sinkMessage, _ = m.With(asReview) }); n > 2 {
 		t.Errorf("%v allocations", n)
 	}
 }

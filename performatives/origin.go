@@ -15,36 +15,40 @@ type Origin struct {
 
 // Origin returns the origin of m.
 func (m *Message) Origin() Origin {
-	return Origin{m.e.Principal, m.e.Activation, m.e.Answers, int(m.forwards)}
+	r := m.others()
+	return Origin{r.principal, r.activation, r.answers, int(m.forwards)}
 }
 
 // SetOrigin stores the origin of m. Only the link to another node that has just read m may call it, before it passes m on.
 func (m *Message) SetOrigin(o Origin) {
-	m.e.Principal, m.e.Activation, m.e.Answers, m.forwards = o.Principal, o.Activation, o.Answers, uint8(min(max(o.Forwards, 0), MaxForwards))
+	m.forwards = uint8(min(max(o.Forwards, 0), MaxForwards))
+	if r := m.others(); r.principal != o.Principal || r.activation != o.Activation || r.answers != o.Answers {
+		m.setOthers(func(r *rare) { r.principal, r.activation, r.answers = o.Principal, o.Activation, o.Answers })
+	}
 }
 
 // ShiftReplyBy adds a duration to the deadline of m, if it has one. Only the link to another node that has just read m may call it, before it passes m on.
 func (m *Message) ShiftReplyBy(by time.Duration) {
-	if !m.e.ReplyBy.IsZero() {
-		m.e.ReplyBy = m.e.ReplyBy.Add(by)
+	if !m.replyBy.IsZero() {
+		m.replyBy = m.replyBy.Add(by)
 	}
 }
 
 // Activation returns the number of the run of the sender, an agent that a cluster places: each run has a greater one than those before
 // it. What writes to a store outside can refuse a run that is over. It is zero for an agent that is not placed, and for one of
 // another process than a node.
-func (m *Message) Activation() uint64 { return m.e.Activation }
+func (m *Message) Activation() uint64 { return m.others().activation }
 
 // Activate stores the activation of the sender. Only the sender may call it, before the message is sent for the first time.
 func (m *Message) Activate(activation uint64) {
-	if m.e.Activation != activation { // a message that is sent again is being read
-		m.e.Activation = activation
+	if m.others().activation != activation { // a message that is sent again is being read
+		m.setOthers(func(r *rare) { r.activation = activation })
 	}
 }
 
 // Answered returns the activation of the receiver whose message m answers, and zero where it is not known. An answer to a run that is over
 // is refused.
-func (m *Message) Answered() uint64 { return m.e.Answers }
+func (m *Message) Answered() uint64 { return m.others().answers }
 
 // MaxForwards is the largest number that [Message.Forwards] counts to.
 const MaxForwards = math.MaxUint8

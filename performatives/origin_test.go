@@ -5,6 +5,9 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -38,9 +41,50 @@ func TestShiftReplyBy(t *testing.T) {
 	}
 }
 
-// Go allocates 352 bytes for a message. A longer one takes 384.
+// Go allocates 240 bytes for a message. A longer one takes 256.
 func TestMessageSize(t *testing.T) {
-	if n := unsafe.Sizeof(p.Message{}); unsafe.Sizeof(n) == 8 && n > 352 {
+	if n := unsafe.Sizeof(p.Message{}); unsafe.Sizeof(n) == 8 && n > 240 {
 		t.Errorf("a message has %d bytes", n)
+	}
+}
+
+// What is set in a copy of a message that was passed on does not change the message, whose rare fields the copy has.
+func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
+	e := envelope(p.ActInform)
+	e.MessageType, e.Principal, e.Activation, e.Answers = p.TypeSealed, "Ada", 3, 4
+	m := mustNew(t, e)
+	before := m.Envelope()
+	for name, change := range map[string]func(*p.Message){
+		"SetOrigin":    func(m *p.Message) { m.SetOrigin(p.Origin{Principal: "Bob", Activation: 5, Answers: 6}) },
+		"Authenticate": func(m *p.Message) { m.Authenticate("Bob") },
+		"Activate":     func(m *p.Message) { m.Activate(7) },
+		"Header":       func(m *p.Message) { m.Header() },
+	} {
+		copied := m.Forward()
+		if change(copied); name != "Header" && cmp.Equal(copied.Envelope(), before) {
+			t.Errorf("%s has not changed the copy", name)
+		}
+		if diff := cmp.Diff(before, m.Envelope()); diff != "" {
+			t.Errorf("%s has changed the message (-before +after):\n%s", name, diff)
+		}
+	}
+}
+
+// A message without an origin gets no memory for one.
+func TestOriginAllocs(t *testing.T) {
+	racetest.Skip(t)
+	e := envelope(p.ActRequest)
+	e.Metadata, e.MessageType, e.Budget, e.Principal, e.Activation, e.Answers, e.Language = nil, "", p.Content{}, "", 0, 0, p.LanguageJSON
+	if n := testing.AllocsPerRun(100, func() {
+		m, err := p.New(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.SetOrigin(p.Origin{Forwards: 1})
+		m.Authenticate("")
+		m.Activate(0)
+		sinkMessage = m
+	}); n != 1 {
+		t.Errorf("%v allocations", n)
 	}
 }

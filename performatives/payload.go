@@ -89,13 +89,13 @@ var builtin = [endOfActs]decodeFunc{
 // A [Raw] payload is decoded from JSON and validated. The error is a [*Refusal] with
 // [CodeInvalidPayload] when the JSON does not fit T, or the payload is of another type.
 func PayloadAs[T any](m *Message) (T, error) {
-	if v, ok := m.e.Payload.(T); ok {
+	if v, ok := m.payload.(T); ok {
 		return v, nil
 	}
 	var zero T
-	raw, ok := m.e.Payload.(Raw)
+	raw, ok := m.payload.(Raw)
 	if !ok {
-		return zero, invalid("payload", reflect.TypeFor[T]().String(), fmt.Sprintf("%T", m.e.Payload))
+		return zero, invalid("payload", reflect.TypeFor[T]().String(), fmt.Sprintf("%T", m.payload))
 	}
 	if len(raw) == 0 {
 		raw = Raw("{}")

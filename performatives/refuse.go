@@ -11,7 +11,7 @@ import (
 // [CodeInternal]. Refuse returns nil for a message that expects no reply: such a message
 // is dead-lettered instead. It also returns nil when from or s is invalid.
 func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message {
-	if !m.e.Performative.ExpectsReply() {
+	if !m.performative.ExpectsReply() {
 		return nil
 	}
 	if code == "" {
@@ -39,7 +39,7 @@ const MetadataUndeliverable = "undeliverable"
 func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Message {
 	reply := m.Refuse(from, s, code, text)
 	if reply != nil { // it is new and not shared yet
-		reply.e.Metadata = Members{MetadataUndeliverable: json.RawMessage("true")}
+		reply.setOthers(func(r *rare) { r.metadata = Members{MetadataUndeliverable: json.RawMessage("true")} })
 	}
 	return reply
 }
@@ -48,7 +48,7 @@ func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Mes
 // of a message, by [Message.RefuseCopy]. Dialects carry the mark as a member of the
 // envelope.
 func (m *Message) Undeliverable() bool {
-	return string(m.e.Metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
+	return string(m.others().metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
 }
 
 func (m *Message) refusalPayload(code Code, text string) any {
@@ -58,7 +58,7 @@ func (m *Message) refusalPayload(code Code, text string) any {
 	case ActFailure:
 		return Failure{ErrorCode: code, ErrorText: text}
 	}
-	switch m.e.Performative { //nolint:exhaustive // the acts that FIPA's refuse does not answer
+	switch m.performative { //nolint:exhaustive // the acts that FIPA's refuse does not answer
 	case ActTaskRequest:
 		return TaskReject{ReasonCode: code, ReasonText: text}
 	case ActCancel, ActAcceptProposal: // the work is under way, or the proposal is agreed (addenda §6)
@@ -75,7 +75,7 @@ func (m *Message) refusalPayload(code Code, text string) any {
 func (m *Message) AsRefusal() *Refusal {
 	var code Code
 	var text string
-	switch m.e.Performative { //nolint:exhaustive // the acts that refuse
+	switch m.performative { //nolint:exhaustive // the acts that refuse
 	case ActTaskReject:
 		p, _ := PayloadAs[TaskReject](m)
 		code, text = p.ReasonCode, p.ReasonText
@@ -94,7 +94,7 @@ func (m *Message) AsRefusal() *Refusal {
 	default:
 		return nil
 	}
-	return &Refusal{Act: m.e.Performative, From: m.e.Sender, About: MessageID(m.e.InReplyTo), Code: cmp.Or(code, CodeUnspecified), Text: text}
+	return &Refusal{Act: m.performative, From: m.sender, About: MessageID(m.inReplyTo), Code: cmp.Or(code, CodeUnspecified), Text: text}
 }
 
 // RefusalWith returns the payload of a refusal with extra in place of its unknown members, and

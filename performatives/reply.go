@@ -8,13 +8,13 @@ package performatives
 //
 // For a message without a receiver, use [Message.ReplyFrom].
 func (m *Message) Reply(s Stamp, payload any) (*Message, error) {
-	return m.reply(s, m.e.Receiver, actOf(payload), payload)
+	return m.reply(s, m.receiver, actOf(payload), payload)
 }
 
 // ReplyAs is [Message.Reply] with the act as an argument, for a payload that implies
 // none. The payload may be nil.
 func (m *Message) ReplyAs(s Stamp, act Performative, payload any) (*Message, error) {
-	return m.reply(s, m.e.Receiver, act, payload)
+	return m.reply(s, m.receiver, act, payload)
 }
 
 // ReplyFrom is [Message.ReplyAs] with the sender as an argument, for an agent that is not
@@ -31,9 +31,9 @@ func (m *Message) reply(s Stamp, from AgentID, act Performative, payload any) (*
 // before [New] checks it.
 func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload any) Envelope {
 	e := m.next(s, act, payload)
-	e.Sender, e.Receiver = from, m.e.Sender
+	e.Sender, e.Receiver = from, m.sender
 	e.InReplyTo = m.reference(act)
-	e.Answers = m.e.Activation
+	e.Answers = m.others().activation
 	return e
 }
 
@@ -50,11 +50,11 @@ func (m *Message) Follow(s Stamp, payload any) (*Message, error) {
 // argument, to change it before [New] checks it.
 func (m *Message) FollowEnvelope(s Stamp, act Performative, payload any) Envelope {
 	e := m.next(s, act, payload)
-	e.Sender, e.Receiver = m.e.Sender, m.e.Receiver
-	e.InReplyTo = string(m.e.ID)
-	e.ReplyBy = m.e.ReplyBy
+	e.Sender, e.Receiver = m.sender, m.receiver
+	e.InReplyTo = string(m.id)
+	e.ReplyBy = m.replyBy
 	if e.Performative == ActCancel {
-		e.Priority = max(m.e.Priority, High) // a CANCEL overtakes the messages of the work that it stops
+		e.Priority = max(m.priority, High) // a CANCEL overtakes the messages of the work that it stops
 	}
 	return e
 }
@@ -63,9 +63,9 @@ func (m *Message) FollowEnvelope(s Stamp, act Performative, payload any) Envelop
 func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 	e := Envelope{
 		ID: s.ID, Timestamp: s.Time, Performative: act, Payload: payload,
-		ConversationID: m.e.ConversationID, Protocol: m.e.Protocol, Trace: m.e.Trace,
-		Priority: m.e.Priority, Language: m.e.Language,
-		Ontology: ReplyOntology(m.e.Ontology, act, payload),
+		ConversationID: m.conversationID, Protocol: m.protocol, Trace: m.trace,
+		Priority: m.priority, Language: m.Language(),
+		Ontology: ReplyOntology(m.ontology, act, payload),
 	}
 	if act.ExpectsReply() {
 		e.ReplyWith = string(s.ID)
@@ -79,10 +79,10 @@ func (m *Message) next(s Stamp, act Performative, payload any) Envelope {
 func (m *Message) reference(act Performative) string {
 	switch act { //nolint:exhaustive // the acts for which acl demands the message_id
 	case ActTaskAccept, ActTaskReject, ActNotUnderstood, ActInformCapabilities:
-		return string(m.e.ID)
+		return string(m.id)
 	}
-	if m.e.ReplyWith != "" {
-		return m.e.ReplyWith
+	if m.replyWith != "" {
+		return m.replyWith
 	}
-	return string(m.e.ID)
+	return string(m.id)
 }

@@ -28,7 +28,7 @@ func IsSealedType(messageType string) bool {
 }
 
 // Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
-func (m *Message) Sealed() bool { return IsSealedType(m.e.MessageType) }
+func (m *Message) Sealed() bool { return IsSealedType(m.others().messageType) }
 
 // Header returns a message with the part of the envelope that m has in the clear, and with the message type that m had before it
 // was sealed. It is for readers that need no payload. It returns m itself if m is not sealed. The result must not be sent.
@@ -36,15 +36,16 @@ func (m *Message) Header() *Message {
 	if !m.Sealed() {
 		return m
 	}
-	h := &Message{e: m.e, weight: m.weight, forwards: m.forwards}
-	h.e.MessageType = strings.TrimPrefix(strings.TrimPrefix(m.e.MessageType, TypeSealed), ":")
-	return h
+	h := *m
+	h.marks &^= marksAuthentic
+	h.setOthers(func(r *rare) { r.messageType = strings.TrimPrefix(strings.TrimPrefix(r.messageType, TypeSealed), ":") })
+	return &h
 }
 
 // MarkAuthentic records that the sender has sealed the payload of m for the receiver. Only the runtime of the receiver may call it,
 // after it has opened m and before it passes m on.
-func (m *Message) MarkAuthentic() { m.authentic = true }
+func (m *Message) MarkAuthentic() { m.marks |= marksAuthentic }
 
 // Authentic reports whether the payload of m was sealed when m arrived. The sender has then proved that it made m, and no relay
 // between the two agents has read the payload. A copy of m by [Message.With] is not authentic.
-func (m *Message) Authentic() bool { return m.authentic }
+func (m *Message) Authentic() bool { return m.marks&marksAuthentic != 0 }

@@ -11,9 +11,12 @@ const maxSized = 256
 // Size returns the approximate memory of m and its payload, in bytes. It visits a bounded
 // number of values, and estimates the rest of a long slice or map from the visited ones.
 func (m *Message) Size() int {
-	e := &m.e
+	e := m.envelope()
 	n := len(e.ID) + len(e.Sender) + len(e.Receiver) + len(e.ConversationID) + len(e.Protocol) + len(e.MessageType) + len(e.InReplyTo) +
 		len(e.ReplyWith) + len(e.Language) + len(e.Ontology) + len(e.Trace) + len(e.Principal) + int(reflect.TypeFor[Message]().Size())
+	if m.rare != nil {
+		n += int(reflect.TypeFor[rare]().Size())
+	}
 	for name, v := range e.Metadata {
 		n += len(name) + len(v)
 	}

@@ -209,6 +209,9 @@ func (r Raw) check() error {
 // notAnObject describes b if it is no JSON object, judging by its first and last character.
 // It returns nothing for an object.
 func notAnObject(b []byte) string {
+	if len(b) > 1 && b[0] == '{' && b[len(b)-1] == '}' {
+		return ""
+	}
 	trimmed := bytes.Trim(b, " \t\r\n")
 	if len(trimmed) == 0 || trimmed[0] != '{' {
 		return jsonForm(trimmed)
