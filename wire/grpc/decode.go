@@ -26,6 +26,7 @@ type decoder struct {
 	payload   []byte
 	budget    []byte
 	token     string
+	names     string // a copy of the first fields, of which the texts are parts
 	refusal   *performatives.Refusal
 }
 
@@ -70,7 +71,8 @@ func (d *decoder) message(data []byte) *performatives.Message {
 // fields reads the fields; of a field that occurs twice the last counts. It ignores a field
 // with another type than in ribosome.proto, as an unknown field: its number is read as 0, which no case has.
 func (d *decoder) fields(data []byte) {
-	for len(data) > 0 {
+	d.names = string(data[:namesLength(data)])
+	for at := 0; len(data) > 0; {
 		num, text, n, size := nextField(data)
 		if size < 0 {
 			d.refuse(performatives.CodeParsingError, "", "the envelope is no protobuf")
@@ -78,14 +80,38 @@ func (d *decoder) fields(data []byte) {
 		}
 		switch {
 		case text != nil:
-			d.text(num, text)
+			d.text(num, text, at+size)
 		case num == fieldPerformative:
 			d.act = int32(n)
 		case num == fieldPriority:
 			d.priority = int32(n)
 		}
 		data = data[size:]
+		at += size
 	}
+}
+
+// maxNames is the largest number of bytes that are copied as one for the names in them. What keeps one of the names keeps them all.
+const maxNames = 256
+
+// namesLength returns the length of the fields at the front of an envelope that have names, up to reply_with, as far as they have maxNames bytes together.
+func namesLength(data []byte) (n int) {
+	for n < len(data) {
+		num, text, _, size := nextField(data[n:])
+		if size < 0 || num > fieldReplyWith || text == nil && num != fieldPerformative || n+size > maxNames {
+			break
+		}
+		n += size
+	}
+	return n
+}
+
+// name returns a text that ends there in the envelope, as a part of the names if it is one.
+func (d *decoder) name(text []byte, end int) string {
+	if end <= len(d.names) {
+		return d.names[end-len(text) : end]
+	}
+	return string(text)
 }
 
 // eachField calls f with each field that is a varint or has a length, and reports whether
@@ -151,23 +177,23 @@ func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size in
 	return num, text, n, tag + size
 }
 
-// text reads a field that has a length.
-func (d *decoder) text(num protowire.Number, text []byte) {
+// text reads a field that has a length, and ends there in the envelope.
+func (d *decoder) text(num protowire.Number, text []byte, end int) {
 	switch num {
 	case fieldID:
-		d.e.ID = performatives.MessageID(text)
+		d.e.ID = performatives.MessageID(d.name(text, end))
 	case fieldSender:
-		d.e.Sender = performatives.AgentID(text)
+		d.e.Sender = performatives.AgentID(d.name(text, end))
 	case fieldReceiver:
-		d.e.Receiver = performatives.AgentID(text)
+		d.e.Receiver = performatives.AgentID(d.name(text, end))
 	case fieldConversationID:
-		d.e.ConversationID = performatives.ConversationID(same(text, string(d.e.ID)))
+		d.e.ConversationID = performatives.ConversationID(d.name(text, end))
 	case fieldProtocol:
-		d.e.Protocol = string(text)
+		d.e.Protocol = d.name(text, end)
 	case fieldInReplyTo:
-		d.e.InReplyTo = same(text, string(d.e.ConversationID))
+		d.e.InReplyTo = d.name(text, end)
 	case fieldReplyWith:
-		d.e.ReplyWith = same(text, string(d.e.ID))
+		d.e.ReplyWith = d.name(text, end)
 	case fieldReplyBy:
 		d.moment(&d.replyBy, "reply_by", text)
 	case fieldTimestamp:

@@ -116,6 +116,9 @@ func marshal(payload any) ([]byte, error) {
 
 // appendMetadata appends the entries of a map, sorted, so that a message has one form.
 func appendMetadata(out []byte, m *performatives.Message) ([]byte, error) {
+	if !m.HasMetadata() {
+		return out, nil
+	}
 	var names []string
 	for name := range m.AllMetadata() {
 		names = append(names, name)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
 
@@ -70,7 +71,7 @@ func TestLengthOfAnEnvelope(t *testing.T) {
 	}
 }
 
-// An id that an envelope repeats takes memory once.
+// The names of an envelope take memory once.
 func TestDecodeAllocs(t *testing.T) {
 	c := newCodec(t)
 	const id, conversation = "019ac0de-7b1e-7d2a-9f41-6f1d2c3b4a59", "019ac0de-7b1e-7d2a-9f41-000000000001"
@@ -84,12 +85,38 @@ func TestDecodeAllocs(t *testing.T) {
 		e performatives.Envelope
 		n float64
 	}{
-		"a request": {request, 6}, // the message, the id, both agents, the payload and its interface
-		"a reply":   {reply, 7},   // the conversation, too
+		"a request": {request, 4}, // the message, the names, the payload and its interface
+		"a reply":   {reply, 4},
 	} {
 		frame := encode(t, c, message(t, want.e))
 		if got := testing.AllocsPerRun(100, func() { c.Decode(frame, func(wire.Inbound) {}) }); got != want.n {
 			t.Errorf("%s: %v allocations, want %v", name, got, want.n)
 		}
+	}
+}
+
+// What keeps a name of a message keeps at most maxNames bytes, also of an envelope with long names. They are those of the envelope.
+func TestNamesAreBounded(t *testing.T) {
+	c := newCodec(t)
+	for length := 1; length <= performatives.MaxIDLength; length++ {
+		name := strings.Repeat("n", length)
+		want := message(t, performatives.Envelope{
+			ID: performatives.MessageID(name), ConversationID: "c", ReplyWith: name, InReplyTo: name + "2"[:min(1, performatives.MaxIDLength-length)],
+			Sender: performatives.AgentID(name), Receiver: "Jules", Protocol: name, Performative: performatives.ActRequest, Timestamp: noon,
+		})
+		frame := encode(t, c, want)
+		_, envelope, _, _ := nextField(frame)
+		if n := namesLength(envelope); n == 0 && length < 200 || n > maxNames {
+			t.Errorf("with names of %d bytes, %d are kept", length, n)
+		}
+		c.Decode(frame, func(in wire.Inbound) {
+			if in.Err != nil {
+				t.Fatal(in.Err)
+			}
+			clear(frame) // the message does not refer to it
+			if diff := cmp.Diff(want.Envelope(), in.Message.Envelope()); diff != "" {
+				t.Errorf("names of %d bytes (-want +got):\n%s", length, diff)
+			}
+		})
 	}
 }

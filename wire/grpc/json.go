@@ -34,6 +34,5 @@ func checkEntry(name string, value []byte) error {
 
 // isObject reports whether valid JSON is an object.
 func isObject(text []byte) bool {
-	text = bytes.TrimLeft(text, " \t\r\n")
-	return len(text) > 0 && text[0] == '{'
+	return len(text) > 0 && text[0] == '{' || bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 }
