@@ -571,6 +571,22 @@ func TestQueue(t *testing.T) {
 	}
 }
 
+// A queue keeps its memory between flights of a full window of short messages.
+func TestQueueAllocs(t *testing.T) {
+	var q queue
+	const flight = DefaultWindow / 512
+	if n := testing.AllocsPerRun(10, func() {
+		for range flight {
+			q.push(parcel{})
+		}
+		for range flight {
+			q.pop()
+		}
+	}); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
 // A form that a frame may refer to is not in memory that is used again.
 func TestEncode(t *testing.T) {
 	ls, err := NewLinks(LinksOptions{Self: nodeA, Dialect: grpc.Dialect{}, Stamper: stamper{}})

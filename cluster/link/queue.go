@@ -32,7 +32,7 @@ type queue struct {
 }
 
 // maxIdle is the largest number of parcels for which an empty queue keeps memory: that of a longer burst is given back.
-const maxIdle = 1024
+const maxIdle = 4096
 
 func (q *queue) len() int { return len(q.items) - q.head }
 
