@@ -283,7 +283,9 @@ func (m *Message) Metadata(name string) (json.RawMessage, bool) {
 
 // AllMetadata yields the members of the envelope without a field of their own, in
 // no particular order. The message owns the JSON: the caller must not change it.
-func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] { return maps.All(m.others().metadata) }
+func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] {
+	return maps.All(m.others().metadata)
+}
 
 // HasMetadata reports whether AllMetadata yields any.
 func (m *Message) HasMetadata() bool { return len(m.others().metadata) > 0 }

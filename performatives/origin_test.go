@@ -58,7 +58,11 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 		"SetOrigin":    func(m *p.Message) { m.SetOrigin(p.Origin{Principal: "Bob", Activation: 5, Answers: 6}) },
 		"Authenticate": func(m *p.Message) { m.Authenticate("Bob") },
 		"Activate":     func(m *p.Message) { m.Activate(7) },
-		"Header":       func(m *p.Message) { m.Header() },
+		"Header": func(m *p.Message) {
+			if m.MarkAuthentic(); m.Header().Authentic() || m.Header().MessageType() != "" {
+				t.Error("the header is authentic, or sealed")
+			}
+		},
 	} {
 		copied := m.Forward()
 		if change(copied); name != "Header" && cmp.Equal(copied.Envelope(), before) {
