@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -100,21 +101,27 @@ func (h *Handler) endOf(id performatives.ConversationID) (state string, over boo
 	return state, true
 }
 
-// notCancelled answers a cancellation of a conversation that no agent of the node has under way as its initiator.
+// notCancelled answers a cancellation of a conversation that no agent of the node has under way as its initiator. That the record of the node has no side under way
+// does not say that it has ended: there is no side of agents that are not of this node.
 func (h *Handler) notCancelled(w http.ResponseWriter, r *http.Request, id performatives.ConversationID) (outcome string) {
 	c, found := h.options.Recorder.Conversation(id)
-	unreachable := c.Live && !slices.ContainsFunc(c.Sides, endedInitiator) // the responder's side may end a little later
-	if !found || unreachable {
-		if outcome, done := h.cancelElsewhere(w, r); done {
-			return outcome
+	seen := slices.ContainsFunc(c.Sides, endedInitiator) // the responder's side may end a little later
+	var others elsewhere
+	if !seen {
+		if others = h.cancelElsewhere(w, r); others.outcome != "" {
+			return others.outcome
 		}
 	}
 	switch {
-	case !found:
-		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded")
-		return "unknown_conversation"
-	case unreachable:
-		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of a node that could be asked; cancel it at the node of the initiator")
+	case !found && !others.known:
+		code, text := "unknown_conversation", "no conversation with this id is under way or recorded"
+		if len(others.silent) > 0 {
+			code, text = "incomplete", "no node that has answered knows it; no answer came from "+strings.Join(others.silent, ", ")
+		}
+		fail(w, http.StatusNotFound, code, text)
+		return code
+	case !seen && (c.Live || len(c.Sides) == 0 && !others.ended):
+		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of a node that has answered, such as a program that has connected as an agent: only its initiator can cancel it")
 		return "unreachable"
 	}
 	state, _ := h.endOf(id)

@@ -245,7 +245,7 @@ func spread[T any, P interface {
 			for i, m := range got.missing {
 				names[i] = m.Node
 			}
-			fail(w, mine.status, "incomplete", "no node that has answered has it; not answered have "+strings.Join(names, ", "))
+			fail(w, mine.status, "incomplete", "no node that has answered knows it; no answer came from "+strings.Join(names, ", "))
 		}
 	}
 }
@@ -389,20 +389,38 @@ func mergeApprovals(_ *http.Request, parts []part[approvalList]) approvalList {
 	return v
 }
 
-// cancelElsewhere cancels a conversation by the first other node that has its initiator. It is false when none has.
-func (h *Handler) cancelElsewhere(w http.ResponseWriter, r *http.Request) (outcome string, done bool) {
+// elsewhere is what the other nodes answer to a cancellation.
+type elsewhere struct {
+	outcome string   // of the node that has the initiator, which has answered the request; empty if none has
+	known   bool     // a node knows the conversation, and not its initiator
+	ended   bool     // at such a node, all sides have ended
+	silent  []string // the nodes that have not answered
+}
+
+// cancelElsewhere cancels a conversation at the first other node that has its initiator.
+func (h *Handler) cancelElsewhere(w http.ResponseWriter, r *http.Request) (all elsewhere) {
 	for _, p := range h.peers(r) {
 		a, err := h.askPeer(r, p, strings.NewReader("{}"))
-		if err != nil || a.status == http.StatusNotFound || a.status == http.StatusConflict {
-			continue
-		}
 		var v cancelView
-		if a.write(w); a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil {
-			v.Outcome = a.failed()
+		switch {
+		case err != nil:
+			all.silent = append(all.silent, p.Node)
+		case a.status == http.StatusNotFound:
+		case a.status == http.StatusConflict:
+			all.known = true
+		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
+			a.write(w)
+			all.outcome = p.Node + ": " + a.failed()
+			return all
+		case v.Outcome == outcomeEnded && v.State == "": // the state is that of the initiator
+			all.known, all.ended = true, true
+		default:
+			a.write(w)
+			all.outcome = p.Node + ": " + v.Outcome
+			return all
 		}
-		return p.Node + ": " + v.Outcome, true
 	}
-	return "", false
+	return all
 }
 
 // relays has the streams of events of other nodes, for one reader.

@@ -250,6 +250,48 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 }
 
+// A conversation is cancelled through a node that has recorded messages of it and no side. What has no initiator on any node is not said to have ended, and a
+// node that has not answered is named.
+func TestCancelThroughANodeWithoutSides(t *testing.T) {
+	c := newTown(t, nil)
+	work := worker{make(chan struct{}, 1)}
+	if err := c.nodes[0].Spawn(within(t), "own", func() actors.Agent { return work }); err != nil {
+		t.Fatal(err)
+	}
+	result := make(chan error, 1)
+	go func() {
+		_, err := c.nodes[0].Delegate(within(t), "own", performatives.TaskRequest{TaskType: "work"}, codons.WithConversation("live"))
+		result <- err
+	}()
+	<-work.begun
+	for i, id := range []performatives.ConversationID{"live", "relayed"} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "a", Receiver: "b", ConversationID: id, Timestamp: time.Now(),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[1].Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+	cancel := func(id string, code int, want string) {
+		t.Helper()
+		if got, text := c.ask("POST", "/api/conversations/"+id+"/cancel", "{}", "Content-Type", jsonType); got != code || !strings.Contains(text, want) {
+			t.Errorf("%s: %d %s, want %d %s", id, got, text, code, want)
+		}
+	}
+	cancel("relayed", http.StatusConflict, `"unreachable"`) // n2 knows it
+	cancel("none", http.StatusNotFound, `"unknown_conversation"`)
+	c.servers[0], c.servers[1] = c.servers[1], c.servers[0] // now n2 is asked
+	cancel("relayed", http.StatusConflict, `"unreachable"`)
+	cancel("live", http.StatusOK, `"receipt"`)
+	if err := <-result; err == nil {
+		t.Error("the delegation was not cancelled")
+	}
+	cancel("live", http.StatusOK, `"already_ended"`)
+	c.peers = append(c.peers, api.Peer{Node: "n4", URL: "http://127.0.0.1:1"})
+	cancel("none", http.StatusNotFound, "no answer came from n4")
+}
+
 type traced struct {
 	missing
 	Trace    string `json:"trace"`

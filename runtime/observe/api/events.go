@@ -84,7 +84,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 // streamed returns the kinds of events of this node that a stream has, and the nodes whose events it has, too. The kinds are nil when the request is
 // refused, which is done.
 func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []actors.Kind, peers func() []Peer) {
-	if name := r.URL.Query().Get(nodeParam); name != "" && name != h.options.Node.Name() {
+	if name := r.URL.Query().Get(nodeParam); name != "" && !performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
 		p, ok := h.peer(w, r, name)
 		if !ok {
 			return nil, nil
