@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,10 +63,20 @@ func New(o Options) (*Handler, error) {
 		h.handle("GET /console", o.Console.ServeHTTP)
 		h.handle("GET /console/", o.Console.ServeHTTP)
 	}
-	h.mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is")
-	})
+	h.mux.HandleFunc("/", h.unrouted)
 	return h, nil
+}
+
+// unrouted refuses a request whose path, or whose method, is none of the interface.
+func (h *Handler) unrouted(w http.ResponseWriter, r *http.Request) {
+	for _, method := range []string{http.MethodGet, http.MethodPost} { // no path has both
+		if _, pattern := h.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, method+" ") {
+			w.Header().Set("Allow", method)
+			fail(w, http.StatusMethodNotAllowed, "method", "this path takes "+method+" requests only; docs/api.md lists what there is")
+			return
+		}
+	}
+	fail(w, http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is")
 }
 
 // openAPI describes the interface; the tests check the answers against it (docs/adr/0039-openapi.md).
