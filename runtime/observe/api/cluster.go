@@ -432,12 +432,16 @@ type relays struct {
 	running sync.WaitGroup
 }
 
-// update opens the streams of nodes that are new, and ends those of nodes that have gone.
-func (s *relays) update(ctx context.Context, peers []Peer) {
+// update opens the streams of nodes that are new, and ends those of nodes that have gone. It returns what a reader is told about those.
+func (s *relays) update(ctx context.Context, peers []Peer) (gone string) {
 	for p, end := range s.open {
-		if !slices.Contains(peers, p) {
-			end()
-			delete(s.open, p)
+		if slices.Contains(peers, p) {
+			continue
+		}
+		end()
+		delete(s.open, p)
+		if !slices.ContainsFunc(peers, func(other Peer) bool { return other.Node == p.Node }) { // not at another address
+			gone += nodeState{p.Node, "missing", "it is not a member of the cluster any more"}.frame()
 		}
 	}
 	for _, p := range peers {
@@ -448,6 +452,7 @@ func (s *relays) update(ctx context.Context, peers []Peer) {
 		s.open[p] = end
 		s.running.Go(func() { s.relay(ctx, p) })
 	}
+	return gone
 }
 
 // close ends all streams, and waits for their ends.
@@ -471,11 +476,11 @@ func (s *relays) relay(ctx context.Context, p Peer) {
 	for {
 		err := s.stream(ctx, p, func() {
 			told = ""
-			s.tell(ctx, nodeState{p.Node, "present", ""})
+			s.pass(ctx, nodeState{p.Node, "present", ""}.frame())
 		})
 		if why := err.Error(); ctx.Err() == nil && why != told { // once for each reason
 			told = why
-			s.tell(ctx, nodeState{p.Node, "missing", why})
+			s.pass(ctx, nodeState{p.Node, "missing", why}.frame())
 		}
 		select {
 		case <-time.After(peerAgain):
@@ -485,9 +490,10 @@ func (s *relays) relay(ctx context.Context, p Peer) {
 	}
 }
 
-func (s *relays) tell(ctx context.Context, n nodeState) {
+// frame returns the text of the event.
+func (n nodeState) frame() string {
 	text, _ := json.Marshal(n) // strings can be encoded
-	s.pass(ctx, "event: node\ndata: "+string(text)+"\n\n")
+	return "event: node\ndata: " + string(text) + "\n\n"
 }
 
 func (s *relays) pass(ctx context.Context, frame string) {

@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -455,6 +456,24 @@ func TestEventsOfTwoNodes(t *testing.T) {
 	if err := <-result; err == nil {
 		t.Error("the delegation was not cancelled")
 	}
+}
+
+// The stream says when a node is no member of the cluster any more, although its own stream has not ended.
+func TestEventsOfANodeThatHasGone(t *testing.T) {
+	var gone atomic.Bool
+	c := newTown(t, func(_ int, o *api.Options) {
+		all := o.Peers
+		o.Peers = func() []api.Peer {
+			if gone.Load() {
+				return nil
+			}
+			return all()
+		}
+	})
+	stream := c.stream()
+	stream.await(`"node":"n2"`, `"present"`)
+	gone.Store(true)
+	stream.await(`"node":"n2"`, `"missing"`, "not a member")
 }
 
 // A message of an agent that the other node does not know yet is in the stream once.

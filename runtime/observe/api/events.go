@@ -63,7 +63,9 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 		case frame := <-others.frames:
 			err = out.write(frame)
 		case <-members.C:
-			others.update(ctx, peers())
+			if gone := others.update(ctx, peers()); gone != "" {
+				err = out.write(gone)
+			}
 		case <-beat.C:
 			err = out.write(": alive\n\n")
 		case <-r.Context().Done():
