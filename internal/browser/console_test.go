@@ -489,6 +489,8 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.goTo("#/conversations?text=alone")
 	b.until(`document.querySelectorAll('.space .row').length === 1`)
 	b.until(`[...document.querySelectorAll('.space .row .cell')].slice(2, 4).map((e) => e.textContent).join(' ') === 'Boss Silent'`)
+	b.click(".space .row", "Silent")
+	b.shows(".facts", "whether it has ended is not known")
 	b.goTo("#/agents")
 	b.shows(".row", "Silent")
 	b.typeIn("input[name=agent]", "work")
