@@ -23,7 +23,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -495,4 +495,33 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.shows(".row", "Silent")
 	b.typeIn("input[name=agent]", "work")
 	b.shows(".count", "1 of 3 agents")
+}
+
+// The address of a view is enough for it: after a reload, and by the way back, the same is shown with the same filters.
+func testAddresses(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	d := n.delegate(performatives.TaskRequest{TaskType: "dig"})
+	if _, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, ungraceful); err != nil {
+		t.Fatal(err)
+	}
+	b := open(t, browser, n.url)
+	b.goTo("#/agents?agent=work")
+	views := []struct{ address, selector, text string }{
+		{"#/agents?agent=work", ".count", "1 of 3 agents"},
+		{"#/conversations?live=true&agent=Worker", ".count", "1 conversation"},
+		{conversationOf(d.Conversation()), ".message", "TASK_ACCEPT"},
+		{"#/refusals?kind=dead_letter", "select", "dead letter"},
+	}
+	for _, v := range views {
+		eval[chromedp.Void](b, "location.hash = "+js(v.address))
+		b.shows(v.selector, v.text)
+		b.must(chromedp.Run(b.ctx, chromedp.Reload()))
+		b.shows(v.selector, v.text)
+	}
+	for i := len(views) - 2; i >= 0; i-- {
+		eval[chromedp.Void](b, "history.back()")
+		b.until("location.hash === " + js(views[i].address))
+		b.shows(views[i].selector, views[i].text)
+	}
 }
