@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
@@ -27,8 +28,8 @@ var long = exhaustive.Enabled()
 func TestMain(m *testing.M) {
 	receiptTime = 2 * patience / 3 // a busy machine may take longer than a user waits
 	if os.Getenv(asProgram) != "" {
-		offered := swarms()
-		swarms = func() runtime.Swarms { return append(offered, notes) }
+		offered := swarms(0)
+		swarms = func(time.Duration) runtime.Swarms { return append(offered, notes) }
 		main()
 	}
 	for _, v := range os.Environ() { // whoever tests may use the program, too

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -16,13 +17,15 @@ import (
 // noSwarm is the value of --swarm for no swarm.
 const noSwarm = "none"
 
-// swarms returns the swarms that a node can host. A test adds one.
-var swarms = func() runtime.Swarms { return runtime.Swarms{swarm.New(swarm.Options{})} }
+// swarms returns the swarms that a node can host, whose agents take the pace for each step of their work. A test adds one.
+var swarms = func(pace time.Duration) runtime.Swarms {
+	return runtime.Swarms{swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: pace}})}
+}
 
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
-	if err := c.check(swarms()); err != nil {
+	if err := c.check(swarms(c.Pace)); err != nil {
 		return err
 	}
 	out := newPrinter(std.out)

@@ -17,6 +17,7 @@ import (
 type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
+	Pace        time.Duration `default:"0s" help:"Time that the swarm takes for each step of its work, so that one can watch it in the console"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`

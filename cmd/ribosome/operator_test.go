@@ -196,6 +196,26 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
+// With --pace, the work of the swarm takes as long as an operator needs to see it, and to cancel it: the receipt says that it has ended.
+func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
+	t.Chdir(t.TempDir())
+	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h")
+	url := served(n.running)
+	call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"])
+	call.shows(&call.stderr, "reading the traceback")
+	var live []seenConversation
+	r := operates(t, url, "conversations", "--live", "--agent", "Jules", "--json")
+	if err := json.Unmarshal([]byte(r.stdout), &live); err != nil || len(live) != 1 || live[0].Protocol != "task-delegation" {
+		t.Fatalf("%v: under way is %+v", err, r)
+	}
+	if r := operates(t, url, "cancel", live[0].ID); r.stdout != "cancelled: nothing of it runs any more\n" {
+		t.Errorf("%+v", r)
+	}
+	if r := call.wait(); r.code != exitFailed {
+		t.Errorf("the call: %+v", r)
+	}
+}
+
 // A step waits in the inbox of --approvals until an operator decides. The audit trail has what operators did.
 func TestOperatorApproves(t *testing.T) {
 	n, url, id := operated(t, "--audit", "trail.jsonl")

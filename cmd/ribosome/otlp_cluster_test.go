@@ -61,7 +61,9 @@ func TestTraceThroughNodesAndDialects(t *testing.T) {
 	t.Chdir(t.TempDir())
 	before := swarms
 	t.Cleanup(func() { swarms = before })
-	swarms = func() runtime.Swarms { return runtime.Swarms{passes("First", "Second"), passes("Second", "Far")} }
+	swarms = func(time.Duration) runtime.Swarms {
+		return runtime.Swarms{passes("First", "Second"), passes("Second", "Far")}
+	}
 	c := collects(t)
 	member := func(name, swarm string, args ...string) begun {
 		return hosts(t, append([]string{"--no-auth", "--name", name, "--swarm", swarm, "--gossip", "127.0.0.1:0", "--profile", "wan", "--otlp", c.URL}, args...)...)

@@ -140,6 +140,26 @@ func TestFlakyPanicsOnce(t *testing.T) {
 	}
 }
 
+// A step of a paced debugger takes its pace, and none after the end of the task.
+func TestPaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := swarm.Paced{Debugger: brain(func(_ context.Context, _ swarm.Problem, report func(string)) (performatives.InformResult, error) {
+			for range 3 {
+				report("thinking")
+			}
+			return performatives.InformResult{}, nil
+		}), Pace: time.Second}
+		for want, ends := range map[time.Duration]time.Duration{3 * time.Second: time.Minute, 2500 * time.Millisecond: 2500 * time.Millisecond} {
+			ctx, cancel := context.WithTimeout(t.Context(), ends)
+			began, steps := time.Now(), 0
+			if _, err := p.Debug(ctx, swarm.Problem{}, func(string) { steps++ }); err != nil || time.Since(began) != want || steps != 3 {
+				t.Errorf("%v: %d steps in %v, want three in %v", err, steps, time.Since(began), want)
+			}
+			cancel()
+		}
+	})
+}
+
 func TestChaosIsSurvived(t *testing.T) {
 	s := newFixture(t, swarm.Options{Brain: &swarm.Flaky{Debugger: swarm.Offline{}}})
 	r, err := s.ask(s.ctx, sample())
