@@ -221,9 +221,24 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.ended.Store(l)
 	c.links.Remove(peer)
 	c.ended.Store(nil)
+	c.loseUnheard(l)
 	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
 	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, reason})
 	c.node.placer.changed()
+}
+
+// loseUnheard loses the placed agents to which this node has sent over a link that has ended, and of which it knows nothing else: they were to be
+// activated at the other end. What had not left for there was routed anew before.
+func (c *clustered) loseUnheard(l *nodeLink) {
+	lost := c.heard.unheard(l)
+	if l.left { // it has passed on what came
+		return
+	}
+	lost = slices.DeleteFunc(lost, func(id performatives.AgentID) bool {
+		_, found := c.node.system.Find(id)
+		return found
+	})
+	l.loss.Lose(nodeLost.ErrorCode, lost...)
 }
 
 // renew loses the agents of a node that is still a member, and begins their next epoch.

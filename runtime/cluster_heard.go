@@ -15,9 +15,10 @@ const maxHeard = 65_536
 // just begun or moved, a client of a session, or an agent beyond another node's uplink. Replies go there. The directory
 // corrects it.
 type heard struct {
-	n      atomic.Int64 // how many there are, and in behind
+	n      atomic.Int64 // how many there are, in sentTo, and in behind
 	mu     sync.Mutex
 	by     map[performatives.AgentID]heardOver // by folded id
+	sentTo map[performatives.AgentID]*nodeLink // by folded id, the links over which this node has sent to placed agents that are not in the directory
 	behind map[performatives.AgentID]struct{}  // the folded ids of agents that are of third nodes, and were heard over a link that has ended, until they are heard again, the directory has them, or release is called
 }
 
@@ -49,7 +50,51 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	h.countLocked()
 }
 
-func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.behind))) }
+func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.sentTo) + len(h.behind))) }
+
+// sends remembers the link over which a placed agent is sent a message that is not in the directory. When there are too many, any other is forgotten.
+func (h *heard) sends(id performatives.AgentID, over *nodeLink) {
+	key := id.Fold()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sentTo == nil {
+		h.sentTo = make(map[performatives.AgentID]*nodeLink)
+	}
+	if _, known := h.sentTo[key]; !known && len(h.sentTo) >= maxHeard {
+		for other := range h.sentTo {
+			delete(h.sentTo, other)
+			break
+		}
+	}
+	h.sentTo[cloned(key)] = over
+	h.countLocked()
+}
+
+// returned notes that a message to a placed agent has not left by a link.
+func (h *heard) returned(id performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.sentTo, id.Fold())
+	h.countLocked()
+}
+
+// unheard removes the placed agents that were sent to over a link which has ended. It returns the folded ids of those that were not heard since, sorted.
+func (h *heard) unheard(l *nodeLink) (ids []performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for id, over := range h.sentTo {
+		if over != l {
+			continue
+		}
+		delete(h.sentTo, id)
+		if h.by[id].link == nil {
+			ids = append(ids, id)
+		}
+	}
+	h.countLocked()
+	slices.Sort(ids)
+	return ids
+}
 
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
@@ -69,6 +114,7 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.by, id.Fold())
+	delete(h.sentTo, id.Fold())
 	delete(h.behind, id.Fold())
 	h.countLocked()
 }

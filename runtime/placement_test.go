@@ -18,6 +18,7 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -689,6 +690,8 @@ type holding struct {
 	wrapped
 	took chan *p.Message // gets a copy of what it holds
 
+	arrived bool // what it takes counts as received, and does not come back
+
 	mu   sync.Mutex
 	held []*p.Message
 }
@@ -698,7 +701,9 @@ func (l *holding) Send(peer cluster.Incarnation, m *p.Message) error {
 		return l.NodeLinks.Send(peer, m)
 	}
 	l.mu.Lock()
-	l.held = append(l.held, m)
+	if !l.arrived {
+		l.held = append(l.held, m)
+	}
 	l.mu.Unlock()
 	l.took <- m
 	return nil
@@ -851,6 +856,23 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	}
 	if got := h.runsOf(ids[0]); !slices.Equal(got, []string{"n2", "n1"}) {
 		t.Errorf("it ran on %v", got)
+	}
+}
+
+// A node dies that has received the first request for an agent, before the others know of the activation: the asker is told at once.
+func TestHostDiesBeforeItsAgentIsKnown(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	links := &holding{took: make(chan *p.Message, 2), arrived: true}
+	_, n1, _, _ := hallOver(t, links, &links.wrapped)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := n1.Delegate(within(t), counters(1)[0], p.TaskRequest{TaskType: "count"}, codons.WithRetry(codons.NoRetry()))
+		ended <- err
+	}()
+	<-links.took
+	n1.LoseSlowly("n2", func() {})
+	if err := <-ended; !errors.Is(err, p.CodeDisconnected) {
+		t.Errorf("got %v", err)
 	}
 }
 

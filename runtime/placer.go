@@ -227,6 +227,7 @@ func (p *placer) routeWaited(m *performatives.Message, waited time.Duration) (ha
 	case m.Forwards() > 0: // its record is where it entered
 		err = at.link.Send(m.Forward())
 	default:
+		at.link.cluster.heard.sends(m.Receiver(), at.link)
 		err = at.link.send(m, m.Receiver(), unchanged)
 	}
 	if err != nil && at.link.ended() && at.link.sendLater(m) { // since it was picked
@@ -262,6 +263,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
 		return false
 	}
+	p.node.cluster.Load().heard.returned(m.Receiver())
 	p.routeAfter(m.Forward(), 0, giveUp)
 	return true
 }
