@@ -256,6 +256,9 @@ func (n *Node) listMembers() (all []memberListing) {
 		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: n.Name()}}}
 	}
 	for _, m := range members {
+		if m.Labels == nil {
+			m.Labels = map[string]string{} // an object in JSON, not null
+		}
 		all = append(all, memberListing{m.Name, m.Epoch, m.Gossip, m.Links, m.Labels, m.Leaving, agents[m.Name]})
 	}
 	return all

@@ -138,6 +138,10 @@ func TestClusterProcesses(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 
+	if r := runs(t, "members", "--json", "--addr", n1.tcp); strings.Count(r.stdout, `"labels":{}`) != 2 || !strings.Contains(r.stdout, `"labels":{"zone":"b"}`) {
+		t.Errorf("the members are %+v", r)
+	}
+
 	deaf := program(t, "listen", "--as", "Deaf", "--action", "debug_code", "--addr", n2.tcp)
 	if err := deaf.Start(); err != nil {
 		t.Fatal(err)
@@ -161,8 +165,11 @@ func TestClusterProcesses(t *testing.T) {
 	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node of the agent was lost (disconnected)") {
 		t.Errorf("the call ended with %v: %s", err, &said)
 	}
-	ended := time.Now()
-	t.Logf("the death was noticed after %v, and the asker was told after %v", n1.logs("a node is lost", `"peer":"n2"`).Sub(killed), ended.Sub(killed))
+	ended, noticed := time.Now(), n1.logs("a node is lost", `"peer":"n2"`)
+	t.Logf("the death was noticed after %v, and the asker was told after %v", noticed.Sub(killed), ended.Sub(killed))
+	if later := ended.Sub(noticed); later > 2*time.Second {
+		t.Errorf("the asker was told %v after that", later)
+	}
 	n3.logs("a node is lost", `"peer":"n2"`, "failed") // before it comes again, which would be the reason else
 	n1.lists("members", "n1 alive", "n3 alive")
 	n1.lists("agents")
