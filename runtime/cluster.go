@@ -3,6 +3,7 @@ package runtime
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"slices"
 	"sync"
@@ -254,7 +255,12 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	c.endLocked(l, false)
 	c.addLocked(peer)
 	c.partLocked(peer)
-	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", "unreachable")
+	level := slog.LevelWarn
+	if l.again && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
+		level = slog.LevelDebug
+	}
+	c.peers[peer].again = true
+	c.node.system.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
 	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, "unreachable"})
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -56,7 +56,7 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 		return err
 	}
 	c.members = gossip
-	if err := joinFirst(gossip, o); err != nil {
+	if err := joinFirst(gossip, o, log); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -90,14 +90,19 @@ func (o *ClusterOptions) membership(n *Node, c *clustered, log *slog.Logger) mem
 	return m
 }
 
-// joinFirst waits for the first member to join, and returns the error of a node that can never join.
-func joinFirst(m joining, o ClusterOptions) error {
+// joinFirst waits for the first member to join, and returns the error of a node that can never join. A node that has reached none begins alone, which
+// it logs.
+func joinFirst(m joining, o ClusterOptions, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(o.JoinTime, DefaultJoinTime)) //nolint:forbidigo // it ends here
 	defer cancel()
-	if err := m.Join(ctx); err != nil && ctx.Err() == nil {
+	switch err := m.Join(ctx); {
+	case err == nil:
+	case ctx.Err() == nil:
 		return err
+	default:
+		log.Warn("no node of the cluster could be joined: this node begins alone, and goes on trying", "join", o.Join, "err", err)
 	}
-	return nil // it goes on trying
+	return nil
 }
 
 // listen opens the listener for links, unless the caller has one.

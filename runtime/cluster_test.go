@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -132,6 +135,22 @@ func TestDelegationToAnotherNode(t *testing.T) {
 	})
 	if _, err := nodes[0].Delegate(t.Context(), "Rev", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A node that reaches none of its seeds begins alone, and its log says so.
+func TestSeedsThatDoNotAnswer(t *testing.T) {
+	t.Parallel() // it waits for JoinTime, mostly
+	var out buffer
+	n := newNode(t, runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, slog.LevelInfo), Cluster: &runtime.ClusterOptions{
+		Gossip: "127.0.0.1:0", Join: []string{"127.0.0.1:1"}, JoinTime: 100 * time.Millisecond,
+	}})
+	if said := out.text(); n.Joined() || strings.Count(said, "this node begins alone") != 1 || !strings.Contains(said, `"join":["127.0.0.1:1"]`) {
+		t.Errorf("joined: %t, log:\n%s", n.Joined(), said)
+	}
+	newMember(t, "n2", n.Members()[0].Gossip)
+	if said := out.text(); strings.Count(said, "this node begins alone") != 1 {
+		t.Errorf("log:\n%s", said)
 	}
 }
 

@@ -9,7 +9,9 @@ import (
 	"crypto/x509/pkix"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/big"
+	"strings"
 	"testing"
 	"time"
 
@@ -75,8 +77,13 @@ func (a *authority) config(node string) *tls.Config {
 func TestSecuredCluster(t *testing.T) {
 	a := newAuthority(t)
 	key := []byte("0123456789abcdef0123456789abcdef")
+	var out buffer // the log of n1
 	node := func(name, certificate string, keys [][]byte, join ...string) *runtime.Node {
-		return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{
+		var log *slog.Logger
+		if name == "n1" {
+			log = runtime.NewLogger(&out, slog.LevelInfo)
+		}
+		return newNode(t, runtime.Options{Name: name, Logger: log, Cluster: &runtime.ClusterOptions{
 			Gossip: "127.0.0.1:0", Join: join, JoinTime: time.Second, Keys: keys, TLS: a.config(certificate), LinkTimeout: time.Second, Profile: membership.WAN,
 		}})
 	}
@@ -102,8 +109,11 @@ func TestSecuredCluster(t *testing.T) {
 		t.Errorf("to a node with the certificate of another: %v", err)
 	}
 	ofN3 := func(e runtime.MemberLost) bool { return e.Node == "n3" } // on a busy machine, also the link to n2 may break for a while
-	if e := await(t, lost, 1, ofN3); e[0].Reason != "unreachable" {
+	if e := await(t, lost, 2, ofN3); e[0].Reason != "unreachable" {
 		t.Errorf("lost: %+v", e[0])
+	}
+	if n := strings.Count(out.text(), `"msg":"a node is lost","node":"n1","peer":"n3"`); n != 1 {
+		t.Errorf("the log says %d times that n3 is lost:\n%s", n, out.text())
 	}
 	for _, e := range await[runtime.MemberLinked](t, links, 1, nil) {
 		if e.Node != "n2" {

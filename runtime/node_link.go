@@ -21,6 +21,8 @@ type nodeLink struct {
 	cluster *clustered
 	peer    cluster.Incarnation
 	leaves  atomic.Bool             // the node has handed over its agents, and said so
+	again   bool                    // it follows a link that was down for too long; guarded by Node.handover
+	met     atomic.Bool             // the two nodes have met
 	left    bool                    // the node has left in order; valid once the link has ended
 	loss    actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
 	lost    []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
@@ -70,6 +72,7 @@ func (n *Node) codonOf(m *performatives.Message) string {
 
 // connected notes the codons of which the two nodes have different versions, each time that they have met. The calls come one at a time.
 func (l *nodeLink) connected(differ []string) {
+	l.met.Store(true)
 	var before []string
 	if last := l.differ.Load(); last != nil {
 		before = slices.Sorted(maps.Keys(*last))

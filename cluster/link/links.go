@@ -323,7 +323,11 @@ func (e *end) dial() {
 			stream.Close()
 		}
 		if err != nil && e.ctx.Err() == nil {
-			o.Logger.Warn("no link to a node", "peer", e.member.Name, "attempt", attempt, "err", err)
+			level := slog.LevelDebug
+			if attempt&(attempt-1) == 0 { // a power of two: a failure that lasts does not fill the log
+				level = slog.LevelWarn
+			}
+			o.Logger.Log(e.ctx, level, "no link to a node", "peer", e.member.Name, "attempt", attempt, "err", err)
 		}
 		retry := time.NewTimer(o.Backoff(max(attempt, 1)))
 		select {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -432,6 +433,22 @@ func TestLinksTimeout(t *testing.T) {
 		time.Sleep(time.Hour) // a link that is up is not lost
 		equal(t, "at a, much later", atA.seen(), nil)
 		up(1)
+		n.finish(t, a, b)
+	})
+}
+
+// A node that can never be reached fills the log of another one less and less.
+func TestLinksNeverOpened(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{down: true}
+		var log bytes.Buffer
+		a, b, _, _ := n.both(t, func(o *LinksOptions) { o.Logger = slog.New(slog.NewTextHandler(&log, nil)) })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		lines := strings.Count(log.String(), "no link to a node")
+		if dials := n.dials(); dials < 1000 || lines < 5 || lines > 15 {
+			t.Errorf("%d lines of %d attempts", lines, dials)
+		}
 		n.finish(t, a, b)
 	})
 }

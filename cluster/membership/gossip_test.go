@@ -468,6 +468,22 @@ func TestSeedsAreResolvedAtEachAttempt(t *testing.T) {
 	a.await(t, "b", "Joined 1")
 }
 
+// Why a seed could not be joined is one line.
+func TestASeedThatDoesNotAnswer(t *testing.T) {
+	t.Parallel()
+	a := start(t, Options{Name: "a", Seeds: []string{"127.0.0.1:1"}})
+	canceled, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("given up"))
+	var err error
+	waitFor(t, func() bool {
+		err = a.Join(canceled)
+		return strings.Contains(err.Error(), "\n") // the first attempt is over
+	})
+	if !strings.HasPrefix(err.Error(), "given up\nmembership: failed to join 127.0.0.1:1: ") || strings.Count(err.Error(), "\n") != 1 {
+		t.Errorf("got %q", err)
+	}
+}
+
 func TestASeedThatIsTheNodeItself(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

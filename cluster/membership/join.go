@@ -145,7 +145,10 @@ func (g *Gossip) dial(targets []string) (reached int, err error) {
 			mu.Lock()
 			defer mu.Unlock()
 			if e != nil {
-				err = errors.Join(err, fmt.Errorf("join by %s: %w", target, e))
+				if only := errors.Unwrap(e); only != nil { // e is a list of one, on several lines
+					e = only
+				}
+				err = errors.Join(err, fmt.Errorf("membership: %w", e))
 			} else {
 				reached++
 			}
