@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // view is one node's knowledge of all names: the latest incarnation of each, whether it lives, and which events are due.
@@ -52,6 +53,11 @@ func newView(self announcement, wake func()) *view {
 	return &view{token: self.token, self: self, records: map[string]*record{}, wake: wake}
 }
 
+// sameName reports whether two nodes have one name. Each is also the id of an agent, in which case does not count.
+func sameName(a, b cluster.Member) bool {
+	return performatives.AgentID(a.Name).Is(performatives.AgentID(b.Name))
+}
+
 // admit decides whether an incarnation may be a member. memberlist asks for each alive message, also about known members.
 func (v *view) admit(a announcement) error {
 	v.mu.Lock()
@@ -59,7 +65,7 @@ func (v *view) admit(a announcement) error {
 	if a.token == v.token {
 		return nil
 	}
-	if a.member.Name == v.self.member.Name {
+	if sameName(a.member, v.self.member) {
 		if a.member.Gossip == v.self.member.Gossip {
 			return fmt.Errorf("%s is an earlier run of this node", a.member.Incarnation)
 		}
@@ -361,7 +367,7 @@ func (v *view) meet(all []known) (raised bool, err error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, k := range all {
-		if k.token == v.token || k.member.Name != v.self.member.Name {
+		if k.token == v.token || !sameName(k.member, v.self.member) {
 			continue
 		}
 		if k.alive && k.member.Gossip != v.self.member.Gossip {

@@ -57,6 +57,7 @@ func TestAdmission(t *testing.T) {
 		"this node":                          {announce("self", 1, 100, "self:1"), ""},
 		"an earlier run of this node":        {announce("self", 9, 99, "self:1"), "earlier run"},
 		"a second of this node's name":       {announce("self", 9, 99, "self:2"), "taken"},
+		"the same in capitals":               {announce("SELF", 9, 99, "self:2"), "taken"},
 	} {
 		err := v.admit(c.a)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
