@@ -193,7 +193,7 @@ func TestBounds(t *testing.T) {
 		{"none reached", observe.Options{}, "c1 c2 c3", "5 6 7", 0},
 		{"conversations", observe.Options{Conversations: 2}, "c1 c3", "5 6 7", 1}, // c1 had a later event than c2
 		{"messages", observe.Options{Messages: 2}, "c1 c2 c3", "6 7", 0},
-		{"bytes", observe.Options{Bytes: size(3) + 100}, "c3", "5 6 7", 2},
+		{"bytes", observe.Options{Bytes: size(3) + 200}, "c3", "5 6 7", 2},
 		{"bytes of one conversation", observe.Options{Bytes: size(2) + 100}, "c3", "6 7", 3}, // c1 twice
 	} {
 		t.Run(test.name, func(t *testing.T) {
