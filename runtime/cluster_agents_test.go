@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -388,12 +389,35 @@ func TestUplinkBesideACluster(t *testing.T) {
 	}
 }
 
-// Two nodes with different versions of a codon do not converse by it, and the asker learns which one.
+// Two nodes with different versions of a codon do not converse by it, and the asker learns which one: whether they differ in a row or in a
+// payload type.
 func TestDifferentVersionsOfACodon(t *testing.T) {
-	other := codeReview.Definition
-	other.Table.Rows = slices.Clone(other.Table.Rows)
-	other.Table.Rows[1].To = "waiting"
-	changed := codons.MustDefine(other)
+	type verdict struct { // has a field more than that of codeReview
+		File string `json:"file"`
+		Fine bool   `json:"fine"`
+		Line int    `json:"line"`
+	}
+	for name, change := range map[string]func(*codons.Definition){
+		"a row": func(d *codons.Definition) {
+			d.Table.Rows = slices.Clone(d.Table.Rows)
+			d.Table.Rows[1].To = "waiting"
+		},
+		"a payload type": func(d *codons.Definition) {
+			d.Messages = maps.Clone(d.Messages)
+			d.Messages["REVIEW_DONE"] = codons.Says[verdict](p.ActInform)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for gossip, mostly
+			other := codeReview.Definition
+			change(&other)
+			testDifferentVersions(t, codons.MustDefine(other))
+		})
+	}
+}
+
+// testDifferentVersions has a node with codeReview ask one that has another version of it.
+func testDifferentVersions(t *testing.T, changed *codons.Codon) {
 	a := newNode(t, runtime.Options{
 		Name: "a", Codons: []*codons.Role{codeReview.Answer(codons.Job("review", codeReviewer.Review))},
 		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0"},
@@ -413,6 +437,39 @@ func TestDifferentVersionsOfACodon(t *testing.T) {
 	}))
 	if err == nil || !strings.Contains(err.Error(), "the nodes a and b have different versions of the codon code-review") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// The hash of a codon depends on the payload types of its messages, and on those of the acts that its table sends.
+func TestHashOfACodonHasItsPayloads(t *testing.T) {
+	type review struct { // has a field more than that of the messages
+		File   string `json:"file"`
+		Branch string `json:"branch"`
+	}
+	with := func(change func(*codons.Definition)) uint64 {
+		d := codeReview.Definition
+		d.Messages = maps.Clone(d.Messages)
+		change(&d)
+		return runtime.HashesOf(codons.MustDefine(d))[codeReview.Name()]
+	}
+	payload := func(of any) func(*codons.Definition) {
+		return func(d *codons.Definition) {
+			d.Payloads = []codons.Payload{{Act: p.ActRequest, Type: of, Doc: "a change"}}
+		}
+	}
+	same := with(func(*codons.Definition) {})
+	if again := runtime.HashesOf(codeReview)[codeReview.Name()]; again != same {
+		t.Errorf("one codon has the hashes %x and %x", same, again)
+	}
+	if other := with(func(d *codons.Definition) { d.Messages["REVIEW_REQUEST"] = codons.Says[review](p.ActRequest) }); other == same {
+		t.Error("a message with another payload type does not change the hash")
+	}
+	one := with(payload(struct{ File string }{}))
+	if again := with(payload(struct{ File string }{})); again != one {
+		t.Errorf("one codon has the hashes %x and %x", one, again)
+	}
+	if other := with(payload(struct{ File []string }{})); other == one {
+		t.Error("an act with another payload type does not change the hash")
 	}
 }
 

@@ -61,7 +61,10 @@ func hashType(h hash.Hash, t reflect.Type, within []reflect.Type) {
 	case reflect.Map:
 		hashType(h, t.Key(), within)
 		hashType(h, t.Elem(), within)
-	case reflect.Pointer, reflect.Slice, reflect.Array:
+	case reflect.Array:
+		_, _ = fmt.Fprintln(h, t.Len())
+		hashType(h, t.Elem(), within)
+	case reflect.Pointer, reflect.Slice:
 		hashType(h, t.Elem(), within)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,6 +23,9 @@ type (
 
 // PlacementProtocol is the protocol of what nodes tell each other about placement.
 const PlacementProtocol = placementProtocol
+
+// HashesOf returns the hashes by which two nodes see that they have different versions of a codon.
+func HashesOf(all ...*codons.Codon) map[string]uint64 { return hashesOf(all) }
 
 // HoldActivations keeps the placed agents of the node where they are: none moves, leaves memory or gives way to an older activation.
 func (n *Node) HoldActivations() {
