@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"math/big"
 	mathrand "math/rand/v2"
 	"net"
@@ -251,6 +252,64 @@ func TestLoopbackLongestMessage(t *testing.T) {
 	}
 	if n := dialled.Load(); n != 1 || len(b.recorder.received) != 3 || len(a.recorder.returned) > 0 {
 		t.Errorf("%d streams; %d messages arrived, and %d came back", n, len(b.recorder.received), len(a.recorder.returned))
+	}
+}
+
+// An urgent message overtakes more than 100,000 messages of low priority that wait for the same node, as many as a band takes. Only those that were
+// on their way precede it: a window of them, and the frame that the other node was handling. The messages that wait, and those on their way,
+// are within the bounds of the link, and their memory is given back.
+func TestLoopbackUrgentOvertakes(t *testing.T) {
+	a, b := newNode(t, nodeA, nil, 0, nil), newNode(t, nodeB, nil, 0, nil)
+	reached, all, overtook := make(chan struct{}), 0, -1
+	sent := math.MaxInt
+	b.recorder.hold = make(chan struct{})
+	b.recorder.onReceive = func(m *performatives.Message) { // one call at a time, and none before hold is closed
+		if m.Priority() == performatives.Urgent {
+			overtook = all
+		}
+		if all++; all == sent+1 {
+			close(reached)
+		}
+	}
+	a.links.Add(b.member(nodeB))
+	b.links.Add(a.member(nodeA))
+	low := numbered(t, 1, performatives.Low)
+	size := len(mustEncode(t, a.links, low))
+	ahead := (DefaultWindow + DefaultBatch) / size
+	n := 0
+	for ; ; n++ {
+		err := a.links.Send(nodeB, low)
+		if err != nil {
+			if codeOf(err) != performatives.CodeBusy {
+				t.Fatal(err)
+			}
+			break
+		}
+		if n > DefaultCapacity+ahead {
+			t.Fatalf("%d messages are taken", n)
+		}
+	}
+	sent = n
+	mustSend(t, a.links, nodeB, numbered(t, 2, performatives.Urgent))
+	e := a.links.find(nodeB)
+	e.mu.Lock()
+	waiting, bytes, weight := e.link.bands[performatives.Low.Band()].len(), e.link.bytes, e.link.weight
+	e.mu.Unlock()
+	if waiting < 100_000 || waiting > DefaultCapacity || bytes > DefaultBytes || weight > DefaultWindow {
+		t.Errorf("%d messages wait; %d bytes wait, and %d are on their way", waiting, bytes, weight)
+	}
+	close(b.recorder.hold)
+	await(t, "the messages", reached)
+	if overtook < 0 || overtook > ahead {
+		t.Errorf("of %d messages of low priority, %d arrive before the urgent one, want %d at most", sent, overtook, ahead)
+	}
+	t.Logf("of %d messages of low priority, %d arrive before the urgent one", sent, overtook)
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for band := range e.link.bands {
+		if q := e.link.bands[band]; cap(q.items) > maxIdle {
+			t.Errorf("band %d keeps memory for %d messages", band, cap(q.items))
+		}
 	}
 }
 
