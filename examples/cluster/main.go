@@ -1,5 +1,5 @@
-// Cluster starts three nodes as processes, spreads a swarm and a pool of reviewers over them, has work done on all of them, kills one
-// node, and shows who takes over and how long each step takes. Then it has agents placed, and a node drains.
+// Cluster starts three nodes as processes, with a swarm and a pool of reviewers that the cluster places on them, has work done on all of them, kills one
+// node, and shows where its reviewers answer again and how long each step takes. Then a node drains.
 package main
 
 import (
@@ -10,10 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -66,10 +66,7 @@ func serve(ctx context.Context, name, join string, stdin io.Reader) error {
 			return err
 		}
 	}
-	if err := node.Spawn(ctx, reviewerOf(name), func() actors.Agent { return reviewer{node: name} }); err != nil {
-		return err
-	}
-	if err := hostTopics(node); err != nil {
+	if err := hostReviewers(node); err != nil {
 		return err
 	}
 	_, err = io.Copy(io.Discard, stdin)
@@ -83,8 +80,6 @@ func serve(ctx context.Context, name, join string, stdin io.Reader) error {
 
 // drainTime is how long the agents of a node that stops have to move.
 const drainTime = 10 * time.Second
-
-func reviewerOf(node string) performatives.AgentID { return performatives.AgentID("Reviewer-" + node) }
 
 // process is another node.
 type process struct {
@@ -121,7 +116,7 @@ func show(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer program.StopNode(node)
-	if err := hostTopics(node); err != nil {
+	if err := hostReviewers(node); err != nil {
 		return err
 	}
 	began := time.Now()
@@ -136,7 +131,7 @@ func show(ctx context.Context, out io.Writer) (err error) {
 		return err
 	}
 	defer n3.end()
-	if err := knows(ctx, node, swarm.JulesID, reviewerOf("n2"), reviewerOf("n3")); err != nil {
+	if err := errors.Join(knowsJules(ctx, node), allHost(ctx, node)); err != nil {
 		return err
 	}
 	say("three nodes know one another's agents after %v", since(began))
@@ -153,90 +148,102 @@ func show(ctx context.Context, out io.Writer) (err error) {
 	say("Jules on n2 has debugged a script for n1: %s", program.OneLine(result.Summary))
 
 	began = time.Now()
-	for i := range 4 {
-		found, err := review(ctx, node, "quick", 1+i%2)
-		if err != nil {
-			return err
-		}
-		say("  review %d was done by %s", i+1, found.Agent)
-	}
-	say("four reviews took %v", since(began))
-	if err := failOver(ctx, node, &n2, gossip, say); err != nil {
+	placed, err := reviewByAll(ctx, node)
+	if err != nil {
 		return err
 	}
-	return moveTopics(ctx, node, n3, say)
+	say("%d reviewers, placed on %v, have done a review each, which took %v", len(reviewers), node.Hosts("reviewer"), since(began))
+	sayWhere(placed, say)
+	if err := failOver(ctx, node, &n2, placed, say); err != nil {
+		return err
+	}
+	began = time.Now()
+	n2.end()
+	if n2, err = start("n2", gossip); err != nil {
+		return err
+	}
+	if err := errors.Join(knowsJules(ctx, node), allHost(ctx, node)); err != nil {
+		return err
+	}
+	say("n2 was started again, and Jules and a share of the reviewers are back after %v", since(began))
+	return drain(ctx, node, n3, say)
 }
 
-// failOver kills n2 while it works, and starts it again.
-func failOver(ctx context.Context, node *runtime.Node, n2 *process, gossip string, say func(string, ...any)) error {
+// failedOver is what becomes of a reviewer whose node is killed while it works.
+type failedOver struct {
+	told, answered time.Time
+	failure        error // of the review that was under way
+	again          review
+}
+
+// failOver kills n2 while all its reviewers work, and asks each of them again as soon as its review has failed.
+func failOver(ctx context.Context, node *runtime.Node, n2 *process, placed map[performatives.AgentID]review, say func(string, ...any)) error {
 	lost := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindMemberLost}})
 	defer lost.Close()
-	accepted, done := make(chan struct{}), make(chan error, 1)
-	go func() { done <- longReview(ctx, node, accepted) }()
-	<-accepted
+	var ids []performatives.AgentID
+	for _, id := range reviewers {
+		if placed[id].node == "n2" {
+			ids = append(ids, id)
+		}
+	}
+	all, errs := make([]failedOver, len(ids)), make([]error, len(ids))
+	var working, asking sync.WaitGroup
+	working.Add(len(ids))
+	for i, id := range ids {
+		asking.Go(func() { all[i], errs[i] = askTwice(ctx, node, id, working.Done) })
+	}
+	working.Wait()
 	if err := n2.Process.Kill(); err != nil {
 		return err
 	}
 	killed := time.Now()
-	say("n2 was killed while %s worked", reviewerOf("n2"))
+	say("n2 was killed while its %d reviewers worked", len(ids))
 	if _, err := lost.Next(ctx); err != nil {
 		return err
 	}
 	say("  n1 noticed it after %v", since(killed))
-	err := <-done
-	if err == nil {
-		return errors.New("the work of a dead node was done")
-	}
-	say("  the asker was told after %v: %s", since(killed), program.OneLine(err.Error()))
-	found, err := review(ctx, node, "quick", 1)
-	if err != nil {
+	asking.Wait()
+	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	say("  %s took over, after %v", found.Agent, since(killed))
-	n2.end()
-
-	began := time.Now()
-	if *n2, err = start("n2", gossip); err != nil {
-		return err
+	for i, f := range all {
+		say("  %s answered again on %s after %v; its asker was told after %v: %s",
+			ids[i], f.again.node, rounded(f.answered.Sub(killed)), rounded(f.told.Sub(killed)), program.OneLine(f.failure.Error()))
 	}
-	if err := knows(ctx, node, swarm.JulesID, reviewerOf("n2")); err != nil {
-		return err
-	}
-	say("n2 was started again, and its agents are back after %v", since(began))
 	return nil
 }
 
-// longReview asks the reviewer of n2 for a review that takes long. It closes accepted when the reviewer has begun.
-func longReview(ctx context.Context, node *runtime.Node, accepted chan<- struct{}) error {
-	_, err := node.Delegate(ctx, reviewerOf("n2"), taskOf("long"), onAccept(accepted))
-	return err
-}
-
-// review has one of the reviewers do a review: the one of the given node first, else the other.
-func review(ctx context.Context, node *runtime.Node, kind string, first int) (discovery.Found, error) {
-	to := []performatives.AgentID{reviewerOf("n2"), reviewerOf("n3")}
-	if first == 2 {
-		to[0], to[1] = to[1], to[0]
+// askTwice asks a reviewer for a review that its node does not live to finish, and then for others until one is done. It calls accepted when the
+// reviewer has begun.
+func askTwice(ctx context.Context, node *runtime.Node, id performatives.AgentID, accepted func()) (f failedOver, err error) {
+	accepted = sync.OnceFunc(accepted)
+	f.failure = longReview(ctx, node, id, accepted)
+	f.told = time.Now()
+	accepted() // it may have failed before
+	if !errors.Is(f.failure, performatives.CodeDisconnected) {
+		return f, fmt.Errorf("the work of a dead node ended with %w", f.failure)
 	}
-	return discovery.DelegateToAny(ctx, node, to, taskOf(kind), discovery.SafeToRepeat())
+	for {
+		f.again, err = reviewBy(ctx, node, id)
+		f.answered = time.Now()
+		if !errors.Is(err, performatives.CodeDisconnected) { // the node that has it now may not yet know that n2 is dead
+			return f, err
+		}
+	}
 }
 
-func taskOf(kind string) performatives.TaskRequest {
-	return performatives.TaskRequest{TaskType: "review", Description: kind}
-}
-
-// knows waits until the node can find the agents.
-func knows(ctx context.Context, node *runtime.Node, agents ...performatives.AgentID) error {
+// knowsJules waits until the node can find Jules.
+func knowsJules(ctx context.Context, node *runtime.Node) error {
 	announced := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
 	defer announced.Close()
-	for _, id := range agents {
-		for !slices.Contains(node.Directory().IDs(), id) {
-			if _, err := announced.Next(ctx); err != nil {
-				return err
-			}
+	for !slices.Contains(node.Directory().IDs(), swarm.JulesID) {
+		if _, err := announced.Next(ctx); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func since(t time.Time) time.Duration { return time.Since(t).Round(time.Millisecond) }
+func since(t time.Time) time.Duration { return rounded(time.Since(t)) }
+
+func rounded(d time.Duration) time.Duration { return d.Round(time.Millisecond) }
