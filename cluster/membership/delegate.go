@@ -54,8 +54,9 @@ func (g *Gossip) firstSeen(deltas []delta) []delta {
 	return fresh
 }
 
-// GetBroadcasts returns one packet of deltas, or none.
+// GetBroadcasts returns one packet of deltas, or none. memberlist calls it when it has put its own news into a packet that still has room.
 func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
+	d.g.packets.Add(1)
 	transmits := deltaLimit(d.g.timing.retransmitMult, d.g.view.size())
 	d.g.queueMu.Lock()
 	defer d.g.queueMu.Unlock()

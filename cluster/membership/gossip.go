@@ -49,6 +49,7 @@ type Gossip struct {
 	stopOnce sync.Once
 	stopped  chan struct{} // closed when Stop has ended
 	silent   atomic.Bool   // nothing is delivered any more
+	packets  atomic.Uint64 // of news that memberlist has made
 
 	joinMu    sync.Mutex
 	joined    chan struct{} // closed after the first join
@@ -313,7 +314,29 @@ func (g *Gossip) leave(ctx context.Context) error {
 	}
 	limit := g.timing.streamTimeout / 2
 	err := within(ctx, limit, g.timing.telling(g.view.size()), g.list.UpdateNode)
-	return errors.Join(err, within(ctx, limit, limit, g.list.Leave))
+	return errors.Join(err, g.sayLeft(ctx, limit))
+}
+
+// sayLeft has memberlist say that this node has left. It returns when memberlist has sent that as often as all news, or when no other member is left:
+// memberlist sends nothing to a member that has left, and would wait for that until the limit.
+func (g *Gossip) sayLeft(ctx context.Context, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	look := time.NewTicker(g.timing.gossipInterval)
+	defer look.Stop()
+	before := g.packets.Load()
+	_ = g.list.Leave(time.Nanosecond) // the error is that it does not wait
+	for {
+		others := g.view.size()
+		if others == 1 || g.packets.Load()-before >= uint64(transmitLimit(g.timing.retransmitMult, others)) {
+			return nil
+		}
+		select {
+		case <-look.C:
+		case <-ctx.Done():
+			return fmt.Errorf("membership: leave: %w", context.Cause(ctx))
+		}
+	}
 }
 
 // within calls a function of memberlist that gossips, with the time that is left, and at most limit. memberlist may lose news before it has told

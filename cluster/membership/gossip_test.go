@@ -73,6 +73,29 @@ func TestNodesJoinUpdateAndLeave(t *testing.T) {
 	}
 }
 
+// Nodes that leave at once do not wait for one another: the last one returns when no other member is left, and has no error.
+func TestAllLeaveAtOnce(t *testing.T) {
+	for range 4 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			a := start(t, Options{Name: "a"})
+			b := start(t, Options{Name: "b", Seeds: []string{a.Self().Gossip}})
+			c := start(t, Options{Name: "c", Seeds: []string{a.Self().Gossip}})
+			b.await(t, "c", "Joined 1")
+			c.await(t, "b", "Joined 1")
+			var leaving sync.WaitGroup
+			for _, n := range []*node{a, b, c} {
+				leaving.Go(func() {
+					if err := n.Leave(t.Context()); err != nil {
+						t.Errorf("%s: %v", n.Self().Name, err)
+					}
+				})
+			}
+			leaving.Wait()
+		})
+	}
+}
+
 // What memberlist has lost is told again, as long as there is time.
 func TestToldAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
