@@ -24,6 +24,8 @@ type clustered struct {
 	limits linkLimits
 	heard  heard
 
+	unknown unknownNodes
+
 	// Set before ready is closed.
 	ready    chan struct{}
 	self     cluster.Incarnation

@@ -141,7 +141,8 @@ func (c *clustered) accept(s *grpc.LinkStream) {
 		return
 	}
 	if err := links.Accept(s); err != nil {
-		c.node.system.Logger().Warn("a link was refused", "addr", s.Addr(), "err", err)
+		level := c.unknown.level(err, time.Now())
+		c.node.system.Logger().Log(context.Background(), level, "a link was refused", "addr", s.Addr(), "err", err) //nolint:forbidigo // for the log only
 	}
 }
 

@@ -10,10 +10,13 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 // newMember returns a node of a cluster on loopback that has joined the others.
@@ -174,5 +177,45 @@ func TestAgentOfAnotherNodeStops(t *testing.T) {
 	}
 	if err := <-failed; !errors.Is(err, p.CodeStopped) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// refusedLinks is a log that has only the refused links.
+type refusedLinks chan slog.Record
+
+func (refusedLinks) Enabled(context.Context, slog.Level) bool { return true }
+func (r refusedLinks) WithAttrs([]slog.Attr) slog.Handler     { return r }
+func (r refusedLinks) WithGroup(string) slog.Handler          { return r }
+
+func (r refusedLinks) Handle(_ context.Context, record slog.Record) error {
+	if record.Message == "a link was refused" {
+		r <- record
+	}
+	return nil
+}
+
+// A node that is not known yet, or not any more, opens a link when nodes join and leave: that is no warning. A link that is no such one is.
+func TestRefusedLinkOfAnUnknownNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	log := make(refusedLinks, 1)
+	n := newNode(t, runtime.Options{Name: "b", Logger: slog.New(log), Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0"}})
+	self := n.Members()[0]
+	link := nodelink.New(nodelink.Options{Self: cluster.Incarnation{Name: "a", Epoch: 1}, Peer: cluster.Incarnation{Name: "b", Epoch: self.Epoch}})
+	link.Open()
+	for _, c := range []struct {
+		frame []byte
+		want  slog.Level
+	}{{link.Next(time.Now()), slog.LevelDebug}, {[]byte("malformed"), slog.LevelWarn}} {
+		s, err := grpc.DialLink(within(t), self.Links, "b", nil, 10*time.Second)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(c.frame); err != nil {
+			t.Fatal(err)
+		}
+		if got := <-log; got.Level != c.want {
+			t.Errorf("%v: %v, want %v", got.Level, got.Message, c.want)
+		}
+		s.Close()
 	}
 }

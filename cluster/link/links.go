@@ -3,7 +3,6 @@ package link
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -339,10 +338,15 @@ func (e *end) dial() {
 	}
 }
 
-// ErrUnknownNode is returned by [Links.Accept] for a stream of a node that is no member, or not known as one yet.
-var ErrUnknownNode = errors.New("link: the node is not known here")
+// UnknownNodeError is the error for a stream of a node that is no member, or not known as one yet, or not any more.
+type UnknownNodeError struct{ Node cluster.Incarnation }
 
-// Accept serves a stream that another node has opened, until it ends.
+// Error names the node.
+func (e *UnknownNodeError) Error() string {
+	return "link: the node " + e.Node.String() + " is not known here"
+}
+
+// Accept serves a stream that another node has opened, until it ends. Among its errors is [*UnknownNodeError].
 func (ls *Links) Accept(stream Stream) error {
 	defer stream.Close()
 	greeting := time.AfterFunc(greetTime, stream.Close)
@@ -364,7 +368,7 @@ func (ls *Links) Accept(stream Stream) error {
 	e := ls.find(f.hello.from)
 	if e == nil {
 		_ = stream.Send(Bye("the node is not known here")) // the stream ends in any case
-		return ErrUnknownNode
+		return &UnknownNodeError{f.hello.from}
 	}
 	if f.hello.from.Name > ls.o.Self.Name {
 		return streamError("the node %s is not the one to open streams", f.hello.from.Name)

@@ -534,14 +534,15 @@ func TestAcceptRefuses(t *testing.T) {
 	}
 	nodeC := cluster.Incarnation{Name: "c", Epoch: 1}
 	for name, c := range map[string]struct {
-		first []byte
-		is    error
-		name  string
+		first   []byte
+		is      error
+		unknown cluster.Incarnation
+		name    string
 	}{
 		"garbage":            {first: []byte("\xff"), is: errStream},
 		"no hello":           {first: []byte{}, is: errStream},
-		"an unknown node":    {first: hello(cluster.Incarnation{Name: "aa", Epoch: 1}), is: ErrUnknownNode},
-		"another epoch":      {first: hello(cluster.Incarnation{Name: "a", Epoch: 1}), is: ErrUnknownNode},
+		"an unknown node":    {first: hello(cluster.Incarnation{Name: "aa", Epoch: 1}), unknown: cluster.Incarnation{Name: "aa", Epoch: 1}},
+		"another epoch":      {first: hello(cluster.Incarnation{Name: "a", Epoch: 1}), unknown: cluster.Incarnation{Name: "a", Epoch: 1}},
 		"the one to answer":  {first: hello(nodeC), is: errStream},
 		"another name":       {first: hello(nodeA), name: "mallory"},
 		"nothing in time":    {is: io.EOF},
@@ -563,7 +564,7 @@ func TestAcceptRefuses(t *testing.T) {
 				if name == "an end in its time" {
 					near.Close()
 				}
-				if c.is == ErrUnknownNode { //nolint:errorlint // of the table
+				if !c.unknown.IsZero() {
 					data, err := near.Recv()
 					if err != nil {
 						t.Fatal(err)
@@ -572,8 +573,13 @@ func TestAcceptRefuses(t *testing.T) {
 						t.Errorf("no bye: %+v, %v", f, err)
 					}
 				}
-				if err := <-done; err == nil || c.is != nil && !errors.Is(err, c.is) {
+				err := <-done
+				if err == nil || c.is != nil && !errors.Is(err, c.is) {
 					t.Errorf("got %v, want %v", err, c.is)
+				}
+				var unknown *UnknownNodeError
+				if errors.As(err, &unknown) != !c.unknown.IsZero() || unknown != nil && unknown.Node != c.unknown {
+					t.Errorf("got %v, want that %v is unknown", err, c.unknown)
 				}
 				if _, err := near.Recv(); err == nil {
 					t.Error("the stream goes on")
