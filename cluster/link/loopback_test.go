@@ -261,8 +261,11 @@ func TestLoopbackLongestMessage(t *testing.T) {
 func TestLoopbackUrgentOvertakes(t *testing.T) {
 	a, b := newNode(t, nodeA, nil, 0, nil), newNode(t, nodeB, nil, 0, nil)
 	reached, all, overtook := make(chan struct{}), 0, -1
-	sent := math.MaxInt
-	b.recorder.hold = make(chan struct{})
+	sent := math.MaxInt - 1
+	hold := make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
+	defer release()
+	b.recorder.hold = hold
 	b.recorder.onReceive = func(m *performatives.Message) { // one call at a time, and none before hold is closed
 		if m.Priority() == performatives.Urgent {
 			overtook = all
@@ -298,7 +301,7 @@ func TestLoopbackUrgentOvertakes(t *testing.T) {
 	if waiting < 100_000 || waiting > DefaultCapacity || bytes > DefaultBytes || weight > DefaultWindow {
 		t.Errorf("%d messages wait; %d bytes wait, and %d are on their way", waiting, bytes, weight)
 	}
-	close(b.recorder.hold)
+	release()
 	await(t, "the messages", reached)
 	if overtook < 0 || overtook > ahead {
 		t.Errorf("of %d messages of low priority, %d arrive before the urgent one, want %d at most", sent, overtook, ahead)
