@@ -20,6 +20,8 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -256,6 +258,58 @@ func TestDrain(t *testing.T) {
 			t.Errorf("%s ran on %v", id, runs)
 		}
 	}
+}
+
+// A node drains that has 1,000 agents while each gets messages without a pause: each message is answered once, with the next number, so that none is
+// lost and none is handled twice.
+func TestDrainOfManyAgents(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	const askers = 20
+	agents := 1_000
+	if racetest.Enabled && !exhaustive.Enabled() {
+		agents = 200
+	}
+	h, nodes := newHall(), join(t, 3, newPatientMember)
+	h.keepState = true
+	h.host(t, nodes...)
+	var ids []p.AgentID
+	for i := 0; len(ids) < agents; i++ {
+		if id := p.AgentID(fmt.Sprint("counter/", i)); placement.Pick(id, []string{"n1", "n2", "n3"}) == "n3" {
+			ids = append(ids, id)
+		}
+	}
+	var drained atomic.Bool
+	var rounds [askers]int // in which each agent of an asker has got a message
+	var ready, asking sync.WaitGroup
+	ready.Add(askers)
+	for a := range askers {
+		asking.Go(func() {
+			begun := sync.OnceFunc(ready.Done)
+			defer begun() // also if a message has failed
+			for last := false; !last; {
+				last = drained.Load() // a round begins after the drain
+				rounds[a]++
+				for i := a; i < agents; i += askers {
+					if got := count(t, nodes[rounds[a]%2], ids[i]); got != rounds[a] {
+						t.Errorf("%s counts %d, want %d", ids[i], got, rounds[a])
+					}
+				}
+				begun()
+			}
+		})
+	}
+	ready.Wait()
+	if err := nodes[2].Drain(within(t)); err != nil {
+		t.Error(err)
+	}
+	drained.Store(true)
+	asking.Wait()
+	for _, id := range ids {
+		if runs := h.runsOf(id); len(runs) < 2 || runs[0] != "n3" || slices.Contains(runs[1:], "n3") {
+			t.Errorf("%s ran on %v", id, runs)
+		}
+	}
+	t.Logf("%d messages during a drain", slices.Max(rounds[:])*agents)
 }
 
 // Of nodes that drain at once none takes an agent of the other: all go to the one that stays.
