@@ -79,7 +79,9 @@ func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 }
 
 // Each node of a cluster is restarted in turn, as a process, while notes are taken without a pause: the first and the last by ribosome drain, the
-// one between by a signal. Each note is taken, and none is lost. How many were taken twice is logged.
+// one between by a signal. Each note is taken once. Best effort allows that a request is performed twice when a node dies, when two nodes run an agent, as in a
+// partition, or when the agent has taken on more requests since than go along with it. Here no node dies, all are connected, and of each agent one
+// request is under way, so that its id goes along when the agent moves.
 //
 // It is a test of the long form: it takes some five seconds.
 func TestRollingRestart(t *testing.T) {
@@ -109,7 +111,7 @@ func TestRollingRestart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
 	defer cancel()
 	stop := make(chan struct{})
-	var taken, repeated [topics]int
+	var taken [topics]int
 	var longest [topics]time.Duration
 	var asking sync.WaitGroup
 	for i := range topics {
@@ -124,10 +126,9 @@ func TestRollingRestart(t *testing.T) {
 				case got < taken[i]:
 					t.Errorf("topic %d has %d notes, want %d: some were lost", i, got, taken[i])
 					return
-				case got > taken[i]: // a retry reached the agent after it had moved, and its id had not gone along
-					t.Logf("a note of topic %d was taken %d times, which took %v", i, 1+got-taken[i], time.Since(began))
-					repeated[i] += got - taken[i]
-					taken[i] = got
+				case got > taken[i]:
+					t.Errorf("topic %d has %d notes, want %d: the last one was taken twice, and took %v", i, got, taken[i], time.Since(began))
+					return
 				}
 				longest[i] = max(longest[i], time.Since(began))
 				select {
@@ -155,11 +156,11 @@ func TestRollingRestart(t *testing.T) {
 	}
 	close(stop)
 	asking.Wait()
-	all, twice, most := 0, 0, time.Duration(0)
+	all, most := 0, time.Duration(0)
 	for i := range topics {
-		all, twice, most = all+taken[i], twice+repeated[i], max(most, longest[i])
+		all, most = all+taken[i], max(most, longest[i])
 	}
-	t.Logf("%d notes were taken, %d of them twice; the longest took %v", all, twice, most)
+	t.Logf("%d notes were taken; the longest took %v", all, most)
 }
 
 // signal sends a signal to the process.
