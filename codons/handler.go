@@ -35,6 +35,7 @@ type Handler struct {
 	mu       sync.Mutex // orders all other commands before the last one
 	returned bool
 	overdue  func() bool // stops the timer of the grace; nil without one
+	stopped  bool        // by an operator
 }
 
 // newHandler returns a handler of the conversation's latest request. Its context ends at the
@@ -87,7 +88,7 @@ func (h *Handler) run() {
 		if err != nil {
 			last = Command{CommandFail, FailureOf(err)}
 		}
-		h.finish(last, stopped)
+		h.finish(h.ofOperator(last, stopped), stopped)
 	}()
 	last = h.do(h.ctx, h)
 	returned = true
@@ -107,6 +108,7 @@ func (h *Handler) settle() (stopped bool, overspent error) {
 func (h *Handler) finish(last Command, stopped bool) {
 	h.mu.Lock()
 	h.returned = true
+	ends := h.stopped
 	if h.overdue != nil {
 		h.overdue()
 	}
@@ -118,11 +120,14 @@ func (h *Handler) finish(last Command, stopped bool) {
 	c := h.conversation
 	c.publishJob(h.job, h.label, h.request, h.began, last)
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
+	if ends { // also after a last command by which it does not end
+		c.Do(c.stopWork)
+	}
 }
 
 // Say sends a command of a job that goes on to the conversation. It blocks while 16 earlier
 // commands are not handled, until the handler's context ends. The error is the cause of that
-// end: [ErrCanceled], [ErrDeadline], [ErrEnded] or a shortfall of the budget.
+// end: [ErrCanceled], [ErrDeadline], [ErrOperator], [ErrEnded] or a shortfall of the budget.
 func (h *Handler) Say(m Command) error {
 	select {
 	case h.room() <- struct{}{}:
@@ -188,6 +193,9 @@ func (h *Handler) expire(grace time.Duration) {
 func (h *Handler) overran(grace time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.overdue != nil {
+		h.overdue()
+	}
 	if !h.returned && grace > 0 {
 		h.overdue = h.conversation.agent.System().AfterFunc(grace, func() { h.expire(0) })
 		return false
@@ -208,7 +216,7 @@ func (c *Conversation) Panicked(v any, stack []byte) {
 // ignores an error that the end of the handler's context has caused, such as a CANCEL.
 func (h *Handler) Failed(err error) {
 	c := h.conversation
-	if errors.Is(err, ErrCanceled) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && h.ctx.Err() != nil {
+	if errors.Is(err, ErrCanceled) || errors.Is(err, ErrOperator) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && h.ctx.Err() != nil {
 		return
 	}
 	after := time.Since(h.began)

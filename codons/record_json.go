@@ -161,7 +161,7 @@ func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Event, erro
 	}
 	switch {
 	case len(in.Data) == 0:
-	case e.On.Kind == machine.KindPeerLost:
+	case e.hasCode():
 		var code performatives.Code
 		err = json.Unmarshal(in.Data, &code)
 		e.Data = code

@@ -20,7 +20,7 @@ type Event struct {
 	// conversation it is the opening act. Nil for any other event.
 	Message *performatives.Message
 	// Data is the content that a command gives the message which it makes the table send. For
-	// the loss of the peer it is the [performatives.Code] of the reason. Nil for none.
+	// the loss of the peer, and for [CommandStop] after [StopWork], it is the [performatives.Code] of the reason. Nil for none.
 	Data any
 	// Ontology is that of a request which names none, at the responder: see
 	// [ResponderOptions.Ontology]. Empty for any other request.
@@ -54,6 +54,17 @@ func (e *Event) Arms(timer string) bool { return e.does(machine.EffectArm, timer
 func (e *Event) lostPeer() (performatives.Code, bool) {
 	code, _ := e.Data.(performatives.Code)
 	return code, e.On.Kind == machine.KindPeerLost
+}
+
+// stoppedByOperator returns the code of the FAILURE after [StopWork], and whether the event is its command.
+func (e *Event) stoppedByOperator() (performatives.Code, bool) {
+	code, _ := e.Data.(performatives.Code)
+	return code, code != "" && e.On == machine.Command(CommandStop)
+}
+
+// hasCode reports whether the data of an event of this kind is a code.
+func (e *Event) hasCode() bool {
+	return e.On.Kind == machine.KindPeerLost || e.On == machine.Command(CommandStop)
 }
 
 func (e *Event) does(kind machine.EffectKind, name string) bool {

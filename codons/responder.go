@@ -146,7 +146,7 @@ func (s *Responding) Compose(v *Value, f machine.Effect, e *Event) any {
 		return receipt
 	case f.Act == performatives.ActTaskReject:
 		return asReject(e.Data)
-	case f.Act == performatives.ActFailure && (e.Data == nil || e.On.Kind == machine.KindPeerLost):
+	case f.Act == performatives.ActFailure && (e.Data == nil || e.hasCode()):
 		return v.failureOf(e)
 	case f.Act == performatives.ActFailure:
 		return asFailure(e.Data)

@@ -1,0 +1,116 @@
+package codons
+
+import (
+	"errors"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// ErrOperator is the cause of the end of a handler's context after [StopWork].
+var ErrOperator = errors.New("codons: an operator has stopped the work")
+
+// The errors of [StopWork].
+var (
+	// ErrNoWork says that no responder's side with the id is under way in the system.
+	ErrNoWork = errors.New("codons: no responder has this conversation under way")
+	// ErrNoStop says that the table of the codon has no row for the command [CommandStop] in the state of the responder.
+	ErrNoStop = errors.New("codons: the table of the codon has no row by which the responder can end here")
+)
+
+// StopWork ends the conversation with an id at its responder, on behalf of an operator, and returns at once. It is for an initiator that [Withdraw] cannot reach, such as a
+// program that has connected to a node. It is no CANCEL: the initiator has sent none, and would not understand the receipt.
+//
+//   - While a handler runs, its context ends with [ErrOperator], so that the conversations which it has begun are withdrawn. An error that the handler returns
+//     then is sent as a FAILURE with [performatives.CodeCanceled], or with [performatives.CodeStillRunning] if a conversation below it has perhaps not stopped. A result
+//     is sent as usual.
+//   - Without a handler, and if the handler has not returned after the grace, the row of the table for [CommandStop] ends the conversation. Its FAILURE has one of the same codes.
+//
+// A conversation that the initiator has cancelled goes on to its receipt. The event [Ended] of the responder's side has the code. The error is [ErrNoWork] or [ErrNoStop].
+// It may be called from any goroutine.
+func StopWork(system *actors.System, id performatives.ConversationID) error {
+	found, err := false, ErrNoWork
+	for c := range system.ConversationsWith(id) {
+		c, ok := c.(*Conversation)
+		if !ok || c.role != machine.Responder || c.Over() {
+			continue
+		}
+		switch at := c.Info().State; {
+		case at == machine.Idle: // no request has come yet
+		case c.machine.Find(machine.Responder, at, machine.Command(CommandStop)) == nil:
+			err = ErrNoStop
+		default:
+			found = true
+			c.Do(c.stopWork)
+		}
+	}
+	if found {
+		return nil
+	}
+	return err
+}
+
+// stopWork stops the handler that runs, if one does, and else ends the conversation.
+func (c *Conversation) stopWork() {
+	if c.over.Load() || c.cancel != nil {
+		return // the table is about to send the receipt
+	}
+	if s, ok := c.side.(interface{ stopHandler() (running bool) }); ok && s.stopHandler() {
+		return
+	}
+	c.take(Event{On: machine.Command(CommandStop), Data: stoppedCode(c.work.quiet() == CommandStopped)})
+}
+
+// stopLate ends the conversation although its handler has not returned.
+func (c *Conversation) stopLate() {
+	if !c.over.Load() && c.cancel == nil {
+		c.take(Event{On: machine.Command(CommandStop), Data: performatives.CodeStillRunning})
+	}
+}
+
+// stopHandler stops the handler that runs. It reports false if none does.
+func (s *Responding) stopHandler() (running bool) {
+	return s.handler != nil && s.handler.stop(s.Times().Grace)
+}
+
+// stop ends the handler's context on behalf of an operator. It reports false if the handler has returned. The conversation ends after the grace, or after a
+// last command by which it does not end.
+func (h *Handler) stop(grace time.Duration) (running bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.returned {
+		return false
+	}
+	h.cancel(ErrOperator)
+	if !h.stopped {
+		c := h.conversation
+		h.stopped, h.overdue = true, c.agent.System().AfterFunc(grace, func() { c.Do(c.stopLate) })
+	}
+	return true
+}
+
+// ofOperator returns the last command of a handler that an operator has stopped: an error becomes the FAILURE that says so.
+func (h *Handler) ofOperator(last Command, stopped bool) Command {
+	if !errors.Is(h.Cause(), ErrOperator) || codeOf(last.Data) == "" {
+		return last
+	}
+	return Command{CommandFail, operatorFailure(stoppedCode(stopped))}
+}
+
+// stoppedCode returns the code of the FAILURE after an operator has stopped the work.
+func stoppedCode(stopped bool) performatives.Code {
+	if stopped {
+		return performatives.CodeCanceled
+	}
+	return performatives.CodeStillRunning
+}
+
+func operatorFailure(code performatives.Code) performatives.Failure {
+	text := "an operator has stopped the work"
+	if code == performatives.CodeStillRunning {
+		text += ", and parts of it perhaps still run"
+	}
+	return performatives.Failure{ErrorCode: code, ErrorText: text}
+}

@@ -1,0 +1,203 @@
+package codons_test
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	p "github.com/ribosome-agents/ribosome/performatives"
+)
+
+// asks has a scripted peer ask Jules for a task, in the conversation "c".
+func asks(a *kit.Peer) *p.Message {
+	a.T.Helper()
+	m := a.Send(p.Envelope{Performative: p.ActTaskRequest, Receiver: "Jules", ConversationID: "c", Protocol: delegation.Codon.Name(), ReplyWith: "r", Payload: kit.Task()})
+	a.Expect(p.ActTaskAccept)
+	synctest.Wait()
+	return m
+}
+
+// wantFailure expects the FAILURE of work that an operator has stopped, as the last message.
+func wantFailure(a *kit.Peer, code p.Code) {
+	a.T.Helper()
+	if f, ok := a.Expect(p.ActFailure).Payload().(p.Failure); !ok || f.ErrorCode != code {
+		a.T.Errorf("got %+v, want %s", f, code)
+	}
+	a.Silent()
+}
+
+func operatorStops(w *kit.World) {
+	w.T.Helper()
+	if err := codons.StopWork(w.System, "c"); err != nil {
+		w.T.Error(err)
+	}
+}
+
+// The FAILURE comes when neither the handler nor what it has asked for runs any more, and the event of the end has its code.
+func TestStopWork(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("External")
+		ended := kit.Recording(&w.Events, codons.KindEnded)
+		var running atomic.Int64
+		work := func(wait func(context.Context) error, want error) *kit.Worker {
+			return &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+				running.Add(1)
+				defer running.Add(-1)
+				err := wait(ctx)
+				if !errors.Is(context.Cause(ctx), want) {
+					t.Errorf("the cause is %v, want %v", context.Cause(ctx), want)
+				}
+				time.Sleep(time.Second) // it tidies up
+				return p.InformResult{}, err
+			}}
+		}
+		w.Add("Below", work(func(ctx context.Context) error { <-ctx.Done(); return ctx.Err() }, codons.ErrCanceled))
+		var jules actors.Self
+		jules = w.Add("Jules", work(func(ctx context.Context) error {
+			_, err := delegation.Delegate(ctx, jules, "Below", kit.Task())
+			return err
+		}, codons.ErrOperator))
+		asks(a)
+		if n := running.Load(); n != 2 {
+			t.Fatalf("%d handlers run", n)
+		}
+		start := time.Now()
+		operatorStops(w)
+		operatorStops(w) // twice is once
+		wantFailure(a, p.CodeCanceled)
+		kit.WantElapsed(t, start, 2*time.Second)
+		if n := running.Load(); n != 0 {
+			t.Errorf("%d handlers run", n)
+		}
+		for _, e := range kit.Published[codons.Ended](t, ended) {
+			if e.Conversation == "c" && (e.State != codons.StateFailed || e.Code != p.CodeCanceled) {
+				t.Errorf("ended in %s with %s", e.State, e.Code)
+			}
+		}
+		if err := codons.StopWork(w.System, "c"); !errors.Is(err, codons.ErrNoWork) {
+			t.Errorf("after the end: %v", err)
+		}
+		w.Settled(0)
+	})
+}
+
+// The conversation ends also when the handler returns a result, none in time, or an intermediate one, when none runs, and by a CANCEL that was faster.
+func TestStopWorkOtherwise(t *testing.T) {
+	result, question := kit.Result(p.StatusSuccess), kit.Asking("which branch?")
+	for name, test := range map[string]struct {
+		perform func(ctx context.Context) (p.InformResult, error)
+		ends    func(a *kit.Peer, w *kit.World, m *p.Message)
+	}{
+		"a result": {
+			func(ctx context.Context) (p.InformResult, error) { <-ctx.Done(); return result, nil },
+			func(a *kit.Peer, w *kit.World, _ *p.Message) {
+				operatorStops(w)
+				a.Expect(p.ActInformResult)
+				a.Silent()
+			},
+		},
+		"no return": {
+			func(context.Context) (p.InformResult, error) { time.Sleep(time.Minute); return result, nil },
+			func(a *kit.Peer, w *kit.World, _ *p.Message) {
+				start := time.Now()
+				operatorStops(w)
+				wantFailure(a, p.CodeStillRunning)
+				kit.WantElapsed(a.T, start, codons.DefaultGrace)
+				w.Settled(1)
+				time.Sleep(time.Minute)
+			},
+		},
+		"a question": {
+			func(ctx context.Context) (p.InformResult, error) { <-ctx.Done(); return question, nil },
+			func(a *kit.Peer, w *kit.World, _ *p.Message) {
+				operatorStops(w)
+				a.Expect(p.ActInformResult)
+				wantFailure(a, p.CodeCanceled)
+			},
+		},
+		"no handler": {
+			func(context.Context) (p.InformResult, error) { return question, nil },
+			func(a *kit.Peer, w *kit.World, _ *p.Message) {
+				a.Expect(p.ActInformResult)
+				operatorStops(w)
+				wantFailure(a, p.CodeCanceled)
+			},
+		},
+		"a CANCEL": {
+			func(ctx context.Context) (p.InformResult, error) {
+				<-ctx.Done()
+				time.Sleep(time.Second)
+				return p.InformResult{}, ctx.Err()
+			},
+			func(a *kit.Peer, w *kit.World, m *p.Message) {
+				a.Send(m.FollowEnvelope(a.Stamp(), p.ActCancel, p.Cancel{Reason: "enough"}))
+				synctest.Wait()
+				operatorStops(w)
+				a.Expect(p.ActInform)
+				a.Silent()
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				a := w.Peer("External")
+				w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) { return test.perform(ctx) }})
+				test.ends(a, w, asks(a))
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// An initiator learns of it as of any failure, and an initiator's side is no work.
+func TestStopWorkOfAnInitiator(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+		d := w.Start(t.Context())
+		synctest.Wait()
+		if err := codons.StopWork(w.System, d.Conversation()); err != nil {
+			t.Error(err)
+		}
+		_, err := d.Wait()
+		kit.WantEnd(t, err, "failed", p.CodeCanceled)
+		w.Peer("External")
+		d, err = delegation.Start(t.Context(), w.Eddy, "External", kit.Task())
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if err := codons.StopWork(w.System, d.Conversation()); !errors.Is(err, codons.ErrNoWork) {
+			t.Errorf("of an initiator: %v", err)
+		}
+		d.Cancel()
+		_, _ = d.Wait()
+	})
+}
+
+// Every table of the library lets the responder stop in every live state that it can be in.
+func TestStopWorkHasRows(t *testing.T) {
+	for _, c := range library.Codons() {
+		if c.Machine() == nil {
+			continue // its conversations have no states
+		}
+		table := c.Machine().Table()
+		for _, s := range table.Live {
+			reached := false
+			for _, r := range table.Rows {
+				reached = reached || r.Role == machine.Responder && r.To == s
+			}
+			if reached && c.Machine().Find(machine.Responder, s, machine.Command(codons.CommandStop)) == nil {
+				t.Errorf("%s: no row in %s", c.Name(), s)
+			}
+		}
+	}
+}
