@@ -196,23 +196,29 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// With --pace, the work of the swarm takes as long as an operator needs to see it, and to cancel it: the receipt says that it has ended.
+// With --pace, the work of the swarm takes as long as an operator needs to see it, and to cancel it: the receipt says that it has ended. What a program has asked for is cancelled at
+// its responder, with all that was begun for it.
 func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h")
 	url := served(n.running)
-	call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"])
-	call.shows(&call.stderr, "reading the traceback")
-	var live []seenConversation
-	r := operates(t, url, "conversations", "--live", "--agent", "Jules", "--json")
-	if err := json.Unmarshal([]byte(r.stdout), &live); err != nil || len(live) != 1 || live[0].Protocol != "task-delegation" {
-		t.Fatalf("%v: under way is %+v", err, r)
-	}
-	if r := operates(t, url, "cancel", live[0].ID); r.stdout != "cancelled: nothing of it runs any more\n" {
-		t.Errorf("%+v", r)
-	}
-	if r := call.wait(); r.code != exitFailed {
-		t.Errorf("the call: %+v", r)
+	for agent, said := range map[string]string{"Jules": "", "cli": "an operator has stopped the work"} {
+		call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"], "--as", "cli")
+		call.shows(&call.stderr, "reading the traceback")
+		var live []seenConversation
+		r := operates(t, url, "conversations", "--live", "--agent", agent, "--json")
+		if err := json.Unmarshal([]byte(r.stdout), &live); err != nil || len(live) != 1 || live[0].Protocol != "task-delegation" {
+			t.Fatalf("%v: under way is %+v", err, r)
+		}
+		if r := operates(t, url, "cancel", live[0].ID); r.stdout != "cancelled: nothing of it runs any more\n" {
+			t.Errorf("%+v", r)
+		}
+		if r := call.wait(); r.code != exitFailed || !strings.Contains(r.stderr, said) {
+			t.Errorf("the call: %+v", r)
+		}
+		if r := operates(t, url, "conversations", "--live", "--json"); r.stdout != "[]\n" {
+			t.Errorf("under way is %s", r.stdout)
+		}
 	}
 }
 

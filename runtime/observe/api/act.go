@@ -34,97 +34,143 @@ const (
 // cancelView is the answer of a cancellation.
 type cancelView struct {
 	Outcome string `json:"outcome"`
-	State   string `json:"state,omitempty"` // of the initiator's side
+	State   string `json:"state,omitempty"` // of the initiator's side, or of the responder's if that has ended for want of an initiator
 }
 
+// sideParam is the parameter of a cancellation that names the only side which is to end: the initiator's, or the responder's.
+const sideParam = "side"
+
+// The outcomes of a cancellation that has not taken place.
+const (
+	outcomeUnknown     = "unknown_conversation" // no node that has answered knows it
+	outcomeIncomplete  = "incomplete"           // the same, and other nodes have not answered
+	outcomeUnreachable = "unreachable"          // no side of it is an agent of a node that has answered
+	outcomeNoRow       = "no_row"               // the table of the codon does not let the responder end
+)
+
+// cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it is on none of the nodes, the responder ends its side.
 func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
-	id := performatives.ConversationID(r.PathValue("id"))
-	act := observe.OperatorActed{What: "cancel", Of: string(id)}
-	n := h.options.Node
-	ends := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindTransition}})
-	defer ends.Close()
-	if !codons.Withdraw(n.System(), id, errOperator) {
-		act.Outcome = h.notCancelled(w, r, id)
+	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id")}
+	only := r.URL.Query().Get(sideParam)
+	switch only {
+	case "", machine.Initiator.String(), machine.Responder.String():
+	default:
+		fail(w, http.StatusBadRequest, sideParam, "side has to be initiator or responder")
+		act.Outcome = sideParam
 		return act
 	}
-	patience := time.NewTimer(maxAct)
-	defer patience.Stop()
-	check := time.NewTicker(time.Second) // in case that the event was lost
-	defer check.Stop()
-	v := cancelView{Outcome: outcomeRunning}
-	for waiting := true; waiting; {
-		select {
-		case record := <-ends.C:
-			t, ok := record.Event.(codons.Transition)
-			if waiting = !ok || t.Conversation != id || t.Role != machine.Initiator || !t.Ended; !waiting {
-				v = ended(string(t.To))
-			}
-		case <-check.C:
-			if state, over := h.endOf(id); over {
-				v, waiting = ended(state), false
-			}
-		case <-patience.C:
-			waiting = false
-		case <-r.Context().Done():
-			waiting = false
+	var others elsewhere
+	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
+		if only != "" && only != role.String() {
+			continue
+		}
+		var done bool
+		if act.Outcome, done = h.cancelSide(w, r, role, &others); done {
+			return act
 		}
 	}
-	answer(w, http.StatusOK, v)
-	act.Outcome = v.Outcome
+	act.Outcome = h.notCancelled(w, performatives.ConversationID(act.Of), others)
 	return act
 }
 
-// ended returns the outcome of a conversation whose initiator has come to a terminal state.
-func ended(state string) cancelView {
-	switch machine.State(state) { //nolint:exhaustive // the states that a cancellation brings about
-	case codons.StateCancelled:
-		return cancelView{outcomeReceipt, state}
-	case codons.StateAbandoned, codons.StateTimedOut, codons.StateFailed:
-		return cancelView{outcomeRunning, state}
+// cancelSide has a side end at this node, or at another one, and answers the request if one has it.
+func (h *Handler) cancelSide(w http.ResponseWriter, r *http.Request, role machine.Role, others *elsewhere) (outcome string, done bool) {
+	id, n := performatives.ConversationID(r.PathValue("id")), h.options.Node
+	ends := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
+	defer ends.Close()
+	err := codons.ErrNoWork
+	switch {
+	case role == machine.Responder:
+		err = codons.StopWork(n.System(), id)
+	case codons.Withdraw(n.System(), id, errOperator):
+		err = nil
+	default:
+		if c, _ := h.options.Recorder.Conversation(id); slices.ContainsFunc(c.Sides, endedInitiator) { // the responder's side may end a little later
+			state, _ := h.endOf(id, role)
+			answer(w, http.StatusOK, cancelView{outcomeEnded, state})
+			return outcomeEnded, true
+		}
 	}
-	return cancelView{outcomeEnded, state}
+	if err == nil {
+		v := h.awaitEnd(r.Context(), ends, id, role)
+		answer(w, http.StatusOK, v)
+		return v.Outcome, true
+	}
+	others.noRow = others.noRow || errors.Is(err, codons.ErrNoStop)
+	h.cancelElsewhere(w, r, role, others)
+	return others.outcome, others.outcome != ""
 }
 
-// endOf returns the recorded state of the initiator's side, and whether no side of the initiator is under way.
-func (h *Handler) endOf(id performatives.ConversationID) (state string, over bool) {
+// awaitEnd waits until a side has ended, for maxAct at most.
+func (h *Handler) awaitEnd(ctx context.Context, ends *actors.Subscription, id performatives.ConversationID, role machine.Role) cancelView {
+	ctx, cancel := context.WithTimeout(ctx, maxAct)
+	defer cancel()
+	check := time.NewTicker(time.Second) // in case that the event was lost
+	defer check.Stop()
+	for {
+		select {
+		case record := <-ends.C:
+			if e, ok := record.Event.(codons.Ended); ok && e.Conversation == id && e.Role == role {
+				return ended(role, e.State, e.Code)
+			}
+		case <-check.C:
+			if state, over := h.endOf(id, role); over {
+				return ended(role, machine.State(state), "")
+			}
+		case <-ctx.Done():
+			return cancelView{Outcome: outcomeRunning}
+		}
+	}
+}
+
+// ended returns the outcome of a conversation of which a side has come to a terminal state. code is why it is no good end; empty if that is not known. After [codons.StopWork],
+// a responder says by it whether something still runs.
+func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
+	switch {
+	case state == codons.StateCancelled, role == machine.Responder && state == codons.StateFailed && code == performatives.CodeCanceled:
+		return cancelView{outcomeReceipt, string(state)}
+	case state == codons.StateAbandoned, state == codons.StateTimedOut, state == codons.StateFailed:
+		return cancelView{outcomeRunning, string(state)}
+	}
+	return cancelView{outcomeEnded, string(state)}
+}
+
+// endOf returns the recorded state of a side, and whether it is not under way.
+func (h *Handler) endOf(id performatives.ConversationID, role machine.Role) (state string, over bool) {
 	for _, i := range h.options.Node.Conversation(id) {
-		if i.Role == machine.Initiator {
+		if i.Role == role {
 			return "", false
 		}
 	}
 	c, _ := h.options.Recorder.Conversation(id)
 	for _, s := range c.Sides {
-		if s.Role == machine.Initiator.String() {
+		if s.Role == role.String() {
 			state = s.State
 		}
 	}
 	return state, true
 }
 
-// notCancelled answers a cancellation of a conversation that no agent of the node has under way as its initiator. That the record of the node has no side under way
-// does not say that it has ended: there is no side of agents that are not of this node.
-func (h *Handler) notCancelled(w http.ResponseWriter, r *http.Request, id performatives.ConversationID) (outcome string) {
+// notCancelled answers a cancellation of a conversation that no node which has answered has a side of under way. That the record of the node has no such side does not
+// say that it has ended: there is no side of agents that are not of this node.
+func (h *Handler) notCancelled(w http.ResponseWriter, id performatives.ConversationID, others elsewhere) (outcome string) {
 	c, found := h.options.Recorder.Conversation(id)
-	seen := slices.ContainsFunc(c.Sides, endedInitiator) // the responder's side may end a little later
-	var others elsewhere
-	if !seen {
-		if others = h.cancelElsewhere(w, r); others.outcome != "" {
-			return others.outcome
-		}
-	}
 	switch {
+	case others.noRow:
+		fail(w, http.StatusConflict, outcomeNoRow, "its initiator is not an agent of a node that has answered, and the table of its codon has no row by which the responder can end now: only its initiator can cancel it")
+		return outcomeNoRow
 	case !found && !others.known:
-		code, text := "unknown_conversation", "no conversation with this id is under way or recorded"
+		code, text := outcomeUnknown, "no conversation with this id is under way or recorded"
 		if len(others.silent) > 0 {
-			code, text = "incomplete", "no node that has answered knows it; no answer came from "+strings.Join(others.silent, ", ")
+			code, text = outcomeIncomplete, "no node that has answered knows it; no answer came from "+strings.Join(others.silent, ", ")
 		}
 		fail(w, http.StatusNotFound, code, text)
 		return code
-	case !seen && (c.Live || len(c.Sides) == 0 && !others.ended):
-		fail(w, http.StatusConflict, "unreachable", "its initiator is not an agent of a node that has answered, such as a program that has connected as an agent: only its initiator can cancel it")
-		return "unreachable"
+	case c.Live || len(c.Sides) == 0 && !others.ended:
+		fail(w, http.StatusConflict, outcomeUnreachable, "neither side of it is an agent of a node that has answered: the nodes only pass its messages on, such as between two programs that have connected as agents, and only its initiator can cancel it")
+		return outcomeUnreachable
 	}
-	state, _ := h.endOf(id)
+	state, _ := h.endOf(id, machine.Initiator)
 	answer(w, http.StatusOK, cancelView{outcomeEnded, state})
 	return outcomeEnded
 }

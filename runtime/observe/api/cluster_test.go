@@ -4,11 +4,13 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -238,7 +240,7 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	if code, text := c.ask("GET", "/api/traces/none", ""); code != http.StatusNotFound || !strings.Contains(text, "unknown_trace") {
 		t.Errorf("%d %s", code, text)
 	}
-	code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel?node=n2", "{}", "Content-Type", jsonType)
+	code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel?node=n2&side=initiator", "{}", "Content-Type", jsonType)
 	if code != http.StatusConflict || !strings.Contains(text, "unreachable") {
 		t.Errorf("n2 alone cannot cancel it: %d %s", code, text)
 	}
@@ -558,5 +560,104 @@ func TestApprovalsOfTwoNodes(t *testing.T) {
 	}
 	if act, _ := actedOn(t, published); act.What != "forward" || act.Of != "POST "+at || act.Outcome != "n2: 200" {
 		t.Errorf("the second act on n1 is %+v", act)
+	}
+}
+
+// asker is an agent that sends a request by itself, as a program does that has connected: no node has the initiator's side.
+type asker struct{ got chan *performatives.Message }
+
+func (asker) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (a asker) Receive(_ *actors.Context, m *performatives.Message) { a.got <- m }
+
+// asks has an asker of a node send the worker a request, and returns when the work has begun.
+func asks(t *testing.T, n *runtime.Node, w worker, id performatives.ConversationID) asker {
+	t.Helper()
+	a := asker{make(chan *performatives.Message, 8)}
+	name := performatives.AgentID("asker-" + id)
+	if err := n.Spawn(within(t), name, func() actors.Agent { return a }); err != nil {
+		t.Fatal(err)
+	}
+	self, _ := n.System().Lookup(name)
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.NewID(), Performative: performatives.ActTaskRequest, Sender: name, Receiver: "w", ConversationID: id, Timestamp: time.Now(),
+		Protocol: delegation.Codon.Name(), ReplyWith: "r", Payload: performatives.TaskRequest{TaskType: "work"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := self.Send(m); err != nil {
+		t.Fatal(err)
+	}
+	<-w.begun
+	return a
+}
+
+// fails expects that the asker is told that an operator has stopped the work.
+func (a asker) fails(t *testing.T) {
+	t.Helper()
+	for {
+		select {
+		case m := <-a.got:
+			if f, ok := m.Payload().(performatives.Failure); ok && f.ErrorCode == performatives.CodeCanceled {
+				return
+			}
+			if m.Performative() != performatives.ActTaskAccept {
+				t.Fatalf("got %s %+v", m.Performative(), m.Payload())
+			}
+		case <-within(t).Done():
+			t.Fatal("the asker is not told")
+		}
+	}
+}
+
+// What a connected program has asked for is stopped at the responder, from any node, and the program is told. The parameter side names the only side that may end it.
+func TestCancelOfAConnectedProgram(t *testing.T) {
+	c := newTown(t, nil)
+	cancel := func(id, query string, code int, want string) {
+		t.Helper()
+		if got, text := c.ask("POST", "/api/conversations/"+id+"/cancel"+query, "{}", "Content-Type", jsonType); got != code || !strings.Contains(text, want) {
+			t.Errorf("%s%s: %d %s, want %d %s", id, query, got, text, code, want)
+		}
+	}
+	const receipt = `{"outcome":"receipt","state":"failed"}`
+	a := asks(t, c.nodes[0], c.worker, "elsewhere")
+	cancel("elsewhere", "?side=x", http.StatusBadRequest, `"side"`)
+	cancel("elsewhere", "?side=initiator", http.StatusConflict, `"unreachable"`)
+	cancel("elsewhere", "", http.StatusOK, receipt) // by n1; the worker is on n2
+	a.fails(t)
+	cancel("elsewhere", "", http.StatusOK, `"already_ended"`)
+	c.servers[0], c.servers[1] = c.servers[1], c.servers[0]
+	a = asks(t, c.nodes[1], c.worker, "here")
+	cancel("here", "", http.StatusOK, receipt)
+	a.fails(t)
+	id, result := c.delegate()
+	cancel(string(id), "?side=responder", http.StatusOK, receipt)
+	if err := <-result; !errors.Is(err, performatives.CodeCanceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A cancellation asks the other nodes at the same time: each of these answers when both have been asked.
+func TestCancelAsksAtOnce(t *testing.T) {
+	_, h, _ := serve(t, func(o *api.Options) {
+		var asked sync.WaitGroup
+		asked.Add(2)
+		var peers []api.Peer
+		for _, name := range []string{"a", "b"} {
+			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("side") == "initiator" {
+					asked.Done()
+					asked.Wait()
+				}
+				w.WriteHeader(http.StatusNotFound)
+			}))
+			t.Cleanup(s.Close)
+			peers = append(peers, api.Peer{Node: name, URL: s.URL})
+		}
+		o.Peers = func() []api.Peer { return peers }
+	})
+	if got := ask(h, "POST", "/api/conversations/none/cancel", "{}", "Content-Type", jsonType); got.Code != http.StatusNotFound || !strings.Contains(got.Body.String(), `"unknown_conversation"`) {
+		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
