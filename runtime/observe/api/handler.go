@@ -110,7 +110,22 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusForbidden, code, text)
 		return
 	}
+	if !plain(r.URL.EscapedPath()) {
+		fail(w, http.StatusBadRequest, "path", "a part of the path is empty, . or ..; write the dots of an id as %2E")
+		return
+	}
 	h.mux.ServeHTTP(w, r)
+}
+
+// plain reports whether a path is one that the mux serves as it is, and not by a redirection to another one.
+func plain(path string) bool {
+	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
+	for i, part := range parts {
+		if part == "." || part == ".." || part == "" && i < len(parts)-1 {
+			return false
+		}
+	}
+	return true
 }
 
 // reads serves a view of this node, or with the parameter node that of another one.

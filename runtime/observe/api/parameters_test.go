@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"mime"
@@ -200,7 +201,10 @@ func TestParametersHaveEffect(t *testing.T) {
 			case s.Type == "boolean", s.Enum != nil:
 				wrong = []string{"x", "TRUE", "1"}
 			case name == "cursor":
-				wrong = []string{"?", "=="}
+				wrong = []string{"?", "==", "bad"}
+				for _, key := range []string{"2026-99-99T00:00:00.00000000000000000000000000001node", "2026-01-02T15:04:05.000000000"} {
+					wrong = append(wrong, base64.RawURLEncoding.EncodeToString([]byte(key)))
+				}
 			case s.Type != "string" || listed("?"+name+"=no%20such") != 0:
 				t.Errorf("%s: %s has no effect", path, name)
 			}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,8 +38,8 @@ func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "kind", "kind has to be "+observe.KindRefused+" or "+observe.KindDeadLetter)
 		return
 	}
-	after, err := base64.RawURLEncoding.DecodeString(q.Get("cursor"))
-	if err != nil {
+	after, ok := keyIn(q.Get("cursor"), refusalKey)
+	if !ok {
 		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
 		return
 	}
@@ -46,7 +47,7 @@ func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
 	for _, one := range h.options.Recorder.Refusals() {
 		v := refusalView{one, h.options.Node.Name()}
 		is := agent == "" || strings.EqualFold(agent, string(v.From)) || strings.EqualFold(agent, string(v.To))
-		if is && (kind == "" || kind == v.Kind) && (code == "" || code == string(v.Code)) && (len(after) == 0 || v.key() < string(after)) {
+		if is && (kind == "" || kind == v.Kind) && (code == "" || code == string(v.Code)) && (len(after) == 0 || v.key() < after) {
 			some = append(some, v)
 		}
 	}
@@ -69,8 +70,13 @@ func pageOf(all []refusalView, limit int, more bool) (v refusalList) {
 
 // key returns a text that sorts refusals by time, those of one time by number, and those of one number by node.
 func (v refusalView) key() string {
-	return v.Time.UTC().Format(sortedTime) + fmt.Sprintf("%020d", v.Seq) + v.Node
+	return v.Time.UTC().Format(sortedTime) + fmt.Sprintf("%0*d", digitsOfSeq, v.Seq) + v.Node
 }
+
+const digitsOfSeq = 20
+
+// refusalKey matches what [refusalView.key] returns behind the time.
+var refusalKey = regexp.MustCompile(fmt.Sprintf(`^[0-9]{%d}(?s:.*)$`, digitsOfSeq))
 
 // mergeRefusals puts pages together that were asked for with the same cursor.
 func mergeRefusals(r *http.Request, parts []part[refusalList]) refusalList {

@@ -52,8 +52,8 @@ func FuzzTexts(f *testing.F) {
 		n.Events().Publish(actors.MessageRefused{At: sent.At, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: text}})
 		for _, path := range []string{"/api/conversations/" + url.PathEscape(id), "/api/conversations", "/api/refusals"} {
 			got := ask(h, "GET", path, "")
-			if strings.HasPrefix(path, "/api/conversations/") && got.Code == http.StatusTemporaryRedirect || got.Code == http.StatusNotFound {
-				continue // an id such as .. is no part of a path
+			if strings.HasPrefix(path, "/api/conversations/") && (got.Code == http.StatusBadRequest || got.Code == http.StatusNotFound) {
+				continue // the id is empty, or dots
 			}
 			body := got.Body.Bytes()
 			if got.Code != http.StatusOK || !json.Valid(body) || bytes.ContainsAny(body, "<>&\u2028\u2029") || bytes.Count(body, []byte("\n")) != 1 {

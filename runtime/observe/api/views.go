@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"net/http"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -168,15 +169,15 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "live", "live has to be true or false")
 		return
 	}
-	after, err := base64.RawURLEncoding.DecodeString(q.Get("cursor"))
-	if err != nil {
+	after, ok := keyIn(q.Get("cursor"), conversationKey)
+	if !ok {
 		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
 		return
 	}
 	p := page{Conversations: []observe.Conversation{}}
 	for _, c := range h.options.Recorder.Conversations() {
 		key := keyOf(c)
-		if len(after) > 0 && key >= string(after) || !h.matches(c, q.Get) {
+		if len(after) > 0 && key >= after || !h.matches(c, q.Get) {
 			continue
 		}
 		if len(p.Conversations) == limit {
@@ -198,6 +199,20 @@ func limitOf(r *http.Request) (limit int, ok bool) {
 func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
+
+// keyIn returns the key of a cursor, empty for an empty one. It is false for a text that this interface gives to nobody: a key has a time, and behind it what rest matches.
+func keyIn(cursor string, rest *regexp.Regexp) (key string, ok bool) {
+	text, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil || len(text) == 0 {
+		return "", err == nil
+	}
+	at := min(len(sortedTime), len(text))
+	_, err = time.Parse(sortedTime, string(text[:at]))
+	return string(text), err == nil && rest.Match(text[at:])
+}
+
+// conversationKey matches what [keyOf] returns behind the time.
+var conversationKey = regexp.MustCompile(`(?s)^.+$`)
 
 // sortedTime is a format whose texts sort as times do.
 const sortedTime = "2006-01-02T15:04:05.000000000"
