@@ -494,7 +494,7 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.goTo("#/agents")
 	b.shows(".row", "Silent")
 	b.typeIn("input[name=agent]", "work")
-	b.shows(".count", "1 of 3 agents")
+	b.shows(".count", "1 of 4 agents")
 }
 
 // The address of a view is enough for it: after a reload, and by the way back, the same is shown with the same filters.
@@ -508,7 +508,7 @@ func testAddresses(t *testing.T, browser context.Context) {
 	b := open(t, browser, n.url)
 	b.goTo("#/agents?agent=work")
 	views := []struct{ address, selector, text string }{
-		{"#/agents?agent=work", ".count", "1 of 3 agents"},
+		{"#/agents?agent=work", ".count", "1 of 4 agents"},
 		{"#/conversations?live=true&agent=Worker", ".count", "1 conversation"},
 		{conversationOf(d.Conversation()), ".message", "TASK_ACCEPT"},
 		{"#/refusals?kind=dead_letter", "select", "dead letter"},

@@ -286,7 +286,7 @@ func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
 	for _, a := range by {
 		v.Agents = append(v.Agents, a)
 	}
-	slices.SortFunc(v.Agents, func(a, b agentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) })
+	slices.SortFunc(v.Agents, byName)
 	return v
 }
 

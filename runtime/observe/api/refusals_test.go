@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -156,6 +157,23 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	}
 	if together != 1 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// The node itself is listed with the conversations that its program has begun, so that the list has as many agents as the node counts.
+func TestNodeIsListed(t *testing.T) {
+	n, h, w := serve(t, nil)
+	delegate(t, n, w, performatives.TaskRequest{TaskType: "work"})
+	type row struct {
+		Agent, Node   string
+		Conversations int
+	}
+	all := read[struct{ Agents []row }](t, h, "/api/agents").Agents
+	if want := []row{{"node", "node", 1}, {"w", "node", 1}}; !slices.Equal(all, want) {
+		t.Errorf("got %+v, want %+v", all, want)
+	}
+	if of := read[struct{ Agents int }](t, h, "/api/node"); of.Agents != len(all) {
+		t.Errorf("%d agents are counted, and %d listed", of.Agents, len(all))
 	}
 }
 

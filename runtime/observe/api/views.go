@@ -90,7 +90,7 @@ func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, memberList{all})
 }
 
-// agentView is an agent that discovery finds.
+// agentView is an agent that discovery finds, or the node itself, which is the sender of what its program begins.
 type agentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
@@ -119,7 +119,7 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 		open[i.Agent.Fold()]++
 	}
 	all, incidents := []agentView{}, h.options.Recorder.Incidents()
-	for _, e := range n.Directory().All() {
+	for _, e := range append([]runtime.Entry{{ID: n.Self().ID(), Node: n.Name()}}, n.Directory().All()...) { // discovery does not find the node itself
 		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()]}
 		if self, local := n.System().Lookup(e.ID); local {
 			a.Queued, a.Wait = queued(self, time.Now())
@@ -131,8 +131,11 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 		}
 		all = append(all, a)
 	}
+	slices.SortFunc(all, byName)
 	answer(w, http.StatusOK, agentList{Agents: all})
 }
+
+func byName(a, b agentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) }
 
 func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
 	by = make(map[string]int)
