@@ -18,7 +18,7 @@ type conversationsCmd struct {
 	Codon string `placeholder:"NAME" help:"Only those of this codon, such as task-delegation"`
 	State string `placeholder:"STATE" help:"Only those with a side in this state"`
 	Text  string `placeholder:"TEXT" help:"Only those with this text in their id or in a payload"`
-	Live  bool   `help:"Only those that are under way"`
+	Live  bool   `help:"Only those that are under way, or whose end no node can know"`
 	Limit int    `default:"50" help:"Most that are listed, the latest first"`
 
 	listFlags
@@ -36,6 +36,7 @@ type seenConversation struct {
 	From      string        `json:"from"`
 	To        string        `json:"to"`
 	Live      bool          `json:"live"`
+	Relayed   bool          `json:"relayed"` // whether it has ended is not known
 	Sides     []seenSide    `json:"sides"`
 	Messages  []seenMessage `json:"messages"`
 	Count     int           `json:"message_count"`
@@ -168,6 +169,9 @@ func (c *seenConversation) between() (from, to string) {
 
 // state returns the states of the sides: one word if they agree.
 func (c *seenConversation) state() string {
+	if c.Relayed {
+		return "unknown"
+	}
 	var states []string
 	for _, s := range c.Sides {
 		if len(states) == 0 || states[len(states)-1] != s.State {
@@ -181,7 +185,7 @@ func (c *seenConversation) state() string {
 func (c *seenConversation) summary() string {
 	from, to := c.between()
 	took := ""
-	if !c.Live {
+	if !c.Live && !c.Relayed {
 		took = ", " + c.Updated.Sub(c.Began).Round(time.Millisecond).String()
 	}
 	return fmt.Sprintf("%s  %s  %s → %s  %s%s", c.ID, cmp.Or(c.Protocol, "-"), from, to, c.state(), took)

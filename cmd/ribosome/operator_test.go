@@ -438,3 +438,14 @@ func FuzzTail(f *testing.F) {
 		}
 	})
 }
+
+// Of a conversation that the node only relays, it is not known whether it has ended.
+func TestRelayedConversationIsUnknown(t *testing.T) {
+	c := seenConversation{ID: "c", From: "a", To: "b", Relayed: true}
+	if row := conversationRows([]seenConversation{c})[1]; row[1] != "unknown" || row[3] != "a" || row[4] != "b" {
+		t.Errorf("%q", row)
+	}
+	if got := c.summary(); !strings.HasSuffix(got, "a → b  unknown") {
+		t.Errorf("%q", got)
+	}
+}

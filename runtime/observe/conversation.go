@@ -21,6 +21,7 @@ type Conversation struct {
 	From      performatives.AgentID        `json:"from,omitempty"`                   // the sender of the first message that is kept; empty without one
 	To        performatives.AgentID        `json:"to,omitempty"`                     // its receiver; empty for a broadcast
 	Live      bool                         `json:"live"`                             // a side of it is under way
+	Relayed   bool                         `json:"relayed,omitempty"`                // package api sets it: the node only passes its messages on, so that its end is not known
 	Sides     []Side                       `json:"sides"`                            // those on this node, in their order: see Order
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
 	Count     int                          `json:"message_count"`                    // how many messages were recorded

@@ -332,6 +332,7 @@ func join(c *observe.Conversation, other observe.Conversation) {
 		c.Updated = other.Updated
 	}
 	c.Sides = append(c.Sides, other.Sides...)
+	c.Relayed = c.Relayed && other.Relayed // otherwise a node has a side, or had one
 	c.Order()
 	c.Messages = joinMessages(c.Messages, other.Messages)
 	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)

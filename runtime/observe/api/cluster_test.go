@@ -661,3 +661,54 @@ func TestCancelAsksAtOnce(t *testing.T) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
 }
+
+// A conversation of which the node has no side is neither under way nor ended as far as it knows. Another node may know.
+func TestRelayedConversations(t *testing.T) {
+	c := newTown(t, nil)
+	said := func(node int, id, from, to string) {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID("m-" + id), Performative: performatives.ActInform, ConversationID: performatives.ConversationID(id), Timestamp: time.Now(),
+			Sender: performatives.AgentID(from), Receiver: performatives.AgentID(to),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.nodes[node].Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	}
+	said(0, "between", "a", "b")
+	said(0, "to-n2", "a", "w") // n2 knows more, or has forgotten it
+	said(1, "of-n2", "w", "a") // no codon
+	id, result := c.delegate()
+	for query, want := range map[string]string{
+		"": "between:relayed of-n2: to-n2:relayed work:live", "?live=true": "between:relayed work:live", "?live=false": "of-n2:",
+		"?live=true&node=n2": "work:live", "?live=false&node=n2": "of-n2:",
+	} {
+		var got []string
+		for _, one := range view[struct {
+			Conversations []struct {
+				ID      string `json:"conversation_id"`
+				Live    bool
+				Relayed bool
+			}
+		}](c, "/api/conversations"+query).Conversations {
+			name := strings.Replace(one.ID, string(id), "work", 1) + ":"
+			if one.Live {
+				name += "live"
+			}
+			if one.Relayed {
+				name += "relayed"
+			}
+			got = append(got, name)
+		}
+		slices.Sort(got)
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", query, got, want)
+		}
+	}
+	if one := view[map[string]any](c, "/api/conversations/between"); one["relayed"] != true || one["live"] != false {
+		t.Errorf("%v", one)
+	}
+	c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType)
+	<-result
+}

@@ -180,6 +180,7 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 	p := page{Conversations: []observe.Conversation{}}
 	for _, c := range h.options.Recorder.Conversations() {
 		key := keyOf(c)
+		c.Relayed = h.relays(c)
 		if len(after) > 0 && key >= after || !h.matches(c, q.Get) {
 			continue
 		}
@@ -229,6 +230,26 @@ func keyOf(c observe.Conversation) string {
 	return c.Began.UTC().Format(sortedTime) + string(id) + "\xff"
 }
 
+// relays reports whether the node only passes the messages of a conversation on, such as those between two programs that have connected as agents. It has no side of it then,
+// and does not know whether it has ended; another node may.
+func (h *Handler) relays(c observe.Conversation) bool {
+	if len(c.Sides) > 0 || c.From == "" {
+		return false
+	}
+	for _, id := range []performatives.AgentID{c.From, c.To} {
+		if _, own := h.options.Node.System().Lookup(id); own {
+			return false
+		}
+	}
+	return true
+}
+
+// here reports whether an agent is not one of another node, which knows more about its conversations.
+func (h *Handler) here(id performatives.AgentID) bool {
+	node, known := h.options.Node.NodeOf(id)
+	return !known || node == h.options.Node.Name()
+}
+
 // matches reports whether a conversation passes the filters of a request.
 func (h *Handler) matches(c observe.Conversation, get func(string) string) bool {
 	of := func(name string, has func(s observe.Side) string) bool {
@@ -237,7 +258,8 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 	}
 	switch {
 	case get("codon") != "" && get("codon") != c.Protocol,
-		get("live") != "" && (get("live") == "true") != c.Live,
+		get("live") == "true" && !c.Live && !(c.Relayed && h.here(c.From) && h.here(c.To)),
+		get("live") == "false" && (c.Live || c.Relayed),
 		get("parent") != "" && get("parent") != string(c.Parent),
 		!of("state", func(s observe.Side) string { return s.State }),
 		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }) &&
@@ -286,6 +308,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 		return
 	}
+	c.Relayed = h.relays(c)
 	v := conversationView{Conversation: c, Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {

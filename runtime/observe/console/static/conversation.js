@@ -55,7 +55,7 @@ export function conversation(root, { signal, id, live }) {
     following(() => sequence.set(c.messages || []));
     replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
-    replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : c.sides.length ? 'ended' : 'without a side on a node: whether it has ended is not known'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
+    replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : c.relayed || !c.sides.length ? 'without a side on a node: whether it has ended is not known' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
       fact('Messages', number(c.message_count)));
     deadlines = [];
     replace(sides, c.sides.map((s) => h('tr', {},

@@ -11,6 +11,7 @@ const most = 50000; // conversations that the list holds at most
 
 /** states returns what the sides of a conversation have come to. */
 export function states(c) {
+  if (c.relayed) return [h('span', { class: 'state', title: 'The node only passes its messages on: whether it has ended is not known.' }, 'unknown')];
   const all = [...new Set((c.sides || []).map((s) => s.state))];
   return all.map((s) => h('span', { class: `state ${c.live ? 'under-way' : ''}` }, s));
 }
@@ -46,7 +47,7 @@ export function conversations(root, frame) {
   });
   const count = h('div', { class: 'count', role: 'status' });
   const fields = filters.map(([key, title]) => h('label', {}, title, ' ', h('input', { name: key, type: 'search', value: query[key], autocomplete: 'off', spellcheck: 'false' })));
-  const under = h('select', { name: 'live' }, [['', 'all'], ['true', 'under way'], ['false', 'ended']].map(([value, text]) => h('option', { value, selected: (query.live || '') === value }, text)));
+  const under = h('select', { name: 'live' }, [['', 'all'], ['true', 'under way or unknown'], ['false', 'ended']].map(([value, text]) => h('option', { value, selected: (query.live || '') === value }, text)));
   const form = h('form', { class: 'filters', role: 'search', 'aria-label': 'Filter conversations', on: { submit: (e) => e.preventDefault() } }, h('label', {}, 'Show ', under), fields);
 
   let known = new Map();
