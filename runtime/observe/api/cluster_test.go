@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -711,4 +712,27 @@ func TestRelayedConversations(t *testing.T) {
 	}
 	c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType)
 	<-result
+}
+
+// The table of a codon that only another node has is that node's.
+func TestCodonOfAnotherNode(t *testing.T) {
+	table := notify.Codon.Machine().Table()
+	table.Name = "of-n2"
+	codon, err := codons.Define(codons.Definition{Table: table, Payloads: notify.Codon.Payloads, Outcomes: notify.Codon.Outcomes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newTown(t, func(i int, o *api.Options) {
+		if i == 1 {
+			o.Codons = append(o.Codons, codon)
+		}
+	})
+	if one := view[map[string]any](c, "/api/codons/of-n2"); one["name"] != "of-n2" {
+		t.Errorf("%v", one)
+	}
+	for _, path := range []string{"/api/codons/of-none", "/api/codons/of-n2?node=n1"} {
+		if code, text := c.ask("GET", path, ""); code != http.StatusNotFound || !strings.Contains(text, `"unknown_codon"`) {
+			t.Errorf("%s: %d %s", path, code, text)
+		}
+	}
 }

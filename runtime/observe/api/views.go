@@ -362,6 +362,9 @@ type rolePart struct {
 
 func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 	m := h.machines[r.PathValue("name")]
+	if m == nil && h.codonElsewhere(w, r) {
+		return
+	}
 	if m == nil {
 		fail(w, http.StatusNotFound, "unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
 		return
@@ -379,6 +382,17 @@ func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	answer(w, http.StatusOK, v)
+}
+
+// codonElsewhere answers with the table that another node has of a codon, if one has it.
+func (h *Handler) codonElsewhere(w http.ResponseWriter, r *http.Request) (found bool) {
+	answers, _ := h.askPeers(r, h.peers(r), "")
+	i := slices.IndexFunc(answers, func(a *answered) bool { return a != nil && a.status == http.StatusOK })
+	if i < 0 {
+		return false
+	}
+	answers[i].write(w)
+	return true
 }
 
 func state(s machine.State) string { return string(s) }
