@@ -23,7 +23,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -523,5 +523,73 @@ func testAddresses(t *testing.T, browser context.Context) {
 		eval[chromedp.Void](b, "history.back()")
 		b.until("location.hash === " + js(views[i].address))
 		b.shows(views[i].selector, views[i].text)
+	}
+}
+
+// The way back leads to the same place of a long list.
+func testReturn(t *testing.T, browser context.Context) {
+	const count = 1200 // more than a page
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	for i := range count {
+		if _, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i)))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := open(t, browser, n.url)
+	b.goTo("#/conversations?live=true")
+	b.shows(".count", "1,200 conversations")
+	b.until(`!document.querySelector('.count').textContent.includes('loading')`)
+	b.typeIn(".viewport", kb.End)
+	for range 2 {
+		b.press(kb.PageUp)
+	}
+	const where = `[document.querySelector('.row.active')?.querySelector('a').textContent, document.querySelector('.viewport').scrollTop].join()`
+	want := eval[string](b, where)
+	for _, leave := range []string{"", `document.querySelector('.row.active .cell').click()`, `document.querySelector('.row.active a').click()`} {
+		if leave == "" {
+			b.press(kb.Enter)
+		} else {
+			eval[chromedp.Void](b, leave)
+		}
+		b.shows("h1", "Conversation c-")
+		eval[chromedp.Void](b, "history.back()")
+		b.until(`document.querySelector('.viewport') && ` + where + " === " + js(want))
+		eval[chromedp.Void](b, `document.querySelector('.viewport').focus()`)
+	}
+}
+
+// A step is decided by the keyboard alone.
+func testApprovalsByKeyboard(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	b := open(t, browser, n.url)
+	b.goTo("#/approvals")
+	for _, test := range []struct {
+		button string
+		want   bool
+	}{{"primary", true}, {"danger", false}} {
+		verdict := n.propose("deploy", nil)
+		b.shows(".step pre", "deploy")
+		eval[chromedp.Void](b, "document.activeElement.blur()")
+		for _, to := range []struct{ selector, keys string }{{".step input", "by keys"}, {".step button." + test.button, kb.Enter}} {
+			for steps := 0; !eval[bool](b, "document.activeElement.matches("+js(to.selector)+")"); steps++ {
+				if steps == 40 {
+					t.Fatalf("the Tab key never comes to %s", to.selector)
+				}
+				b.press(kb.Tab)
+			}
+			for _, key := range to.keys {
+				b.press(string(key))
+			}
+		}
+		select {
+		case v := <-verdict:
+			if v.Approved != test.want || v.Reason != "by keys" {
+				t.Errorf("%s: %+v", test.button, v)
+			}
+		case <-within(t).Done():
+			t.Fatal("no verdict")
+		}
+		b.until(`document.querySelectorAll('.step').length === 0`)
 	}
 }

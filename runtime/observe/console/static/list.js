@@ -23,9 +23,11 @@ export class List {
     const head = h('div', { class: 'row head', 'aria-hidden': 'true' }, columns.map((c) => h('div', { class: `cell ${c.align || ''}` }, c.title)));
     this.view = h('div', {
       class: 'viewport', tabindex: '0', role: 'grid', 'aria-label': label, 'aria-colcount': columns.length,
-      on: { scroll: () => this.draw(), keydown: (e) => this.pressed(e), click: (e) => this.clicked(e), focus: () => this.focused() },
+      on: { scroll: () => this.draw(), keydown: (e) => this.pressed(e), wheel: () => { this.wanted = null; }, pointerdown: () => { this.wanted = null; }, click: (e) => this.clicked(e), focus: () => this.focused() },
     }, head, this.space);
     this.element = h('div', { class: `list ${kind}` }, this.view, this.none);
+    this.wanted = history.state?.[kind]; // where the list stood when this entry of the history was left
+    this.kind = kind;
     this.observer = new ResizeObserver(() => this.draw());
     this.observer.observe(this.view);
   }
@@ -38,7 +40,25 @@ export class List {
     this.view.setAttribute('aria-rowcount', items.length);
     this.space.style.height = `${items.length * rowHeight}px`;
     replace(this.none, items.length ? '' : this.empty);
+    this.restore();
     this.draw();
+  }
+
+  // restore brings the list to where it stood, once it has as many items as that takes.
+  restore() {
+    if (!this.wanted) return;
+    const at = this.items.findIndex((item) => this.key(item) === this.wanted.active);
+    if (this.items.length * rowHeight >= this.wanted.bottom) this.view.scrollTop = this.wanted.top;
+    else if (at < 0) return;
+    this.active = at;
+    this.wanted = null;
+    if (at >= 0) this.move(at);
+  }
+
+  // remember keeps in the history where the list stands.
+  remember() {
+    const active = this.items[this.active] && this.key(this.items[this.active]);
+    history.replaceState({ [this.kind]: { top: this.view.scrollTop, bottom: this.view.scrollTop + this.height, active } }, '');
   }
 
   // height is that of the rows in sight.
@@ -95,23 +115,27 @@ export class List {
 
   pressed(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target !== this.view) return;
+    this.wanted = null;
     const page = Math.max(1, Math.floor(this.height / rowHeight) - 1);
     const to = {
       ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page, PageUp: this.active - page, Home: 0, End: this.items.length - 1,
     }[event.key];
     if (to !== undefined && this.items.length) this.move(to);
-    else if (event.key === 'Enter' && this.href && this.items[this.active]) location.hash = this.href(this.items[this.active]);
-    else return;
+    else if (event.key === 'Enter' && this.href && this.items[this.active]) {
+      this.remember();
+      location.hash = this.href(this.items[this.active]);
+    } else return;
     event.preventDefault();
   }
 
   clicked(event) {
     const element = event.target.closest('.row');
     const row = element && [...this.rows.values()].find((r) => r.element === element);
-    if (!row || event.target.closest('a')) return;
+    if (!row) return;
     this.active = row.index;
     this.draw();
-    if (this.href && getSelection().isCollapsed) location.hash = this.href(this.items[row.index]);
+    this.remember();
+    if (!event.target.closest('a') && this.href && getSelection().isCollapsed) location.hash = this.href(this.items[row.index]);
   }
 }
 
