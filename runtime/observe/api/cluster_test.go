@@ -711,7 +711,9 @@ func TestRelayedConversations(t *testing.T) {
 		t.Errorf("%v", one)
 	}
 	c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType)
-	<-result
+	if err := <-result; err == nil {
+		t.Error("the work was not cancelled")
+	}
 }
 
 // The table of a codon that only another node has is that node's.
