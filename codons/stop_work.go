@@ -34,7 +34,7 @@ func StopWork(system *actors.System, id performatives.ConversationID) error {
 	found, err := false, ErrNoWork
 	for c := range system.ConversationsWith(id) {
 		c, ok := c.(*Conversation)
-		if !ok || c.role != machine.Responder || c.Over() {
+		if !ok || c.about.Role != machine.Responder || c.Over() {
 			continue
 		}
 		switch at := c.Info().State; {
