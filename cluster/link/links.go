@@ -1,7 +1,6 @@
 package link
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -71,16 +70,6 @@ type LinksOptions struct {
 // DefaultTimeout is the default of [LinksOptions].Timeout.
 const DefaultTimeout = 10 * time.Second
 
-// ackTime is how long an acknowledgement waits for a frame to go with.
-const ackTime = time.Millisecond
-
-// greetTime is how long a new stream may take until both ends know each other.
-const greetTime = 5 * time.Second
-
-// closeTime is how long Stop waits until the peers have read all and ended their streams. A peer that takes longer gets what it has not received an
-// acknowledgement of back as perhaps received.
-const closeTime = 5 * time.Second
-
 func defaultBackoff(attempt int) time.Duration {
 	most := min(2*time.Second, 50*time.Millisecond<<min(attempt-1, 6))
 	return most/2 + rand.N(most/2)
@@ -121,27 +110,6 @@ func NewLinks(o LinksOptions) (*Links, error) {
 	return &Links{o: o, self: o.Self, codec: codec, ctx: ctx, cancel: cancel, peers: make(map[cluster.Incarnation]*end)}, nil
 }
 
-// end is this node's end of the link to one incarnation of a node.
-type end struct {
-	links  *Links
-	member cluster.Member
-	ctx    context.Context // ends with Remove, and when Stop closes the link
-	cancel context.CancelFunc
-	wake   chan struct{} // has a value when the link may have something to send
-
-	handling sync.Mutex // held while the handler is called; taken before mu
-
-	mu       sync.Mutex
-	link     *Link
-	stream   Stream // nil: none
-	gone     bool
-	down     *time.Timer   // set while there is no stream
-	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
-	ackTimed bool          // ackTimer is set
-	closing  bool          // Stop closes the link in order: it gets no other stream
-	awaited  chan struct{} // closed when the peer has acknowledged all messages or, with closing, when it has ended the stream; nil: Stop does not wait
-}
-
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
 func (ls *Links) Rename(self cluster.Incarnation) {
 	ls.mu.Lock()
@@ -180,32 +148,6 @@ func (ls *Links) Remove(peer cluster.Incarnation) {
 	ls.mu.Unlock()
 	if e != nil {
 		e.remove()
-	}
-}
-
-func (e *end) remove() {
-	e.cancel()
-	e.handling.Lock()
-	defer e.handling.Unlock()
-	e.mu.Lock()
-	e.gone = true
-	e.down.Stop()
-	e.ackTimer.Stop()
-	if e.stream != nil {
-		e.stream.Close()
-		e.stream = nil
-	}
-	e.stopWaitingLocked()
-	returned := e.link.End()
-	e.mu.Unlock()
-	e.undelivered(returned)
-}
-
-// stopWaitingLocked lets Stop go on.
-func (e *end) stopWaitingLocked() {
-	if e.awaited != nil {
-		close(e.awaited)
-		e.awaited = nil
 	}
 }
 
@@ -254,19 +196,6 @@ func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, 
 	return data, memory, nil
 }
 
-func (e *end) send(m *performatives.Message, data []byte, memory *[]byte) error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.gone {
-		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + e.member.Name + " has gone"}
-	}
-	if err := e.link.send(m, data, memory); err != nil {
-		return err
-	}
-	e.signal()
-	return nil
-}
-
 // envelopeSize returns a length that an encoded message hardly has, or that of its first part: it saves the encoder some allocations.
 func envelopeSize(m *performatives.Message) int {
 	const fields = 384 // without the payload
@@ -300,42 +229,6 @@ func (ls *Links) Up() (up int) {
 		e.mu.Unlock()
 	}
 	return up
-}
-
-func (e *end) signal() {
-	select {
-	case e.wake <- struct{}{}:
-	default:
-	}
-}
-
-// dial keeps a stream to the node, until Remove.
-func (e *end) dial() {
-	o := e.links.o
-	for attempt := 1; ; attempt++ {
-		stream, err := o.Dial(e.ctx, e.member)
-		if err == nil {
-			err = stream.CheckName(e.member.Name)
-			if err == nil && e.run(stream, nil) {
-				attempt = 0
-			}
-			stream.Close()
-		}
-		if err != nil && e.ctx.Err() == nil {
-			level := slog.LevelDebug
-			if attempt&(attempt-1) == 0 { // a power of two: a failure that lasts does not fill the log
-				level = slog.LevelWarn
-			}
-			o.Logger.Log(e.ctx, level, "no link to a node", "peer", e.member.Name, "attempt", attempt, "err", err)
-		}
-		retry := time.NewTimer(o.Backoff(max(attempt, 1)))
-		select {
-		case <-retry.C:
-		case <-e.ctx.Done():
-			retry.Stop()
-			return
-		}
-	}
 }
 
 // UnknownNodeError is the error for a stream of a node that is no member, or not known as one yet, or not any more.
@@ -377,200 +270,6 @@ func (ls *Links) Accept(stream Stream) error {
 	return nil
 }
 
-// run serves a stream in place of the one before, until it ends. first is a frame that was read. It reports whether the ends
-// knew each other.
-func (e *end) run(stream Stream, first []byte) (met bool) {
-	e.mu.Lock()
-	if e.stream != nil {
-		e.stream.Close() // the peer has ended it, or it would not open another one
-	}
-	if e.gone || e.closing {
-		e.mu.Unlock()
-		return false
-	}
-	e.stream = stream
-	e.link.Open()
-	e.mu.Unlock()
-	var writer sync.WaitGroup
-	over := make(chan struct{})
-	writer.Go(func() { e.write(stream, over) })
-	err := e.read(stream, first, &met)
-	close(over)
-	stream.Close()
-	writer.Wait()
-	if e.leave(stream) {
-		e.links.o.Logger.Info("the stream of a link has ended", "peer", e.member.Name, "err", err)
-	}
-	return met
-}
-
-// leave notes that a stream has ended. It reports false if another one has replaced it, or the link has ended.
-func (e *end) leave(stream Stream) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.stream != stream {
-		return false
-	}
-	e.stream = nil
-	e.link.Close()
-	e.down.Reset(e.links.o.Timeout)
-	e.stopWaitingLocked() // there may be no other stream
-	return true
-}
-
-// write writes the frames of the link, until the stream ends.
-func (e *end) write(stream Stream, over <-chan struct{}) {
-	for {
-		e.mu.Lock()
-		if e.stream != stream {
-			e.mu.Unlock()
-			e.signal() // this writer may have taken the signal for the next one
-			return
-		}
-		frame := e.link.NextParts(time.Now(), stream.Memory)
-		e.mu.Unlock()
-		if frame != nil {
-			if stream.Send(frame...) != nil {
-				stream.Close() // the reader sees it
-				return
-			}
-			continue
-		}
-		select {
-		case <-e.wake:
-		case <-over:
-			return
-		}
-	}
-}
-
-// read receives the frames of a stream until the stream ends. It sets met when both ends know each other.
-func (e *end) read(stream Stream, first []byte, met *bool) error {
-	greeting := time.AfterFunc(greetTime, stream.Close)
-	defer greeting.Stop()
-	for frame := first; ; frame = nil {
-		if frame == nil {
-			var err error
-			if frame, err = stream.Recv(); err != nil {
-				return err
-			}
-		}
-		current, err := e.receive(stream, frame, greeting, met)
-		if err != nil || !current {
-			return err
-		}
-	}
-}
-
-// receive takes in one frame. It reports false if the stream is no longer the link's.
-func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bool) (current bool, err error) {
-	e.handling.Lock()
-	defer e.handling.Unlock()
-	e.mu.Lock()
-	if e.stream != stream {
-		e.mu.Unlock()
-		return false, nil
-	}
-	r, err := e.link.Receive(frame, time.Now())
-	differ := e.link.Differ()
-	if r.Met {
-		*met = true
-		greeting.Stop()
-		e.down.Stop()
-	}
-	if e.link.Idle() && !e.closing {
-		e.stopWaitingLocked()
-	}
-	if !e.ackTimed && e.link.AckWaits() {
-		e.ackTimed = true
-		e.ackTimer.Reset(ackTime)
-	}
-	e.mu.Unlock()
-	e.signal() // an acknowledgement, or room in the window
-	h, peer := e.links.o.Handler, e.member.Incarnation
-	if r.Over {
-		h.Lost(peer)
-	}
-	e.undelivered(r.Returned)
-	if r.Met {
-		h.Connected(peer, differ)
-	}
-	for _, text := range r.Controls {
-		h.Control(peer, bytes.Clone(text)) // the frame is not ours
-	}
-	e.deliver(r.Messages)
-	return true, err
-}
-
-// acknowledge sends an acknowledgement that no frame has taken along.
-func (e *end) acknowledge() {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.ackTimed = false
-	if e.link.Acknowledge() {
-		e.signal()
-	}
-}
-
-// deliver decodes messages and passes them on, and forgets them.
-func (e *end) deliver(all []Inbound) {
-	var in *Inbound
-	take := func(item wire.Inbound) { e.take(*in, item) }
-	for i := range all {
-		in = &all[i]
-		e.links.codec.Decode(in.Data, take)
-	}
-	clear(all)
-}
-
-// take passes a message on. One that cannot be read is answered.
-func (e *end) take(in Inbound, item wire.Inbound) {
-	switch m := item.Message; {
-	case m == nil && len(item.Answer) > 0:
-		e.links.codec.Decode(item.Answer, func(answer wire.Inbound) { // in the form in which a session would send it
-			if answer.Message != nil {
-				_ = e.links.Send(e.member.Incarnation, answer.Message) // the link is full, or has ended
-			}
-		})
-	case m == nil:
-		e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
-	default:
-		e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
-	}
-}
-
-// undelivered returns messages to the owner. The caller holds handling.
-func (e *end) undelivered(all []Returned) {
-	for _, r := range all {
-		why := &performatives.Refusal{Code: performatives.CodeStopped, About: r.Message.ID(), Text: "the node " + e.member.Name + " cannot be reached"}
-		if r.Sent {
-			why.Code, why.Text = performatives.CodeDisconnected, "the node "+e.member.Name+" was lost before it acknowledged the message"
-		}
-		e.links.o.Handler.Undelivered(e.member.Incarnation, r.Message, why)
-	}
-}
-
-// expire gives up a link that has been down for too long. It may come up again.
-func (e *end) expire() {
-	e.handling.Lock()
-	defer e.handling.Unlock()
-	e.mu.Lock()
-	if e.gone || e.link.Met() {
-		e.mu.Unlock()
-		return
-	}
-	returned := e.link.End()
-	if e.stream != nil { // it says hello again, over another stream
-		e.stream.Close()
-		e.stream = nil
-	}
-	e.stopWaitingLocked()
-	e.down.Reset(e.links.o.Timeout)
-	e.mu.Unlock()
-	e.links.o.Handler.Lost(e.member.Incarnation)
-	e.undelivered(returned)
-}
-
 // Stop waits until the connected nodes have acknowledged all messages, then, for five seconds at most, until they have read all frames and ended their streams.
 // It closes all links, and returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
@@ -607,35 +306,4 @@ func awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{})
 		}
 	}
 	return true
-}
-
-// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection. While another Stop closes the link, that
-// is when the peer has ended the stream.
-func (e *end) flush() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.awaitLocked(e.closing || !e.link.Idle())
-}
-
-// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if there is no connection.
-func (e *end) close() <-chan struct{} {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.closing = true
-	e.cancel() // it dials no more
-	e.link.Finish()
-	e.signal()
-	return e.awaitLocked(true)
-}
-
-// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, or there is no connection.
-func (e *end) awaitLocked(needed bool) <-chan struct{} {
-	if e.awaited == nil {
-		e.awaited = make(chan struct{})
-	}
-	awaited := e.awaited
-	if !needed || !e.link.Met() {
-		e.stopWaitingLocked()
-	}
-	return awaited
 }
