@@ -60,6 +60,8 @@ type linkEnd struct {
 	down   func() bool // stops the timer of a link that is down
 	// ackTimed says that an acknowledgement waits for a frame to go with, or for its time.
 	ackTimed bool
+	pending  int           // messages at the last check of Stop
+	quiet    time.Duration // how long Stop has waited since the peer has acknowledged a message
 }
 
 // linkStream is a stream between two ends: each has a queue of frames on their way to it.
@@ -95,8 +97,11 @@ const ackOnly = 11
 // ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
 const ackTime = time.Millisecond
 
-// closeTime is how long Stop waits until the peers have ended their streams, as that of [nodelink.Links] does.
+// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream, as that of [nodelink.Links] does.
 const closeTime = 5 * time.Second
+
+// stopStep is the time between two checks of Stop.
+const stopStep = 20 * time.Millisecond
 
 // newLinks returns the links of a node.
 func (n *linkNetwork) newLinks(o nodelink.LinksOptions, c *clusterNode) (*simLinks, error) {
@@ -428,15 +433,13 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, and then, for closeTime at most, until they have ended their streams. It ends all
-// links of a node.
+// Stop waits until the nodes that are connected have acknowledged everything, and then until they have ended their streams. It waits for no node that is
+// silent for closeTime. It ends all links of a node.
 func (ls *simLinks) Stop(ctx context.Context) error {
-	const step = 20 * time.Millisecond
-	for !ls.all(ls.idleTo) && ctx.Err() == nil {
-		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
-	}
-	for waited := time.Duration(0); !ls.all(ls.closedTo) && ctx.Err() == nil && waited < closeTime; waited += step {
-		ls.net.swarm.idle("stop the links of "+ls.node.prefix, step)
+	for _, done := range []func(cluster.Incarnation) bool{ls.idleTo, ls.closedTo} {
+		for !ls.all(done) && ctx.Err() == nil {
+			ls.net.swarm.idle("stop the links of "+ls.node.prefix, stopStep)
+		}
 	}
 	for _, peer := range ls.peers() {
 		ls.Remove(peer)
@@ -465,16 +468,30 @@ func (ls *simLinks) all(done func(cluster.Incarnation) bool) bool {
 	return all
 }
 
-// idleTo reports whether a node that is connected has acknowledged all messages.
+// idleTo reports whether a node that is connected has acknowledged all messages, or is silent.
 func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
-	return e == nil || ls.crashed || !e.link.Met() || e.link.Idle()
+	return e == nil || ls.crashed || !e.link.Met() || e.link.Pending() == 0 || e.silentLocked()
 }
 
-// closedTo has the link to a node closed in order. It reports whether the node has ended the stream.
+// silentLocked reports whether the peer has acknowledged no message for closeTime. Each call counts as stopStep.
+func (e *linkEnd) silentLocked() bool {
+	pending := e.link.Pending()
+	if pending < e.pending {
+		e.quiet = 0
+	}
+	e.pending = pending
+	e.quiet += stopStep
+	if e.quiet == closeTime+stopStep {
+		e.links.net.swarm.count("a node that was silent while another one stopped")
+	}
+	return e.quiet > closeTime
+}
+
+// closedTo has the link to a node closed in order. It reports whether the node has ended the stream, or is silent.
 func (ls *simLinks) closedTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
@@ -486,7 +503,7 @@ func (ls *simLinks) closedTo(peer cluster.Incarnation) bool {
 	e.closes = true
 	e.link.Finish()
 	n.flushLocked(e)
-	return !e.link.Met()
+	return !e.link.Met() || e.silentLocked()
 }
 
 // crash ends a node's links at once: nothing is told to it, and nothing that it says arrives.

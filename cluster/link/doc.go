@@ -18,8 +18,8 @@
 //
 // # Closing
 //
-// A node that stops waits until its peer has acknowledged all messages, says that it stops ([Link.Finish]), and waits until the peer has ended the stream, for
-// five seconds at most. So the peer has read the last acknowledgement, unless this time or the context ends first, or the stream breaks.
+// A node that stops waits until its peer has acknowledged all messages, says that it stops ([Link.Finish]), and waits until the peer has ended the stream. So the
+// peer has read the last acknowledgement, unless the stream breaks, the context ends first, or the peer is silent for five seconds. See [Links.Stop].
 //
 // # Simulations
 //

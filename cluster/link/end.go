@@ -30,7 +30,11 @@ type end struct {
 	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
 	ackTimed bool          // ackTimer is set
 	closing  bool          // Stop closes the link in order: it gets no other stream
-	awaited  chan struct{} // closed when the peer has acknowledged all messages or, with closing, when it has ended the stream; nil: Stop does not wait
+	awaited  chan struct{} // closed when Stop need not wait for the peer any more; nil: Stop does not wait
+	flushing int           // how many more messages the peer is to acknowledge before Stop goes on, unless closing
+	progress time.Time     // when Stop began to wait, or the peer has acknowledged a message since
+	silence  *time.Timer   // set while Stop waits
+	silent   bool          // the peer has made no progress for so long that Stop does not wait for it any more
 }
 
 // ackTime is how long an acknowledgement waits for a frame to go with.
@@ -39,9 +43,12 @@ const ackTime = time.Millisecond
 // greetTime is how long a new stream may take until both ends know each other.
 const greetTime = 5 * time.Second
 
-// closeTime is how long Stop waits until the peers have read all and ended their streams. A peer that takes longer gets what it has not received an
-// acknowledgement of back as perhaps received.
-const closeTime = 5 * time.Second
+// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream. What the peer has not acknowledged then is returned as
+// perhaps received, here and there. The peer has mebiTime more for each MiB that is sent and not acknowledged.
+const (
+	closeTime = 5 * time.Second
+	mebiTime  = 10 * time.Second
+)
 
 func (e *end) remove() {
 	e.cancel()
@@ -51,6 +58,7 @@ func (e *end) remove() {
 	e.gone = true
 	e.down.Stop()
 	e.ackTimer.Stop()
+	e.silence.Stop()
 	if e.stream != nil {
 		e.stream.Close()
 		e.stream = nil
@@ -66,7 +74,25 @@ func (e *end) stopWaitingLocked() {
 	if e.awaited != nil {
 		close(e.awaited)
 		e.awaited = nil
+		e.silence.Stop()
 	}
+}
+
+// checkProgress lets Stop go on if the peer has made no progress for too long.
+func (e *end) checkProgress() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.awaited == nil {
+		return
+	}
+	limit := closeTime + mebiTime*time.Duration(e.link.weight)>>20
+	if left := limit - time.Since(e.progress); left > 0 {
+		e.silence.Reset(left)
+		return
+	}
+	e.silent = true
+	e.links.o.Logger.Warn("a node is not waited for any more: it does not acknowledge messages, or does not read", "peer", e.member.Name)
+	e.stopWaitingLocked()
 }
 
 func (e *end) send(m *performatives.Message, data []byte, memory *[]byte) error {
@@ -212,14 +238,19 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 		e.mu.Unlock()
 		return false, nil
 	}
-	r, err := e.link.Receive(frame, time.Now())
+	now, pending := time.Now(), e.link.Pending()
+	r, err := e.link.Receive(frame, now)
+	if acknowledged := pending - e.link.Pending(); acknowledged > 0 {
+		e.progress = now
+		e.flushing -= acknowledged
+	}
 	differ := e.link.Differ()
 	if r.Met {
 		*met = true
 		greeting.Stop()
 		e.down.Stop()
 	}
-	if e.link.Idle() && !e.closing {
+	if e.flushing <= 0 && !e.closing {
 		e.stopWaitingLocked()
 	}
 	if !e.ackTimed && e.link.AckWaits() {
@@ -312,15 +343,16 @@ func (e *end) expire() {
 	e.undelivered(returned)
 }
 
-// flush returns a channel that is closed when the peer has acknowledged all messages, or if there is no connection. While another Stop closes the link, that
-// is when the peer has ended the stream.
+// flush returns a channel that is closed when the peer has acknowledged as many messages as there are now, or if Stop need not wait for the peer. While another
+// Stop closes the link, that is when the peer has ended the stream.
 func (e *end) flush() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.awaitLocked(e.closing || !e.link.Idle())
+	e.flushing = e.link.Pending()
+	return e.awaitLocked(e.closing || e.flushing > 0)
 }
 
-// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if there is no connection.
+// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if Stop need not wait for the peer.
 func (e *end) close() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -331,13 +363,15 @@ func (e *end) close() <-chan struct{} {
 	return e.awaitLocked(true)
 }
 
-// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, or there is no connection.
+// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, because there is nothing to wait for,
+// there is no connection, or the peer is silent.
 func (e *end) awaitLocked(needed bool) <-chan struct{} {
 	if e.awaited == nil {
-		e.awaited = make(chan struct{})
+		e.awaited, e.progress = make(chan struct{}), time.Now()
+		e.silence.Reset(closeTime)
 	}
 	awaited := e.awaited
-	if !needed || !e.link.Met() {
+	if !needed || e.silent || !e.link.Met() {
 		e.stopWaitingLocked()
 	}
 	return awaited

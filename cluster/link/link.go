@@ -153,8 +153,14 @@ func (l *Link) Met() bool { return l.met }
 // Differ returns the codons of which the two nodes have different versions, sorted, as they said when they last met.
 func (l *Link) Differ() []string { return l.differ }
 
-// Idle reports whether everything was acknowledged.
-func (l *Link) Idle() bool { return l.flight.len() == 0 && l.bytes == 0 }
+// Pending returns how many messages wait, or are sent and not acknowledged.
+func (l *Link) Pending() int {
+	n := l.flight.len()
+	for band := range l.bands {
+		n += l.bands[band].len()
+	}
+	return n
+}
 
 // Send queues a message in the band of its priority. data is its form, as package grpc writes it. The error is a
 // [*performatives.Refusal].

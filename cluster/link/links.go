@@ -129,8 +129,9 @@ func (ls *Links) Add(m cluster.Member) {
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
-	e.ackTimer = time.AfterFunc(time.Hour, e.acknowledge)
+	e.ackTimer, e.silence = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress)
 	e.ackTimer.Stop()
+	e.silence.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
 	ls.peers[m.Incarnation] = e
@@ -270,17 +271,16 @@ func (ls *Links) Accept(stream Stream) error {
 	return nil
 }
 
-// Stop waits until the connected nodes have acknowledged all messages, then, for five seconds at most, until they have read all frames and ended their streams.
-// It closes all links, and returns undelivered messages to the handler. When ctx ends first, Stop stops waiting, and returns the cause.
+// Stop waits until the connected nodes have acknowledged all messages, then until they have read all frames and ended their streams. It closes all links, and
+// returns undelivered messages to the handler. Stop waits for a node as long as that acknowledges messages: for five seconds without an acknowledgement, and
+// ten more for each MiB that is sent and not acknowledged. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true
 	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
 	flushed := awaitAll(ctx, all, (*end).flush)
-	closing, cancel := context.WithTimeout(ctx, closeTime)
-	defer cancel()
-	closed := awaitAll(closing, all, (*end).close) || ctx.Err() == nil // it is no error if only closeTime has run out
+	closed := awaitAll(ctx, all, (*end).close)
 	for _, e := range all {
 		ls.Remove(e.member.Incarnation)
 	}

@@ -244,6 +244,19 @@ func (n *network) both(t testing.TB, change func(*LinksOptions)) (a, b *Links, a
 	return a, b, atA, atB
 }
 
+// busy is both, and b has acknowledged the first of so many messages of a, numbered from 0, and is busy with it until atB.hold is closed.
+func (n *network) busy(t testing.TB, messages int, change func(*LinksOptions)) (a, b *Links, atA, atB *recorder) {
+	t.Helper()
+	a, b, atA, atB = n.both(t, change)
+	atB.hold = make(chan struct{})
+	synctest.Wait()
+	for i := range messages {
+		mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+		settle()
+	}
+	return a, b, atA, atB
+}
+
 // finish stops links, and waits for the streams.
 func (n *network) finish(t testing.TB, all ...*Links) {
 	t.Helper()
@@ -705,13 +718,7 @@ func TestLinksStopFlushes(t *testing.T) {
 		t.Run(end, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var n network
-				a, b, atA, atB := n.both(t, nil)
-				atB.hold = make(chan struct{})
-				synctest.Wait()
-				for i := range 3 { // the first is acknowledged, and its owner is slow
-					mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
-					settle()
-				}
+				a, b, atA, atB := n.busy(t, 3, nil)
 				ctx, cancel := context.WithCancel(context.Background())
 				defer cancel()
 				stopped := make(chan error, 1)
@@ -1014,11 +1021,7 @@ func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
 		t.Run(c.limit.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n := network{buffer: 10}
-				a, b, _, atB := n.both(t, nil)
-				atB.hold = make(chan struct{})
-				synctest.Wait()
-				mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
-				settle() // it is acknowledged, and b is busy with it
+				a, b, _, atB := n.busy(t, 1, nil)
 				ctx, cancel := context.WithTimeout(t.Context(), c.limit)
 				defer cancel()
 				begun := time.Now()
@@ -1035,15 +1038,124 @@ func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
 	}
 }
 
+// Stop waits for all nodes that are silent at the same time, for closeTime. What they have not acknowledged comes back as perhaps received.
+func TestLinksStopOfSilentNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{links: make(map[string]*Links), buffer: 10}
+		a, atA := n.newLinks(t, nodeA, nil)
+		var peers []*Links
+		for _, name := range []string{"b", "c", "d"} {
+			peer := cluster.Incarnation{Name: name, Epoch: 1}
+			ls, r := n.newLinks(t, peer, nil)
+			r.hold = make(chan struct{})
+			defer close(r.hold)
+			ls.Add(cluster.Member{Incarnation: nodeA})
+			a.Add(cluster.Member{Incarnation: peer})
+			peers = append(peers, ls)
+			synctest.Wait()
+			for i := range 2 { // it is busy with the first one
+				mustSend(t, a, peer, numbered(t, i, performatives.Normal))
+				settle()
+			}
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begun := time.Now()
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took < closeTime || took > closeTime+10*time.Millisecond { // some more for the bytes of the messages
+			t.Errorf("Stop took %v, want %v", took, closeTime)
+		}
+		equal(t, "returned", atA.undelivered(), []string{"1 true", "1 true", "1 true"})
+		t.Cleanup(func() { n.finish(t, peers...) })
+	})
+}
+
+// Stop waits for a node as long as that acknowledges messages, and longer for one that reads a long message.
+func TestLinksStopOfASlowNode(t *testing.T) {
+	const many = 10
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, atB := n.busy(t, many, func(o *LinksOptions) { o.Link.Batch = 1 }) // one message in a frame
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begun := time.Now()
+		go func() {
+			for range many {
+				time.Sleep(closeTime - time.Second)
+				atB.hold <- struct{}{}
+			}
+		}()
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took < (many-1)*(closeTime-time.Second) {
+			t.Errorf("Stop took %v", took)
+		}
+		if got := len(atB.messages()); got < many-1 || len(atA.undelivered()) > 0 {
+			t.Errorf("b has got %d messages, and %v are returned", got, atA.undelivered())
+		}
+		close(atB.hold)
+		n.finish(t, b)
+	})
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, atB := n.busy(t, 1, nil)
+		long, err := numbered(t, 1, performatives.Normal).With(func(e *performatives.Envelope) {
+			e.Payload = performatives.Raw(fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1<<20)))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustSend(t, a, nodeB, long)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		begun := time.Now()
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		if took := time.Since(begun); took < closeTime+mebiTime || took > closeTime+mebiTime+10*time.Millisecond {
+			t.Errorf("Stop took %v, want %v", took, closeTime+mebiTime)
+		}
+		equal(t, "returned", atA.undelivered(), []string{"1 true"})
+		close(atB.hold)
+		n.finish(t, b)
+	})
+}
+
+// Stop returns although messages are sent as fast as they are acknowledged.
+func TestLinksStopUnderLoad(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, _, atB := n.busy(t, 5, func(o *LinksOptions) { o.Link.Batch = 1 }) // one message in a frame
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		var load sync.WaitGroup
+		load.Go(func() {
+			for ctx.Err() == nil {
+				_ = a.Send(nodeB, numbered(t, 0, performatives.Normal)) // an error once the link has ended
+				time.Sleep(time.Second)
+				select {
+				case atB.hold <- struct{}{}:
+				default: // all was received
+				}
+			}
+			close(atB.hold)
+		})
+		if err := a.Stop(ctx); err != nil {
+			t.Error(err)
+		}
+		load.Wait()
+		n.finish(t, b)
+	})
+}
+
 // A second Stop at the same time does not cut the first one short.
 func TestLinksStopTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{buffer: 10}
-		a, b, _, atB := n.both(t, nil)
-		atB.hold = make(chan struct{})
-		synctest.Wait()
-		mustSend(t, a, nodeB, numbered(t, 1, performatives.Normal))
-		settle() // it is acknowledged, and b is busy with it
+		a, b, _, atB := n.busy(t, 1, nil)
 		stopped := make(chan error, 2)
 		for range 2 {
 			go func() { stopped <- a.Stop(t.Context()) }()

@@ -101,7 +101,7 @@ func TestSendIsRefused(t *testing.T) {
 			t.Errorf("the principal %.5q: %v", principal, err)
 		}
 	}
-	if !a.Idle() {
+	if a.Pending() > 0 {
 		t.Error("a refused message waits")
 	}
 	if err := a.Send(message(t, performatives.Low, strings.Repeat("x", maxText)), envelope(1, 0)); err != nil {
@@ -365,7 +365,7 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 	}
 	receive(t, b, toB, noon)
 	exchange(t, a, b)
-	if got := receive(t, a, whole, noon); len(got.Messages) != 2 || len(got.Controls) != 1 || !a.Idle() {
+	if got := receive(t, a, whole, noon); len(got.Messages) != 2 || len(got.Controls) != 1 || a.Pending() > 0 {
 		t.Errorf("the valid frame brings %+v", got)
 	}
 }
@@ -513,7 +513,7 @@ func TestLinkAllocs(t *testing.T) {
 			t.Fatalf("%d messages", got)
 		}
 		pass(b, a)
-		if !a.Idle() {
+		if a.Pending() > 0 {
 			t.Fatal("not acknowledged")
 		}
 	})
