@@ -18,8 +18,9 @@
 //
 // # Closing
 //
-// A node that stops waits until its peer has acknowledged all messages, says that it stops ([Link.Finish]), and waits until the peer has ended the stream. So the
-// peer has read the last acknowledgement, unless the stream breaks, the context ends first, or the peer is silent for five seconds. See [Links.Stop].
+// A node that stops waits until its peer has acknowledged all messages, then says that it takes nothing more in ([Link.Finish]), sends what was queued until then,
+// and waits until the peer has acknowledged that and ended the stream. So the peer has read the last acknowledgement and has the answers to all acknowledged
+// messages, unless the stream breaks, the context ends first, or the peer is silent for five seconds. See [Links.Stop].
 //
 // # Simulations
 //

@@ -1,9 +1,9 @@
 package link
 
 import (
-	"log/slog"
 	"bytes"
 	"context"
+	"log/slog"
 	"sync"
 	"time"
 
@@ -354,6 +354,8 @@ func (e *end) flush() <-chan struct{} {
 
 // close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if Stop need not wait for the peer.
 func (e *end) close() <-chan struct{} {
+	e.handling.Lock() // what the handler answers to messages that were received is sent before
+	defer e.handling.Unlock()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closing = true

@@ -22,6 +22,7 @@ const (
 	fieldOrigin   = 10
 	fieldControl  = 11
 	fieldBye      = 12
+	fieldLast     = 13
 )
 
 // The fields of LinkHello.
@@ -70,6 +71,7 @@ type frame struct {
 	ack       uint64 // all messages up to this number were received; zero: it says nothing
 	controls  [][]byte
 	bye       string
+	last      bool // the sender takes in nothing more, of this session, than it has acknowledged with this frame
 }
 
 // originOf is the origin of one of the envelopes.
@@ -178,6 +180,9 @@ func (f *frame) appendHead(out []byte) []byte {
 	if f.bye != "" {
 		out = appendBytes(out, fieldBye, f.bye)
 	}
+	if f.last {
+		out = appendNumber(out, fieldLast, 1)
+	}
 	return out
 }
 
@@ -269,9 +274,11 @@ func (f *frame) read(in []byte) error {
 			f.controls = append(f.controls, v.bytes)
 		case fieldBye:
 			f.bye = cmp.Or(text(v.bytes), "without a reason")
+		case fieldLast:
+			f.last = v.number != 0
 		}
 	})
-	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == ""
+	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == "" && !f.last
 	if !ok || !valid || !alone {
 		return streamError("the frame is malformed")
 	}

@@ -66,7 +66,7 @@ func (o Options) withDefaults() Options {
 // Returned is a message that was not delivered, as far as this end knows.
 type Returned struct {
 	Message *performatives.Message
-	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not closed the link in order.
+	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not said that it takes in nothing more.
 	Sent bool
 }
 
@@ -101,9 +101,9 @@ type Link struct {
 	unackedBytes int  // of the messages to be acknowledged
 	ackNow       bool // the acknowledgement does not wait for a frame to go with
 	finishing    bool // Finish was called
-	closed       bool // nothing more is taken in, over the present stream: all was acknowledged
+	saidLast     bool // Next has returned the frame that says so, over the present stream
 	saidBye      bool // Next has returned the last frame, over the present stream
-	gotBye       bool // the peer has closed the link in order: it has not taken in what it has not acknowledged
+	gotLast      bool // the peer takes in nothing more than it has acknowledged
 	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
@@ -137,14 +137,15 @@ func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
 	}
-	l.open, l.met, l.greets, l.ackPending, l.ackNow, l.closed, l.saidBye = false, false, false, false, false, false, false
+	l.open, l.met, l.greets, l.ackPending, l.ackNow, l.saidLast, l.saidBye = false, false, false, false, false, false, false
 	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
 
-// Finish has the link closed in order. It holds for all later streams. Messages that wait are not sent any more, and acknowledgements are not delayed. Once
-// the peer has acknowledged the messages that were sent, Next returns the last acknowledgement, and then a frame with a bye. From the last acknowledgement on,
-// Receive takes nothing in, and returns nothing. When the peer has read all, its Receive returns [ErrClosed], and it ends the stream. This end must not do so
-// before: frames that the peer has not read may be lost with the stream.
+// Finish has the link closed in order. It holds for all later streams. From now on, Send refuses, and Receive takes nothing in. Next returns a frame that says so,
+// with the last acknowledgement, the messages that wait, and, once the peer has acknowledged them, a frame with a bye. So all messages that were received are
+// acknowledged, and what was sent before Finish, such as the answers to them, arrives. Of two ends that both finish, neither waits for acknowledgements of
+// what the other one does not take in. When the peer has read the bye, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before:
+// frames that the peer has not read may be lost with the stream.
 func (l *Link) Finish() { l.finishing = true }
 
 // Met reports whether both ends know each other over the present stream, so that messages pass.
@@ -153,8 +154,11 @@ func (l *Link) Met() bool { return l.met }
 // Differ returns the codons of which the two nodes have different versions, sorted, as they said when they last met.
 func (l *Link) Differ() []string { return l.differ }
 
-// Pending returns how many messages wait, or are sent and not acknowledged.
+// Pending returns how many messages the peer is yet to acknowledge: those that wait, and those that are sent. It is zero if the peer takes in nothing more.
 func (l *Link) Pending() int {
+	if l.gotLast {
+		return 0
+	}
 	n := l.flight.len()
 	for band := range l.bands {
 		n += l.bands[band].len()
@@ -170,6 +174,8 @@ func (l *Link) Send(m *performatives.Message, data []byte) error { return l.send
 func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error {
 	band := m.Priority().Band()
 	switch {
+	case l.finishing:
+		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the node " + l.o.Self.Name + " stops"}
 	case text([]byte(m.Principal())) != m.Principal():
 		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the principal of the message is too long, or no UTF-8"}
 	case len(data) > MaxMessage:
@@ -210,7 +216,7 @@ func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
 // ackDue reports whether a pending acknowledgement is sent alone.
 func (l *Link) ackDue() bool {
-	return !l.o.DelayAcks || l.ackNow || l.finishing || l.unackedBytes >= l.ackBytes()
+	return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes()
 }
 
 // ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender with fewer unacknowledged bytes sends the next message,
@@ -241,24 +247,26 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)
-	l.closed = l.finishing && l.flight.len() == 0
-	if len(f.controls) == 0 && len(f.envelopes) == 0 && (!l.ackPending || !l.ackDue()) {
-		if !l.closed {
+	if l.finishing && !l.saidLast {
+		l.saidLast, f.last = true, true
+	}
+	if len(f.controls) == 0 && len(f.envelopes) == 0 && !f.last && (!l.ackPending || !l.ackDue()) {
+		if !l.finishing || l.Pending() > 0 {
 			return nil
 		}
 		l.saidBye, f.bye = true, "the node stops"
 	}
-	if l.ackPending {
+	if l.ackPending || f.last {
 		l.ackPending, l.ackNow, l.unackedBytes, f.ack = false, false, 0, l.received
 	}
 	return f.parts(memory)
 }
 
 // pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
-// room, and the link is not finished.
+// room. There are none for a peer that does not take them in.
 func (l *Link) pack(f *frame, size int, now time.Time) {
-	for {
-		if l.resent == l.flight.len() && (l.finishing || !l.take()) {
+	for !l.gotLast {
+		if l.resent == l.flight.len() && !l.take() {
 			return
 		}
 		p := l.flight.all()[l.resent]
@@ -332,16 +340,12 @@ func streamError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
 }
 
-// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged, except that a bye is recorded.
+// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	f := &l.scratch.in
 	defer f.reset()
 	if err := f.read(data); err != nil {
 		return Received{}, err
-	}
-	// A bye is still read: when both ends close the link, each waits until the other one ends the stream.
-	if l.closed && f.bye == "" {
-		return Received{}, nil
 	}
 	var r Received
 	var err error
@@ -352,18 +356,20 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	switch last := f.first + uint64(len(f.envelopes)); {
 	case f.bye != "":
-		l.gotBye = l.gotBye || l.met // a refusal later changes nothing: no message is sent until the ends have met again
 		return r, fmt.Errorf("%w: the node %s %w: %s", errStream, l.o.Peer.Name, ErrClosed, f.bye)
-	case !l.met && (f.ack != 0 || len(f.envelopes) > 0 || len(f.controls) > 0):
+	case !l.met && (f.ack != 0 || f.last || len(f.envelopes) > 0 || len(f.controls) > 0):
 		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)
 	case f.ack >= l.next:
 		return Received{}, streamError("the node %s acknowledges the message %d, which was not sent", l.o.Peer.Name, f.ack)
-	case len(f.envelopes) > 0 && (f.first == 0 || f.first > l.received+1 || last < f.first):
+	case !l.finishing && len(f.envelopes) > 0 && (f.first == 0 || f.first > l.received+1 || last < f.first):
 		return Received{}, streamError("the message %d of the node %s follows %d", f.first, l.o.Peer.Name, l.received)
 	}
 	l.acknowledge(f.ack)
-	r.Controls = f.controls
-	l.unpack(f, &r, now)
+	l.gotLast = l.gotLast || f.last
+	if !l.finishing {
+		r.Controls = f.controls
+		l.unpack(f, &r, now)
+	}
 	return r, nil
 }
 
@@ -447,7 +453,7 @@ func (l *Link) meet(h hello) (r Received, err error) {
 		l.theirs, l.received = h.session, 0
 		l.ackPending, l.ackNow, l.unackedBytes = false, false, 0 // they were of the session before
 	}
-	l.met, r.Met, l.gotBye = true, true, false
+	l.met, r.Met, l.gotLast = true, true, false
 	l.differ = differing(l.o.Tables, h.tables)
 	return r, nil
 }
@@ -466,7 +472,7 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 func (l *Link) restart(session uint64) (all []Returned) {
 	for l.flight.len() > 0 {
 		p := l.flight.pop()
-		all = append(all, Returned{p.message, !l.gotBye})
+		all = append(all, Returned{p.message, !l.gotLast})
 		p.release()
 	}
 	for band := range l.bands {

@@ -78,7 +78,9 @@ type world struct {
 	over   int
 	plant  func(l *Link, f *frame, before bool) // breaks a link, or the frame, around a call of Receive
 	bye    [2]bool                              // this end has written its last frame
-	parted bool                                 // the other end has read it
+	parted bool                                 // an end has read that the other one takes in nothing more
+	// finished says that this end closes the link.
+	finished [2]bool
 }
 
 func newWorld(t require) *world {
@@ -167,10 +169,10 @@ func (w *world) read(i int) bool {
 		data = f.append(nil)
 	}
 	r, err := l.Receive(data, noon)
+	w.parted = w.parted || f.last
 	if err != nil && f.bye != "" { // what is on its way to the other end is lost
 		w.cut(0)
 		w.cut(1)
-		w.parted = true
 		return true
 	}
 	if err != nil {
@@ -194,6 +196,8 @@ func (w *world) delivered(i int, in Inbound) {
 	m := w.fates[id]
 	m.delivered++
 	switch {
+	case w.finished[i]:
+		w.t.Fatalf("message %d is delivered to node %d, which takes in nothing more", id, i)
 	case m.from == i || m.delivered > 1:
 		w.t.Fatalf("message %d of node %d was delivered to %d for the %d. time", id, m.from, i, m.delivered)
 	case w.last[i][m.band] >= id:
@@ -326,7 +330,8 @@ func TestLinkProperty(t *testing.T) {
 	})
 }
 
-// Of a link that one end or both close in order, no message is returned that was delivered, although messages are sent until the end, and a stream may break.
+// Of a link that one end or both close in order, no message is returned that was delivered, although messages are sent until the end, and a stream may break. What
+// an end has taken before it closes the link arrives, unless the other end closes it, too. Nothing is delivered at an end that closes the link.
 func TestLinkClosedInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -348,6 +353,7 @@ func TestLinkClosedInOrder(t *testing.T) {
 				step()
 			}
 			w.links[i].Finish()
+			w.finished[i] = true
 		}
 		for range rapid.IntRange(0, 40).Draw(t, "steps") {
 			step()
@@ -380,12 +386,15 @@ func TestLinkClosedInOrder(t *testing.T) {
 			if m.delivered+m.returned == 0 || !opensAgain && (m.delivered+m.returned > 1 || m.maybe) {
 				t.Fatalf("message %d of node %d was delivered %d times, and returned %d times, as perhaps received: %t", id, m.from, m.delivered, m.returned, m.maybe)
 			}
+			if w.finished[m.from] && !w.finished[1-m.from] && m.delivered == 0 {
+				t.Fatalf("message %d of node %d, which was taken before it closed the link, was not delivered", id, m.from)
+			}
 		}
 	})
 }
 
-// A message that was sent and not acknowledged comes back as not received only if the peer has closed the link in order since then.
-func TestWhatAByeSaysOfMessages(t *testing.T) {
+// A message that was sent and not acknowledged comes back as not received only if the peer has said, over the last stream, that it takes in nothing more.
+func TestWhatTheEndSaysOfMessages(t *testing.T) {
 	bye := func(l *Link, data []byte) {
 		t.Helper()
 		if _, err := l.Receive(data, noon); !errors.Is(err, ErrClosed) {
@@ -406,12 +415,25 @@ func TestWhatAByeSaysOfMessages(t *testing.T) {
 		"closed": {func(a, b *Link) {
 			b.Finish()
 			sends(a, nil)
+			receive(t, a, b.Next(noon), noon)
 			bye(a, b.Next(noon))
 		}, false},
+		"closed, and broken before the bye": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			receive(t, a, b.Next(noon), noon)
+			a.Close()
+		}, false},
+		"closed, and broken before it is known": {func(a, b *Link) {
+			b.Finish()
+			sends(a, nil)
+			b.Next(noon)
+			a.Close()
+		}, true},
 		"closed, then refused": {func(a, b *Link) {
 			b.Finish()
 			sends(a, nil)
-			bye(a, b.Next(noon))
+			receive(t, a, b.Next(noon), noon)
 			a.Open()
 			bye(a, Bye("x"))
 		}, false},
@@ -422,13 +444,14 @@ func TestWhatAByeSaysOfMessages(t *testing.T) {
 		}, true},
 		"closed before it is sent, over a later stream": {func(a, b *Link) {
 			b.Finish()
+			receive(t, a, b.Next(noon), noon)
 			bye(a, b.Next(noon))
 			a.Open()
 			b.Open()
-			toA, toB := b.Next(noon), a.Next(noon)
+			toA := b.Next(noon)
 			receive(t, a, toA, noon)
-			receive(t, b, toB, noon)
-			sends(a, b)
+			a.Next(noon) // its hello
+			sends(a, nil)
 		}, true},
 	} {
 		a, b := pair(nil)
@@ -437,6 +460,51 @@ func TestWhatAByeSaysOfMessages(t *testing.T) {
 		if got := a.End(); len(got) != 1 || got[0].Sent != c.sent {
 			t.Errorf("%s: %+v is returned, want Sent %t", name, got, c.sent)
 		}
+	}
+}
+
+// Two ends that finish at the same time do not wait for acknowledgements of messages that neither takes in.
+func TestBothEndsFinish(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	both := [2]*Link{a, b}
+	for i, l := range both {
+		send(t, l, uint64(i), performatives.Normal)
+		l.Finish()
+		if err := l.Send(message(t, performatives.Normal, ""), envelope(9, 0)); codeOf(err) != performatives.CodeStopped {
+			t.Errorf("after Finish: %v", err)
+		}
+	}
+	frames := [2][]byte{a.Next(noon), b.Next(noon)}
+	for i, l := range both {
+		if r := receive(t, l, frames[1-i], noon); len(r.Messages) > 0 {
+			t.Errorf("node %d takes %v in", i, r.Messages)
+		}
+	}
+	for i, l := range both {
+		if _, err := both[1-i].Receive(l.Next(noon), noon); !errors.Is(err, ErrClosed) {
+			t.Errorf("node %d: %v, want %v", i, err, ErrClosed)
+		}
+	}
+	for i, l := range both {
+		if got := l.End(); len(got) != 1 || got[0].Sent {
+			t.Errorf("node %d returns %+v", i, got)
+		}
+	}
+}
+
+// Nothing is sent to a peer that takes in nothing more, and Stop has nothing to wait for.
+func TestNothingIsSentToAPeerThatFinishes(t *testing.T) {
+	a, b := pair(nil)
+	meet(t, a, b)
+	b.Finish()
+	receive(t, a, b.Next(noon), noon)
+	send(t, a, 1, performatives.Normal)
+	if frame := a.Next(noon); frame != nil || a.Pending() > 0 {
+		t.Errorf("a frame of %d bytes is sent, and %d messages wait", len(frame), a.Pending())
+	}
+	if got := a.End(); len(got) != 1 || got[0].Sent {
+		t.Errorf("%+v is returned", got)
 	}
 }
 

@@ -271,7 +271,8 @@ func (ls *Links) Accept(stream Stream) error {
 	return nil
 }
 
-// Stop waits until the connected nodes have acknowledged all messages, then until they have read all frames and ended their streams. It closes all links, and
+// Stop waits until the connected nodes have acknowledged all messages. Then it refuses and takes in no further message, and waits until the nodes have acknowledged
+// those that were sent meanwhile, have read all frames and have ended their streams. It closes all links, and
 // returns undelivered messages to the handler. Stop waits for a node as long as that acknowledges messages: for five seconds without an acknowledgement, and
 // ten more for each MiB that is sent and not acknowledged. When ctx ends first, Stop stops waiting, and returns the cause.
 func (ls *Links) Stop(ctx context.Context) error {

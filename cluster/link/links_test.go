@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	goruntime "runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -958,6 +959,74 @@ func TestLinksStopAcknowledges(t *testing.T) {
 		b.Remove(nodeA)
 		equal(t, "returned", atB.undelivered(), nil)
 		n.finish(t, a, b)
+	})
+}
+
+// The answer to a message that a node has received arrives, also if the node stops before its handler answers.
+func TestLinksStopSendsAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, atB := n.both(t, nil)
+		stopped := make(chan error, 1)
+		atA.onReceive = func(*performatives.Message) {
+			go func() { stopped <- a.Stop(t.Context()) }()
+			e := a.find(nodeB)
+			for range 10_000 { // Stop has every chance to close the link
+				e.mu.Lock()
+				closing := e.closing
+				e.mu.Unlock()
+				if closing {
+					break
+				}
+				goruntime.Gosched()
+			}
+			if err := a.Send(nodeB, numbered(t, 2, performatives.Normal)); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		mustSend(t, b, nodeA, numbered(t, 1, performatives.Normal))
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		b.Remove(nodeA)
+		equal(t, "at b", atB.messages(), []string{"2"})
+		equal(t, "returned at a", atA.undelivered(), nil)
+		equal(t, "returned at b", atB.undelivered(), nil)
+		n.finish(t, b)
+	})
+}
+
+// While a node that stops waits for another one, it takes no further message of that one in, which it could not answer.
+func TestLinksStopTakesNothingIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{buffer: 10}
+		a, b, atA, atB := n.busy(t, 3, func(o *LinksOptions) { o.Link.Batch = 1 }) // one message in a frame
+		atA.onReceive = func(*performatives.Message) {
+			mustSend(t, a, nodeB, numbered(t, 10, performatives.Normal))
+		}
+		atB.onReceive = func(m *performatives.Message) {
+			if m.ConversationID() != "10" {
+				_ = b.Send(nodeA, numbered(t, 20, performatives.Normal))
+			}
+		}
+		stopped := make(chan error, 1)
+		go func() { stopped <- a.Stop(t.Context()) }()
+		synctest.Wait()
+		e := a.find(nodeB)
+		e.close() // before b has acknowledged all
+		close(atB.hold)
+		if err := <-stopped; err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		b.Remove(nodeA)
+		equal(t, "at b", atB.messages(), []string{"0", "1", "2"})
+		equal(t, "at a", atA.messages(), nil)
+		equal(t, "returned at a", atA.undelivered(), nil)
+		equal(t, "returned at b", atB.undelivered(), []string{"20 false", "20 false", "20 false"})
+		n.finish(t, b)
 	})
 }
 

@@ -340,7 +340,9 @@ type LinkFrame struct {
 	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
 	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
 	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the stream.
-	Bye           string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
+	Bye string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
+	// The sender stops: it takes in no message of the other end's session that this frame does not acknowledge. It still sends what waits, and then its bye.
+	Last          bool `protobuf:"varint,13,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -429,6 +431,13 @@ func (x *LinkFrame) GetBye() string {
 		return x.Bye
 	}
 	return ""
+}
+
+func (x *LinkFrame) GetLast() bool {
+	if x != nil {
+		return x.Last
+	}
+	return false
 }
 
 // LinkHello is what each end of a link says first, and again when its session changes.
@@ -1145,7 +1154,7 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x04ping\x18\x02 \x01(\v2\x11.ribosome.v1.PingR\x04ping\x12%\n" +
 	"\x04pong\x18\x03 \x01(\v2\x11.ribosome.v1.PongR\x04pong\x12(\n" +
 	"\x05error\x18\x04 \x01(\v2\x12.ribosome.v1.ErrorR\x05error\x12(\n" +
-	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x8b\x02\n" +
+	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x9f\x02\n" +
 	"\tLinkFrame\x123\n" +
 	"\tenvelopes\x18\x01 \x03(\v2\x15.ribosome.v1.EnvelopeR\tenvelopes\x12,\n" +
 	"\x05hello\x18\x06 \x01(\v2\x16.ribosome.v1.LinkHelloR\x05hello\x12\x14\n" +
@@ -1155,7 +1164,8 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\aorigins\x18\n" +
 	" \x03(\v2\x17.ribosome.v1.LinkOriginR\aorigins\x12\x1a\n" +
 	"\bcontrols\x18\v \x03(\fR\bcontrols\x12\x10\n" +
-	"\x03bye\x18\f \x01(\tR\x03bye\"\xbf\x02\n" +
+	"\x03bye\x18\f \x01(\tR\x03bye\x12\x12\n" +
+	"\x04last\x18\r \x01(\bR\x04last\"\xbf\x02\n" +
 	"\tLinkHello\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x1d\n" +
 	"\n" +
