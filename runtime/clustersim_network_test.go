@@ -485,9 +485,6 @@ func (e *linkEnd) silentLocked() bool {
 	}
 	e.pending = pending
 	e.quiet += stopStep
-	if e.quiet == closeTime+stopStep {
-		e.links.net.swarm.count("a node that was silent while another one stopped")
-	}
 	return e.quiet > closeTime
 }
 
