@@ -243,6 +243,9 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 	if acknowledged := pending - e.link.Pending(); acknowledged > 0 {
 		e.progress = now
 		e.flushing -= acknowledged
+		if e.awaited != nil { // it may be set for a long message, which is acknowledged now
+			e.silence.Reset(closeTime)
+		}
 	}
 	differ := e.link.Differ()
 	if r.Met {

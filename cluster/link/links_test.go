@@ -1141,6 +1141,18 @@ func TestLinksStopOfSilentNodes(t *testing.T) {
 	})
 }
 
+// longMessage is numbered, with a payload of so many MiB.
+func longMessage(t testing.TB, number, mebis int) *performatives.Message {
+	t.Helper()
+	m, err := numbered(t, number, performatives.Normal).With(func(e *performatives.Envelope) {
+		e.Payload = performatives.Raw(fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", mebis<<20)))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // Stop waits for a node as long as that acknowledges messages, and longer for one that reads a long message.
 func TestLinksStopOfASlowNode(t *testing.T) {
 	const many = 10
@@ -1171,12 +1183,7 @@ func TestLinksStopOfASlowNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{buffer: 10}
 		a, b, atA, atB := n.busy(t, 1, nil)
-		long, err := numbered(t, 1, performatives.Normal).With(func(e *performatives.Envelope) {
-			e.Payload = performatives.Raw(fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1<<20)))
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		long := longMessage(t, 1, 1)
 		mustSend(t, a, nodeB, long)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
@@ -1191,6 +1198,37 @@ func TestLinksStopOfASlowNode(t *testing.T) {
 		close(atB.hold)
 		n.finish(t, b)
 	})
+}
+
+// A node that has acknowledged a long message, and is silent then, is waited for as one that had none.
+func TestLinksStopAfterALongMessage(t *testing.T) {
+	for _, mebis := range []int{1, 15} {
+		t.Run(fmt.Sprintf("%d MiB", mebis), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				const reads = 6 * time.Second
+				n := network{buffer: 10}
+				a, b, atA, atB := n.busy(t, 1, func(o *LinksOptions) { o.Link.Batch = 1 }) // one message in a frame
+				mustSend(t, a, nodeB, longMessage(t, 1, mebis))
+				mustSend(t, a, nodeB, numbered(t, 2, performatives.Normal))
+				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+				defer cancel()
+				begun := time.Now()
+				go func() {
+					time.Sleep(reads)
+					atB.hold <- struct{}{} // b acknowledges the long message, and is busy with it
+				}()
+				if err := a.Stop(ctx); err != nil {
+					t.Error(err)
+				}
+				if took, want := time.Since(begun), reads+closeTime; took < want || took > want+10*time.Millisecond {
+					t.Errorf("Stop took %v, want %v", took, want)
+				}
+				equal(t, "returned", atA.undelivered(), []string{"2 true"})
+				close(atB.hold)
+				n.finish(t, b)
+			})
+		})
+	}
 }
 
 // Stop returns although messages are sent as fast as they are acknowledged.
