@@ -7,12 +7,15 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 )
 
 // linkNetwork carries the frames of all links of a simulated cluster. It takes the place of [nodelink.Links]: it drives
@@ -60,8 +63,9 @@ type linkEnd struct {
 	down   func() bool // stops the timer of a link that is down
 	// ackTimed says that an acknowledgement waits for a frame to go with, or for its time.
 	ackTimed bool
-	pending  int           // messages at the last check of Stop
+	flushing int           // how many more messages the peer is to acknowledge before Stop goes on
 	quiet    time.Duration // how long Stop has waited since the peer has acknowledged a message
+	able     bool          // the peer could have acknowledged one all that time
 }
 
 // linkStream is a stream between two ends: each has a queue of frames on their way to it.
@@ -91,13 +95,11 @@ type simLinks struct {
 
 var _ runtime.NodeLinks = (*simLinks)(nil)
 
-// ackOnly is the length in bytes of the longest frame that has nothing but an acknowledgement.
-const ackOnly = 11
-
 // ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
 const ackTime = time.Millisecond
 
-// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream, as that of [nodelink.Links] does.
+// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream, as that of [nodelink.Links] does. That one waits longer
+// for long messages, of which there are none here.
 const closeTime = 5 * time.Second
 
 // stopStep is the time between two checks of Stop.
@@ -235,12 +237,28 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 				n.after("", time.Second+n.swarm.dice.upTo(2*time.Second), func() { n.breakStream(s) })
 			}
 		}
-		if s.stalled[to] || s.broken || n.bugs.unacked && len(frame) <= ackOnly {
+		if s.stalled[to] || s.broken || n.bugs.unacked && acknowledgesOnly(frame) {
 			continue // it is lost
 		}
 		s.queues[to] = append(s.queues[to], frame)
 		n.after(e.peer.Name, n.swarm.dice.upTo(30*time.Millisecond+n.slow[[2]string{e.links.o.Self.Name, e.peer.Name}]), func() { n.arrive(s, to) })
 	}
+}
+
+// acknowledgesOnly reports whether a frame has nothing but an acknowledgement.
+func acknowledgesOnly(frame []byte) bool {
+	f := readLinkFrame(frame)
+	ack := f.GetAck()
+	f.Ack = 0
+	return ack > 0 && proto.Size(f) == 0
+}
+
+func readLinkFrame(frame []byte) *ribosomev1.LinkFrame {
+	f := new(ribosomev1.LinkFrame)
+	if err := proto.Unmarshal(frame, f); err != nil {
+		panic(err) // a Link has written it
+	}
+	return f
 }
 
 // arrive hands the first frame of a queue to its end.
@@ -253,7 +271,12 @@ func (n *linkNetwork) arrive(s *linkStream, to int) {
 	}
 	frame := s.queues[to][0]
 	s.queues[to] = s.queues[to][1:]
+	pending := e.link.Pending()
 	r, err := e.link.Receive(frame, e.links.node.now())
+	if acknowledged := pending - e.link.Pending(); acknowledged > 0 {
+		e.flushing -= acknowledged
+		e.quiet = 0
+	}
 	if r.Met && e.down != nil {
 		e.down()
 		e.down = nil
@@ -433,9 +456,17 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged everything, and then until they have ended their streams. It waits for no node that is
-// silent for closeTime. It ends all links of a node.
+// Stop waits until the nodes that are connected have acknowledged as many messages as there are now, and then until they have ended their streams. It waits for no
+// node that is silent for closeTime. It ends all links of a node. Unlike [nodelink.Links], it waits again for a node that is connected again before all others
+// have acknowledged their messages.
 func (ls *simLinks) Stop(ctx context.Context) error {
+	ls.net.mu.Lock()
+	for key, e := range ls.net.ends {
+		if key[0] == ls.o.Self {
+			e.flushing = e.link.Pending()
+		}
+	}
+	ls.net.mu.Unlock()
 	for _, done := range []func(cluster.Incarnation) bool{ls.idleTo, ls.closedTo} {
 		for !ls.all(done) && ctx.Err() == nil {
 			ls.net.swarm.idle("stop the links of "+ls.node.prefix, stopStep)
@@ -468,23 +499,32 @@ func (ls *simLinks) all(done func(cluster.Incarnation) bool) bool {
 	return all
 }
 
-// idleTo reports whether a node that is connected has acknowledged all messages, or is silent.
+// idleTo reports whether a node that is connected has acknowledged the messages that there were when Stop began, or is silent.
 func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]
-	return e == nil || ls.crashed || !e.link.Met() || e.link.Pending() == 0 || e.silentLocked()
+	return e == nil || ls.crashed || !e.link.Met() || e.flushing <= 0 || e.link.Pending() == 0 || e.silentLocked()
 }
 
-// silentLocked reports whether the peer has acknowledged no message for closeTime. Each call counts as stopStep.
+// silentLocked reports whether the peer has acknowledged no message for closeTime. Each call counts as stopStep. It is a problem if nothing has kept the peer
+// from it.
 func (e *linkEnd) silentLocked() bool {
-	pending := e.link.Pending()
-	if pending < e.pending {
-		e.quiet = 0
+	if e.quiet == 0 {
+		e.able = true
 	}
-	e.pending = pending
+	n, self, s := e.links.net, e.links.o.Self, e.stream
+	paused := n.paused[self.Name] || n.paused[e.peer.Name]
+	cut := n.cut[[2]string{self.Name, e.peer.Name}] || n.cut[[2]string{e.peer.Name, self.Name}]
+	if paused || cut || s == nil || s.broken || s.stalled[0] || s.stalled[1] {
+		e.able = false
+	}
+	before := e.quiet
 	e.quiet += stopStep
+	if before <= closeTime && e.quiet > closeTime && e.able {
+		n.swarm.problem("%s does not wait for %s any more, which could have acknowledged its messages", self.Name, e.peer.Name)
+	}
 	return e.quiet > closeTime
 }
 

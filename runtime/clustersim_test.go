@@ -98,7 +98,7 @@ func TestClusterSimFindsBugs(t *testing.T) {
 		"a stale directory":         {linkBugs{stale: true}, `^ *[0-9.]+ the directory of n\d is\n`},
 		"a peer not lost":           {linkBugs{unlost: true}, `knows 4 members, and has links to [4-9]`},
 		"a dropped refusal":         {linkBugs{mute: true}, `handled 0, refused 0, dead letters 0: sent at .* (FAILURE|TASK_REJECT) in`},
-		"a lost acknowledgement":    {linkBugs{unacked: true}, `handled [1-9]\d*, refused 0, dead letters [1-9]`}, // it has arrived, and came back
+		"a lost acknowledgement":    {linkBugs{unacked: true}, `which could have acknowledged`},
 		"a double activation":       {linkBugs{double: true}, `two activations of`},
 		"an order that is not kept": {linkBugs{swap: true}, `after one that was sent later`},
 	} {
