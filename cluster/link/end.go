@@ -241,7 +241,7 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 	now, pending := time.Now(), e.link.Pending()
 	r, err := e.link.Receive(frame, now)
 	if acknowledged := pending - e.link.Pending(); acknowledged > 0 {
-		e.progress = now
+		e.progress, e.silent = now, false
 		e.flushing -= acknowledged
 		if e.awaited != nil { // it may be set for a long message, which is acknowledged now
 			e.silence.Reset(closeTime)
@@ -325,12 +325,12 @@ func (e *end) undelivered(all []Returned) {
 	}
 }
 
-// expire gives up a link that has been down for too long. It may come up again.
+// expire gives up a link that has been down for too long. It may come up again. A link that either end has closed in order is down until it is removed.
 func (e *end) expire() {
 	e.handling.Lock()
 	defer e.handling.Unlock()
 	e.mu.Lock()
-	if e.gone || e.link.Met() {
+	if e.gone || e.closing || e.link.gotLast || e.link.Met() {
 		e.mu.Unlock()
 		return
 	}

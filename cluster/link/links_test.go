@@ -1258,6 +1258,116 @@ func TestLinksStopUnderLoad(t *testing.T) {
 	})
 }
 
+// A link that was closed in order is not given up while the node that stops waits for another one.
+func TestLinksStopIsNoLoss(t *testing.T) {
+	for _, dials := range []bool{true, false} {
+		t.Run(fmt.Sprintf("the node that stops dials: %t", dials), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n := network{links: make(map[string]*Links), buffer: 10}
+				one := func(o *LinksOptions) { o.Link.Batch = 1 } // one message in a frame
+				stops, names := nodeA, []string{"b", "c"}
+				if !dials {
+					stops, names = cluster.Incarnation{Name: "c", Epoch: 1}, []string{"a", "b"}
+				}
+				a, atA := n.newLinks(t, stops, one)
+				var peers []*Links
+				var all []*recorder
+				for _, name := range names {
+					ls, r := n.newLinks(t, cluster.Incarnation{Name: name, Epoch: 1}, one)
+					a.Add(cluster.Member{Incarnation: ls.self})
+					ls.Add(cluster.Member{Incarnation: stops})
+					peers, all = append(peers, ls), append(all, r)
+				}
+				time.Sleep(time.Second) // the first attempt to dial may have been too early
+				fast, slow, slowPeer := all[0], all[1], peers[1].self
+				slow.hold = make(chan struct{})
+				for i := range 2 {
+					mustSend(t, a, slowPeer, numbered(t, i, performatives.Normal)) // it is busy with the first one
+					settle()
+				}
+				fast.seen()
+				atA.seen()
+				begun := time.Now()
+				stopped := make(chan error, 1)
+				go func() { stopped <- a.Stop(t.Context()) }()
+				synctest.Wait()
+				const more = 6
+				for i := range more { // what is sent now is waited for while the link closes
+					mustSend(t, a, slowPeer, numbered(t, 10+i, performatives.Normal))
+				}
+				go func() {
+					for range 2 + more {
+						time.Sleep(closeTime - time.Second)
+						slow.hold <- struct{}{}
+					}
+					close(slow.hold)
+				}()
+				if err := <-stopped; err != nil {
+					t.Error(err)
+				}
+				if took := time.Since(begun); took < 2*DefaultTimeout {
+					t.Fatalf("Stop took only %v", took)
+				}
+				equal(t, "at the fast node", fast.seen(), nil)
+				equal(t, "at the node that stops", atA.seen(), nil)
+				equal(t, "returned", atA.undelivered(), nil)
+				n.finish(t, peers...)
+			})
+		})
+	}
+}
+
+// A node that was silent, and acknowledges messages again before Stop closes the links, is waited for as any other.
+func TestLinksStopOfANodeThatGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := network{links: make(map[string]*Links), buffer: 10}
+		a, atA := n.newLinks(t, nodeA, func(o *LinksOptions) { o.Link.Batch = 1 }) // one message in a frame
+		var peers []*Links
+		all := make(map[string]*recorder)
+		for _, name := range []string{"b", "c"} {
+			peer := cluster.Incarnation{Name: name, Epoch: 1}
+			ls, r := n.newLinks(t, peer, nil)
+			ls.Add(cluster.Member{Incarnation: nodeA})
+			a.Add(cluster.Member{Incarnation: peer})
+			r.hold = make(chan struct{})
+			peers, all[name] = append(peers, ls), r
+			synctest.Wait()
+			for i := range 5 {
+				mustSend(t, a, peer, numbered(t, i, performatives.Normal))
+				settle()
+			}
+		}
+		b, c := all["b"], all["c"]
+		var reading sync.WaitGroup
+		reading.Go(func() { // Stop waits for b no more; b reads on
+			time.Sleep(closeTime + time.Second)
+			for range 4 {
+				b.hold <- struct{}{}
+			}
+			_ = peers[0].Send(nodeA, numbered(t, 9, performatives.Normal)) // the acknowledgement of which b does not read yet
+		})
+		reading.Go(func() { // Stop waits for all messages to c
+			for range 4 {
+				time.Sleep(closeTime - time.Second)
+				c.hold <- struct{}{}
+			}
+			close(c.hold)
+			time.Sleep(closeTime - time.Second)
+			close(b.hold)
+		})
+		if err := a.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		reading.Wait()
+		synctest.Wait()
+		peers[0].Remove(nodeA)
+		equal(t, "at a", atA.messages(), []string{"9"})
+		equal(t, "returned at a", atA.undelivered(), nil)
+		equal(t, "returned at b", b.undelivered(), nil)
+		n.finish(t, peers...)
+	})
+}
+
 // A second Stop at the same time does not cut the first one short.
 func TestLinksStopTwice(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
