@@ -32,7 +32,7 @@ func seeds() [][]byte {
 	return all
 }
 
-// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it was; else, the link works on
+// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it was, except that a bye is recorded; else, the link works on
 // with a peer that begins anew.
 func FuzzReceive(f *testing.F) {
 	for _, s := range seeds() {
@@ -48,10 +48,16 @@ func FuzzReceive(f *testing.F) {
 		valid := a.Next(noon)
 		send(t, a, 3, performatives.Low)
 		for _, data := range [][]byte{first, second} {
-			before := fmt.Sprintf("%+v", *a)
+			before, gotLast := fmt.Sprintf("%+v", *a), a.gotLast
 			r, err := a.Receive(data, noon)
 			if err == nil {
 				continue
+			}
+			if f, err := readFrame(data); err == nil && f.bye != "" { // the one change
+				if a.gotLast != (gotLast || a.met) {
+					t.Fatalf("met %t: gotLast was %t, is %t", a.met, gotLast, a.gotLast)
+				}
+				a.gotLast = gotLast
 			}
 			if after := fmt.Sprintf("%+v", *a); after != before {
 				t.Fatalf("%v: was\n%s, is\n%s", err, before, after)

@@ -141,7 +141,7 @@ func (l *Link) Close() {
 	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
 
-// Finish has the link closed in order. It holds for all later streams. From now on, Send refuses, and Receive takes nothing in. Next returns a frame that says so,
+// Finish has the link closed in order. It holds for all later streams. From now on, Send refuses, and Receive takes nothing in and drops control texts. Next returns a frame that says so,
 // with the last acknowledgement, the messages that wait, and, once the peer has acknowledged them, a frame with a bye. So all messages that were received are
 // acknowledged, and what was sent before Finish, such as the answers to them, arrives. Of two ends that both finish, neither waits for acknowledgements of
 // what the other one does not take in. When the peer has read the bye, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before:
@@ -340,7 +340,7 @@ func streamError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
 }
 
-// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged.
+// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged, except that a bye is recorded.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	f := &l.scratch.in
 	defer f.reset()
@@ -356,6 +356,7 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	switch last := f.first + uint64(len(f.envelopes)); {
 	case f.bye != "":
+		l.gotLast = l.gotLast || l.met // a former build says only its bye; the ends have not met if the link is refused
 		return r, fmt.Errorf("%w: the node %s %w: %s", errStream, l.o.Peer.Name, ErrClosed, f.bye)
 	case !l.met && (f.ack != 0 || f.last || len(f.envelopes) > 0 || len(f.controls) > 0):
 		return Received{}, streamError("the node %s has sent messages before its hello", l.o.Peer.Name)

@@ -430,6 +430,10 @@ func TestWhatTheEndSaysOfMessages(t *testing.T) {
 			b.Next(noon)
 			a.Close()
 		}, true},
+		"closed by a former build, which says only its bye": {func(a, _ *Link) {
+			sends(a, nil)
+			bye(a, Bye("the node stops"))
+		}, false},
 		"closed, then refused": {func(a, b *Link) {
 			b.Finish()
 			sends(a, nil)
@@ -499,6 +503,12 @@ func TestNothingIsSentToAPeerThatFinishes(t *testing.T) {
 	meet(t, a, b)
 	b.Finish()
 	receive(t, a, b.Next(noon), noon)
+	if !a.SendControl([]byte("x")) {
+		t.Error("a text is not taken")
+	}
+	if r := receive(t, b, a.Next(noon), noon); len(r.Controls) > 0 {
+		t.Errorf("the texts %q are taken in", r.Controls)
+	}
 	send(t, a, 1, performatives.Normal)
 	if frame := a.Next(noon); frame != nil || a.Pending() > 0 {
 		t.Errorf("a frame of %d bytes is sent, and %d messages wait", len(frame), a.Pending())

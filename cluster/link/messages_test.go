@@ -347,13 +347,19 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 		t.Fatalf("only %d frames", len(frames))
 	}
 	for name, data := range frames {
-		before := fmt.Sprintf("%+v", *a)
+		before, gotLast := fmt.Sprintf("%+v", *a), a.gotLast
 		r, err := a.Receive(data, noon)
 		if err == nil {
 			t.Errorf("%s: no error", name)
 		}
 		if diff := cmp.Diff(Received{}, r); diff != "" {
 			t.Errorf("%s: %s", name, diff)
+		}
+		if f, err := readFrame(data); err == nil && f.bye != "" { // the one change
+			if !a.gotLast {
+				t.Errorf("%s: the bye is not recorded", name)
+			}
+			a.gotLast = gotLast
 		}
 		if after := fmt.Sprintf("%+v", *a); after != before {
 			t.Errorf("%s: was\n%s, is\n%s", name, before, after)
