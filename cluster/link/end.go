@@ -44,11 +44,12 @@ const ackTime = time.Millisecond
 const greetTime = 5 * time.Second
 
 // closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream. What the peer has not acknowledged then is returned as
-// perhaps received, here and there. The peer has mebiTime more for each MiB that is sent and not acknowledged.
-const (
-	closeTime = 5 * time.Second
-	mebiTime  = 10 * time.Second
-)
+// perhaps received, at both nodes.
+const closeTime = 5 * time.Second
+
+// mebiTime is how much longer Stop waits for each MiB that is sent and not acknowledged. It follows from dialPatience of package runtime: a stream whose network
+// carries less than 1 MiB in that time is closed by its Send.
+const mebiTime = 10 * time.Second
 
 func (e *end) remove() {
 	e.cancel()
@@ -58,7 +59,6 @@ func (e *end) remove() {
 	e.gone = true
 	e.down.Stop()
 	e.ackTimer.Stop()
-	e.silence.Stop()
 	if e.stream != nil {
 		e.stream.Close()
 		e.stream = nil
@@ -85,7 +85,7 @@ func (e *end) checkProgress() {
 	if e.awaited == nil {
 		return
 	}
-	limit := closeTime + mebiTime*time.Duration(e.link.weight)>>20
+	limit := closeTime + time.Duration(e.link.weight)*(mebiTime>>20)
 	if left := limit - time.Since(e.progress); left > 0 {
 		e.silence.Reset(left)
 		return

@@ -271,10 +271,11 @@ func (ls *Links) Accept(stream Stream) error {
 	return nil
 }
 
-// Stop waits until the connected nodes have acknowledged all messages. Then it refuses and takes in no further message, and waits until the nodes have acknowledged
-// those that were sent meanwhile, have read all frames and have ended their streams. It closes all links, and
-// returns undelivered messages to the handler. Stop waits for a node as long as that acknowledges messages: for five seconds without an acknowledgement, and
-// ten more for each MiB that is sent and not acknowledged. When ctx ends first, Stop stops waiting, and returns the cause.
+// Stop waits until the connected nodes have acknowledged as many messages as there were when Stop began. Then it refuses and takes in no further message, and waits
+// until the nodes have acknowledged those that were sent meanwhile, have read all frames and have ended their streams. It closes all links, and
+// returns undelivered messages to the handler. Stop waits for a node as long as the node acknowledges messages: for five seconds without an acknowledgement, and
+// ten more for each MiB that is sent and not acknowledged. Only ctx bounds the total: a node that acknowledges one message every few seconds holds Stop as long as there
+// are messages. When ctx ends first, Stop stops waiting, and returns the cause. A call of the handler that does not return holds Stop in any case.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true

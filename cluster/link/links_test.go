@@ -1191,7 +1191,7 @@ func TestLinksStopOfASlowNode(t *testing.T) {
 		if err := a.Stop(ctx); err != nil {
 			t.Error(err)
 		}
-		if took := time.Since(begun); took < closeTime+mebiTime || took > closeTime+mebiTime+10*time.Millisecond {
+		if took := time.Since(begun); (took - closeTime - mebiTime).Abs() > 10*time.Millisecond { // it has some more bytes, and the time for each is rounded
 			t.Errorf("Stop took %v, want %v", took, closeTime+mebiTime)
 		}
 		equal(t, "returned", atA.undelivered(), []string{"1 true"})
