@@ -106,7 +106,7 @@ func namesLength(data []byte) (n int) {
 	return n
 }
 
-// name returns a text that ends there in the envelope, as a part of the names if it is one.
+// name returns text as a string: as a part of d.names if it is one of them, else as a copy. end is the number of bytes of the envelope up to the end of text.
 func (d *decoder) name(text []byte, end int) string {
 	if end <= len(d.names) {
 		return d.names[end-len(text) : end]
@@ -156,9 +156,18 @@ func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size i
 	return anyField(data)
 }
 
+// consumeTag is [protowire.ConsumeTag], which takes field numbers that protobuf does not allow: for those, size is negative.
+func consumeTag(b []byte) (num protowire.Number, typ protowire.Type, size int) {
+	num, typ, size = protowire.ConsumeTag(b)
+	if num > protowire.MaxValidNumber {
+		return 0, 0, -1
+	}
+	return num, typ, size
+}
+
 // anyField is [nextField] for a field of any form.
 func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
-	num, typ, tag := protowire.ConsumeTag(data)
+	num, typ, tag := consumeTag(data)
 	if tag < 0 {
 		return 0, nil, 0, tag
 	}
@@ -177,7 +186,7 @@ func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size in
 	return num, text, n, tag + size
 }
 
-// text reads a field that has a length, and ends there in the envelope.
+// text reads a field that has a length. end is the number of bytes of the envelope up to the end of the field.
 func (d *decoder) text(num protowire.Number, text []byte, end int) {
 	switch num {
 	case fieldID:

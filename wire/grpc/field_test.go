@@ -2,6 +2,7 @@ package grpc
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
 
@@ -26,6 +27,30 @@ func TestNextField(t *testing.T) {
 					checkField(t, data[:n])
 				}
 			}
+		}
+	}
+}
+
+// Generated code reads fields up to the largest number of protobuf, and so does this package, in a frame and in an envelope.
+func TestLargestFieldNumber(t *testing.T) {
+	for _, c := range []struct {
+		num protowire.Number
+		ok  bool
+	}{
+		{1 << 11, true},
+		{protowire.MaxValidNumber, true},
+		{protowire.MaxValidNumber + 1, false},
+		{math.MaxInt32, false},
+	} {
+		data := protowire.AppendBytes(protowire.AppendVarint(nil, uint64(c.num)<<3|uint64(protowire.BytesType)), []byte("text"))
+		if err := proto.Unmarshal(data, &ribosomev1.Frame{}); (err == nil) != c.ok {
+			t.Errorf("field %d: generated code says %v", c.num, err)
+		}
+		if _, size := field(data); (size == len(data)) != c.ok || (size < 0) == c.ok {
+			t.Errorf("field %d of a frame has a size of %d bytes", c.num, size)
+		}
+		if num, text, _, size := nextField(data); (num == c.num && string(text) == "text" && size == len(data)) != c.ok || (size < 0) == c.ok {
+			t.Errorf("field %d of an envelope: got %d, %q, a size of %d bytes", c.num, num, text, size)
 		}
 	}
 }

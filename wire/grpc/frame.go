@@ -47,7 +47,7 @@ func appendError(dst []byte, r *performatives.Refusal) []byte {
 // field returns the number of the first field of a Frame, or 0 for an unknown field, and
 // the size of the field in bytes, which is negative for malformed protobuf.
 func field(b []byte) (num protowire.Number, size int) {
-	num, typ, tag := protowire.ConsumeTag(b)
+	num, typ, tag := consumeTag(b)
 	if tag < 0 {
 		return 0, tag
 	}

@@ -114,7 +114,7 @@ func generatedDecode(opts *wire.CodecOptions, frame []byte, take func(m *perform
 	for len(frame) > 0 {
 		num, typ, tag := protowire.ConsumeTag(frame)
 		size := -1
-		if tag >= 0 {
+		if tag >= 0 && num <= protowire.MaxValidNumber {
 			size = protowire.ConsumeFieldValue(num, typ, frame[tag:])
 		}
 		if size < 0 {
