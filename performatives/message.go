@@ -62,7 +62,7 @@ type Message struct {
 	marks          marks
 }
 
-// marks are facts about a message, in as little memory as possible.
+// marks are the bits marksAuthentic and marksJSON.
 type marks uint8
 
 const (
@@ -84,17 +84,17 @@ type rare struct {
 // noRare is what a message without rare fields has. It is never changed.
 var noRare rare
 
-// others returns the rare fields of m, to be read.
-func (m *Message) others() *rare {
+// rareFields returns the rare fields of m, to be read.
+func (m *Message) rareFields() *rare {
 	if m.rare == nil {
 		return &noRare
 	}
 	return m.rare
 }
 
-// setOthers gives m, which no other goroutine has yet, rare fields of its own that differ by change.
-func (m *Message) setOthers(change func(*rare)) {
-	r := *m.others()
+// changeRare gives m, which no other goroutine has yet, rare fields of its own that differ by change.
+func (m *Message) changeRare(change func(*rare)) {
+	r := *m.rareFields()
 	change(&r)
 	m.rare = &r
 }
@@ -153,7 +153,7 @@ func (e *Envelope) hasRare() bool {
 
 // envelope returns the fields of m. They share the metadata of m.
 func (m *Message) envelope() Envelope {
-	r := m.others()
+	r := m.rareFields()
 	return Envelope{
 		ID: m.id, Performative: m.performative, Priority: m.priority, Sender: m.sender, Receiver: m.receiver, ConversationID: m.conversationID,
 		Protocol: m.protocol, MessageType: r.messageType, InReplyTo: m.inReplyTo, ReplyWith: m.replyWith, ReplyBy: m.replyBy, Language: m.Language(),
@@ -188,7 +188,7 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	return out, nil
 }
 
-// envelopes has empty envelopes, whose pointers With passes on.
+// envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope of the call itself would be allocated each time.
 var envelopes = sync.Pool{New: func() any { return new(Envelope) }}
 
 // ID returns the identifier of this message.
@@ -219,7 +219,7 @@ func (m *Message) Protocol() string { return m.protocol }
 //
 // A message with a message type may have any object as payload, or none, also where
 // its act has a payload type of this package. Replies never inherit it.
-func (m *Message) MessageType() string { return m.others().messageType }
+func (m *Message) MessageType() string { return m.rareFields().messageType }
 
 // InReplyTo returns the ID or the ReplyWith of the message that this one answers.
 func (m *Message) InReplyTo() string { return m.inReplyTo }
@@ -235,7 +235,7 @@ func (m *Message) Language() string {
 	if m.marks&marksJSON != 0 {
 		return LanguageJSON
 	}
-	return m.others().language
+	return m.rareFields().language
 }
 
 // Ontology returns the vocabulary of the payload.
@@ -251,17 +251,17 @@ func (m *Message) Timestamp() time.Time { return m.timestamp }
 func (m *Message) Trace() string { return m.trace }
 
 // Budget returns the allowance of the work, or in an answer the amount used, as received.
-func (m *Message) Budget() Content { return m.others().budget }
+func (m *Message) Budget() Content { return m.rareFields().budget }
 
 // Principal returns the identity that a peer has proved to the node at which the message entered the system, such as the subject of a
 // token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made here, and for
 // one of a peer that has proved no identity. Rules and audit use it. No dialect writes or reads it.
-func (m *Message) Principal() string { return m.others().principal }
+func (m *Message) Principal() string { return m.rareFields().principal }
 
 // Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.
 func (m *Message) Authenticate(principal string) {
-	if m.others().principal != principal {
-		m.setOthers(func(r *rare) { r.principal = principal })
+	if m.rareFields().principal != principal {
+		m.changeRare(func(r *rare) { r.principal = principal })
 	}
 }
 
@@ -277,18 +277,18 @@ func (m *Message) Shape() any { return m.shape }
 // Metadata returns one member of the envelope that has no field of its own, and whether
 // it is there. The message owns the JSON: the caller must not change it.
 func (m *Message) Metadata(name string) (json.RawMessage, bool) {
-	v, ok := m.others().metadata[name]
+	v, ok := m.rareFields().metadata[name]
 	return v, ok
 }
 
 // AllMetadata yields the members of the envelope without a field of their own, in
 // no particular order. The message owns the JSON: the caller must not change it.
 func (m *Message) AllMetadata() iter.Seq2[string, json.RawMessage] {
-	return maps.All(m.others().metadata)
+	return maps.All(m.rareFields().metadata)
 }
 
 // HasMetadata reports whether AllMetadata yields any.
-func (m *Message) HasMetadata() bool { return len(m.others().metadata) > 0 }
+func (m *Message) HasMetadata() bool { return len(m.rareFields().metadata) > 0 }
 
 // Envelope returns a copy of the fields of the message. The caller owns its Metadata.
 // The message still owns its Payload: the caller may replace it, and must not change

@@ -15,15 +15,15 @@ type Origin struct {
 
 // Origin returns the origin of m.
 func (m *Message) Origin() Origin {
-	r := m.others()
+	r := m.rareFields()
 	return Origin{r.principal, r.activation, r.answers, int(m.forwards)}
 }
 
 // SetOrigin stores the origin of m. Only the link to another node that has just read m may call it, before it passes m on.
 func (m *Message) SetOrigin(o Origin) {
 	m.forwards = uint8(min(max(o.Forwards, 0), MaxForwards))
-	if r := m.others(); r.principal != o.Principal || r.activation != o.Activation || r.answers != o.Answers {
-		m.setOthers(func(r *rare) { r.principal, r.activation, r.answers = o.Principal, o.Activation, o.Answers })
+	if r := m.rareFields(); r.principal != o.Principal || r.activation != o.Activation || r.answers != o.Answers {
+		m.changeRare(func(r *rare) { r.principal, r.activation, r.answers = o.Principal, o.Activation, o.Answers })
 	}
 }
 
@@ -37,18 +37,18 @@ func (m *Message) ShiftReplyBy(by time.Duration) {
 // Activation returns the number of the run of the sender, an agent that a cluster places: each run has a greater one than those before
 // it. What writes to a store outside can refuse a run that is over. It is zero for an agent that is not placed, and for one of
 // another process than a node.
-func (m *Message) Activation() uint64 { return m.others().activation }
+func (m *Message) Activation() uint64 { return m.rareFields().activation }
 
 // Activate stores the activation of the sender. Only the sender may call it, before the message is sent for the first time.
 func (m *Message) Activate(activation uint64) {
-	if m.others().activation != activation { // a message that is sent again is being read
-		m.setOthers(func(r *rare) { r.activation = activation })
+	if m.rareFields().activation != activation { // a message that is sent again is being read
+		m.changeRare(func(r *rare) { r.activation = activation })
 	}
 }
 
 // Answered returns the activation of the receiver whose message m answers, and zero where it is not known. An answer to a run that is over
 // is refused.
-func (m *Message) Answered() uint64 { return m.others().answers }
+func (m *Message) Answered() uint64 { return m.rareFields().answers }
 
 // MaxForwards is the largest number that [Message.Forwards] counts to.
 const MaxForwards = math.MaxUint8

@@ -39,7 +39,7 @@ const MetadataUndeliverable = "undeliverable"
 func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Message {
 	reply := m.Refuse(from, s, code, text)
 	if reply != nil { // it is new and not shared yet
-		reply.setOthers(func(r *rare) { r.metadata = Members{MetadataUndeliverable: json.RawMessage("true")} })
+		reply.changeRare(func(r *rare) { r.metadata = Members{MetadataUndeliverable: json.RawMessage("true")} })
 	}
 	return reply
 }
@@ -48,7 +48,7 @@ func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Mes
 // of a message, by [Message.RefuseCopy]. Dialects carry the mark as a member of the
 // envelope.
 func (m *Message) Undeliverable() bool {
-	return string(m.others().metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
+	return string(m.rareFields().metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
 }
 
 func (m *Message) refusalPayload(code Code, text string) any {

@@ -33,7 +33,7 @@ func (m *Message) ReplyEnvelope(from AgentID, s Stamp, act Performative, payload
 	e := m.next(s, act, payload)
 	e.Sender, e.Receiver = from, m.sender
 	e.InReplyTo = m.reference(act)
-	e.Answers = m.others().activation
+	e.Answers = m.rareFields().activation
 	return e
 }
 

@@ -28,7 +28,7 @@ func IsSealedType(messageType string) bool {
 }
 
 // Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
-func (m *Message) Sealed() bool { return IsSealedType(m.others().messageType) }
+func (m *Message) Sealed() bool { return IsSealedType(m.rareFields().messageType) }
 
 // Header returns a message with the part of the envelope that m has in the clear, and with the message type that m had before it
 // was sealed. It is for readers that need no payload. It returns m itself if m is not sealed. The result must not be sent.
@@ -38,7 +38,7 @@ func (m *Message) Header() *Message {
 	}
 	h := *m
 	h.marks &^= marksAuthentic
-	h.setOthers(func(r *rare) { r.messageType = strings.TrimPrefix(strings.TrimPrefix(r.messageType, TypeSealed), ":") })
+	h.changeRare(func(r *rare) { r.messageType = strings.TrimPrefix(strings.TrimPrefix(r.messageType, TypeSealed), ":") })
 	return &h
 }
 
