@@ -2,8 +2,12 @@ package actors
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"unsafe"
 	"weak"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -130,4 +134,23 @@ func TestExpect(t *testing.T) {
 			t.Error("expects b for ever")
 		}
 	})
+}
+
+// An agent keeps no more of a text than the id that is a part of it.
+func TestKnownPeersCopyIDs(t *testing.T) {
+	names := strings.Repeat("x", 250) + "peer"
+	id := performatives.AgentID(names[250:])
+	var a knownPeers
+	for range 2 { // the second one finds the first
+		a.expect(id, 1)
+		a.add(id, weak.Pointer[cell]{})
+	}
+	for _, kept := range slices.Concat(slices.Collect(maps.Keys(a.known)), slices.Collect(maps.Keys(a.expected)), a.ring) {
+		if kept != id || unsafe.StringData(string(kept)) == unsafe.StringData(string(id)) {
+			t.Errorf("%q is kept, which is a part of a longer text: %t", kept, kept == id)
+		}
+	}
+	if len(a.known) != 1 || len(a.expected) != 1 || len(a.ring) != 1 {
+		t.Errorf("%+v", &a)
+	}
 }

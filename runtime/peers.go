@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -165,7 +166,7 @@ func (l *peerLink) owns(m *performatives.Message) bool {
 	if l.owned == nil {
 		l.owned = make(map[performatives.AgentID]bool)
 	}
-	l.owned[key] = true
+	l.owned[copied(key)] = true
 	return true
 }
 
@@ -183,8 +184,13 @@ func (p *Peers) client(l *peerLink, label performatives.AgentID) performatives.A
 	}
 	l.labels.Add(1)
 	id := label + performatives.AgentID("/client-"+strconv.FormatInt(p.lastClient.Add(1), 10))
-	l.clients[key] = id
+	l.clients[copied(key)] = id
 	return id
+}
+
+// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all names of a message.
+func copied(id performatives.AgentID) performatives.AgentID {
+	return performatives.AgentID(strings.Clone(string(id)))
 }
 
 // Opened attaches a link to a new session.
