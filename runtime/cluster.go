@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -282,6 +283,16 @@ func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 	return nil
 }
 
+// later calls f with c after a while. The timer does not keep a node in memory that has stopped, so f must not refer to c otherwise.
+func (c *clustered) later(d time.Duration, f func(*clustered)) {
+	w := weak.Make(c)
+	c.node.system.AfterFunc(d, func() {
+		if c := w.Value(); c != nil {
+			f(c)
+		}
+	})
+}
+
 // nodeLeft is the reason for the loss of a node that has left in order.
 const nodeLeft = "left"
 
@@ -294,7 +305,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	var lost []performatives.AgentID
 	heard, behind := c.heard.lose(l)
 	if len(behind) > 0 {
-		c.node.system.AfterFunc(strangerTime, func() { c.heard.release(behind) })
+		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
 	}
 	for _, id := range heard {
 		if _, placed := c.node.placer.pick(id); !placed || !left {

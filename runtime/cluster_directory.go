@@ -163,7 +163,7 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 		return
 	}
 	for _, node := range c.replica.Strangers() {
-		c.node.system.AfterFunc(strangerTime, func() { c.forget(node) })
+		c.later(strangerTime, func(c *clustered) { c.forget(node) })
 	}
 	c.outdateLocked(ids...)
 }

@@ -114,7 +114,7 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	key := id.Fold()
 	handed := &to
 	c.handed[key] = handed
-	c.node.system.AfterFunc(handedTime, func() {
+	c.later(handedTime, func(c *clustered) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.handed[key] == handed {
