@@ -34,11 +34,21 @@ type system struct {
 type contender struct {
 	name string
 
-	// begin begins a system. took is called, on any goroutine, for each message that tell has sent.
-	begin func(b testing.TB, took func()) system
+	// start starts a system. took is called, on any goroutine, for each message that tell has sent.
+	start func(b testing.TB, took func()) system
 }
 
-// contenders returns Ribosome and protoactor's remote. Only one has a system at a time: what the garbage collector has to mark is part of what a message
+// begin starts a system, and asks once: remote connects its nodes at the first message.
+func (c contender) begin(b testing.TB, took func()) system {
+	b.Helper()
+	s := c.start(b, took)
+	if err := s.ask(b.Context()); err != nil {
+		b.Fatal(err)
+	}
+	return s
+}
+
+// contenders returns Ribosome and protoactor's remote. Only one system runs at a time: what the garbage collector has to mark is part of what a message
 // costs. Under the race detector it is Ribosome alone: remote sets gRPC's logger, which is one for the process, while that is in use.
 func contenders() []contender {
 	all := []contender{{"ribosome", ribosome}}
