@@ -573,7 +573,7 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A queue keeps its memory between flights of a full window of short messages.
+// A queue keeps its memory between flights of 2,048 messages, which fill a window if they have 512 bytes.
 func TestQueueAllocs(t *testing.T) {
 	var q queue
 	const flight = DefaultWindow / 512
