@@ -3,8 +3,8 @@
 //
 //	go test -run '^$' -bench . -count 5 ./...
 //
-// In such a run what one benchmark leaves in memory is marked by the garbage collector in the next one. In the following one, each system has processes
-// of its own:
+// In such a run what one benchmark leaves in memory for a while, such as a node of Ribosome for a second after its stop, is marked by the garbage collector
+// in the next one. In the following one, each system has processes of its own:
 //
 //	go test -c -o compare.test
 //	for round in 1 2 3 4 5; do
