@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -86,9 +85,7 @@ func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 
 // TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it.
 func TestClusterSimFindsBugs(t *testing.T) {
-	if racetest.Enabled && !exhaustive.Enabled() {
-		t.Skip("it takes long with the race detector: make check-all")
-	}
+	racetest.Skip(t)
 	for name, c := range map[string]struct {
 		bugs linkBugs
 		says string // a pattern of one of the problems
