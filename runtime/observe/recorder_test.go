@@ -406,3 +406,15 @@ func TestPath(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// An agent that speaks with itself has two sides.
+func TestSidesOfOneAgent(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
+		n.Events().Publish(codons.Ended{Subject: &codons.Subject{Conversation: "c", Protocol: "p", Agent: "a", Peer: "a", Role: role}, State: "done"})
+	}
+	c, _ := r.Conversation("c")
+	if len(c.Sides) != 2 || c.Sides[0].Role != "initiator" || c.Sides[1].Role != "responder" {
+		t.Errorf("%+v", c.Sides)
+	}
+}
