@@ -81,8 +81,8 @@ func (h *Handler) cancelSide(w http.ResponseWriter, r *http.Request, role machin
 	err := codons.ErrNoWork
 	switch {
 	case role == machine.Responder:
-		err = codons.StopWork(n.System(), id)
-	case codons.Withdraw(n.System(), id, errOperator):
+		_, err = codons.StopWork(n.System(), id)
+	case codons.Withdraw(n.System(), id, errOperator) > 0:
 		err = nil
 	default:
 		if c, _ := h.options.Recorder.Conversation(id); slices.ContainsFunc(c.Sides, endedInitiator) { // the responder's side may end a little later
