@@ -739,9 +739,18 @@ func TestCodonOfAnotherNode(t *testing.T) {
 	if one := view[map[string]any](c, "/api/codons/of-n2"); one["name"] != "of-n2" {
 		t.Errorf("%v", one)
 	}
-	for _, path := range []string{"/api/codons/of-none", "/api/codons/of-n2?node=n1"} {
-		if code, text := c.ask("GET", path, ""); code != http.StatusNotFound || !strings.Contains(text, `"unknown_codon"`) {
+	none := func(path, want string) {
+		t.Helper()
+		if code, text := c.ask("GET", path, ""); code != http.StatusNotFound || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
+	}
+	none("/api/codons/of-none", `"unknown_codon"`)
+	none("/api/codons/of-n2?node=n1", `"unknown_codon"`)
+	c.peers = append(c.peers, api.Peer{Node: "n4", URL: "http://127.0.0.1:1"})
+	none("/api/codons/of-none", `"incomplete"`)
+	none("/api/codons/of-none", "no answer came from n4")
+	if one := view[map[string]any](c, "/api/codons/of-n2"); one["name"] != "of-n2" {
+		t.Errorf("%v", one)
 	}
 }
