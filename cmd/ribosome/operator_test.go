@@ -202,7 +202,7 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h")
 	url := served(n.running)
-	for agent, said := range map[string]string{"Jules": "", "cli": "an operator has stopped the work"} {
+	for agent, said := range map[string]string{"Jules": "Eddy gave no result: the request was cancelled (canceled)", "cli": "an operator has stopped the work"} {
 		call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"], "--as", "cli")
 		call.shows(&call.stderr, "reading the traceback")
 		var live []seenConversation
