@@ -79,6 +79,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	ctx, end := context.WithTimeout(r.Context(), maxAct)
 	defer end()
 	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only}
+	c.sides = h.options.Node.Conversation(c.id)
 	c.ends = h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
 	defer c.ends.Close()
 	c.run()
@@ -95,12 +96,13 @@ type cancellation struct {
 	only string // the role of the sides that may end; empty for both
 	ends *actors.Subscription
 
-	nodes   []elsewhere // the other nodes that have a side under way, or perhaps have one
-	view    cancelView  // of the sides that were told to end; zero for none
-	by      []string    // the nodes of these sides
-	noRow   bool        // the table of a responder does not let it end
-	refused *answered   // of a node that has a side and has refused to end it; nil for none
-	refuser string      // that node
+	sides   []codons.Info // those at this node that were under way at first
+	nodes   []elsewhere   // the other nodes that have a side under way, or perhaps have one
+	view    cancelView    // of the sides that were told to end; zero for none
+	by      []string      // the nodes of these sides
+	noRow   bool          // the table of a responder does not let it end
+	refused *answered     // of a node that has a side and has refused to end it; nil for none
+	refuser string        // that node
 
 	known  bool     // another node knows the conversation
 	live   bool     // a side of it is under way at such a node
@@ -116,43 +118,47 @@ type elsewhere struct {
 	closed bool     // the operator may not read there: only an attempt to end a side shows whether it has one
 }
 
-// run has the initiators' sides end, or else those of the responders. The sides at this node are told to end before other nodes are asked, unless an initiator may be at one of those.
+// run has the initiators' sides end, or else those of the responders. The responders at this node are told to end before other nodes are asked, unless the initiator may be at one of
+// those: that one is asked first.
 func (c *cancellation) run() {
 	system, own := c.h.options.Node.System(), c.h.options.Node.Name()
+	var first, further []Peer
+	for _, p := range c.h.peers(c.r) {
+		if c.may(machine.Initiator) && c.initiates(p) {
+			first = append(first, p)
+		} else {
+			further = append(further, p)
+		}
+	}
 	if c.may(machine.Initiator) {
 		if n := codons.Withdraw(system, c.id, errOperator); n > 0 {
 			c.add(own, c.awaitEnds(n, machine.Initiator))
-			if c.view.stopped() {
-				return
-			}
 		}
-	}
-	told, stopped := false, 0
-	stop := func() {
-		if told || !c.may(machine.Responder) {
+		if !c.view.stopped() {
+			c.pass(machine.Initiator, c.askNodes(first))
+		}
+		if c.view.stopped() {
 			return
 		}
+	}
+	stopped := 0
+	if c.may(machine.Responder) {
 		var err error
 		stopped, err = codons.StopWork(system, c.id)
-		told, c.noRow = true, errors.Is(err, codons.ErrNoStop)
+		c.noRow = errors.Is(err, codons.ErrNoStop)
 	}
-	if c.only != "" || !c.initiatorElsewhere() {
-		stop()
-	}
-	c.askNodes()
+	nodes := c.askNodes(further)
 	if c.may(machine.Initiator) {
-		c.pass(machine.Initiator)
+		c.pass(machine.Initiator, nodes)
 	}
-	if stopped == 0 && c.view.stopped() || !c.may(machine.Responder) {
-		return
-	}
-	stop()
 	var here cancelView
 	var awaits sync.WaitGroup
 	if stopped > 0 {
 		awaits.Go(func() { here = c.awaitEnds(stopped, machine.Responder) })
 	}
-	c.pass(machine.Responder)
+	if c.may(machine.Responder) && (stopped > 0 || !c.view.stopped()) {
+		c.pass(machine.Responder, c.nodes)
+	}
 	awaits.Wait()
 	if stopped > 0 {
 		c.add(own, here)
@@ -162,10 +168,13 @@ func (c *cancellation) run() {
 // may reports whether sides with a role may be told to end.
 func (c *cancellation) may(role machine.Role) bool { return c.only == "" || c.only == role.String() }
 
-// initiatorElsewhere reports whether the initiator of a responder at this node is perhaps an agent of another node.
-func (c *cancellation) initiatorElsewhere() bool {
+// initiates reports whether another node may have the initiator of a responder at this node.
+func (c *cancellation) initiates(p Peer) bool {
 	n := c.h.options.Node
-	return slices.ContainsFunc(n.Conversation(c.id), func(i codons.Info) bool { return i.Role == machine.Responder && !c.h.here(i.Peer) })
+	return slices.ContainsFunc(c.sides, func(i codons.Info) bool {
+		node, known := n.NodeOf(i.Peer)
+		return known && i.Role == machine.Responder && performatives.AgentID(node).Is(performatives.AgentID(p.Node))
+	})
 }
 
 // add adds what has come of the sides at a node that were told to end.
@@ -174,9 +183,9 @@ func (c *cancellation) add(node string, v cancelView) {
 	c.by = append(c.by, node)
 }
 
-// askNodes asks all other nodes at once which sides of the conversation they have, as its view does.
-func (c *cancellation) askNodes() {
-	peers := c.h.peers(c.r)
+// askNodes asks other nodes, all at once, which sides of the conversation they have, as its view does. It returns those that have one under way, or perhaps have one.
+func (c *cancellation) askNodes(peers []Peer) []elsewhere {
+	before := len(c.nodes)
 	asks := c.r.Clone(c.r.Context())
 	asks.Method, asks.URL.RawQuery = http.MethodGet, ""
 	asks.URL.Path, asks.URL.RawPath = strings.TrimSuffix(c.r.URL.Path, "/cancel"), strings.TrimSuffix(c.r.URL.EscapedPath(), "/cancel")
@@ -195,6 +204,7 @@ func (c *cancellation) askNodes() {
 			c.learn(p, v.Conversation)
 		}
 	}
+	return c.nodes[before:]
 }
 
 // learn records what another node knows.
@@ -214,15 +224,15 @@ func (c *cancellation) learn(p Peer, has observe.Conversation) {
 	}
 }
 
-// pass has the other nodes that have sides with a role end them, all at once.
-func (c *cancellation) pass(role machine.Role) {
+// pass has other nodes that have sides with a role end them, all at once.
+func (c *cancellation) pass(role machine.Role, to []elsewhere) {
 	asks := c.r.Clone(c.r.Context())
 	q := asks.URL.Query()
 	q.Set(sideParam, role.String())
 	asks.URL.RawQuery = q.Encode()
 	var nodes []elsewhere
 	var peers []Peer
-	for _, n := range c.nodes {
+	for _, n := range to {
 		if n.closed || slices.Contains(n.roles, role.String()) {
 			nodes, peers = append(nodes, n), append(peers, n.Peer)
 		}

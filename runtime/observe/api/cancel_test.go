@@ -148,6 +148,22 @@ func TestCancelOfRespondersOfTwoNodes(t *testing.T) {
 	}
 }
 
+// The node of a responder asks that of the initiator, and no other one, if that has it: CANCEL is what the responder expects.
+func TestCancelAtTheNodeOfTheResponder(t *testing.T) {
+	c := newTown(t, nil)
+	id, result := c.delegate()
+	third := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("another node is asked") }))
+	t.Cleanup(third.Close)
+	c.peers = append(c.peers, api.Peer{Node: "n3", URL: third.URL})
+	c.servers[0], c.servers[1] = c.servers[1], c.servers[0] // n2 is asked
+	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK || !strings.Contains(text, `"state":"cancelled"`) {
+		t.Errorf("%d %s", code, text)
+	}
+	if err := <-result; err == nil {
+		t.Error("the work was not cancelled")
+	}
+}
+
 // Only nodes that have a side matter: another one may be silent or refuse all. The work at the asked node stops at once, and what other nodes have is known after five seconds. The
 // worst outcome is the answer, after thirty seconds at most.
 func TestCancelAmongNodes(t *testing.T) {
