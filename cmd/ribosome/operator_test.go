@@ -172,10 +172,13 @@ func TestOperatorCancels(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		`{"outcome":"receipt","state":"cancelled"}`:      {exitDone, "cancelled: nothing of it runs any more\n", ""},
-		`{"outcome":"already_ended","state":"done"}`:     {exitDone, "it had ended before: done\n", ""},
-		`{"outcome":"still_running","state":"failed"}`:   {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (still_running)\n"},
-		`{"outcome":"of another version"}`:               {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (of another version)\n"},
+		`{"outcome":"receipt","state":"cancelled"}`:    {exitDone, "cancelled: nothing of it runs any more\n", ""},
+		`{"outcome":"already_ended","state":"done"}`:   {exitDone, "it had ended before: done\n", ""},
+		`{"outcome":"still_running","state":"failed"}`: {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (still_running)\n"},
+		`{"outcome":"of another version"}`:             {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (of another version)\n"},
+		`{"outcome":"receipt","missing":[{"node":"n2","why":"it is slow"}]}`: {
+			exitDone, "cancelled: nothing of it runs any more\n", "ribosome: the node n2 is missing: it is slow\n",
+		},
 		`{"outcome":"receipt","state":"cancelled"} json`: {exitDone, `{"outcome":"receipt","state":"cancelled"}` + "\n", ""},
 	} {
 		text, asJSON := strings.CutSuffix(outcome, " json")

@@ -33,6 +33,7 @@ const (
 type cancelView struct {
 	Outcome string `json:"outcome"`
 	State   string `json:"state,omitempty"` // of the initiator's side, or of the responder's if that has ended for want of an initiator
+	partial        // the nodes that have not said what they have
 }
 
 // join adds the outcome of a further side: what may still run counts most, and what had ended before counts least.
@@ -108,7 +109,7 @@ type cancellation struct {
 	live   bool     // a side of it is under way at such a node
 	ended  bool     // all sides have ended at such a node
 	state  string   // the last one of an initiator's side that has ended at such a node
-	silent []string // the nodes that have not said what they have
+	silent []absent // the nodes that have not said what they have
 }
 
 // elsewhere is another node that has a side under way, or perhaps has one.
@@ -194,12 +195,12 @@ func (c *cancellation) askNodes(peers []Peer) []elsewhere {
 		var v conversationView
 		switch a := answers[i]; {
 		case errs[i] != nil:
-			c.silent = append(c.silent, p.Node)
+			c.silent = append(c.silent, absent{p.Node, errs[i].Error()})
 		case a.status == http.StatusNotFound:
 		case a.status == http.StatusForbidden:
 			c.nodes = append(c.nodes, elsewhere{Peer: p, closed: true})
 		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
-			c.silent = append(c.silent, p.Node)
+			c.silent = append(c.silent, absent{p.Node, a.failed()})
 		default:
 			c.learn(p, v.Conversation)
 		}
@@ -260,8 +261,11 @@ func (c *cancellation) passed(n elsewhere, a *answered, err error) {
 		}
 	case !n.closed:
 		c.refused, c.refuser = a, n.Node
-	case !slices.Contains(c.silent, n.Node):
-		c.silent = append(c.silent, n.Node)
+	case !slices.ContainsFunc(c.silent, func(s absent) bool { return s.Node == n.Node }):
+		if err == nil {
+			err = errors.New(a.failed())
+		}
+		c.silent = append(c.silent, absent{n.Node, err.Error()})
 	}
 }
 
@@ -295,11 +299,11 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
 	switch {
 	case state == codons.StateCancelled, role == machine.Responder && state == codons.StateFailed && code == performatives.CodeCanceled:
-		return cancelView{outcomeReceipt, string(state)}
+		return cancelView{Outcome: outcomeReceipt, State: string(state)}
 	case state == codons.StateAbandoned, state == codons.StateTimedOut, state == codons.StateFailed:
-		return cancelView{outcomeRunning, string(state)}
+		return cancelView{Outcome: outcomeRunning, State: string(state)}
 	}
-	return cancelView{outcomeEnded, string(state)}
+	return cancelView{Outcome: outcomeEnded, State: string(state)}
 }
 
 // endOf returns the recorded state of a side, and whether it is not under way.
@@ -326,6 +330,7 @@ func (c *cancellation) answer(w http.ResponseWriter) (outcome string) {
 	if c.noRow || c.refused != nil {
 		c.view.join(cancelView{Outcome: outcomeRunning})
 	}
+	c.view.lack(c.silent)
 	answer(w, http.StatusOK, c.view)
 	if by := slices.Compact(c.by); len(by) > 1 || by[0] != c.h.options.Node.Name() {
 		return strings.Join(by, ", ") + ": " + c.view.Outcome
@@ -341,7 +346,11 @@ func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
 	state = cmp.Or(c.view.State, state, c.state)
 	missing := ""
 	if len(c.silent) > 0 {
-		missing = "; no answer came from " + strings.Join(c.silent, ", ")
+		names := make([]string, len(c.silent))
+		for i, s := range c.silent {
+			names[i] = s.Node
+		}
+		missing = "; no answer came from " + strings.Join(names, ", ")
 	}
 	switch {
 	case c.refused != nil:
@@ -361,6 +370,6 @@ func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
 		fail(w, http.StatusConflict, outcomeUnreachable, "neither side of it is an agent of a node that has answered: the nodes only pass its messages on, such as between two programs that have connected as agents, and only its initiator can cancel it"+missing)
 		return outcomeUnreachable
 	}
-	answer(w, http.StatusOK, cancelView{outcomeEnded, state})
+	answer(w, http.StatusOK, cancelView{outcomeEnded, state, partial{c.silent}})
 	return outcomeEnded
 }

@@ -97,6 +97,11 @@ const (
 	stillRunning = `200 {"outcome":"still_running"}`
 )
 
+// lacking is a receipt that names n2 as missing.
+func lacking(why string) string {
+	return fmt.Sprintf(`200 {"outcome":"receipt","state":"failed","missing":[{"node":"n2","why":%q}]}`, why)
+}
+
 // A program has asked two agents with one id, and a group has one id for two agents: the answer comes when the work of both has ended.
 func TestCancelOfSeveralSides(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -176,18 +181,18 @@ func TestCancelAmongNodes(t *testing.T) {
 		took  time.Duration
 	}{
 		"none has it":                {fakeNodes{"n2": refuses(404)}, true, stopped, 0},
-		"one hangs":                  {fakeNodes{"n2": hangs}, true, stopped, 5 * time.Second},
+		"one hangs":                  {fakeNodes{"n2": hangs}, true, lacking("context deadline exceeded"), 5 * time.Second},
 		"one hangs, all unknown":     {fakeNodes{"n2": hangs, "n3": refuses(404)}, false, unknown, 5 * time.Second},
-		"one hangs, another has it":  {fakeNodes{"n2": hangs, "n3": has("responder", receipt)}, false, stopped, 5 * time.Second},
-		"one hangs, an initiator":    {fakeNodes{"n2": hangs, "n3": has("initiator", receipt)}, false, stopped, 5 * time.Second},
-		"403":                        {fakeNodes{"n2": refuses(403)}, true, stopped, 0},
-		"421":                        {fakeNodes{"n2": refuses(421)}, true, stopped, 0},
-		"502":                        {fakeNodes{"n2": refuses(502)}, true, stopped, 0},
-		"503":                        {fakeNodes{"n2": refuses(503)}, true, stopped, 0},
+		"one hangs, another has it":  {fakeNodes{"n2": hangs, "n3": has("responder", receipt)}, false, lacking("context deadline exceeded"), 5 * time.Second},
+		"one hangs, an initiator":    {fakeNodes{"n2": hangs, "n3": has("initiator", receipt)}, false, lacking("context deadline exceeded"), 5 * time.Second},
+		"403":                        {fakeNodes{"n2": refuses(403)}, true, lacking("it answers 403"), 0},
+		"421":                        {fakeNodes{"n2": refuses(421)}, true, lacking("it answers 421"), 0},
+		"502":                        {fakeNodes{"n2": refuses(502)}, true, lacking("it answers 502"), 0},
+		"503":                        {fakeNodes{"n2": refuses(503)}, true, lacking("it answers 503"), 0},
 		"403, unknown":               {fakeNodes{"n2": refuses(403)}, false, unknown, 0},
 		"503, unknown":               {fakeNodes{"n2": refuses(503)}, false, unknown, 0},
 		"no JSON, unknown":           {fakeNodes{"n2": says("x")}, false, unknown, 0},
-		"403, another has it":        {fakeNodes{"n2": refuses(403), "n3": has("responder", receipt)}, false, stopped, 0},
+		"403, another has it":        {fakeNodes{"n2": refuses(403), "n3": has("responder", receipt)}, false, lacking("it answers 403"), 0},
 		"no reading, but acting":     {fakeNodes{"n2": unreadable(has("responder", receipt))}, false, stopped, 0},
 		"it runs elsewhere":          {fakeNodes{"n2": has("responder", running)}, true, `200 {"outcome":"still_running","state":"failed"}`, 0},
 		"a receipt here and there":   {fakeNodes{"n2": has("responder", receipt)}, true, stopped, 0},

@@ -144,7 +144,7 @@ export function conversation(root, { signal, id, live }) {
     replace(outcome, 'CANCEL is on its way; waiting for the receipt…');
     try {
       const answer = await post(`conversations/${encodeURIComponent(id)}/cancel`, {}, signal);
-      replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '');
+      replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '', missing(answer));
     } catch (err) {
       if (signal.aborted) return;
       replace(outcome, `Not cancelled. ${problem(err)}`);
