@@ -295,3 +295,52 @@ func TestStopWorkHasRows(t *testing.T) {
 		}
 	}
 }
+
+// sooner is a responder's side of which something is called with its first message, before the first step.
+type sooner struct {
+	*codons.Responding
+	first func(m *p.Message)
+}
+
+func (s sooner) Tag(v *codons.Value, m *p.Message) string {
+	s.first(m)
+	return s.Responding.Tag(v, m)
+}
+
+// A conversation whose request has come, and which has not taken its first step, is stopped, too.
+func TestStopWorkBeforeTheFirstStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, stopped := ownReview(), -1
+		var s *actors.System
+		var err error
+		d.ResponderSide = func(r *codons.Responding) codons.Side {
+			return sooner{r, func(m *p.Message) {
+				if stopped < 0 { // not when the request comes again
+					stopped, _ = codons.StopWork(s, m.ConversationID())
+				}
+			}}
+		}
+		codon := codons.MustDefine(d)
+		s, err = actors.NewSystem(actors.Options{Protocols: []actors.Protocol{codon.Answer(codons.Job("review", reviewing.Review))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := critic(func(ctx context.Context, _ codons.Turn[change]) (codons.Command, error) {
+			<-ctx.Done()
+			return codons.Command{}, ctx.Err()
+		})
+		var asker actors.Self
+		for _, id := range []p.AgentID{"Rev", "Asker"} {
+			if asker, err = s.Spawn(t.Context(), actors.Spec{ID: id, New: func() actors.Agent { return until }}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := codon.Ask(t.Context(), asker, "Rev", change{}, codons.On("revise", addTests)); !errors.Is(err, p.CodeCanceled) || stopped != 1 {
+			t.Errorf("%v, and %d stopped", err, stopped)
+		}
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
+	})
+}
