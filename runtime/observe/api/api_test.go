@@ -119,7 +119,6 @@ type conversation struct {
 	Parent   string           `json:"parent_conversation_id"`
 	Began    string           `json:"began"`
 	Live     bool             `json:"live"`
-	Relayed  bool             `json:"relayed"`
 	Sides    []map[string]any `json:"sides"`
 	Messages []map[string]any `json:"messages"`
 	Children []string         `json:"children"`
