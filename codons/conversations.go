@@ -68,16 +68,16 @@ func Children(system *actors.System, of performatives.ConversationID) (ids []per
 	return slices.Compact(ids) // a conversation has two sides
 }
 
-// Withdraw cancels the conversation with an id on behalf of its caller, who gets cause in the error: the peer gets CANCEL. It returns at
-// once, and is false when no initiator's side with that id is under way in the system. It may be called from any goroutine.
-func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (found bool) {
+// Withdraw cancels the conversations with an id on behalf of their caller, who gets cause in the error: the peer gets CANCEL. There is one, or those of a group. It returns at
+// once. withdrawn is the number of initiators' sides with the id that were under way in the system. It may be called from any goroutine.
+func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (withdrawn int) {
 	for c := range system.ConversationsWith(id) {
 		if c, ok := c.(*Conversation); ok && c.about.Role == machine.Initiator && !c.Over() {
 			c.withdraw(cause)
-			found = true
+			withdrawn++
 		}
 	}
-	return found
+	return withdrawn
 }
 
 // progress is the part of a conversation's state that other goroutines may read.

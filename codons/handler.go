@@ -34,6 +34,7 @@ type Handler struct {
 
 	mu       sync.Mutex // orders all other commands before the last one
 	returned bool
+	told     bool        // the conversation's mailbox has had the last command
 	overdue  func() bool // stops the timer of the grace; nil without one
 	stopped  bool        // by an operator
 }
@@ -108,7 +109,6 @@ func (h *Handler) settle() (stopped bool, overspent error) {
 func (h *Handler) finish(last Command, stopped bool) {
 	h.mu.Lock()
 	h.returned = true
-	ends := h.stopped
 	if h.overdue != nil {
 		h.overdue()
 	}
@@ -119,9 +119,13 @@ func (h *Handler) finish(last Command, stopped bool) {
 	}
 	c := h.conversation
 	c.publishJob(h.job, h.label, h.request, h.began, last)
+	h.mu.Lock()
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
+	h.told = true
+	ends := h.stopped
+	h.mu.Unlock()
 	if ends { // also after a last command by which it does not end
-		c.Do(c.stopWork)
+		c.Do(c.stopNow)
 	}
 }
 

@@ -20,52 +20,65 @@ var (
 	ErrNoStop = errors.New("codons: the table of the codon has no row by which the responder can end here")
 )
 
-// StopWork ends the conversation with an id at its responder, on behalf of an operator, and returns at once. It is for an initiator that [Withdraw] cannot reach, such as a
-// program that has connected to a node. It is no CANCEL: the initiator has sent none, and would not understand the receipt.
+// StopWork ends the responders' sides with a conversation id on behalf of an operator, and returns at once. Mostly there is one; a program that asks several agents may use one id for
+// all of them. It is for an initiator that [Withdraw] cannot reach, such as a program that has connected to a node. It is no CANCEL: the initiator has sent none, and would not
+// understand the receipt.
 //
 //   - While a handler runs, its context ends with [ErrOperator], so that the conversations which it has begun are withdrawn. An error that the handler returns
 //     then is sent as a FAILURE with [performatives.CodeCanceled], or with [performatives.CodeStillRunning] if a conversation below it has perhaps not stopped. A result
-//     is sent as usual.
+//     is sent as usual, also that of a handler which has returned before.
 //   - Without a handler, and if the handler has not returned after the grace, the row of the table for [CommandStop] ends the conversation. Its FAILURE has one of the same codes.
 //
-// A conversation that the initiator has cancelled goes on to its receipt. The event [Ended] of the responder's side has the code. The error is [ErrNoWork] or [ErrNoStop].
-// It may be called from any goroutine.
-func StopWork(system *actors.System, id performatives.ConversationID) error {
-	found, err := false, ErrNoWork
+// A conversation that the initiator has cancelled goes on to its receipt. The event [Ended] of each side has the code. stopped is the number of sides that were told to end.
+// The error is [ErrNoStop] if a further one cannot, and [ErrNoWork] if there is none. It may be called from any goroutine.
+func StopWork(system *actors.System, id performatives.ConversationID) (stopped int, err error) {
 	for c := range system.ConversationsWith(id) {
 		c, ok := c.(*Conversation)
 		if !ok || c.about.Role != machine.Responder || c.Over() {
 			continue
 		}
-		switch at := c.Info().State; {
-		case at == machine.Idle: // no request has come yet
-		case c.machine.Find(machine.Responder, at, machine.Command(CommandStop)) == nil:
+		at := c.Info().State
+		if at != machine.Idle && c.machine.Find(machine.Responder, at, machine.Command(CommandStop)) == nil {
 			err = ErrNoStop
-		default:
-			found = true
-			c.Do(c.stopWork)
+			continue
 		}
+		stopped++
+		c.Do(c.stopWork)
 	}
-	if found {
-		return nil
+	if stopped == 0 && err == nil {
+		err = ErrNoWork
 	}
-	return err
+	return stopped, err
 }
 
-// stopWork stops the handler that runs, if one does, and else ends the conversation.
+// stopWork stops the handler that runs, if one does, and else ends the conversation, after the last command of a handler that has returned.
 func (c *Conversation) stopWork() {
-	if c.over.Load() || c.cancel != nil {
-		return // the table is about to send the receipt
+	if c.ends() || c.stopHandler() {
+		return
 	}
-	if s, ok := c.side.(interface{ stopHandler() (running bool) }); ok && s.stopHandler() {
+	c.Do(c.stopNow) // behind the last command of a handler that has returned
+}
+
+// stopNow is stopWork where no last command is to come.
+func (c *Conversation) stopNow() {
+	if c.ends() || c.at.State == machine.Idle || c.stopHandler() {
 		return
 	}
 	c.take(Event{On: machine.Command(CommandStop), Data: stoppedCode(c.work.quiet() == CommandStopped)})
 }
 
+// ends reports whether the conversation has ended, or the table is about to send the receipt.
+func (c *Conversation) ends() bool { return c.over.Load() || c.cancel != nil }
+
+// stopHandler stops the handler that runs. It reports false if none does.
+func (c *Conversation) stopHandler() (running bool) {
+	s, ok := c.side.(interface{ stopHandler() (running bool) })
+	return ok && s.stopHandler()
+}
+
 // stopLate ends the conversation although its handler has not returned.
 func (c *Conversation) stopLate() {
-	if !c.over.Load() && c.cancel == nil {
+	if !c.ends() {
 		c.take(Event{On: machine.Command(CommandStop), Data: performatives.CodeStillRunning})
 	}
 }
@@ -75,19 +88,20 @@ func (s *Responding) stopHandler() (running bool) {
 	return s.handler != nil && s.handler.stop(s.Times().Grace)
 }
 
-// stop ends the handler's context on behalf of an operator. It reports false if the handler has returned. The conversation ends after the grace, or after a
-// last command by which it does not end.
+// stop ends the handler's context on behalf of an operator. It reports false if the handler has returned and the conversation has its last command, or gets it next. The
+// conversation ends after the grace, or after a last command by which it does not end.
 func (h *Handler) stop(grace time.Duration) (running bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.returned {
+	if h.told {
 		return false
 	}
 	h.cancel(ErrOperator)
-	if !h.stopped {
+	if !h.stopped && !h.returned {
 		c := h.conversation
-		h.stopped, h.overdue = true, c.agent.System().AfterFunc(grace, func() { c.Do(c.stopLate) })
+		h.overdue = c.agent.System().AfterFunc(grace, func() { c.Do(c.stopLate) })
 	}
+	h.stopped = true
 	return true
 }
 

@@ -37,8 +37,8 @@ func wantFailure(a *kit.Peer, code p.Code) {
 
 func operatorStops(w *kit.World) {
 	w.T.Helper()
-	if err := codons.StopWork(w.System, "c"); err != nil {
-		w.T.Error(err)
+	if n, err := codons.StopWork(w.System, "c"); n != 1 || err != nil {
+		w.T.Error(n, err)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestStopWork(t *testing.T) {
 				t.Errorf("ended in %s with %s", e.State, e.Code)
 			}
 		}
-		if err := codons.StopWork(w.System, "c"); !errors.Is(err, codons.ErrNoWork) {
+		if _, err := codons.StopWork(w.System, "c"); !errors.Is(err, codons.ErrNoWork) {
 			t.Errorf("after the end: %v", err)
 		}
 		w.Settled(0)
@@ -158,13 +158,107 @@ func TestStopWorkOtherwise(t *testing.T) {
 	}
 }
 
+// behindStop has an operator stop the work while the conversation handles nothing else, so that the last command of a handler that calls it comes behind. resume lets it go on.
+func behindStop(w *kit.World) (perform, resume func()) {
+	gate := make(chan struct{})
+	return func() {
+			for c := range w.System.ConversationsWith("c") {
+				c.(*codons.Conversation).Do(func() { <-gate })
+			}
+			operatorStops(w)
+		}, func() {
+			synctest.Wait() // the handler has returned
+			close(gate)
+		}
+}
+
+// A CANCEL that came first has its receipt, also if the last command of the handler is behind the stop.
+func TestStopWorkAfterCancel(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("External")
+		stop, resume := behindStop(w)
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+			<-ctx.Done()
+			stop()
+			return p.InformResult{}, ctx.Err()
+		}})
+		m := asks(a)
+		a.Send(m.FollowEnvelope(a.Stamp(), p.ActCancel, p.Cancel{Reason: "enough"}))
+		resume()
+		a.Expect(p.ActInform)
+		a.Silent()
+		w.Settled(0)
+	})
+}
+
+// The result of a handler that has returned is sent, also if it is behind the stop; a question is sent before the end.
+func TestStopWorkAfterTheHandler(t *testing.T) {
+	for name, result := range map[string]p.InformResult{"a result": kit.Result(p.StatusSuccess), "a question": kit.Asking("which branch?")} {
+		t.Run(name, func(t *testing.T) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				a, goOn := w.Peer("External"), make(chan struct{})
+				stop, resume := behindStop(w)
+				w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+					<-goOn
+					stop()
+					return result, nil
+				}})
+				asks(a)
+				close(goOn)
+				resume()
+				a.Expect(p.ActInformResult)
+				if result.Status != p.StatusSuccess {
+					wantFailure(a, p.CodeCanceled)
+				}
+				a.Silent()
+				w.Settled(0)
+			})
+		})
+	}
+}
+
+// The error of a handler that an operator has stopped is no failure of its job.
+func TestStopWorkIsNoFailureOfTheJob(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a, failed := w.Peer("External"), kit.Recording(&w.Events, codons.KindJobFailed)
+		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+			<-ctx.Done()
+			return p.InformResult{}, context.Cause(ctx)
+		}})
+		asks(a)
+		operatorStops(w)
+		wantFailure(a, p.CodeCanceled)
+		if all := kit.Published[codons.JobFailed](t, failed); len(all) > 0 {
+			t.Errorf("%+v", all)
+		}
+	})
+}
+
+// All responders of one id are stopped, and counted.
+func TestStopWorkOfSeveralResponders(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		a := w.Peer("External")
+		for _, name := range []p.AgentID{"Jules", "Rose"} {
+			w.Add(name, &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
+			a.Send(p.Envelope{Performative: p.ActTaskRequest, Receiver: name, ConversationID: "c", Protocol: delegation.Codon.Name(), ReplyWith: "r-" + string(name), Payload: kit.Task()})
+			a.Expect(p.ActTaskAccept)
+		}
+		if n, err := codons.StopWork(w.System, "c"); n != 2 || err != nil {
+			t.Error(n, err)
+		}
+		a.Expect(p.ActFailure)
+		wantFailure(a, p.CodeCanceled)
+		w.Settled(0)
+	})
+}
+
 // An initiator learns of it as of any failure, and an initiator's side is no work.
 func TestStopWorkOfAnInitiator(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		d := w.Start(t.Context())
 		synctest.Wait()
-		if err := codons.StopWork(w.System, d.Conversation()); err != nil {
+		if _, err := codons.StopWork(w.System, d.Conversation()); err != nil {
 			t.Error(err)
 		}
 		_, err := d.Wait()
@@ -175,7 +269,7 @@ func TestStopWorkOfAnInitiator(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if err := codons.StopWork(w.System, d.Conversation()); !errors.Is(err, codons.ErrNoWork) {
+		if _, err := codons.StopWork(w.System, d.Conversation()); !errors.Is(err, codons.ErrNoWork) {
 			t.Errorf("of an initiator: %v", err)
 		}
 		d.Cancel()
@@ -200,4 +294,53 @@ func TestStopWorkHasRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// sooner is a responder's side of which something is called with its first message, before the first step.
+type sooner struct {
+	*codons.Responding
+	first func(m *p.Message)
+}
+
+func (s sooner) Tag(v *codons.Value, m *p.Message) string {
+	s.first(m)
+	return s.Responding.Tag(v, m)
+}
+
+// A conversation whose request has come, and which has not taken its first step, is stopped, too.
+func TestStopWorkBeforeTheFirstStep(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, stopped := ownReview(), -1
+		var s *actors.System
+		var err error
+		d.ResponderSide = func(r *codons.Responding) codons.Side {
+			return sooner{r, func(m *p.Message) {
+				if stopped < 0 { // not when the request comes again
+					stopped, _ = codons.StopWork(s, m.ConversationID())
+				}
+			}}
+		}
+		codon := codons.MustDefine(d)
+		s, err = actors.NewSystem(actors.Options{Protocols: []actors.Protocol{codon.Answer(codons.Job("review", reviewing.Review))}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		until := critic(func(ctx context.Context, _ codons.Turn[change]) (codons.Command, error) {
+			<-ctx.Done()
+			return codons.Command{}, ctx.Err()
+		})
+		var asker actors.Self
+		for _, id := range []p.AgentID{"Rev", "Asker"} {
+			if asker, err = s.Spawn(t.Context(), actors.Spec{ID: id, New: func() actors.Agent { return until }}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := codon.Ask(t.Context(), asker, "Rev", change{}, codons.On("revise", addTests)); !errors.Is(err, p.CodeCanceled) || stopped != 1 {
+			t.Errorf("%v, and %d stopped", err, stopped)
+		}
+		if err := s.Stop(context.Background()); err != nil {
+			t.Error(err)
+		}
+		time.Sleep(time.Second) // the engine has a goroutine that waits for a timer
+	})
 }

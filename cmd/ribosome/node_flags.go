@@ -152,6 +152,8 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	switch {
 	case c.Approvals != "" && c.HTTP == "":
 		return usagef("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)
+	case c.Pace > 0 && c.Swarm == "none":
+		return usagef("--pace %v: it is the time of the steps of a swarm; add one, such as --swarm eddyjules", c.Pace)
 	case c.DrainTime <= 0:
 		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
 	case slices.Contains(c.Operators, ""):

@@ -25,6 +25,8 @@ type cancelCmd struct {
 type cancelled struct {
 	Outcome string `json:"outcome"`
 	State   string `json:"state,omitempty"`
+
+	Missing []absentNode `json:"missing,omitempty"` // they may have a side that runs on
 }
 
 // run cancels the conversation, and waits for the receipt.
@@ -37,6 +39,7 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	tellMissing(std, a.Missing)
 	out := newPrinter(std.out)
 	text := map[string]string{
 		"receipt":       "cancelled: nothing of it runs any more",

@@ -172,10 +172,13 @@ func TestOperatorCancels(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		`{"outcome":"receipt","state":"cancelled"}`:      {exitDone, "cancelled: nothing of it runs any more\n", ""},
-		`{"outcome":"already_ended","state":"done"}`:     {exitDone, "it had ended before: done\n", ""},
-		`{"outcome":"still_running","state":"failed"}`:   {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (still_running)\n"},
-		`{"outcome":"of another version"}`:               {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (of another version)\n"},
+		`{"outcome":"receipt","state":"cancelled"}`:    {exitDone, "cancelled: nothing of it runs any more\n", ""},
+		`{"outcome":"already_ended","state":"done"}`:   {exitDone, "it had ended before: done\n", ""},
+		`{"outcome":"still_running","state":"failed"}`: {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (still_running)\n"},
+		`{"outcome":"of another version"}`:             {exitFailed, "", "ribosome: there is no receipt: parts of it may still run (of another version)\n"},
+		`{"outcome":"receipt","missing":[{"node":"n2","why":"it is slow"}]}`: {
+			exitDone, "cancelled: nothing of it runs any more\n", "ribosome: the node n2 is missing: it is slow\n",
+		},
 		`{"outcome":"receipt","state":"cancelled"} json`: {exitDone, `{"outcome":"receipt","state":"cancelled"}` + "\n", ""},
 	} {
 		text, asJSON := strings.CutSuffix(outcome, " json")
@@ -202,7 +205,7 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h")
 	url := served(n.running)
-	for agent, said := range map[string]string{"Jules": "", "cli": "an operator has stopped the work"} {
+	for agent, said := range map[string]string{"Jules": "Eddy gave no result: the request was cancelled (canceled)", "cli": "an operator has stopped the work"} {
 		call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"], "--as", "cli")
 		call.shows(&call.stderr, "reading the traceback")
 		var live []seenConversation

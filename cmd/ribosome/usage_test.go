@@ -70,6 +70,8 @@ func TestCalledWrongly(t *testing.T) {
 		"path":                {append(node, "--no-auth", "--ws-path", "mcp"), `--ws-path mcp: want a path that begins with a slash, such as /mcp`},
 		"nobody":              {append(node, "--no-auth", "--max-connections", "0"), `--max-connections 0 lets nobody in; want a number above 0`},
 		"nobody of a host":    {append(node, "--no-auth", "--max-per-host=-1"), `--max-per-host -1 lets nobody in; want a number above 0, or 0 for a quarter of --max-connections`},
+		"negative pace":       {append(node, "--no-auth", "--swarm", "eddyjules", "--pace=-1s"), `--pace: want a length of time, such as 500ms, 30s or 5m, not "-1s"; see ribosome node --help`},
+		"pace of nothing":     {append(node, "--no-auth", "--pace", "1s"), `--pace 1s: it is the time of the steps of a swarm; add one, such as --swarm eddyjules`},
 		"no time to answer":   {append(node, "--no-auth", "--ping-timeout", "30s"), `--ping-timeout 30s is not longer than --ping-interval 30s, so that no peer had time to answer; make it longer`},
 		"swarm":               {append(node, "--no-auth", "--swarm", "eddy"), `--swarm eddy: there is no such swarm; want one of eddyjules or none`},
 

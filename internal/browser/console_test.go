@@ -511,7 +511,7 @@ func testAddresses(t *testing.T, browser context.Context) {
 		{"#/agents?agent=work", ".count", "1 of 4 agents"},
 		{"#/conversations?live=true&agent=Worker", ".count", "1 conversation"},
 		{conversationOf(d.Conversation()), ".message", "TASK_ACCEPT"},
-		{"#/refusals?kind=dead_letter", "select", "dead letter"},
+		{"#/refusals?kind=dead_letter", "h1", "Refusals and dead letters"},
 	}
 	for _, v := range views {
 		eval[chromedp.Void](b, "location.hash = "+js(v.address))
@@ -519,6 +519,7 @@ func testAddresses(t *testing.T, browser context.Context) {
 		b.must(chromedp.Run(b.ctx, chromedp.Reload()))
 		b.shows(v.selector, v.text)
 	}
+	b.until(`document.querySelector('select[name=kind]').value === 'dead_letter'`)
 	for i := len(views) - 2; i >= 0; i-- {
 		eval[chromedp.Void](b, "history.back()")
 		b.until("location.hash === " + js(views[i].address))

@@ -309,6 +309,9 @@ func TestRefused(t *testing.T) {
 		if got.Code != test.code || !strings.Contains(got.Body.String(), test.want) {
 			t.Errorf("%s: %d %s", test.name, got.Code, got.Body)
 		}
+		if want := map[bool]string{true: "GET, HEAD", false: "POST"}[strings.Contains(test.want, "GET")]; strings.Contains(test.want, "requests only") && got.Header().Get("Allow") != want {
+			t.Errorf("%s: %v", test.name, got.Header())
+		}
 		if got.Header().Get("X-Content-Type-Options") != "nosniff" || strings.Contains(got.Header().Get("Content-Security-Policy"), "unsafe") {
 			t.Errorf("%s: %v", test.name, got.Header())
 		}

@@ -18,7 +18,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -384,53 +383,6 @@ func mergeApprovals(_ *http.Request, parts []part[approvalList]) approvalList {
 		v.Approvals = append(v.Approvals, p.view.Approvals...)
 	}
 	return v
-}
-
-// elsewhere is what the nodes have answered to a cancellation that none has carried out.
-type elsewhere struct {
-	outcome string   // of the node that has the side, which has answered the request; empty if none has
-	known   bool     // a node knows the conversation, and has not the side
-	ended   bool     // at such a node, all sides have ended
-	noRow   bool     // a node has the responder, whose table does not let it end
-	silent  []string // the nodes that have not answered
-}
-
-// cancelElsewhere asks all other nodes at once to end a side of a conversation. The answer of the first one that has it answers the request, if possible that of one which has
-// ended it.
-func (h *Handler) cancelElsewhere(w http.ResponseWriter, r *http.Request, role machine.Role, all *elsewhere) {
-	peers := h.peers(r)
-	asks := r.Clone(r.Context())
-	q := asks.URL.Query()
-	q.Set(sideParam, role.String())
-	asks.URL.RawQuery = q.Encode()
-	answers, errs := h.askPeers(asks, peers, "{}")
-	all.silent = nil
-	var refusal *answered
-	for i, p := range peers {
-		a := answers[i]
-		var v cancelView
-		switch {
-		case errs[i] != nil:
-			all.silent = append(all.silent, p.Node)
-		case a.status == http.StatusNotFound:
-		case a.status == http.StatusConflict:
-			all.known = true
-			all.noRow = all.noRow || strings.HasPrefix(a.failed(), outcomeNoRow+": ")
-		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
-			if refusal == nil {
-				refusal, all.outcome = a, p.Node+": "+a.failed()
-			}
-		case v.Outcome == outcomeEnded && v.State == "": // the state is that of the initiator
-			all.known, all.ended = true, true
-		default:
-			a.write(w)
-			all.outcome = p.Node + ": " + v.Outcome
-			return
-		}
-	}
-	if refusal != nil {
-		refusal.write(w)
-	}
 }
 
 // askPeers sends a request with a body, empty for none, to all other nodes at once, and returns when each has answered or not.

@@ -577,14 +577,22 @@ func (a asker) Receive(_ *actors.Context, m *performatives.Message) { a.got <- m
 // asks has an asker of a node send the worker a request, and returns when the work has begun.
 func asks(t *testing.T, n *runtime.Node, w worker, id performatives.ConversationID) asker {
 	t.Helper()
+	a := asksFor(t, n, "w", id)
+	<-w.begun
+	return a
+}
+
+// asksFor has an asker of a node send an agent a request.
+func asksFor(t *testing.T, n *runtime.Node, to performatives.AgentID, id performatives.ConversationID) asker {
+	t.Helper()
 	a := asker{make(chan *performatives.Message, 8)}
-	name := performatives.AgentID("asker-" + id)
+	name := performatives.AgentID(fmt.Sprint("asker-", id, "-", to))
 	if err := n.Spawn(within(t), name, func() actors.Agent { return a }); err != nil {
 		t.Fatal(err)
 	}
 	self, _ := n.System().Lookup(name)
 	m, err := performatives.New(performatives.Envelope{
-		ID: performatives.NewID(), Performative: performatives.ActTaskRequest, Sender: name, Receiver: "w", ConversationID: id, Timestamp: time.Now(),
+		ID: performatives.NewID(), Performative: performatives.ActTaskRequest, Sender: name, Receiver: to, ConversationID: id, Timestamp: time.Now(),
 		Protocol: delegation.Codon.Name(), ReplyWith: "r", Payload: performatives.TaskRequest{TaskType: "work"},
 	})
 	if err != nil {
@@ -593,7 +601,6 @@ func asks(t *testing.T, n *runtime.Node, w worker, id performatives.Conversation
 	if err := self.Send(m); err != nil {
 		t.Fatal(err)
 	}
-	<-w.begun
 	return a
 }
 
@@ -650,7 +657,7 @@ func TestCancelAsksAtOnce(t *testing.T) {
 		var peers []api.Peer
 		for _, name := range []string{"a", "b"} {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if r.URL.Query().Get("side") == "initiator" {
+				if r.Method == http.MethodGet {
 					asked.Done()
 					asked.Wait()
 				}
@@ -735,9 +742,18 @@ func TestCodonOfAnotherNode(t *testing.T) {
 	if one := view[map[string]any](c, "/api/codons/of-n2"); one["name"] != "of-n2" {
 		t.Errorf("%v", one)
 	}
-	for _, path := range []string{"/api/codons/of-none", "/api/codons/of-n2?node=n1"} {
-		if code, text := c.ask("GET", path, ""); code != http.StatusNotFound || !strings.Contains(text, `"unknown_codon"`) {
+	none := func(path, want string) {
+		t.Helper()
+		if code, text := c.ask("GET", path, ""); code != http.StatusNotFound || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %s", path, code, text)
 		}
+	}
+	none("/api/codons/of-none", `"unknown_codon"`)
+	none("/api/codons/of-n2?node=n1", `"unknown_codon"`)
+	c.peers = append(c.peers, api.Peer{Node: "n4", URL: "http://127.0.0.1:1"})
+	none("/api/codons/of-none", `"incomplete"`)
+	none("/api/codons/of-none", "no answer came from n4")
+	if one := view[map[string]any](c, "/api/codons/of-n2"); one["name"] != "of-n2" {
+		t.Errorf("%v", one)
 	}
 }

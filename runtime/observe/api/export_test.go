@@ -1,6 +1,13 @@
 package api
 
-import "github.com/ribosome-agents/ribosome/actors"
+import (
+	"net/http"
+
+	"github.com/ribosome-agents/ribosome/actors"
+)
+
+// Through has the handler send requests to other nodes through t.
+func (h *Handler) Through(t http.RoundTripper) { h.client.Transport = t }
 
 // Patterns returns the patterns of all routes but the one of what there is not.
 func (h *Handler) Patterns() []string { return h.patterns }

@@ -71,7 +71,7 @@ func New(o Options) (*Handler, error) {
 func (h *Handler) unrouted(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} { // no path has both
 		if _, pattern := h.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, method+" ") {
-			w.Header().Set("Allow", method)
+			w.Header().Set("Allow", strings.Replace(method, http.MethodGet, "GET, HEAD", 1))
 			fail(w, http.StatusMethodNotAllowed, "method", "this path takes "+method+" requests only; docs/api.md lists what there is")
 			return
 		}

@@ -362,11 +362,8 @@ type rolePart struct {
 
 func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 	m := h.machines[r.PathValue("name")]
-	if m == nil && h.codonElsewhere(w, r) {
-		return
-	}
 	if m == nil {
-		fail(w, http.StatusNotFound, "unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
+		h.codonElsewhere(w, r)
 		return
 	}
 	t := m.Table()
@@ -384,15 +381,25 @@ func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, v)
 }
 
-// codonElsewhere answers with the table that another node has of a codon, if one has it.
-func (h *Handler) codonElsewhere(w http.ResponseWriter, r *http.Request) (found bool) {
-	answers, _ := h.askPeers(r, h.peers(r), "")
-	i := slices.IndexFunc(answers, func(a *answered) bool { return a != nil && a.status == http.StatusOK })
-	if i < 0 {
-		return false
+// codonElsewhere answers with the table that another node has of a codon, or names the nodes that perhaps have it and have not answered.
+func (h *Handler) codonElsewhere(w http.ResponseWriter, r *http.Request) {
+	peers := h.peers(r)
+	answers, errs := h.askPeers(r, peers, "")
+	var silent []string
+	for i, p := range peers {
+		switch {
+		case errs[i] == nil && answers[i].status == http.StatusOK:
+			answers[i].write(w)
+			return
+		case errs[i] != nil || answers[i].status != http.StatusNotFound:
+			silent = append(silent, p.Node)
+		}
 	}
-	answers[i].write(w)
-	return true
+	if len(silent) > 0 {
+		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered has this codon; no answer came from "+strings.Join(silent, ", "))
+		return
+	}
+	fail(w, http.StatusNotFound, "unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
 }
 
 func state(s machine.State) string { return string(s) }

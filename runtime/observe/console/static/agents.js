@@ -35,6 +35,7 @@ export function agents(root, { signal, query, setQuery }) {
     replace(count, `${number(some.length)} of ${number(all.length)} agents`, missing(view));
   }
   input.addEventListener('input', () => {
+    list.forget();
     setQuery({ agent: input.value.trim() });
     display();
   });

@@ -62,8 +62,18 @@ export function conversation(root, { signal, id, live }) {
       h('td', {}, name(s.agent)), h('td', {}, s.role), h('td', {}, name(s.peer)), h('td', {}, h('span', { class: `state ${s.ended ? '' : 'under-way'}` }, s.state)), h('td', {}, when(s.since)),
       deadline(s), h('td', {}, budget(s)))));
     tick();
-    if (codon === undefined && c.protocol) codon = (await optional(`codons/${encodeURIComponent(c.protocol)}`, {}, signal)) ?? null;
+    if (codon === undefined && c.protocol) codon = await table(c.protocol);
     drawStates(c);
+  }
+
+  // table returns the table of a codon: null where no node has it, and undefined where a node that perhaps has it has not answered.
+  async function table(protocol) {
+    try {
+      return await get(`codons/${encodeURIComponent(protocol)}`, {}, signal);
+    } catch (err) {
+      if (!(err instanceof Refusal) || err.status !== 404) throw err;
+      return err.code === 'incomplete' ? undefined : null;
+    }
   }
 
   // following changes the diagram, and scrolls to its end if the end was in sight.
@@ -103,7 +113,7 @@ export function conversation(root, { signal, id, live }) {
     if (now === drawn) return;
     drawn = now;
     if (!codon) {
-      replace(state, h('p', { class: 'note' }, c.protocol ? 'The node has no table of this codon.' : 'These messages belong to no codon.'));
+      replace(state, h('p', { class: 'note' }, codon === null ? 'No node has the table of this codon.' : c.protocol ? 'The node that has the table of this codon has not answered.' : 'These messages belong to no codon.'));
       return;
     }
     const roles = ['initiator', 'responder'].filter((role) => codon.rows.some((r) => r.role === role));
@@ -134,7 +144,7 @@ export function conversation(root, { signal, id, live }) {
     replace(outcome, 'CANCEL is on its way; waiting for the receipt…');
     try {
       const answer = await post(`conversations/${encodeURIComponent(id)}/cancel`, {}, signal);
-      replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '');
+      replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '', missing(answer));
     } catch (err) {
       if (signal.aborted) return;
       replace(outcome, `Not cancelled. ${problem(err)}`);

@@ -135,6 +135,7 @@ export function conversations(root, frame) {
   form.addEventListener('input', () => {
     clearTimeout(typing);
     typing = setTimeout(() => {
+      list.forget();
       for (const [key, value] of new FormData(form)) query[key] = value.trim();
       frame.setQuery(query);
       version++;

@@ -23,7 +23,7 @@ export class List {
     const head = h('div', { class: 'row head', 'aria-hidden': 'true' }, columns.map((c) => h('div', { class: `cell ${c.align || ''}` }, c.title)));
     this.view = h('div', {
       class: 'viewport', tabindex: '0', role: 'grid', 'aria-label': label, 'aria-colcount': columns.length,
-      on: { scroll: () => this.draw(), keydown: (e) => this.pressed(e), wheel: () => { this.wanted = null; }, pointerdown: () => { this.wanted = null; }, click: (e) => this.clicked(e), focus: () => this.focused() },
+      on: { scroll: () => this.draw(), keydown: (e) => this.pressed(e), wheel: () => this.forget(), pointerdown: () => this.forget(), click: (e) => this.clicked(e), focus: () => this.focused() },
     }, head, this.space);
     this.element = h('div', { class: `list ${kind}` }, this.view, this.none);
     this.wanted = history.state?.[kind]; // where the list stood when this entry of the history was left
@@ -55,10 +55,17 @@ export class List {
     if (at >= 0) this.move(at);
   }
 
+  /** forget has the list stay where it is: the operator has moved on before it was restored, or wants other items. */
+  forget() {
+    this.wanted = null;
+  }
+
   // remember keeps in the history where the list stands.
   remember() {
     const active = this.items[this.active] && this.key(this.items[this.active]);
-    history.replaceState({ [this.kind]: { top: this.view.scrollTop, bottom: this.view.scrollTop + this.height, active } }, '');
+    const { scrollTop } = this.view;
+    const bottom = Math.min(scrollTop + this.height, this.items.length * rowHeight); // a short list leaves room below
+    history.replaceState({ ...history.state, [this.kind]: { top: scrollTop, bottom, active } }, '');
   }
 
   // height is that of the rows in sight.
@@ -102,6 +109,7 @@ export class List {
   }
 
   focused() {
+    this.forget();
     if (this.active < 0 && this.items.length) this.move(0);
   }
 
@@ -115,7 +123,7 @@ export class List {
 
   pressed(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.target !== this.view) return;
-    this.wanted = null;
+    this.forget();
     const page = Math.max(1, Math.floor(this.height / rowHeight) - 1);
     const to = {
       ArrowDown: this.active + 1, ArrowUp: this.active - 1, PageDown: this.active + page, PageUp: this.active - page, Home: 0, End: this.items.length - 1,

@@ -72,6 +72,7 @@ export function refusals(root, { signal, query: given, setQuery, live }) {
   form.addEventListener('input', () => {
     clearTimeout(typing);
     typing = setTimeout(() => {
+      list.forget();
       for (const [key, value] of new FormData(form)) query[key] = value.trim();
       setQuery(query);
       refresh();

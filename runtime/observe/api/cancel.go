@@ -1,0 +1,375 @@
+package api
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// errOperator is the reason that the caller of a cancelled conversation gets.
+var errOperator = errors.New("an operator has cancelled the conversation")
+
+// The outcomes of a cancellation.
+const (
+	outcomeReceipt = "receipt"       // the peer has said that nothing runs any more
+	outcomeEnded   = "already_ended" // it ended in another state before CANCEL took effect
+	outcomeRunning = "still_running" // the peer may still work
+)
+
+// cancelView is the answer of a cancellation.
+type cancelView struct {
+	Outcome string `json:"outcome"`
+	State   string `json:"state,omitempty"` // of the initiator's side, or of the responder's if that has ended for want of an initiator
+	partial        // the nodes that have not said what they have
+}
+
+// join adds the outcome of a further side: what may still run counts most, and what had ended before counts least.
+func (v *cancelView) join(other cancelView) {
+	order := []string{"", outcomeEnded, outcomeReceipt, outcomeRunning}
+	switch cmp.Compare(slices.Index(order, v.Outcome), slices.Index(order, other.Outcome)) {
+	case -1:
+		*v = other
+	case 0:
+		v.State = cmp.Or(v.State, other.State)
+	}
+}
+
+// stopped reports whether a side has ended because of the cancellation, or may still run.
+func (v *cancelView) stopped() bool {
+	return v.Outcome == outcomeReceipt || v.Outcome == outcomeRunning
+}
+
+// sideParam is the parameter of a cancellation that names the only sides which are to end: the initiators', or the responders'.
+const sideParam = "side"
+
+// The outcomes of a cancellation that has not taken place.
+const (
+	outcomeUnknown     = "unknown_conversation" // no node that has answered knows it
+	outcomeIncomplete  = "incomplete"           // the same, and other nodes have not answered
+	outcomeUnreachable = "unreachable"          // no side of it is an agent of a node that has answered
+	outcomeNoRow       = "no_row"               // the table of the codon does not let the responder end
+)
+
+// cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it is on none of the nodes, the responder ends its side.
+func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
+	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id")}
+	only := r.URL.Query().Get(sideParam)
+	if only == "" && r.Header.Get(viaHeader) != "" {
+		only = machine.Initiator.String() // a node of a former build has passed it on, and asks for that
+	}
+	switch only {
+	case "", machine.Initiator.String(), machine.Responder.String():
+	default:
+		fail(w, http.StatusBadRequest, sideParam, "side has to be initiator or responder")
+		act.Outcome = sideParam
+		return act
+	}
+	ctx, end := context.WithTimeout(r.Context(), maxAct)
+	defer end()
+	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only}
+	c.sides = h.options.Node.Conversation(c.id)
+	c.ends = h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
+	defer c.ends.Close()
+	c.run()
+	act.Outcome = c.answer(w)
+	return act
+}
+
+// cancellation is one request to cancel a conversation, and what has come of it. Several sides may have its id: those of a group, or those of agents that a program has asked
+// with one id.
+type cancellation struct {
+	h    *Handler
+	r    *http.Request // its context ends after maxAct
+	id   performatives.ConversationID
+	only string // the role of the sides that may end; empty for both
+	ends *actors.Subscription
+
+	sides   []codons.Info // those at this node that were under way at first
+	nodes   []elsewhere   // the other nodes that have a side under way, or perhaps have one
+	view    cancelView    // of the sides that were told to end; zero for none
+	by      []string      // the nodes of these sides
+	noRow   bool          // the table of a responder does not let it end
+	refused *answered     // of a node that has a side and has refused to end it; nil for none
+	refuser string        // that node
+
+	known  bool     // another node knows the conversation
+	live   bool     // a side of it is under way at such a node
+	ended  bool     // all sides have ended at such a node
+	state  string   // the last one of an initiator's side that has ended at such a node
+	silent []absent // the nodes that have not said what they have
+}
+
+// elsewhere is another node that has a side under way, or perhaps has one.
+type elsewhere struct {
+	Peer
+	roles  []string // of its sides under way
+	closed bool     // the operator may not read there: only an attempt to end a side shows whether it has one
+}
+
+// run has the initiators' sides end, or else those of the responders. The responders at this node are told to end before other nodes are asked, unless the initiator may be at one of
+// those: that one is asked first.
+func (c *cancellation) run() {
+	system, own := c.h.options.Node.System(), c.h.options.Node.Name()
+	var first, further []Peer
+	for _, p := range c.h.peers(c.r) {
+		if c.may(machine.Initiator) && c.initiates(p) {
+			first = append(first, p)
+		} else {
+			further = append(further, p)
+		}
+	}
+	if c.may(machine.Initiator) {
+		if n := codons.Withdraw(system, c.id, errOperator); n > 0 {
+			c.add(own, c.awaitEnds(n, machine.Initiator))
+		}
+		if !c.view.stopped() {
+			c.pass(machine.Initiator, c.askNodes(first))
+		}
+		if c.view.stopped() {
+			return
+		}
+	}
+	stopped := 0
+	if c.may(machine.Responder) {
+		var err error
+		stopped, err = codons.StopWork(system, c.id)
+		c.noRow = errors.Is(err, codons.ErrNoStop)
+	}
+	nodes := c.askNodes(further)
+	if c.may(machine.Initiator) {
+		c.pass(machine.Initiator, nodes)
+	}
+	var here cancelView
+	var awaits sync.WaitGroup
+	if stopped > 0 {
+		awaits.Go(func() { here = c.awaitEnds(stopped, machine.Responder) })
+	}
+	if c.may(machine.Responder) && (stopped > 0 || !c.view.stopped()) {
+		c.pass(machine.Responder, c.nodes)
+	}
+	awaits.Wait()
+	if stopped > 0 {
+		c.add(own, here)
+	}
+}
+
+// may reports whether sides with a role may be told to end.
+func (c *cancellation) may(role machine.Role) bool { return c.only == "" || c.only == role.String() }
+
+// initiates reports whether another node may have the initiator of a responder at this node.
+func (c *cancellation) initiates(p Peer) bool {
+	n := c.h.options.Node
+	return slices.ContainsFunc(c.sides, func(i codons.Info) bool {
+		node, known := n.NodeOf(i.Peer)
+		return known && i.Role == machine.Responder && performatives.AgentID(node).Is(performatives.AgentID(p.Node))
+	})
+}
+
+// add adds what has come of the sides at a node that were told to end.
+func (c *cancellation) add(node string, v cancelView) {
+	c.view.join(v)
+	c.by = append(c.by, node)
+}
+
+// askNodes asks other nodes, all at once, which sides of the conversation they have, as its view does. It returns those that have one under way, or perhaps have one.
+func (c *cancellation) askNodes(peers []Peer) []elsewhere {
+	before := len(c.nodes)
+	asks := c.r.Clone(c.r.Context())
+	asks.Method, asks.URL.RawQuery = http.MethodGet, ""
+	asks.URL.Path, asks.URL.RawPath = strings.TrimSuffix(c.r.URL.Path, "/cancel"), strings.TrimSuffix(c.r.URL.EscapedPath(), "/cancel")
+	answers, errs := c.h.askPeers(asks, peers, "")
+	for i, p := range peers {
+		var v conversationView
+		switch a := answers[i]; {
+		case errs[i] != nil:
+			c.silent = append(c.silent, absent{p.Node, errs[i].Error()})
+		case a.status == http.StatusNotFound:
+		case a.status == http.StatusForbidden:
+			c.nodes = append(c.nodes, elsewhere{Peer: p, closed: true})
+		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
+			c.silent = append(c.silent, absent{p.Node, a.failed()})
+		default:
+			c.learn(p, v.Conversation)
+		}
+	}
+	return c.nodes[before:]
+}
+
+// learn records what another node knows.
+func (c *cancellation) learn(p Peer, has observe.Conversation) {
+	n := elsewhere{Peer: p}
+	for _, s := range has.Sides {
+		switch {
+		case has.Live && !s.Ended:
+			n.roles = append(n.roles, s.Role)
+		case s.Role == machine.Initiator.String():
+			c.state = s.State
+		}
+	}
+	c.known, c.live, c.ended = true, c.live || has.Live, c.ended || !has.Live && len(has.Sides) > 0
+	if len(n.roles) > 0 {
+		c.nodes = append(c.nodes, n)
+	}
+}
+
+// pass has other nodes that have sides with a role end them, all at once.
+func (c *cancellation) pass(role machine.Role, to []elsewhere) {
+	asks := c.r.Clone(c.r.Context())
+	q := asks.URL.Query()
+	q.Set(sideParam, role.String())
+	asks.URL.RawQuery = q.Encode()
+	var nodes []elsewhere
+	var peers []Peer
+	for _, n := range to {
+		if n.closed || slices.Contains(n.roles, role.String()) {
+			nodes, peers = append(nodes, n), append(peers, n.Peer)
+		}
+	}
+	answers, errs := c.h.askPeers(asks, peers, "{}")
+	for i, n := range nodes {
+		c.passed(n, answers[i], errs[i])
+	}
+}
+
+// passed records what another node has answered to the request to end its sides.
+func (c *cancellation) passed(n elsewhere, a *answered, err error) {
+	var v cancelView
+	switch {
+	case err != nil && !n.closed:
+		c.add(n.Node, cancelView{Outcome: outcomeRunning})
+	case err == nil && a.status == http.StatusNotFound:
+	case err == nil && a.status == http.StatusConflict:
+		c.known = true
+		c.noRow = c.noRow || strings.HasPrefix(a.failed(), outcomeNoRow+": ")
+	case err == nil && a.status == http.StatusOK && json.Unmarshal(a.body, &v) == nil:
+		c.known = true
+		if c.ended = true; !n.closed || v.Outcome != outcomeEnded || v.State != "" { // otherwise it has had no side that was to end
+			c.add(n.Node, v)
+		}
+	case !n.closed:
+		c.refused, c.refuser = a, n.Node
+	case !slices.ContainsFunc(c.silent, func(s absent) bool { return s.Node == n.Node }):
+		if err == nil {
+			err = errors.New(a.failed())
+		}
+		c.silent = append(c.silent, absent{n.Node, err.Error()})
+	}
+}
+
+// awaitEnds waits until a number of sides with a role have ended.
+func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
+	check := time.NewTicker(time.Second) // in case that an event was lost
+	defer check.Stop()
+	for gone := false; sides > 0; {
+		select {
+		case record := <-c.ends.C:
+			if e, ok := record.Event.(codons.Ended); ok && e.Conversation == c.id && e.Role == role {
+				v.join(ended(role, e.State, e.Code))
+				sides--
+			}
+		case <-check.C:
+			state, over := c.h.endOf(c.id, role)
+			if gone && over { // and the event has not come since the last check
+				v.join(ended(role, machine.State(state), ""))
+				return v
+			}
+			gone = over
+		case <-c.r.Context().Done():
+			return cancelView{Outcome: outcomeRunning}
+		}
+	}
+	return v
+}
+
+// ended returns the outcome of a conversation of which a side has come to a terminal state. code is why it is no good end; empty if that is not known. After [codons.StopWork],
+// a responder says by it whether something still runs.
+func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
+	switch {
+	case state == codons.StateCancelled, role == machine.Responder && state == codons.StateFailed && code == performatives.CodeCanceled:
+		return cancelView{Outcome: outcomeReceipt, State: string(state)}
+	case state == codons.StateAbandoned, state == codons.StateTimedOut, state == codons.StateFailed:
+		return cancelView{Outcome: outcomeRunning, State: string(state)}
+	}
+	return cancelView{Outcome: outcomeEnded, State: string(state)}
+}
+
+// endOf returns the recorded state of a side, and whether it is not under way.
+func (h *Handler) endOf(id performatives.ConversationID, role machine.Role) (state string, over bool) {
+	for _, i := range h.options.Node.Conversation(id) {
+		if i.Role == role {
+			return "", false
+		}
+	}
+	c, _ := h.options.Recorder.Conversation(id)
+	for _, s := range c.Sides {
+		if s.Role == role.String() {
+			state = s.State
+		}
+	}
+	return state, true
+}
+
+// answer answers the request, and returns the outcome. A side that cannot end, or whose node has refused to end it, may still run.
+func (c *cancellation) answer(w http.ResponseWriter) (outcome string) {
+	if !c.view.stopped() {
+		return c.notCancelled(w)
+	}
+	if c.noRow || c.refused != nil {
+		c.view.join(cancelView{Outcome: outcomeRunning})
+	}
+	c.view.lack(c.silent)
+	answer(w, http.StatusOK, c.view)
+	if by := slices.Compact(c.by); len(by) > 1 || by[0] != c.h.options.Node.Name() {
+		return strings.Join(by, ", ") + ": " + c.view.Outcome
+	}
+	return c.view.Outcome
+}
+
+// notCancelled answers a cancellation of a conversation that no node which has answered has a side of under way. That the record of the node has no such side does not
+// say that it has ended: there is no side of agents that are not of this node.
+func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
+	own, found := c.h.options.Recorder.Conversation(c.id)
+	state, _ := c.h.endOf(c.id, machine.Initiator)
+	state = cmp.Or(c.view.State, state, c.state)
+	missing := ""
+	if len(c.silent) > 0 {
+		names := make([]string, len(c.silent))
+		for i, s := range c.silent {
+			names[i] = s.Node
+		}
+		missing = "; no answer came from " + strings.Join(names, ", ")
+	}
+	switch {
+	case c.refused != nil:
+		c.refused.write(w)
+		return c.refuser + ": " + c.refused.failed()
+	case c.noRow:
+		fail(w, http.StatusConflict, outcomeNoRow, "its initiator is not an agent of a node that has answered, and the table of its codon has no row by which the responder can end now: only its initiator can cancel it"+missing)
+		return outcomeNoRow
+	case c.view.Outcome != "", c.only == machine.Initiator.String() && state != "": // it has ended
+	case !found && !c.known && missing == "":
+		fail(w, http.StatusNotFound, outcomeUnknown, "no conversation with this id is under way or recorded")
+		return outcomeUnknown
+	case !found && !c.known:
+		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered knows it"+missing)
+		return outcomeIncomplete
+	case own.Live || c.live || len(own.Sides) == 0 && !c.ended:
+		fail(w, http.StatusConflict, outcomeUnreachable, "neither side of it is an agent of a node that has answered: the nodes only pass its messages on, such as between two programs that have connected as agents, and only its initiator can cancel it"+missing)
+		return outcomeUnreachable
+	}
+	answer(w, http.StatusOK, cancelView{outcomeEnded, state, partial{c.silent}})
+	return outcomeEnded
+}
