@@ -119,9 +119,9 @@ func (h *Handler) finish(last Command, stopped bool) {
 	}
 	c := h.conversation
 	c.publishJob(h.job, h.label, h.request, h.began, last)
+	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped}) // without the lock: a dispatcher may take its time
 	h.mu.Lock()
-	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped})
-	h.told = true
+	h.told = true // a stop that has come since the command was told is behind it, too
 	ends := h.stopped
 	h.mu.Unlock()
 	if ends { // also after a last command by which it does not end
