@@ -70,7 +70,7 @@ const (
 	marksJSON                        // the language is LanguageJSON; rare has any other
 )
 
-// rare has the fields that most messages have no value in. What is in a Message itself costs each message memory.
+// rare has the fields that few messages set. A field in Message itself takes memory in every message.
 type rare struct {
 	messageType string
 	language    string

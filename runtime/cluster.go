@@ -232,10 +232,10 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 }
 
 // loseUnheard loses the placed agents to which this node has sent over a link that has ended, and of which it knows nothing else: they were to be
-// activated at the other end. What had not left for there was routed anew before.
+// activated at the other end. Messages that had not been sent yet were routed anew before.
 func (c *clustered) loseUnheard(l *nodeLink) {
 	lost := c.heard.unheard(l)
-	if l.left { // it has passed on what came
+	if l.left { // it has handed its messages over
 		return
 	}
 	lost = slices.DeleteFunc(lost, func(id performatives.AgentID) bool {

@@ -11,27 +11,27 @@ import (
 type entries struct {
 	newest, oldest *entry
 	n              int
-	table          []*entry // by hash: the first entry of each place
+	table          []*entry // by hash: the first entry of each bucket
 	seed           maphash.Seed
 }
 
 func newEntries() entries {
-	const places = 256 // at first; always a power of two
-	return entries{table: make([]*entry, places), seed: maphash.MakeSeed()}
+	const buckets = 256 // at first; always a power of two
+	return entries{table: make([]*entry, buckets), seed: maphash.MakeSeed()}
 }
 
 // find returns the entry with an id; nil if there is none.
 func (l *entries) find(id performatives.ConversationID) *entry {
 	hash := maphash.String(l.seed, string(id))
-	e := *l.place(hash)
+	e := *l.bucket(hash)
 	for e != nil && (e.hash != hash || e.id != id) {
 		e = e.next
 	}
 	return e
 }
 
-// place returns the begin of the list of the entries with a hash.
-func (l *entries) place(hash uint64) **entry { return &l.table[hash&uint64(len(l.table)-1)] }
+// bucket returns the head of the list of the entries whose hashes end alike.
+func (l *entries) bucket(hash uint64) **entry { return &l.table[hash&uint64(len(l.table)-1)] }
 
 // add adds an entry, as the newest one, whose id is not known.
 func (l *entries) add(e *entry) {
@@ -39,7 +39,7 @@ func (l *entries) add(e *entry) {
 		l.grow()
 	}
 	e.hash = maphash.String(l.seed, string(e.id))
-	at := l.place(e.hash)
+	at := l.bucket(e.hash)
 	e.next, *at = *at, e
 	l.link(e)
 }
@@ -48,14 +48,14 @@ func (l *entries) add(e *entry) {
 func (l *entries) grow() {
 	l.table = make([]*entry, 2*len(l.table))
 	for e := l.newest; e != nil; e = e.older {
-		at := l.place(e.hash)
+		at := l.bucket(e.hash)
 		e.next, *at = *at, e
 	}
 }
 
 // remove removes an entry.
 func (l *entries) remove(e *entry) {
-	at := l.place(e.hash)
+	at := l.bucket(e.hash)
 	for *at != e {
 		at = &(*at).next
 	}

@@ -41,7 +41,7 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	if len(all.table) < 1024 || all.n != len(known) {
-		t.Errorf("%d places for %d entries, want room for %d", len(all.table), all.n, len(known))
+		t.Errorf("%d buckets for %d entries, want room for %d", len(all.table), all.n, len(known))
 	}
 	var forward, backward []performatives.ConversationID
 	for e := all.oldest; e != nil; e = e.newer {

@@ -25,7 +25,7 @@ type entry struct {
 	// In entries.
 	newer, older *entry
 	hash         uint64
-	next         *entry // of the same place
+	next         *entry // of the same bucket
 }
 
 // end is the end of a side.

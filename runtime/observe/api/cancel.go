@@ -36,7 +36,7 @@ type cancelView struct {
 	partial        // the nodes that have not said what they have
 }
 
-// join adds the outcome of a further side: what may still run counts most, and what had ended before counts least.
+// join adds the outcome of a further side. still_running counts most, and already_ended least.
 func (v *cancelView) join(other cancelView) {
 	order := []string{"", outcomeEnded, outcomeReceipt, outcomeRunning}
 	switch cmp.Compare(slices.Index(order, v.Outcome), slices.Index(order, other.Outcome)) {
@@ -88,7 +88,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	return act
 }
 
-// cancellation is one request to cancel a conversation, and what has come of it. Several sides may have its id: those of a group, or those of agents that a program has asked
+// cancellation is one request to cancel a conversation, and its result. Several sides may have its id: those of a group, or those of agents that a program has asked
 // with one id.
 type cancellation struct {
 	h    *Handler
