@@ -1,30 +1,61 @@
 package actors
 
-import "fmt"
+import (
+	"fmt"
+	"math"
+)
 
 // Batches is a bounded queue of the events of one stream that are handled many at a time, in the order of their
 // publication. It keeps the events of each type as values, side by side, so that [Publish] needs no memory for an event,
 // and its receiver is not woken for each. All its methods may be called from any goroutine. Its owner must call Close.
 type Batches struct {
-	// Ready gets a value when 512 events are queued, or half of the capacity if that is less, and when the subscription is closed.
+	// Ready gets a value when events wait: at the latest when 512 are queued, or half of the capacity if that is less, and when the subscription is closed.
 	// It may get one more for events that have been handled since.
 	Ready <-chan struct{}
 
 	s       *Subscription
 	ready   chan struct{}
-	full    int // the capacity
 	columns []Column
+	full    int    // the capacity
+	of      *lanes // of the stream
+	lanes   []batchLane
+	share   int // how many events one lane may have while the others have as many; zero in a small queue, which is not divided
+	wakes   int // how many events of one lane wake the receiver
 
-	// Guarded by Events.mu.
-	pending []slot
-
-	handled []slot // those that Handle works through; its memory serves the next pending
+	// crowded says that a lane has more than its share, so that each event is to be counted. It is written with all lanes locked, and read with one.
+	crowded bool
 }
 
-// slot is an event in a queue of batches: the next one of a column.
-type slot struct {
-	seq    uint64
-	column int
+// batchLane is the part of a queue that is in one lane.
+type batchLane struct {
+	pending []slot // under the lock of the lane
+	taken   []slot // those that Handle has taken; their memory serves the next pending
+	handled int    // how many of them are handled
+	i       int    // its index
+
+	_ [cacheLines]byte
+}
+
+// slot is an event in a lane: the next one of a column. It has the number of the event, and in the lowest byte the index of the column: slots have the order of the
+// events.
+type slot uint64
+
+const columnBits = 8
+
+func slotOf(seq uint64, column int) slot { return slot(seq<<columnBits | uint64(column)) } //nolint:gosec // an index of maxColumns
+func (s slot) seq() uint64               { return uint64(s >> columnBits) }
+func (s slot) column() int               { return int(s & (maxColumns - 1)) } //nolint:gosec // so few bits
+
+const maxColumns = 1 << columnBits
+
+// noSlot comes after each slot.
+const noSlot slot = math.MaxUint64
+
+// batchColumn is the column of a queue for the events of one kind.
+type batchColumn struct {
+	b      *Batches
+	column Column
+	i      int // its index
 }
 
 // batchSize is how many events wake the receiver.
@@ -33,18 +64,26 @@ const batchSize = 512
 // Column is the place of the events of one type in a [Batches]: see [On].
 type Column interface {
 	kind() Kind
-	offerLocked(ev Event) bool // queues ev if it is of the type. Events.mu is held
+	divide(lanes int)
+	queueLocked(lane int, ev Event) bool // false if ev is of another type
 	loseLocked(ev Event)
-	swapLocked()       // moves the queued events to those that handle gets. Events.mu is held
-	handle(seq uint64) // the next event
+	swapLocked(lane int)         // moves the queued events to those that handle gets
+	handle(lane int, seq uint64) // the next event of the lane
 	clear()
 }
 
 type column[E Event] struct {
-	fn             func(seq uint64, ev *E)
-	lost           func(ev E) // nil unless [OnOrLost] gave one
+	fn    func(seq uint64, ev *E)
+	lost  func(ev E) // nil unless [OnOrLost] gave one
+	lanes []columnLane[E]
+}
+
+// columnLane is the part of a column that is in one lane.
+type columnLane[E Event] struct {
 	pending, taken []E
 	next           int // of taken
+
+	_ [cacheLines]byte
 }
 
 // On returns a column for the events of type E, which is a struct type. fn is called for each with its number ([Record]); the event is
@@ -56,30 +95,42 @@ func (c *column[E]) kind() Kind {
 	return event.Kind()
 }
 
-func (c *column[E]) offerLocked(ev Event) bool {
+func (c *column[E]) divide(lanes int) { c.lanes = make([]columnLane[E], lanes) }
+
+func (c *column[E]) queueLocked(lane int, ev Event) bool {
 	e, ok := ev.(E)
 	if ok {
-		c.pending = append(c.pending, e)
+		c.lanes[lane].pending = append(c.lanes[lane].pending, e)
 	}
 	return ok
 }
 
-func (c *column[E]) swapLocked() { c.pending, c.taken, c.next = c.taken[:0], c.pending, 0 }
+func (c *column[E]) swapLocked(lane int) {
+	l := &c.lanes[lane]
+	l.pending, l.taken, l.next = l.taken[:0], l.pending, 0
+}
 
-func (c *column[E]) handle(seq uint64) {
-	c.next++
-	c.fn(seq, &c.taken[c.next-1])
+func (c *column[E]) handle(lane int, seq uint64) {
+	l := &c.lanes[lane]
+	l.next++
+	c.fn(seq, &l.taken[l.next-1])
 }
 
 // clear drops the references of the handled events.
-func (c *column[E]) clear() { clear(c.taken) }
+func (c *column[E]) clear() {
+	for i := range c.lanes {
+		clear(c.lanes[i].taken)
+	}
+}
 
 // SubscribeBatches returns a queue of the events that are published from now on and that have a column. The memory of the queue is
-// allocated as it is used. Zero as capacity means [DefaultSubscriptionCapacity]; it panics if capacity is negative.
+// allocated as it is used. Zero as capacity means [DefaultSubscriptionCapacity]; it panics if capacity is negative, or if there are more than 256 columns.
 func (e *Events) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	switch {
 	case capacity < 0:
 		panic(fmt.Sprintf("actors: the capacity of batches is %d", capacity))
+	case len(columns) > maxColumns:
+		panic(fmt.Sprintf("actors: batches have %d columns, at most %d are possible", len(columns), maxColumns))
 	case capacity == 0:
 		capacity = DefaultSubscriptionCapacity
 	}
@@ -93,26 +144,68 @@ func (e *Events) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	return b
 }
 
+// divide divides the queue among the lanes of the stream. A small one is not divided: all its events are in the first lane.
+func (b *Batches) divide(of *lanes) {
+	n := len(of.all)
+	b.of, b.lanes, b.wakes = of, make([]batchLane, n), min(batchSize, (b.full+1)/2)
+	if b.full >= batchSize {
+		b.share, b.wakes = b.full/n, b.wakes/n
+	}
+	for i := range b.lanes {
+		b.lanes[i].i = i
+	}
+	for _, c := range b.columns {
+		c.divide(n)
+	}
+}
+
 // Handle calls the functions of the columns for all queued events, in the order of their publication, and empties the queue. Events
 // that are published meanwhile wait for the next call. The caller sees to it that one call at a time is under way, and that the
 // functions do not call Handle.
 func (b *Batches) Handle() {
 	b.swap()
-	for _, s := range b.handled {
-		b.columns[s.column].handle(s.seq)
+	for lane, until := b.next(); lane != nil; lane, until = b.next() {
+		for lane.handled < len(lane.taken) && lane.taken[lane.handled] < until {
+			s := lane.taken[lane.handled]
+			lane.handled++
+			b.columns[s.column()].handle(lane.i, s.seq())
+		}
 	}
 	for _, c := range b.columns {
 		c.clear()
 	}
 }
 
-func (b *Batches) swap() {
-	b.s.events.mu.Lock()
-	defer b.s.events.mu.Unlock()
-	b.pending, b.handled = b.handled[:0], b.pending
-	for _, c := range b.columns {
-		c.swapLocked()
+// next returns the lane with the earliest event that is not handled, nil for none, and the earliest slot of the other lanes.
+func (b *Batches) next() (lane *batchLane, until slot) {
+	first := noSlot
+	until = noSlot
+	for i := range b.lanes {
+		l := &b.lanes[i]
+		if l.handled == len(l.taken) {
+			continue
+		}
+		if s := l.taken[l.handled]; s < first {
+			lane, first, until = l, s, first
+		} else {
+			until = min(until, s)
+		}
 	}
+	return lane, until
+}
+
+// swap takes the queued events.
+func (b *Batches) swap() {
+	b.of.lock()
+	defer b.of.unlock()
+	for i := range b.lanes {
+		l := &b.lanes[i]
+		l.pending, l.taken, l.handled = l.taken[:0], l.pending, 0
+		for _, c := range b.columns {
+			c.swapLocked(i)
+		}
+	}
+	b.crowded = false
 }
 
 // Lost returns how many events found the queue full.
@@ -131,33 +224,54 @@ func (b *Batches) wake() {
 	}
 }
 
-// offerLocked queues an event or counts it. Events.mu is held.
-func (b *Batches) offerLocked(t recipient, r Record) {
-	if len(b.pending) >= b.full {
+// roomLocked reports whether one more event fits into the queue, and counts it if not. All lanes are locked.
+func (b *Batches) roomLocked() bool {
+	n := 0
+	for i := range b.lanes {
+		n += len(b.lanes[i].pending)
+	}
+	if n >= b.full {
 		b.s.lost.Add(1)
-		b.columns[t.column].loseLocked(r.Event)
-	} else if b.columns[t.column].offerLocked(r.Event) {
-		b.queuedLocked(r.Seq, t.column)
+	}
+	return n < b.full
+}
+
+// offerLocked queues an event or counts it. All lanes are locked.
+func (c *batchColumn) offerLocked(seq uint64, ev Event) {
+	if !c.b.roomLocked() {
+		c.column.loseLocked(ev)
+	} else if c.column.queueLocked(0, ev) {
+		c.b.queuedLocked(0, seq, c.i)
 	}
 }
 
 // offerValueLocked is offerLocked for an event whose type is known.
-func offerValueLocked[E Event](t recipient, seq uint64, ev *E) {
-	b := t.s.batches
-	if len(b.pending) >= b.full {
-		b.s.lost.Add(1)
-		if c, ok := b.columns[t.column].(*column[E]); ok && c.lost != nil {
-			c.lost(*ev)
-		}
-	} else if c, ok := b.columns[t.column].(*column[E]); ok {
-		c.pending = append(c.pending, *ev)
-		b.queuedLocked(seq, t.column)
+func offerValueLocked[E Event](c *batchColumn, seq uint64, ev *E) {
+	if c.b.roomLocked() {
+		queueLocked(c, 0, seq, ev)
+	} else if of, ok := c.column.(*column[E]); ok && of.lost != nil {
+		of.lost(*ev)
 	}
 }
 
-func (b *Batches) queuedLocked(seq uint64, column int) {
-	b.pending = append(b.pending, slot{seq, column})
-	if len(b.pending) == min(batchSize, (b.full+1)/2) {
+// queueLocked queues an event in a lane, which is locked.
+func queueLocked[E Event](c *batchColumn, lane int, seq uint64, ev *E) {
+	if of, ok := c.column.(*column[E]); ok {
+		l := &of.lanes[lane]
+		l.pending = append(l.pending, *ev)
+		c.b.queuedLocked(lane, seq, c.i)
+	}
+}
+
+// queuedLocked notes that an event was queued in a column.
+func (b *Batches) queuedLocked(lane int, seq uint64, column int) {
+	l := &b.lanes[lane]
+	l.pending = append(l.pending, slotOf(seq, column))
+	n := len(l.pending)
+	if n > b.share {
+		b.crowded = true // all lanes are locked: an event for which only one is has found room in the share
+	}
+	if n == b.wakes {
 		b.wake()
 	}
 }

@@ -119,31 +119,41 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	}
 	round()
 	round()
-	for _, all := range [][]MessageSent{c.pending[:10], c.taken[:10]} {
-		for _, ev := range all {
-			if ev.Message != nil {
-				t.Fatal("a message is kept")
+	memory := 0
+	for i := range c.lanes {
+		for _, all := range [][]MessageSent{c.lanes[i].pending, c.lanes[i].taken} {
+			memory += cap(all)
+			for _, ev := range all[:cap(all)] {
+				if ev.Message != nil {
+					t.Fatal("a message is kept")
+				}
 			}
 		}
+	}
+	if memory < 20 {
+		t.Fatalf("the queue has room for %d events", memory)
 	}
 	if allocs := testing.AllocsPerRun(100, func() { Publish(&e, AgentStopped{}); Publish(&e, MessageSent{}); b.Handle() }); allocs != 0 {
 		t.Errorf("%v allocations", allocs)
 	}
 }
 
-// A queue wakes its receiver at 512 events, however large it is.
+// A queue wakes its receiver at 512 events at the latest, however large it is, and in whichever lanes they are.
 func TestBatchesReady(t *testing.T) {
-	var e Events
-	b := e.SubscribeBatches(8*batchSize, On(func(uint64, *AgentStopped) {}))
-	defer b.Close()
-	for i := range batchSize {
-		if len(b.Ready) != 0 {
-			t.Fatalf("ready after %d events", i)
+	for n := 1; n < 4; n++ {
+		e := laned(n)
+		b := e.SubscribeBatches(8*batchSize, On(func(uint64, *AgentStopped) {}))
+		column := &e.routes.Load().to(KindAgentStopped).batches[0]
+		for i := range batchSize {
+			if len(b.Ready) != 0 && i < batchSize/n {
+				t.Fatalf("%d lanes: ready after %d events", n, i)
+			}
+			queueLocked(column, i%n, uint64(i), &AgentStopped{}) // nobody else publishes
 		}
-		Publish(&e, AgentStopped{})
-	}
-	if len(b.Ready) != 1 {
-		t.Error("not ready")
+		if len(b.Ready) != 1 {
+			t.Errorf("%d lanes: not ready", n)
+		}
+		b.Close()
 	}
 }
 

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -13,11 +14,17 @@ import (
 // Publishing neither runs code of a subscriber nor waits for one. The exception is the second function of [OnOrLost]. While there is no
 // subscription it costs one atomic load, and a publisher that asks [Wants] first does
 // not even make the event.
+//
+// An event that only [Batches] want, and that [Publish] publishes, locks one of several lanes. Any other event locks the whole stream.
 type Events struct {
 	routes atomic.Pointer[routes] // nil without a subscription; replaced, never changed; under mu
 
-	mu  sync.Mutex // what one publication numbers and queues, no other comes between
-	seq uint64     // of the event that was published last
+	mu    sync.Mutex // with all lanes: nothing is published
+	lanes *lanes     // nil before there were batches; under mu
+
+	_   [cacheLines]byte
+	seq atomic.Uint64 // of the event that was published last; drawn with a lane or all of them locked
+	_   [cacheLines]byte
 }
 
 // Wants reports whether a subscription wants events of type E, which is a struct type. An
@@ -30,7 +37,7 @@ func Wants[E Event](e *Events) bool {
 
 func wantsEvent[E Event](all *routes) bool {
 	var event E
-	return len(all.to(event.Kind())) > 0
+	return !all.to(event.Kind()).empty()
 }
 
 // Publish numbers ev and puts it into the queue of every subscription that wants its
@@ -38,55 +45,87 @@ func wantsEvent[E Event](all *routes) bool {
 // gets no number. Publish does not block.
 func (e *Events) Publish(ev Event) {
 	kind := ev.Kind()
-	if len(e.routes.Load().to(kind)) > 0 {
-		e.deliver(kind, ev)
+	if e.routes.Load().to(kind).empty() {
+		return
+	}
+	e.lock()
+	defer e.unlock()
+	to := e.routes.Load().to(kind)
+	if to.empty() {
+		return
+	}
+	seq := e.seq.Add(1)
+	for i := range to.batches {
+		to.batches[i].offerLocked(seq, ev)
+	}
+	for _, s := range to.single {
+		s.offerLocked(Record{seq, ev})
 	}
 }
 
 // Publish is [Events.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
 // other subscriptions need. Ask [Wants] first.
 func Publish[E Event](e *Events, ev E) {
-	if e.routes.Load() != nil {
+	if r := e.routes.Load(); r != nil && !publishInLane(e, r, &ev) {
 		publish(e, &ev)
 	}
 }
 
-func publish[E Event](e *Events, ev *E) {
+// publishInLane publishes an event with one lane locked. It does nothing and returns false where that is not possible: a subscription without
+// batches wants the event, the share of the lane in a queue is full, or the routes are not r any more.
+func publishInLane[E Event](e *Events, r *routes, ev *E) bool {
 	var event E // Kind called on ev would move it to the heap
-	kind := event.Kind()
-	var r Record
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	recipients := e.routes.Load().to(kind)
-	if len(recipients) > 0 {
-		e.seq++
+	to := r.to(event.Kind())
+	if len(to.single) > 0 {
+		return false
 	}
-	for _, t := range recipients {
-		if t.s.batches != nil {
-			offerValueLocked(t, e.seq, ev)
-			continue
+	if len(to.batches) == 0 {
+		return true
+	}
+	l := r.lanes.take()
+	l.mu.Lock()
+	fits := e.routes.Load() == r && to.room(l.i)
+	if fits {
+		seq := e.seq.Add(1)
+		for i := range to.batches {
+			queueLocked(&to.batches[i], l.i, seq, ev)
 		}
-		if r.Event == nil {
-			r = Record{e.seq, *ev}
+	}
+	l.mu.Unlock()
+	r.lanes.giveBack(l)
+	return fits
+}
+
+// publish publishes an event with the stream locked.
+func publish[E Event](e *Events, ev *E) {
+	var event E
+	e.lock()
+	defer e.unlock()
+	to := e.routes.Load().to(event.Kind())
+	if to.empty() {
+		return
+	}
+	seq := e.seq.Add(1)
+	for i := range to.batches {
+		offerValueLocked(&to.batches[i], seq, ev)
+	}
+	if len(to.single) > 0 {
+		r := Record{seq, *ev}
+		for _, s := range to.single {
+			s.offerLocked(r)
 		}
-		t.s.offerLocked(r)
 	}
 }
 
-func (e *Events) deliver(kind Kind, ev Event) {
+// lock locks the stream: nothing is published, and no subscription comes or goes.
+func (e *Events) lock() {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	recipients := e.routes.Load().to(kind)
-	if len(recipients) > 0 {
-		e.seq++
-	}
-	for _, t := range recipients {
-		if t.s.batches != nil {
-			t.s.batches.offerLocked(t, Record{e.seq, ev})
-			continue
-		}
-		t.s.offerLocked(Record{e.seq, ev})
-	}
+	e.lanes.lock()
+}
+
+func (e *Events) unlock() {
+	e.lanes.unlock()
+	e.mu.Unlock()
 }
 
 func (e *Events) listLocked() []*Subscription {
@@ -99,15 +138,21 @@ func (e *Events) listLocked() []*Subscription {
 func (e *Events) add(s *Subscription) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.routes.Store(newRoutes(append(slices.Clone(e.listLocked()), s)))
+	if s.batches != nil {
+		if e.lanes == nil {
+			e.lanes = newLanes(runtime.GOMAXPROCS(0))
+		}
+		s.batches.divide(e.lanes)
+	}
+	e.routes.Store(newRoutes(append(slices.Clone(e.listLocked()), s), e.lanes))
 }
 
-// remove ends the subscription s, once.
+// remove ends the subscription s, once. Nothing is queued for it afterwards.
 func (e *Events) remove(s *Subscription) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.lock()
+	defer e.unlock()
 	if all := e.listLocked(); slices.Contains(all, s) {
-		e.routes.Store(newRoutes(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s })))
+		e.routes.Store(newRoutes(slices.DeleteFunc(slices.Clone(all), func(x *Subscription) bool { return x == s }), e.lanes))
 		if s.records != nil {
 			close(s.records) // only publications send, and they find s no more
 		}

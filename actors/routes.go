@@ -5,21 +5,32 @@ import "slices"
 // routes has the subscriptions of a stream, and for each kind the subscriptions that want it. It is never changed.
 type routes struct {
 	all   []*Subscription
-	every []recipient        // for kinds that no subscription names
+	every route              // for kinds that no subscription names
 	named [routeSlots]*route // by the slot of the kind
+	lanes *lanes             // nil if there are no batches
 }
 
-// route has the subscriptions that want a kind which at least one of them names.
+// route has the subscriptions that want a kind, each list in the order in which they were made.
 type route struct {
-	kind       Kind
-	recipients []recipient
-	next       *route // of the same slot
+	kind    Kind
+	single  []*Subscription // those that get their events one at a time
+	batches []batchColumn
+	next    *route // of the same slot
 }
 
-// recipient is a subscription, and in one with batches, the column of the events of a kind.
-type recipient struct {
-	s      *Subscription
-	column int
+// nowhere is the route of a kind without subscriptions.
+var nowhere route
+
+func (r *route) empty() bool { return len(r.single) == 0 && len(r.batches) == 0 }
+
+// room reports whether the batches have room for one more event in a lane, which is locked.
+func (r *route) room(lane int) bool {
+	for i := range r.batches {
+		if b := r.batches[i].b; b.crowded || len(b.lanes[lane].pending) >= b.share {
+			return false
+		}
+	}
+	return true
 }
 
 const routeSlots = 64
@@ -34,35 +45,39 @@ func (k Kind) slot() int {
 }
 
 // newRoutes returns the routes to the subscriptions. They are nil for none, so that Wants is one load again.
-func newRoutes(all []*Subscription) *routes {
+func newRoutes(all []*Subscription, of *lanes) *routes {
 	if len(all) == 0 {
 		return nil
 	}
-	r := &routes{all: all}
+	r := &routes{all: all, lanes: of}
 	for _, s := range all {
 		if s.kinds == nil {
-			r.every = append(r.every, recipient{s: s})
+			r.every.single = append(r.every.single, s)
 		}
 	}
 	for _, s := range all {
 		for _, kind := range s.kinds {
 			if slot := kind.slot(); r.find(kind) == nil {
-				r.named[slot] = &route{kind, recipientsOf(all, kind), r.named[slot]}
+				r.named[slot] = routeOf(all, kind, r.named[slot])
 			}
 		}
 	}
 	return r
 }
 
-func recipientsOf(all []*Subscription, kind Kind) (recipients []recipient) {
+// routeOf returns the route of a kind, which is in a list before next.
+func routeOf(all []*Subscription, kind Kind, next *route) *route {
+	r := &route{kind: kind, next: next}
 	for _, s := range all {
 		if s.kinds == nil {
-			recipients = append(recipients, recipient{s: s})
-		} else if i := slices.Index(s.kinds, kind); i >= 0 {
-			recipients = append(recipients, recipient{s, i})
+			r.single = append(r.single, s)
+		} else if i := slices.Index(s.kinds, kind); i >= 0 && s.batches != nil {
+			r.batches = append(r.batches, batchColumn{s.batches, s.batches.columns[i], i})
+		} else if i >= 0 {
+			r.single = append(r.single, s)
 		}
 	}
-	return recipients
+	return r
 }
 
 func (r *routes) find(kind Kind) *route {
@@ -74,13 +89,13 @@ func (r *routes) find(kind Kind) *route {
 	return nil
 }
 
-// to returns the subscriptions that want a kind, in the order in which they were made. r may be nil.
-func (r *routes) to(kind Kind) []recipient {
+// to returns the route of a kind. r may be nil.
+func (r *routes) to(kind Kind) *route {
 	if r == nil {
-		return nil
+		return &nowhere
 	}
 	if named := r.find(kind); named != nil {
-		return named.recipients
+		return named
 	}
-	return r.every
+	return &r.every
 }

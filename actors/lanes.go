@@ -1,0 +1,74 @@
+package actors
+
+import "sync"
+
+// lane is one of the places where a stream queues events for [Batches]. Publishers on different processors use different lanes, so that they neither wait for each other nor
+// write to memory that another processor has just written.
+type lane struct {
+	mu sync.Mutex // held while an event is numbered and queued
+	i  int        // its index in the lanes
+
+	_ [cacheLines]byte
+}
+
+// cacheLines separates in memory what different processors write, in bytes: two lines, because processors fetch them in pairs.
+const cacheLines = 128
+
+// maxLanes bounds the work to bring the events of all lanes into one order.
+const maxLanes = 8
+
+// lanes are the lanes of a stream. Whoever has locked all of them keeps events from being numbered and queued for batches.
+type lanes struct {
+	all  []lane
+	idle sync.Pool // of *lane: a processor gets the one that it has put back
+
+	mu    sync.Mutex
+	given int // how many times a processor has got its first lane
+}
+
+func newLanes(n int) *lanes {
+	l := &lanes{all: make([]lane, min(n, maxLanes))}
+	for i := range l.all {
+		l.all[i].i = i
+	}
+	l.idle.New = func() any {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		l.given++
+		return &l.all[l.given%len(l.all)]
+	}
+	return l
+}
+
+// take returns the lane of the processor, not locked; another one may have it, too. The caller gives it back.
+func (l *lanes) take() *lane {
+	if len(l.all) == 1 {
+		return &l.all[0]
+	}
+	return l.idle.Get().(*lane) //nolint:forcetypeassert // there are no others
+}
+
+func (l *lanes) giveBack(of *lane) {
+	if len(l.all) > 1 {
+		l.idle.Put(of)
+	}
+}
+
+// lock locks all lanes. l may be nil.
+func (l *lanes) lock() {
+	if l == nil {
+		return
+	}
+	for i := range l.all {
+		l.all[i].mu.Lock()
+	}
+}
+
+func (l *lanes) unlock() {
+	if l == nil {
+		return
+	}
+	for i := range l.all {
+		l.all[i].mu.Unlock()
+	}
+}
