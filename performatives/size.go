@@ -11,19 +11,18 @@ const maxSized = 256
 // Size returns the approximate memory of m and its payload, in bytes. It visits a bounded
 // number of values, and estimates the rest of a long slice or map from the visited ones.
 func (m *Message) Size() int {
-	e := m.envelope()
-	n := len(e.ID) + len(e.Sender) + len(e.Receiver) + len(e.ConversationID) + len(e.Protocol) + len(e.MessageType) + len(e.InReplyTo) +
-		len(e.ReplyWith) + len(e.Language) + len(e.Ontology) + len(e.Trace) + len(e.Principal) + int(reflect.TypeFor[Message]().Size())
-	if m.rare != nil {
-		n += int(reflect.TypeFor[rare]().Size())
-	}
-	for name, v := range e.Metadata {
-		n += len(name) + len(v)
-	}
+	n := len(m.id) + len(m.sender) + len(m.receiver) + len(m.conversationID) + len(m.protocol) + len(m.inReplyTo) + len(m.replyWith) + len(m.ontology) + len(m.trace) +
+		int(reflect.TypeFor[Message]().Size())
 	s := sizer{left: maxSized}
-	n += s.payload(e.Payload)
-	if !e.Budget.IsZero() {
-		n += s.of(reflect.ValueOf(e.Budget))
+	n += s.payload(m.payload)
+	if r := m.rare; r != nil {
+		n += int(reflect.TypeFor[rare]().Size()) + len(r.messageType) + len(r.language) + len(r.principal)
+		for name, v := range r.metadata {
+			n += len(name) + len(v)
+		}
+		if !r.budget.IsZero() {
+			n += s.of(reflect.ValueOf(r.budget))
+		}
 	}
 	return n
 }

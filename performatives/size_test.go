@@ -2,6 +2,8 @@ package performatives_test
 
 import (
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -33,6 +35,34 @@ func TestSize(t *testing.T) {
 		}
 		if got := mustNew(t, e).Size(); got < 100_000 || got > 110_000 {
 			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+// Size has the text of each field of the envelope.
+func TestSizeOfEnvelope(t *testing.T) {
+	short := mustNew(t, envelope(p.ActInform)).Size()
+	long := strings.Repeat("x", 60)
+	fields := map[string]func(e *p.Envelope){
+		"id":           func(e *p.Envelope) { e.ID = p.MessageID(long) },
+		"sender":       func(e *p.Envelope) { e.Sender = p.AgentID(long) },
+		"receiver":     func(e *p.Envelope) { e.Receiver = p.AgentID(long) },
+		"conversation": func(e *p.Envelope) { e.ConversationID = p.ConversationID(long) },
+		"protocol":     func(e *p.Envelope) { e.Protocol = long },
+		"message type": func(e *p.Envelope) { e.MessageType = long },
+		"in_reply_to":  func(e *p.Envelope) { e.InReplyTo = long },
+		"reply_with":   func(e *p.Envelope) { e.ReplyWith = long },
+		"language":     func(e *p.Envelope) { e.Language = long },
+		"ontology":     func(e *p.Envelope) { e.Ontology = long },
+		"principal":    func(e *p.Envelope) { e.Principal = long },
+		"metadata":     func(e *p.Envelope) { e.Metadata = p.Members{"m": json.RawMessage(`"` + long + `"`)} },
+		"budget":       func(e *p.Envelope) { e.Budget = p.RawContent(json.RawMessage(`{"` + long + `":1}`)) },
+	}
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		e := envelope(p.ActInform)
+		fields[name](&e)
+		if got := mustNew(t, e).Size() - short; got < 40 || got > 400 {
+			t.Errorf("%s: %d bytes more", name, got)
 		}
 	}
 }

@@ -55,3 +55,33 @@ func TestEntries(t *testing.T) {
 		t.Errorf("the order is %v and %v, want %v", forward, backward, order)
 	}
 }
+
+// The record of a message that is forgotten, or that has moved because the conversation has outgrown the memory of its entry, keeps no message alive.
+func TestEntryKeepsNoOldMessage(t *testing.T) {
+	e := new(entry)
+	e.messages = e.firstMessages[:0]
+	for range len(e.firstMessages) {
+		e.add(kept{source: new(performatives.Message)})
+	}
+	if &e.messages[0] != &e.firstMessages[0] {
+		t.Error("the first messages have memory of their own")
+	}
+	for range 3 * len(e.firstMessages) {
+		before := e.messages[:cap(e.messages)]
+		if k := e.add(kept{source: new(performatives.Message)}); k != &e.messages[len(e.messages)-1] || k.source == nil {
+			t.Fatal("add has returned another record")
+		}
+		if &before[0] != &e.messages[0] {
+			for i := range before {
+				if before[i].source != nil {
+					t.Fatalf("old record %d of %d keeps a message", i, len(before))
+				}
+			}
+		}
+	}
+	for i := range e.messages {
+		if e.messages[i].source == nil {
+			t.Errorf("message %d is lost", i)
+		}
+	}
+}

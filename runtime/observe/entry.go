@@ -10,8 +10,14 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// entry is a recorded conversation.
+// entry is a recorded conversation. Its first ends and messages are in the entry: to forget a conversation, which has not been touched for long, its memory must come
+// back into the caches of the processor, and one place takes less time than three.
 type entry struct {
+	// In entries.
+	newer, older *entry
+	next         *entry // of the same bucket
+	hash         uint64
+
 	id        performatives.ConversationID
 	parent    performatives.ConversationID // of an ended side, or of the first message once learnParentLocked was called
 	protocol  string
@@ -22,24 +28,29 @@ type entry struct {
 	forgotten int
 	bytes     int
 
-	// In entries.
-	newer, older *entry
-	hash         uint64
-	next         *entry // of the same bucket
+	firstEnds     [2]end
+	firstMessages [4]kept
 }
 
 // end is the end of a side.
 type end struct {
 	agent, peer  performatives.AgentID
-	role         machine.Role
 	state        machine.State
-	began, ended time.Time
 	path         []machine.State // that of the event, which many share
+	began, ended instant
+	role         machine.Role
 }
+
+// instant is a time in nanoseconds since 1970 began: it takes a third of the memory of a [time.Time].
+type instant int64
+
+func instantOf(t time.Time) instant { return instant(t.UnixNano()) }
+
+func (i instant) time() time.Time { return time.Unix(0, int64(i)) }
 
 // view returns the [Side] of the end, with its path if it is wanted.
 func (e *end) view(path bool) Side {
-	s := Side{Agent: e.agent, Peer: e.peer, Role: e.role.String(), State: string(e.state), Ended: true, Began: e.began, Since: e.ended}
+	s := Side{Agent: e.agent, Peer: e.peer, Role: e.role.String(), State: string(e.state), Ended: true, Began: e.began.time(), Since: e.ended.time()}
 	if path {
 		s.Path = namesOf(e.path)
 		if n := len(s.Path); n == 0 || s.Path[n-1] != s.State { // a side that fails takes no step to its end
@@ -62,31 +73,47 @@ func (e *entry) endOf(side *codons.Subject) *end {
 
 // kept is a recorded message. The [Message] of it is made when it is read, not when it is recorded.
 type kept struct {
-	source   *performatives.Message // nil if the payload is left out
-	facts    *Message               // of a message whose payload is left out; nil for any other
-	at       time.Time              // when the node first saw it
-	sent     int
-	received int
-	refused  performatives.Code
-	bytes    int
+	source         *performatives.Message // nil if the payload is left out
+	rest           *rest                  // nil for most messages
+	at             instant                // when the node first saw it
+	sent, received int32
+	bytes          int
+}
+
+// rest has what most messages do not have. It is never changed: readers share it.
+type rest struct {
+	facts   *Message           // of a message whose payload is left out; nil for any other
+	refused performatives.Code // empty unless it was refused
+}
+
+// refuse notes the code of a refusal.
+func (k *kept) refuse(code performatives.Code) {
+	r := rest{refused: code}
+	if k.rest != nil {
+		r.facts = k.rest.facts
+	}
+	k.rest = &r
 }
 
 // view returns the [Message] of a recorded one, without its payload.
 func (k *kept) view() Message {
 	var m Message
-	if k.facts != nil {
-		m = *k.facts
+	if k.source == nil {
+		m = *k.rest.facts
 	} else {
-		m = factsOf(k.at, k.source)
+		m = factsOf(k.at.time(), k.source)
 	}
-	m.Sent, m.Received, m.Refused = k.sent, k.received, k.refused
+	m.Sent, m.Received = int(k.sent), int(k.received)
+	if k.rest != nil {
+		m.Refused = k.rest.refused
+	}
 	return m
 }
 
 // is reports whether it is the message m, or a repeated one with its id.
 func (k *kept) is(m *performatives.Message) bool {
-	if k.facts != nil {
-		return k.facts.ID == m.ID()
+	if k.source == nil {
+		return k.rest.facts.ID == m.ID()
 	}
 	return k.source == m || k.source.ID() == m.ID()
 }
@@ -94,10 +121,10 @@ func (k *kept) is(m *performatives.Message) bool {
 // The estimated memory in bytes of a conversation, of a side, of a state of its path, of the record of a message without the message, and of the facts of a
 // message whose payload is left out.
 const (
-	conversationBytes = 512
-	sideBytes         = 160
+	conversationBytes = 600
+	sideBytes         = 96
 	stateBytes        = 16
-	messageBytes      = 160
+	messageBytes      = 40
 	factsBytes        = 256
 )
 
@@ -110,7 +137,7 @@ func factsOf(at time.Time, m *performatives.Message) Message {
 
 // Show returns a message as the recorder shows it, with its masked payload, whether it is recorded or not.
 func (r *Recorder) Show(at time.Time, m *performatives.Message) Message {
-	return r.message(&kept{at: at, source: m})
+	return r.message(&kept{at: instantOf(at), source: m})
 }
 
 // Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is none.
@@ -122,13 +149,13 @@ func (r *Recorder) Masked(v any) json.RawMessage {
 // keep returns the record of a message. The record does not keep a message in memory that is much larger than the largest payload that is shown: it has
 // the facts of that message instead.
 func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
-	k := kept{at: at}
+	k := kept{at: instantOf(at)}
 	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON
 	if size := m.Size(); size <= perByte*r.options.PayloadBytes+envelope {
 		k.source, k.bytes = m, messageBytes+size
 	} else {
 		facts := factsOf(at, m)
-		k.facts = &facts
+		k.rest = &rest{facts: &facts}
 		k.bytes = messageBytes + factsBytes + len(facts.ID) + len(facts.MessageType) + len(facts.Sender) + len(facts.Receiver) + len(facts.InReplyTo)
 		facts.LeftOut = fmt.Sprintf("it has about %d bytes, and the recorder keeps %d", size, r.options.PayloadBytes)
 	}
@@ -152,9 +179,9 @@ func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *e
 func (r *Recorder) newEntryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.free
 	if r.free = nil; e == nil {
-		e = &entry{}
+		e = new(entry)
 	}
-	e.id, e.began = id, at
+	e.id, e.began, e.ends, e.messages = id, at, e.firstEnds[:0], e.firstMessages[:0]
 	r.recent.add(e)
 	r.growLocked(e, conversationBytes)
 	return e
@@ -175,19 +202,22 @@ func (r *Recorder) boundLocked() {
 	}
 }
 
-// forgetLocked forgets a conversation. Its memory is used again unless it has grown.
+// forgetLocked forgets a conversation. The memory of the entry is used again.
 func (r *Recorder) forgetLocked(e *entry) {
 	r.recent.remove(e)
 	r.counts.Bytes -= e.bytes
 	r.counts.Forgotten++
-	const usual = 16
-	if cap(e.messages) > usual || cap(e.ends) > usual {
-		return
-	}
-	clear(e.messages)
-	clear(e.ends)
-	*e = entry{messages: e.messages[:0], ends: e.ends[:0]}
+	*e = entry{}
 	r.free = e
+}
+
+// add adds a message, and returns its record.
+func (e *entry) add(k kept) *kept {
+	before := e.messages
+	if e.messages = append(before, k); len(before) == cap(before) {
+		clear(before) // the memory that is not used any more, which may be that of the entry, keeps no payload alive
+	}
+	return &e.messages[len(before)]
 }
 
 // learnParentLocked returns the conversation in whose work e was begun; empty without one. It is known from the first message, also when the events of the ends

@@ -1,7 +1,6 @@
 package observe
 
 import (
-	"slices"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -108,7 +107,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 		why = &performatives.Refusal{Code: performatives.CodeUnspecified}
 	}
 	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-		m.refused = why.Code
+		m.refuse(why.Code)
 		r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindRefused, Code: why.Code, Text: why.Text, To: ev.Message.Receiver()}, ev.Message)
 	}
 	r.boundLocked()
@@ -118,7 +117,7 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 	r.rates.at(ev.Time).DeadLetters++
 	of, _ := ev.Message.(*performatives.Message)
 	if m := r.messageLocked(ev.Time, of); m != nil {
-		m.refused = ev.Code
+		m.refuse(ev.Code)
 	}
 	r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindDeadLetter, Code: ev.Code, To: performatives.AgentID(ev.To)}, of)
 	r.boundLocked()
@@ -162,7 +161,7 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 		return nil
 	}
 	e := r.entryLocked(at, m.ConversationID())
-	for i := range slices.Backward(e.messages) {
+	for i := len(e.messages) - 1; i >= 0; i-- {
 		if known := &e.messages[i]; known.is(m) {
 			return known
 		}
@@ -170,15 +169,15 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	if e.protocol == "" {
 		e.protocol = m.Protocol()
 	}
-	e.messages = append(e.messages, r.keep(at, m))
-	if e.messages[len(e.messages)-1].source == nil {
+	k := e.add(r.keep(at, m))
+	if k.source == nil {
 		e.learnParentOfLocked(m)
 	}
-	r.growLocked(e, e.messages[len(e.messages)-1].bytes)
+	r.growLocked(e, k.bytes)
 	if len(e.messages) > r.options.Messages {
 		r.forgetMessageLocked(e)
 	}
-	return &e.messages[len(e.messages)-1]
+	return k
 }
 
 // endedLocked records a side that has ended. While a side is under way, its state, path and parent are read from the node.
@@ -198,6 +197,6 @@ func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
 	ends := len(e.ends)
 	s := e.endOf(ev.Subject)
 	r.growLocked(e, (len(e.ends)-ends)*sideBytes+(len(ev.Path)-len(s.path))*stateBytes)
-	s.state, s.began, s.ended, s.path = ev.State, ev.Began, ev.Time, ev.Path
+	s.state, s.began, s.ended, s.path = ev.State, instantOf(ev.Began), instantOf(ev.Time), ev.Path
 	r.boundLocked()
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -193,7 +195,7 @@ func TestBounds(t *testing.T) {
 		{"none reached", observe.Options{}, "c1 c2 c3", "5 6 7", 0},
 		{"conversations", observe.Options{Conversations: 2}, "c1 c3", "5 6 7", 1}, // c1 had a later event than c2
 		{"messages", observe.Options{Messages: 2}, "c1 c2 c3", "6 7", 0},
-		{"bytes", observe.Options{Bytes: size(3) + 200}, "c3", "5 6 7", 2},
+		{"bytes", observe.Options{Bytes: size(3) + 500}, "c3", "5 6 7", 2},
 		{"bytes of one conversation", observe.Options{Bytes: size(2) + 100}, "c3", "6 7", 3}, // c1 twice
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -249,6 +251,27 @@ func TestPayloadLeftOut(t *testing.T) {
 				t.Errorf("%+v", c.Messages)
 			}
 		})
+	}
+}
+
+// A message that is refused is shown as before, with the code of its last refusal, also one that the recorder does not keep in memory.
+func TestRefusedMessage(t *testing.T) {
+	for _, size := range []int{10, 1 << 20} {
+		n, r := record(t, observe.Options{PayloadBytes: 100})
+		m := message(t, "c", "1", performatives.Raw(`{"text":"`+strings.Repeat("x", size)+`"}`))
+		sent(n, m)
+		before, _ := r.Conversation("c")
+		n.Events().Publish(actors.DeadLetter{Message: m, Code: performatives.CodeStopped})
+		n.Events().Publish(actors.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
+		after, _ := r.Conversation("c")
+		if len(after.Messages) != 1 || after.Messages[0].Refused != performatives.CodeBusy || before.Messages[0].Refused != "" {
+			t.Fatalf("%d bytes: %+v", size, after.Messages)
+		}
+		after.Messages[0].Refused = ""
+		if diff := cmp.Diff(before.Messages, after.Messages); diff != "" {
+			t.Errorf("%d bytes: %s", size, diff)
+		}
+		r.Close()
 	}
 }
 
