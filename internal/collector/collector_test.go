@@ -72,6 +72,9 @@ func (p program) testAll(t *testing.T) {
 	r.await(t, "the dead letter", func() bool {
 		return len(r.metricsOf(t, "one", resources)["ribosome.messages.dead_lettered"].points) > 0
 	})
+	here := map[string]uint64{"ribosome.location=here": 4, "ribosome.location=elsewhere": 0} // Eddy, Jules, Eliza, and the node's own
+	r.await(t, "the agents", func() bool { return maps.Equal(r.metricsOf(t, "one", resources)["ribosome.agents"].counts(), here) })
+	running := r.metricsOf(t, "one", resources) // the gauges, before the agents stop
 	log := n.end()
 	elapsed := time.Since(began)
 	r.stop()
@@ -109,9 +112,8 @@ one Server invoke_agent Jules: gen_ai.conversation.id=#6 error.type=incapable ge
 	agree(t, spans, metrics)
 	wantCounts(t, metrics, "ribosome.messages.refused", map[string]uint64{"ribosome.code=agent_not_found": 1})
 	wantCounts(t, metrics, "ribosome.messages.dead_lettered", map[string]uint64{"ribosome.code=agent_not_found": 1})
-	wantCounts(t, metrics, "ribosome.agents", map[string]uint64{"ribosome.location=here": 4, "ribosome.location=elsewhere": 0}) // Eddy, Jules, Eliza, and the node's own
-	wantCounts(t, metrics, "ribosome.cluster.members", map[string]uint64{"": 1})
-	wantCounts(t, metrics, "ribosome.cluster.links", map[string]uint64{"ribosome.state=up": 0, "ribosome.state=down": 0})
+	wantCounts(t, running, "ribosome.cluster.members", map[string]uint64{"": 1})
+	wantCounts(t, running, "ribosome.cluster.links", map[string]uint64{"ribosome.state=up": 0, "ribosome.state=down": 0})
 	wantCounts(t, metrics, "ribosome.telemetry.events.lost", map[string]uint64{"": 0})
 	wantCounts(t, metrics, "ribosome.telemetry.metrics.failed", map[string]uint64{"": 0})
 	for _, name := range []string{"ribosome.agent.mailbox.depth", "ribosome.agent.mailbox.wait"} {
@@ -122,7 +124,7 @@ one Server invoke_agent Jules: gen_ai.conversation.id=#6 error.type=incapable ge
 				want = append(want, "gen_ai.agent.name="+agent+" ribosome.band="+band)
 			}
 		}
-		if got := slices.Sorted(maps.Keys(metrics[name].points)); !slices.Equal(got, want) {
+		if got := slices.Sorted(maps.Keys(running[name].points)); !slices.Equal(got, want) {
 			t.Errorf("%s has values of %q, want %q", name, got, want)
 		}
 	}
