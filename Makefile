@@ -94,11 +94,23 @@ check: ## run all CI checks, which take minutes
 foreign: ## build the families of codons in a module of another path
 	.ci/foreign
 
+.PHONY: collector
+collector: ## test the export by OTLP against the collector's receiver, under the race detector; compiling it takes more than a minute the first time
+	GOFLAGS="-trimpath -race -count=1" .ci/modules internal/collector
+
+.PHONY: lint-modules
+lint-modules: ## lint the modules nested in this one, which make lint leaves out
+	@for module in $$(git ls-files -- '*/go.mod' ':!tools' | xargs -n 1 dirname); do \
+	  echo "-- $$module"; (root=$$PWD; cd "$$module"; go tool -modfile="$$root/tools/go.mod" golangci-lint run); \
+	done
+
 .PHONY: check-all
-check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds of each simulation, and 20 s of each fuzz target; up to an hour
+check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds of each simulation, 20 s of each fuzz target, and the collector's receiver; up to an hour
 	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
 	$(MAKE) race-engine
 	$(MAKE) stress
 	$(MAKE) sim
 	$(MAKE) cluster-sim
 	$(MAKE) fuzz-short FUZZTIME=20s
+	$(MAKE) collector
+	$(MAKE) lint-modules
