@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -199,7 +200,11 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("%d trees, cancelled in %v, the longest in %v", runs, took[runs/2], took[runs-1])
-	if took[runs/2] > 500*time.Millisecond { // the longest one may have waited for a busy machine
+	limit := 500 * time.Millisecond
+	if racetest.Enabled {
+		limit *= 4 // of CI, where the tests of other packages run beside it
+	}
+	if took[runs/2] > limit { // the longest one may have waited for a busy machine
 		t.Error("that is too long")
 	}
 }

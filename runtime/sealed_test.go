@@ -240,6 +240,7 @@ func (r *routed) unread(t testing.TB) {
 func TestSealedOverARouter(t *testing.T) {
 	for _, dialect := range []wire.Dialect{acl.Dialect{}, bridge.Dialect{}} {
 		t.Run(dialect.Name(), func(t *testing.T) {
+			t.Parallel() // it waits, mostly
 			r := newRouted(t, dialect)
 			group := sealedtest.Group(t, nil, "Eddy", "Jules")
 			jules := newConfidant(t)

@@ -103,13 +103,17 @@ func (n *nodeProcess) logs(texts ...string) time.Time {
 	}
 }
 
+// lookTime is the time between two lists: without a pause they would take the processor from the nodes that are waited for.
+const lookTime = 50 * time.Millisecond
+
 // lists waits until a node lists agents or members in the given lines, each with all of the words.
 func (n *nodeProcess) lists(command string, want ...string) {
 	n.t.Helper()
 	var got string
-	for until := time.Now().Add(patience); time.Now().Before(until); {
-		out, _ := program(n.t, command, "--addr", n.tcp).Output()
-		got = string(out)
+	ticker := time.NewTicker(lookTime)
+	defer ticker.Stop()
+	for until := time.Now().Add(patience); time.Now().Before(until); <-ticker.C {
+		got = runs(n.t, command, "--addr", n.tcp).stdout
 		lines := strings.Split(strings.TrimSpace(got), "\n")[1:]
 		if len(lines) == len(want) {
 			match := true

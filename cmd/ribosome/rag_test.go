@@ -23,7 +23,6 @@ func TestRAGHealthAndTrace(t *testing.T) {
 	if r := runs(t, "trace", "ret-other-001", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "no conversation with this id") {
 		t.Errorf("%+v", r)
 	}
-	n.end()
 }
 
 // Without the operator's interface, a node tells the same from the first question on.
@@ -35,7 +34,6 @@ func TestRAGHealthWithoutHTTP(t *testing.T) {
 	}
 	ask("EXECUTE_DELEGATED_CODING_TASK", "Jules", `{}`)
 	worked(t, ask("AGENT_STATUS_REQUEST", "System", `{"agent_id":"jules","n":2}`)) // without n, it would be the same message again
-	n.end()
 }
 
 // ragClient connects to a node as the agent UI of the rag dialect. What it returns sends a message, and returns the answer to it.

@@ -66,6 +66,7 @@ func TestRossNetTokens(t *testing.T) {
 			t.Errorf("%s: a token is in %s", tt.name, answer)
 		}
 	}
+	_ = c.Close() // the node waits for its peers to close
 	noSecrets(t, n.end())
 }
 

@@ -30,9 +30,11 @@ func TestCodeOfDocumentsIsCompiledCode(t *testing.T) {
 
 func TestReadmeCommandsAreWhatCIRuns(t *testing.T) {
 	flags := regexp.MustCompile(`^GOFLAGS="\$GOFLAGS -race[^"]*" `)
+	first := regexp.MustCompile(`^go test (\./\S+ )+\./\.\.\.$`) // some packages before the others: the same as without them
 	var ran []string
 	for line := range strings.Lines(read(t, ".ci/run")) {
-		ran = append(ran, flags.ReplaceAllString(strings.TrimSpace(line), ""))
+		line = flags.ReplaceAllString(strings.TrimSpace(line), "")
+		ran = append(ran, first.ReplaceAllString(line, "go test ./..."))
 	}
 	named := commands(read(t, "README.md"))
 	for _, command := range named {
