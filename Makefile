@@ -100,7 +100,7 @@ collector: ## test the export by OTLP against the collector's receiver, under th
 
 .PHONY: lint-modules
 lint-modules: ## lint the modules nested in this one, which make lint leaves out
-	@for module in $$(git ls-files -- '*/go.mod' ':!tools' | xargs -n 1 dirname); do \
+	@set -e; for module in $$(git ls-files -- '*/go.mod' ':!tools' | xargs -n 1 dirname); do \
 	  echo "-- $$module"; (root=$$PWD; cd "$$module"; go tool -modfile="$$root/tools/go.mod" golangci-lint run); \
 	done
 
