@@ -9,7 +9,8 @@ import (
 // publication. It keeps the events of each type as values, side by side, so that [Publish] needs no memory for an event,
 // and its receiver is not woken for each. All its methods may be called from any goroutine. Its owner must call Close.
 type Batches struct {
-	// Ready gets a value when events wait: at the latest when 512 are queued, or half of the capacity if that is less, and when the subscription is closed.
+	// Ready gets a value before more than 512 events wait, or half of the capacity if that is less, and when the subscription is closed. Fewer events wait until the
+	// receiver calls Handle by itself. If all events come from one processor, Ready has a value for each 512 divided by the number of processors (at most eight).
 	// It may get one more for events that have been handled since.
 	Ready <-chan struct{}
 
@@ -17,24 +18,31 @@ type Batches struct {
 	ready   chan struct{}
 	columns []Column
 	full    int    // the capacity
-	of      *lanes // of the stream
-	lanes   []batchLane
-	share   int // how many events one lane may have while the others have as many; zero in a small queue, which is not divided
-	wakes   int // how many events of one lane wake the receiver
+	lanes   *lanes // of the stream
+	parts   []batchPart
+	share   int // how many events a part may have while the others have as many; zero in a small queue, which is not divided
+	wakes   int // how many events of one part wake the receiver
 
-	// crowded says that a lane has more than its share, so that each event is to be counted. It is written with all lanes locked, and read with one.
+	// crowded says that a part has more than its share, so that all are to be counted for each event. While it is false, no part has. It is written with all lanes
+	// locked, and read with one.
 	crowded bool
 }
 
-// batchLane is the part of a queue that is in one lane.
-type batchLane struct {
+// batchPart is the part of a queue that is in one lane.
+type batchPart struct {
 	pending []slot // under the lock of the lane
+
+	_ [cachePad]byte
+
 	taken   []slot // those that Handle has taken; their memory serves the next pending
 	handled int    // how many of them are handled
-	i       int    // its index
+	index   int    // that of the lane
 
-	_ [cacheLines]byte
+	_ [cachePad]byte
 }
+
+// firstLane is the lane of the events that are published with all lanes locked. Its part of a queue may grow beyond its share.
+const firstLane = 0
 
 // slot is an event in a lane: the next one of a column. It has the number of the event, and in the lowest byte the index of the column: slots have the order of the
 // events.
@@ -55,7 +63,7 @@ const noSlot slot = math.MaxUint64
 type batchColumn struct {
 	b      *Batches
 	column Column
-	i      int // its index
+	index  int
 }
 
 // batchSize is how many events wake the receiver.
@@ -65,7 +73,7 @@ const batchSize = 512
 type Column interface {
 	kind() Kind
 	divide(lanes int)
-	queueLocked(lane int, ev Event) bool // false if ev is of another type
+	queueInLane(lane int, ev Event) bool // false if ev is of another type
 	loseLocked(ev Event)
 	swapLocked(lane int)         // moves the queued events to those that handle gets
 	handle(lane int, seq uint64) // the next event of the lane
@@ -75,15 +83,19 @@ type Column interface {
 type column[E Event] struct {
 	fn    func(seq uint64, ev *E)
 	lost  func(ev E) // nil unless [OnOrLost] gave one
-	lanes []columnLane[E]
+	parts []columnPart[E]
 }
 
-// columnLane is the part of a column that is in one lane.
-type columnLane[E Event] struct {
-	pending, taken []E
-	next           int // of taken
+// columnPart is the part of a column that is in one lane.
+type columnPart[E Event] struct {
+	pending []E
 
-	_ [cacheLines]byte
+	_ [cachePad]byte
+
+	taken []E
+	next  int // of taken
+
+	_ [cachePad]byte
 }
 
 // On returns a column for the events of type E, which is a struct type. fn is called for each with its number ([Record]); the event is
@@ -95,31 +107,31 @@ func (c *column[E]) kind() Kind {
 	return event.Kind()
 }
 
-func (c *column[E]) divide(lanes int) { c.lanes = make([]columnLane[E], lanes) }
+func (c *column[E]) divide(lanes int) { c.parts = make([]columnPart[E], lanes) }
 
-func (c *column[E]) queueLocked(lane int, ev Event) bool {
+func (c *column[E]) queueInLane(lane int, ev Event) bool {
 	e, ok := ev.(E)
 	if ok {
-		c.lanes[lane].pending = append(c.lanes[lane].pending, e)
+		c.parts[lane].pending = append(c.parts[lane].pending, e)
 	}
 	return ok
 }
 
 func (c *column[E]) swapLocked(lane int) {
-	l := &c.lanes[lane]
-	l.pending, l.taken, l.next = l.taken[:0], l.pending, 0
+	p := &c.parts[lane]
+	p.pending, p.taken, p.next = p.taken[:0], p.pending, 0
 }
 
 func (c *column[E]) handle(lane int, seq uint64) {
-	l := &c.lanes[lane]
-	l.next++
-	c.fn(seq, &l.taken[l.next-1])
+	p := &c.parts[lane]
+	p.next++
+	c.fn(seq, &p.taken[p.next-1])
 }
 
 // clear drops the references of the handled events.
 func (c *column[E]) clear() {
-	for i := range c.lanes {
-		clear(c.lanes[i].taken)
+	for i := range c.parts {
+		clear(c.parts[i].taken)
 	}
 }
 
@@ -145,14 +157,14 @@ func (e *Events) SubscribeBatches(capacity int, columns ...Column) *Batches {
 }
 
 // divide divides the queue among the lanes of the stream. A small one is not divided: all its events are in the first lane.
-func (b *Batches) divide(of *lanes) {
-	n := len(of.all)
-	b.of, b.lanes, b.wakes = of, make([]batchLane, n), min(batchSize, (b.full+1)/2)
+func (b *Batches) divide(l *lanes) {
+	n := len(l.all)
+	b.lanes, b.parts, b.wakes = l, make([]batchPart, n), min(batchSize, (b.full+1)/2)
 	if b.full >= batchSize {
 		b.share, b.wakes = b.full/n, b.wakes/n
 	}
-	for i := range b.lanes {
-		b.lanes[i].i = i
+	for i := range b.parts {
+		b.parts[i].index = i
 	}
 	for _, c := range b.columns {
 		c.divide(n)
@@ -164,11 +176,11 @@ func (b *Batches) divide(of *lanes) {
 // functions do not call Handle.
 func (b *Batches) Handle() {
 	b.swap()
-	for lane, until := b.next(); lane != nil; lane, until = b.next() {
-		for lane.handled < len(lane.taken) && lane.taken[lane.handled] < until {
-			s := lane.taken[lane.handled]
-			lane.handled++
-			b.columns[s.column()].handle(lane.i, s.seq())
+	for p, until := b.next(); p != nil; p, until = b.next() {
+		for p.handled < len(p.taken) && p.taken[p.handled] < until {
+			s := p.taken[p.handled]
+			p.handled++
+			b.columns[s.column()].handle(p.index, s.seq())
 		}
 	}
 	for _, c := range b.columns {
@@ -176,31 +188,31 @@ func (b *Batches) Handle() {
 	}
 }
 
-// next returns the lane with the earliest event that is not handled, nil for none, and the earliest slot of the other lanes.
-func (b *Batches) next() (lane *batchLane, until slot) {
+// next returns the part with the earliest event that is not handled, nil for none, and the earliest slot of the other parts.
+func (b *Batches) next() (p *batchPart, until slot) {
 	first := noSlot
 	until = noSlot
-	for i := range b.lanes {
-		l := &b.lanes[i]
-		if l.handled == len(l.taken) {
+	for i := range b.parts {
+		other := &b.parts[i]
+		if other.handled == len(other.taken) {
 			continue
 		}
-		if s := l.taken[l.handled]; s < first {
-			lane, first, until = l, s, first
+		if s := other.taken[other.handled]; s < first {
+			p, first, until = other, s, first
 		} else {
 			until = min(until, s)
 		}
 	}
-	return lane, until
+	return p, until
 }
 
 // swap takes the queued events.
 func (b *Batches) swap() {
-	b.of.lock()
-	defer b.of.unlock()
-	for i := range b.lanes {
-		l := &b.lanes[i]
-		l.pending, l.taken, l.handled = l.taken[:0], l.pending, 0
+	b.lanes.lock()
+	defer b.lanes.unlock()
+	for i := range b.parts {
+		p := &b.parts[i]
+		p.pending, p.taken, p.handled = p.taken[:0], p.pending, 0
 		for _, c := range b.columns {
 			c.swapLocked(i)
 		}
@@ -227,8 +239,8 @@ func (b *Batches) wake() {
 // roomLocked reports whether one more event fits into the queue, and counts it if not. All lanes are locked.
 func (b *Batches) roomLocked() bool {
 	n := 0
-	for i := range b.lanes {
-		n += len(b.lanes[i].pending)
+	for i := range b.parts {
+		n += len(b.parts[i].pending)
 	}
 	if n >= b.full {
 		b.s.lost.Add(1)
@@ -240,36 +252,36 @@ func (b *Batches) roomLocked() bool {
 func (c *batchColumn) offerLocked(seq uint64, ev Event) {
 	if !c.b.roomLocked() {
 		c.column.loseLocked(ev)
-	} else if c.column.queueLocked(0, ev) {
-		c.b.queuedLocked(0, seq, c.i)
+	} else if c.column.queueInLane(firstLane, ev) {
+		c.b.queued(firstLane, seq, c.index)
 	}
 }
 
 // offerValueLocked is offerLocked for an event whose type is known.
 func offerValueLocked[E Event](c *batchColumn, seq uint64, ev *E) {
 	if c.b.roomLocked() {
-		queueLocked(c, 0, seq, ev)
+		queueInLane(c, firstLane, seq, ev)
 	} else if of, ok := c.column.(*column[E]); ok && of.lost != nil {
 		of.lost(*ev)
 	}
 }
 
-// queueLocked queues an event in a lane, which is locked.
-func queueLocked[E Event](c *batchColumn, lane int, seq uint64, ev *E) {
+// queueInLane queues an event in a lane, which is locked.
+func queueInLane[E Event](c *batchColumn, lane int, seq uint64, ev *E) {
 	if of, ok := c.column.(*column[E]); ok {
-		l := &of.lanes[lane]
-		l.pending = append(l.pending, *ev)
-		c.b.queuedLocked(lane, seq, c.i)
+		p := &of.parts[lane]
+		p.pending = append(p.pending, *ev)
+		c.b.queued(lane, seq, c.index)
 	}
 }
 
-// queuedLocked notes that an event was queued in a column.
-func (b *Batches) queuedLocked(lane int, seq uint64, column int) {
-	l := &b.lanes[lane]
-	l.pending = append(l.pending, slotOf(seq, column))
-	n := len(l.pending)
+// queued notes that an event was queued in a column and a lane, which is locked.
+func (b *Batches) queued(lane int, seq uint64, column int) {
+	p := &b.parts[lane]
+	p.pending = append(p.pending, slotOf(seq, column))
+	n := len(p.pending)
 	if n > b.share {
-		b.crowded = true // all lanes are locked: an event for which only one is has found room in the share
+		b.crowded = true // all lanes are locked: publishInLane leaves a part within its share
 	}
 	if n == b.wakes {
 		b.wake()

@@ -120,8 +120,8 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	round()
 	round()
 	memory := 0
-	for i := range c.lanes {
-		for _, all := range [][]MessageSent{c.lanes[i].pending, c.lanes[i].taken} {
+	for i := range c.parts {
+		for _, all := range [][]MessageSent{c.parts[i].pending, c.parts[i].taken} {
 			memory += cap(all)
 			for _, ev := range all[:cap(all)] {
 				if ev.Message != nil {
@@ -148,7 +148,7 @@ func TestBatchesReady(t *testing.T) {
 			if len(b.Ready) != 0 && i < batchSize/n {
 				t.Fatalf("%d lanes: ready after %d events", n, i)
 			}
-			queueLocked(column, i%n, uint64(i), &AgentStopped{}) // nobody else publishes
+			queueInLane(column, i%n, uint64(i), &AgentStopped{}) // nobody else publishes
 		}
 		if len(b.Ready) != 1 {
 			t.Errorf("%d lanes: not ready", n)

@@ -1,7 +1,7 @@
 package actors
 
 import (
-	"runtime"
+	goruntime "runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -20,11 +20,11 @@ type Events struct {
 	routes atomic.Pointer[routes] // nil without a subscription; replaced, never changed; under mu
 
 	mu    sync.Mutex // with all lanes: nothing is published
-	lanes *lanes     // nil before there were batches; under mu
+	lanes *lanes     // nil before there were batches; then as many as there were processors. Under mu
 
-	_   [cacheLines]byte
+	_   [cachePad]byte
 	seq atomic.Uint64 // of the event that was published last; drawn with a lane or all of them locked
-	_   [cacheLines]byte
+	_   [cachePad]byte
 }
 
 // Wants reports whether a subscription wants events of type E, which is a struct type. An
@@ -84,16 +84,16 @@ func publishInLane[E Event](e *Events, r *routes, ev *E) bool {
 	}
 	l := r.lanes.take()
 	l.mu.Lock()
-	fits := e.routes.Load() == r && to.room(l.i)
-	if fits {
+	published := e.routes.Load() == r && to.room(l.index)
+	if published {
 		seq := e.seq.Add(1)
 		for i := range to.batches {
-			queueLocked(&to.batches[i], l.i, seq, ev)
+			queueInLane(&to.batches[i], l.index, seq, ev)
 		}
 	}
 	l.mu.Unlock()
 	r.lanes.giveBack(l)
-	return fits
+	return published
 }
 
 // publish publishes an event with the stream locked.
@@ -136,14 +136,16 @@ func (e *Events) listLocked() []*Subscription {
 }
 
 func (e *Events) add(s *Subscription) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	if s.batches != nil {
+		e.mu.Lock()
 		if e.lanes == nil {
-			e.lanes = newLanes(runtime.GOMAXPROCS(0))
+			e.lanes = newLanes(goruntime.GOMAXPROCS(0))
 		}
 		s.batches.divide(e.lanes)
+		e.mu.Unlock()
 	}
+	e.lock() // an event that is being published comes before the subscription, and so do all with smaller numbers
+	defer e.unlock()
 	e.routes.Store(newRoutes(append(slices.Clone(e.listLocked()), s), e.lanes))
 }
 

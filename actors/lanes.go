@@ -5,31 +5,32 @@ import "sync"
 // lane is one of the places where a stream queues events for [Batches]. Publishers on different processors use different lanes, so that they neither wait for each other nor
 // write to memory that another processor has just written.
 type lane struct {
-	mu sync.Mutex // held while an event is numbered and queued
-	i  int        // its index in the lanes
+	mu    sync.Mutex // held while an event is numbered and queued
+	index int
 
-	_ [cacheLines]byte
+	_ [cachePad]byte
 }
 
-// cacheLines separates in memory what different processors write, in bytes: two lines, because processors fetch them in pairs.
-const cacheLines = 128
+// cachePad separates in memory what different processors write, in bytes: two cache lines, because processors fetch them in pairs.
+const cachePad = 128
 
 // maxLanes bounds the work to bring the events of all lanes into one order.
 const maxLanes = 8
 
-// lanes are the lanes of a stream. Whoever has locked all of them keeps events from being numbered and queued for batches.
+// lanes are the lanes of a stream. An event gets its number and is queued under the lock of one lane, or of all. So what is queued in a lane is in the order of the
+// numbers, and whoever has locked all lanes finds every number that has been given.
 type lanes struct {
 	all  []lane
 	idle sync.Pool // of *lane: a processor gets the one that it has put back
 
 	mu    sync.Mutex
-	given int // how many times a processor has got its first lane
+	given int // how many lanes idle.New has given out: it chooses the next one
 }
 
 func newLanes(n int) *lanes {
 	l := &lanes{all: make([]lane, min(n, maxLanes))}
 	for i := range l.all {
-		l.all[i].i = i
+		l.all[i].index = i
 	}
 	l.idle.New = func() any {
 		l.mu.Lock()
@@ -48,9 +49,9 @@ func (l *lanes) take() *lane {
 	return l.idle.Get().(*lane) //nolint:forcetypeassert // there are no others
 }
 
-func (l *lanes) giveBack(of *lane) {
+func (l *lanes) giveBack(taken *lane) {
 	if len(l.all) > 1 {
-		l.idle.Put(of)
+		l.idle.Put(taken)
 	}
 }
 

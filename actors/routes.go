@@ -26,7 +26,7 @@ func (r *route) empty() bool { return len(r.single) == 0 && len(r.batches) == 0 
 // room reports whether the batches have room for one more event in a lane, which is locked.
 func (r *route) room(lane int) bool {
 	for i := range r.batches {
-		if b := r.batches[i].b; b.crowded || len(b.lanes[lane].pending) >= b.share {
+		if b := r.batches[i].b; b.crowded || len(b.parts[lane].pending) >= b.share {
 			return false
 		}
 	}
@@ -45,11 +45,11 @@ func (k Kind) slot() int {
 }
 
 // newRoutes returns the routes to the subscriptions. They are nil for none, so that Wants is one load again.
-func newRoutes(all []*Subscription, of *lanes) *routes {
+func newRoutes(all []*Subscription, l *lanes) *routes {
 	if len(all) == 0 {
 		return nil
 	}
-	r := &routes{all: all, lanes: of}
+	r := &routes{all: all, lanes: l}
 	for _, s := range all {
 		if s.kinds == nil {
 			r.every.single = append(r.every.single, s)

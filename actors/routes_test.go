@@ -23,7 +23,7 @@ func TestRoutes(t *testing.T) {
 				got = append(got, fmt.Sprint(slices.Index(all, s)))
 			}
 			for _, c := range to.batches {
-				got = append(got, fmt.Sprint("column ", c.i, c.b == batches))
+				got = append(got, fmt.Sprint("column ", c.index, c.b == batches))
 			}
 			for j, wants := range []bool{i < len(kinds)/2, true, false, i >= len(kinds)/3 && i < len(kinds)} {
 				if wants && j < n {

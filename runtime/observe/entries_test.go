@@ -3,9 +3,13 @@ package observe
 import (
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -82,6 +86,53 @@ func TestEntryKeepsNoOldMessage(t *testing.T) {
 	for i := range e.messages {
 		if e.messages[i].source == nil {
 			t.Errorf("message %d is lost", i)
+		}
+	}
+}
+
+// What is forgotten is not kept alive by the memory that is used again.
+func TestForgottenEntryKeepsNothing(t *testing.T) {
+	r := &Recorder{options: Options{Conversations: 1, Bytes: 1 << 20, Messages: 2}, recent: newEntries()}
+	e := r.newEntryLocked(time.Now(), "c")
+	for range 3 {
+		e.add(kept{source: new(performatives.Message), bytes: 1})
+	}
+	if r.forgetMessageLocked(e); len(e.messages) != 2 || e.firstMessages[0].source != nil || e.firstMessages[1].source == nil {
+		t.Error("the forgotten message is kept, or another one is forgotten")
+	}
+	e.endOf(&codons.Subject{Agent: "a"})
+	if r.forgetLocked(e); r.free != e || !reflect.DeepEqual(*e, entry{}) {
+		t.Error("the memory of the conversation keeps something of it")
+	}
+}
+
+// The refusal of a message does not change what a reader has of it.
+func TestRefusalLeavesReaders(t *testing.T) {
+	k := kept{rare: &rareFacts{facts: &Message{ID: "m"}}}
+	before := k
+	if k.refuse("busy"); before.view().Refused != "" || k.view().Refused != "busy" || k.view().ID != "m" {
+		t.Errorf("%+v, %+v", before.view(), k.view())
+	}
+}
+
+// What is estimated of the memory of a record is not less than its memory.
+func TestEstimates(t *testing.T) {
+	for name, is := range map[string]struct{ estimated, used uintptr }{
+		"conversation": {conversationBytes, reflect.TypeFor[entry]().Size()}, "side": {sideBytes, reflect.TypeFor[end]().Size()},
+		"message": {messageBytes, reflect.TypeFor[kept]().Size()}, "facts": {factsBytes, reflect.TypeFor[Message]().Size()},
+		"state": {stateBytes, reflect.TypeFor[machine.State]().Size()},
+	} {
+		if is.estimated < is.used {
+			t.Errorf("%s: %d bytes, estimated as %d", name, is.used, is.estimated)
+		}
+	}
+}
+
+// A time is read as it was recorded, in the local zone. The zero time stays zero.
+func TestInstant(t *testing.T) {
+	for _, at := range []time.Time{{}, time.Unix(0, 0), time.Now(), time.Date(1678, 1, 1, 0, 0, 0, 1, time.UTC), time.Date(2261, 12, 31, 0, 0, 0, 0, time.FixedZone("east", 9*3600))} {
+		if got := instantOf(at).time(); !got.Equal(at) || got.IsZero() != at.IsZero() {
+			t.Errorf("%v is %v", at, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package observe
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -41,12 +42,26 @@ type end struct {
 	role         machine.Role
 }
 
-// instant is a time in nanoseconds since 1970 began: it takes a third of the memory of a [time.Time].
+// instant is a time between the years 1678 and 2262 in nanoseconds since 1970 began, or noInstant: it takes a third of the memory of a [time.Time].
 type instant int64
 
-func instantOf(t time.Time) instant { return instant(t.UnixNano()) }
+// noInstant is the zero time.
+const noInstant instant = math.MinInt64
 
-func (i instant) time() time.Time { return time.Unix(0, int64(i)) }
+func instantOf(t time.Time) instant {
+	if t.IsZero() {
+		return noInstant
+	}
+	return instant(t.UnixNano())
+}
+
+// time returns the time in the local zone, which events have.
+func (i instant) time() time.Time {
+	if i == noInstant {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(i))
+}
 
 // view returns the [Side] of the end, with its path if it is wanted.
 func (e *end) view(path bool) Side {
@@ -74,38 +89,38 @@ func (e *entry) endOf(side *codons.Subject) *end {
 // kept is a recorded message. The [Message] of it is made when it is read, not when it is recorded.
 type kept struct {
 	source         *performatives.Message // nil if the payload is left out
-	rest           *rest                  // nil for most messages
+	rare           *rareFacts             // nil for most messages
 	at             instant                // when the node first saw it
 	sent, received int32
 	bytes          int
 }
 
-// rest has what most messages do not have. It is never changed: readers share it.
-type rest struct {
+// rareFacts has what most messages do not have. It is never changed: readers share it.
+type rareFacts struct {
 	facts   *Message           // of a message whose payload is left out; nil for any other
 	refused performatives.Code // empty unless it was refused
 }
 
 // refuse notes the code of a refusal.
 func (k *kept) refuse(code performatives.Code) {
-	r := rest{refused: code}
-	if k.rest != nil {
-		r.facts = k.rest.facts
+	r := rareFacts{refused: code}
+	if k.rare != nil {
+		r.facts = k.rare.facts
 	}
-	k.rest = &r
+	k.rare = &r
 }
 
 // view returns the [Message] of a recorded one, without its payload.
 func (k *kept) view() Message {
 	var m Message
 	if k.source == nil {
-		m = *k.rest.facts
+		m = *k.rare.facts
 	} else {
 		m = factsOf(k.at.time(), k.source)
 	}
 	m.Sent, m.Received = int(k.sent), int(k.received)
-	if k.rest != nil {
-		m.Refused = k.rest.refused
+	if k.rare != nil {
+		m.Refused = k.rare.refused
 	}
 	return m
 }
@@ -113,7 +128,7 @@ func (k *kept) view() Message {
 // is reports whether it is the message m, or a repeated one with its id.
 func (k *kept) is(m *performatives.Message) bool {
 	if k.source == nil {
-		return k.rest.facts.ID == m.ID()
+		return k.rare.facts.ID == m.ID()
 	}
 	return k.source == m || k.source.ID() == m.ID()
 }
@@ -137,7 +152,9 @@ func factsOf(at time.Time, m *performatives.Message) Message {
 
 // Show returns a message as the recorder shows it, with its masked payload, whether it is recorded or not.
 func (r *Recorder) Show(at time.Time, m *performatives.Message) Message {
-	return r.message(&kept{at: instantOf(at), source: m})
+	shown := r.message(&kept{source: m})
+	shown.Time = at
+	return shown
 }
 
 // Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is none.
@@ -155,7 +172,7 @@ func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 		k.source, k.bytes = m, messageBytes+size
 	} else {
 		facts := factsOf(at, m)
-		k.rest = &rest{facts: &facts}
+		k.rare = &rareFacts{facts: &facts}
 		k.bytes = messageBytes + factsBytes + len(facts.ID) + len(facts.MessageType) + len(facts.Sender) + len(facts.Receiver) + len(facts.InReplyTo)
 		facts.LeftOut = fmt.Sprintf("it has about %d bytes, and the recorder keeps %d", size, r.options.PayloadBytes)
 	}
@@ -214,7 +231,8 @@ func (r *Recorder) forgetLocked(e *entry) {
 // add adds a message, and returns its record.
 func (e *entry) add(k kept) *kept {
 	before := e.messages
-	if e.messages = append(before, k); len(before) == cap(before) {
+	e.messages = append(e.messages, k)
+	if len(before) == cap(before) {
 		clear(before) // the memory that is not used any more, which may be that of the entry, keeps no payload alive
 	}
 	return &e.messages[len(before)]

@@ -171,7 +171,7 @@ func TestMessages(t *testing.T) {
 		return nil
 	})
 	e := r.entryLocked(time.Now(), "c")
-	e.messages = append(e.messages, kept{rest: &rest{facts: &Message{ID: "m1"}}}, kept{rest: &rest{facts: &Message{ID: "m2"}}})
+	e.messages = append(e.messages, kept{rare: &rareFacts{facts: &Message{ID: "m1"}}}, kept{rare: &rareFacts{facts: &Message{ID: "m2"}}})
 	if all := r.Messages("c"); len(all) != 2 || all[0].ID != "m1" || all[1].ID != "m2" {
 		t.Errorf("%+v", all)
 	}
