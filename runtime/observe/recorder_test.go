@@ -275,6 +275,17 @@ func TestRefusedMessage(t *testing.T) {
 	}
 }
 
+// A message is shown with the time that the caller gives, as it is.
+func TestShowHasTheTime(t *testing.T) {
+	_, r := record(t, observe.Options{})
+	defer r.Close()
+	for _, at := range []time.Time{{}, time.Date(1600, 1, 2, 3, 4, 5, 6, time.FixedZone("east", 9*3600))} {
+		if got := r.Show(at, message(t, "c", "1", nil)).Time; got != at {
+			t.Errorf("%v is shown as %v", at, got)
+		}
+	}
+}
+
 // Secrets in payloads are masked unless the options say otherwise.
 func TestPayloadMasked(t *testing.T) {
 	for _, test := range []struct {
