@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -219,8 +220,10 @@ func TestFindAmongMoreAgentsThanOpenQueries(t *testing.T) {
 	})
 }
 
-// So many agents never answer that the time ends before all are asked.
+// So many agents never answer that the time ends before all are asked. When the timers of 512 conversations are due at one instant of a bubble of synctest, the race detector
+// itself crashes at times (Go 1.26, SIGSEGV in its StackDepot; with the race detector one run of fifty, with the engine's dispatcher one of ten).
 func TestFindEndsBeforeAllAreAsked(t *testing.T) {
+	racetest.Skip(t)
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Net.Intercept(func(m *p.Message) bool { return m.Receiver() == "Silent" })
 		w.Add("Silent", &kit.Worker{})
