@@ -1,54 +1,21 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"strings"
-	"sync"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/screen"
 )
 
 // patience is how long the tests wait for what has to happen; none takes that long.
 const patience = 30 * time.Second
 
-// screen is a stream that tests can wait on. It may be used from any goroutine.
-type screen struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	changed chan struct{} // closed at the next write
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// next returns a channel that is closed at the next write, and what there is.
-func (s *screen) next() (<-chan struct{}, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed, s.text.String()
-}
-
 // running is the program, under way.
 type running struct {
 	t              *testing.T
-	stdout, stderr screen
+	stdout, stderr screen.Screen
 	interrupt      context.CancelFunc
 	done           chan struct{}
 	code           int // valid once done is closed
@@ -86,11 +53,11 @@ func (r *running) wait() ran {
 }
 
 // shows waits until the text is on the screen, and returns all that is.
-func (r *running) shows(s *screen, text string) string {
+func (r *running) shows(s *screen.Screen, text string) string {
 	r.t.Helper()
 	late := time.After(patience)
 	for {
-		changed, all := s.next()
+		changed, all := s.Next()
 		if strings.Contains(all, text) {
 			return all
 		}

@@ -1,7 +1,6 @@
 package collector
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -9,12 +8,12 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/racetest"
+	"github.com/ribosome-agents/ribosome/internal/screen"
 )
 
 // program is the path of the executable of cmd/ribosome.
@@ -75,7 +74,7 @@ type node struct {
 	program        program
 	cmd            *exec.Cmd
 	at             string // its TCP address
-	stdout, stderr screen
+	stdout, stderr screen.Screen
 	ended          chan struct{}
 }
 
@@ -101,7 +100,7 @@ func (p program) start(t *testing.T, env []string, args ...string) *node {
 }
 
 // line waits for a line that begins with a text, and returns the rest of it.
-func (n *node) line(s *screen, begin string) string {
+func (n *node) line(s *screen.Screen, begin string) string {
 	n.t.Helper()
 	all := n.shows(s, begin, "\n")
 	_, rest, _ := strings.Cut(all, begin)
@@ -110,11 +109,11 @@ func (n *node) line(s *screen, begin string) string {
 }
 
 // shows waits until the node has printed a text, and behind it another one. It returns all that the node has printed.
-func (n *node) shows(s *screen, text, behind string) string {
+func (n *node) shows(s *screen.Screen, text, behind string) string {
 	n.t.Helper()
 	late := time.After(patience)
 	for ended := n.ended; ; {
-		changed, all := s.next()
+		changed, all := s.Next()
 		if _, rest, ok := strings.Cut(all, text); ok && strings.Contains(rest, behind) {
 			return all
 		}
@@ -146,37 +145,4 @@ func (n *node) end() string {
 		n.t.Errorf("the node ends with %d: %s", code, n.stderr.String())
 	}
 	return n.stderr.String()
-}
-
-// screen is a stream that tests can wait on. It may be used from any goroutine.
-type screen struct {
-	mu      sync.Mutex
-	text    bytes.Buffer
-	changed chan struct{} // closed at the next write
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed != nil {
-		close(s.changed)
-		s.changed = nil
-	}
-	return s.text.Write(p)
-}
-
-func (s *screen) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// next returns a channel that is closed at the next write, and what there is.
-func (s *screen) next() (<-chan struct{}, string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.changed == nil {
-		s.changed = make(chan struct{})
-	}
-	return s.changed, s.text.String()
 }
