@@ -9,8 +9,8 @@ import (
 // publication. It keeps the events of each type as values, side by side, so that [Publish] needs no memory for an event,
 // and its receiver is not woken for each. All its methods may be called from any goroutine. Its owner must call Close.
 type Batches struct {
-	// Ready gets a value before more than 512 events wait, or half of the capacity if that is less, and when the subscription is closed. Fewer events wait until the
-	// receiver calls Handle by itself. If all events come from one processor, Ready has a value for each 512 divided by the number of processors (at most eight).
+	// Ready gets a value before more than 512 events wait, or half of the capacity if that is less, and when the subscription is closed. Fewer events may wait without a value: a receiver
+	// that wants them calls Handle. If all events come from one processor, Ready has a value for each 512 divided by the number of processors (at most eight).
 	// It may get one more for events that have been handled since.
 	Ready <-chan struct{}
 

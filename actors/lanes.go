@@ -2,8 +2,8 @@ package actors
 
 import "sync"
 
-// lane is one of the places where a stream queues events for [Batches]. Publishers on different processors use different lanes, so that they neither wait for each other nor
-// write to memory that another processor has just written.
+// lane is one of the places where a stream queues events for [Batches]. Publishers on different processors use different lanes: they do not wait for each other, and a
+// processor rarely writes where another one has just written, which would be slow.
 type lane struct {
 	mu    sync.Mutex // held while an event is numbered and queued
 	index int
@@ -17,8 +17,8 @@ const cachePad = 128
 // maxLanes bounds the work to bring the events of all lanes into one order.
 const maxLanes = 8
 
-// lanes are the lanes of a stream. An event gets its number and is queued under the lock of one lane, or of all. So what is queued in a lane is in the order of the
-// numbers, and whoever has locked all lanes finds every number that has been given.
+// lanes are the lanes of a stream. An event gets its number and is queued under the lock of one lane, or of all. So the events of a lane are in the order of their
+// numbers, and with all lanes locked, every event that has a number is in its queue.
 type lanes struct {
 	all  []lane
 	idle sync.Pool // of *lane: a processor gets the one that it has put back

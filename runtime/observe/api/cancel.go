@@ -178,7 +178,7 @@ func (c *cancellation) initiates(p Peer) bool {
 	})
 }
 
-// add adds what has come of the sides at a node that were told to end.
+// add adds the answer of a node whose sides were told to end.
 func (c *cancellation) add(node string, v cancelView) {
 	c.view.join(v)
 	c.by = append(c.by, node)

@@ -204,7 +204,7 @@ func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
-// keyIn returns the key of a cursor, empty for an empty one. It is false for a text that this interface gives to nobody: a key has a time, and behind it what rest matches.
+// keyIn returns the key of a cursor, empty for an empty one. It is false for any text but a cursor of this API: a key has a time, and behind it a text that rest matches.
 func keyIn(cursor string, rest *regexp.Regexp) (key string, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(text) == 0 {
