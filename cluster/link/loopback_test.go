@@ -410,14 +410,10 @@ func TestLoopbackStopWhileTheOtherIsSlow(t *testing.T) {
 	}
 }
 
-// ending is a stream that closes a channel when its last frame is written, or when it is closed without one.
+// ending is a stream that calls ends when its last frame is written, and when it is closed.
 type ending struct {
 	Stream
 	ends func()
-}
-
-func newEnding(s Stream, over chan<- struct{}) *ending {
-	return &ending{s, sync.OnceFunc(func() { close(over) })}
 }
 
 func (e *ending) Send(parts ...[]byte) error {
@@ -443,12 +439,13 @@ func TestLoopbackStopAcknowledges(t *testing.T) {
 		t.Run(fmt.Sprintf("the node that dials stops: %t", dials), func(t *testing.T) {
 			for range 10 { // without the last frame, gRPC drops an acknowledgement now and then
 				over := make(chan struct{})
+				ends := sync.OnceFunc(func() { close(over) }) // the node that stays may dial again: one for all streams
 				a := newNode(t, nodeA, nil, 1, func(o *LinksOptions) {
 					dial := o.Dial
 					o.Dial = func(ctx context.Context, m cluster.Member) (Stream, error) {
 						s, err := dial(ctx, m)
 						if err == nil && dials {
-							s = newEnding(s, over)
+							s = &ending{s, ends}
 						}
 						return s, err
 					}
@@ -457,7 +454,7 @@ func TestLoopbackStopAcknowledges(t *testing.T) {
 				stops, stays, stopsID, staysID := a, b, nodeA, nodeB
 				if !dials {
 					stops, stays, stopsID, staysID = b, a, nodeB, nodeA
-					b.wrap = func(s Stream) Stream { return newEnding(s, over) }
+					b.wrap = func(s Stream) Stream { return &ending{s, ends} }
 				}
 				stays.recorder.hold = make(chan struct{})
 				b.links.Add(a.member(nodeA))
