@@ -2,6 +2,7 @@ package actors_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -9,15 +10,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// blocked is an agent that handles a message for each value of release.
 type blocked struct{ begun, release chan struct{} }
 
 func (blocked) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 func (b blocked) Receive(*actors.Context, *performatives.Message) {
-	select {
-	case b.begun <- struct{}{}:
-	default:
-	}
+	b.begun <- struct{}{}
 	<-b.release
 }
 
@@ -28,18 +27,21 @@ func TestBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Stop(context.Background()) }()
-	b := blocked{make(chan struct{}, 1), make(chan struct{})}
+	b := blocked{make(chan struct{}, 200), make(chan struct{})}
 	defer close(b.release)
 	self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return b }})
 	if err != nil {
 		t.Fatal(err)
 	}
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	send := func(id performatives.MessageID, priority performatives.Priority, at time.Time) {
+	send := func(id performatives.MessageID, priority performatives.Priority, made, arrived time.Time) {
 		t.Helper()
-		m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: at, Priority: priority, Payload: performatives.Raw(`{}`)})
+		m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: made, Priority: priority, Payload: performatives.Raw(`{}`)})
 		if err != nil {
 			t.Fatal(err)
+		}
+		if !arrived.IsZero() {
+			m.Arrive(arrived)
 		}
 		if err := s.Send(m); err != nil {
 			t.Fatal(err)
@@ -48,14 +50,66 @@ func TestBacklog(t *testing.T) {
 	if n, oldest := self.Backlog(performatives.Low); n != 0 || !oldest.IsZero() {
 		t.Errorf("before a message: %d, %v", n, oldest)
 	}
-	send("1", performatives.Normal, noon)
+	send("1", performatives.Normal, noon, time.Time{})
 	<-b.begun
-	send("2", performatives.Low, noon.Add(time.Second))
-	send("3", performatives.Low, noon.Add(2*time.Second))
+	send("2", performatives.Low, noon.Add(time.Hour), noon.Add(time.Second)) // the clock of the sender is wrong
+	send("3", performatives.Low, noon.Add(2*time.Second), time.Time{})
 	if n, oldest := self.Backlog(performatives.Low); n != 2 || !oldest.Equal(noon.Add(time.Second)) {
 		t.Errorf("two wait: %d, %v", n, oldest)
 	}
 	if n, oldest := self.Backlog(performatives.Normal); n != 0 || !oldest.IsZero() {
 		t.Errorf("the one that is handled: %d, %v", n, oldest)
+	}
+}
+
+// What waits includes the messages that the agent's actor has taken out of the queue at once and not handled yet, across the parts of the queue.
+func TestBacklogOfATakenQueue(t *testing.T) {
+	const all = 100
+	s, err := actors.NewSystem(actors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(context.Background()) }()
+	b := blocked{make(chan struct{}, all+1), make(chan struct{})}
+	defer close(b.release)
+	self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return b }, Capacity: 240}) // which gives back 30 places at a time: the 31st message is the last of a part
+	if err != nil {
+		t.Fatal(err)
+	}
+	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	send := func(i int) {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "x", Receiver: "a",
+			Timestamp: noon.Add(time.Duration(i) * time.Second), Payload: performatives.Raw(`{}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(0)
+	<-b.begun
+	for i := range all {
+		send(1 + i)
+	}
+	for handled := range all { // of those that were sent together
+		b.release <- struct{}{}
+		<-b.begun
+		waiting, oldest := self.Backlog(performatives.Normal)
+		left := all - 1 - handled
+		if waiting < left || waiting > left+30 {
+			t.Fatalf("%d wait, want %d", waiting, left)
+		}
+		first := time.Duration(all-waiting+1) * time.Second
+		if waiting == 0 && !oldest.IsZero() || waiting > 0 && !oldest.Equal(noon.Add(first)) {
+			t.Fatalf("%d wait, the oldest since %v, want %v", waiting, oldest, noon.Add(first))
+		}
+	}
+	send(all + 1)
+	if n, oldest := self.Backlog(performatives.Normal); n != 1 || !oldest.Equal(noon.Add((all+1)*time.Second)) {
+		t.Errorf("after all: %d, %v", n, oldest)
 	}
 }

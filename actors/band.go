@@ -36,7 +36,7 @@ type band struct {
 	queued     int32    // messages in head..tail
 	claimed    int32    // messages taken by the consumer whose slots are still in use
 	closed     bool
-	_          [64 - 33]byte
+	waits      time.Time // when the oldest of claimed arrived; zero for a value that is no message
 
 	// Fields of the consumer.
 	out        *segment // the chain taken by the last claim
@@ -100,9 +100,12 @@ func (b *band) claim() bool {
 	b.head, b.tail = b.spare, b.spare
 	b.queued = 0
 	b.claimed = n - 1 // the first message is served at once and needs no slot
-	b.mu.Unlock()
 	b.out, b.spare = out, nil
 	b.next, b.remaining, b.unreleased = 0, n, -1
+	if n > 1 {
+		b.waits = arrivalAt(out, 1)
+	}
+	b.mu.Unlock()
 	return true
 }
 
@@ -128,6 +131,9 @@ func (b *band) pop(step int32) any {
 func (b *band) releaseSlots() {
 	b.mu.Lock()
 	b.claimed -= b.unreleased
+	if b.claimed > 0 {
+		b.waits = arrivalAt(b.out, b.next)
+	}
 	b.mu.Unlock()
 	b.unreleased = 0
 }
@@ -173,15 +179,27 @@ func (b *band) len() int {
 	return int(b.queued + b.claimed)
 }
 
-// oldest returns when the first message that the consumer has not claimed was made, the zero time without one.
-func (b *band) oldest() (made time.Time) {
+// oldest returns when the first message that waits arrived, the zero time without one. It may be that of a message which was served since the last release
+// of slots.
+func (b *band) oldest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.queued == 0 {
-		return made
+	switch {
+	case b.claimed > 0 && !b.waits.IsZero(): // claimed before those that are queued
+		return b.waits
+	case b.queued > 0:
+		return arrivalAt(b.head, 0)
 	}
-	if m, ok := b.head.items[0].(*performatives.Message); ok {
-		return m.Timestamp()
+	return time.Time{}
+}
+
+// arrivalAt returns when the message at index i of a chain arrived, the zero time for another value, such as a command.
+func arrivalAt(s *segment, i int32) time.Time {
+	if i == segmentSize {
+		s, i = s.next, 0
 	}
-	return made
+	if m, ok := s.items[i].(*performatives.Message); ok {
+		return m.Arrived()
+	}
+	return time.Time{}
 }

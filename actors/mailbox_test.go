@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -247,6 +248,7 @@ func TestMailboxForgetsHandledMessages(t *testing.T) {
 }
 
 func TestMailboxAllocatesNothingPerMessage(t *testing.T) {
+	racetest.Skip(t) // with it, a sync.Pool drops a part of what it gets
 	b := newTestMailbox(0)
 	b.receive = func(any) { b.user = b.user[:0] }
 	messages := notes(low, normal, high, urgent)

@@ -200,8 +200,8 @@ func (s Self) Return(m *performatives.Message) {
 // post sends a command to the agent's own mailbox.
 func (s Self) post(command any) error { return s.c.mailbox.Post(command) }
 
-// Backlog returns how many messages of a priority wait in the agent's mailbox, with the precision of [Mailbox.UserMessageCount], and when
-// the oldest of them that the agent has not begun to take out was made by its sender. It is the zero time without one.
+// Backlog returns how many messages of a priority wait in the agent's mailbox, and when the oldest of them entered the node
+// ([performatives.Message.Arrived]), the zero time without one. Both have the precision of [Mailbox.UserMessageCount].
 func (s Self) Backlog(p performatives.Priority) (messages int, oldest time.Time) {
 	b := s.c.mailbox.bands[p.Band()].Load()
 	if b == nil {

@@ -233,8 +233,13 @@ func TestSpendOutsideOfAConversation(t *testing.T) {
 // TestShareKeepsCallsBack checks that each of the conversations which share a budget can begin: they cost a call each.
 func TestShareKeepsCallsBack(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		w.Add("Leaf", &kit.Worker{})
+		looked := make(chan struct{}) // what a leaf has not used is given back when it ends
+		w.Add("Leaf", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			<-looked
+			return kit.Result(p.StatusSuccess), nil
+		}})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+			defer close(looked)
 			share := codons.WithBudgetShare(ctx, 2)
 			for range 2 {
 				if _, err := delegation.Start(ctx, task.Agent, "Leaf", task.TaskRequest, share); err != nil {

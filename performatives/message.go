@@ -79,6 +79,7 @@ type rare struct {
 	metadata    Members
 	activation  uint64
 	answers     uint64
+	arrived     time.Time // zero: made here
 }
 
 // noRare is what a message without rare fields has. It is never changed.
@@ -185,6 +186,9 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	if m.weight > 0 {
 		out.Weigh()
 	}
+	if r := m.rareFields(); !r.arrived.IsZero() {
+		out.Arrive(r.arrived)
+	}
 	return out, nil
 }
 
@@ -244,8 +248,20 @@ func (m *Message) Ontology() string { return m.ontology }
 // Priority returns the band of the message.
 func (m *Message) Priority() Priority { return m.priority }
 
-// Timestamp returns when the message was made.
+// Timestamp returns when the message was made, by the clock of its sender.
 func (m *Message) Timestamp() time.Time { return m.timestamp }
+
+// Arrived returns when the message entered this node, by the node's own clock: the time of [Message.Arrive], and the timestamp of a message
+// that was made here. No dialect writes or reads it.
+func (m *Message) Arrived() time.Time {
+	if r := m.rareFields(); !r.arrived.IsZero() {
+		return r.arrived
+	}
+	return m.timestamp
+}
+
+// Arrive stores when m entered this node. Only the link or session that has just read m may call it, before it passes m on.
+func (m *Message) Arrive(now time.Time) { m.changeRare(func(r *rare) { r.arrived = now }) }
 
 // Trace returns the W3C traceparent; empty means that the message is not traced.
 func (m *Message) Trace() string { return m.trace }

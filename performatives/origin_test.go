@@ -58,6 +58,7 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 		"SetOrigin":    func(m *p.Message) { m.SetOrigin(p.Origin{Principal: "Bob", Activation: 5, Answers: 6}) },
 		"Authenticate": func(m *p.Message) { m.Authenticate("Bob") },
 		"Activate":     func(m *p.Message) { m.Activate(7) },
+		"Arrive":       func(m *p.Message) { m.Arrive(noon.Add(time.Hour)) },
 		"Header": func(m *p.Message) {
 			if m.MarkAuthentic(); m.Header().Authentic() || m.Header().MessageType() != "" {
 				t.Error("the header is authentic, or sealed")
@@ -65,12 +66,35 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 		},
 	} {
 		copied := m.Forward()
-		if change(copied); name != "Header" && cmp.Equal(copied.Envelope(), before) {
+		if change(copied); name != "Header" && name != "Arrive" && cmp.Equal(copied.Envelope(), before) {
 			t.Errorf("%s has not changed the copy", name)
 		}
 		if diff := cmp.Diff(before, m.Envelope()); diff != "" {
 			t.Errorf("%s has changed the message (-before +after):\n%s", name, diff)
 		}
+	}
+}
+
+// A message has arrived when a session says so, and its copies at the same time; one that was made here, when it was made.
+func TestArrived(t *testing.T) {
+	m := mustNew(t, envelope(p.ActInform))
+	if !m.Arrived().Equal(m.Timestamp()) {
+		t.Errorf("made here at %v, arrived at %v", m.Timestamp(), m.Arrived())
+	}
+	forwarded := m.Forward()
+	at := m.Timestamp().Add(-time.Hour)
+	m.Arrive(at)
+	changed, err := m.With(func(e *p.Envelope) { e.Receiver = "Bob" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, got := range map[string]*p.Message{"itself": m, "a changed copy": changed, "a forwarded one": m.Forward()} {
+		if !got.Arrived().Equal(at) {
+			t.Errorf("%s: %v, want %v", name, got.Arrived(), at)
+		}
+	}
+	if !forwarded.Arrived().Equal(m.Timestamp()) {
+		t.Errorf("a copy from before: %v", forwarded.Arrived())
 	}
 }
 

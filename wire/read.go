@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -181,6 +182,7 @@ func (s *Session) take(in Inbound) {
 			s.refuse(codec, in, err)
 			return
 		}
+		in.Message.Arrive(time.Now())
 		if s.long {
 			in.Message.Weigh()
 		}

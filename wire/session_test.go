@@ -317,8 +317,8 @@ func TestServerOptions(t *testing.T) {
 	}
 }
 
-// Messages of long frames have a weight.
-func TestLongMessagesHaveAWeight(t *testing.T) {
+// A session stores in a message when it arrived, and the weight of a long one.
+func TestSessionsMarkMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, r, far := open(t, wire.Options{})
 		long := `{"ID":"2","act":"INFORM","From":"a","To":"b","Time":1,"Payload":{"text":"` + strings.Repeat("x", 5000) + `"}}`
@@ -326,6 +326,9 @@ func TestLongMessagesHaveAWeight(t *testing.T) {
 		for i, m := range r.Await(t, 3) {
 			if weight := m.Weight(); weight > 0 != (i == 1) || weight > 0 && weight != m.Size() {
 				t.Errorf("message %d weighs %d, and has %d bytes", i, weight, m.Size())
+			}
+			if now := time.Now(); !m.Arrived().Equal(now) {
+				t.Errorf("message %d arrived at %v, not %v", i, m.Arrived(), now)
 			}
 		}
 	})

@@ -313,11 +313,12 @@ type Inbound struct {
 	Ahead  time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
 }
 
-// Local changes the message that was read from Data to what it is for this node, and returns it: with its deadline by the clock of this node, and
-// with its principal. It is called once for each message, before any other goroutine has it.
+// Local changes the message that was read from Data to what it is for this node, and returns it: with its deadline by the clock of this node,
+// with the time at which it arrived here, and with its principal. It is called once for each message, before any other goroutine has it.
 func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	m.ShiftReplyBy(in.Ahead)
 	m.SetOrigin(in.Origin)
+	m.Arrive(time.Now())
 	return m
 }
 

@@ -258,6 +258,23 @@ func (n *network) busy(t testing.TB, messages int, change func(*LinksOptions)) (
 	return a, b, atA, atB
 }
 
+// A message has the deadline, the origin and the time of its arrival for the node that it has come to.
+func TestLocal(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m, err := numbered(t, 1, performatives.Normal).With(func(e *performatives.Envelope) {
+			e.Timestamp, e.ReplyBy = time.Now().Add(-time.Hour), time.Now().Add(-time.Minute)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		origin := performatives.Origin{Principal: "Ada"}
+		got := Inbound{Ahead: time.Hour, Origin: origin}.Local(m)
+		if now := time.Now(); !got.Arrived().Equal(now) || !got.ReplyBy().Equal(now.Add(59*time.Minute)) || got.Origin() != origin {
+			t.Errorf("arrived at %v, to be answered by %v, of %+v; it is %v", got.Arrived(), got.ReplyBy(), got.Origin(), now)
+		}
+	})
+}
+
 // finish stops links, and waits for the streams.
 func (n *network) finish(t testing.TB, all ...*Links) {
 	t.Helper()

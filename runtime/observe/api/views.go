@@ -95,7 +95,7 @@ type agentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
 	Queued        map[string]int        `json:"queued,omitempty"` // by priority; of an agent of this node
-	Wait          float64               `json:"oldest_wait_s"`    // the age of the oldest message that waits, in seconds, by the clock of its sender
+	Wait          float64               `json:"oldest_wait_s"`    // how long the oldest message that waits has been on the node, in seconds
 	Conversations int                   `json:"conversations"`    // its sides that are under way on this node
 
 	// Running, Errors and Restarts are nil for an agent of another node.
