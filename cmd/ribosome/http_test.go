@@ -133,10 +133,10 @@ func TestHTTP(t *testing.T) {
 }
 
 // A node with --http alone, on loopback, needs no flag that says who may connect, and an empty one is none: clients of this machine may read, and may not act.
-// It prints that, whatever it logs. Pages of other sites may not even read.
+// It prints that, whatever it logs. Pages of other sites may not even read. As nobody can connect, the node itself gives the swarm a task, and does not wait for its end when it stops.
 func TestHTTPAlone(t *testing.T) {
 	t.Chdir(t.TempDir())
-	n := begins(t, "node", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--tokens", "", "--log-level", "error")
+	n := begins(t, "node", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h", "--tokens", "", "--log-level", "error")
 	c, url := browser(t, nil), served(n)
 	for _, path := range []string{"/healthz", "/readyz", "/metrics", "/console/", "/api/node", "/api/agents", "/api/conversations", "/api/approvals"} {
 		if code, body := ask(t, c, "GET", url+path, ""); code != http.StatusOK {
@@ -164,6 +164,13 @@ func TestHTTPAlone(t *testing.T) {
 		_ = answer.Body.Close()
 		if answer.StatusCode != http.StatusForbidden || !strings.Contains(string(body), `"code":"`+name+`"`) {
 			t.Errorf("%s: %d %s", name, answer.StatusCode, body)
+		}
+	}
+	for late := time.Now().Add(patience); ; {
+		if _, body := ask(t, c, "GET", url+"/api/conversations?live=true&agent=Jules", ""); strings.Contains(body, `"from":"Eddy"`) {
+			break // the example task is under way
+		} else if time.Now().After(late) {
+			t.Fatalf("the swarm is idle: %s", body)
 		}
 	}
 	if r := runs(t, "cancel", "x", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "nobody has the right to act here") {

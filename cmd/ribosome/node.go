@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
@@ -25,7 +26,7 @@ var swarms = func(pace time.Duration) runtime.Swarms {
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
-	if err := c.check(swarms(c.Pace)); err != nil {
+	if err := c.check(swarms(c.pace())); err != nil {
 		return err
 	}
 	out := newPrinter(std.out)
@@ -51,11 +52,18 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 			out.line("gossiping on " + m.Gossip)
 		}
 	}
+	var demonstrating sync.WaitGroup
+	demo, endDemo := context.WithCancel(ctx)
+	if c.demonstrates() {
+		demonstrating.Go(func() { demonstrate(demo, p.node, p.log) })
+	}
 	select {
 	case <-ctx.Done():
 	case <-p.peers.Drained():
 	}
 	p.log.Info("stopping")
+	endDemo()
+	demonstrating.Wait()
 	for _, late := range append(p.handOver(c.DrainTime), p.stop(c.StopTimeout)...) {
 		newPrinter(std.err).line("ribosome: " + late)
 	}

@@ -75,7 +75,7 @@ func (o *options) ask(ctx context.Context, out output) (_ performatives.InformRe
 	}
 	ctx, cancel := context.WithTimeout(ctx, o.deadline)
 	defer cancel()
-	return delegation.Delegate(ctx, user, swarm.EddyID, o.task(),
+	return delegation.Delegate(ctx, user, swarm.EddyID, o.problem.Task(),
 		codons.WithOntology(performatives.OntologyDebugRequest), codons.WithGrace(program.StopTime))
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 	"github.com/ribosome-agents/ribosome/examples/program"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 const usage = `usage: eddyjules [--code FILE] [--traceback FILE] [flags]
@@ -107,17 +106,6 @@ func (o *options) read() (err error) {
 
 // sample reports whether the built-in script is debugged.
 func (o *options) sample() bool { return o.code == "" && o.traceback == "" }
-
-// task returns the user's task for Eddy (acl §4.1).
-func (o *options) task() performatives.TaskRequest {
-	o.problem.Language = "python"
-	o.problem.DesiredOutcome = "Identify and fix the bug, or provide analysis if not fixable."
-	return performatives.TaskRequest{
-		TaskType:    swarm.TaskDebugCode,
-		Description: "Why does my script fail?",
-		Parameters:  performatives.ContentOf(o.problem),
-	}
-}
 
 func (o *options) brain() swarm.Debugger {
 	var brain swarm.Debugger = swarm.Offline{Verify: o.verify}

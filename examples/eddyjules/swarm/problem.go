@@ -25,6 +25,17 @@ type Problem struct {
 	FileName string `json:"file_name,omitempty"`
 }
 
+// Task returns the user's task for Eddy (acl §4.1): to debug the script, in Python.
+func (p Problem) Task() performatives.TaskRequest {
+	p.Language = "python"
+	p.DesiredOutcome = "Identify and fix the bug, or provide analysis if not fixable."
+	return performatives.TaskRequest{
+		TaskType:    TaskDebugCode,
+		Description: "Why does my script fail?",
+		Parameters:  performatives.ContentOf(p),
+	}
+}
+
 // Finding is the result of debugging a [Problem], as result_details carry it (acl §4.3).
 // Every field may be empty.
 type Finding struct {

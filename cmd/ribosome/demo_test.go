@@ -1,0 +1,73 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/agenttest"
+)
+
+// A node that nobody can connect to gives Eddy one task after the other, also after one that an operator has cancelled, and cancels the last one when it stops.
+func TestDemonstrate(t *testing.T) {
+	agenttest.Run(t, runtime.Options{}, func(t *testing.T, n *agenttest.Node) {
+		brain := make(held, 1)
+		if err := (runtime.Swarms{swarm.New(swarm.Options{Brain: brain})}).Host(t.Context(), n.Node, swarm.Name); err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var log bytes.Buffer
+		ended := make(chan struct{})
+		go func() {
+			demonstrate(ctx, n.Node, slog.New(slog.NewTextHandler(&log, nil)))
+			close(ended)
+		}()
+		for i := range 3 {
+			n.Advance(0)
+			live := n.Conversations()
+			if len(live) == 0 {
+				t.Fatalf("task %d: nothing is under way", i)
+			}
+			switch i {
+			case 0:
+				brain <- struct{}{}
+			case 1:
+				for _, c := range live {
+					codons.Withdraw(n.System(), c.ID, codons.ErrOperator)
+				}
+			case 2:
+				cancel()
+				<-ended
+				if n.Advance(0); len(n.Conversations()) > 0 {
+					t.Errorf("after the end: %+v", n.Conversations())
+				}
+				continue
+			}
+			if n.Advance(demoPause - 1); len(n.Conversations()) > 0 {
+				t.Errorf("task %d has not ended, or there was no pause: %+v", i, n.Conversations())
+			}
+			n.Advance(1)
+		}
+		if text := log.String(); strings.Count(text, "an example task has failed") != 1 || strings.Count(text, "nobody can connect") != 1 {
+			t.Errorf("the log is\n%s", text)
+		}
+	})
+}
+
+// held is a debugger that is done once it gets a value.
+type held chan struct{}
+
+func (h held) Debug(ctx context.Context, _ swarm.Problem, _ func(string)) (performatives.InformResult, error) {
+	select {
+	case <-h:
+	case <-ctx.Done():
+	}
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}, ctx.Err()
+}
