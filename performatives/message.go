@@ -55,7 +55,7 @@ type Message struct {
 	replyBy        time.Time
 	timestamp      time.Time
 	rare           *rare // nil: it has none of these; not changed where another message may have it, too
-	weight         int32 // see Weigh
+	late           int32 // when it arrived: milliseconds after the timestamp; see Arrive
 	performative   Performative
 	priority       Priority
 	forwards       uint8 // see Forwards
@@ -79,7 +79,8 @@ type rare struct {
 	metadata    Members
 	activation  uint64
 	answers     uint64
-	arrived     time.Time // zero: made here
+	arrived     time.Time // where it is too far from the timestamp for Message.late
+	weight      int32     // see Weigh
 }
 
 // noRare is what a message without rare fields has. It is never changed.
@@ -183,11 +184,11 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	if err != nil {
 		return nil, err
 	}
-	if m.weight > 0 {
+	if m.Weight() > 0 {
 		out.Weigh()
 	}
-	if r := m.rareFields(); !r.arrived.IsZero() {
-		out.Arrive(r.arrived)
+	if at := m.Arrived(); !at.Equal(m.timestamp) {
+		out.Arrive(at)
 	}
 	return out, nil
 }
@@ -251,17 +252,22 @@ func (m *Message) Priority() Priority { return m.priority }
 // Timestamp returns when the message was made, by the clock of its sender.
 func (m *Message) Timestamp() time.Time { return m.timestamp }
 
-// Arrived returns when the message entered this node, by the node's own clock: the time of [Message.Arrive], and the timestamp of a message
-// that was made here. No dialect writes or reads it.
+// Arrived returns when the message entered this node, by the node's own clock, to the millisecond: the time of [Message.Arrive], and the timestamp of a
+// message that was made here. No dialect writes or reads it.
 func (m *Message) Arrived() time.Time {
 	if r := m.rareFields(); !r.arrived.IsZero() {
 		return r.arrived
 	}
-	return m.timestamp
+	return m.timestamp.Add(time.Duration(m.late) * time.Millisecond)
 }
 
-// Arrive stores when m entered this node. Only the link or session that has just read m may call it, before it passes m on.
-func (m *Message) Arrive(now time.Time) { m.changeRare(func(r *rare) { r.arrived = now }) }
+// Arrive stores when m entered this node. Only the link or session that has just read m may call it, once, before it passes m on.
+func (m *Message) Arrive(now time.Time) {
+	late := now.Sub(m.timestamp).Milliseconds()
+	if m.late = int32(late); int64(m.late) != late { //nolint:gosec // what does not fit is noticed
+		m.changeRare(func(r *rare) { r.arrived = now })
+	}
+}
 
 // Trace returns the W3C traceparent; empty means that the message is not traced.
 func (m *Message) Trace() string { return m.trace }

@@ -81,20 +81,26 @@ func TestArrived(t *testing.T) {
 	if !m.Arrived().Equal(m.Timestamp()) {
 		t.Errorf("made here at %v, arrived at %v", m.Timestamp(), m.Arrived())
 	}
-	forwarded := m.Forward()
-	at := m.Timestamp().Add(-time.Hour)
-	m.Arrive(at)
-	changed, err := m.With(func(e *p.Envelope) { e.Receiver = "Bob" })
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, got := range map[string]*p.Message{"itself": m, "a changed copy": changed, "a forwarded one": m.Forward()} {
-		if !got.Arrived().Equal(at) {
-			t.Errorf("%s: %v, want %v", name, got.Arrived(), at)
+	for _, late := range []time.Duration{-time.Hour, time.Millisecond, 0, 3 * time.Second, -30 * 24 * time.Hour, 56 * 365 * 24 * time.Hour} { // the sender's clock is wrong, or has no battery
+		m := m.Forward()
+		forwarded := m.Forward()
+		at := m.Timestamp().Add(late)
+		m.Arrive(at)
+		changed, err := m.With(func(e *p.Envelope) { e.Timestamp = e.Timestamp.Add(time.Hour) })
+		if err != nil {
+			t.Fatal(err)
 		}
-	}
-	if !forwarded.Arrived().Equal(m.Timestamp()) {
-		t.Errorf("a copy from before: %v", forwarded.Arrived())
+		for name, got := range map[string]*p.Message{"itself": m, "a changed copy": changed, "a forwarded one": m.Forward()} {
+			if late == 0 && name == "a changed copy" {
+				continue // it counts as made here
+			}
+			if !got.Arrived().Equal(at) {
+				t.Errorf("%v late, %s: %v, want %v", late, name, got.Arrived(), at)
+			}
+		}
+		if !forwarded.Arrived().Equal(m.Timestamp()) {
+			t.Errorf("a copy from before: %v", forwarded.Arrived())
+		}
 	}
 }
 
@@ -111,6 +117,7 @@ func TestOriginAllocs(t *testing.T) {
 		m.SetOrigin(p.Origin{Forwards: 1})
 		m.Authenticate("")
 		m.Activate(0)
+		m.Arrive(e.Timestamp.Add(time.Second))
 		sinkMessage = m
 	}); n != 1 {
 		t.Errorf("%v allocations", n)

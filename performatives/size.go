@@ -30,11 +30,14 @@ func (m *Message) Size() int {
 // Weigh stores the size of m, so that mailboxes and records can bound the memory of long
 // messages from peers. Only the session that has just read m may call it, before it
 // passes m on.
-func (m *Message) Weigh() { m.weight = int32(min(m.Size(), math.MaxInt32)) }
+func (m *Message) Weigh() {
+	m.changeRare(func(*rare) {}) // has a size, too
+	m.rare.weight = int32(min(m.Size(), math.MaxInt32))
+}
 
 // Weight returns the size that Weigh stored, in bytes. It is zero for a message of usual
 // length, and for a message that was made in this process. It is at most [math.MaxInt32].
-func (m *Message) Weight() int { return int(m.weight) }
+func (m *Message) Weight() int { return int(m.rareFields().weight) }
 
 // sizer adds up the sizes of values, of which it visits a bounded number.
 type sizer struct{ left int }
