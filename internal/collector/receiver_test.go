@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -50,6 +51,17 @@ func (r *receiver) await(t *testing.T, what string, fulfilled func() bool) {
 		case <-late:
 			t.Fatalf("the receiver does not get %s", what)
 		}
+	}
+}
+
+// awaitCounts waits until metrics of a node, by their names, have values, by their attributes.
+func (r *receiver) awaitCounts(t *testing.T, node string, resources map[string]string, all map[string]map[string]uint64) {
+	t.Helper()
+	for name, want := range all {
+		covered.value(name, want)
+		r.await(t, name, func() bool {
+			return maps.Equal(r.metricsOf(t, node, resources)[name].counts(), want)
+		})
 	}
 }
 
