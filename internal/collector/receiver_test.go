@@ -59,10 +59,22 @@ func (r *receiver) awaitCounts(t *testing.T, node string, resources map[string]s
 	t.Helper()
 	for name, want := range all {
 		covered.value(name, want)
-		r.await(t, name, func() bool {
-			return maps.Equal(r.metricsOf(t, node, resources)[name].counts(), want)
-		})
+		r.awaitCount(t, node, resources, name, want)
 	}
+}
+
+func (r *receiver) awaitCount(t *testing.T, node string, resources map[string]string, name string, want map[string]uint64) {
+	t.Helper()
+	var got map[string]uint64
+	defer func() {
+		if !maps.Equal(got, want) {
+			t.Logf("%s is %v, want %v", name, got, want)
+		}
+	}()
+	r.await(t, name, func() bool {
+		got = r.metricsOf(t, node, resources)[name].counts()
+		return maps.Equal(got, want)
+	})
 }
 
 // take gives the content of a request to its sink, or refuses it. The receiver answers a refused one with the status 500, after which OTLP has the sender not try again.
