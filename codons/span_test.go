@@ -304,22 +304,41 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// A repeated message is published as one.
+// A repeated message is published as one, also by a responder that has ended.
 func TestResentPublished(t *testing.T) {
-	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
-		w.Add("Jules", &kit.Worker{})
-		w.Net.Lose(p.ActTaskRequest, 2)
-		if _, err := w.Delegate(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		var again []string
-		for _, r := range of[codons.Resent](events()) {
-			again = append(again, string(r.Agent)+" "+r.Role.String()+" "+r.Performative.String())
-		}
-		if d := cmp.Diff([]string{"Eddy initiator TASK_REQUEST", "Eddy initiator TASK_REQUEST"}, again); d != "" {
-			t.Error(d)
-		}
-	})
+	asked, answered := "Eddy initiator TASK_REQUEST", "Jules responder INFORM_RESULT"
+	cancelled, stopped := "Eddy initiator CANCEL", "Jules responder INFORM"
+	for lost, want := range map[p.Performative][]string{
+		p.ActTaskRequest: {asked, asked}, p.ActInformResult: {asked, answered, asked, answered}, p.ActInform: {cancelled, stopped, cancelled, stopped},
+	} {
+		inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+				if lost == p.ActInform { // the receipt
+					cancel()
+					<-ctx.Done()
+				}
+				return p.InformResult{Status: p.StatusSuccess}, ctx.Err()
+			}})
+			w.Net.Lose(lost, 2)
+			if _, err := w.Delegate(ctx); (err != nil) != (lost == p.ActInform) {
+				t.Fatal(err)
+			}
+			var again []string
+			ids := map[p.ConversationID]bool{}
+			for _, r := range of[codons.Resent](events()) {
+				again = append(again, string(r.Agent)+" "+r.Role.String()+" "+r.Performative.String())
+				ids[r.Conversation] = true
+				if r.Protocol != delegation.Codon.Name() || r.Peer == r.Agent || r.Message == "" {
+					t.Errorf("%+v of %+v", r, r.Subject)
+				}
+			}
+			if d := cmp.Diff(want, again); d != "" || len(ids) != 1 {
+				t.Errorf("%s in the conversations %v", d, ids)
+			}
+		})
+	}
 }
 
 // A side that has ended tells the states that it has come through, and one under way those until then. The path of one that was under way when the subscription

@@ -191,15 +191,27 @@ func (t *tombstone) publish(self actors.Self, at machine.State, on machine.Symbo
 	if !actors.Wants[Transition](events) {
 		return
 	}
+	events.Publish(Transition{
+		At: actors.At{Time: time.Now()}, Subject: t.subject(self, m),
+		From: at, To: at, On: on, Ended: true, Message: m.ID(),
+	})
+}
+
+// subject returns the subject of an event that m has caused.
+func (t *tombstone) subject(self actors.Self, m *performatives.Message) *Subject {
 	id := m.ConversationID()
 	if hashOf(id) != t.id && hashOf(m.InReplyTo()) == t.id { // of a dialect without conversation ids
 		id = performatives.ConversationID(m.InReplyTo())
 	}
-	events.Publish(Transition{
-		At:      actors.At{Time: time.Now()},
-		Subject: &Subject{Agent: self.ID(), Peer: m.Sender(), Conversation: id, Protocol: t.codon.Name(), Role: t.role},
-		From:    at, To: at, On: on, Ended: true, Message: m.ID(),
-	})
+	return &Subject{Agent: self.ID(), Peer: m.Sender(), Conversation: id, Protocol: t.codon.Name(), Role: t.role}
+}
+
+// repeat publishes that a reply to m is sent again, and sends it.
+func (t *tombstone) repeat(self actors.Self, reply, m *performatives.Message) {
+	if events := &self.System().Events; actors.Wants[Resent](events) {
+		events.Publish(Resent{actors.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
+	}
+	_ = self.Send(reply) // Send has dead-lettered it
 }
 
 // act carries out one effect. Rows of a terminal state only repeat, refuse and drop.
@@ -222,7 +234,7 @@ func (t *tombstone) act(self actors.Self, f machine.Effect, m *performatives.Mes
 func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *performatives.Message) {
 	for r := t.replies; r != nil; r = r.next {
 		if r.message.Performative() == act {
-			_ = self.Send(r.message) // Send has dead-lettered it
+			t.repeat(self, r.message, m)
 			return
 		}
 	}

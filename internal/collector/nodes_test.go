@@ -3,7 +3,7 @@ package collector
 import (
 	"context"
 	"encoding/json"
-	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 // embedded is a node in this process that exports its spans as docs/telemetry.md says.
@@ -88,11 +89,9 @@ func (p program) testNodes(t *testing.T) {
 	two := embed(t, r, "two", n.line(&n.stdout, "gossiping on "))
 	two.knows(t, "Eddy")
 	resources := map[string]string{"one": "service.instance.id=one service.name=ribosome", "two": "service.instance.id=two service.name=embedder"}
-	for name, want := range map[string]map[string]uint64{
+	r.awaitCounts(t, "one", resources, map[string]map[string]uint64{
 		"ribosome.cluster.members": {"": 2}, "ribosome.cluster.links": {"ribosome.state=up": 1, "ribosome.state=down": 0},
-	} {
-		r.await(t, name, func() bool { return maps.Equal(r.metricsOf(t, "one", resources)[name].counts(), want) })
-	}
+	})
 
 	data, err := os.ReadFile(script[1:])
 	if err != nil {
@@ -127,4 +126,35 @@ func (p program) testNodes(t *testing.T) {
 two Client invoke_agent Calc: gen_ai.conversation.id=#5 gen_ai.agent.name=Calc gen_ai.operation.name=invoke_agent ribosome.peer=Calc ribosome.protocol=tool-call ribosome.role=initiator ribosome.state=answered
   two Server invoke_agent Calc: gen_ai.conversation.id=#5 gen_ai.agent.name=Calc gen_ai.operation.name=invoke_agent ribosome.peer=two ribosome.protocol=tool-call ribosome.role=responder ribosome.state=answered
     two Internal execute_tool add: gen_ai.conversation.id=#5 gen_ai.agent.name=Calc gen_ai.operation.name=execute_tool gen_ai.tool.name=add ribosome.job=answer ribosome.peer=two ribosome.protocol=tool-call ribosome.role=responder`)
+}
+
+// A collector gets that a link is down while the other node lives: nothing listens where that one says that it accepts links.
+func (p program) testDown(t *testing.T) {
+	r := receive(t)
+	n := p.start(t, nil, "--name", "one", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--otlp", r.url, "--metrics-interval", often)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Of two nodes, the one with the smaller name opens the link.
+	two, err := runtime.New(runtime.Options{Name: "two", Cluster: &runtime.ClusterOptions{
+		Gossip: "127.0.0.1:0", Join: []string{n.line(&n.stdout, "gossiping on ")}, Links: closed.Addr().String(), Accept: func(func(*grpc.LinkStream)) {},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := func() { _ = two.Stop(context.Background()) }
+	t.Cleanup(stop)
+	resources := map[string]string{"one": "service.instance.id=one service.name=ribosome"}
+	r.awaitCounts(t, "one", resources, map[string]map[string]uint64{
+		"ribosome.cluster.members": {"": 2}, "ribosome.cluster.links": {"ribosome.state=up": 0, "ribosome.state=down": 1},
+	})
+	stop() // else the other node waits for the link as it stops
+	r.awaitCounts(t, "one", resources, map[string]map[string]uint64{
+		"ribosome.cluster.members": {"": 1}, "ribosome.cluster.links": {"ribosome.state=up": 0, "ribosome.state=down": 0},
+	})
+	n.end()
 }

@@ -2,6 +2,7 @@ package collector
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"os"
 	"os/exec"
@@ -19,11 +20,11 @@ import (
 // program is the path of the executable of cmd/ribosome.
 type program string
 
-// build compiles cmd/ribosome in its own module, with the versions of its own go.mod.
-func build(t *testing.T) program {
+// build compiles cmd/ribosome in its own module, with the versions of its own go.mod and with the flags.
+func build(t *testing.T, flags ...string) program {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "ribosome")
-	args := []string{"build", "-buildvcs=false", "-o", to}
+	args := append([]string{"build", "-buildvcs=false", "-o", to}, flags...)
 	if racetest.Enabled {
 		args = append(args, "-race")
 	}
@@ -33,6 +34,28 @@ func build(t *testing.T) program {
 		t.Fatalf("%v: %s", err, out)
 	}
 	return program(to)
+}
+
+// buildFaulty is build with the swarm of testdata/faulty.go.
+func buildFaulty(t *testing.T) program {
+	t.Helper()
+	source, err := filepath.Abs("testdata/faulty.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	added, err := filepath.Abs("../../cmd/ribosome/faulty.go") // there is no such file
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(map[string]map[string]string{"Replace": {added: source}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	overlay := filepath.Join(t.TempDir(), "overlay.json")
+	if err := os.WriteFile(overlay, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return build(t, "-overlay", overlay)
 }
 
 // command returns a run of the program, with the environment of the test without the variables of the program and of OpenTelemetry, and with env.
@@ -78,10 +101,16 @@ type node struct {
 	ended          chan struct{}
 }
 
-// start starts a node with the swarm of Eddy and Jules. It is killed at the end of the test if it runs then.
+// start starts a node with the swarm of Eddy and Jules.
 func (p program) start(t *testing.T, env []string, args ...string) *node {
 	t.Helper()
-	args = append([]string{"node", "--swarm", "eddyjules", "--tcp", "127.0.0.1:0", "--no-auth", "--log-format", "json"}, args...)
+	return p.host(t, "eddyjules", env, args...)
+}
+
+// host starts a node with a swarm. It is killed at the end of the test if it runs then.
+func (p program) host(t *testing.T, swarm string, env []string, args ...string) *node {
+	t.Helper()
+	args = append([]string{"node", "--swarm", swarm, "--tcp", "127.0.0.1:0", "--no-auth", "--log-format", "json"}, args...)
 	n := &node{t: t, program: p, cmd: p.command(context.Background(), env, args...), ended: make(chan struct{})}
 	n.cmd.Stdout, n.cmd.Stderr = &n.stdout, &n.stderr
 	if err := n.cmd.Start(); err != nil {

@@ -210,7 +210,11 @@ func (r *receiver) metricsOf(t *testing.T, node string, resources map[string]str
 					if m.Description() == "" {
 						t.Errorf("%s has no description", m.Name())
 					}
-					if read := measure(t, m); read.at >= all[m.Name()].at {
+					read := measure(t, m)
+					if got := read.kind + " " + read.unit; instruments[m.Name()] != got {
+						t.Errorf("%s is a %s, want %q", m.Name(), got, instruments[m.Name()])
+					}
+					if read.at >= all[m.Name()].at {
 						all[m.Name()] = read
 					}
 				}
@@ -226,6 +230,9 @@ func measure(t *testing.T, m pmetric.Metric) measured {
 	as := measured{unit: m.Unit(), points: map[string]point{}}
 	add := func(attributes pcommon.Map, at pcommon.Timestamp, p point) {
 		as.at = max(as.at, at)
+		for name := range attributes.All() {
+			covered.attribute(m.Name(), name)
+		}
 		key := text(attributes)
 		if _, twice := as.points[key]; twice {
 			t.Errorf("%s has two values with the attributes %s", m.Name(), key)

@@ -3,6 +3,7 @@ package collector
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -51,6 +52,29 @@ func (r *receiver) await(t *testing.T, what string, fulfilled func() bool) {
 			t.Fatalf("the receiver does not get %s", what)
 		}
 	}
+}
+
+// awaitCounts waits until metrics of a node, by their names, have values, by their attributes.
+func (r *receiver) awaitCounts(t *testing.T, node string, resources map[string]string, all map[string]map[string]uint64) {
+	t.Helper()
+	for name, want := range all {
+		covered.value(name, want)
+		r.awaitCount(t, node, resources, name, want)
+	}
+}
+
+func (r *receiver) awaitCount(t *testing.T, node string, resources map[string]string, name string, want map[string]uint64) {
+	t.Helper()
+	var got map[string]uint64
+	defer func() {
+		if !maps.Equal(got, want) {
+			t.Logf("%s is %v, want %v", name, got, want)
+		}
+	}()
+	r.await(t, name, func() bool {
+		got = r.metricsOf(t, node, resources)[name].counts()
+		return maps.Equal(got, want)
+	})
 }
 
 // take gives the content of a request to its sink, or refuses it. The receiver answers a refused one with the status 500, after which OTLP has the sender not try again.

@@ -3,6 +3,7 @@ package telemetry
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -270,8 +271,15 @@ func (m *metrics) messageRefused(_ uint64, e *actors.MessageRefused) {
 }
 
 func (m *metrics) deadLetter(_ uint64, e *actors.DeadLetter) {
-	m.deadLettered.Add(none, 1, with(attribute.String(attrCode, known(e.Code))))
+	reason := string(e.Code)
+	if !slices.Contains(drops, reason) {
+		reason = known(e.Code)
+	}
+	m.deadLettered.Add(none, 1, with(attribute.String(attrCode, reason)))
 }
+
+// drops are the reasons for which the standard rows of a codon drop a message. They are no codes of refusals.
+var drops = []string{codons.DropDuplicate, codons.DropStale, codons.DropLate, codons.DropUnexpected, codons.DropUndeliverable}
 
 // watch observes the gauges whenever they are read.
 func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uint64) error {

@@ -152,6 +152,9 @@ func TestPrometheusScrape(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.Events().Publish(actors.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
+	for _, reason := range []performatives.Code{codons.DropLate, codons.DropUndeliverable, canary} {
+		n.Events().Publish(actors.DeadLetter{Code: reason})
+	}
 	n.Events().Publish(codons.JobFailed{Agent: "x1"})
 	n.Events().Publish(codons.JobFailed{Agent: "x2"})
 	n.Events().Publish(codons.Resent{Subject: &codons.Subject{Protocol: "task-delegation", Role: 1}})
@@ -184,6 +187,9 @@ func TestPrometheusScrape(t *testing.T) {
 		{"ribosome_conversation_duration_seconds", []string{"ribosome_role=responder", "ribosome_state=completed"}, 1},
 		{"ribosome_job_duration_seconds", []string{"error_type=execution_failed"}, 1},
 		{"ribosome_messages_refused_total", []string{"ribosome_code=other"}, 1},
+		{"ribosome_messages_dead_lettered_total", []string{"ribosome_code=late"}, 1},
+		{"ribosome_messages_dead_lettered_total", []string{"ribosome_code=undeliverable"}, 1},
+		{"ribosome_messages_dead_lettered_total", []string{"ribosome_code=other"}, 1},
 		{"ribosome_messages_resent_total", nil, 1},
 		{"ribosome_sessions", nil, 7},
 		{"ribosome_agents", []string{"ribosome_location=here"}, 4},

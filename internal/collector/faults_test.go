@@ -1,0 +1,226 @@
+package collector
+
+import (
+	"encoding/json"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The attributes of the sides of a delegation.
+const (
+	asking     = "ribosome.protocol=task-delegation ribosome.role=initiator"
+	performing = "ribosome.protocol=task-delegation ribosome.role=responder"
+)
+
+// A collector gets what goes wrong between a node and its peers: conversations that are retried or time out because a peer does not answer, requests that come twice, and the error
+// of an agent whose colleague does not understand it.
+func (p program) testPeers(t *testing.T) {
+	r := receive(t)
+	n := p.start(t, []string{"OTEL_BSP_SCHEDULE_DELAY=10"}, "--pace", "1h", "--otlp", r.url, "--metrics-interval", often)
+	resources := map[string]string{"node": "service.instance.id=node service.name=ribosome"}
+	ana, ada := n.connect("Ana"), n.connect("Ada", "Python", "Debugging") // Eddy asks colleagues in the order of their names
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{
+		"ribosome.agents":   {"ribosome.location=here": 4, "ribosome.location=elsewhere": 2}, // here are Eddy, Jules, Eliza, and the node's own
+		"ribosome.sessions": {"": 2},
+	})
+	data, err := os.ReadFile(script[1:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	parameters := performatives.ContentOf(performatives.Raw(data))
+	asks := func(what string, by time.Time) *performatives.Message {
+		t.Helper()
+		e := ana.envelope("Eddy", performatives.TaskRequest{TaskType: "debug_code", Description: what, Parameters: parameters})
+		e.ReplyBy = by
+		return ana.sendAs(e)
+	}
+	asked := func(what string) *performatives.Message { // by Eddy
+		t.Helper()
+		for {
+			m := ada.next(performatives.ActTaskRequest, "Eddy")
+			if task, ok := m.Payload().(performatives.TaskRequest); ok && task.Description == what {
+				return m
+			}
+		}
+	}
+
+	// Neither Ada nor Jules, whom Eddy asks then, is done when Ana waits no longer.
+	asks("in vain", time.Now().Add(time.Second))
+	ana.next(performatives.ActFailure, "Eddy")
+
+	// Ana asks twice, and Ada answers the CANCEL when it comes again.
+	request := asks("twice", time.Time{})
+	asked("twice")
+	ana.next(performatives.ActTaskAccept, "Eddy")
+	ana.pass(request)
+	ana.next(performatives.ActTaskAccept, "Eddy")
+	cancel := ana.envelope("Eddy", performatives.Cancel{})
+	cancel.ConversationID, cancel.InReplyTo, cancel.Protocol = request.ConversationID(), string(request.ID()), request.Protocol()
+	ana.sendAs(cancel)
+	ada.next(performatives.ActCancel, "Eddy")
+	ada.answer(ada.next(performatives.ActCancel, "Eddy"), performatives.Receipt{})
+	ana.next(performatives.ActInform, "Eddy")
+
+	// Ada does not understand Eddy, and says so twice. Ana asks again when Eddy has answered.
+	request = asks("unclear", time.Time{})
+	unclear := asked("unclear")
+	ada.answer(unclear, performatives.NotUnderstood{ReasonCode: performatives.CodeInvalidPayload})
+	ana.next(performatives.ActFailure, "Eddy")
+	ada.answer(unclear, performatives.NotUnderstood{ReasonCode: performatives.CodeInvalidPayload})
+	n.shows(&n.stderr, `"err":"late"`, "\n")
+	ana.pass(request)
+	ana.next(performatives.ActFailure, "Eddy")
+
+	log := n.end()
+	r.stop()
+	spans, metrics := r.spansOf(t, resources), r.metricsOf(t, "node", resources)
+	agree(t, spans, metrics)
+	wantCounts(t, metrics, "ribosome.messages.resent", map[string]uint64{asking: ada.repeated, performing: ana.repeated})
+	if ada.repeated == 0 || ana.repeated != 2 {
+		t.Errorf("Ada got %d messages again, and Ana %d", ada.repeated, ana.repeated)
+	}
+	errs, letters := logged(t, log)
+	wantCounts(t, metrics, "ribosome.agent.errors", errs)
+	wantCounts(t, metrics, "ribosome.messages.dead_lettered", letters)
+	if errs["gen_ai.agent.name=Eddy"] == 0 || letters["ribosome.code=late"] == 0 {
+		t.Errorf("there is no error of Eddy, or no late message: %s", log)
+	}
+	for labels, least := range map[string]uint64{
+		asking + " ribosome.state=timed_out": 1, asking + " ribosome.state=not_understood": 1, asking + " ribosome.state=cancelled": 1,
+		performing + " ribosome.state=failed": 1, performing + " ribosome.state=cancelled": 1,
+	} {
+		if n := ended(metrics, labels); n < least {
+			t.Errorf("%d sides count as ended with %s: %v", n, labels, metrics["ribosome.conversations.ended"].counts())
+		}
+	}
+}
+
+// ended returns how many sides have ended with some attributes, whatever their errors are.
+func ended(all map[string]measured, labels string) (n uint64) {
+	for key, of := range all["ribosome.conversations.ended"].counts() {
+		if strings.HasSuffix(key, labels) { // error.type is the first attribute
+			n += of
+		}
+	}
+	return n
+}
+
+// logged returns how many errors and panics of jobs, and how many dead letters a node has logged, by the attributes that their metrics have.
+func logged(t *testing.T, log string) (errs, letters map[string]uint64) {
+	t.Helper()
+	errs, letters = map[string]uint64{}, map[string]uint64{}
+	for line := range strings.Lines(log) {
+		var record struct{ Msg, Agent, Err string }
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatalf("%v: %s", err, line)
+		}
+		switch record.Msg {
+		case "handler failed", "handler panicked":
+			errs["gen_ai.agent.name="+record.Agent]++
+		case "dead letter":
+			letters["ribosome.code="+record.Err]++
+		}
+	}
+	return errs, letters
+}
+
+// loudness is how many events the agent Loud of testdata/faulty.go publishes at each message.
+const loudness = 100_000
+
+// A collector gets what goes wrong with agents: errors and panics of their jobs, restarts, messages that wait for an agent, and events that found the queue of the metrics full.
+func (p program) testFaulty(t *testing.T) {
+	r := receive(t)
+	n := p.host(t, "faulty", nil, "--otlp", r.url, "--metrics-interval", often)
+	resources := map[string]string{"node": "service.instance.id=node service.name=ribosome"}
+	ana := n.connect("Ana")
+	tell := func(to performatives.AgentID, priority performatives.Priority, age time.Duration) {
+		t.Helper()
+		notice := ana.envelope(to, performatives.Raw(`{}`))
+		notice.Performative, notice.Priority, notice.Timestamp = performatives.ActInform, priority, notice.Timestamp.Add(-age)
+		ana.sendAs(notice)
+	}
+
+	// The jobs of Clumsy fail.
+	for _, kind := range []string{"fail", "panic", "fail"} {
+		ana.send("Clumsy", performatives.TaskRequest{TaskType: kind})
+		ana.next(performatives.ActFailure, "Clumsy")
+	}
+
+	// Fragile is restarted.
+	tell("Fragile", performatives.Normal, 0)
+	tell("Fragile", performatives.Normal, 0)
+
+	// Messages wait for Stuck.
+	tell("Stuck", performatives.Normal, 0)
+	n.shows(&n.stderr, "a message is being handled", "\n")
+	ages := map[string]time.Duration{"low": 3 * time.Hour, "normal": 2 * time.Hour, "urgent": time.Hour}
+	began := time.Now()
+	for i, priority := range []performatives.Priority{performatives.Low, performatives.Normal, performatives.Urgent} {
+		for j := range i + 1 {
+			tell("Stuck", priority, ages[priority.String()]-time.Duration(j)*time.Minute)
+		}
+	}
+	waiting := map[string]uint64{}
+	for _, agent := range []string{"Clumsy", "Fragile", "Key", "Loud", "Stuck"} {
+		for _, band := range []string{"high", "low", "normal", "urgent"} {
+			waiting["gen_ai.agent.name="+agent+" ribosome.band="+band] = 0
+		}
+	}
+	empty := maps.Clone(waiting)
+	for i, band := range []string{"low", "normal", "urgent"} {
+		waiting["gen_ai.agent.name=Stuck ribosome.band="+band] = uint64(i + 1)
+	}
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{"ribosome.agent.mailbox.depth": waiting})
+	wait := r.metricsOf(t, "node", resources)["ribosome.agent.mailbox.wait"]
+	if got, want := slices.Sorted(maps.Keys(wait.points)), slices.Sorted(maps.Keys(waiting)); !slices.Equal(got, want) {
+		t.Errorf("ribosome.agent.mailbox.wait has values of %q, want %q", got, want)
+	}
+	for labels, point := range wait.points {
+		_, band, _ := strings.Cut(labels, "ribosome.band=")
+		least := 0.0
+		if waiting[labels] > 0 {
+			least = ages[band].Seconds()
+		}
+		if most := least + time.Since(began).Seconds(); point.value < least || point.value > most || least == 0 && point.value != 0 {
+			t.Errorf("ribosome.agent.mailbox.wait of %s is %v s, want at least %v", labels, point.value, least)
+		}
+	}
+	covered.value("ribosome.agent.mailbox.wait", waiting)
+	tell("Key", performatives.Normal, 0)
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{
+		"ribosome.agent.mailbox.depth": empty, "ribosome.agent.mailbox.wait": empty,
+		"ribosome.agent.restarts": {"gen_ai.agent.name=Fragile": 2},
+		"ribosome.agent.errors":   {"gen_ai.agent.name=Clumsy": 3},
+	})
+
+	// Loud publishes more than the queue has room for.
+	published, lost := uint64(0), uint64(0)
+	for lost == 0 {
+		tell("Loud", performatives.Normal, 0)
+		published += loudness
+		r.await(t, "the events of Loud", func() bool {
+			metrics := r.metricsOf(t, "node", resources)
+			lost = metrics["ribosome.telemetry.events.lost"].points[""].n
+			return lost+metrics["ribosome.agent.errors"].points["gen_ai.agent.name=Loud"].n == published
+		})
+	}
+	n.end()
+	r.stop()
+	metrics := r.metricsOf(t, "node", resources)
+	agree(t, r.spansOf(t, resources), metrics)
+	wantCounts(t, metrics, "ribosome.telemetry.events.lost", map[string]uint64{"": lost})
+	wantCounts(t, metrics, "ribosome.agent.errors", map[string]uint64{"gen_ai.agent.name=Clumsy": 3, "gen_ai.agent.name=Loud": published - lost})
+	wantCounts(t, metrics, "ribosome.agent.restarts", map[string]uint64{"gen_ai.agent.name=Fragile": 2})
+	wantCounts(t, metrics, "ribosome.messages.dead_lettered", map[string]uint64{"ribosome.code=internal_error": 2})
+	wantCounts(t, metrics, "ribosome.messages.refused", map[string]uint64{})
+	wantCounts(t, metrics, "ribosome.messages.resent", map[string]uint64{})
+	if strings.Contains(r.json(t), "c4n4ry") {
+		t.Error("the text of an error or a panic is in what the receiver got")
+	}
+}
