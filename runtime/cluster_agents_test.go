@@ -200,9 +200,9 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	}
 	slices.Sort(took)
 	t.Logf("%d trees, cancelled in %v, the longest in %v", runs, took[runs/2], took[runs-1])
-	limit := 500 * time.Millisecond
-	if racetest.Enabled {
-		limit *= 4 // of CI, where the tests of other packages run beside it
+	limit := 5 * time.Second // CI runs the tests of other packages beside it; a CANCEL that is lost is sent again later than that
+	if exhaustive.Enabled() && !racetest.Enabled {
+		limit = 500 * time.Millisecond
 	}
 	if took[runs/2] > limit { // the longest one may have waited for a busy machine
 		t.Error("that is too long")

@@ -129,11 +129,11 @@ func (ls *Links) Add(m cluster.Member) {
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
-	e.ackTimer, e.silence = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress)
+	e.ackTimer, e.silence, e.down = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress), time.AfterFunc(time.Hour, e.expire)
 	e.ackTimer.Stop()
 	e.silence.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
-	e.down = time.AfterFunc(ls.o.Timeout, e.expire)
+	e.down.Reset(ls.o.Timeout) // not before, since expire reads the field
 	ls.peers[m.Incarnation] = e
 	if ls.o.Self.Name < m.Name {
 		ls.tasks.Go(e.dial)

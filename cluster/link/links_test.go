@@ -484,6 +484,40 @@ func TestLinksNeverOpened(t *testing.T) {
 	})
 }
 
+// lostPeers is a handler that gets the nodes that are lost.
+type lostPeers struct {
+	recorder
+	lost chan<- cluster.Incarnation
+}
+
+func (l *lostPeers) Lost(peer cluster.Incarnation) {
+	select {
+	case l.lost <- peer:
+	default: // the test has seen enough
+	}
+}
+
+// A link may expire while Add runs, when the machine is busy. The clock is real: in a bubble no time passes within Add.
+func TestLinksExpireAtOnce(t *testing.T) {
+	lost := make(chan cluster.Incarnation, 2)
+	ls, err := NewLinks(LinksOptions{
+		Self: nodeA, Handler: &lostPeers{lost: lost}, Dialect: grpc.Dialect{}, Stamper: stamper{}, Timeout: time.Nanosecond,
+		Dial: func(ctx context.Context, _ cluster.Member) (Stream, error) { <-ctx.Done(); return nil, ctx.Err() },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ls.Add(cluster.Member{Incarnation: nodeB})
+	for range cap(lost) { // it waits again for the node
+		if peer := <-lost; peer != nodeB {
+			t.Errorf("lost is %v", peer)
+		}
+	}
+	over, cancel := context.WithCancel(t.Context())
+	cancel()
+	_ = ls.Stop(over) // the link cannot be closed in order
+}
+
 // A node that one end only has given up is lost at the other end, too.
 func TestLinksOneEndExpires(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

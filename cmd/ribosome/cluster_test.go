@@ -170,8 +170,11 @@ func TestClusterProcesses(t *testing.T) {
 		t.Errorf("the call ended with %v: %s", err, &said)
 	}
 	ended, noticed := time.Now(), n1.logs("a node is lost", `"peer":"n2"`)
+	for noticed.Before(killed) { // on a busy machine, it may have seemed dead before
+		noticed = n1.logs("a node is lost", `"peer":"n2"`)
+	}
 	t.Logf("the death was noticed after %v, and the asker was told after %v", noticed.Sub(killed), ended.Sub(killed))
-	if later := ended.Sub(noticed); later > 2*time.Second {
+	if later := ended.Sub(noticed); later > patience/4 { // a busy machine may take some seconds to end the program of the call
 		t.Errorf("the asker was told %v after that", later)
 	}
 	n3.logs("a node is lost", `"peer":"n2"`, "failed") // before it comes again, which would be the reason else

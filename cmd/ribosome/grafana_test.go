@@ -34,9 +34,11 @@ func TestDashboard(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	c, url := browser(t, nil), served(n.running)
-	for late := time.Now().Add(patience); measured(t, c, url, "ribosome_job_duration_seconds") == 0; { // events are counted a little later
-		if time.Now().After(late) {
-			t.Fatal("no job was measured")
+	for _, name := range []string{"ribosome_job_duration_seconds", "ribosome_conversations_ended_total"} { // events are counted a little later
+		for late := time.Now().Add(patience); measured(t, c, url, name) == 0; {
+			if time.Now().After(late) {
+				t.Fatalf("%s has no value", name)
+			}
 		}
 	}
 	_, scraped := ask(t, c, "GET", url+"/metrics", "")

@@ -103,13 +103,14 @@ func TestHTTP(t *testing.T) {
 	if code, body := ask(t, c, "POST", url+"/api/conversations/"+id+"/cancel", ""); code >= 500 {
 		t.Errorf("%d %s", code, body)
 	}
-	began := measured(t, c, url, "ribosome_conversations_begun_total")
-	for late := time.Now().Add(patience); began == 0 && time.Now().Before(late); { // events are counted a little later
-		began = measured(t, c, url, "ribosome_conversations_begun_total")
+	counted := func() bool {
+		return measured(t, c, url, "ribosome_conversations_begun_total") >= 1 && measured(t, c, url, "ribosome_agents") >= 2 && measured(t, c, url, "ribosome_sessions") == 0
 	}
-	if began < 1 || measured(t, c, url, "ribosome_agents") < 2 || measured(t, c, url, "ribosome_sessions") != 0 {
-		_, body := ask(t, c, "GET", url+"/metrics", "")
-		t.Errorf("the metrics are\n%s", body)
+	for late := time.Now().Add(patience); !counted(); { // events are counted, and the node ends the session of the call, a little later
+		if time.Now().After(late) {
+			_, body := ask(t, c, "GET", url+"/metrics", "")
+			t.Fatalf("the metrics are\n%s", body)
+		}
 	}
 	long, _ := http.NewRequestWithContext(t.Context(), "GET", url+"/healthz", http.NoBody)
 	long.Header.Set("X-Long", strings.Repeat("x", 2*httpHeaderBytes))

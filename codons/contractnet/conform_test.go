@@ -2,6 +2,7 @@ package contractnet_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -21,10 +22,11 @@ func TestConform(t *testing.T) {
 
 func calling(opts ...codons.Option) codontest.Option {
 	return codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
+		all := slices.Clone(opts) // the next script chooses anew
 		if s.Chance("reserve").IntN(2) == 0 {
-			opts = append(opts[:len(opts):len(opts)], contractnet.WithReserve())
+			all = append(all, contractnet.WithReserve())
 		}
-		_, err := contractnet.CallForProposals(ctx, s.Self(), s.Peers(), contractnet.Call{Task: kit.Task()}, opts...)
+		_, err := contractnet.CallForProposals(ctx, s.Self(), s.Peers(), contractnet.Call{Task: kit.Task()}, all...)
 		return err
 	})
 }

@@ -20,6 +20,9 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
+// patience is the time limit of a test, on a machine that does other things at the same time.
+const patience = time.Minute
+
 // fixture is a node that hosts the swarm, with a user, and the messages sent so far.
 type fixture struct {
 	*testing.T
@@ -39,7 +42,7 @@ func newFixture(t *testing.T, o swarm.Options) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
 	events := node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{actors.KindMessageSent}})
 	s := &fixture{T: t, node: node, ctx: ctx, events: events}
 	t.Cleanup(func() {

@@ -145,6 +145,18 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 	return result
 }
 
+// awaitEnd waits until no side of a conversation is under way on a node. A responder's side ends a little after it has sent its last message.
+func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
+	t.Helper()
+	ends := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindEnded}})
+	defer ends.Close()
+	for len(n.Conversation(id)) > 0 {
+		if _, err := ends.Next(within(t)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // The next moves of a node alone are in the order of those of a cluster, by role and agent, and not in that in which the sides began. So are the children, by id.
 func TestOrderOfNextMovesAndChildren(t *testing.T) {
 	n, h, w := serve(t, nil)
@@ -222,6 +234,7 @@ func TestConversationSeenAndCancelled(t *testing.T) {
 	if err := <-result; err == nil || !strings.Contains(err.Error(), "an operator has cancelled") {
 		t.Errorf("got %v", err)
 	}
+	awaitEnd(t, n, performatives.ConversationID(id))
 	if got := ask(h, "POST", "/api/conversations/"+id+"/cancel", "", "Content-Type", jsonType); !strings.Contains(got.Body.String(), "already_ended") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

@@ -294,6 +294,7 @@ func TestCancelThroughANodeWithoutSides(t *testing.T) {
 	if err := <-result; err == nil {
 		t.Error("the delegation was not cancelled")
 	}
+	awaitEnd(t, c.nodes[0], "live")
 	cancel("live", http.StatusOK, `"already_ended"`)
 	c.peers = append(c.peers, api.Peer{Node: "n4", URL: "http://127.0.0.1:1"})
 	cancel("none", http.StatusNotFound, "no answer came from n4")
