@@ -312,7 +312,7 @@ func (g *Gossip) leave(ctx context.Context) error {
 	if _, err := g.view.change(func(a *announcement) { a.goodbye = true }); err != nil {
 		return err
 	}
-	limit := g.timing.streamTimeout / 2
+	limit := cmp.Or(g.options.leaveTime, g.timing.streamTimeout/2)
 	err := within(ctx, limit, g.timing.telling(g.view.size()), g.list.UpdateNode)
 	return errors.Join(err, g.sayLeft(ctx, limit))
 }

@@ -21,8 +21,12 @@ func TestKeysRotateWhileTheClusterRuns(t *testing.T) {
 	b := start(t, Options{Name: "b", Gossiped: states[1], Keys: [][]byte{before}, Seeds: []string{a.Self().Gossip}})
 	c := start(t, Options{Name: "c", Gossiped: states[2], Keys: [][]byte{before}, Seeds: []string{a.Self().Gossip}})
 	all := []*node{a, b, c}
-	for _, n := range all {
-		waitFor(t, func() bool { return len(n.Members()) == 3 })
+	for i, n := range all {
+		for j, other := range all {
+			if j != i {
+				n.await(t, other.Self().Name, "Joined 1")
+			}
+		}
 	}
 	for _, step := range []func(*Keys) error{
 		func(k *Keys) error { return k.Add(after) },

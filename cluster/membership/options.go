@@ -73,6 +73,8 @@ type Options struct {
 	Resolver Resolver
 	// gossipToDead, for tests, replaces that of the profile. Zero: that of the profile.
 	gossipToDead time.Duration
+	// leaveTime, for tests, is how long each of the two steps of Leave takes at most. Zero: half of the time-out of streams of the profile.
+	leaveTime time.Duration
 	// cut, for tests, reports whether packets and streams to an address are lost. Nil: none.
 	cut func(to string) bool
 

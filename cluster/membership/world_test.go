@@ -109,6 +109,7 @@ func tryStart(t testing.TB, o Options) (*node, error) {
 		o.Profile = Local
 	}
 	n := &node{recorder: newRecorder()}
+	o.leaveTime = patience // a machine that is overloaded may not gossip enough in a second
 	if o.Notify == nil {
 		o.Notify = n.notify
 	}

@@ -284,7 +284,7 @@ func testMany(t *testing.T, browser context.Context) {
 	n.spawn("Silent", silent{})
 	var first *delegation.Delegated
 	for i := range count {
-		d, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
+		d, err := delegation.Start(t.Context(), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -292,6 +292,7 @@ func testMany(t *testing.T, browser context.Context) {
 			first = d
 		}
 	}
+	n.open(count)
 	b := open(t, browser, n.url)
 	b.goTo("")
 	eval[chromedp.Void](b, `window.long = []; new PerformanceObserver((l) => window.long.push(...l.getEntries().map((e) => e.duration))).observe({type: 'longtask', buffered: true})`)
@@ -533,10 +534,11 @@ func testReturn(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
 	for i := range count {
-		if _, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i)))); err != nil {
+		if _, err := delegation.Start(t.Context(), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i)))); err != nil {
 			t.Fatal(err)
 		}
 	}
+	n.open(count)
 	b := open(t, browser, n.url)
 	b.goTo("#/conversations?live=true")
 	b.shows(".count", "1,200 conversations")

@@ -183,6 +183,22 @@ func (o *observed) delegate(task performatives.TaskRequest, opts ...codons.Optio
 	return d
 }
 
+// open waits until so many sides of conversations are under way: delegation.Start returns before its conversation has begun, and a page that reads them meanwhile may
+// miss some for half a minute.
+func (o *observed) open(sides int) {
+	o.t.Helper()
+	late := within(o.t).Done()
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for int(o.Counts().Open) < sides {
+		select {
+		case <-tick.C:
+		case <-late:
+			o.t.Fatalf("%d of %d conversations have begun", o.Counts().Open, sides)
+		}
+	}
+}
+
 // propose asks the boss for an approval.
 func (o *observed) propose(what string, data map[string]any) <-chan approval.Approval {
 	verdict := make(chan approval.Approval, 1)

@@ -318,7 +318,7 @@ func (neverSure) Authenticate(ctx context.Context, _ wire.Credentials) (wire.Ide
 }
 
 func TestSlowAuthentication(t *testing.T) {
-	h := serve(t, Options{}, func(o *wire.Options) { o.Anonymous, o.Auth, o.AuthTime = false, neverSure{}, 200*time.Millisecond })
+	h := serve(t, Options{}, func(o *wire.Options) { o.Anonymous, o.Auth, o.AuthTime = false, neverSure{}, time.Second })
 	if _, err := connect(t, "grpc://"+h.addr, DialOptions{}); !errors.Is(err, performatives.CodeUnauthorized) {
 		t.Errorf("got %v", err)
 	}
@@ -326,7 +326,7 @@ func TestSlowAuthentication(t *testing.T) {
 
 // A connection on which nobody calls has the time that anybody has to authenticate.
 func TestIdleConnection(t *testing.T) {
-	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = 200 * time.Millisecond })
+	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = time.Second })
 	awaitIdleEnd(t, dialPlain(t, h.addr))
 }
 

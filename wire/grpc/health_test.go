@@ -185,7 +185,7 @@ func awaitIdleEnd(t testing.TB, cc *rpc.ClientConn) {
 
 // A connection with a Watch only outlives one without a call.
 func TestWatchIsNotIdle(t *testing.T) {
-	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = 200 * time.Millisecond })
+	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = time.Second })
 	w := watch(t, dialPlain(t, h.addr), "")
 	awaitStatus(t, w, serving)
 	awaitIdleEnd(t, dialPlain(t, h.addr))
@@ -197,7 +197,8 @@ func TestWatchIsNotIdle(t *testing.T) {
 // A call without credentials whose request does not come is ended, and does not keep its
 // connection open.
 func TestCallsWithoutARequestEnd(t *testing.T) {
-	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = 200 * time.Millisecond })
+	h := serve(t, Options{}, func(o *wire.Options) { o.AuthTime = time.Second })
+	calls := make(map[string]rpc.ClientStream)
 	for _, method := range []string{
 		grpc_health_v1.Health_Check_FullMethodName, grpc_health_v1.Health_List_FullMethodName,
 		grpc_reflection_v1.ServerReflection_ServerReflectionInfo_FullMethodName,
@@ -210,6 +211,9 @@ func TestCallsWithoutARequestEnd(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		calls[method] = s
+	}
+	for method, s := range calls {
 		if err := s.RecvMsg(&emptypb.Empty{}); status.Code(err) != codes.DeadlineExceeded {
 			t.Errorf("%s: %v", method, err)
 		}

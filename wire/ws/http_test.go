@@ -10,6 +10,7 @@ import (
 	goruntime "runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
@@ -140,20 +141,27 @@ func TestUnavailable(t *testing.T) {
 		wantAnswer(t, http.HandlerFunc(h), upgrade(nil), 503, "SERVICE_UNAVAILABLE", [2]string{}, "from the same host")
 	})
 	t.Run("too fast", func(t *testing.T) {
-		server := newServer(func(o *wire.Options) { o.AcceptRate = wire.Rate{Messages: 1, Window: time.Minute} })
-		h := Handler(server, Options{})
-		h.ServeHTTP(httptest.NewRecorder(), upgrade(nil))
-		w := httptest.NewRecorder()
-		h.ServeHTTP(w, upgrade(nil))
-		var o wire.ErrorObject
-		if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
-			t.Fatal(err)
-		}
-		want := wire.ErrorDetails{Limit: 1, Window: "1m", RetryAfter: 60}
-		if w.Code != 429 || o.Code != "RATE_LIMIT_EXCEEDED" || o.Details == nil || *o.Details != want || w.Header().Get("Retry-After") != "60" {
-			t.Errorf("%d %+v %+v, Retry-After %q", w.Code, o, o.Details, w.Header().Get("Retry-After"))
-		}
+		synctest.Test(t, func(t *testing.T) {
+			testTooFast(t, newServer(func(o *wire.Options) { o.AcceptRate = wire.Rate{Messages: 1, Window: time.Minute} }))
+		})
 	})
+}
+
+// testTooFast checks the answer to a connection that is one too many for a rate of one in a minute.
+func testTooFast(t *testing.T, server *wire.Server) {
+	t.Helper()
+	h := Handler(server, Options{})
+	h.ServeHTTP(httptest.NewRecorder(), upgrade(nil))
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, upgrade(nil))
+	var o wire.ErrorObject
+	if err := json.Unmarshal(w.Body.Bytes(), &o); err != nil {
+		t.Fatal(err)
+	}
+	want := wire.ErrorDetails{Limit: 1, Window: "1m", RetryAfter: 60}
+	if w.Code != 429 || o.Code != "RATE_LIMIT_EXCEEDED" || o.Details == nil || *o.Details != want || w.Header().Get("Retry-After") != "60" {
+		t.Errorf("%d %+v %+v, Retry-After %q", w.Code, o, o.Details, w.Header().Get("Retry-After"))
+	}
 }
 
 func TestBearer(t *testing.T) {

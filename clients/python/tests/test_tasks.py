@@ -6,7 +6,7 @@ import threading
 import unittest
 from datetime import datetime, timedelta, timezone
 
-from fake_node import FakeNode, running
+from fake_node import TIMEOUT, FakeNode, running
 from ribosome_client import Agent, Failed, Rejected, Result
 from ribosome_client.messages import written
 
@@ -18,10 +18,10 @@ def soon(seconds: float) -> str:
 
 
 class Tasks(unittest.IsolatedAsyncioTestCase):
-    def setUp(self) -> None:
+    def setUp(self, grace: float = TIMEOUT) -> None:
         self.node = FakeNode()
         self.started = 0
-        self.agent = agent = Agent("Ann", topics=["tests"], token=lambda: "open sesame", max_tasks=2, grace=0.05, backoff=(0.01, 0.1))
+        self.agent = agent = Agent("Ann", topics=["tests"], token=lambda: "open sesame", max_tasks=2, grace=grace, backoff=(0.01, 0.1))
         self.stopped = threading.Event()
         self.release = threading.Event()
 
@@ -172,6 +172,7 @@ class Tasks(unittest.IsolatedAsyncioTestCase):
             self.assertEqual(self.started, 0)
 
     async def test_cancel_of_a_task_that_goes_on(self):
+        self.setUp(grace=0.05)
         async with running(self.agent, self.node):
             task = self.node.task("stubborn")
             await self.node.receive("TASK_ACCEPT")
@@ -184,7 +185,7 @@ class Tasks(unittest.IsolatedAsyncioTestCase):
 
     async def test_deadline(self):
         async with running(self.agent, self.node):
-            act, payload = await self.outcome("wait", reply_by=soon(0.05))
+            act, payload = await self.outcome("wait", reply_by=soon(1))  # it has to be accepted before
             self.assertEqual((act, payload["error_code"]), ("FAILURE", "timeout"))
             await self.node.quiet()
             self.assertTrue(self.stopped.is_set())

@@ -188,7 +188,7 @@ test("a cancelled task that returns nevertheless gets the receipt", () => {
 test("the deadline", () => {
   const { agent, did } = worker();
   return joined(agent, async (node) => {
-    const { performative, payload } = await outcome(node, "wait", {}, { reply_by: soon(50) });
+    const { performative, payload } = await outcome(node, "wait", {}, { reply_by: soon(1000) }); // it has to be accepted before
     assert.deepEqual([performative, payload.error_code], ["FAILURE", "timeout"]);
     await node.quiet();
     assert.equal(did.stopped, 1);
