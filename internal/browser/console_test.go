@@ -23,7 +23,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand, "burst": testBurst, "pages": testPages,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -282,16 +282,7 @@ func testMany(t *testing.T, browser context.Context) {
 	const count = 10_000
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
-	var first *delegation.Delegated
-	for i := range count {
-		d, err := delegation.Start(t.Context(), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if i == 0 {
-			first = d
-		}
-	}
+	first := n.beginSilent(0, count)[0]
 	n.open(count)
 	b := open(t, browser, n.url)
 	b.goTo("")
@@ -533,11 +524,7 @@ func testReturn(t *testing.T, browser context.Context) {
 	const count = 1200 // more than a page
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
-	for i := range count {
-		if _, err := delegation.Start(t.Context(), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i)))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	n.beginSilent(0, count)
 	n.open(count)
 	b := open(t, browser, n.url)
 	b.goTo("#/conversations?live=true")

@@ -183,8 +183,7 @@ func (o *observed) delegate(task performatives.TaskRequest, opts ...codons.Optio
 	return d
 }
 
-// open waits until so many sides of conversations are under way: delegation.Start returns before its conversation has begun, and a page that reads them meanwhile may
-// miss some for half a minute.
+// open waits until so many sides of conversations are under way: delegation.Start returns before its conversation has begun.
 func (o *observed) open(sides int) {
 	o.t.Helper()
 	late := within(o.t).Done()

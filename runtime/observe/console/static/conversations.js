@@ -53,6 +53,8 @@ export function conversations(root, frame) {
   let known = new Map();
   let version = 0; // of the filters
   let complete = false;
+  let meanwhile = null; // the transitions since all pages began to be read, while they are
+  let additions = 0;
   let view = {}; // the latest answer
   const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
 
@@ -60,6 +62,7 @@ export function conversations(root, frame) {
   function add(c) {
     c.at = Date.parse(c.began);
     c.fine = fraction(c.began);
+    c.added = ++additions;
     known.set(c.conversation_id, c);
   }
 
@@ -70,43 +73,51 @@ export function conversations(root, frame) {
     replace(count, `${number(all.length)} ${one}${complete ? '' : ', loading…'}${known.size >= most ? ' (no more are loaded: filter)' : ''}`, missing(view));
   }
 
-  // all reads all pages, and forgets what is in none of them.
-  async function all() {
+  // pages reads one page after the other while more says so, and forgets what should have been in one of them and was not, unless another call has added it meanwhile.
+  // It returns false if the filters have changed.
+  async function pages(limit, more) {
     const mine = version;
-    const seen = new Map();
+    const before = additions;
+    const seen = new Set();
     for (let cursor = ''; ;) {
-      const page = await get('conversations', { ...query, limit: 1000, cursor }, signal);
-      if (mine !== version) return;
+      const page = await get('conversations', { ...query, limit, cursor }, signal);
+      if (mine !== version) return false;
       view = page;
       for (const c of page.conversations) {
-        seen.set(c.conversation_id, c);
+        seen.add(c.conversation_id);
         add(c);
       }
+      const last = page.conversations.at(-1);
       cursor = page.next;
-      if (!cursor || seen.size >= most) break;
-      display();
+      if (cursor && last && more(seen.size, last)) {
+        display();
+        continue;
+      }
+      for (const [id, c] of known) {
+        if (!seen.has(id) && c.added <= before && (!cursor || !last || order(c, last) < 0)) known.delete(id);
+      }
+      return true;
     }
-    known = seen;
+  }
+
+  // all reads all pages.
+  async function all() {
+    meanwhile = [];
+    if (!await pages(1000, (n) => n < most)) return;
+    const since = meanwhile;
+    meanwhile = null;
+    since.forEach(transition);
     complete = true;
     display();
   }
 
-  // top reads the latest ones. What is not in the page although it began later than its last one is not in the list any more.
+  // top reads the latest ones, as far back as one that is known. While all pages are read for the first time, it reads one.
   async function top() {
-    const mine = version;
-    const page = await get('conversations', { ...query, limit: 200 }, signal);
-    if (mine !== version) return;
-    view = page;
-    const seen = new Set();
-    for (const c of page.conversations) {
-      add(c);
-      seen.add(c.conversation_id);
+    let newest;
+    for (const c of known.values()) {
+      if (!newest || order(c, newest) < 0) newest = c;
     }
-    const last = page.conversations.at(-1);
-    for (const [id, c] of known) {
-      if (!seen.has(id) && (!page.next || !last || order(c, last) < 0)) known.delete(id);
-    }
-    display();
+    if (await pages(200, (n, last) => n < most && (newest ? order(last, newest) < 0 : complete))) display();
   }
 
   const failed = (err) => { if (!signal.aborted) alertText(err ? problem(err) : ''); };
@@ -122,6 +133,7 @@ export function conversations(root, frame) {
   const everything = throttled(attempt(all), 1000, signal);
 
   function transition(t) {
+    meanwhile?.push(t);
     const c = known.get(t.conversation_id);
     const side = c?.sides?.find((s) => s.agent === t.agent && s.role === t.role);
     if (!side) return;

@@ -1,0 +1,91 @@
+package browser
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// beginSilent begins delegations to an agent that never answers, with the ids c-00000 and so on.
+func (o *observed) beginSilent(from, to int) (all []*delegation.Delegated) {
+	o.t.Helper()
+	for i := from; i < to; i++ {
+		d, err := delegation.Start(o.t.Context(), o, "Silent", performatives.TaskRequest{TaskType: "dig"},
+			codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation(performatives.ConversationID(fmt.Sprintf("c-%05d", i))))
+		if err != nil {
+			o.t.Fatal(err)
+		}
+		all = append(all, d)
+	}
+	return all
+}
+
+// openList opens the list of conversations with a query. It does not read all of them again from time to time, which would mend what it has missed.
+func openList(t *testing.T, browser context.Context, n *observed, query string) *tab {
+	t.Helper()
+	b := open(t, browser, n.url)
+	b.goTo("")
+	eval[chromedp.Void](b, `window.setInterval = () => 0`)
+	eval[chromedp.Void](b, `location.hash = '#/conversations`+query+`'`)
+	return b
+}
+
+// Conversations that begin at once are all in the list, however few of them one answer has: when the list was empty, and when it was not.
+func testBurst(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	b := openList(t, browser, n, "?live=true")
+	b.shows(".empty", "No conversation matches.")
+	n.beginSilent(0, 900)
+	b.shows(".count", "900 conversations")
+	all := n.beginSilent(900, 1800)
+	b.shows(".count", "1,800 conversations")
+	all[len(all)-1].Cancel()
+	b.shows(".count", "1,799 conversations")
+}
+
+// What begins and ends while the pages of a long list are read is in the list as it has become.
+func testPages(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	all := n.beginSilent(0, 1200)
+	n.open(len(all))
+	b := open(t, browser, n.url)
+	b.goTo("")
+	eval[chromedp.Void](b, `(() => {
+		window.setInterval = () => 0;
+		const fetched = window.fetch;
+		const held = [];
+		window.release = () => held.forEach((go) => go());
+		window.fetch = async (url, options) => { // the pages of 1000 behind the first one are held up on their way back
+			const answer = await fetched(url, options);
+			if (/limit=1000&cursor=.+/.test(url)) {
+				await new Promise((go) => { held.push(go); window.holding = true; });
+			}
+			return answer;
+		};
+	})()`)
+	eval[chromedp.Void](b, `location.hash = '#/conversations?live=true'`)
+	b.until("window.holding")
+	b.shows(".count", "1,000 conversations, loading…")
+	n.delegate(performatives.TaskRequest{TaskType: "dig"}, codons.WithConversation("the-latest"))
+	b.shows(".row", "the-latest")
+	all[0].Cancel() // of the page that is held up
+	all[1100].Cancel()
+	b.shows(".count", "1,000 conversations, loading…")
+	if _, err := all[0].Wait(); err == nil {
+		t.Error("it was not cancelled")
+	}
+	n.delegate(performatives.TaskRequest{TaskType: "dig"}, codons.WithConversation("after-it"))
+	b.shows(".row", "after-it") // so that the page has learned of the end of the first, too
+	eval[chromedp.Void](b, "window.release()")
+	b.shows(".count", "1,200 conversations")
+	b.until(`!document.querySelector('.count').textContent.includes('loading')`)
+	b.shows(".row", "the-latest")
+}
