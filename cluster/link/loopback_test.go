@@ -30,7 +30,7 @@ import (
 )
 
 // patience is how long a test waits for what happens at once when all is well.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // await waits for a channel.
 func await(t testing.TB, what string, c <-chan struct{}) {

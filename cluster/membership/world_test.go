@@ -11,7 +11,7 @@ import (
 )
 
 // patience bounds each wait for an event of a real network. No test asserts how long one takes.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // recorder keeps the events of one node.
 type recorder struct {

@@ -10,7 +10,7 @@ import (
 )
 
 // patience is how long the tests wait for what has to happen; none takes that long.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // running is the program, under way.
 type running struct {

@@ -13,7 +13,7 @@ import (
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // patience is how long a test waits for what happens at once when all is well.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // listen takes streams for a server until the test ends.
 func listen(t testing.TB, server *wire.Server, o Options) *Listener {

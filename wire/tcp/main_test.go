@@ -16,7 +16,7 @@ import (
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 // patience is the time after which a waiting test fails.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // listen starts a listener, which stops at the end of the test.
 func listen(t testing.TB, s *wire.Server, o tcp.Options) *tcp.Listener {

@@ -60,7 +60,7 @@ func (r *Recorder) note(fn func()) {
 }
 
 // patience is the time after which a waiting test fails.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // wait blocks until ok returns true. ok is called with the lock held.
 func (r *Recorder) wait(t testing.TB, what string, ok func() bool) {

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is the time after which a waiting test fails.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // host is a server with a listener.
 type host struct {
