@@ -31,7 +31,7 @@ func (m *Message) Size() int {
 // messages from peers. Only the session that has just read m may call it, before it
 // passes m on.
 func (m *Message) Weigh() {
-	m.changeRare(func(*rare) {}) // has a size, too
+	m.changeRare(func(*rare) {}) // before Size, which counts the memory of the rare fields
 	m.rare.weight = int32(min(m.Size(), math.MaxInt32))
 }
 
