@@ -36,7 +36,7 @@ type band struct {
 	queued     int32    // messages in head..tail
 	claimed    int32    // messages taken by the consumer whose slots are still in use
 	closed     bool
-	waits      time.Time // when the oldest of claimed arrived; zero for a value that is no message
+	waits      time.Time // when the oldest of claimed arrived; zero for a value that is no message; without meaning while claimed is 0
 
 	// Fields of the consumer.
 	out        *segment // the chain taken by the last claim
