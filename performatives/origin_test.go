@@ -48,11 +48,15 @@ func TestMessageSize(t *testing.T) {
 	}
 }
 
-// Go allocates 128 bytes for the rare fields. Longer ones take 144.
+// Go allocates 128 bytes for the rare fields. Longer ones take 144. The weight of a message counts them: it is one.
 func TestRareSize(t *testing.T) {
 	e := envelope(p.ActInform)
 	e.MessageType, e.Language, e.Metadata = "", "", nil
-	without := mustNew(t, e).Size()
+	m := mustNew(t, e)
+	without := m.Size()
+	if m.Weigh(); m.Weight() != m.Size() {
+		t.Errorf("a message of %d bytes weighs %d", m.Size(), m.Weight())
+	}
 	e.Activation = 1
 	if n := mustNew(t, e).Size() - without; n < 1 || unsafe.Sizeof(n) == 8 && n > 128 {
 		t.Errorf("the rare fields have %d bytes", n)
