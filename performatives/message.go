@@ -62,12 +62,13 @@ type Message struct {
 	marks          marks
 }
 
-// marks are the bits marksAuthentic and marksJSON.
+// marks are the bits marksAuthentic, marksJSON and marksWeighed.
 type marks uint8
 
 const (
 	marksAuthentic marks = 1 << iota // see Authentic
 	marksJSON                        // the language is LanguageJSON; rare has any other
+	marksWeighed                     // rare has a weight; without the bit, Weight does not read rare, which mailboxes would wait for
 )
 
 // rare has the fields that few messages set. A field in Message itself takes memory in every message.
