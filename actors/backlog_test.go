@@ -62,6 +62,42 @@ func TestBacklog(t *testing.T) {
 	}
 }
 
+// The backlog may be read while messages come and are handled.
+func TestBacklogOfAWorkingAgent(t *testing.T) {
+	const all = 3000
+	s, err := actors.NewSystem(actors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Stop(context.Background()) }()
+	b := blocked{make(chan struct{}, all), make(chan struct{})}
+	self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return b }, Capacity: all})
+	if err != nil {
+		t.Fatal(err)
+	}
+	made := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+	for i := range all {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: made, Payload: performatives.Raw(`{}`),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(m); err != nil {
+			t.Fatal(err)
+		}
+		if i == all/2 {
+			close(b.release) // the agent handles many that it takes out together, then few
+		}
+		if n, oldest := self.Backlog(performatives.Normal); n > all || !oldest.IsZero() && !oldest.Equal(made) {
+			t.Fatalf("%d wait, the oldest since %v", n, oldest)
+		}
+	}
+	for range all {
+		<-b.begun
+	}
+}
+
 // What waits includes the messages that the agent's actor has taken out of the queue at once and not handled yet, across the parts of the queue.
 func TestBacklogOfATakenQueue(t *testing.T) {
 	const all = 100

@@ -36,7 +36,7 @@ type band struct {
 	queued     int32    // messages in head..tail
 	claimed    int32    // messages taken by the consumer whose slots are still in use
 	closed     bool
-	waits      time.Time // when the oldest of claimed arrived; zero for a value that is no message
+	waits      time.Time // when the oldest of claimed arrived; zero for values that are no messages; without meaning while claimed is 0
 
 	// Fields of the consumer.
 	out        *segment // the chain taken by the last claim
@@ -193,13 +193,16 @@ func (b *band) oldest() time.Time {
 	return time.Time{}
 }
 
-// arrivalAt returns when the message at index i of a chain arrived, the zero time for another value, such as a command.
+// arrivalAt returns when the first message at index i of a chain or behind it arrived. It passes over other values, such as commands, up to the end of the
+// segment, and returns the zero time if there are only such values.
 func arrivalAt(s *segment, i int32) time.Time {
 	if i == segmentSize {
 		s, i = s.next, 0
 	}
-	if m, ok := s.items[i].(*performatives.Message); ok {
-		return m.Arrived()
+	for _, value := range s.items[i:s.n] {
+		if m, ok := value.(*performatives.Message); ok {
+			return m.Arrived()
+		}
 	}
 	return time.Time{}
 }

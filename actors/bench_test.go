@@ -77,6 +77,27 @@ func BenchmarkTellMixed(b *testing.B) {
 	}
 }
 
+// BenchmarkTellMessages sends messages of a peer with a principal: few, which stay in the caches of the processor, and many.
+func BenchmarkTellMessages(b *testing.B) {
+	for _, distinct := range []int{64, tellBatch} {
+		messages := make([]*performatives.Message, distinct)
+		for i := range messages {
+			m, err := performatives.New(performatives.Envelope{
+				ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "x", Receiver: "a",
+				Timestamp: time.Now(), Payload: performatives.Raw(`{}`),
+			})
+			if err != nil {
+				b.Fatal(err)
+			}
+			m.Authenticate("Ada")
+			messages[i] = m
+		}
+		b.Run(fmt.Sprintf("distinct=%d", distinct), func(b *testing.B) {
+			benchTell(b, engines[0], 1, func(i int) any { return messages[i%distinct] })
+		})
+	}
+}
+
 var sharedNotes = func() (notes [performatives.Bands]*protoNote) {
 	for p := performatives.Low; p <= performatives.Urgent; p++ {
 		notes[p.Band()] = &protoNote{note{priority: p}}

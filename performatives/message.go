@@ -62,12 +62,13 @@ type Message struct {
 	marks          marks
 }
 
-// marks are the bits marksAuthentic and marksJSON.
+// marks are the bits marksAuthentic, marksJSON and marksWeighed.
 type marks uint8
 
 const (
 	marksAuthentic marks = 1 << iota // see Authentic
 	marksJSON                        // the language is LanguageJSON; rare has any other
+	marksWeighed                     // rare has a weight; without the bit, Weight does not read rare, which mailboxes would wait for
 )
 
 // rare has the fields that few messages set. A field in Message itself takes memory in every message.
@@ -79,8 +80,8 @@ type rare struct {
 	metadata    Members
 	activation  uint64
 	answers     uint64
-	arrived     time.Time // where it is too far from the timestamp for Message.late
-	weight      int32     // see Weigh
+	arrived     int64 // Unix time in milliseconds, where it is too far from the timestamp for Message.late; zero = Message.late has it
+	weight      int32 // see Weigh
 }
 
 // noRare is what a message without rare fields has. It is never changed.
@@ -168,7 +169,8 @@ func (m *Message) envelope() Envelope {
 // validation. change may set any field of the envelope, and may add members to
 // its Metadata and delete some, since that map is the copy's own. It must not
 // change the JSON of a member or the inside of Payload, and must not keep the
-// pointer. The error is that of [New].
+// pointer. The error is that of [New]. The copy has the Arrived of m where that is
+// not the timestamp of m, and a Weight if m has one.
 //
 // A reply gets a message type of its own like this:
 //
@@ -255,8 +257,8 @@ func (m *Message) Timestamp() time.Time { return m.timestamp }
 // Arrived returns when the message entered this node, by the node's own clock, to the millisecond: the time of [Message.Arrive], and the timestamp of a
 // message that was made here. No dialect writes or reads it.
 func (m *Message) Arrived() time.Time {
-	if r := m.rareFields(); !r.arrived.IsZero() {
-		return r.arrived
+	if r := m.rareFields(); r.arrived != 0 {
+		return time.UnixMilli(r.arrived)
 	}
 	return m.timestamp.Add(time.Duration(m.late) * time.Millisecond)
 }
@@ -265,7 +267,7 @@ func (m *Message) Arrived() time.Time {
 func (m *Message) Arrive(now time.Time) {
 	late := now.Sub(m.timestamp).Milliseconds()
 	if m.late = int32(late); int64(m.late) != late { //nolint:gosec // what does not fit is noticed
-		m.changeRare(func(r *rare) { r.arrived = now })
+		m.changeRare(func(r *rare) { r.arrived = now.UnixMilli() })
 	}
 }
 

@@ -48,6 +48,21 @@ func TestMessageSize(t *testing.T) {
 	}
 }
 
+// Go allocates 128 bytes for the rare fields. Longer ones take 144. The weight of a message counts them: it is one.
+func TestRareSize(t *testing.T) {
+	e := envelope(p.ActInform)
+	e.MessageType, e.Language, e.Metadata = "", "", nil
+	m := mustNew(t, e)
+	without := m.Size()
+	if m.Weigh(); m.Weight() != m.Size() {
+		t.Errorf("a message of %d bytes weighs %d", m.Size(), m.Weight())
+	}
+	e.Activation = 1
+	if n := mustNew(t, e).Size() - without; n < 1 || unsafe.Sizeof(n) == 8 && n > 128 {
+		t.Errorf("the rare fields have %d bytes", n)
+	}
+}
+
 // What is set in a copy of a message that was passed on does not change the message, whose rare fields the copy has.
 func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 	e := envelope(p.ActInform)
@@ -58,7 +73,8 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 		"SetOrigin":    func(m *p.Message) { m.SetOrigin(p.Origin{Principal: "Bob", Activation: 5, Answers: 6}) },
 		"Authenticate": func(m *p.Message) { m.Authenticate("Bob") },
 		"Activate":     func(m *p.Message) { m.Activate(7) },
-		"Arrive":       func(m *p.Message) { m.Arrive(noon.Add(time.Hour)) },
+		"Arrive":       func(m *p.Message) { m.Arrive(noon.AddDate(1, 0, 0)) }, // too late for Message itself
+		"Weigh":        func(m *p.Message) { m.Weigh() },
 		"Header": func(m *p.Message) {
 			if m.MarkAuthentic(); m.Header().Authentic() || m.Header().MessageType() != "" {
 				t.Error("the header is authentic, or sealed")
@@ -66,11 +82,14 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 		},
 	} {
 		copied := m.Forward()
-		if change(copied); name != "Header" && name != "Arrive" && cmp.Equal(copied.Envelope(), before) {
+		if change(copied); name != "Header" && cmp.Equal(copied.Envelope(), before) && copied.Weight() == 0 && copied.Arrived().Equal(m.Arrived()) {
 			t.Errorf("%s has not changed the copy", name)
 		}
 		if diff := cmp.Diff(before, m.Envelope()); diff != "" {
 			t.Errorf("%s has changed the message (-before +after):\n%s", name, diff)
+		}
+		if m.Weight() > 0 || !m.Arrived().Equal(m.Timestamp()) {
+			t.Errorf("%s has changed the message: it weighs %d, and arrived at %v", name, m.Weight(), m.Arrived())
 		}
 	}
 }

@@ -31,13 +31,19 @@ func (m *Message) Size() int {
 // messages from peers. Only the session that has just read m may call it, before it
 // passes m on.
 func (m *Message) Weigh() {
-	m.changeRare(func(*rare) {}) // has a size, too
+	m.changeRare(func(*rare) {}) // before Size, which counts the memory of the rare fields
 	m.rare.weight = int32(min(m.Size(), math.MaxInt32))
+	m.marks |= marksWeighed
 }
 
 // Weight returns the size that Weigh stored, in bytes. It is zero for a message of usual
 // length, and for a message that was made in this process. It is at most [math.MaxInt32].
-func (m *Message) Weight() int { return int(m.rareFields().weight) }
+func (m *Message) Weight() int {
+	if m.marks&marksWeighed == 0 {
+		return 0
+	}
+	return int(m.rare.weight)
+}
 
 // sizer adds up the sizes of values, of which it visits a bounded number.
 type sizer struct{ left int }

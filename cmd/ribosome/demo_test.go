@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
@@ -59,6 +60,28 @@ func TestDemonstrate(t *testing.T) {
 			t.Errorf("the log is\n%s", text)
 		}
 	})
+}
+
+// Only a node with --http alone and the swarm eddyjules gives tasks. Then --pace has another default.
+func TestDemonstrates(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cmd  nodeCmd
+		want bool
+		pace time.Duration
+	}{
+		"http alone":         {nodeCmd{Swarm: swarm.Name, listenFlags: listenFlags{HTTP: "127.0.0.1:0"}}, true, demoPace},
+		"with a pace":        {nodeCmd{Swarm: swarm.Name, Pace: time.Second, listenFlags: listenFlags{HTTP: "127.0.0.1:0"}}, true, time.Second},
+		"no swarm":           {nodeCmd{Swarm: noSwarm, listenFlags: listenFlags{HTTP: "127.0.0.1:0"}}, false, 0},
+		"another swarm":      {nodeCmd{Swarm: "another", listenFlags: listenFlags{HTTP: "127.0.0.1:0"}}, false, 0},
+		"another listener":   {nodeCmd{Swarm: swarm.Name, listenFlags: listenFlags{HTTP: "127.0.0.1:0", TCP: "127.0.0.1:0"}, authFlags: authFlags{NoAuth: true}}, false, 0},
+		"everyone may act":   {nodeCmd{Swarm: swarm.Name, listenFlags: listenFlags{HTTP: "127.0.0.1:0"}, authFlags: authFlags{NoAuth: true}}, false, 0},
+		"some may act":       {nodeCmd{Swarm: swarm.Name, listenFlags: listenFlags{HTTP: "127.0.0.1:0"}, authFlags: authFlags{Tokens: "tokens"}}, false, 0},
+		"no operators' port": {nodeCmd{Swarm: swarm.Name, listenFlags: listenFlags{TCP: "127.0.0.1:0"}}, false, 0},
+	} {
+		if got, pace := tt.cmd.demonstrates(), tt.cmd.pace(); got != tt.want || pace != tt.pace {
+			t.Errorf("%s: %v at %v, want %v at %v", name, got, pace, tt.want, tt.pace)
+		}
+	}
 }
 
 // held is a debugger that is done once it gets a value.

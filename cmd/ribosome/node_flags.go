@@ -17,7 +17,7 @@ import (
 type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
-	Pace        time.Duration `default:"0s" help:"Time that the swarm takes for each step of its work, so that one can watch it in the console; 2s for the example tasks that the node gives it where --http without tokens is the only listener"`
+	Pace        time.Duration `default:"0s" help:"Time that the swarm takes for each step of its work, so that one can watch it in the console; 0s is 2s for the example tasks that a node with --http alone gives the swarm eddyjules"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
@@ -40,7 +40,7 @@ type listenFlags struct {
 	WSOrigin []string `name:"ws-origin" placeholder:"ORIGIN" help:"Origins of web pages that may connect; without it, only pages of the same host"`
 	TCP      string   `name:"tcp" placeholder:"ADDR" help:"TCP address"`
 	GRPC     string   `name:"grpc" placeholder:"ADDR" help:"gRPC address"`
-	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: console, health, metrics, agents and conversations; as the only listener it needs no tokens on a loopback address, and everyone on this machine may read, but not act; then the node gives a swarm example tasks"`
+	HTTP     string   `name:"http" placeholder:"ADDR" help:"Address of the operator's HTTP interface, such as 127.0.0.1:8080: console, health, metrics, agents and conversations; as the only listener it needs no tokens on a loopback address, and everyone on this machine may read, but not act; then the node gives the swarm eddyjules example tasks"`
 	Compress bool     `help:"Compress what is sent to peers that want it: permessage-deflate or gzip"`
 }
 

@@ -298,7 +298,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	working := gauge(metricWorking, "{job}", "Jobs of an agent that run")
 	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
 	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
-	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Age of the oldest message that waits for its agent"))
+	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Time that the oldest message which waits for its agent has been on the node"))
 	gone, other := m.meter.Int64ObservableCounter(metricLost, metric.WithUnit("{event}"), metric.WithDescription("Events that found the queue full, because too many came at once"))
 	if err := errors.Join(append(errs, err, other)...); err != nil {
 		return err
