@@ -29,13 +29,15 @@ func (c *nodeCmd) pace() time.Duration {
 	return c.Pace
 }
 
-// demonstrate gives Eddy one example task after the other until ctx ends. The task under way is cancelled then.
-func demonstrate(ctx context.Context, node *runtime.Node, log *slog.Logger) {
-	log.Info("nobody can connect and give the swarm a task, so this node gives it examples")
+// demonstrate gives Eddy one example task after the other until ctx ends. The task under way is cancelled then. A task has the time for ten steps at the pace.
+func demonstrate(ctx context.Context, node *runtime.Node, pace time.Duration, log *slog.Logger) {
+	deadline := max(codons.DefaultDeadline, 10*pace)
 	sample := pydebug.Sample()
 	task := swarm.Problem{Code: sample.Code, Traceback: sample.Traceback}.Task()
 	for {
-		if _, err := node.Delegate(ctx, swarm.EddyID, task, codons.WithOntology(performatives.OntologyDebugRequest)); err != nil && ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, deadline)
+		_, err := node.Delegate(within, swarm.EddyID, task, codons.WithOntology(performatives.OntologyDebugRequest))
+		if cancel(); err != nil && ctx.Err() == nil {
 			log.Warn("an example task has failed", "err", err)
 		}
 		select {

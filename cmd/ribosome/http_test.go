@@ -177,7 +177,7 @@ func TestHTTPAlone(t *testing.T) {
 	if r := runs(t, "cancel", "x", "--addr", url); r.code != exitFailed || !strings.Contains(r.stderr, "nobody has the right to act here") {
 		t.Errorf("got %+v", r)
 	}
-	if r := n.end(); r.code != exitDone || r.stdout != "serving "+url+" (read-only, everyone on this machine)\n" {
+	if r := n.end(); r.code != exitDone || r.stdout != "serving "+url+" (read-only, everyone on this machine; the swarm gets example tasks)\n" {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -55,7 +55,7 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	var demonstrating sync.WaitGroup
 	demo, endDemo := context.WithCancel(ctx)
 	if c.demonstrates() {
-		demonstrating.Go(func() { demonstrate(demo, p.node, p.log) })
+		demonstrating.Go(func() { demonstrate(demo, p.node, c.pace(), p.log) })
 	}
 	select {
 	case <-ctx.Done():

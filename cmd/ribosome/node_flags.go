@@ -278,9 +278,12 @@ func (c *nodeCmd) readOnly() bool {
 	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && len(c.addresses()) == 1
 }
 
-// readers returns the text behind the printed address of the operator's interface: the readers without authentication.
+// readers returns the text behind the printed address of the operator's interface: the readers without authentication, and that they see examples.
 func (c *nodeCmd) readers() string {
-	if c.readOnly() {
+	switch {
+	case c.demonstrates():
+		return " (read-only, everyone on this machine; the swarm gets example tasks)"
+	case c.readOnly():
 		return " (read-only, everyone on this machine)"
 	}
 	return ""
