@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"iter"
 	"maps"
+	"math"
 	"sync"
 	"time"
 )
@@ -55,7 +56,7 @@ type Message struct {
 	replyBy        time.Time
 	timestamp      time.Time
 	rare           *rare // nil: it has none of these; not changed where another message may have it, too
-	late           int32 // when it arrived: milliseconds after the timestamp; see Arrive
+	late           int32 // when it arrived: milliseconds after the timestamp, or farLate; see Arrive
 	performative   Performative
 	priority       Priority
 	forwards       uint8 // see Forwards
@@ -80,9 +81,12 @@ type rare struct {
 	metadata    Members
 	activation  uint64
 	answers     uint64
-	arrived     int64 // Unix time in milliseconds, where it is too far from the timestamp for Message.late; zero = Message.late has it
+	arrived     int64 // Unix time in milliseconds, if Message.late is farLate
 	weight      int32 // see Weigh
 }
+
+// farLate is the late of a message that arrived more than 24 days before or after its timestamp. Other messages are read without their rare fields, which mailboxes would wait for.
+const farLate = math.MinInt32
 
 // noRare is what a message without rare fields has. It is never changed.
 var noRare rare
@@ -257,8 +261,8 @@ func (m *Message) Timestamp() time.Time { return m.timestamp }
 // Arrived returns when the message entered this node, by the node's own clock, to the millisecond: the time of [Message.Arrive], and the timestamp of a
 // message that was made here. No dialect writes or reads it.
 func (m *Message) Arrived() time.Time {
-	if r := m.rareFields(); r.arrived != 0 {
-		return time.UnixMilli(r.arrived)
+	if m.late == farLate {
+		return time.UnixMilli(m.rare.arrived)
 	}
 	return m.timestamp.Add(time.Duration(m.late) * time.Millisecond)
 }
@@ -266,7 +270,8 @@ func (m *Message) Arrived() time.Time {
 // Arrive stores when m entered this node. Only the link or session that has just read m may call it, once, before it passes m on.
 func (m *Message) Arrive(now time.Time) {
 	late := now.Sub(m.timestamp).Milliseconds()
-	if m.late = int32(late); int64(m.late) != late { //nolint:gosec // what does not fit is noticed
+	if m.late = int32(late); int64(m.late) != late || m.late == farLate { //nolint:gosec // what does not fit is noticed
+		m.late = farLate
 		m.changeRare(func(r *rare) { r.arrived = now.UnixMilli() })
 	}
 }

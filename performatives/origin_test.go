@@ -1,6 +1,7 @@
 package performatives_test
 
 import (
+	"math"
 	"testing"
 	"time"
 	"unsafe"
@@ -100,7 +101,7 @@ func TestArrived(t *testing.T) {
 	if !m.Arrived().Equal(m.Timestamp()) {
 		t.Errorf("made here at %v, arrived at %v", m.Timestamp(), m.Arrived())
 	}
-	for _, late := range []time.Duration{-time.Hour, time.Millisecond, 0, 3 * time.Second, -30 * 24 * time.Hour, 56 * 365 * 24 * time.Hour} { // the sender's clock is wrong, or has no battery
+	for _, late := range []time.Duration{-time.Hour, time.Millisecond, 0, 3 * time.Second, -30 * 24 * time.Hour, math.MinInt32 * time.Millisecond, math.MaxInt32 * time.Millisecond, 56 * 365 * 24 * time.Hour} { // the sender's clock is wrong, or has no battery
 		m := m.Forward()
 		forwarded := m.Forward()
 		at := m.Timestamp().Add(late)
