@@ -89,3 +89,46 @@ func testPages(t *testing.T, browser context.Context) {
 	b.until(`!document.querySelector('.count').textContent.includes('loading')`)
 	b.shows(".row", "the-latest")
 }
+
+// What an answer has of a conversation as it was before is not drawn again: what the operator has selected in its row stays.
+func testRows(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	n.beginSilent(0, 1)
+	n.open(1)
+	b := openList(t, browser, n, "")
+	b.shows(".row", "c-00000")
+	eval[chromedp.Void](b, `window.cell = document.querySelector('.row:not(.head) .cell')`)
+	n.beginSilent(1, 2)
+	b.shows(".count", "2 conversations")
+	if !eval[bool](b, `window.cell.isConnected`) {
+		t.Error("the row was drawn again")
+	}
+}
+
+// A list that has as many conversations as there is room for forgets the oldest for those that begin.
+func testRoom(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	b := open(t, browser, n.url)
+	b.goTo("")
+	eval[chromedp.Void](b, `(() => {
+		window.setInterval = (run) => { window.again = run; };
+		const fetched = window.fetch;
+		window.begun = 60000; // one a second
+		window.fetch = async (url, options) => {
+			const { pathname, searchParams } = new URL(url);
+			if (!pathname.endsWith('/api/conversations')) return fetched(url, options);
+			const from = Number(searchParams.get('cursor') || window.begun);
+			const limit = Number(searchParams.get('limit'));
+			const conversations = Array.from({ length: limit }, (_, i) => ({ conversation_id: 'c-' + (from - i), began: new Date(1e12 + 1000 * (from - i)).toISOString(), message_count: 1 }));
+			return new Response(JSON.stringify({ conversations, next: String(from - limit) }));
+		};
+	})()`)
+	eval[chromedp.Void](b, `location.hash = '#/conversations'`)
+	const full = "50,000 conversations (no more are loaded: filter)"
+	b.shows(".count", full)
+	b.shows(".row", "c-60000")
+	eval[chromedp.Void](b, `window.begun += 500; window.again()`)
+	b.shows(".row", "c-60500")
+	b.shows(".count", full)
+}

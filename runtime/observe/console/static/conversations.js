@@ -53,8 +53,7 @@ export function conversations(root, frame) {
   let known = new Map();
   let version = 0; // of the filters
   let complete = false;
-  let meanwhile = null; // the transitions since all pages began to be read, while they are
-  let additions = 0;
+  const asked = new Set(); // for each page that is asked for, the transitions since
   let view = {}; // the latest answer
   const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
 
@@ -62,7 +61,6 @@ export function conversations(root, frame) {
   function add(c) {
     c.at = Date.parse(c.began);
     c.fine = fraction(c.began);
-    c.added = ++additions;
     known.set(c.conversation_id, c);
   }
 
@@ -73,28 +71,42 @@ export function conversations(root, frame) {
     replace(count, `${number(all.length)} ${one}${complete ? '' : ', loading…'}${known.size >= most ? ' (no more are loaded: filter)' : ''}`, missing(view));
   }
 
-  // pages reads one page after the other while more says so, and forgets what should have been in one of them and was not, unless another call has added it meanwhile.
-  // It returns false if the filters have changed.
-  async function pages(limit, more) {
+  // read asks for a page and enters it. What happened meanwhile is perhaps not in the page, and is entered behind it. It returns undefined if the filters have changed.
+  async function read(limit, cursor) {
     const mine = version;
-    const before = additions;
+    const since = [];
+    let page;
+    asked.add(since);
+    try {
+      page = await get('conversations', { ...query, limit, cursor }, signal);
+    } finally {
+      asked.delete(since);
+    }
+    if (mine !== version) return undefined;
+    view = page;
+    page.conversations.forEach(add);
+    since.forEach(enter);
+    return page;
+  }
+
+  // pages reads one page after the other while more says so. It forgets what should have been in one of them and was not, and what is behind the last one that the list has room for.
+  // What another call has added meanwhile stays: add enters another object. It returns false if the filters have changed.
+  async function pages(limit, more) {
+    const before = [...known.values()];
     const seen = new Set();
     for (let cursor = ''; ;) {
-      const page = await get('conversations', { ...query, limit, cursor }, signal);
-      if (mine !== version) return false;
-      view = page;
-      for (const c of page.conversations) {
-        seen.add(c.conversation_id);
-        add(c);
-      }
+      const page = await read(cursor ? 1000 : limit, cursor);
+      if (!page) return false;
+      for (const c of page.conversations) seen.add(c.conversation_id);
       const last = page.conversations.at(-1);
       cursor = page.next;
-      if (cursor && last && more(seen.size, last)) {
+      if (cursor && last && seen.size < most && more(last)) {
         display();
         continue;
       }
-      for (const [id, c] of known) {
-        if (!seen.has(id) && c.added <= before && (!cursor || !last || order(c, last) < 0)) known.delete(id);
+      for (const c of before) {
+        const id = c.conversation_id;
+        if (!seen.has(id) && known.get(id) === c && (!cursor || !last || seen.size >= most || order(c, last) < 0)) known.delete(id);
       }
       return true;
     }
@@ -102,11 +114,7 @@ export function conversations(root, frame) {
 
   // all reads all pages.
   async function all() {
-    meanwhile = [];
-    if (!await pages(1000, (n) => n < most)) return;
-    const since = meanwhile;
-    meanwhile = null;
-    since.forEach(transition);
+    if (!await pages(1000, () => true)) return;
     complete = true;
     display();
   }
@@ -117,7 +125,7 @@ export function conversations(root, frame) {
     for (const c of known.values()) {
       if (!newest || order(c, newest) < 0) newest = c;
     }
-    if (await pages(200, (n, last) => n < most && (newest ? order(last, newest) < 0 : complete))) display();
+    if (await pages(200, (last) => (newest ? order(last, newest) < 0 : complete))) display();
   }
 
   const failed = (err) => { if (!signal.aborted) alertText(err ? problem(err) : ''); };
@@ -132,8 +140,8 @@ export function conversations(root, frame) {
   const refresh = throttled(attempt(top), 400, signal);
   const everything = throttled(attempt(all), 1000, signal);
 
-  function transition(t) {
-    meanwhile?.push(t);
+  // enter enters a transition.
+  function enter(t) {
     const c = known.get(t.conversation_id);
     const side = c?.sides?.find((s) => s.agent === t.agent && s.role === t.role);
     if (!side) return;
@@ -161,7 +169,10 @@ export function conversations(root, frame) {
   root.append(h('h1', {}, 'Conversations'), form, count, list.element);
   follow({}, {
     event: (kind, data) => {
-      if (kind === 'conversation.transition') transition(data);
+      if (kind === 'conversation.transition') {
+        for (const since of asked) since.push(data);
+        enter(data);
+      }
       refresh();
     },
     opened: everything,
