@@ -132,3 +132,24 @@ func testRoom(t *testing.T, browser context.Context) {
 	b.shows(".row", "c-60500")
 	b.shows(".count", full)
 }
+
+// Conversations that end are in the list of ended ones, and in that of their state, however long ago they began, and not any more in that of the state before.
+func testEnds(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Silent", silent{})
+	all := n.beginSilent(0, 500)
+	n.open(len(all))
+	ended, late, requested := openList(t, browser, n, "?live=false"), openList(t, browser, n, "?state=timed_out"), openList(t, browser, n, "?state=requested")
+	requested.shows(".count", "500 conversations")
+	end := func(some []*delegation.Delegated, others, now string) {
+		for _, d := range some {
+			d.Cancel()
+		}
+		ended.shows(".count", now)
+		late.shows(".count", now)
+		requested.shows(".count", others)
+	}
+	end(all[:100], "400 conversations", "100 conversations") // behind the first 200
+	end(all[350:], "250 conversations", "250 conversations")
+	end(all[100:349], "1 conversation", "499 conversations")
+}

@@ -148,8 +148,13 @@ export function conversations(root, frame) {
     side.state = t.to;
     side.ended = t.ended;
     c.live = c.sides.some((s) => !s.ended);
-    if (query.live && String(c.live) !== query.live) known.delete(t.conversation_id);
+    if (query.live && String(c.live) !== query.live || query.state && !c.sides.some((s) => isWanted(s.state))) known.delete(t.conversation_id);
   }
+
+  const isWanted = (state) => state.toLowerCase() === query.state.toLowerCase();
+
+  // comes reports whether a conversation that the list does not have may have come to match the filters: it perhaps began before the latest ones.
+  const comes = (t) => !known.has(t.conversation_id) && (query.live === 'false' && t.ended || query.state && isWanted(t.to));
 
   let typing;
   form.addEventListener('input', () => {
@@ -172,6 +177,7 @@ export function conversations(root, frame) {
       if (kind === 'conversation.transition') {
         for (const since of asked) since.push(data);
         enter(data);
+        if (comes(data)) everything();
       }
       refresh();
     },
