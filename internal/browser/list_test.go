@@ -3,6 +3,7 @@ package browser
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -152,4 +153,31 @@ func testEnds(t *testing.T, browser context.Context) {
 	end(all[:100], "400 conversations", "100 conversations") // behind the first 200
 	end(all[350:], "250 conversations", "250 conversations")
 	end(all[100:349], "1 conversation", "499 conversations")
+}
+
+// A transition is one of the side with the same agent, role and peer: an agent that asks several others in one conversation has a side with each, and one that asks itself has two.
+func testGroup(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Mute", silent{})
+	for _, id := range []performatives.AgentID{"Worker", "Mute"} {
+		if _, err := delegation.Start(t.Context(), n, id, performatives.TaskRequest{TaskType: "dig"}, codons.WithRetry(codons.NoRetry()), ungraceful, codons.WithConversation("both")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n.open(3)
+	b := open(t, browser, n.url)
+	b.goTo("#/conversations")
+	b.shows(".row", "both")
+	got := eval[[]string](b, `(async () => {
+		const { sideOf } = await import('./conversations.js');
+		const all = await (await fetch('/api/conversations')).json();
+		const c = all.conversations.find((c) => c.conversation_id === 'both');
+		return [['north', 'Worker', 'initiator'], ['north', 'Mute', 'initiator'], ['Worker', 'north', 'responder'], ['Mute', 'north', 'responder']].map(([agent, peer, role]) => {
+			const side = sideOf(c, { agent, peer, role });
+			return side ? [side.agent, side.peer, side.role].join(' ') : 'none';
+		});
+	})()`)
+	if want := []string{"north Worker initiator", "north Mute initiator", "Worker north responder", "none"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
 }

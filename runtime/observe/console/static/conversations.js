@@ -23,6 +23,11 @@ export function parties(c) {
   return side.role === 'responder' ? [side.peer || '–', side.agent] : [side.agent, side.peer || ''];
 }
 
+/** sideOf returns the side of a conversation that a transition is of. An agent that asks several others has a side with each. */
+export function sideOf(c, t) {
+  return c?.sides?.find((s) => s.agent === t.agent && s.role === t.role && (s.peer || '') === (t.peer || ''));
+}
+
 /** link returns a link to a conversation. */
 export function link(id, properties = {}) {
   return h('a', { href: hrefOf(id), ...properties }, name(id));
@@ -143,7 +148,7 @@ export function conversations(root, frame) {
   // enter enters a transition.
   function enter(t) {
     const c = known.get(t.conversation_id);
-    const side = c?.sides?.find((s) => s.agent === t.agent && s.role === t.role);
+    const side = sideOf(c, t);
     if (!side) return;
     side.state = t.to;
     side.ended = t.ended;
