@@ -2,7 +2,6 @@ package actors_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -20,6 +19,23 @@ func (b blocked) Receive(*actors.Context, *performatives.Message) {
 	<-b.release
 }
 
+// inform sends a message to the agent a. Where it has not arrived when it was made, the clock of its sender is wrong.
+func inform(t *testing.T, s *actors.System, priority performatives.Priority, made, arrived time.Time) {
+	t.Helper()
+	m, err := performatives.New(performatives.Envelope{
+		ID: performatives.NewID(), Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: made, Priority: priority, Payload: performatives.Raw(`{}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !arrived.Equal(made) {
+		m.Arrive(arrived)
+	}
+	if err := s.Send(m); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // The backlog of an agent that is busy is what waits in each band, and the time of the oldest.
 func TestBacklog(t *testing.T) {
 	s, err := actors.NewSystem(actors.Options{})
@@ -34,26 +50,13 @@ func TestBacklog(t *testing.T) {
 		t.Fatal(err)
 	}
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	send := func(id performatives.MessageID, priority performatives.Priority, made, arrived time.Time) {
-		t.Helper()
-		m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: made, Priority: priority, Payload: performatives.Raw(`{}`)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !arrived.IsZero() {
-			m.Arrive(arrived)
-		}
-		if err := s.Send(m); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if n, oldest := self.Backlog(performatives.Low); n != 0 || !oldest.IsZero() {
 		t.Errorf("before a message: %d, %v", n, oldest)
 	}
-	send("1", performatives.Normal, noon, time.Time{})
+	inform(t, s, performatives.Normal, noon, noon)
 	<-b.begun
-	send("2", performatives.Low, noon.Add(time.Hour), noon.Add(time.Second)) // the clock of the sender is wrong
-	send("3", performatives.Low, noon.Add(2*time.Second), time.Time{})
+	inform(t, s, performatives.Low, noon.Add(time.Hour), noon.Add(time.Second)) // the clock of the sender is wrong
+	inform(t, s, performatives.Low, noon.Add(2*time.Second), noon.Add(2*time.Second))
 	if n, oldest := self.Backlog(performatives.Low); n != 2 || !oldest.Equal(noon.Add(time.Second)) {
 		t.Errorf("two wait: %d, %v", n, oldest)
 	}
@@ -75,18 +78,10 @@ func TestBacklogOfAWorkingAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	made := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	for i := range all {
-		m, err := performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "x", Receiver: "a", Timestamp: made, Payload: performatives.Raw(`{}`),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Send(m); err != nil {
-			t.Fatal(err)
-		}
-		if i == all/2 {
+	made, sent := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC), 0
+	for range all {
+		inform(t, s, performatives.Normal, made, made)
+		if sent++; sent == all/2 {
 			close(b.release) // the agent handles many that it takes out together, then few
 		}
 		if n, oldest := self.Backlog(performatives.Normal); n > all || !oldest.IsZero() && !oldest.Equal(made) {
@@ -114,17 +109,8 @@ func TestBacklogOfATakenQueue(t *testing.T) {
 	}
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 	send := func(i int) {
-		t.Helper()
-		m, err := performatives.New(performatives.Envelope{
-			ID: performatives.MessageID(fmt.Sprint("m", i)), Performative: performatives.ActInform, Sender: "x", Receiver: "a",
-			Timestamp: noon.Add(time.Duration(i) * time.Second), Payload: performatives.Raw(`{}`),
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Send(m); err != nil {
-			t.Fatal(err)
-		}
+		at := noon.Add(time.Duration(i) * time.Second)
+		inform(t, s, performatives.Normal, at, at)
 	}
 	send(0)
 	<-b.begun

@@ -18,7 +18,7 @@ const (
 	demoPause = 5 * time.Second // between the end of an example task and the next one
 )
 
-// demonstrates reports whether the node gives the swarm example tasks: nobody else can, since nobody can connect, and without conversations the console has nothing to show.
+// demonstrates reports whether the node gives the swarm example tasks: no peer can connect and give it one, and without conversations the console has nothing to show.
 func (c *nodeCmd) demonstrates() bool { return c.readOnly() && c.Swarm == swarm.Name }
 
 // pace returns the time that the swarm takes for each step of its work.
