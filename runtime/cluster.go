@@ -196,8 +196,10 @@ func (c *clustered) listLocked() {
 	c.current.Store(&all)
 }
 
-// nodeLost is the reason that agents get when a node has died or left.
-var nodeLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node of the agent was lost"}
+// nodeLost returns the reason that agents get when a node has died or left.
+func nodeLost(peer cluster.Incarnation) performatives.Failure {
+	return performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node of the agent was lost: " + peer.Name}
+}
 
 // lose ends the link to a node: its agents leave the directory and are lost.
 func (c *clustered) lose(peer cluster.Incarnation, reason string) {
@@ -242,7 +244,7 @@ func (c *clustered) loseUnheard(l *nodeLink) {
 		_, found := c.node.system.Find(id)
 		return found
 	})
-	l.loss.Lose(nodeLost.ErrorCode, lost...)
+	l.loss.Lose(performatives.CodeDisconnected, lost...)
 }
 
 // renew loses the agents of a node that is still a member, and begins their next epoch.
@@ -329,8 +331,8 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	clear(l.agents)
 	slices.Sort(lost)
 	l.lost = lost
-	l.loss.Lose(nodeLost.ErrorCode, lost...)
-	c.node.records.lose(l.link, nodeLost)
+	l.loss.Lose(performatives.CodeDisconnected, lost...)
+	c.node.records.lose(l.link, nodeLost(l.peer))
 }
 
 var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")

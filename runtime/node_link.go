@@ -307,7 +307,7 @@ func (a *nodeAgent) via() *link { return a.link.link }
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
 
 // errNodeLost is the refusal of a message for an agent whose node is being given up.
-var errNodeLost = refused(performatives.CodeStopped, nodeLost.ErrorText)
+var errNodeLost = refused(performatives.CodeStopped, "the node of the agent was lost")
 
 // Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
 // the directory does not have it there any more.

@@ -166,7 +166,7 @@ func TestClusterProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := time.Now()
-	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node of the agent was lost (disconnected)") {
+	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node of the agent was lost: n2 (disconnected)") {
 		t.Errorf("the call ended with %v: %s", err, &said)
 	}
 	ended, noticed := time.Now(), n1.logs("a node is lost", `"peer":"n2"`)

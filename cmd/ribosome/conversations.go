@@ -36,7 +36,8 @@ type seenConversation struct {
 	From      string        `json:"from"`
 	To        string        `json:"to"`
 	Live      bool          `json:"live"`
-	Relayed   bool          `json:"relayed"` // whether it has ended is not known
+	Relayed   bool          `json:"relayed"` // whether it has ended is not known, except by Lost
+	Lost      string        `json:"lost"`    // why its responder is lost
 	Sides     []seenSide    `json:"sides"`
 	Messages  []seenMessage `json:"messages"`
 	Count     int           `json:"message_count"`
@@ -169,7 +170,10 @@ func (c *seenConversation) between() (from, to string) {
 
 // state returns the states of the sides: one word if they agree.
 func (c *seenConversation) state() string {
-	if c.Relayed {
+	switch {
+	case c.Lost != "":
+		return "lost"
+	case c.Relayed:
 		return "unknown"
 	}
 	var states []string
@@ -185,7 +189,10 @@ func (c *seenConversation) state() string {
 func (c *seenConversation) summary() string {
 	from, to := c.between()
 	took := ""
-	if !c.Live && !c.Relayed {
+	switch {
+	case c.Lost != "":
+		took = ": " + c.Lost
+	case !c.Live && !c.Relayed:
 		took = ", " + c.Updated.Sub(c.Began).Round(time.Millisecond).String()
 	}
 	return fmt.Sprintf("%s  %s  %s → %s  %s%s", c.ID, cmp.Or(c.Protocol, "-"), from, to, c.state(), took)

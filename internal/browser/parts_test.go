@@ -130,13 +130,28 @@ func testNodes(t *testing.T, browser context.Context) {
 	b.click("#cancel", "Cancel it")
 	b.click("#confirm", "Cancel it")
 	b.shows("#outcome", "Cancelled")
+	lost := south.delegate(performatives.TaskRequest{TaskType: "dig"})
+	one := open(t, browser, north.url, "404 (Not Found)")
+	one.goTo(conversationOf(lost.Conversation()))
+	one.until(`document.querySelectorAll('td time[class]').length === 2`) // the deadlines of both sides
+	one.until(`!document.querySelector('#cancel').disabled && document.querySelector('#cancel-why').textContent === ''`)
 	b.goTo("#/conversations")
 	b.shows(".row", string(d.Conversation()))
+	b.shows(".row", string(lost.Conversation()))
 	south.gate.set(false)
 	b.shows(".missing", "Without the node south")
 	overview.shows(".missing", "Without the node south")
+	b.until(`[...document.querySelectorAll('.space .row')].some((e) => e.textContent.includes(` + js(string(lost.Conversation())) + `) && e.querySelector('.state.bad')?.textContent === 'working?')`)
+	// A conversation of a node that is lost is not said to be under way, and cannot be cancelled.
+	one.shows(".facts", "not known: no node that has answered knows it; no answer came from south")
+	one.until(`document.querySelector('#cancel').disabled && document.querySelector('#cancel-why').textContent.includes('south')`)
+	one.until(`document.querySelectorAll('td time[class]').length === 0`) // no deadline counts down
+	one.shows("td", "working when last heard")
+	one.until(`!document.querySelector('.state.under-way') && !document.querySelector('.moves')`)
 	south.gate.set(true)
 	b.until(`!document.querySelector('.missing')`)
+	one.shows(".facts", "under way") // it has only been silent
+	one.until(`!document.querySelector('#cancel').disabled`)
 }
 
 // The views show what newer nodes serve: rates, the list of refusals, and what agents run and lost. The answers are as docs/api.md has them.

@@ -22,6 +22,7 @@ type Conversation struct {
 	To        performatives.AgentID        `json:"to,omitempty"`                     // its receiver; empty for a broadcast
 	Live      bool                         `json:"live"`                             // a side of it is under way
 	Relayed   bool                         `json:"relayed,omitempty"`                // package api sets it: the node only passes its messages on, so that its end is not known
+	Lost      string                       `json:"lost,omitempty"`                   // of a relayed one: why its responder is lost, as the asker was told; empty otherwise
 	Sides     []Side                       `json:"sides"`                            // those on this node, in their order: see Order
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
 	Count     int                          `json:"message_count"`                    // how many messages were recorded
@@ -30,6 +31,7 @@ type Conversation struct {
 
 // Side is one agent's side of a conversation.
 type Side struct {
+	Node     string                `json:"node,omitempty"` // where it is; empty for a node of an older version
 	Agent    performatives.AgentID `json:"agent"`
 	Peer     performatives.AgentID `json:"peer,omitempty"`
 	Role     string                `json:"role"`

@@ -32,6 +32,7 @@ type liveSides struct {
 
 // Recorder keeps the last conversations of a node. Its owner must call Close.
 type Recorder struct {
+	name    string // of the node
 	options Options
 	mask    Mask
 	node    liveSides
@@ -44,8 +45,9 @@ type Recorder struct {
 	counts Counts
 	rates  rates
 
-	refusals    []Refusal // a ring
-	nextRefusal int       // the place of the next one, once the ring is full
+	lost        []LostNode // the latest last
+	refusals    []Refusal  // a ring
+	nextRefusal int        // the place of the next one, once the ring is full
 	incidents   map[performatives.AgentID]*Incidents
 	vitals      health
 }
@@ -60,13 +62,14 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		return codons.Children(node.System(), of)
 	}
 	r := &Recorder{
-		options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
+		name: node.Name(), options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
 		recent: newEntries(), incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
 	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
 		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked), actors.On(r.handlerPanickedLocked),
-		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked))
+		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked),
+		actors.On(r.memberLostLocked), actors.On(r.memberJoinedLocked), actors.On(r.memberLinkedLocked))
 	return r, nil
 }
 

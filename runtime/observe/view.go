@@ -20,7 +20,7 @@ func (r *Recorder) Conversations() []Conversation {
 		if e.began.After(asked) {
 			continue // its sides were perhaps not listed yet
 		}
-		c := e.viewLocked(false)
+		c := r.viewLocked(e, false)
 		all[c.ID] = &c
 	}
 	mu.Unlock()
@@ -33,7 +33,7 @@ func (r *Recorder) Conversations() []Conversation {
 	}
 	sorted := make([]Conversation, 0, len(all))
 	for _, c := range all {
-		c.Order()
+		r.locate(c)
 		sorted = append(sorted, *c)
 	}
 	slices.SortFunc(sorted, func(a, b Conversation) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
@@ -49,7 +49,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 	e := r.recent.find(id)
 	var messages []kept
 	if e != nil {
-		c = e.viewLocked(true)
+		c = r.viewLocked(e, true)
 		messages = slices.Clone(e.messages)
 	}
 	mu.Unlock()
@@ -64,7 +64,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		c.update(i)
 		found = true
 	}
-	c.Order()
+	r.locate(&c)
 	return c, found
 }
 
@@ -83,11 +83,19 @@ func (r *Recorder) Children(of performatives.ConversationID) []performatives.Con
 	return slices.Compact(ids)
 }
 
+// locate enters the node of each side, and puts the sides into their order.
+func (r *Recorder) locate(c *Conversation) {
+	for i := range c.Sides {
+		c.Sides[i].Node = r.name
+	}
+	c.Order()
+}
+
 // viewLocked returns a copy without the messages, and with the paths of the sides if they are wanted.
-func (e *entry) viewLocked(paths bool) Conversation {
+func (r *Recorder) viewLocked(e *entry, paths bool) Conversation {
 	c := Conversation{
 		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: make([]Side, 0, len(e.ends)),
-		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten,
+		Count: e.forgotten + len(e.messages), Forgotten: e.forgotten, Lost: e.lossLocked(r.mask),
 	}
 	for i := range e.ends {
 		c.Sides = append(c.Sides, e.ends[i].view(paths))

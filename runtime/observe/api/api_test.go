@@ -119,6 +119,7 @@ type conversation struct {
 	Parent   string           `json:"parent_conversation_id"`
 	Began    string           `json:"began"`
 	Live     bool             `json:"live"`
+	Lost     string           `json:"lost"`
 	Sides    []map[string]any `json:"sides"`
 	Messages []map[string]any `json:"messages"`
 	Children []string         `json:"children"`

@@ -79,7 +79,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	}
 	ctx, end := context.WithTimeout(r.Context(), maxAct)
 	defer end()
-	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only}
+	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r)}
 	c.sides = h.options.Node.Conversation(c.id)
 	c.ends = h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
 	defer c.ends.Close()
@@ -344,14 +344,7 @@ func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
 	own, found := c.h.options.Recorder.Conversation(c.id)
 	state, _ := c.h.endOf(c.id, machine.Initiator)
 	state = cmp.Or(c.view.State, state, c.state)
-	missing := ""
-	if len(c.silent) > 0 {
-		names := make([]string, len(c.silent))
-		for i, s := range c.silent {
-			names[i] = s.Node
-		}
-		missing = "; no answer came from " + strings.Join(names, ", ")
-	}
+	missing := unanswered(c.silent)
 	switch {
 	case c.refused != nil:
 		c.refused.write(w)

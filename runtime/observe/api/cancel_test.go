@@ -172,7 +172,7 @@ func TestCancelAtTheNodeOfTheResponder(t *testing.T) {
 // Only nodes that have a side matter: another one may be silent or refuse all. The work at the asked node stops at once, and what other nodes have is known after five seconds. The
 // worst outcome is the answer, after thirty seconds at most.
 func TestCancelAmongNodes(t *testing.T) {
-	const unknown = `404 {"error":{"code":"incomplete","text":"no node that has answered knows it; no answer came from n2"}}`
+	const unknown = `404 {"error":{"code":"incomplete","text":"no node that has answered knows it; no answer came from n2 (`
 	receipt, running := says(`{"outcome":"receipt","state":"failed"}`), says(`{"outcome":"still_running","state":"failed"}`)
 	for name, test := range map[string]struct {
 		nodes fakeNodes
@@ -223,7 +223,7 @@ func TestCancelAmongNodes(t *testing.T) {
 					}()
 				}
 				got, took := cancelled(h.Handler, "")
-				if got != test.want || took != test.took {
+				if matches := strings.HasPrefix(got, test.want); !matches || test.want != unknown && got != test.want || took != test.took {
 					t.Errorf("%s after %v", got, took)
 				}
 				if test.here {

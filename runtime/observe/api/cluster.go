@@ -34,6 +34,7 @@ const (
 	peerActTime = maxAct + peerTime // for that of an act
 	peerSilence = 45 * time.Second  // after which a stream of events has ended; a live one has a sign of life every beatTime
 	peerAgain   = 2 * time.Second   // between two attempts to open a stream
+	lostTime    = 10 * time.Minute  // for which a lost node is named
 	maxAnswer   = 64 << 20          // bytes of an answer
 	maxLine     = 17 << 20          // bytes of a line of a stream; a message of a session has 16 MiB at most
 	viaHeader   = "Ribosome-Via"    // names the node that passes a request on; such a request is not passed on again
@@ -212,8 +213,8 @@ func spread[T any, P interface {
 	lack(nodes []absent)
 }](h *Handler, own http.HandlerFunc, merge func(r *http.Request, parts []part[T]) T) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		peers := h.peers(r)
-		if len(peers) == 0 {
+		peers, lost := h.peers(r), h.lost(r)
+		if len(peers)+len(lost) == 0 {
 			own(w, r)
 			return
 		}
@@ -228,6 +229,7 @@ func spread[T any, P interface {
 		for i, p := range peers {
 			got.add(p.Node, answers[i], errs[i])
 		}
+		got.missing = append(got.missing, lost...)
 		switch {
 		case len(got.parts) > 0:
 			v := merge(r, got.parts)
@@ -236,13 +238,35 @@ func spread[T any, P interface {
 		case len(got.missing) == 0:
 			mine.write(w)
 		default:
-			names := make([]string, len(got.missing))
-			for i, m := range got.missing {
-				names[i] = m.Node
-			}
-			fail(w, mine.status, "incomplete", "no node that has answered knows it; no answer came from "+strings.Join(names, ", "))
+			fail(w, mine.status, outcomeIncomplete, "no node that has answered knows it"+unanswered(got.missing))
 		}
 	}
+}
+
+// lost returns the other nodes that were lost in the last lostTime and have not come back. A request about one node has none. A node
+// that has left is missing only where a request is about one subject: it has told its peers before.
+func (h *Handler) lost(r *http.Request) (all []absent) {
+	if h.options.Peers == nil || r.URL.Query().Has(nodeParam) {
+		return nil
+	}
+	peers := h.options.Peers()
+	for _, l := range h.options.Recorder.LostNodes() {
+		switch {
+		case time.Since(l.Time) > lostTime, l.Reason == "left" && r.PathValue("id") == "",
+			slices.ContainsFunc(peers, func(p Peer) bool { return performatives.AgentID(p.Node).Is(performatives.AgentID(l.Node)) }):
+			continue
+		}
+		all = append(all, absent{l.Node, fmt.Sprintf("it is lost since %s (%s), with what only it knew", l.Time.UTC().Format(time.RFC3339), l.Reason)})
+	}
+	return all
+}
+
+// unanswered returns the end of a text that names the missing nodes; empty without one.
+func unanswered(missing []absent) (text string) {
+	for i, m := range missing {
+		text += []string{"; no answer came from ", ", "}[min(i, 1)] + m.Node + " (" + m.Why + ")"
+	}
+	return text
 }
 
 // gathered are the answers of the nodes.
@@ -331,7 +355,10 @@ func join(c *observe.Conversation, other observe.Conversation) {
 		c.Updated = other.Updated
 	}
 	c.Sides = append(c.Sides, other.Sides...)
-	c.Relayed = c.Relayed && other.Relayed // otherwise a node has a side, or had one
+	c.Relayed, c.Lost = c.Relayed && other.Relayed, cmp.Or(c.Lost, other.Lost) // otherwise a node has a side, or had one
+	if !c.Relayed {
+		c.Lost = ""
+	}
 	c.Order()
 	c.Messages = joinMessages(c.Messages, other.Messages)
 	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)

@@ -758,3 +758,69 @@ func TestCodonOfAnotherNode(t *testing.T) {
 		t.Errorf("%v", one)
 	}
 }
+
+// A node that was lost is named for ten minutes, unless it has left in order or comes back. A conversation that the node relayed to an
+// agent of it has ended as the asker was told.
+func TestLostNode(t *testing.T) {
+	c := newTown(t, nil)
+	id, result := c.delegate()
+	if one := view[conversation](c, "/api/conversations/"+string(id)); one.Sides[0]["node"] != "n1" || one.Sides[1]["node"] != "n2" {
+		t.Errorf("the sides are %+v", one.Sides)
+	}
+	told, err := performatives.New(performatives.Envelope{
+		ID: "f", Performative: performatives.ActFailure, Sender: "a", Receiver: "b", ConversationID: "relayed", InReplyTo: "r", Timestamp: time.Now(),
+		Payload: performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node of the agent was lost: n3"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := c.nodes[0].Events()
+	events.Publish(actors.MessageSent{At: actors.At{Time: told.Timestamp()}, Message: told})
+	lose := func(node string, ago time.Duration, reason string) {
+		events.Publish(runtime.MemberLost{At: actors.At{Time: time.Now().Add(-ago)}, Node: node, Reason: reason})
+	}
+	lose("n3", time.Minute, "failed")
+	lose("n4", 11*time.Minute, "failed")
+	lose("n5", time.Minute, "left")
+	lose("n6", time.Minute, "unreachable")
+	lose("n2", time.Minute, "unreachable") // it answers
+	names := func(path string) (all string) {
+		for _, m := range view[missing](c, path).Missing {
+			if !strings.Contains(m.Why, "it is lost since 20") {
+				t.Errorf("%s: %s is missing: %s", path, m.Node, m.Why)
+			}
+			all += m.Node + " "
+		}
+		return all
+	}
+	if got := names("/api/conversations"); got != "n6 n3 " {
+		t.Errorf("a list lacks %q", got)
+	}
+	if got := names("/api/conversations/" + string(id)); got != "n6 n5 n3 " {
+		t.Errorf("a conversation lacks %q", got)
+	}
+	if got := names("/api/conversations?node=n1"); got != "" {
+		t.Errorf("one node lacks %q", got)
+	}
+	for _, ask := range []struct{ method, path string }{{"GET", "/api/conversations/none"}, {"POST", "/api/conversations/none/cancel"}} {
+		if code, text := c.ask(ask.method, ask.path, map[string]string{"POST": "{}"}[ask.method], "Content-Type", jsonType); code != http.StatusNotFound || !strings.Contains(text, `"incomplete"`) ||
+			!strings.Contains(text, "n3 (it is lost since") || !strings.Contains(text, "n5 (it is lost since") {
+			t.Errorf("%s: %d %s", ask.path, code, text)
+		}
+	}
+	for filter, want := range map[string]int{"": 2, "live=true": 1, "live=false": 1} {
+		all := view[list](c, "/api/conversations?"+filter).Conversations
+		if len(all) != want || filter == "live=false" && (all[0].ID != "relayed" || all[0].Lost != "the node of the agent was lost: n3") {
+			t.Errorf("%q lists %+v", filter, all)
+		}
+	}
+	events.Publish(runtime.MemberJoined{At: actors.At{Time: time.Now()}, Node: "n3"})
+	events.Publish(runtime.MemberLinked{At: actors.At{Time: time.Now()}, Node: "n6"})
+	if got := names("/api/conversations"); got != "" {
+		t.Errorf("a list lacks %q after the nodes have come back", got)
+	}
+	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	<-result
+}

@@ -180,7 +180,7 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 	p := page{Conversations: []observe.Conversation{}}
 	for _, c := range h.options.Recorder.Conversations() {
 		key := keyOf(c)
-		c.Relayed = h.relays(c)
+		h.relay(&c)
 		if len(after) > 0 && key >= after || !h.matches(c, q.Get) {
 			continue
 		}
@@ -244,6 +244,13 @@ func (h *Handler) relays(c observe.Conversation) bool {
 	return true
 }
 
+// relay enters whether the node relays a conversation.
+func (h *Handler) relay(c *observe.Conversation) {
+	if c.Relayed = h.relays(*c); !c.Relayed {
+		c.Lost = ""
+	}
+}
+
 // here reports whether an agent is not one of another node, which knows more about its conversations.
 func (h *Handler) here(id performatives.AgentID) bool {
 	node, known := h.options.Node.NodeOf(id)
@@ -256,10 +263,11 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 		want := get(name)
 		return want == "" || slices.ContainsFunc(c.Sides, func(s observe.Side) bool { return strings.EqualFold(has(s), want) })
 	}
+	unknown := c.Relayed && c.Lost == "" // whether it has ended
 	switch {
 	case get("codon") != "" && get("codon") != c.Protocol,
-		get("live") == "true" && !c.Live && !(c.Relayed && h.here(c.From) && h.here(c.To)),
-		get("live") == "false" && (c.Live || c.Relayed),
+		get("live") == "true" && !c.Live && !(unknown && h.here(c.From) && h.here(c.To)),
+		get("live") == "false" && (c.Live || unknown),
 		get("parent") != "" && get("parent") != string(c.Parent),
 		!of("state", func(s observe.Side) string { return s.State }),
 		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }) &&
@@ -308,7 +316,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 		return
 	}
-	c.Relayed = h.relays(c)
+	h.relay(&c)
 	v := conversationView{Conversation: c, Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {

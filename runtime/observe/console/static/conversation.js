@@ -1,7 +1,7 @@
 // One conversation: its messages as they come, its states, its tree, and cancelling it.
 
 import { Refusal, follow, get, optional, poll, post, problem, throttled } from './api.js';
-import { link, parties, states } from './conversations.js';
+import { link, parties, sideOf, silent, states } from './conversations.js';
 import { alertText, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
 import { Sequence } from './sequence.js';
 import { diagram, moveTable, moves } from './states.js';
@@ -20,6 +20,7 @@ export function conversation(root, { signal, id, live }) {
   const payload = h('div', { class: 'payload' }, h('p', { class: 'note' }, 'Choose a message to see its payload.'));
   const outcome = h('p', { id: 'outcome', class: 'count', role: 'status' });
   const cancel = h('button', { id: 'cancel', type: 'button', class: 'danger', disabled: true, on: { click: () => confirm.showModal() } }, 'Cancel it…');
+  const why = h('span', { id: 'cancel-why', class: 'note' }); // why it cannot be cancelled
   const confirm = h('dialog', { 'aria-labelledby': 'confirm-title' },
     h('h2', { id: 'confirm-title' }, 'Cancel this conversation?'),
     h('p', {}, 'Its initiator sends CANCEL, and all that was begun for it is to stop. The audit trail says that you did it.'),
@@ -36,7 +37,7 @@ export function conversation(root, { signal, id, live }) {
   const forgotten = h('div', { class: 'note' });
 
   root.append(
-    h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel), facts, outcome, confirm,
+    h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel, why), facts, outcome, confirm,
     h('div', { class: 'split' },
       h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
       h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
@@ -47,19 +48,41 @@ export function conversation(root, { signal, id, live }) {
   );
 
   let codon; // its table, once it is read; null if the node knows none
+  let known = []; // the sides as they were last heard
+  let last; // the latest answer
   let deadlines = [];
   let drawn = ''; // what of the states is drawn
 
   async function read() {
-    const c = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
+    try {
+      last = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
+    } catch (err) {
+      if (!(err instanceof Refusal) || err.status !== 404 || !last) throw err;
+      if (known.some((s) => !s.ended)) await show({ ...last, live: false, sides: last.sides.filter((s) => s.ended), missing: known, gone: err.message });
+      return; // it may have been forgotten meanwhile
+    }
+    await show({ ...last });
+  }
+
+  // show shows an answer. A side under way of a node that does not answer is as it was when the node was last heard.
+  async function show(c) {
+    const nodes = silent(c, known);
+    if (c.gone) c.missing = [];
+    c.sides = [...c.sides, ...known.filter((s) => nodes.includes(s.node) && !sideOf(c, s)).map((s) => ({ ...s, ended: true, unheard: true }))];
+    known = c.sides.map((s) => (s.unheard ? { ...s, ended: false } : s));
+    const ends = c.live ? 'under way'
+      : c.gone ? `not known: ${c.gone}` : nodes.length ? `not known: the node ${nodes.join(', ')}, which has it, does not answer`
+        : c.lost ? `ended: ${c.lost}`
+          : c.relayed || !c.sides.length ? 'without a side on a node: whether it has ended is not known' : 'ended';
     following(() => sequence.set(c.messages || []));
     replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
-    replace(facts, fact('Codon', c.protocol || '–'), fact('Is', c.live ? 'under way' : c.relayed || !c.sides.length ? 'without a side on a node: whether it has ended is not known' : 'ended'), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
+    replace(why, c.live ? '' : `It cannot be cancelled: it is ${ends}.`);
+    replace(facts, fact('Codon', c.protocol || '–'), fact('Is', ends), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
       fact('Messages', number(c.message_count)));
     deadlines = [];
     replace(sides, c.sides.map((s) => h('tr', {},
-      h('td', {}, name(s.agent)), h('td', {}, s.role), h('td', {}, name(s.peer)), h('td', {}, h('span', { class: `state ${s.ended ? '' : 'under-way'}` }, s.state)), h('td', {}, when(s.since)),
+      h('td', {}, name(s.agent), s.node ? [' on ', name(s.node)] : ''), h('td', {}, s.role), h('td', {}, name(s.peer)), h('td', {}, h('span', { class: `state ${s.ended ? '' : 'under-way'}` }, s.state), s.unheard ? ' when last heard' : ''), h('td', {}, when(s.since)),
       deadline(s), h('td', {}, budget(s)))));
     tick();
     if (codon === undefined && c.protocol) codon = await table(c.protocol);
@@ -97,7 +120,7 @@ export function conversation(root, { signal, id, live }) {
 
   function deadline(s) {
     const cell = h('td', {}, '–');
-    if (s.deadline) deadlines.push([cell, Date.parse(s.deadline), s.deadline]);
+    if (s.deadline && !s.ended) deadlines.push([cell, Date.parse(s.deadline), s.deadline]);
     return cell;
   }
 
@@ -195,7 +218,7 @@ export function conversation(root, { signal, id, live }) {
       await read();
       failed(null);
     } catch (err) {
-      failed(err instanceof Refusal && err.status === 404 && sequence.messages.size ? null : err); // it may have been forgotten meanwhile
+      failed(err);
     }
   }, 250, signal);
 

@@ -11,8 +11,10 @@ const most = 50000; // conversations that the list holds at most
 
 /** states returns what the sides of a conversation have come to. */
 export function states(c) {
+  if (c.lost) return [h('span', { class: 'state bad', title: c.lost }, 'lost')];
   if (c.relayed) return [h('span', { class: 'state', title: 'The node only passes its messages on: whether it has ended is not known.' }, 'unknown')];
   const all = [...new Set((c.sides || []).map((s) => s.state))];
+  if (c.unheard) return all.map((s) => h('span', { class: 'state bad', title: `The node ${c.unheard} does not answer. Before, it was ${s}.` }, `${s}?`));
   return all.map((s) => h('span', { class: `state ${c.live ? 'under-way' : ''}` }, s));
 }
 
@@ -26,6 +28,12 @@ export function parties(c) {
 /** sideOf returns the side of a conversation that a transition is of. An agent that asks several others has a side with each. */
 export function sideOf(c, t) {
   return c?.sides?.find((s) => s.agent === t.agent && s.role === t.role && (s.peer || '') === (t.peer || ''));
+}
+
+/** silent returns the names of the nodes that have not answered and have sides of a conversation under way, as far as the page knows. */
+export function silent(view, sides) {
+  const nodes = (view.missing || []).map((m) => m.node);
+  return [...new Set(sides.filter((s) => !s.ended && nodes.includes(s.node)).map((s) => s.node))];
 }
 
 /** link returns a link to a conversation. */
@@ -111,7 +119,9 @@ export function conversations(root, frame) {
       }
       for (const c of before) {
         const id = c.conversation_id;
-        if (!seen.has(id) && known.get(id) === c && (!cursor || !last || seen.size >= most || order(c, last) < 0)) known.delete(id);
+        const of = silent(view, c.sides || []).join(', ');
+        if (of && !seen.has(id)) known.set(id, { ...c, live: false, unheard: of });
+        else if (!seen.has(id) && known.get(id) === c && (!cursor || !last || seen.size >= most || order(c, last) < 0)) known.delete(id);
       }
       return true;
     }
