@@ -54,6 +54,7 @@ type eventLog struct {
 	codec    *acl.Codec
 	messages bool
 	lines    io.Writer // for messages as lines of their own; nil for none
+	failing  bool      // the last of the lines could not be written
 	mask     func([]byte) (json.RawMessage, error)
 	events   *actors.Subscription
 	handler  *actors.EventHandler
@@ -207,8 +208,9 @@ func (l *eventLog) message(at time.Time, d acl.Direction, m *performatives.Messa
 	if l.lines == nil {
 		return
 	}
-	if _, err := l.lines.Write(append(line, '\n')); err != nil {
-		l.logger.Error("the log of messages has ended", "err", err)
-		l.lines = nil
+	_, err = l.lines.Write(append(line, '\n'))
+	if err != nil && !l.failing {
+		l.logger.Error("messages are missing from the log of messages", "err", err)
 	}
+	l.failing = err != nil
 }

@@ -63,7 +63,7 @@ type Options struct {
 
 	// MessageLog receives the same as lines of their own, whatever the format of Logger: each
 	// Write is one line. The node writes from one goroutine until its stop, does not close
-	// MessageLog, and logs the first error, after which it writes no more. When MessageLog
+	// MessageLog, and logs the first of consecutive errors. When MessageLog
 	// is so slow that more than 16,384 events wait, some are lost, and Logger has their number.
 	// acl's ReadLog reads it. Nil writes none.
 	MessageLog io.Writer

@@ -3,16 +3,18 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"log/slog"
-	"os"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 )
 
 // noSwarm is the value of --swarm for no swarm.
@@ -31,13 +33,13 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	}
 	out := newPrinter(std.out)
 	p := &endpoint{log: c.logger(std)}
-	messages, err := c.messageLog(out)
+	messages, err := c.messageLog(out, p.log)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = messages.Close() }() // each line has been written
 	if err := c.open(ctx, p, messages); err != nil {
 		_ = p.stop(c.StopTimeout) // err is the reason
+		_ = messages.close()
 		return err
 	}
 	for _, l := range p.listeners {
@@ -64,7 +66,7 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	p.log.Info("stopping")
 	endDemo()
 	demonstrating.Wait()
-	for _, late := range append(p.handOver(c.DrainTime), p.stop(c.StopTimeout)...) {
+	for _, late := range slices.Concat(p.handOver(c.DrainTime), p.stop(c.StopTimeout), messages.close()) {
 		newPrinter(std.err).line("ribosome: " + late)
 	}
 	return out.end()
@@ -74,14 +76,17 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 func (f *logFlags) masks() []string { return append(observe.DefaultMask(), f.Mask...) }
 
 // messageLog opens the log of messages of the flags.
-func (f *logFlags) messageLog(out *printer) (messageLog, error) {
+func (f *logFlags) messageLog(out *printer, log *slog.Logger) (messageLog, error) {
 	switch f.MessageLog {
 	case "":
 		return messageLog{}, nil
 	case "-":
 		return messageLog{Writer: plainJSONWriter{out}}, nil
 	}
-	file, err := os.OpenFile(f.MessageLog, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600) // messages may be secret
+	file, err := audit.OpenFile(audit.FileOptions{
+		Path: f.MessageLog, Megabytes: int(f.MessageLogSize >> 20), Keep: f.MessageLogKeep, Logger: log,
+		Lost: func(n uint64) []byte { return fmt.Appendf(nil, `MCP_MESSAGES_LOST: {"lines":%d}`, n) },
+	})
 	if err != nil {
 		return messageLog{}, notWritable("--message-log", f.MessageLog, err)
 	}
@@ -91,15 +96,22 @@ func (f *logFlags) messageLog(out *printer) (messageLog, error) {
 // messageLog is where the log of messages is written. Either field may be nil.
 type messageLog struct {
 	io.Writer
-	file *os.File
+	file *audit.File
 }
 
-// Close closes the file, if there is one.
-func (l messageLog) Close() error {
+// close closes the file, if there is one, and returns a text about the lines that it lacks.
+func (l messageLog) close() []string {
 	if l.file == nil {
 		return nil
 	}
-	return l.file.Close()
+	err := l.file.Close()
+	if n := l.file.Counts().Failed; n > 0 {
+		return []string{fmt.Sprintf("the log of messages lacks %d lines", n)}
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("the log of messages did not end in order: %v", err)}
+	}
+	return nil
 }
 
 // logger returns the logger of the flags.

@@ -107,6 +107,9 @@ type logFlags struct {
 	LogMessages bool   `help:"Write each message with its content"`
 	MessageLog  string `placeholder:"FILE" help:"Append each message with its content to a file, as a line of its own: MCP_MESSAGE_SENT: {…}; - is stdout"`
 
+	MessageLogSize size          `default:"64MiB" help:"Size at which that file is rotated, in whole MiB"`
+	MessageLogKeep time.Duration `default:"2160h" help:"How long its lines are kept at least, in whole days"`
+
 	Mask     []string `sep:"none" placeholder:"NAME" help:"Further members of payloads whose values nobody is shown, by name or by path, such as card.number, one a flag; password, token, api_key and their like always are"`
 	Unmasked bool     `name:"unmasked" help:"Write the messages of --log-messages and --message-log as they are, with their secrets"`
 
@@ -172,6 +175,10 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--audit-size: want whole MiB, such as 64MiB")
 	case c.AuditKeep <= 0:
 		return usagef("--audit-keep %v keeps nothing; want a time above 0, such as 720h", c.AuditKeep)
+	case c.MessageLogSize%(1<<20) != 0:
+		return usagef("--message-log-size: want whole MiB, such as 64MiB")
+	case c.MessageLogKeep <= 0:
+		return usagef("--message-log-keep %v keeps nothing; want a time above 0, such as 720h", c.MessageLogKeep)
 	case c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout:
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}

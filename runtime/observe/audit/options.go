@@ -2,7 +2,6 @@ package audit
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"time"
 
@@ -32,53 +31,30 @@ func Kinds() []actors.Kind {
 
 // Options configures a [Trail].
 type Options struct {
-	// File is the path of the file that is written. It is required; its folder must exist. A file that exists is continued. A rotated file has the time of
-	// its rotation in its name: audit-2026-11-24T06-00-00.000-size.jsonl of audit.jsonl. Files are readable by their owner only.
-	File string
-
-	// Megabytes is the size at which the file is rotated, in MiB. Zero means [DefaultMegabytes].
+	// File, Megabytes, Keep and Logger are the Path and the same fields of [FileOptions]. File is required.
+	File      string
 	Megabytes int
-
-	// Keep is how long a line is kept at least: rotated files that are older are deleted at the next rotation, and the file is rotated
-	// at least every 25 hours. It is rounded up to whole days. Zero means [DefaultKeep].
-	Keep time.Duration
+	Keep      time.Duration
+	Logger    *slog.Logger
 
 	// Queue is how many events may wait to be written. Zero means [DefaultQueue].
 	Queue int
 
 	// Kinds are the kinds of the events that are written. Nil means those of the function [Kinds].
 	Kinds []actors.Kind
-
-	// Logger receives the first of consecutive errors of the file. Nil discards them.
-	Logger *slog.Logger
 }
 
 func (o Options) withDefaults() (Options, error) {
-	if o.File == "" {
+	switch {
+	case o.File == "":
 		return o, errors.New("audit: Options.File is empty: it must name the file to write")
-	}
-	for name, value := range map[string]int64{"Megabytes": int64(o.Megabytes), "Keep": int64(o.Keep), "Queue": int64(o.Queue)} {
-		if value < 0 {
-			return o, fmt.Errorf("audit: Options.%s must not be negative", name)
-		}
-	}
-	if o.Megabytes == 0 {
-		o.Megabytes = DefaultMegabytes
-	}
-	if o.Keep == 0 {
-		o.Keep = DefaultKeep
-	}
-	if o.Queue == 0 {
+	case o.Queue < 0:
+		return o, errors.New("audit: Options.Queue must not be negative")
+	case o.Queue == 0:
 		o.Queue = DefaultQueue
 	}
 	if o.Kinds == nil {
 		o.Kinds = Kinds()
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
 	return o, nil
 }
-
-// days is Keep in whole days, rounded up.
-func (o Options) days() int { return int((o.Keep + day - 1) / day) }

@@ -218,7 +218,7 @@ func TestLinesThatCannotBeWritten(t *testing.T) {
 	if err := trail.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := trail.Counts(); got != (audit.Counts{Written: 2, Failed: 3}) {
+	if got := trail.Counts(); got != (audit.Counts{Written: 4, Failed: 3}) {
 		t.Errorf("%+v", got)
 	}
 	if got := strings.Count(log.String(), bad.Error()); got != 2 {
