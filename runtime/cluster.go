@@ -102,6 +102,14 @@ func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
 	return c.heard.from(id)
 }
 
+// lives is [heard.lives].
+func (c *clustered) lives(id performatives.AgentID) *nodeLink {
+	if c == nil {
+		return nil
+	}
+	return c.heard.lives(id)
+}
+
 // strays is [heard.strays].
 func (c *clustered) strays(id performatives.AgentID) bool { return c != nil && c.heard.strays(id) }
 

@@ -106,6 +106,20 @@ func (h *heard) from(id performatives.AgentID) *nodeLink {
 	return h.by[id.Fold()].link
 }
 
+// lives returns the link to the node of an agent that was heard, and is lost with that link. It is
+// nil if another node has passed the agent's messages on, or the link has ended.
+func (h *heard) lives(id performatives.AgentID) *nodeLink {
+	if h.n.Load() == 0 {
+		return nil
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if over := h.by[id.Fold()]; over.link != nil && !over.passed && !over.link.ended() {
+		return over.link
+	}
+	return nil
+}
+
 // forget removes an agent, about which the directory has news.
 func (h *heard) forget(id performatives.AgentID) {
 	if h.n.Load() == 0 {

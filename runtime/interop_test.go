@@ -414,6 +414,15 @@ type foreigner struct {
 // connectForeign connects a program, and introduces it.
 func connectForeign(t *testing.T, name string, f foreign, dial func(context.Context) (wire.Conn, error)) *foreigner {
 	t.Helper()
+	a := dialForeign(t, name, f, dial)
+	a.write(f.introduce(name))
+	a.hear(heardWelcome)
+	return a
+}
+
+// dialForeign connects a program.
+func dialForeign(t *testing.T, name string, f foreign, dial func(context.Context) (wire.Conn, error)) *foreigner {
+	t.Helper()
 	conn, err := dial(within(t))
 	if err != nil {
 		t.Fatal(err)
@@ -424,8 +433,6 @@ func connectForeign(t *testing.T, name string, f foreign, dial func(context.Cont
 	}
 	go a.run()
 	t.Cleanup(func() { _ = conn.Close(); <-a.done })
-	a.write(f.introduce(name))
-	a.hear(heardWelcome)
 	return a
 }
 
@@ -503,6 +510,11 @@ func (a *foreigner) next() heard {
 // silent reports whether an agent gets no answer to a request that it has withdrawn (Model Context Protocol, Cancellation).
 func (a *foreigner) silent() bool { _, is := a.foreign.(gatewaySpeaker); return is }
 
+// interopSpeakers are those of all dialects.
+var interopSpeakers = map[string]foreign{
+	"acl": aclSpeaker{}, "bridge": bridgeSpeaker{}, "gateway": gatewaySpeaker{}, "rag": ragSpeaker{}, "rossnet": rossnetSpeaker{},
+}
+
 // interop is a node with its own agent Jules and a program of each dialect.
 type interop struct {
 	*hub
@@ -563,9 +575,8 @@ func newInterop(t *testing.T, over transport) *interop {
 	}
 	h.spawn("Jules", func() actors.Agent { return doubler{i} })
 	addr := serve(t, over, h.server)
-	for name, f := range map[string]foreign{
-		"acl-agent": aclSpeaker{}, "bridge-agent": bridgeSpeaker{}, "gateway-agent": gatewaySpeaker{}, "rag-agent": ragSpeaker{}, "rossnet-agent": rossnetSpeaker{},
-	} {
+	for name, f := range interopSpeakers {
+		name += "-agent"
 		i.programs = append(i.programs, connectForeign(t, name, f, func(ctx context.Context) (wire.Conn, error) { return over.dial(ctx, addr) }))
 		h.awaitVisible(p.AgentID(name))
 	}

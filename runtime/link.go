@@ -162,6 +162,9 @@ func (n *Node) partyOf(id performatives.AgentID) party {
 		}
 		return party{id: id}
 	}
+	if l := n.cluster.Load().lives(id); l != nil {
+		return party{id, l.link}
+	}
 	if u := n.uplinkFor(id); u != nil {
 		if l := u.current.Load(); l != nil {
 			return party{id, l.link}

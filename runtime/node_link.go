@@ -301,7 +301,16 @@ type nodeAgent struct {
 
 var _ remote = (*nodeAgent)(nil)
 
-func (a *nodeAgent) via() *link { return a.link.link }
+func (a *nodeAgent) via() *link { return a.over().link }
+
+// over returns the link to the agent: the one over which it was heard since the directory was
+// corrected, or else that of the directory.
+func (a *nodeAgent) over() *nodeLink {
+	if later := a.link.cluster.heard.from(a.id); later != nil {
+		return later
+	}
+	return a.link
+}
 
 // Load returns that of the link.
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
@@ -312,10 +321,7 @@ var errNodeLost = refused(performatives.CodeStopped, "the node of the agent was 
 // Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
 // the directory does not have it there any more.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
-	to := a.link
-	if later := to.cluster.heard.from(a.id); later != nil {
-		to = later
-	}
+	to := a.over()
 	switch {
 	case !to.ended(): // should it end now, the router looks the agent up again
 		return to.send(m, a.id, a.labelled)

@@ -250,16 +250,12 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	return p.serveNamespace(l, agent, m)
 }
 
-// isAgent reports whether the receiver of m is an agent of the node, or one that the cluster places. For the node's own
+// isAgent reports whether the receiver of m is an agent that the node knows. For the node's own
 // name it is false when the name stands for the namespace system: in a request that the
 // namespace answers, or in a conversation that such a request opened.
 func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
-	if _, ok := p.node.system.Find(m.Receiver()); !ok {
-		_, placed := p.node.placer.pick(m.Receiver())
-		return placed
-	}
 	if !m.Receiver().Is(p.node.self.ID()) {
-		return true
+		return p.node.knows(m.Receiver())
 	}
 	switch m.Performative() { //nolint:exhaustive // the acts that open a conversation with the namespace
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:

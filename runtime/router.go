@@ -32,6 +32,20 @@ func (r router) Route(m *performatives.Message) error {
 	return err
 }
 
+// knows reports whether the router has a way to an agent: to one of the directory, to one that was
+// heard over a link and is not in the directory yet, or to one that a kind places. Ids beyond an
+// uplink are not among them, because an uplink may have all ids that are unknown.
+func (n *Node) knows(id performatives.AgentID) bool {
+	if _, ok := n.system.Find(id); ok {
+		return true
+	}
+	if c := n.cluster.Load(); c.heardFrom(id) != nil || c.strays(id) {
+		return true
+	}
+	_, placed := n.placer.pick(id)
+	return placed
+}
+
 // route delivers m to its receiver, now.
 func (r router) route(m *performatives.Message) error {
 	here, err := r.deliver(m)

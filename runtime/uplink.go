@@ -276,7 +276,7 @@ func (u *Uplink) deliver(m *performatives.Message) error {
 			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
 		}
 	}
-	if _, here := u.node.system.Find(m.Sender()); !here && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
+	if !u.node.knows(m.Sender()) && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
 		return u.node.system.Deliver(m.Receiver(), m) // which says why it cannot
 	}
 	return l.send(m, m.Receiver(), unchanged)

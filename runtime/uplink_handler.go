@@ -45,7 +45,7 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	if worker != "" {
 		to = worker
 	}
-	_, here := u.node.system.Find(to)
+	here := u.node.knows(to)
 	_, own := u.node.system.Find(m.Sender())
 	switch {
 	case to != "" && !here && u.node.system.HasRun(to):
@@ -90,7 +90,7 @@ func (u *Uplink) distantPeers() []performatives.AgentID {
 		peers[c.Key().Peer] = true
 	}
 	for id := range peers {
-		if _, here := u.node.system.Find(id); here || u.node.uplinkFor(id) != u {
+		if u.node.knows(id) || u.node.uplinkFor(id) != u {
 			delete(peers, id)
 		}
 	}

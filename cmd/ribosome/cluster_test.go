@@ -202,6 +202,23 @@ func TestClusterProcesses(t *testing.T) {
 	n3.logs("a node is lost", `"peer":"n2"`, "left")
 }
 
+// A program works at one node, and each of ten calls is a new asker at another one.
+func TestCallsOverNodes(t *testing.T) {
+	n1 := startMember(t, "n1")
+	n2 := startMember(t, "n2", "--join", n1.gossip)
+	listen := program(t, "listen", "--as", "Rubber", "--action", "explain=Listens.", "--answer", `{"said":"quack"}`, "--addr", n2.tcp)
+	if err := listen.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = listen.Process.Kill(); _ = listen.Wait() }()
+	n1.lists("agents", "Rubber n2")
+	for range 10 {
+		if r := runs(t, "call", "Rubber", "explain", "-q", "--deadline", "30s", "--addr", n1.tcp); r.code != 0 || !strings.Contains(r.stdout, "quack") {
+			t.Errorf("got %+v", r)
+		}
+	}
+}
+
 func TestClusterUsage(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "short", "c2hvcnQ=\n")
