@@ -34,6 +34,7 @@ type clustered struct {
 	links    nodeLinks
 	listener *grpc.Listener // for links; nil if the caller has one
 	address  string         // of links
+	linked   atomic.Bool    // the node has had a link, or has begun as the only node
 	stopOnce sync.Once
 
 	peers   map[cluster.Incarnation]*nodeLink // guarded by Node.handover
@@ -70,8 +71,8 @@ type nodeLinks interface {
 	Send(peer cluster.Incarnation, m *performatives.Message) error
 	// Control sends a text about capabilities, which may be lost.
 	Control(peer cluster.Incarnation, text []byte) bool
-	// Up returns to how many nodes messages pass now.
-	Up() int
+	// States returns the nodes to which there are links, with nil if messages pass now, or the reason why not.
+	States() map[cluster.Incarnation]error
 	// Stop waits until everything is delivered, and closes all links.
 	Stop(ctx context.Context) error
 }
@@ -192,6 +193,9 @@ func publish[E actors.Event](n *Node, e E) {
 func (c *clustered) addLocked(peer cluster.Incarnation) {
 	l := &nodeLink{
 		link: &link{node: c.node, limits: c.limits}, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent),
+	}
+	if before := c.peers[peer]; before != nil {
+		l.metBefore = before.metBefore || before.met.Load()
 	}
 	l.out = l
 	c.peers[peer] = l

@@ -2,6 +2,8 @@ package runtime_test
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"maps"
@@ -542,7 +544,11 @@ func TestWrongClusterOptions(t *testing.T) {
 		`Advertise is "::g"`:     {Gossip: "127.0.0.1:0", Advertise: "::g"},
 		`Advertise is "n1:7946"`: {Gossip: "127.0.0.1:0", Advertise: "n1:7946"},
 		"a zone":                 {Gossip: "[::1%lo]:0"},
-		"Links is empty":         {Gossip: "127.0.0.1:0", Accept: func(func(*grpc.LinkStream)) {}},
+		"no ClientCAs":           {Gossip: "127.0.0.1:0", TLS: &tls.Config{MinVersion: tls.VersionTLS13}},
+		"no GetClientCertificate": {Gossip: "127.0.0.1:0", TLS: &tls.Config{
+			MinVersion: tls.VersionTLS13, ClientCAs: x509.NewCertPool(), GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return nil, nil },
+		}},
+		"Links is empty": {Gossip: "127.0.0.1:0", Accept: func(func(*grpc.LinkStream)) {}},
 	} {
 		n, err := runtime.New(runtime.Options{Name: "n1", Cluster: &o})
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "runtime: Options.Cluster: ") {

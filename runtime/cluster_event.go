@@ -1,6 +1,8 @@
 package runtime
 
 import (
+	"errors"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -148,23 +150,64 @@ func (n *Node) Members() []cluster.Member {
 	return c.members.Members()
 }
 
-// Links returns to how many other nodes of the cluster the node has links, and to how many of them messages pass now. Both are 0 without a cluster. Safe for
-// concurrent use.
-func (n *Node) Links() (all, up int) {
+// LinkStates returns the other nodes of the cluster that are believed to live. The value is nil if messages pass over the link to the node now, and else the
+// reason why not, as far as this node knows it. The caller owns the map, which is empty without a cluster. Safe for concurrent use.
+func (n *Node) LinkStates() map[cluster.Incarnation]error {
 	c := n.cluster.Load()
 	if c == nil {
-		return 0, 0
+		return nil
 	}
 	select {
 	case <-c.ready:
 	default: // the node is still starting
-		return 0, 0
+		return nil
 	}
 	if c.links == nil {
-		return 0, 0
+		return nil
 	}
-	all = len(*c.current.Load())
-	return all, min(all, c.links.Up())
+	states, links := make(map[cluster.Incarnation]error), c.links.States()
+	for _, m := range n.Members() {
+		if why, known := links[m.Incarnation]; known {
+			states[m.Incarnation] = why
+		} else if m.Name != n.Name() {
+			states[m.Incarnation] = errJoining
+		}
+	}
+	return states
+}
+
+var errJoining = errors.New("the node has just joined, and the link begins")
+
+// Links returns how many other nodes of the cluster are believed to live, and to how many of them messages pass now. Both are 0 without a cluster. Safe for
+// concurrent use.
+func (n *Node) Links() (all, up int) {
+	states := n.LinkStates()
+	for _, why := range states {
+		if why == nil {
+			up++
+		}
+	}
+	return len(states), up
+}
+
+// Linked reports whether the node can work with the other members of its cluster. It is true once messages have passed to one of them, or if there were none when
+// the node began. It becomes false when the links to all members have been down for [ClusterOptions].LinkTimeout, if two of them or more were up before: of a node
+// with one such link it is unknown which end is at fault. It is true without a cluster, and while no other member is believed to live. Safe for concurrent use.
+func (n *Node) Linked() bool {
+	c := n.cluster.Load()
+	if c == nil || len(n.Members()) <= 1 {
+		return true
+	}
+	lost := 0
+	for _, l := range *c.current.Load() {
+		if l.met.Load() {
+			return true
+		}
+		if l.metBefore {
+			lost++
+		}
+	}
+	return lost < 2 && c.linked.Load()
 }
 
 // Joined reports whether the node has reached another node of its cluster. It is also true if there is no other node to join: the node has

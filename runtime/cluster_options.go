@@ -49,8 +49,9 @@ type ClusterOptions struct {
 	// to [grpc.Options].Links, and stops the listener after the node. Nil means that the node has a listener of its own.
 	Accept func(serve func(*grpc.LinkStream))
 
-	// TLS encrypts links: it has a certificate for the name of the node as a DNS name, and the authorities of the other nodes as
-	// RootCAs and ClientCAs. Nil means no encryption: then everyone who reaches the listener can speak as any node.
+	// TLS encrypts links: it has a certificate for the name of the node as a DNS name, which the node shows to those that open links and to those that it
+	// opens links to, and the authorities of the other nodes as RootCAs and ClientCAs. Package auth's NodeTLS returns one from files. Nil means no
+	// encryption: then everyone who reaches the listener can speak as any node. A listener of Accept has to ask for certificates.
 	TLS *tls.Config
 
 	// LinkTimeout is how long a link may be down while its node seems to live, before the agents there are lost. Zero means
@@ -87,6 +88,8 @@ func (o *ClusterOptions) validate() error {
 		return fmt.Errorf("the duration LinkTimeout is %v", o.LinkTimeout)
 	case o.TLS != nil && o.TLS.ClientCAs == nil:
 		return errors.New("the configuration TLS has no ClientCAs: the certificates of other nodes could not be checked")
+	case o.TLS != nil && len(o.TLS.Certificates) == 0 && o.TLS.GetClientCertificate == nil:
+		return errors.New("the configuration TLS has no Certificates and no GetClientCertificate: other nodes would refuse the links that this one opens")
 	}
 	return nil
 }

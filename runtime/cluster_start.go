@@ -72,6 +72,7 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 	if err != nil {
 		return err
 	}
+	c.linked.Store(n.Joined() && len(gossip.Members()) == 1)
 	close(c.ready)
 	c.agentChanged(n.self.ID())
 	return nil
@@ -113,7 +114,11 @@ func (c *clustered) listen(o ClusterOptions) error {
 		c.advertise(o.Links, o)
 		return nil
 	}
-	l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(host, "0")), TLS: o.TLS, Links: c.accept}, c.node.system.Logger())
+	config := o.TLS.Clone()
+	if config != nil { // only nodes connect there
+		config.ClientAuth = tls.RequireAndVerifyClientCert
+	}
+	l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(host, "0")), TLS: config, Links: c.accept}, c.node.system.Logger())
 	if err != nil {
 		return fmt.Errorf("listen for links: %w", err)
 	}

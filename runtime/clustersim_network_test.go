@@ -428,16 +428,21 @@ func (ls *simLinks) Control(peer cluster.Incarnation, text []byte) bool {
 	return true
 }
 
-// Up counts the links that have a stream.
-func (ls *simLinks) Up() (up int) {
+// States returns the links, with an error for those that have no stream.
+func (ls *simLinks) States() map[cluster.Incarnation]error {
 	ls.net.mu.Lock()
 	defer ls.net.mu.Unlock()
+	states := make(map[cluster.Incarnation]error)
 	for key, e := range ls.net.ends {
-		if key[0] == ls.o.Self && e.stream != nil && e.link.Met() {
-			up++
+		if key[0] != ls.o.Self {
+			continue
+		}
+		states[key[1]] = nil
+		if e.stream == nil || !e.link.Met() {
+			states[key[1]] = errors.New("there is no stream")
 		}
 	}
-	return up
+	return states
 }
 
 func (n *linkNetwork) wakeLocked(e *linkEnd) {

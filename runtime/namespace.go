@@ -243,6 +243,8 @@ type memberListing struct {
 	Labels  map[string]string `json:"labels"`
 	Leaving bool              `json:"leaving"`
 	Agents  int               `json:"agents"` // visible ones
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	Unlinked string `json:"unlinked,omitempty"`
 }
 
 // listMembers returns the nodes of the cluster. A node without a cluster lists itself.
@@ -255,11 +257,16 @@ func (n *Node) listMembers() (all []memberListing) {
 	if members == nil {
 		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: n.Name()}}}
 	}
+	states := n.LinkStates()
 	for _, m := range members {
 		if m.Labels == nil {
 			m.Labels = map[string]string{} // an object in JSON, not null
 		}
-		all = append(all, memberListing{m.Name, m.Epoch, m.Gossip, m.Links, m.Labels, m.Leaving, agents[m.Name]})
+		listing := memberListing{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving, Agents: agents[m.Name]}
+		if why := states[m.Incarnation]; why != nil {
+			listing.Unlinked = why.Error()
+		}
+		all = append(all, listing)
 	}
 	return all
 }

@@ -18,14 +18,15 @@ import (
 // nodeLink is the link to one incarnation of another node.
 type nodeLink struct {
 	*link
-	cluster *clustered
-	peer    cluster.Incarnation
-	leaves  atomic.Bool             // the node has handed over its agents, and said so
-	again   bool                    // it follows a link that was down for too long; guarded by Node.handover
-	met     atomic.Bool             // the two nodes have met
-	left    bool                    // the node has left in order; valid once the link has ended
-	loss    actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
-	lost    []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
+	cluster   *clustered
+	peer      cluster.Incarnation
+	leaves    atomic.Bool             // the node has handed over its agents, and said so
+	again     bool                    // it follows a link that was down for too long; guarded by Node.handover
+	met       atomic.Bool             // the two nodes have met
+	metBefore bool                    // they had met before the link was down for too long
+	left      bool                    // the node has left in order; valid once the link has ended
+	loss      actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
+	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
 
@@ -73,6 +74,7 @@ func (n *Node) codonOf(m *performatives.Message) string {
 // connected notes the codons of which the two nodes have different versions, each time that they have met. The calls come one at a time.
 func (l *nodeLink) connected(differ []string) {
 	l.met.Store(true)
+	l.cluster.linked.Store(true)
 	var before []string
 	if last := l.differ.Load(); last != nil {
 		before = slices.Sorted(maps.Keys(*last))

@@ -25,6 +25,7 @@ type end struct {
 	mu       sync.Mutex
 	link     *Link
 	stream   Stream // nil: none
+	why      error  // why messages did not pass when the last stream ended, or could not be opened
 	gone     bool
 	down     *time.Timer   // set while there is no stream
 	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
@@ -115,6 +116,23 @@ func (e *end) signal() {
 	}
 }
 
+// state returns nil if messages pass, or the reason why not.
+func (e *end) state() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stream != nil && e.link.Met() {
+		return nil
+	}
+	return e.why
+}
+
+// refused notes why there is no stream.
+func (e *end) refused(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.why = err
+}
+
 // dial keeps a stream to the node, until Remove.
 func (e *end) dial() {
 	o := e.links.o
@@ -128,6 +146,7 @@ func (e *end) dial() {
 			stream.Close()
 		}
 		if err != nil && e.ctx.Err() == nil {
+			e.refused(err)
 			level := slog.LevelDebug
 			if attempt&(attempt-1) == 0 { // a power of two: a failure that lasts does not fill the log
 				level = slog.LevelWarn
@@ -165,20 +184,20 @@ func (e *end) run(stream Stream, first []byte) (met bool) {
 	close(over)
 	stream.Close()
 	writer.Wait()
-	if e.leave(stream) {
+	if e.leave(stream, err) {
 		e.links.o.Logger.Info("the stream of a link has ended", "peer", e.member.Name, "err", err)
 	}
 	return met
 }
 
-// leave notes that a stream has ended. It reports false if another one has replaced it, or the link has ended.
-func (e *end) leave(stream Stream) bool {
+// leave notes that a stream has ended, and why. It reports false if another one has replaced it, or the link has ended.
+func (e *end) leave(stream Stream, why error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.stream != stream {
 		return false
 	}
-	e.stream = nil
+	e.stream, e.why = nil, why
 	e.link.Close()
 	e.down.Reset(e.links.o.Timeout)
 	e.stopWaitingLocked() // there may be no other stream

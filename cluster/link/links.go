@@ -2,6 +2,7 @@ package link
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -128,7 +129,7 @@ func (ls *Links) Add(m cluster.Member) {
 	ls.added++
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
-	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o)}
+	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o), why: errors.New("the link has not been opened yet")}
 	e.ackTimer, e.silence, e.down = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress), time.AfterFunc(time.Hour, e.expire)
 	e.ackTimer.Stop()
 	e.silence.Stop()
@@ -137,6 +138,8 @@ func (ls *Links) Add(m cluster.Member) {
 	ls.peers[m.Incarnation] = e
 	if ls.o.Self.Name < m.Name {
 		ls.tasks.Go(e.dial)
+	} else {
+		e.why = fmt.Errorf("the node %s, which opens the link, has not done so yet; it can say why", m.Name)
 	}
 }
 
@@ -217,19 +220,17 @@ func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	return e.link.SendControl(text)
 }
 
-// Up returns to how many nodes messages pass now: those to which there is a stream whose ends know each other.
-func (ls *Links) Up() (up int) {
+// States returns the nodes to which there are links. The value is nil if messages pass to the node now, which means that there is a stream whose ends know
+// each other, and else the reason why they do not, as far as this node knows it. The caller owns the map.
+func (ls *Links) States() map[cluster.Incarnation]error {
 	ls.mu.Lock()
 	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
+	states := make(map[cluster.Incarnation]error, len(all))
 	for _, e := range all {
-		e.mu.Lock()
-		if e.stream != nil && e.link.Met() {
-			up++
-		}
-		e.mu.Unlock()
+		states[e.member.Incarnation] = e.state()
 	}
-	return up
+	return states
 }
 
 // UnknownNodeError is the error for a stream of a node that is no member, or not known as one yet, or not any more.
@@ -256,10 +257,14 @@ func (ls *Links) Accept(stream Stream) error {
 	case f.hello == nil:
 		return streamError("the first frame is no hello")
 	}
+	e := ls.find(f.hello.from)
 	if err := stream.CheckName(f.hello.from.Name); err != nil {
+		if e != nil {
+			e.refused(err)
+		}
+		_ = stream.Send(Bye(err.Error())) // the stream ends in any case
 		return err
 	}
-	e := ls.find(f.hello.from)
 	if e == nil {
 		_ = stream.Send(Bye("the node is not known here")) // the stream ends in any case
 		return &UnknownNodeError{f.hello.from}

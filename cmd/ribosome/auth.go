@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"crypto/tls"
 	"log/slog"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -137,8 +140,8 @@ func (c *nodeCmd) rules() (auth.Rules, error) {
 	return rules, nil
 }
 
-// config returns the TLS configuration of a node; nil for none.
-func (c *nodeCmd) config() (*tls.Config, error) {
+// config returns the TLS configuration of a node; nil for none. A changed certificate that cannot be loaded is logged.
+func (c *nodeCmd) config(log *slog.Logger) (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil //nolint:nilnil // no TLS
 	}
@@ -146,9 +149,25 @@ func (c *nodeCmd) config() (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	config, err := auth.ServerTLS(auth.Files{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.ClientCA, RequireClientCert: c.RequireClientCert})
+	of := auth.ServerTLS
+	if c.Gossip != "" {
+		of = auth.NodeTLS
+	}
+	config, err := of(auth.Files{Cert: c.TLSCert, Key: c.TLSKey, ClientCA: c.ClientCA, RequireClientCert: c.RequireClientCert, Failed: seldom(func(err error) {
+		log.Error("the certificate was not loaded again: the one before stays in use", "err", err)
+	})})
 	if err != nil {
 		return nil, usagef("TLS: %s; check --tls-cert, --tls-key and --client-ca", reason(err))
+	}
+	if c.Gossip == "" {
+		return config, nil
+	}
+	pair, err := config.GetCertificate(nil)
+	if err != nil {
+		return nil, err
+	}
+	if leaf := pair.Leaf; !slices.Contains(leaf.DNSNames, c.Name) || leaf.VerifyHostname(c.Name) != nil {
+		return nil, usagef("--tls-cert %s is for the DNS names %q, and other nodes want the name of this one, %s, among them", c.TLSCert, leaf.DNSNames, shown(c.Name))
 	}
 	return config, nil
 }
@@ -165,6 +184,22 @@ func readable(flagsAndNames ...string) error {
 		}
 	}
 	return nil
+}
+
+// seldom returns a function for errors that are repeated: it passes on each that differs from the one before, and the same one once a minute. It is safe for
+// concurrent use.
+func seldom(say func(error)) func(error) {
+	var mu sync.Mutex
+	var last string
+	var said time.Time
+	return func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if now := time.Now(); err.Error() != last || now.Sub(said) >= time.Minute {
+			last, said = err.Error(), now
+			say(err)
+		}
+	}
 }
 
 // reason returns an error of package auth without the name of the package.

@@ -40,8 +40,8 @@ type credentialFlags struct {
 }
 
 // bearer returns the source of the token; nil for none. A file is read again when it
-// changes.
-func (f *credentialFlags) bearer() (func() string, error) {
+// changes; failed, which may be nil, is called when it cannot be read, and the token before stays in use.
+func (f *credentialFlags) bearer(failed func(error)) (func() string, error) {
 	switch {
 	case f.Token != "" && f.TokenFile != "":
 		return nil, usagef("there is a token from --token or %s, and --token-file names another; leave one", variable("token"))
@@ -62,7 +62,7 @@ func (f *credentialFlags) bearer() (func() string, error) {
 	if err != nil {
 		return nil, usagef("--token-file %s: %s; write the token into it", f.TokenFile, reason(err))
 	}
-	return auth.Func(context.Background(), source, nil), nil // after an error the previous token is used
+	return auth.Func(context.Background(), source, failed), nil
 }
 
 // checkToken returns an error for text that cannot be sent as a token. The error does not

@@ -47,6 +47,8 @@ func (c *clusterFlags) check(n *nodeCmd) error {
 		return usagef("--gossip and --advertise: members cannot use an address of IPv6 with a zone; give one without")
 	case n.GRPC == "":
 		return usagef("--gossip needs --grpc, where other nodes reach the agents of this one")
+	case n.TLSCert != "" && n.ClientCA == "":
+		return usagef("--gossip with --tls-cert needs --client-ca, the authorities that have signed the certificates of the nodes")
 	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
 		return usagef("--gossip %s is all addresses of this machine; say with --advertise which of them other nodes use", c.Gossip)
 	case c.GossipKey == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
@@ -154,10 +156,6 @@ func (c *nodeCmd) clusterOptions(p *endpoint, config *tls.Config) (*runtime.Clus
 	}
 	if p.socket, err = net.Listen("tcp", c.GRPC); err != nil {
 		return nil, notOpened("--grpc", c.GRPC, err)
-	}
-	if config != nil {
-		config = config.Clone()
-		config.RootCAs = config.ClientCAs
 	}
 	return &runtime.ClusterOptions{
 		Gossip: c.Gossip, Advertise: c.Advertise, Join: c.Join, Keys: keys, Labels: labels, Profile: profiles[c.Profile], TLS: config,

@@ -22,13 +22,14 @@ type nodeProcess struct {
 	tcp    string // its address for clients
 	http   string // its operator's interface, with --http
 	gossip string
+	flags  []string    // of its clients
 	log    chan string // its lines, as long as there is room
 }
 
 // startMember starts a node of a cluster on loopback.
 func startMember(t *testing.T, name string, args ...string) *nodeProcess {
 	t.Helper()
-	if !slices.Contains(args, "--tokens") {
+	if !slices.Contains(args, "--tokens") && !slices.Contains(args, "--client-ca") {
 		args = append(args, "--no-auth")
 	}
 	n := &nodeProcess{
@@ -52,8 +53,8 @@ func startMember(t *testing.T, name string, args ...string) *nodeProcess {
 	})
 	go n.keepLog(stderr)
 	for lines := bufio.NewScanner(stdout); n.gossip == "" && lines.Scan(); {
-		if url, ok := strings.CutPrefix(lines.Text(), "listening on tcp://"); ok {
-			n.tcp = "tcp://" + url
+		if url, ok := strings.CutPrefix(lines.Text(), "listening on tcp"); ok {
+			n.tcp = "tcp" + url
 		}
 		if url, ok := strings.CutPrefix(lines.Text(), "serving "); ok {
 			n.http = url
@@ -113,7 +114,8 @@ func (n *nodeProcess) lists(command string, want ...string) {
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
 	for until := time.Now().Add(patience); time.Now().Before(until); <-ticker.C {
-		got = runs(n.t, command, "--addr", n.tcp).stdout
+		r := runs(n.t, append([]string{command, "--addr", n.tcp}, n.flags...)...)
+		got = r.stdout + r.stderr
 		lines := strings.Split(strings.TrimSpace(got), "\n")[1:]
 		if len(lines) == len(want) {
 			match := true

@@ -60,7 +60,7 @@ type acceptor interface {
 
 // open starts the node and the listeners of the flags.
 func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) error {
-	config, err := c.config()
+	config, err := c.config(p.log)
 	if err != nil {
 		return err
 	}

@@ -40,10 +40,13 @@ func (f *clientFlags) plan(stderr io.Writer) (*link, error) {
 		return nil, err
 	}
 	l := &link{at: at, limits: wire.Limits{Frame: int(f.MaxFrame)}}
-	if l.tls, err = f.config(at); err != nil {
+	failed := seldom(func(err error) {
+		newPrinter(stderr).line("ribosome: the credentials were not renewed: " + oneLine(reason(err)))
+	})
+	if l.tls, err = f.config(at, failed); err != nil {
 		return nil, err
 	}
-	if l.token, err = f.bearer(); err != nil {
+	if l.token, err = f.bearer(failed); err != nil {
 		return nil, err
 	}
 	if l.issuer, err = f.OAuth.source(); err != nil {
@@ -53,7 +56,7 @@ func (f *clientFlags) plan(stderr io.Writer) (*link, error) {
 		if l.token != nil {
 			return nil, usagef("there is a token, and --oauth-url gets another; leave one")
 		}
-		l.token = auth.Func(context.Background(), l.issuer, nil) // connect reports the error of a missing token
+		l.token = auth.Func(context.Background(), l.issuer, failed)
 	}
 	if f.Verbose {
 		l.verbose = newPrinter(stderr)

@@ -28,6 +28,8 @@ type member struct {
 	Labels  map[string]string `json:"labels"`
 	Leaving bool              `json:"leaving"`
 	Agents  int               `json:"agents"`
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	Unlinked string `json:"unlinked,omitempty"`
 }
 
 // run queries the node, and prints the nodes of its cluster.
@@ -68,17 +70,23 @@ func (c *membersCmd) ask(ctx context.Context, l *link) ([]member, error) {
 
 // rowsOfMembers returns the table of nodes.
 func rowsOfMembers(all []member) [][]string {
-	rows := [][]string{{"NODE", "STATE", "AGENTS", "GOSSIP", "LINKS", "LABELS"}}
+	rows := [][]string{{"NODE", "STATE", "AGENTS", "GOSSIP", "LINKS", "LABELS", "REASON"}}
 	for _, m := range all {
 		state := "alive"
-		if m.Leaving {
+		switch {
+		case m.Leaving:
 			state = "leaving"
+		case m.Unlinked != "":
+			state = "unlinked"
 		}
-		var labels []string
+		var labels, why []string
+		if m.Unlinked != "" {
+			why = []string{m.Unlinked}
+		}
 		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
 			labels = append(labels, name+"="+m.Labels[name])
 		}
-		rows = append(rows, []string{oneLine(m.Node), state, strconv.Itoa(m.Agents), oneLine(m.Gossip), oneLine(m.Links), orDash(labels)})
+		rows = append(rows, []string{oneLine(m.Node), state, strconv.Itoa(m.Agents), oneLine(m.Gossip), oneLine(m.Links), orDash(labels), orDash(why)})
 	}
 	return rows
 }

@@ -48,11 +48,11 @@ func (f *operatorFlags) plan() (*operator, error) {
 		return nil, usagef("--addr says more than where the node is; want an address such as http://127.0.0.1:8080")
 	}
 	o := &operator{at: address{transport: "http", secure: u.Scheme == "https", host: u.Host, url: u.Scheme + "://" + u.Host}}
-	config, err := f.config(o.at)
+	config, err := f.config(o.at, nil)
 	if err != nil {
 		return nil, err
 	}
-	if o.token, err = f.bearer(); err != nil {
+	if o.token, err = f.bearer(nil); err != nil {
 		return nil, err
 	}
 	o.client = &http.Client{

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// config returns the TLS configuration of a client; nil for none.
-func (f *credentialFlags) config(a address) (*tls.Config, error) {
+// config returns the TLS configuration of a client; nil for none. failed is called when a changed certificate cannot be loaded; it may be nil.
+func (f *credentialFlags) config(a address, failed func(error)) (*tls.Config, error) {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):
 		return nil, usagef("--cert and --key belong together; give both")
@@ -21,7 +21,7 @@ func (f *credentialFlags) config(a address) (*tls.Config, error) {
 	if err := readable("--ca", f.CA, "--cert", f.Cert, "--key", f.Key); err != nil {
 		return nil, err
 	}
-	config, err := auth.ClientTLS(auth.Files{RootCA: f.CA, Cert: f.Cert, Key: f.Key})
+	config, err := auth.ClientTLS(auth.Files{RootCA: f.CA, Cert: f.Cert, Key: f.Key, Failed: failed})
 	if err != nil {
 		return nil, usagef("TLS: %s; check --ca, --cert and --key", reason(err))
 	}

@@ -63,6 +63,22 @@ func ServerTLS(f Files) (*tls.Config, error) {
 	return c, nil
 }
 
+// NodeTLS returns the configuration of a node of a cluster, which accepts links from other nodes
+// and opens links to them: that of [ServerTLS], whose certificate the node also shows where it is
+// the client. ClientCA, which is required, holds the authorities of the certificates of all nodes.
+func NodeTLS(f Files) (*tls.Config, error) {
+	if f.ClientCA == "" {
+		return nil, errors.New("auth: Files: a node needs ClientCA")
+	}
+	c, err := ServerTLS(f)
+	if err != nil {
+		return nil, err
+	}
+	c.RootCAs = c.ClientCAs
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return c.GetCertificate(nil) }
+	return c, nil
+}
+
 // ClientTLS returns a client configuration as [ServerTLS] does, with the certificate in f if
 // there is one. RootCA is read once.
 func ClientTLS(f Files) (*tls.Config, error) {

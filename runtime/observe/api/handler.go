@@ -177,7 +177,7 @@ type status struct {
 
 // readiness is the answer of /readyz.
 type readiness struct {
-	Status  string `json:"status"`            // ready, joining or draining
+	Status  string `json:"status"`            // ready, joining, unlinked or draining
 	Cluster string `json:"cluster,omitempty"` // joined or joining; empty for a node without a cluster
 }
 
@@ -187,6 +187,8 @@ func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 		v.Cluster = "joined"
 		if !n.Joined() {
 			v, code = readiness{"joining", "joining"}, http.StatusServiceUnavailable
+		} else if !n.Linked() {
+			v.Status, code = "unlinked", http.StatusServiceUnavailable
 		}
 	}
 	if h.options.Draining != nil && h.options.Draining() {

@@ -72,6 +72,8 @@ type memberView struct {
 	Links   string            `json:"links,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Leaving bool              `json:"leaving"`
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	Unlinked string `json:"unlinked,omitempty"`
 }
 
 // memberList is the answer of GET /api/members.
@@ -80,9 +82,13 @@ type memberList struct {
 }
 
 func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
-	all := []memberView{}
+	all, states := []memberView{}, h.options.Node.LinkStates()
 	for _, m := range h.options.Node.Members() {
-		all = append(all, memberView{m.Name, m.Epoch, m.Gossip, m.Links, m.Labels, m.Leaving})
+		v := memberView{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving}
+		if why := states[m.Incarnation]; why != nil {
+			v.Unlinked = why.Error()
+		}
+		all = append(all, v)
 	}
 	if len(all) == 0 {
 		all = append(all, memberView{Node: h.options.Node.Name()})
