@@ -234,12 +234,14 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		defer cancel()
 		returned := false
 		ended := Command{Data: performatives.Failure{ErrorCode: performatives.CodeInternal}}
+		var failure error
 		defer func() { // also when do panics or calls runtime.Goexit
-			c.publishJob(job, "", m, began, ended)
 			if v := recover(); v != nil || !returned {
-				c.Panicked(v, debug.Stack())
+				failure = panicOf(v, debug.Stack())
+				c.failed(JobFailed{Job: job, After: time.Since(began), Err: failure})
 				c.withdraw(fmt.Errorf("codons: the job %s of %s panicked", job, c.Protocol()))
 			}
+			c.publishJob(job, "", m, began, ended, failure)
 		}()
 		last, err := do(ctx, s, m)
 		returned, ended = true, last
@@ -247,10 +249,13 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		switch {
 		case err != nil:
 			ended = Command{Data: FailureOf(err)}
+			if ownRefusal(err) == nil {
+				failure = err
+			}
 			c.withdraw(fmt.Errorf("codons: the job %s of %s: %w", job, c.Protocol(), err))
 		case !slices.Contains(ends, last.Name):
-			ended = invalidAnswer
-			c.withdraw(wrongEnd(job, c.Protocol(), last.Name, ends))
+			ended, failure = invalidAnswer, wrongEnd(job, c.Protocol(), last.Name, ends)
+			c.withdraw(failure)
 		default:
 			c.actor.Tell(&command{Command: last, band: c.priority, final: true})
 		}

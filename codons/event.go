@@ -12,12 +12,11 @@ import (
 
 // The kinds of the events of this package.
 const (
-	KindTransition  actors.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
-	KindViolation   actors.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
-	KindRecorded    actors.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
-	KindJobFailed   actors.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
-	KindPayload     actors.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
-	KindJobPanicked actors.Kind = "job.panicked"            // KindJobPanicked is the kind of [HandlerPanicked].
+	KindTransition actors.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
+	KindViolation  actors.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
+	KindRecorded   actors.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
+	KindJobFailed  actors.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
+	KindPayload    actors.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
 )
 
 // Transition is published after each step of one side of a conversation.
@@ -50,15 +49,21 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 	}{t.Agent, t.Peer, t.Conversation, t.Parent, t.Protocol, t.Role.String(), t.From, t.To, t.On.String(), t.Message, t.Ended})
 }
 
-// JobFailed is published when a job of an agent has returned an error. The peer gets a code, and
-// a text only where the error is a [*performatives.Refusal].
+// JobFailed is published when a job of an agent has returned an error, and when code of an agent
+// or a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a
+// handler, a decision or a [Decider]. The initiator of a handler's conversation gets FAILURE with
+// a code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
+// published: see [Handler.Failed].
 type JobFailed struct {
 	actors.At                                 // At is the time of the failure.
 	Agent        performatives.AgentID        // Agent is the agent whose job failed.
+	Peer         performatives.AgentID        // Peer is the agent on the other side.
 	Conversation performatives.ConversationID // Conversation is the id of the conversation.
 	Protocol     string                       // Protocol is the name of the codon.
-	After        time.Duration                // After is the time since the job began.
-	Err          error                        // Err is the error of the job.
+	Job          string                       // Job is the name of the job in the table; empty for code that is no job.
+	After        time.Duration                // After is the time since the job began; zero for code that is no job.
+	Err          error                        // Err is the error of the job. It has an [*actors.PanicError] after a panic.
+	Stack        []byte                       // Stack is that of the panic; nil after any other error. It must not be changed.
 }
 
 // Kind returns KindJobFailed.
@@ -69,41 +74,16 @@ func (JobFailed) Kind() actors.Kind { return KindJobFailed }
 func (j JobFailed) MarshalJSON() ([]byte, error) {
 	text := struct {
 		Agent        performatives.AgentID        `json:"agent"`
+		Peer         performatives.AgentID        `json:"peer,omitempty"`
 		Conversation performatives.ConversationID `json:"conversation_id"`
 		Protocol     string                       `json:"protocol"`
+		Job          string                       `json:"job,omitempty"`
 		After        float64                      `json:"after_seconds"`
 		Reason       string                       `json:"reason,omitempty"`
-	}{Agent: j.Agent, Conversation: j.Conversation, Protocol: j.Protocol, After: j.After.Seconds()}
+		Stack        string                       `json:"stack,omitempty"`
+	}{j.Agent, j.Peer, j.Conversation, j.Protocol, j.Job, j.After.Seconds(), "", string(j.Stack)}
 	if j.Err != nil {
 		text.Reason = j.Err.Error()
-	}
-	return json.Marshal(text)
-}
-
-// HandlerPanicked is published when code of an agent or a caller has panicked, or ended its
-// goroutine, on a goroutine of a conversation, such as a handler or a [Decider]. The initiator of
-// a handler's conversation gets FAILURE. The agent is not restarted.
-type HandlerPanicked struct {
-	actors.At                                 // At is the time of the panic.
-	Agent        performatives.AgentID        // Agent is the agent on the side of the code.
-	Conversation performatives.ConversationID // Conversation is the id of the conversation.
-	Value        any                          // Value is that of recover; nil for runtime.Goexit.
-	Stack        []byte                       // Stack is the stack of the goroutine. It must not be changed.
-}
-
-// Kind returns KindJobPanicked.
-func (HandlerPanicked) Kind() actors.Kind { return KindJobPanicked }
-
-// MarshalJSON writes the members of the panic: "reason" is its value as text.
-func (h HandlerPanicked) MarshalJSON() ([]byte, error) {
-	text := struct {
-		Agent        performatives.AgentID        `json:"agent"`
-		Conversation performatives.ConversationID `json:"conversation_id"`
-		Reason       string                       `json:"reason"`
-		Stack        string                       `json:"stack,omitempty"`
-	}{h.Agent, h.Conversation, "the handler ended its goroutine", string(h.Stack)}
-	if h.Value != nil {
-		text.Reason = fmt.Sprint(h.Value)
 	}
 	return json.Marshal(text)
 }

@@ -202,7 +202,7 @@ func (g *Group) choose(ctx context.Context, r *machine.Rule, states []machine.St
 	d := decision{err: errUndecided}
 	defer func() {
 		if v := recover(); v != nil || errors.Is(d.err, errUndecided) {
-			g.members[0].conversation.Panicked(v, debug.Stack())
+			g.members[0].conversation.Panicked("", v, debug.Stack())
 		}
 		decided <- d
 		g.wake()

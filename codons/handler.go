@@ -1,9 +1,10 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"sync"
 	"time"
@@ -34,6 +35,7 @@ type Handler struct {
 
 	mu       sync.Mutex // orders all other commands before the last one
 	returned bool
+	failure  error       // of the job; nil for a good end and for a refusal
 	told     bool        // the conversation's mailbox has had the last command
 	overdue  func() bool // stops the timer of the grace; nil without one
 	stopped  bool        // by an operator
@@ -83,7 +85,7 @@ func (h *Handler) run() {
 	returned := false
 	defer func() {
 		if v := recover(); v != nil || !returned {
-			h.conversation.Panicked(v, debug.Stack())
+			h.failed(panicOf(v, debug.Stack()))
 		}
 		stopped, err := h.settle()
 		if err != nil {
@@ -113,12 +115,13 @@ func (h *Handler) finish(last Command, stopped bool) {
 		h.overdue()
 	}
 	h.cancel(ErrEnded)
+	failure := h.failure
 	h.mu.Unlock()
 	if h.hold == nil || !h.hold(h, last.Name) {
 		h.slot.release()
 	}
 	c := h.conversation
-	c.publishJob(h.job, h.label, h.request, h.began, last)
+	c.publishJob(h.job, h.label, h.request, h.began, last, failure)
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped}) // without the lock: a dispatcher may take its time
 	h.mu.Lock()
 	h.told = true // a stop that has come since the command was told is behind it, too
@@ -187,6 +190,7 @@ func (h *Handler) expire(grace time.Duration) {
 		return
 	}
 	c := h.conversation
+	c.logger(h.job).Warn("handler still runs", "after", time.Since(h.began))
 	if events := &c.agent.System().Events; actors.Wants[actors.WorkAbandoned](events) {
 		events.Publish(actors.WorkAbandoned{At: actors.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
 	}
@@ -207,25 +211,70 @@ func (h *Handler) overran(grace time.Duration) bool {
 	return !h.returned
 }
 
-// Panicked logs and publishes a panic in code of the agent or the caller. v is the value of
-// recover, nil when the code ended its goroutine. Safe for concurrent use.
-func (c *Conversation) Panicked(v any, stack []byte) {
-	c.agent.Logger().Error("handler panicked", "conversation", string(c.key.ID), "err", fmt.Sprint(v), "stack", string(stack))
-	if events := &c.agent.System().Events; actors.Wants[HandlerPanicked](events) {
-		events.Publish(HandlerPanicked{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, v, stack})
+// Panicked logs and publishes a panic in code of the agent or the caller. job is the name of the
+// job in the table, empty for code that is no job. v is the value of recover, nil when the code
+// ended its goroutine. Safe for concurrent use.
+func (c *Conversation) Panicked(job string, v any, stack []byte) {
+	c.failed(JobFailed{Job: job, Err: panicOf(v, stack)})
+}
+
+// panicOf returns the error of a panic. v is nil after runtime.Goexit.
+func panicOf(v any, stack []byte) error {
+	return &actors.PanicError{Value: cmp.Or[any](v, "the handler ended its goroutine"), Stack: stack}
+}
+
+// failed completes a failure, and logs and publishes it.
+func (c *Conversation) failed(j JobFailed) {
+	j.Time, j.Agent, j.Peer, j.Conversation, j.Protocol = time.Now(), c.agent.ID(), c.key.Peer, c.key.ID, c.machine.Name()
+	log := c.logger(j.Job)
+	if p, is := errors.AsType[*actors.PanicError](j.Err); is {
+		j.Stack = p.Stack
+		log.Error("handler panicked", "err", j.Err, "stack", string(j.Stack))
+	} else {
+		log.Warn("handler failed", "after", j.After, "err", j.Err)
+	}
+	if events := &c.agent.System().Events; actors.Wants[JobFailed](events) {
+		events.Publish(j)
 	}
 }
 
+// logger returns a logger for lines about a job.
+func (c *Conversation) logger(job string) *slog.Logger {
+	return c.agent.Logger().With("protocol", c.machine.Name(), "job", job, "conversation", string(c.key.ID), "peer", string(c.key.Peer))
+}
+
+// failed is [Conversation.failed] for a failure of the handler's job.
+func (h *Handler) failed(err error) {
+	h.mu.Lock()
+	h.failure = err
+	h.mu.Unlock()
+	h.conversation.failed(JobFailed{Job: h.job, After: time.Since(h.began), Err: err})
+}
+
 // Failed logs and publishes the error of a job, because the peer gets only a code of it. It
-// ignores an error that the end of the handler's context has caused, such as a CANCEL.
+// ignores an error that the end of the handler's context has caused, such as a CANCEL. A refusal
+// by the agent itself is no failure: it is logged at debug with its code. It is an error with a
+// [*performatives.Refusal] that is not the outcome of a conversation of the job ([*EndError]).
 func (h *Handler) Failed(err error) {
-	c := h.conversation
 	if errors.Is(err, ErrCanceled) || errors.Is(err, ErrOperator) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && h.ctx.Err() != nil {
 		return
 	}
-	after := time.Since(h.began)
-	c.agent.Logger().Warn("handler failed", "conversation", string(c.key.ID), "peer", string(c.key.Peer), "after", after, "err", err)
-	if events := &c.agent.System().Events; actors.Wants[JobFailed](events) {
-		events.Publish(JobFailed{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, c.machine.Name(), after, err})
+	r := ownRefusal(err)
+	if r == nil {
+		h.failed(err)
+		return
 	}
+	if h.conversation.agent.System().Logger().Enabled(h.ctx, slog.LevelDebug) {
+		h.conversation.logger(h.job).Debug("handler refused", "code", r.Code, "err", err)
+	}
+}
+
+// ownRefusal returns the refusal of an error with which code of an agent turns its own request
+// down. It returns nil for any other error: a refusal by another agent, which is the outcome of a
+// conversation of the job, and that of an invalid answer.
+func ownRefusal(err error) *performatives.Refusal {
+	if _, ended := errors.AsType[*EndError](err); ended || errors.Is(err, ErrInvalidAnswer) {
+		return nil
+	}
+	return performatives.RefusalOf(err)
 }

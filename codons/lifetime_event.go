@@ -90,6 +90,7 @@ type JobEnded struct {
 	Began   time.Time          // when it began
 	Span    Span               // of the job; zero without tracing
 	Label   string             // that of [Handler.Label]; empty without one
+	Err     error              // the error of the job, an [*actors.PanicError] after a panic; nil unless it has failed. It is not in the JSON form: see [JobFailed]
 }
 
 // Kind returns KindJobEnded.
@@ -130,10 +131,10 @@ func (c *Conversation) publishResent(m *performatives.Message) {
 	}
 }
 
-// publishJob publishes the end of a job that m has started; m is nil for none.
-func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command) {
+// publishJob publishes the end of a job that m has started; m is nil for none. failure is the error of a job that has failed.
+func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
 	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
-		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label})
+		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label, failure})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"reflect"
+	"runtime/debug"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -114,7 +115,7 @@ func (r *Responder) Open(m *performatives.Message) actors.Conversation {
 		c.ontology = r.ontology(m)
 	}
 	if r.decision != nil && m.Performative() != performatives.ActCancel {
-		d := base.decide(r.decision.Do(side), m)
+		d := base.decide(c, r.decision.Do(side), m)
 		base.decided = &d
 	}
 	return c
@@ -283,7 +284,7 @@ func (s *Responding) runDecision(c *Conversation) {
 				s.releaseSlot()
 			}
 		}()
-		d = s.decide(do, request)
+		d = s.decide(c, do, request)
 	})
 	if err != nil {
 		code := performatives.CodeBusy
@@ -297,7 +298,7 @@ func (s *Responding) runDecision(c *Conversation) {
 
 // decide runs the agent's decision about a request, on the agent's actor. A slot is held for
 // a request that was taken on, and for no other.
-func (s *Responding) decide(do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
+func (s *Responding) decide(c *Conversation, do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
 	r := s.responder
 	if m.Expired(time.Now()) {
 		return r.refuse(performatives.CodeExpired, "")
@@ -312,6 +313,11 @@ func (s *Responding) decide(do func(context.Context, *performatives.Message) Com
 			s.slot.Store(held)
 		} else {
 			held.release()
+		}
+		if v := recover(); v != nil {
+			err := panicOf(v, debug.Stack())
+			c.failed(JobFailed{Job: r.decision.Job, Err: err})
+			panic(err) // the agent fails, too
 		}
 	}()
 	return do(considering(r.times.until(m, time.Now()), m, r.times.Depth), m)

@@ -122,8 +122,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},
 		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
-		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1", Value: "oh", Stack: []byte("goroutine 1")},
-		codons.HandlerPanicked{At: at, Agent: "Jules", Conversation: "c1"},
+		codons.JobFailed{At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Job: "perform", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
 	}
 }
 

@@ -105,8 +105,7 @@ func (n *Node) Self() actors.Self { return n.self }
 func (n *Node) System() *actors.System { return n.system }
 
 // Events returns the event stream of the node. Its types are those of [actors.Event],
-// [codons.Transition], [codons.Recorded], [codons.JobFailed], [codons.HandlerPanicked]
-// and [codons.Violation].
+// [codons.Transition], [codons.Recorded], [codons.JobFailed] and [codons.Violation].
 func (n *Node) Events() *actors.Events { return &n.system.Events }
 
 // WatchCounts returns the counters of the watch since the node started. Without

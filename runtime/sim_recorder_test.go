@@ -63,7 +63,7 @@ func simKinds(checked bool) []actors.Kind {
 	kinds := []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered,
 		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindSupervisionDecided, actors.KindJobAbandoned,
-		codons.KindTransition, codons.KindViolation, codons.KindJobPanicked,
+		codons.KindTransition, codons.KindViolation, codons.KindJobFailed,
 	}
 	if checked {
 		kinds = append(kinds, codons.KindRecorded)
@@ -196,8 +196,10 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 		c.records = append(c.records, e)
 	case codons.Violation:
 		c.violations = append(c.violations, e)
-	case codons.HandlerPanicked:
-		c.noteLocked(e.Time, "panicked %s %s %v", e.Agent, e.Conversation, e.Value)
+	case codons.JobFailed:
+		if e.Stack != nil {
+			c.noteLocked(e.Time, "panicked %s %s %v", e.Agent, e.Conversation, e.Err)
+		}
 	}
 }
 

@@ -64,10 +64,10 @@ func (w *world) check() map[*machine.Transition]bool {
 			w.checkRecord(e)
 		case codons.PayloadChanged:
 			w.fault("the payload of %s, a %s, was changed after it was sent", e.Message, e.Type)
-		case codons.HandlerPanicked:
-			w.fault("a job of %s panicked: %v", e.Agent, e.Value)
 		case codons.JobFailed:
-			if errors.Is(e.Err, codons.ErrInvalidAnswer) {
+			if p, is := errors.AsType[*actors.PanicError](e.Err); is {
+				w.fault("a job of %s panicked: %v", e.Agent, p.Value)
+			} else if errors.Is(e.Err, codons.ErrInvalidAnswer) {
 				w.faultOf(e.Conversation, "a job of %s failed: %v", e.Agent, e.Err)
 			}
 		case actors.MessageRefused:

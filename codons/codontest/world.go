@@ -85,7 +85,7 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	}
 	net.system = w.system
 	w.events = w.system.Events.Subscribe(actors.SubscribeOptions{Capacity: eventQueue, Kinds: []actors.Kind{
-		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobPanicked, codons.KindJobFailed, actors.KindMessageRefused, actors.KindMessageDeadLettered,
+		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobFailed, actors.KindMessageRefused, actors.KindMessageDeadLettered,
 	}})
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err

@@ -30,6 +30,7 @@ func TestPanicInConsiderTask(t *testing.T) {
 			return delegation.Accept()
 		}})
 		restarts := kit.Recording(&w.Events, actors.KindAgentStarted)
+		failed := kit.Recording(&w.Events, codons.KindJobFailed)
 		_, err := w.Delegate(t.Context())
 		kit.WantEnd(t, err, "failed", p.CodeInternal)
 		kit.NoSecret(t, err)
@@ -37,6 +38,9 @@ func TestPanicInConsiderTask(t *testing.T) {
 			if r.Event.(actors.AgentStarted).Again {
 				break
 			}
+		}
+		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Job != codons.JobConsider || !strings.Contains(string(all[0].Stack), "failure_test.go") {
+			t.Errorf("published %+v", all)
 		}
 		if _, err := w.Delegate(t.Context()); err != nil {
 			t.Errorf("after the restart: %v", err)
@@ -49,40 +53,52 @@ func TestFailureOfPerformTask(t *testing.T) {
 		name    string
 		perform func(context.Context, delegation.Task) (p.InformResult, error)
 		code    p.Code
-		events  int
+		panics  int
+		errors  int
 	}{
-		{"panic", func(context.Context, delegation.Task) (p.InformResult, error) { panic("secret") }, p.CodeInternal, 1},
+		{"panic", func(context.Context, delegation.Task) (p.InformResult, error) { panic("secret") }, p.CodeInternal, 1, 0},
 		{"goexit", func(context.Context, delegation.Task) (p.InformResult, error) {
 			goruntime.Goexit()
 			return p.InformResult{}, nil
-		}, p.CodeInternal, 1},
+		}, p.CodeInternal, 1, 0},
 		{"error", func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, errors.New("secret: /etc/passwd")
-		}, p.CodeFailed, 0},
+		}, p.CodeFailed, 0, 1},
 		{"refusal", func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, fmt.Errorf("secret: %w", &p.Refusal{Code: p.CodeRateLimited, Text: "slowly"})
-		}, p.CodeRateLimited, 0},
+		}, p.CodeRateLimited, 0, 0},
 		{"invalid result", func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{Status: "secret"}, nil
-		}, p.CodeInternal, 0},
-		{"no result", func(context.Context, delegation.Task) (p.InformResult, error) { return p.InformResult{}, nil }, p.CodeInternal, 0},
+		}, p.CodeInternal, 0, 1},
+		{"no result", func(context.Context, delegation.Task) (p.InformResult, error) { return p.InformResult{}, nil }, p.CodeInternal, 0, 1},
 		{"timeout", func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, fmt.Errorf("secret: %w", context.DeadlineExceeded)
-		}, p.CodeTimeout, 0},
+		}, p.CodeTimeout, 0, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				w.Add("Jules", &kit.Worker{Perform: c.perform, Max: 1})
 				restarts := kit.Recording(&w.Events, actors.KindSupervisionDecided)
-				panics := kit.Recording(&w.Events, codons.KindJobPanicked)
+				failed := kit.Recording(&w.Events, codons.KindJobFailed)
 				for range 2 { // the agent keeps running, and the slot was released
 					_, err := w.Delegate(t.Context())
 					kit.WantEnd(t, err, "failed", c.code)
 					kit.NoSecret(t, err)
 				}
 				w.Settled(0)
-				if len(restarts.C) != 0 || len(panics.C) != 2*c.events {
-					t.Errorf("%d supervised, %d panics, want 0 and %d", len(restarts.C), len(panics.C), 2*c.events)
+				panics, errs := 0, 0
+				for _, e := range kit.Published[codons.JobFailed](t, failed) {
+					if e.Agent != "Jules" || e.Peer != "Eddy" || e.Job != codons.JobPerform || e.Conversation == "" {
+						t.Errorf("got %+v", e)
+					}
+					if strings.Contains(string(e.Stack), "failure_test.go") {
+						panics++
+					} else {
+						errs++
+					}
+				}
+				if len(restarts.C) != 0 || panics != 2*c.panics || errs != 2*c.errors {
+					t.Errorf("%d supervised, %d panics, %d errors, want 0, %d and %d", len(restarts.C), panics, errs, 2*c.panics, 2*c.errors)
 				}
 			})
 		})
@@ -109,8 +125,39 @@ func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 		if e := (<-failed.C).Event.(codons.JobFailed); e.Agent != "Jules" || e.Protocol != "task-delegation" || e.Err.Error() != "the disk is full" {
 			t.Errorf("got %+v", e)
 		}
-		if got := log.String(); !strings.Contains(got, "level=WARN") || !strings.Contains(got, "the disk is full") || !strings.Contains(got, "agent=Jules") {
+		got := log.String()
+		for _, part := range []string{"level=WARN", `err="the disk is full"`, "agent=Jules", "peer=Eddy", "protocol=task-delegation", "job=perform", "conversation="} {
+			if !strings.Contains(got, part) {
+				t.Errorf("no %q in %q", part, got)
+			}
+		}
+	})
+}
+
+// A refusal by the worker itself is logged at debug with its code. One by another agent, which the
+// worker passes on, is a failure of its job.
+func TestRefusalOfAJobIsNoFailure(t *testing.T) {
+	var log bytes.Buffer
+	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
+	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
+		failed := kit.Recording(&w.Events, codons.KindJobFailed)
+		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
+			return p.InformResult{}, &p.Refusal{Code: p.CodeIncapable, Text: "not on Fridays"}
+		}})
+		_, err := w.Delegate(t.Context())
+		kit.WantEnd(t, err, "failed", p.CodeIncapable)
+		synctest.Wait()
+		if got := log.String(); strings.Contains(got, "WARN") || !strings.Contains(got, "level=DEBUG msg=\"handler refused\"") || !strings.Contains(got, "code=incapable") {
 			t.Errorf("logged %q", got)
+		}
+		w.Add("Mid", &kit.Worker{Perform: func(ctx context.Context, d delegation.Task) (p.InformResult, error) {
+			return delegation.Delegate(ctx, d.Agent, "Jules", d.TaskRequest)
+		}})
+		_, err = delegation.Delegate(t.Context(), w.Eddy, "Mid", p.TaskRequest{TaskType: "x"})
+		kit.WantEnd(t, err, "failed", p.CodeIncapable)
+		synctest.Wait()
+		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Agent != "Mid" {
+			t.Errorf("published %+v", all)
 		}
 	})
 }

@@ -126,7 +126,7 @@ func (i *Initiator) startInput(c *codons.Conversation, r performatives.InformRes
 		returned := false
 		defer func() { // also when onInput panics or calls runtime.Goexit
 			if v := recover(); v != nil || !returned {
-				c.Panicked(v, debug.Stack())
+				c.Panicked("", v, debug.Stack())
 			}
 			c.Tell(answer)
 		}()

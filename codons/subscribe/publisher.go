@@ -103,7 +103,7 @@ func (s *publisherSide) Run(c *codons.Conversation, _ string) {
 		return
 	}
 	q := &queue{
-		wake: func() { c.Do(func() { s.publish(c) }) }, panicked: c.Panicked,
+		wake: func() { c.Do(func() { s.publish(c) }) }, panicked: func(v any, stack []byte) { c.Panicked("", v, stack) },
 		end: func(why performatives.Failure) { c.Tell(codons.Command{Name: commandClose, Data: why}) },
 	}
 	agreed, err := feed.join(q, s.subscription.Since, string(c.Agent().Stamp().ID))

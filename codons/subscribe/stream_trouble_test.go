@@ -27,7 +27,7 @@ func TestPredicatePanics(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		st.everyNth()
 		w.Add("Station", st)
-		panicked := kit.Recording(&w.Events, codons.KindJobPanicked)
+		panicked := kit.Recording(&w.Events, codons.KindJobFailed)
 		good, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(2))
 		if err != nil {
 			t.Fatal(err)

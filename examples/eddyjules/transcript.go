@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -36,10 +37,12 @@ func (t *transcript) observe(r actors.Record) {
 	switch e := r.Event.(type) {
 	case actors.MessageSent:
 		t.message(e.Message)
-	case codons.HandlerPanicked:
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.panics[e.Conversation] = fmt.Sprintf("%s's worker panicked: %v", e.Agent, e.Value)
+	case codons.JobFailed:
+		if panicked, is := errors.AsType[*actors.PanicError](e.Err); is {
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.panics[e.Conversation] = fmt.Sprintf("%s's worker panicked: %v", e.Agent, panicked.Value)
+		}
 	case actors.Supervised:
 		t.note(fmt.Sprintf("%s failed and is to %s", e.Child.GetId(), e.Directive))
 	}

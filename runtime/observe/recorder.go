@@ -67,7 +67,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
 	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
-		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked), actors.On(r.handlerPanickedLocked),
+		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked),
 		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked),
 		actors.On(r.memberLostLocked), actors.On(r.memberJoinedLocked), actors.On(r.memberLinkedLocked))
 	return r, nil
@@ -127,10 +127,6 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 }
 
 func (r *Recorder) jobFailedLocked(_ uint64, ev *codons.JobFailed) {
-	r.errorLocked(ev.Agent, ev.Time)
-}
-
-func (r *Recorder) handlerPanickedLocked(_ uint64, ev *codons.HandlerPanicked) {
 	r.errorLocked(ev.Agent, ev.Time)
 }
 

@@ -85,7 +85,7 @@ func TestIncidents(t *testing.T) {
 	stop.Directive = actor.StopDirective
 	group := restart
 	group.Agent = ""
-	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, actors.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.HandlerPanicked{Agent: "W"},
+	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, actors.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.JobFailed{Agent: "W"},
 		restart, actors.AgentStarted{Agent: "w", Again: true}, stop, group)
 	if got := r.Incidents(); len(got) != 1 || got["w"] != (observe.Incidents{Errors: 2, Restarts: 1}) {
 		t.Errorf("%+v", got)

@@ -87,7 +87,7 @@ func (k key) Receive(*actors.Context, *performatives.Message) {
 // loudness is how many events a loud agent publishes at each message: many times those that a queue of the metrics has room for.
 const loudness = 100_000
 
-// loud is an agent that publishes panics of its jobs, which it has not.
+// loud is an agent that publishes failures of its jobs, which it has not.
 type loud struct {
 	plain
 	node *runtime.Node
@@ -95,6 +95,6 @@ type loud struct {
 
 func (l loud) Receive(c *actors.Context, _ *performatives.Message) {
 	for range loudness {
-		l.node.Events().Publish(codons.HandlerPanicked{Agent: c.ID()})
+		l.node.Events().Publish(codons.JobFailed{Agent: c.ID()})
 	}
 }

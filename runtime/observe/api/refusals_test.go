@@ -100,7 +100,7 @@ func TestRates(t *testing.T) {
 	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: codons.StateTimedOut})
 	n.Events().Publish(actors.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
-	n.Events().Publish(codons.HandlerPanicked{At: at, Agent: "a"})
+	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
 	v := read[rates](t, h, "/api/rates")
 	if sum := v.sum(); v.Interval != 5 || sum["ended"] != 1 || sum["failed"] != 1 || sum["dead_letters"] != 1 || sum["errors"] != 2 || len(sum) != 7 {
 		t.Errorf("%+v", v)

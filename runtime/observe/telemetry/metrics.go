@@ -252,10 +252,6 @@ func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {
 	m.agentErrors.Add(none, 1, with(m.agent(e.Agent)))
 }
 
-func (m *metrics) handlerPanicked(_ uint64, e *codons.HandlerPanicked) {
-	m.agentErrors.Add(none, 1, with(m.agent(e.Agent)))
-}
-
 func (m *metrics) supervised(_ uint64, e *actors.Supervised) {
 	if e.Directive == actor.RestartDirective && e.Agent != "" {
 		m.restart.Add(none, 1, with(m.agent(e.Agent)))

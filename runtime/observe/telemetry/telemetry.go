@@ -78,7 +78,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
-		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed), actors.On(m.handlerPanicked),
+		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed),
 			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter))
 	} else {
 		columns = append(columns, actors.On(t.ended))
