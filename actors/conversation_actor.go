@@ -318,11 +318,9 @@ func (a *ConversationActor) fail(value, message any) {
 	if m, ok := message.(*performatives.Message); ok {
 		s.refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
 	}
-	if Wants[Supervised](&s.Events) {
-		s.Events.Publish(Supervised{s.at(), a.cell.spec.ID, SupervisionEvent{
-			Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
-		}})
-	}
+	s.supervised(Supervised{s.at(), a.cell.spec.ID, a.conversation.Key().ID, SupervisionEvent{
+		Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
+	}})
 }
 
 // pid returns the address of the conversation for events. The engine has no such process.

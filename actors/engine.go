@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// newEngine starts the engine. The engine's log is discarded: failures are published as
-// events instead. Its event stream is replaced, because the default subscriber counts
+// newEngine starts the engine. The engine's log is discarded: the system logs and publishes
+// failures itself. Its event stream is replaced, because the default subscriber counts
 // dead letters for the log on goroutines that are never joined.
 func newEngine(s *System) *actor.ActorSystem {
 	e := actor.NewActorSystem(
@@ -146,19 +147,37 @@ func (s *System) startGroup(name string, sup Supervision) error {
 	return nil
 }
 
-// supervise returns the strategy of sup, extended to publish its decisions as events.
+// supervise returns the strategy of sup, extended to log and publish its decisions.
 // agentOf returns the id of the agent that a failed child is or belongs to.
 func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performatives.AgentID) actor.SupervisorStrategy {
 	own := sup.OnEvent
 	sup.OnEvent = func(ev SupervisionEvent) {
-		if Wants[Supervised](&s.Events) {
-			s.Events.Publish(Supervised{s.at(), agentOf(ev.Child), ev})
-		}
+		s.supervised(Supervised{s.at(), agentOf(ev.Child), "", ev})
 		if own != nil {
 			own(ev)
 		}
 	}
 	return sup.Strategy()
+}
+
+// supervised logs and publishes a decision about a failure. The log of an agent's failure does not
+// depend on a queue of events, which may lose it.
+func (s *System) supervised(e Supervised) {
+	level, args := slog.LevelWarn, []any{"agent", string(e.Agent), "child", e.Child.GetId(), "directive", e.Directive.String()}
+	if e.Directive == actor.RestartDirective {
+		args = append(args, "effect", "the agent starts again with fresh state", "restarts", e.Restarts, "delay", e.Delay)
+	}
+	if e.Conversation != "" {
+		args = append(args, "conversation", string(e.Conversation))
+	}
+	args = append(args, "err", e.Reason)
+	if len(e.Stack) > 0 { // a panic
+		level, args = slog.LevelError, append(args, "stack", string(e.Stack))
+	}
+	s.opts.Logger.Log(context.Background(), level, "supervised", args...) //nolint:forbidigo // slog asks for one; nothing is cancelled by it
+	if Wants[Supervised](&s.Events) {
+		s.Events.Publish(e)
+	}
 }
 
 func noAgent(*actor.PID) performatives.AgentID { return "" }

@@ -95,7 +95,8 @@ func (DeadLetter) Kind() Kind { return KindMessageDeadLettered }
 // failed.
 type Supervised struct {
 	At
-	Agent performatives.AgentID // the agent that failed, or whose conversation failed; empty for a group of agents
+	Agent        performatives.AgentID        // the agent that failed, or whose conversation failed; empty for a group of agents
+	Conversation performatives.ConversationID // the conversation that failed; empty for an agent or a group
 	SupervisionEvent
 }
 

@@ -67,7 +67,7 @@ type Options struct {
 	// on the goroutine of the change and must not block. Nil means no call.
 	OnChange func(performatives.AgentID)
 
-	// Logger receives the messages that have no event type. Nil discards them.
+	// Logger receives the failures of agents, and the messages that have no event type. Nil discards them.
 	Logger *slog.Logger
 }
 

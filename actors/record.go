@@ -112,14 +112,15 @@ func (e DeadLetter) MarshalJSON() ([]byte, error) {
 // MarshalJSON writes the decision. "reason" is the text of the failure.
 func (e Supervised) MarshalJSON() ([]byte, error) {
 	text := struct {
-		Agent     performatives.AgentID `json:"agent,omitempty"`
-		Child     string                `json:"child"`
-		Directive string                `json:"directive"`
-		Reason    string                `json:"reason,omitempty"`
-		Restarts  int                   `json:"restarts"`
-		Delay     float64               `json:"delay_seconds"`
-		Stack     string                `json:"stack,omitempty"`
-	}{e.Agent, e.Child.GetId(), strings.ToLower(strings.TrimSuffix(e.Directive.String(), "Directive")), "", e.Restarts, e.Delay.Seconds(), string(e.Stack)}
+		Agent        performatives.AgentID        `json:"agent,omitempty"`
+		Conversation performatives.ConversationID `json:"conversation_id,omitempty"`
+		Child        string                       `json:"child"`
+		Directive    string                       `json:"directive"`
+		Reason       string                       `json:"reason,omitempty"`
+		Restarts     int                          `json:"restarts"`
+		Delay        float64                      `json:"delay_seconds"`
+		Stack        string                       `json:"stack,omitempty"`
+	}{e.Agent, e.Conversation, e.Child.GetId(), strings.ToLower(strings.TrimSuffix(e.Directive.String(), "Directive")), "", e.Restarts, e.Delay.Seconds(), string(e.Stack)}
 	if e.Reason != nil {
 		text.Reason = e.Reason.Error()
 	}

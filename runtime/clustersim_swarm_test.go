@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -194,7 +195,8 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 		Gossip: clusterAddress(i), Join: seeds, Links: name + ":1", Accept: func(func(*grpc.LinkStream)) {}, LinkTimeout: 4 * time.Second,
 	}
 	node, err := runtime.New(runtime.Options{
-		Name: name, Dispatcher: c.sim, Stamper: &clusterStamper{prefix: c.prefix},
+		Logger: slog.New(slog.DiscardHandler),
+		Name:   name, Dispatcher: c.sim, Stamper: &clusterStamper{prefix: c.prefix},
 		Supervision: actors.Supervision{Random: s.dice.fraction},
 		Cluster: options.Over(runtime.SimNetwork{
 			Membership: func(o membership.Options) (runtime.Joining, error) {

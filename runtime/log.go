@@ -44,6 +44,32 @@ func isTerminal(w io.Writer) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
 }
 
+// fallback is the handler of a node without [Options.Logger]. It passes warnings and errors on to
+// [slog.Default], as that is when they are written.
+type fallback struct {
+	derive func(slog.Handler) slog.Handler // adds attributes and groups
+}
+
+// Enabled reports whether the default logger writes a warning or an error of the level.
+func (fallback) Enabled(ctx context.Context, level slog.Level) bool {
+	return level >= slog.LevelWarn && slog.Default().Enabled(ctx, level)
+}
+
+// Handle passes a record on.
+func (f fallback) Handle(ctx context.Context, r slog.Record) error {
+	return f.derive(slog.Default().Handler()).Handle(ctx, r)
+}
+
+// WithAttrs returns a handler whose records have more attributes.
+func (f fallback) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return fallback{func(h slog.Handler) slog.Handler { return f.derive(h).WithAttrs(attrs) }}
+}
+
+// WithGroup returns a handler whose later attributes are in a group.
+func (f fallback) WithGroup(name string) slog.Handler {
+	return fallback{func(h slog.Handler) slog.Handler { return f.derive(h).WithGroup(name) }}
+}
+
 // logCapacity is how many events wait to be logged. When a log writes so slowly that more
 // would wait, those are lost, and their number is logged.
 const logCapacity = 1 << 14
@@ -61,11 +87,11 @@ type eventLog struct {
 	lost     atomic.Uint64 // of the events, as far as that was logged
 }
 
-// logEvents writes the node's events to its log until its stop. It returns nil for a log
-// that discards everything, unless there is a log of messages, so that events stay free.
+// logEvents writes the node's events to its log until its stop. It returns nil where none of
+// them is to be logged, so that events stay free.
 func logEvents(o Options, events *actors.Events) *eventLog {
-	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
-	if !o.Logger.Enabled(ctx, slog.LevelError) && o.MessageLog == nil {
+	kinds := o.logged()
+	if len(kinds) == 0 {
 		return nil
 	}
 	codec, err := acl.New(acl.Options{})
@@ -73,7 +99,7 @@ func logEvents(o Options, events *actors.Events) *eventLog {
 		panic(err) // the zero options are valid
 	}
 	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
-	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: l.kinds(ctx)})
+	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: kinds})
 	l.handler = l.events.Handle(l.write)
 	return l
 }
@@ -96,25 +122,28 @@ func (l *eventLog) stop(ctx context.Context) error {
 	return nil
 }
 
-// kinds are the kinds of the events that are worth making: those of every message only
-// when messages are logged.
-func (l *eventLog) kinds(ctx context.Context) []actors.Kind {
-	kinds := []actors.Kind{
-		actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindSupervisionDecided,
-		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindJobAbandoned,
-		actors.KindAgentAnnounced, codons.KindViolation,
+// logged returns the kinds of the events that are worth making: those that Logger writes at its
+// level, and those of every message only when messages are logged. The failures of agents are
+// logged where they happen.
+func (o *Options) logged() (kinds []actors.Kind) {
+	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
+	_, none := o.Logger.Handler().(fallback)
+	if o.Logger.Enabled(ctx, slog.LevelWarn) && (!none || o.Watch != nil) {
+		kinds = append(kinds, codons.KindViolation)
 	}
-	if l.messages || l.lines != nil {
+	if o.Logger.Enabled(ctx, slog.LevelInfo) {
+		kinds = append(kinds, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped, actors.KindAgentAnnounced)
+	}
+	if o.LogMessages && o.Logger.Enabled(ctx, slog.LevelInfo) || o.MessageLog != nil {
 		kinds = append(kinds, actors.KindMessageSent, actors.KindMessageReceived)
 	}
-	if l.logger.Enabled(ctx, slog.LevelDebug) {
+	if o.Logger.Enabled(ctx, slog.LevelDebug) {
 		kinds = append(kinds, codons.KindTransition)
 	}
 	return kinds
 }
 
-// write logs one event. What people must see is a warning, what happens all the
-// time is for debugging.
+// write logs one event. What happens all the time is for debugging.
 func (l *eventLog) write(r actors.Record) {
 	l.logLost()
 	switch e := r.Event.(type) {
@@ -128,23 +157,12 @@ func (l *eventLog) write(r actors.Record) {
 	case actors.DeadLetter:
 		m, _ := e.Message.(*performatives.Message)
 		l.line(e.Time, slog.LevelInfo, "dead letter", typed(m, "to", e.To, "err", e.Code)...)
-	case actors.Supervised:
-		level, args := slog.LevelWarn, []any{
-			"agent", string(e.Agent), "child", e.Child.GetId(), "directive", e.Directive.String(), "restarts", e.Restarts,
-			"delay", e.Delay, "err", e.Reason,
-		}
-		if len(e.Stack) > 0 { // a panic
-			level, args = slog.LevelError, append(args, "stack", string(e.Stack))
-		}
-		l.line(e.Time, level, "supervised", args...)
 	case actors.AgentStarted:
 		l.line(e.Time, slog.LevelInfo, "agent started", "agent", string(e.Agent), "again", e.Again, "roles", strings.Join(e.Roles, ","))
 	case actors.AgentAnnounced:
 		l.line(e.Time, slog.LevelInfo, "agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
 	case actors.AgentStopped:
 		l.line(e.Time, slog.LevelInfo, "agent stopped", "agent", string(e.Agent))
-	case actors.WorkAbandoned:
-		l.line(e.Time, slog.LevelWarn, "handler still runs", "agent", string(e.Agent), "conversation", string(e.Conversation))
 	case codons.Violation:
 		l.line(e.Time, slog.LevelWarn, "protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),
 			"performative", e.Got.Act.String(), "err", e.ViolationError)

@@ -2,10 +2,13 @@ package runtime_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +18,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -332,5 +337,97 @@ func TestTextLogger(t *testing.T) {
 	log.Info("agent started", "agent", "Jules")
 	if got := out.String(); !strings.HasSuffix(got, " INF agent started agent=Jules\n") || strings.ContainsAny(got, "\x1b{") || strings.Count(got, "\n") != 1 {
 		t.Errorf("got %q", got)
+	}
+}
+
+// failing is an agent whose work fails.
+type failing struct {
+	scripted
+	fails func() error
+}
+
+func (failing) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Accept()
+}
+
+func (f failing) PerformTask(context.Context, delegation.Task) (performatives.InformResult, error) {
+	return performatives.InformResult{}, f.fails()
+}
+
+// A node without a Logger writes failures and panics of agents to the default logger, and no
+// events. The default logger is that of the moment of the line.
+func TestFailuresWithoutALogger(t *testing.T) {
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	silent := slog.New(slog.DiscardHandler)
+	for _, o := range []runtime.Options{{}, {Logger: silent}, {Watch: &watch.Options{}}} {
+		var out buffer
+		slog.SetDefault(silent)
+		o.Name, o.Supervision = "n1", quickRestarts()
+		n, err := runtime.New(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		slog.SetDefault(runtime.NewLogger(&out, slog.LevelDebug))
+		actor := scripted{receive: func(*actors.Context, *performatives.Message) { panic("oh") }}
+		for id, fails := range map[performatives.AgentID]func() error{
+			"Panicky": func() error { panic("no map") },
+			"Wrong":   func() error { return errors.New("the disk is full") },
+			"Refuser": func() error { return &performatives.Refusal{Code: performatives.CodeIncapable} },
+		} {
+			if err := n.Spawn(within(t), id, func() actors.Agent { return &failing{fails: fails} }); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := n.Delegate(within(t), id, performatives.TaskRequest{TaskType: "x"}); err == nil {
+				t.Errorf("%s works", id)
+			}
+		}
+		if err := n.Spawn(within(t), "Fragile", always(actor)); err != nil {
+			t.Fatal(err)
+		}
+		_ = refusalOf(within(t), n, message(t, "n1", "Fragile", performatives.ActRequest))
+		if err := n.Stop(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]string{}
+		for _, line := range out.lines(t) {
+			got[line["agent"].(string)] += fmt.Sprint(line["level"], " ", line["msg"], ": ", line["err"], " ", line["effect"], "\n")
+			if stack, _ := line["stack"].(string); line["level"] == "ERROR" && !strings.Contains(stack, "log_test.go") || line["node"] != "n1" {
+				t.Errorf("got %v", line)
+			}
+		}
+		want := map[string]string{
+			"Panicky": "ERROR handler panicked: actors: panic: no map <nil>\n",
+			"Wrong":   "WARN handler failed: the disk is full <nil>\n",
+			"Fragile": "ERROR supervised: actors: panic: oh the agent starts again with fresh state\n",
+		}
+		if o.Logger != nil {
+			want = map[string]string{}
+		}
+		if !maps.Equal(got, want) {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+// A handler of the default logger gets the attributes and groups of a logger of an agent.
+func TestDefaultLoggerGetsGroups(t *testing.T) {
+	var out buffer
+	before := slog.Default()
+	defer slog.SetDefault(before)
+	slog.SetDefault(runtime.NewLogger(&out, slog.LevelWarn))
+	n, err := runtime.New(runtime.Options{Name: "n1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := n.Self().Logger().WithGroup("g").With("a", 1)
+	log.Info("quiet")
+	log.Warn("loud", "b", 2)
+	if err := n.Stop(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	lines := out.lines(t)
+	if len(lines) != 1 || lines[0]["node"] != "n1" || fmt.Sprint(lines[0]["g"]) != "map[a:1 b:2]" {
+		t.Errorf("got %v", lines)
 	}
 }

@@ -53,7 +53,10 @@ type Options struct {
 	// precedence.
 	Protocols []actors.Protocol
 
-	// Logger receives the node's log; [NewLogger] creates one. Nil discards the log.
+	// Logger receives the node's log; [NewLogger] creates one. Nil means that warnings and errors
+	// go to [slog.Default]: the failures and panics of agents and of other code of the program,
+	// and what goes wrong between nodes. The log of events, such as the start of an agent or a
+	// refused message, is off then. A logger with [slog.DiscardHandler] discards all.
 	Logger *slog.Logger
 
 	// LogMessages logs each message that an agent sends or receives, at info, in the
@@ -105,7 +108,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
+		o.Logger = slog.New(fallback{func(h slog.Handler) slog.Handler { return h }})
 	}
 	if o.Network == nil {
 		o.Network = func(r actors.Router) actors.Router { return r }

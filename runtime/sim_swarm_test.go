@@ -3,6 +3,7 @@ package runtime_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -54,6 +55,7 @@ func newSimSwarm(t *testing.T, seed uint64, checked bool) *simSwarm {
 		s.news[simID(i)] = subscribe.NewTopic[int](subscribe.TopicOptions{Buffer: 3, History: 5})
 	}
 	node, err := runtime.New(runtime.Options{
+		Logger:     slog.New(slog.DiscardHandler),
 		Dispatcher: s.sim, Stamper: &simStamper{}, Capacity: 64,
 		Supervision: actors.Supervision{Backoff: actors.Backoff{Jitter: 0.5}, Random: s.dice.fraction},
 		Times:       codons.Times{Grace: 300 * time.Millisecond},
