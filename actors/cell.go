@@ -22,10 +22,14 @@ type cell struct {
 	spec      Spec
 	pid       atomic.Pointer[actor.PID] // nil until the actor exists
 	mailbox   *Mailbox
-	done      latch                           // open once the agent has stopped
-	requests  atomic.Pointer[pendingRequests] // nil before the first request
-	afterStop atomic.Pointer[stopCalls]       // nil before the first AfterStop
-	started   chan error                      // receives the result of the first start; nil when Spawn does not wait for it
+	done      latch                                 // open once the agent has stopped
+	requests  atomic.Pointer[pendingRequests]       // nil before the first request
+	afterStop atomic.Pointer[stopCalls]             // nil before the first AfterStop
+	handling  atomic.Pointer[performatives.Message] // what the agent's code handles; nil for none, and for a command
+
+	inCall     atomic.Pointer[inCall]     // nil while the actor is not known to be busy; stored by probe
+	stopSignal atomic.Pointer[stopSignal] // nil before the first Stopping
+	started    chan error                 // receives the result of the first start; nil when Spawn does not wait for it
 
 	roles []string // that not every agent plays; immutable
 	plays []bool   // the roles, by index of the protocol; immutable
@@ -139,6 +143,8 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
+	c.handling.Store(m)
+	defer c.handling.Store(nil)
 	if p >= 0 && c.openConversation(p, m) {
 		return
 	}
@@ -398,6 +404,7 @@ func (c *cell) stop(ctx actor.Context) {
 		return
 	}
 	c.stopping = true
+	c.signalStop()
 	c.mailbox.PostSystemMessage(&actor.SuspendMailbox{})
 	c.retiring.Load().snapshot(c)
 	c.stopAgent(ctx)

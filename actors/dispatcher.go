@@ -84,6 +84,9 @@ type Pool struct {
 	waking     bool      // a worker is starting or waking, and has not taken its task
 	timerSet   bool      // timer is running
 	timer      *time.Timer
+	watch      func(long bool) // called each busyTick while a worker is busy; long says that one is in the same turn as before; nil for no call
+	watching   bool            // watcher is running
+	watcher    *time.Timer
 	closed     bool
 	allEnded   chan struct{} // closed when the last worker has ended; nil until Close
 }
@@ -95,6 +98,7 @@ type worker struct {
 	wake      chan struct{} // capacity 1
 	tasks     uint64        // tasks taken
 	tasksSeen uint64        // value of tasks at the last checkStuck
+	turnSeen  uint64        // value of tasks at the last checkTurns
 	index     int           // in Pool.workers
 	waking    bool          // it was woken or started, and has not taken its task
 	idle      bool          // it is in Pool.idle
@@ -201,6 +205,10 @@ func (p *Pool) finishCloseLocked() {
 		p.timer.Stop()
 		p.timerSet = false
 	}
+	if p.watcher != nil {
+		p.watcher.Stop()
+		p.watching = false
+	}
 }
 
 // wakeWorkerLocked returns a worker for the waiting mailboxes, to be passed to
@@ -267,6 +275,7 @@ func (p *Pool) take(w *worker) (t task, stay bool) {
 	}
 	if t != nil {
 		w.tasks++
+		p.watchLocked()
 	} else if stay = !p.closed && len(p.idle) < p.options.Idle; stay {
 		p.idle = append(p.idle, w)
 		w.idle = true
@@ -339,4 +348,35 @@ func (p *Pool) checkStuck() {
 	p.setTimerLocked()
 	p.mu.Unlock()
 	p.startWorker(next, fresh)
+}
+
+// watchLocked sets the timer of checkTurns. It is called when a worker begins a turn.
+func (p *Pool) watchLocked() {
+	switch {
+	case p.watching || p.watch == nil:
+		return
+	case p.watcher == nil:
+		p.watcher = time.AfterFunc(busyTick, p.checkTurns)
+	default:
+		p.watcher.Reset(busyTick)
+	}
+	p.watching = true
+}
+
+// checkTurns calls watch, and sets the timer again while a worker is busy.
+func (p *Pool) checkTurns() {
+	p.mu.Lock()
+	long := false
+	for _, w := range p.workers {
+		long = long || !w.idle && w.tasks == w.turnSeen
+		w.turnSeen = w.tasks
+	}
+	p.mu.Unlock()
+	p.watch(long)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.watching = false
+	if len(p.workers) > len(p.idle) {
+		p.watchLocked()
+	}
 }

@@ -53,11 +53,13 @@
 // [System.Stop] lets conversations finish and then stops the agents. An agent stops or
 // restarts after the last turn of its last conversation. Messages still queued for a
 // stopped agent are refused to their senders. When Stop returns nil, every
-// goroutine of the system has ended.
+// goroutine of the system has ended. A stop that takes longer than a second logs what it
+// waits for.
 //
 // # Concurrency
 //
 // An agent's methods run on its own actor, one at a time. [System], [Self] and [Events]
 // may be used from any goroutine. A method that waits for an agent must not be called on
-// that agent's actor.
+// that agent's actor. Where it gets the ctx of the code there, it returns [ErrSelfWait]. An
+// agent whose actor does not come back for [BusyTime] is logged and counted.
 package actors

@@ -65,6 +65,7 @@ const (
 	stateOrdinary                                          // the ordinary queue of the dispatcher has an entry for the mailbox, perhaps of an earlier turn
 	stateExpress                                           // the express queue has an entry for the mailbox, perhaps of an earlier turn
 	stateStarted                                           // Start was called
+	stateProbed                                            // set from outside while the consumer runs, which clears it before its next message
 )
 
 // NewMailbox returns a mailbox. It panics on invalid options. For many actors with the

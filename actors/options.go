@@ -57,7 +57,7 @@ type Options struct {
 	Tracing *Tracing
 
 	// Dispatcher runs the actors. Nil means a [Pool] that the system owns. A dispatcher
-	// given here must outlive the system.
+	// given here must outlive the system, and its actors are not watched: see [BusyTime].
 	Dispatcher actor.Dispatcher
 
 	// OnChange is called with the id of each agent that has started, has announced its

@@ -30,7 +30,8 @@ const retireTime = 10 * time.Second
 //
 // Retire returns once the agent has stopped, with the reservation of its id, in which the messages wait that it has not handled, and with
 // the state of a [Movable] agent. The error is [ErrStopped] when there is no such agent, or it retires or stops already; or it says that
-// a hook of the agent has not returned, and then the messages are refused. Retire must not be called on the agent's own actor.
+// a hook of the agent has not returned, and then the messages are refused. Retire must not be called by the agent's own
+// code: with the ctx of a handler or a decision of the agent, the error is [ErrSelfWait].
 func (s *System) Retire(ctx context.Context, id performatives.AgentID) (*Reservation, []byte, error) {
 	return s.retire(ctx, id, &retirement{})
 }
@@ -48,6 +49,9 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 	c, ok := s.lookup(id)
 	if !ok {
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, ErrStopped)
+	}
+	if caller, ok := s.callerOf(ctx); ok && caller.Agent.c == c {
+		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, caller.selfWait())
 	}
 	v := &Reservation{sys: s, taken: cmp.Or(c.taken, new(takenOn))}
 	v.entry = &Registration{ // not in the directory before the agent stops

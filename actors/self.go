@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -62,10 +63,13 @@ func (s Self) Send(m *performatives.Message) error {
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see
 // [performatives.Message.AsRefusal]. The error is that of Send, the cause of ctx, or
 // [ErrStopped] when this agent stops first. Ask must not be called on the agent's own
-// actor, which receives the reply. Further replies go to the agent like other messages.
+// actor, which receives the reply: with the ctx of a decision there, it fails with [ErrSelfWait]. Further replies go to the agent like other messages.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
+	}
+	if err := s.c.checkActor(ctx); err != nil {
+		return nil, fmt.Errorf("actors: ask: %w", err)
 	}
 	r := &pendingRequest{m, make(chan *performatives.Message, 1)}
 	pending := s.c.pendingRequests()
@@ -100,9 +104,13 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 // [ErrMailboxFull], with [ErrStopped] when the agent stops first, or with the
 // [*PanicError] of a panic in fn, which also counts as a failure of the agent. When ctx
 // ends first, it returns the cause, and fn may still run. Do must not be called on the
-// agent's own actor. A conversation of the agent that calls it needs a ctx with an end: the stop
+// agent's own actor: with the ctx of a decision there, it fails with [ErrSelfWait], and any
+// other call waits for the end of its ctx. A conversation of the agent that calls it needs a ctx with an end: the stop
 // of the agent waits for the conversation.
 func (s Self) Do(ctx context.Context, fn func(Agent)) error {
+	if err := s.c.checkActor(ctx); err != nil {
+		return fmt.Errorf("actors: do: %w", err)
+	}
 	done := make(chan error, 1)
 	err := s.post(&do{fn: func(a Agent) { done <- reraise(a, fn, done) }, refused: func() { done <- ErrStopped }})
 	if err != nil {

@@ -110,7 +110,7 @@ func (m *Mailbox) goIdle() bool {
 		if runnable(w) {
 			return false
 		}
-		if m.state.CompareAndSwap(w, w&^stateRunning) {
+		if m.state.CompareAndSwap(w, w&^(stateRunning|stateProbed)) {
 			return true
 		}
 	}
@@ -126,6 +126,9 @@ func (m *Mailbox) serve() (end serveResult) {
 	}()
 	for n := max(1, m.dispatcher.Throughput()); ; n-- {
 		w := m.state.Load()
+		if w&stateProbed != 0 {
+			m.state.And(^uint32(stateProbed))
+		}
 		if w&stateSystem != 0 || m.pending != nil {
 			message = m.nextSystem()
 			m.serveSystem(message)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"maps"
 	"slices"
 	"time"
@@ -16,18 +17,34 @@ import (
 // refuses the messages that are still queued, cancels the remaining conversations and
 // handlers, and joins their goroutines. The steps after the wait get a quarter of ctx's
 // remaining time, at most a second. Without a deadline, the wait is bounded only by the
-// conversations' own deadlines.
+// conversations' own deadlines, and the steps after it by [MaxStopTime].
 //
-// The error names the agents or handlers that had not stopped when ctx ended, because a
-// handler ignores its context. A further call waits for the same end.
+// A stop that takes longer than a second logs what it waits for, by name. The error says what
+// had not stopped in time, because a handler ignores its context, and the log has the names. A further call waits for the same end. The error is [ErrSelfWait],
+// at once, if ctx is that of a handler or a decision of an agent of the system.
 func (s *System) Stop(ctx context.Context) error {
+	if err := s.CheckWait(ctx); err != nil {
+		return fmt.Errorf("actors: stop: %w", err)
+	}
 	if s.ended.Load() {
 		return nil
 	}
 	s.draining.Store(true)
+	report := s.reportLater()
 	drain, cancel := drainTime(ctx)
 	_ = s.open.wait(drain) // remaining conversations are stopped below
 	cancel()
+	report.Stop()
+	defer s.reportLater().Stop()
+	if _, ok := ctx.Deadline(); !ok {
+		ctx, cancel = context.WithTimeoutCause(ctx, MaxStopTime, errStopTime)
+		defer cancel()
+	}
+	for r := range s.registered() {
+		if r.local != nil {
+			r.local.signalStop()
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		s.engine.Root.Stop(s.groups[name])
 	}
@@ -45,8 +62,56 @@ func (s *System) Stop(ctx context.Context) error {
 	if err == nil {
 		s.requestIDs.known.Close()
 		s.ended.Store(true)
+		return nil
 	}
+	s.logWaiting(slog.LevelError, "a stop has not ended: it waits for")
 	return err
+}
+
+// MaxStopTime is the longest time that [System.Stop] waits for agents and handlers to return
+// after their contexts have ended, where its ctx has no deadline.
+const MaxStopTime = 10 * time.Second
+
+var errStopTime = fmt.Errorf("no deadline was given, and %v have passed: %w", MaxStopTime, context.DeadlineExceeded)
+
+// A stop that waits for longer than reportTime names what it waits for, up to maxReported
+// things.
+const (
+	reportTime  = time.Second
+	maxReported = 8
+)
+
+// reportLater logs what a stop waits for after reportTime, unless the caller stops the timer.
+func (s *System) reportLater() *time.Timer {
+	return time.AfterFunc(reportTime, func() { s.logWaiting(slog.LevelWarn, "a stop waits for") })
+}
+
+// logWaiting logs what keeps the system from stopping: agents whose actor is busy, handlers
+// that ignore the end of their contexts, and open conversations.
+func (s *System) logWaiting(level slog.Level, msg string) {
+	n := 0
+	report := func(what string, c Caller) bool {
+		n++
+		s.opts.Logger.With(c.args()...).Log(context.Background(), level, msg+" "+what, "open", s.open.value(), "handlers", s.work.value()) //nolint:forbidigo // for the log only
+		return n < maxReported
+	}
+	s.outliving.Range(func(c, _ any) bool {
+		return report("a handler that ignores the end of its context", *c.(*Caller)) //nolint:forcetypeassert // nothing else is stored
+	})
+	for r := range s.registered() {
+		if since, _ := r.busy(); !since.IsZero() && n < maxReported {
+			report("an agent whose actor is busy", r.local.caller())
+		}
+	}
+	for c := range s.Conversations() {
+		d, ok := c.(interface {
+			Caller() Caller
+			LongLived() bool
+		})
+		if ok && n < maxReported && (!d.LongLived() || s.open.value() == 0) {
+			report("an open conversation", d.Caller())
+		}
+	}
 }
 
 // drainTime returns a context for the wait for open conversations: ctx without the time
@@ -156,6 +221,15 @@ func atOnce() {}
 
 // stopActor stops an agent and waits until it has stopped.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
+	if err := c.checkActor(ctx); err != nil {
+		return fmt.Errorf("actors: stop agent %q: %w", c.spec.ID, err)
+	}
+	if caller, ok := s.callerOf(ctx); ok && caller.Agent.c == c { // its own stop ends ctx
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(context.WithoutCancel(ctx), MaxStopTime, errStopTime)
+		defer cancel()
+	}
+	c.signalStop()
 	s.engine.Root.Stop(c.pid.Load())
 	turn := s.stepSimulation(c.done.isOpen)
 	defer turn()

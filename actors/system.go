@@ -40,18 +40,21 @@ type System struct {
 	capabilities  capabilityIndex // of the registered agents
 	sealing       atomic.Bool     // an agent had a Sealer
 	stoppedAgents stoppedAgents
+	outliving     sync.Map // *Caller → struct{}: see Outlive
 	requestIDs    requestIDs
 	losses        atomic.Uint64 // how many losses have begun: see BeginLoss
 	groups        map[string]*actor.PID
 	roles         sync.Map // reflect.Type of an agent → roles
 	draining      atomic.Bool
-	stopping      atomic.Bool // the engine has been shut down
-	ended         atomic.Bool // Stop has returned nil
-	open          gauge       // open conversations that are not long-lived
-	longLived     gauge       // open conversations that are long-lived
-	running       gauge       // running agents of this process
-	remote        gauge       // registered agents of other processes
-	work          gauge       // running handlers
+	stopping      atomic.Bool   // the engine has been shut down
+	ended         atomic.Bool   // Stop has returned nil
+	open          gauge         // open conversations that are not long-lived
+	longLived     gauge         // open conversations that are long-lived
+	running       gauge         // running agents of this process
+	remote        gauge         // registered agents of other processes
+	work          gauge         // running handlers
+	busy          atomic.Uint64 // how often an actor had not come back for BusyTime
+	busyNow       int           // of these, those that have not come back yet; accessed by watchBusy only
 	dead          atomic.Uint64
 	refused       atomic.Uint64
 }
@@ -80,6 +83,7 @@ func NewSystem(o Options) (*System, error) {
 		s.opts.Dispatcher = actor.NewDefaultDispatcher(DefaultThroughput)
 	default:
 		s.pool = NewPool(PoolOptions{})
+		s.pool.watch = s.watchBusy
 		s.opts.Dispatcher = s.pool
 	}
 	s.turns = newTurns(s.opts.Dispatcher)
@@ -390,7 +394,8 @@ func (r localRouter) Route(m *performatives.Message) error { return r.s.Deliver(
 // StopAgent stops one agent and waits until it has stopped. Messages queued for it are
 // refused to their senders, and its conversations end in a terminal state of their
 // tables. StopAgent does nothing for an id that no agent of this process has. It returns an error when ctx ends
-// first, because a hook has not returned. It must not be called on the agent's own actor.
+// first, because a hook has not returned. It must not be called on the agent's own actor: with the ctx of
+// a decision there, the error is [ErrSelfWait]. A handler may stop its own agent, which ends the handler's ctx.
 func (s *System) StopAgent(ctx context.Context, id performatives.AgentID) error {
 	c, ok := s.lookup(id)
 	if !ok {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -224,7 +225,8 @@ func (c *Codon) reports(name string) bool {
 // Run starts a job of the initiator.
 func (s *askedSide) Run(c *Conversation, job string) {
 	do := s.jobs.jobs[job]
-	ctx, cancel := context.WithDeadlineCause(s.values, s.deadline(c), ErrDeadline)
+	values := context.WithValue(s.values, actors.CallerKey{}, c.CallerFor(job))
+	ctx, cancel := context.WithDeadlineCause(values, s.deadline(c), ErrDeadline)
 	if s.stops == nil {
 		s.stops = make(map[string]context.CancelFunc)
 	}

@@ -14,7 +14,7 @@ func TestTaskContext(t *testing.T) {
 		{ErrCanceled, context.Canceled},
 		{ErrEnded, context.Canceled},
 	} {
-		ctx, end := workContext(&scope{deadline: deadline})
+		ctx, end := workContext(&Handler{scope: &scope{deadline: deadline}})
 		if at, ok := ctx.Deadline(); !ok || !at.Equal(deadline) || ctx.Err() != nil {
 			t.Fatalf("deadline %v, %t, error %v", at, ok, ctx.Err())
 		}
@@ -28,8 +28,5 @@ func TestTaskContext(t *testing.T) {
 		if err := ctx.Err(); !errors.Is(err, test.err) || !errors.Is(context.Cause(child), test.cause) {
 			t.Errorf("%v: got %v, cause %v", test.cause, err, context.Cause(child))
 		}
-	}
-	if at, ok := considering(deadline, nil, 0).Deadline(); !ok || !at.Equal(deadline) {
-		t.Errorf("a decision's deadline is %v, %t", at, ok)
 	}
 }

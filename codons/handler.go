@@ -61,7 +61,7 @@ func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.C
 		of := c.jobSpan(job, c.request)
 		span = &of
 	}
-	h.ctx, h.cancel = h.scope.work(c.request, c.until(t), span)
+	h.ctx, h.cancel = h.scope.work(h, c.until(t), span)
 	return h, nil
 }
 
@@ -77,6 +77,27 @@ func (h *Handler) Label(text string) { h.label = text }
 
 // Agent returns the handle of the agent that runs the job.
 func (h *Handler) Agent() actors.Self { return h.conversation.agent }
+
+// caller names the handler.
+func (h *Handler) caller() actors.Caller { return h.conversation.CallerFor(h.job) }
+
+// Caller names this side, and the latest job of a responder. Safe for concurrent use.
+func (c *Conversation) Caller() actors.Caller {
+	c.progress.mu.Lock()
+	work := c.progress.work
+	c.progress.mu.Unlock()
+	if work == nil {
+		return c.CallerFor("")
+	}
+	work.mu.Lock()
+	defer work.mu.Unlock()
+	return work.handler.caller()
+}
+
+// CallerFor names a job of this side. Safe for concurrent use.
+func (c *Conversation) CallerFor(job string) actors.Caller {
+	return actors.Caller{Agent: c.agent, Protocol: c.Protocol(), Job: job, Conversation: c.key.ID, Peer: c.key.Peer}
+}
 
 // run calls the agent's code. It recovers a panic and publishes it. The conversation gets a last
 // command also after a panic and after runtime.Goexit.
@@ -204,11 +225,16 @@ func (h *Handler) overran(grace time.Duration) bool {
 	if h.overdue != nil {
 		h.overdue()
 	}
-	if !h.returned && grace > 0 {
-		h.overdue = h.conversation.agent.System().AfterFunc(grace, func() { h.expire(0) })
+	if h.returned {
 		return false
 	}
-	return !h.returned
+	system := h.conversation.agent.System()
+	forget, stop := system.Outlive(h.caller()), func() bool { return false }
+	if grace > 0 {
+		stop = system.AfterFunc(grace, func() { h.expire(0) })
+	}
+	h.overdue = func() bool { forget(); return stop() }
+	return grace <= 0
 }
 
 // Panicked logs and publishes a panic in code of the agent or the caller. job is the name of the

@@ -320,7 +320,9 @@ func (s *Responding) decide(c *Conversation, do func(context.Context, *performat
 			panic(err) // the agent fails, too
 		}
 	}()
-	return do(considering(r.times.until(m, time.Now()), m, r.times.Depth), m)
+	ctx := considering(r.agent, r.times.until(m, time.Now()), m, r.times.Depth)
+	defer ctx.end()
+	return do(ctx, m)
 }
 
 // Stop ends the context of the latest handler. It does not wait for the handler to return.

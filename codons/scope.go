@@ -33,8 +33,8 @@ type scope struct {
 	account  account
 
 	mu        sync.Mutex
-	request   *performatives.Message // of the current round
-	job       *Span                  // of the handler; nil without tracing
+	handler   *Handler // of the current round; nil before it
+	job       *Span    // of the handler; nil without tracing
 	deadline  time.Time
 	ctx       context.Context //nolint:containedctx // of the handler, which owns the scope; nil without one
 	cancel    context.CancelCauseFunc
@@ -72,11 +72,11 @@ func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 
 // work begins a round of the work, and returns the context of its handler. Code of an earlier
 // round may still use the scope. job is the span of the handler, nil without tracing.
-func (s *scope) work(request *performatives.Message, deadline time.Time, job *Span) (context.Context, context.CancelCauseFunc) {
+func (s *scope) work(h *Handler, deadline time.Time, job *Span) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.request, s.deadline, s.job, s.closed, s.idle = request, deadline, job, false, nil
-	s.ctx, s.cancel = workContext(s)
+	s.handler, s.deadline, s.job, s.closed, s.idle = h, deadline, job, false, nil
+	s.ctx, s.cancel = workContext(h)
 	if err := s.account.shortfall(); err != nil {
 		s.cancel(err) // code of an earlier round has overspent since
 	}
@@ -211,13 +211,13 @@ func (s *scope) inherit(e *performatives.Envelope, detached bool, reserve time.D
 	if by := s.childDeadline(e.Timestamp, reserve); !detached && (e.ReplyBy.IsZero() || e.ReplyBy.After(by)) {
 		e.ReplyBy = by
 	}
-	if e.Trace == "" || s.job != nil && e.Trace == s.request.Trace() { // the request's names its initiator, which is further up
-		e.Trace = cmp.Or(s.span().Traceparent(), s.request.Trace())
+	if e.Trace == "" || s.job != nil && e.Trace == s.handler.request.Trace() { // the request's names its initiator, which is further up
+		e.Trace = cmp.Or(s.span().Traceparent(), s.handler.request.Trace())
 	}
 	if e.Priority == performatives.Normal {
-		e.Priority = s.request.Priority()
+		e.Priority = s.handler.request.Priority()
 	}
-	name, _ := json.Marshal(string(s.request.ConversationID())) // a string always has a JSON form
+	name, _ := json.Marshal(string(s.handler.request.ConversationID())) // a string always has a JSON form
 	e.Metadata = performatives.Members{memberParent: name}
 }
 
@@ -333,11 +333,11 @@ func IdempotencyKey(ctx context.Context) string {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.request == nil {
+	if s.handler == nil {
 		return ""
 	}
 	h := sha256.New()
-	for _, part := range []string{string(s.request.Sender().Fold()), string(s.request.ConversationID()), string(s.request.ID())} {
+	for _, part := range []string{string(s.handler.request.Sender().Fold()), string(s.handler.request.ConversationID()), string(s.handler.request.ID())} {
 		_, _ = fmt.Fprintf(h, "%d %s\n", len(part), part) // a hash returns no error
 	}
 	return hex.EncodeToString(h.Sum(nil)[:16])

@@ -241,8 +241,13 @@ func (n *Node) Whisper(ctx context.Context, q performatives.QueryCapabilities) (
 // Stop stops the node: see [actors.System.Stop] for the steps and the error. The watch
 // then checks the remaining messages; Stop returns the error of [watch.Watch.Stop]. In
 // any case the log then writes the remaining events, for at most two seconds regardless
-// of ctx. Further calls are harmless.
+// of ctx. Further calls are harmless. With the ctx of a handler or a decision of an agent of the
+// node, Stop does nothing and returns [actors.ErrSelfWait]: it would wait for its caller. Such code
+// calls it from a goroutine with another ctx, and returns.
 func (n *Node) Stop(ctx context.Context) error {
+	if err := n.system.CheckWait(ctx); err != nil {
+		return fmt.Errorf("runtime: stop: %w", err)
+	}
 	n.placer.close()
 	err := n.system.Stop(ctx)
 	if err == nil {

@@ -373,8 +373,11 @@ func (n *Node) HandOver(ctx context.Context) error {
 }
 
 // Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as [Node.Stop] does. The error is that of Stop, or else
-// that of HandOver.
+// that of HandOver, or [actors.ErrSelfWait] at once, as that of Stop.
 func (n *Node) Drain(ctx context.Context) error {
+	if err := n.system.CheckWait(ctx); err != nil {
+		return fmt.Errorf("runtime: drain: %w", err)
+	}
 	left := n.HandOver(ctx)
 	if err := n.Stop(ctx); err != nil {
 		return err

@@ -286,8 +286,8 @@ func (ls *Links) Stop(ctx context.Context) error {
 	ls.stopped = true
 	all := slices.Collect(maps.Values(ls.peers))
 	ls.mu.Unlock()
-	flushed := awaitAll(ctx, all, (*end).flush)
-	closed := awaitAll(ctx, all, (*end).close)
+	flushed := ls.awaitAll(ctx, all, (*end).flush)
+	closed := ls.awaitAll(ctx, all, (*end).close)
 	for _, e := range all {
 		ls.Remove(e.member.Incarnation)
 	}
@@ -299,12 +299,25 @@ func (ls *Links) Stop(ctx context.Context) error {
 	return nil
 }
 
+// reportTime is the time after which a stop logs for which nodes it waits.
+const reportTime = time.Second
+
 // awaitAll begins something at each end, and waits until all of it is done. It reports false if ctx ends first.
-func awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{}) bool {
-	var awaited []<-chan struct{}
-	for _, e := range all {
-		awaited = append(awaited, begin(e))
+func (ls *Links) awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{}) bool {
+	awaited := make([]<-chan struct{}, len(all))
+	for i, e := range all {
+		awaited[i] = begin(e)
 	}
+	report := time.AfterFunc(reportTime, func() {
+		for i, e := range all {
+			select {
+			case <-awaited[i]:
+			default:
+				ls.o.Logger.Warn("a stop waits for a node, which has not acknowledged all messages, or does not close its link", "peer", e.member.Name)
+			}
+		}
+	})
+	defer report.Stop()
 	for _, c := range awaited {
 		select {
 		case <-c:

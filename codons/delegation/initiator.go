@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime/debug"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -118,7 +119,8 @@ func (i *Initiator) startInput(c *codons.Conversation, r performatives.InformRes
 		c.Happen(codons.Command{Name: codons.CommandDecline})
 		return
 	}
-	ctx, cancel := context.WithDeadlineCause(i.values, i.Request().ReplyBy(), codons.ErrDeadline)
+	values := context.WithValue(i.values, actors.CallerKey{}, c.CallerFor("the input of the caller"))
+	ctx, cancel := context.WithDeadlineCause(values, i.Request().ReplyBy(), codons.ErrDeadline)
 	i.endInput = cancel
 	c.Agent().System().Work(func() {
 		defer cancel()

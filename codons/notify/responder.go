@@ -74,7 +74,7 @@ func (r *responder) Take(m *performatives.Message) {
 		return
 	}
 	publishStep(r.self, m.Sender(), m, machine.Responder, machine.Receive(performatives.ActInform))
-	r.agent.HandleNotice(codons.ContextFor(m), Notice{Message: m, Agent: Agent{r.self, hops}})
+	r.agent.HandleNotice(codons.ContextFor(r.self, m), Notice{Message: m, Agent: Agent{r.self, hops}})
 }
 
 func (r *responder) remember(key noticeKey) {
