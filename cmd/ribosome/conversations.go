@@ -42,6 +42,7 @@ type seenConversation struct {
 	Messages  []seenMessage `json:"messages"`
 	Count     int           `json:"message_count"`
 	Forgotten int           `json:"messages_forgotten"`
+	Failures  []seenFailure `json:"failures"`
 	Children  []string      `json:"children"`
 	Next      []struct {
 		Agent string   `json:"agent"`
@@ -72,6 +73,29 @@ type seenMessage struct {
 	Refused  string          `json:"refused"`
 	Payload  json.RawMessage `json:"payload"`
 	LeftOut  string          `json:"payload_left_out"`
+}
+
+// seenFailure is a failure of code of an agent.
+type seenFailure struct {
+	Time   time.Time `json:"time"`
+	Agent  string    `json:"agent"`
+	Job    string    `json:"job"`
+	Reason string    `json:"reason"`
+	Stack  string    `json:"stack"`
+}
+
+// text returns the failure in one line, and the stack of a panic below it.
+func (f *seenFailure) text() string {
+	return f.Time.Local().Format("15:04:05.000") + "  " + oneLine(fmt.Sprintf("%s %s failed: %s", f.Agent, f.Job, f.Reason)) + "\n" + stackOf(f.Stack)
+}
+
+// stackOf returns the lines of a stack, indented.
+func stackOf(stack string) string {
+	var b strings.Builder
+	for line := range strings.Lines(stack) {
+		b.WriteString("      " + strings.Repeat("  ", strings.Count(line, "\t")) + oneLine(line) + "\n")
+	}
+	return b.String()
 }
 
 // UnmarshalJSON keeps the text, too.

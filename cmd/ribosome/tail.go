@@ -19,7 +19,7 @@ type tailCmd struct {
 	Act          string `placeholder:"ACT" help:"Only messages of this act or message type"`
 	Codon        string `placeholder:"NAME" help:"Only what belongs to this codon, such as task-delegation"`
 	Conversation string `placeholder:"ID" help:"Only what belongs to this conversation"`
-	Steps        bool   `help:"Print the steps of conversations and failed jobs, too"`
+	Steps        bool   `help:"Print the steps of conversations, too"`
 	JSON         bool   `name:"json" help:"Print each event as one line of JSON"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
@@ -34,7 +34,12 @@ type live struct {
 	Code         string       `json:"code"`
 	Message      *seenMessage `json:"message"`
 
-	// Of a step or a failed job.
+	// Of a failure.
+	Job    string  `json:"job"`
+	Reason *string `json:"reason"`
+	Stack  string  `json:"stack"`
+
+	// Of a step or a failure.
 	Agent string `json:"agent"`
 	Role  string `json:"role"`
 	From  string `json:"from"`
@@ -110,11 +115,11 @@ func (c *tailCmd) take(e serverEvent, out, say *printer) error {
 		say.line(fmt.Sprintf("ribosome: the events of the node %s are missing: %s", v.Node, v.Why))
 	case e.name == "node":
 		say.line(fmt.Sprintf("ribosome: the events of the node %s follow", v.Node))
-	case v.Message == nil && !c.Steps:
+	case v.Message == nil && v.Reason == nil && !c.Steps:
 	case c.JSON:
 		out.text(string(plainJSON(e.data)) + "\n")
 	default:
-		out.line(v.line())
+		out.text(oneLine(v.line()) + "\n" + stackOf(v.Stack))
 	}
 	if out.broken() {
 		return errNoReader
@@ -131,6 +136,8 @@ func (v *live) line() string {
 	}
 	text := fmt.Sprintf("%s  %s  %s", at, v.Agent, v.Kind)
 	switch {
+	case v.Reason != nil:
+		return fmt.Sprintf("%s  %s  %s  %s", text, cmp.Or(v.Job, "-"), cmp.Or(v.Conversation, "-"), *v.Reason)
 	case v.To != "":
 		text += fmt.Sprintf("  %s  %s → %s", v.Role, cmp.Or(v.From, "idle"), v.To)
 	case v.State != "":

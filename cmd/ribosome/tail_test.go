@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -82,7 +84,7 @@ func TestLinesOfSteps(t *testing.T) {
 	for want, data := range map[string]string{
 		"a  conversation.transition  initiator  idle → asked  c": `{"kind":"conversation.transition","agent":"a","role":"initiator","to":"asked","conversation_id":"c"}`,
 		"a  conversation.ended  responder  abandoned  c":         `{"kind":"conversation.ended","agent":"a","role":"responder","state":"abandoned","conversation_id":"c"}`,
-		"a  job.failed  c": `{"kind":"job.failed","agent":"a","conversation_id":"c"}`,
+		"a  job.failed  perform  c  the disk is full":            `{"kind":"job.failed","agent":"a","conversation_id":"c","job":"perform","reason":"the disk is full"}`,
 	} {
 		var v live
 		if err := json.Unmarshal([]byte(data), &v); err != nil {
@@ -91,5 +93,31 @@ func TestLinesOfSteps(t *testing.T) {
 		if _, got, _ := strings.Cut(v.line(), "  "); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// Failures are printed without --steps, in one line with the stack below it. Their texts cannot control the terminal.
+func TestFailuresArePrinted(t *testing.T) {
+	const failure = `{"kind":"job.failed","time":"2026-01-02T03:04:05Z","agent":"W","job":"perform","conversation_id":"c","reason":"a\u001b[31m\nb","stack":"goroutine 1\nmain.f()\n\tx.go:7\u001b[2J\n"}`
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/api/events" {
+			_, _ = w.Write([]byte(`{"conversation_id":"c","sides":[],"failures":[` + failure + `]}`))
+			return
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("event: job.failed\ndata: " + failure + "\n\nevent: conversation.ended\ndata: {\"kind\":\"conversation.ended\",\"agent\":\"W\"}\n\n"))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer node.Close()
+	const stack = "      goroutine 1\n      main.f()\n        x.go:7"
+	tail := begins(t, "tail", "--addr", node.URL)
+	tail.shows(&tail.stdout, stack)
+	got := tail.end().stdout
+	if !strings.Contains(got, " W job.failed perform c a[31m b\n"+stack) || strings.Contains(got, "\x1b") || strings.Contains(got, "ended") {
+		t.Errorf("tail prints %q", got)
+	}
+	if r := operates(t, node.URL, "trace", "c"); !strings.Contains(r.stdout, " W perform failed: a[31m b\n"+stack) || strings.Contains(r.stdout, "\x1b") {
+		t.Errorf("trace prints %q", r.stdout)
 	}
 }

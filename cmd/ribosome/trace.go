@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -200,6 +201,9 @@ func (c *seenConversation) sequence() string {
 		rows = append(rows, []string{"  " + m.Time.Local().Format("15:04:05.000"), oneLine(m.Sender + " → " + cmp.Or(m.Receiver, "all")), oneLine(m.what()), oneLine(m.content())})
 	}
 	b.WriteString(table(rows))
+	for _, f := range slices.Backward(c.Failures) { // the oldest first, as the messages are
+		b.WriteString("  " + f.text())
+	}
 	for _, n := range c.Next {
 		if len(n.Moves) > 0 {
 			b.WriteString("  next for " + oneLine(n.Agent+": "+strings.Join(n.Moves, ", ")) + "\n")

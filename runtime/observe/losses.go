@@ -56,5 +56,5 @@ func (e *entry) lossLocked(mask Mask) string {
 	if why == nil || why.Code != performatives.CodeDisconnected {
 		return ""
 	}
-	return mask.Text(shortened(cmp.Or(why.Text, why.Code.Traits().Text)))
+	return mask.Text(shortened(cmp.Or(why.Text, why.Code.Traits().Text), maxRefusalText))
 }

@@ -10,6 +10,7 @@ const (
 	DefaultPayloadBytes  = 16 << 10
 	DefaultQueue         = 8192
 	DefaultRefusals      = 1000
+	DefaultFailures      = 500
 )
 
 // Options configures a [Recorder]. The zero value works: every bound that is zero has its default.
@@ -36,6 +37,9 @@ type Options struct {
 	// Refusals is how many refusals and dead letters are kept: the last ones. Zero means [DefaultRefusals].
 	Refusals int
 
+	// Failures is how many failures of agents are kept, each with up to 10 KiB of text and stack: the last ones. Zero means [DefaultFailures].
+	Failures int
+
 	// Mask are the names and the paths of the members of payloads whose values are not shown: see [Mask]. Nil means [DefaultMask]; an
 	// empty list that is not nil masks nothing.
 	Mask []string
@@ -53,6 +57,7 @@ func (o Options) withDefaults() (Options, error) {
 		{"PayloadBytes", &o.PayloadBytes, DefaultPayloadBytes},
 		{"Queue", &o.Queue, DefaultQueue},
 		{"Refusals", &o.Refusals, DefaultRefusals},
+		{"Failures", &o.Failures, DefaultFailures},
 	} {
 		switch {
 		case *f.value < 0:

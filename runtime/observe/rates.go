@@ -18,7 +18,7 @@ type Sample struct {
 	Time        time.Time `json:"time"`         // the begin of the interval
 	Messages    uint64    `json:"messages"`     // sent by agents of the node, or come to it from others
 	Refused     uint64    `json:"refused"`      // messages
-	DeadLetters uint64    `json:"dead_letters"` // messages
+	DeadLetters uint64    `json:"dead_letters"` // messages, without repeated ones
 	Begun       uint64    `json:"begun"`        // sides of conversations
 	Ended       uint64    `json:"ended"`        // sides of conversations, also those that failed
 	Errors      uint64    `json:"errors"`       // of jobs and handlers that failed or panicked

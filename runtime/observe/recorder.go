@@ -20,6 +20,9 @@ type Counts struct {
 
 	Refusals          int    `json:"refusals"`            // refusals and dead letters that are kept
 	RefusalsForgotten uint64 `json:"refusals_forgotten"`  // those that the bound pushed out
+	Duplicates        uint64 `json:"duplicates"`          // dead letters that had their effect when they came first
+	Failures          int    `json:"failures"`            // failures of agents that are kept
+	FailuresForgotten uint64 `json:"failures_forgotten"`  // those that the bound pushed out
 	Uncounted         uint64 `json:"incidents_uncounted"` // incidents of agents beyond the bound, which have no counts of their own
 }
 
@@ -45,11 +48,11 @@ type Recorder struct {
 	counts Counts
 	rates  rates
 
-	lost        []LostNode // the latest last
-	refusals    []Refusal  // a ring
-	nextRefusal int        // the place of the next one, once the ring is full
-	incidents   map[performatives.AgentID]*Incidents
-	vitals      health
+	lost      []LostNode // the latest last
+	refusals  ring[Refusal]
+	failures  ring[Failure]
+	incidents map[performatives.AgentID]*Incidents
+	vitals    health
 }
 
 // New records the events of the node that are published from now on. The error names the option that is wrong.
@@ -80,7 +83,8 @@ func (r *Recorder) Close() { r.end() }
 func (r *Recorder) Counts() Counts {
 	defer r.lock().Unlock()
 	c := r.counts
-	c.Conversations, c.Lost, c.Refusals = r.recent.n, r.events.Lost(), len(r.refusals)
+	c.Conversations, c.Lost, c.Refusals = r.recent.n, r.events.Lost(), len(r.refusals.all)
+	c.RefusalsForgotten, c.Failures, c.FailuresForgotten = r.refusals.forgotten, len(r.failures.all), r.failures.forgotten
 	return c
 }
 
@@ -117,7 +121,11 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 }
 
 func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
-	r.rates.at(ev.Time).DeadLetters++
+	if ev.Code == codons.DropDuplicate { // it is expected: whoever waits long for an answer asks again
+		r.counts.Duplicates++
+	} else {
+		r.rates.at(ev.Time).DeadLetters++
+	}
 	of, _ := ev.Message.(*performatives.Message)
 	if m := r.messageLocked(ev.Time, of); m != nil {
 		m.refuse(ev.Code)
@@ -126,7 +134,8 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 	r.boundLocked()
 }
 
-func (r *Recorder) jobFailedLocked(_ uint64, ev *codons.JobFailed) {
+func (r *Recorder) jobFailedLocked(seq uint64, ev *codons.JobFailed) {
+	r.failures.add(failureOf(seq, ev), r.options.Failures)
 	r.errorLocked(ev.Agent, ev.Time)
 }
 
@@ -136,7 +145,8 @@ func (r *Recorder) errorLocked(of performatives.AgentID, at time.Time) {
 	r.rates.at(at).Errors++
 }
 
-func (r *Recorder) supervisedLocked(_ uint64, ev *actors.Supervised) {
+func (r *Recorder) supervisedLocked(seq uint64, ev *actors.Supervised) {
+	r.failures.add(supervisionOf(seq, ev), r.options.Failures)
 	if ev.Directive == actor.RestartDirective && ev.Agent != "" {
 		r.incidentsLocked(ev.Agent).Restarts++
 	}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -34,10 +35,7 @@ const maxRefusalText = 512
 // Refusals returns the refusals and dead letters that are kept, the latest first. The caller owns the result.
 func (r *Recorder) Refusals() []Refusal {
 	mu := r.lock()
-	all := make([]Refusal, 0, len(r.refusals))
-	for i := range r.refusals { // nextRefusal is the oldest one
-		all = append(all, r.refusals[(r.nextRefusal+len(r.refusals)-1-i)%len(r.refusals)])
-	}
+	all := r.refusals.latest()
 	mu.Unlock()
 	for i := range all {
 		all[i].Text = r.mask.Text(all[i].Text)
@@ -45,25 +43,36 @@ func (r *Recorder) Refusals() []Refusal {
 	return all
 }
 
+// drops has the texts of the reasons for which a codon drops a message. They are no codes of refusals.
+var drops = map[performatives.Code]string{
+	codons.DropDuplicate:     "the message had come before, and had its effect then",
+	codons.DropStale:         "the message belongs to an earlier round or conversation",
+	codons.DropLate:          "the message came after the end of its conversation, or of that part of it",
+	codons.DropUnexpected:    "the state of the conversation expects no such message",
+	codons.DropUndeliverable: "a copy of a message could not be delivered, and the wait for the answer goes on",
+}
+
+// reasonOf returns the text of a code, or that of the reason of a codon; for a code of an agent's own, the code itself.
+func reasonOf(code performatives.Code) string {
+	if text := drops[code]; text != "" || code.Known() || code == "" {
+		return cmp.Or(text, code.Traits().Text)
+	}
+	return string(code)
+}
+
 // refusedLocked keeps a refusal in the place of the oldest one, if there are as many as the options allow.
 func (r *Recorder) refusedLocked(one Refusal, m *performatives.Message) {
-	one.Text = shortened(cmp.Or(one.Text, one.Code.Traits().Text))
+	one.Text = shortened(cmp.Or(one.Text, reasonOf(one.Code)), maxRefusalText)
 	if m != nil {
 		one.From, one.Message, one.Conversation = m.Sender(), m.ID(), m.ConversationID()
 		one.Act = cmp.Or(m.MessageType(), m.Performative().String())
 	}
-	if len(r.refusals) < r.options.Refusals {
-		r.refusals = append(r.refusals, one)
-		return
-	}
-	r.refusals[r.nextRefusal] = one
-	r.nextRefusal = (r.nextRefusal + 1) % len(r.refusals)
-	r.counts.RefusalsForgotten++
+	r.refusals.add(one, r.options.Refusals)
 }
 
-func shortened(text string) string {
-	if len(text) <= maxRefusalText {
+func shortened(text string, most int) string {
+	if len(text) <= most {
 		return text
 	}
-	return strings.ToValidUTF8(text[:maxRefusalText], "") + "…" // a copy: the whole text can be collected
+	return strings.ToValidUTF8(text[:most], "") + "…" // a copy: the whole text can be collected
 }

@@ -395,10 +395,11 @@ func mergeConversation(_ *http.Request, parts []part[conversationView]) conversa
 	v := parts[0].view
 	for _, p := range parts[1:] {
 		join(&v.Conversation, p.view.Conversation)
-		v.Children, v.Next = append(v.Children, p.view.Children...), append(v.Next, p.view.Next...)
+		v.Children, v.Next, v.Failures = append(v.Children, p.view.Children...), append(v.Next, p.view.Next...), append(v.Failures, p.view.Failures...)
 	}
 	slices.Sort(v.Children)
 	v.Children = slices.Compact(v.Children)
+	latestFirst(v.Failures)
 	v.orderNext()
 	return v
 }

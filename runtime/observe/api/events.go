@@ -95,6 +95,7 @@ func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []acto
 	}
 	return []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
+		actors.KindSupervisionDecided,
 	}, func() []Peer { return h.peers(r) }
 }
 
@@ -159,8 +160,12 @@ func (h *Handler) event(f filter, record actors.Record) string {
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent) {
 			return ""
 		}
-		ev.Err = nil // its text may quote a payload
-		data = actors.Record{Seq: record.Seq, Event: ev}
+		data, _ = h.options.Recorder.ShowFailure(record)
+	case actors.Supervised:
+		if f.act != "" || !f.takes(string(ev.Conversation), "", ev.Agent) {
+			return ""
+		}
+		data, _ = h.options.Recorder.ShowFailure(record)
 	}
 	if data == nil {
 		return ""

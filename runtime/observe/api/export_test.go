@@ -18,7 +18,7 @@ func (h *Handler) Frame(record actors.Record) string { return h.event(filter{}, 
 // Answers has a value of the type of the answer of each route that answers with JSON.
 var Answers = map[string]any{
 	"GET /healthz": status{}, "GET /readyz": readiness{}, "GET /api/node": nodeView{}, "GET /api/nodes": nodeList{}, "POST /api/node/drain": drainView{},
-	"GET /api/members": memberList{}, "GET /api/agents": agentList{}, "GET /api/refusals": refusalList{}, "GET /api/rates": rateView{},
+	"GET /api/members": memberList{}, "GET /api/agents": agentList{}, "GET /api/refusals": refusalList{}, "GET /api/failures": failureList{}, "GET /api/rates": rateView{},
 	"GET /api/conversations": page{}, "GET /api/conversations/{id}": conversationView{}, "GET /api/traces/{id}": traceView{},
 	"POST /api/conversations/{id}/cancel": cancelView{}, "GET /api/codons/{name}": codonView{}, "GET /api/approvals": approvalList{},
 	"POST /api/approvals/{id}": status{},

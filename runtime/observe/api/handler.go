@@ -47,6 +47,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /api/members", h.reads(h.members))
 	h.handle("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
 	h.handle("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))
+	h.handle("GET /api/failures", h.reads(spread(h, h.failures, mergeFailures)))
 	h.handle("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
 	h.handle("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
 	h.handle("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
@@ -69,7 +70,7 @@ func TestMembersOfAnswers(t *testing.T) {
 
 	events := o.Paths["/api/events"]["get"].Responses["200"].Content["text/event-stream"].Events
 	for name, value := range map[string]any{
-		"message.sent": api.Live, "lost": struct {
+		"message.sent": api.Live, "job.failed": observe.Failure{}, "supervision.decided": observe.Failure{}, "lost": struct {
 			Lost int    `json:"lost"`
 			Node string `json:"node"`
 		}{}, "node": api.Stands,
@@ -80,7 +81,6 @@ func TestMembersOfAnswers(t *testing.T) {
 	subject := filled(reflect.TypeFor[codons.Subject]()).Interface().(codons.Subject)
 	for _, ev := range []actors.Event{
 		codons.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"},
-		codons.JobFailed{At: at, Agent: "a", Conversation: "c", Protocol: "p"},
 		codons.Ended{
 			At: at, Subject: &subject, State: "b", Code: performatives.CodeFailed, Began: time.Unix(0, 0), Path: []machine.State{"a", "b"},
 			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}},

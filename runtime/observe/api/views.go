@@ -295,6 +295,7 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 // conversationView is the answer of GET /api/conversations/{id}.
 type conversationView struct {
 	observe.Conversation
+	Failures []failureView                  `json:"failures"` // of the agents on its sides, the latest first
 	Children []performatives.ConversationID `json:"children"`
 	Next     []nextView                     `json:"next_moves"` // of the sides that are under way
 	partial
@@ -323,7 +324,7 @@ func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	h.relay(&c)
-	v := conversationView{Conversation: c, Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
+	v := conversationView{Conversation: c, Failures: h.failuresOf("", id), Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {
 			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})

@@ -19,8 +19,8 @@ export function agents(root, { signal, query, setQuery }) {
       })),
       { title: 'Waits', align: 'right', cell: (a) => (a.oldest_wait_s ? h('span', { title: 'the oldest message in the mailbox' }, duration(1000 * a.oldest_wait_s)) : h('span', { class: 'zero' }, '–')) },
       { title: 'Running', align: 'right', cell: (a) => number(a.running) },
-      { title: 'Errors', align: 'right', cell: (a) => h('span', { class: a.errors ? 'bad' : 'zero' }, number(a.errors)) },
-      { title: 'Restarts', align: 'right', cell: (a) => h('span', { class: a.restarts ? 'bad' : 'zero' }, number(a.restarts)) },
+      { title: 'Errors', align: 'right', cell: (a) => (a.errors ? h('a', { class: 'bad', href: `#/agents/${encodeURIComponent(a.agent)}`, tabindex: '-1' }, number(a.errors)) : h('span', { class: 'zero' }, number(a.errors))) },
+      { title: 'Restarts', align: 'right', cell: (a) => (a.restarts ? h('a', { class: 'bad', href: `#/agents/${encodeURIComponent(a.agent)}`, tabindex: '-1' }, number(a.restarts)) : h('span', { class: 'zero' }, number(a.restarts))) },
       { title: 'Conversations', align: 'right', cell: (a) => h('a', { href: `#/conversations?live=true&agent=${encodeURIComponent(a.agent)}`, tabindex: '-1' }, number(a.conversations)) },
     ],
   });

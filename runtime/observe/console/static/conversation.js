@@ -2,6 +2,7 @@
 
 import { Refusal, follow, get, optional, poll, post, problem, throttled } from './api.js';
 import { link, parties, sideOf, silent, states } from './conversations.js';
+import { failures } from './failures.js';
 import { alertText, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
 import { Sequence } from './sequence.js';
 import { diagram, moveTable, moves } from './states.js';
@@ -35,12 +36,14 @@ export function conversation(root, { signal, id, live }) {
   });
   const scroll = h('div', { class: 'scroll drawing' }, sequence.element);
   const forgotten = h('div', { class: 'note' });
+  const wrong = failures();
 
   root.append(
     h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel, why), facts, outcome, confirm,
     h('div', { class: 'split' },
       h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
       h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
+      wrong,
       h('section', { 'aria-labelledby': 'sides' }, h('h2', { id: 'sides' }, 'Sides'), h('div', { class: 'scroll' }, h('table', {},
         h('thead', {}, h('tr', {}, ['Agent', 'Role', 'Peer', 'State', 'Since', 'Deadline', 'Budget'].map((t) => h('th', { scope: 'col' }, t)))), sides))),
       h('section', { 'aria-labelledby': 'states' }, h('h2', { id: 'states' }, 'States'), state),
@@ -75,6 +78,8 @@ export function conversation(root, { signal, id, live }) {
         : c.lost ? `ended: ${c.lost}`
           : c.relayed || !c.sides.length ? 'without a side on a node: whether it has ended is not known' : 'ended';
     following(() => sequence.set(c.messages || []));
+    wrong.hidden = !c.failures?.length;
+    wrong.set(c.failures || []);
     replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
     cancel.disabled = !c.live;
     replace(why, c.live ? '' : `It cannot be cancelled: it is ${ends}.`);

@@ -5,6 +5,7 @@ import { alertText, h, replace } from './dom.js';
 import { agents } from './agents.js';
 import { approvals } from './approvals.js';
 import { conversation } from './conversation.js';
+import { agent } from './failures.js';
 import { conversations } from './conversations.js';
 import { overview } from './overview.js';
 import { refusals } from './refusals.js';
@@ -35,7 +36,7 @@ function show() {
   tellAgain();
   leave = new AbortController();
   const { view, id, query } = route();
-  const make = view === 'conversations' && id ? conversation : views[view];
+  const make = (id && { conversations: conversation, agents: agent }[view]) || views[view];
   alertText('');
   setLive('');
   main.replaceChildren();

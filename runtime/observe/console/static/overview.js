@@ -26,7 +26,7 @@ export function overview(root, { signal }) {
     ]);
     const sum = (of) => nodes.nodes.reduce((n, node) => n + (of(node) || 0), 0);
     const refusedCount = sum((n) => n.messages_refused);
-    const dead = sum((n) => n.dead_letters);
+    const dead = sum((n) => Math.max(0, n.dead_letters - (n.recorder.duplicates || 0))); // a repeated message has had its effect
     const lost = sum((n) => n.recorder.events_lost);
     replace(numbers, [
       cluster.members.length > 1 ? card('Nodes', cluster.members.length) : card('Agents elsewhere', sum((n) => n.remote_agents)), card('Agents', sum((n) => n.agents), '#/agents'),
@@ -60,7 +60,7 @@ function row(m, n = { recorder: {} }) {
 function latest(refused) {
   if (!refused) return h('p', { class: 'note' }, 'This node keeps no list of refusals. ', h('a', { href: '#/refusals' }, 'Follow them live.'));
   if (!refused.refusals.length) return h('p', { class: 'note' }, 'There are none.');
-  return h('ul', { class: 'plain' }, refused.refusals.map((r) => h('li', {}, when(r.time), ' ', h('span', { class: 'state bad' }, r.code), ' ', name(r.from), ' → ', name(r.to), ' ', r.text || '')));
+  return h('ul', { class: 'plain' }, refused.refusals.map((r) => h('li', {}, when(r.time), ' ', h('span', { class: r.code === 'duplicate' ? 'state' : 'state bad' }, r.code), ' ', name(r.from), ' → ', name(r.to), ' ', r.text || '')));
 }
 
 function card(title, value, href, bad) {

@@ -16,7 +16,7 @@ export function refusals(root, { signal, query: given, setQuery, live }) {
     columns: [
       { title: 'Time', cell: (r) => when(r.time) },
       { title: 'Kind', cell: (r) => kinds[r.kind] || r.kind },
-      { title: 'Code', cell: (r) => h('span', { class: 'state bad' }, r.code || '–') },
+      { title: 'Code', cell: (r) => h('span', { class: r.code === 'duplicate' ? 'state' : 'state bad' }, r.code || '–') },
       { title: 'Act', cell: (r) => r.act || '–' },
       { title: 'From', cell: (r) => name(r.from) },
       { title: 'To', cell: (r) => name(r.to) },

@@ -1,0 +1,107 @@
+package observe
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Failure is a failure of code of an agent: the error or the panic of a job ([codons.JobFailed]), or
+// one about which its supervisor has decided ([actors.Supervised]).
+type Failure struct {
+	Kind         actors.Kind                  `json:"kind"` // that of its event
+	Seq          uint64                       `json:"seq"`  // the number of its event on the node
+	Time         time.Time                    `json:"time"`
+	Agent        performatives.AgentID        `json:"agent"`                     // whose code has failed; empty for a group of agents
+	Peer         performatives.AgentID        `json:"peer,omitempty"`            // the agent on the other side
+	Conversation performatives.ConversationID `json:"conversation_id,omitempty"` // empty for code outside of a conversation
+	Protocol     string                       `json:"protocol,omitempty"`        // the codon
+	Job          string                       `json:"job,omitempty"`             // empty for code that is no job
+	After        float64                      `json:"after_seconds"`             // since the job began
+	Directive    string                       `json:"directive,omitempty"`       // what the supervisor does, such as restart; empty for a job
+	Reason       string                       `json:"reason"`                    // the text of the error, masked and of bounded length
+	Stack        string                       `json:"stack,omitempty"`           // of a panic, of bounded length; empty after an error
+}
+
+// The longest text and the longest stack of a failure that are kept, in bytes.
+const (
+	maxReason = 2 << 10
+	maxStack  = 8 << 10
+)
+
+// ShowFailure returns the failure of an event as the recorder shows it, whether it is recorded or not. It is false for any other event.
+func (r *Recorder) ShowFailure(of actors.Record) (f Failure, ok bool) {
+	switch e := of.Event.(type) {
+	case codons.JobFailed:
+		f = failureOf(of.Seq, &e)
+	case actors.Supervised:
+		f = supervisionOf(of.Seq, &e)
+	default:
+		return f, false
+	}
+	f.Reason = r.mask.Text(f.Reason)
+	return f, true
+}
+
+func failureOf(seq uint64, e *codons.JobFailed) Failure {
+	return Failure{
+		Kind: e.Kind(), Seq: seq, Time: e.Time, Agent: e.Agent, Peer: e.Peer, Conversation: e.Conversation, Protocol: e.Protocol, Job: e.Job,
+		After: e.After.Seconds(), Reason: textOf(e.Err), Stack: shortened(string(e.Stack), maxStack),
+	}
+}
+
+func supervisionOf(seq uint64, e *actors.Supervised) Failure {
+	return Failure{
+		Kind: e.Kind(), Seq: seq, Time: e.Time, Agent: e.Agent, Conversation: e.Conversation, Reason: textOf(e.Reason), Stack: shortened(string(e.Stack), maxStack),
+		Directive: strings.ToLower(strings.TrimSuffix(e.Directive.String(), "Directive")),
+	}
+}
+
+func textOf(err error) string {
+	if err == nil {
+		return ""
+	}
+	return shortened(err.Error(), maxReason)
+}
+
+// Failures returns the failures that are kept, the latest first: those of an agent, if the id is not empty, and those in a conversation, if that is not
+// empty. The caller owns the result.
+func (r *Recorder) Failures(of performatives.AgentID, in performatives.ConversationID) []Failure {
+	mu := r.lock()
+	all := r.failures.latest()
+	mu.Unlock()
+	all = slices.DeleteFunc(all, func(f Failure) bool { return of != "" && !of.Is(f.Agent) || in != "" && in != f.Conversation })
+	for i := range all {
+		all[i].Reason = r.mask.Text(all[i].Reason)
+	}
+	return all
+}
+
+// ring keeps the latest values of a list.
+type ring[T any] struct {
+	all       []T
+	next      int // the place of the next one, once the ring is full
+	forgotten uint64
+}
+
+// add adds a value, in the place of the oldest one if there are as many as there may be.
+func (l *ring[T]) add(one T, most int) {
+	if len(l.all) < most {
+		l.all = append(l.all, one)
+		return
+	}
+	l.all[l.next] = one
+	l.next = (l.next + 1) % len(l.all)
+	l.forgotten++
+}
+
+// latest returns the values, the latest first.
+func (l *ring[T]) latest() []T {
+	all := slices.Concat(l.all[l.next:], l.all[:l.next])
+	slices.Reverse(all)
+	return all
+}
