@@ -59,8 +59,15 @@ func TestDashboard(t *testing.T) {
 		labels = append(labels, l[1])
 	}
 	name, label := regexp.MustCompile(`\bribosome_\w+`), regexp.MustCompile(`(?:by \(([\w, ]+)\))|(\w+)(?:=~|!=|=)"`)
+	if !regexp.MustCompile(`ribosome_conversations_begun_total{.*ribosome_role="responder"} [1-9]`).MatchString(scraped) {
+		t.Errorf("the conversation of the program is not counted in\n%s", scraped)
+	}
 	for _, p := range dashboard.Panels {
 		for _, target := range p.Targets {
+			// What a program asks of an agent has a responder on the node, and no initiator.
+			if strings.Contains(target.Expr, "conversations_begun") && strings.Contains(target.Expr, "initiator") {
+				t.Errorf("%s: nothing of what programs ask is shown by %s", p.Title, target.Expr)
+			}
 			var used []string
 			for _, l := range label.FindAllStringSubmatch(target.Expr, -1) {
 				used = append(used, strings.Split(l[1]+l[2], ", ")...)

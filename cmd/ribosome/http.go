@@ -54,6 +54,9 @@ func (p *endpoint) observe(ctx context.Context, c *nodeCmd) (err error) {
 	o := telemetry.Options{Sessions: w.sessions}
 	if w.exports != nil {
 		o.Tracers = w.exports.provider
+		if c.OTLPContent {
+			o.FailureText = observe.NewMask(c.masks()).Text
+		}
 	}
 	if o.Meters, err = w.measure(p.log, c.HTTP != ""); err != nil {
 		return err

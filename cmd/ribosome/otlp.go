@@ -26,6 +26,7 @@ import (
 type otlpFlags struct {
 	OTLP            string        `name:"otlp" placeholder:"URL" help:"OpenTelemetry collector that gets traces and metrics, by OTLP over HTTP, such as http://127.0.0.1:4318; OTEL_EXPORTER_OTLP_HEADERS has headers for it"`
 	TraceRatio      float64       `name:"trace-ratio" default:"1" help:"Part of the traces beginning here that is exported, above 0 and up to 1"`
+	OTLPContent     bool          `name:"otlp-content" help:"Export the masked texts and the stacks of failed jobs as events of their spans, too"`
 	MetricsInterval time.Duration `name:"metrics-interval" default:"1m" help:"Time between two exports of metrics; 0s exports none, for a collector that takes traces only"`
 }
 
@@ -47,6 +48,8 @@ func (f *otlpFlags) check() error {
 		switch {
 		case f.TraceRatio != 1:
 			return usagef("--trace-ratio is about traces that nothing exports; add --otlp")
+		case f.OTLPContent:
+			return usagef("--otlp-content is about traces that nothing exports; add --otlp")
 		case f.MetricsInterval != defaultMetricsInterval:
 			return usagef("--metrics-interval is about metrics that nothing exports; add --otlp, or scrape /metrics of --http")
 		}

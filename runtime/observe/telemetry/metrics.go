@@ -20,10 +20,10 @@ import (
 
 // metrics are the instruments of a node.
 type metrics struct {
-	meter                                                             metric.Meter
-	begun, ended, resent, refused, deadLettered, agentErrors, restart metric.Int64Counter
-	duration, job                                                     metric.Float64Histogram
-	registration                                                      metric.Registration // of the gauges
+	meter                                       metric.Meter
+	begun, ended, resent, refused, deadLettered metric.Int64Counter
+	duration, job                               metric.Float64Histogram
+	registration                                metric.Registration // of the gauges
 
 	// Of the goroutine that handles events.
 	series  map[labels]*series
@@ -34,9 +34,12 @@ type metrics struct {
 
 	lost lostEnds
 
-	mu     sync.Mutex
-	agents map[performatives.AgentID]bool // those that have metrics of their own
-	most   int                            // how many may have
+	mu      sync.Mutex
+	agents  map[performatives.AgentID]*agentCounts // those that have metrics of their own
+	most    int                                    // how many may have
+	stopped int                                    // how many of them have stopped
+	stops   uint64                                 // of agents that had metrics of their own, so far
+	others  agentCounts
 }
 
 // seconds are the bounds of the histograms: a tool answers within milliseconds, a person within hours.
@@ -45,7 +48,7 @@ var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 30
 func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
 	m := &metrics{
 		meter: meter, series: map[labels]*series{}, ends: map[sideKind]int64{}, begins: map[sideKind]int64{},
-		agents: map[performatives.AgentID]bool{}, most: agents,
+		agents: map[performatives.AgentID]*agentCounts{}, most: agents,
 	}
 	var errs []error
 	for _, c := range []struct {
@@ -58,8 +61,6 @@ func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
 		{&m.resent, metricResent, "{message}", "Repetitions of messages"},
 		{&m.refused, metricRefused, "{message}", "Messages refused to their senders"},
 		{&m.deadLettered, metricDeadLettered, "{message}", "Messages that were not handled and expected no reply"},
-		{&m.agentErrors, metricErrors, "{error}", "Errors and panics of jobs"},
-		{&m.restart, metricRestarts, "{restart}", "Restarts of agents"},
 	} {
 		var err error
 		*c.into, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what))
@@ -70,20 +71,6 @@ func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
 	errs = append(errs, err)
 	m.job, err = meter.Float64Histogram(metricJob, metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a job"), metric.WithExplicitBucketBoundaries(seconds...))
 	return m, errors.Join(append(errs, err)...)
-}
-
-// agent returns the attribute of an agent, which is other for the agents beyond the bound.
-func (m *metrics) agent(id performatives.AgentID) attribute.KeyValue {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	switch {
-	case m.agents[id]:
-	case len(m.agents) < m.most:
-		m.agents[id] = true
-	default:
-		return attribute.String(attrAgent, other)
-	}
-	return attribute.String(attrAgent, string(id))
 }
 
 func with(all ...attribute.KeyValue) metric.MeasurementOption { return metric.WithAttributes(all...) }
@@ -249,12 +236,12 @@ func (m *metrics) jobEnded(e *codons.JobEnded) {
 }
 
 func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {
-	m.agentErrors.Add(none, 1, with(m.agent(e.Agent)))
+	m.add(e.Agent, func(a *agentCounts) *tally { return &a.errors })
 }
 
 func (m *metrics) supervised(_ uint64, e *actors.Supervised) {
 	if e.Directive == actor.RestartDirective && e.Agent != "" {
-		m.restart.Add(none, 1, with(m.agent(e.Agent)))
+		m.add(e.Agent, func(a *agentCounts) *tally { return &a.restarts })
 	}
 }
 
@@ -313,6 +300,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}
+		m.findStopped(node.System())
 		for key, of := range m.backlogs(node.System(), time.Now()) {
 			as := with(key.agent, attribute.String(attrBand, key.band.String()))
 			o.ObserveInt64(depth, of.depth, as)

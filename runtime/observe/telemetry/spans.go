@@ -3,6 +3,8 @@ package telemetry
 import (
 	"context"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
@@ -66,7 +69,10 @@ func spanContext(s codons.Span, id codons.SpanID) trace.SpanContext {
 }
 
 // spans makes a span of each side and job that has ended.
-type spans struct{ tracer trace.Tracer }
+type spans struct {
+	tracer trace.Tracer
+	text   func(string) string // see [Options].FailureText
+}
 
 func (s *spans) conversation(e *codons.Ended) {
 	// The agent is the one that is asked, on both sides.
@@ -75,7 +81,7 @@ func (s *spans) conversation(e *codons.Ended) {
 		kind, agent = trace.SpanKindClient, e.Peer
 	}
 	s.span(e.Span, operationAgent+" "+string(agent), kind, e.Began, e.Time, e.Code, append(attributes(e.Subject),
-		attribute.String(attrOperation, operationAgent), attribute.String(attrAgent, string(agent)), attribute.String(attrState, string(e.State))))
+		attribute.String(attrOperation, operationAgent), attribute.String(attrAgent, string(agent)), attribute.String(attrState, string(e.State))), nil)
 }
 
 func (s *spans) job(e *codons.JobEnded) {
@@ -86,7 +92,7 @@ func (s *spans) job(e *codons.JobEnded) {
 			name, all = operationTool+" "+e.Label, append(all, attribute.String(attrTool, e.Label))
 		}
 	}
-	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all)
+	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all, e.Err)
 }
 
 func attributes(s *codons.Subject) []attribute.KeyValue {
@@ -96,7 +102,7 @@ func attributes(s *codons.Subject) []attribute.KeyValue {
 	}
 }
 
-func (s *spans) span(as codons.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue) {
+func (s *spans) span(as codons.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue, failure error) {
 	if !as.Sampled {
 		return
 	}
@@ -108,6 +114,9 @@ func (s *spans) span(as codons.Span, name string, kind trace.SpanKind, began, en
 		all = append(all, attribute.String(attrErrorType, known(code)))
 	}
 	_, span := s.tracer.Start(ctx, name, trace.WithSpanKind(kind), trace.WithTimestamp(began), trace.WithAttributes(all...))
+	if failure != nil && s.text != nil {
+		span.AddEvent("exception", trace.WithTimestamp(ended), trace.WithAttributes(s.exception(failure)...))
+	}
 	if code != "" {
 		span.SetStatus(codes.Error, known(code))
 	}
@@ -120,4 +129,15 @@ func known(code performatives.Code) string {
 		return string(code)
 	}
 	return other
+}
+
+// exception returns the attributes of the event of a failure, as the semantic conventions of OpenTelemetry have them.
+func (s *spans) exception(failure error) []attribute.KeyValue {
+	all := []attribute.KeyValue{attribute.String("exception.message", s.text(failure.Error()))}
+	of := any(failure)
+	if p, is := errors.AsType[*actors.PanicError](failure); is {
+		of = p.Value
+		all = append(all, attribute.String("exception.stacktrace", string(p.Stack)))
+	}
+	return append(all, attribute.String("exception.type", fmt.Sprintf("%T", of)))
 }

@@ -35,8 +35,12 @@ type Options struct {
 	Queue int
 
 	// Agents is how many agents have metrics of their own. Ids come from outside, so that they must be bounded: the agents beyond are
-	// one, "other". Zero means [DefaultAgents].
+	// one, "other". An agent that has stopped gives its place to one that needs it. Zero means [DefaultAgents].
 	Agents int
+
+	// FailureText returns the text of a failure as spans are to have it, such as the method Text of a Mask of package observe: the span of a
+	// failed job then has an event with the type, the text and the stack of its error. It is the content of the program. Nil means no such events.
+	FailureText func(text string) string
 
 	// Sessions returns how many sessions with peers are open. Nil means no metric of them.
 	Sessions func() int
@@ -70,7 +74,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	t := &Telemetry{live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{})}
 	columns := []actors.Column{actors.On(t.jobEnded)}
 	if o.Tracers != nil {
-		t.spans = &spans{o.Tracers.Tracer(scope)}
+		t.spans = &spans{o.Tracers.Tracer(scope), o.FailureText}
 	}
 	if o.Meters != nil {
 		m, err := newMetrics(o.Meters.Meter(scope), cmp.Or(o.Agents, DefaultAgents))
@@ -79,7 +83,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 		}
 		t.metrics = m
 		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed),
-			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter))
+			actors.On(m.supervised), actors.On(m.agentStarted), actors.On(m.agentStopped), actors.On(m.messageRefused), actors.On(m.deadLetter))
 	} else {
 		columns = append(columns, actors.On(t.ended))
 	}
@@ -89,7 +93,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			t.read()
 			return t.Lost()
 		}
-		if err := t.metrics.watch(node, o.Sessions, lost); err != nil {
+		if err := errors.Join(t.metrics.watchAgents(t.handleAll), t.metrics.watch(node, o.Sessions, lost)); err != nil {
 			t.events.Close()
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
