@@ -61,11 +61,8 @@ func (v *Value) Failure() performatives.Failure {
 	return performatives.Failure{ErrorCode: code, ErrorText: code.Traits().Text}
 }
 
-// failureOf is Failure, and after the loss of the peer, the move of the agent, or [StopWork] says so.
+// failureOf is Failure, and after the loss of the peer, or the move of the agent, says so.
 func (v *Value) failureOf(e *Event) performatives.Failure {
-	if code, ok := e.stoppedByOperator(); ok {
-		return operatorFailure(code)
-	}
 	if code, ok := e.lostPeer(); ok && v.cancel == nil {
 		return performatives.Failure{ErrorCode: code, ErrorText: "the initiator could not be reached, and the work was given up"}
 	}

@@ -163,7 +163,7 @@ func (c *Conversation) begin(ctx context.Context) error {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			// The cause of ctx is read later. It is locked until all that depends on ctx is cancelled, so that many
 			// conversations would wait here.
-			c.withdrawFor(func() error { return EndOf(ctx) })
+			c.withdrawFor(func() error { return EndOf(ctx) }, nil)
 		}
 	})
 	if err := c.agent.Begin(c); err != nil {
@@ -186,11 +186,14 @@ func EndOf(ctx context.Context) error {
 
 // withdraw cancels the conversation on behalf of its caller. Only the first call has an
 // effect. Safe for concurrent use.
-func (c *Conversation) withdraw(cause error) { c.withdrawFor(func() error { return cause }) }
+func (c *Conversation) withdraw(cause error) {
+	c.withdrawFor(func() error { return cause }, canceledBy(cause))
+}
 
-func (c *Conversation) withdrawFor(cause func() error) {
+// withdrawFor withdraws the conversation. content is that of the CANCEL; nil for the usual one.
+func (c *Conversation) withdrawFor(cause func() error, content any) {
 	if c.withdrawn.CompareAndSwap(nil, &cause) {
-		c.Tell(Command{Name: CommandCancel})
+		c.Tell(Command{CommandCancel, content})
 	}
 }
 

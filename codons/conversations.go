@@ -68,7 +68,8 @@ func Children(system *actors.System, of performatives.ConversationID) (ids []per
 	return slices.Compact(ids) // a conversation has two sides
 }
 
-// Withdraw cancels the conversations with an id on behalf of their caller, who gets cause in the error: the peer gets CANCEL. There is one, or those of a group. It returns at
+// Withdraw cancels the conversations with an id on behalf of their caller, who gets cause in the error: the peer gets CANCEL, whose reason is the cause if that is [ErrOperator] or
+// wraps it (see [ByOperator]). There is one, or those of a group. It returns at
 // once. withdrawn is the number of initiators' sides with the id that were under way in the system. It may be called from any goroutine.
 func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (withdrawn int) {
 	for c := range system.ConversationsWith(id) {

@@ -181,9 +181,9 @@ func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) 
 
 // standardCommands are the contents of the commands that all tables share.
 var standardCommands = map[string]any{
-	CommandStart:         nil, // the event has the opening act
-	CommandCancel:        nil,
-	CommandStop:          nil,
+	CommandStart:         nil,                     // the event has the opening act
+	CommandCancel:        performatives.Cancel{},  // none but that of Withdraw with ErrOperator
+	CommandStop:          performatives.Failure{}, // none but that of StopWork
 	CommandRefuse:        performatives.Refuse{},
 	CommandNotUnderstood: performatives.NotUnderstood{},
 	CommandMisread:       performatives.NotUnderstood{},

@@ -38,7 +38,7 @@ type Handler struct {
 	failure  error       // of the job; nil for a good end and for a refusal
 	told     bool        // the conversation's mailbox has had the last command
 	overdue  func() bool // stops the timer of the grace; nil without one
-	stopped  bool        // by an operator
+	stopped  error       // the cause for which an operator has stopped it; nil otherwise
 }
 
 // newHandler returns a handler of the conversation's latest request. Its context ends at the
@@ -146,10 +146,10 @@ func (h *Handler) finish(last Command, stopped bool) {
 	c.actor.Tell(&command{Command: last, band: c.priority, final: true, unstopped: !stopped}) // without the lock: a dispatcher may take its time
 	h.mu.Lock()
 	h.told = true // a stop that has come since the command was told is behind it, too
-	ends := h.stopped
+	cause := h.stopped
 	h.mu.Unlock()
-	if ends { // also after a last command by which it does not end
-		c.Do(c.stopNow)
+	if cause != nil { // also after a last command by which it does not end
+		c.Do(func() { c.stopNow(cause) })
 	}
 }
 

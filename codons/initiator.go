@@ -163,8 +163,12 @@ func (i *Initiator) Data() any { return initiatorData{i.retries, i.retried, i.ac
 
 // Compose returns the content of the event's command. It makes the content of a CANCEL.
 func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Event) any {
-	if f.Act == performatives.ActCancel && e.Data == nil {
+	_, withdrawn := e.Data.(performatives.Cancel) // by an operator
+	switch {
+	case f.Act == performatives.ActCancel && e.Data == nil:
 		return performatives.Cancel{Reason: "the initiator no longer wants the result"}
+	case withdrawn && f.Act != performatives.ActCancel:
+		return nil
 	}
 	return e.Data
 }

@@ -56,16 +56,8 @@ func (e *Event) lostPeer() (performatives.Code, bool) {
 	return code, e.On.Kind == machine.KindPeerLost
 }
 
-// stoppedByOperator returns the code of the FAILURE after [StopWork], and whether the event is its command.
-func (e *Event) stoppedByOperator() (performatives.Code, bool) {
-	code, _ := e.Data.(performatives.Code)
-	return code, code != "" && e.On == machine.Command(CommandStop)
-}
-
 // hasCode reports whether the data of an event of this kind is a code.
-func (e *Event) hasCode() bool {
-	return e.On.Kind == machine.KindPeerLost || e.On == machine.Command(CommandStop)
-}
+func (e *Event) hasCode() bool { return e.On.Kind == machine.KindPeerLost }
 
 func (e *Event) does(kind machine.EffectKind, name string) bool {
 	for _, f := range e.effects {

@@ -3,6 +3,7 @@ package codons_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -29,7 +30,7 @@ func asks(a *kit.Peer) *p.Message {
 // wantFailure expects the FAILURE of work that an operator has stopped, as the last message.
 func wantFailure(a *kit.Peer, code p.Code) {
 	a.T.Helper()
-	if f, ok := a.Expect(p.ActFailure).Payload().(p.Failure); !ok || f.ErrorCode != code {
+	if f, ok := a.Expect(p.ActFailure).Payload().(p.Failure); !ok || f.ErrorCode != code || !strings.HasPrefix(f.ErrorText, "an operator has stopped the work: wrong file") {
 		a.T.Errorf("got %+v, want %s", f, code)
 	}
 	a.Silent()
@@ -37,7 +38,7 @@ func wantFailure(a *kit.Peer, code p.Code) {
 
 func operatorStops(w *kit.World) {
 	w.T.Helper()
-	if n, err := codons.StopWork(w.System, "c"); n != 1 || err != nil {
+	if n, err := codons.StopWork(w.System, "c", codons.ByOperator("wrong file")); n != 1 || err != nil {
 		w.T.Error(n, err)
 	}
 }
@@ -83,7 +84,7 @@ func TestStopWork(t *testing.T) {
 				t.Errorf("ended in %s with %s", e.State, e.Code)
 			}
 		}
-		if _, err := codons.StopWork(w.System, "c"); !errors.Is(err, codons.ErrNoWork) {
+		if _, err := codons.StopWork(w.System, "c", codons.ErrOperator); !errors.Is(err, codons.ErrNoWork) {
 			t.Errorf("after the end: %v", err)
 		}
 		w.Settled(0)
@@ -243,7 +244,7 @@ func TestStopWorkOfSeveralResponders(t *testing.T) {
 			a.Send(p.Envelope{Performative: p.ActTaskRequest, Receiver: name, ConversationID: "c", Protocol: delegation.Codon.Name(), ReplyWith: "r-" + string(name), Payload: kit.Task()})
 			a.Expect(p.ActTaskAccept)
 		}
-		if n, err := codons.StopWork(w.System, "c"); n != 2 || err != nil {
+		if n, err := codons.StopWork(w.System, "c", codons.ByOperator("wrong file")); n != 2 || err != nil {
 			t.Error(n, err)
 		}
 		a.Expect(p.ActFailure)
@@ -258,7 +259,7 @@ func TestStopWorkOfAnInitiator(t *testing.T) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
 		d := w.Start(t.Context())
 		synctest.Wait()
-		if _, err := codons.StopWork(w.System, d.Conversation()); err != nil {
+		if _, err := codons.StopWork(w.System, d.Conversation(), codons.ErrOperator); err != nil {
 			t.Error(err)
 		}
 		_, err := d.Wait()
@@ -269,7 +270,7 @@ func TestStopWorkOfAnInitiator(t *testing.T) {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		if _, err := codons.StopWork(w.System, d.Conversation()); !errors.Is(err, codons.ErrNoWork) {
+		if _, err := codons.StopWork(w.System, d.Conversation(), codons.ErrOperator); !errors.Is(err, codons.ErrNoWork) {
 			t.Errorf("of an initiator: %v", err)
 		}
 		d.Cancel()
@@ -316,7 +317,7 @@ func TestStopWorkBeforeTheFirstStep(t *testing.T) {
 		d.ResponderSide = func(r *codons.Responding) codons.Side {
 			return sooner{r, func(m *p.Message) {
 				if stopped < 0 { // not when the request comes again
-					stopped, _ = codons.StopWork(s, m.ConversationID())
+					stopped, _ = codons.StopWork(s, m.ConversationID(), codons.ErrOperator)
 				}
 			}}
 		}

@@ -43,6 +43,7 @@ type seenConversation struct {
 	Count     int           `json:"message_count"`
 	Forgotten int           `json:"messages_forgotten"`
 	Failures  []seenFailure `json:"failures"`
+	Acts      []seenAct     `json:"acts"` // of operators
 	Children  []string      `json:"children"`
 	Next      []struct {
 		Agent string   `json:"agent"`
@@ -51,6 +52,16 @@ type seenConversation struct {
 	Missing []absentNode `json:"missing"`
 
 	raw json.RawMessage // as the node wrote it
+}
+
+// seenAct is what an operator did.
+type seenAct struct {
+	Time   time.Time `json:"time"`
+	Who    string    `json:"who"`
+	Host   string    `json:"host"`
+	What   string    `json:"what"`
+	Reason string    `json:"reason"`
+	Result string    `json:"result"`
 }
 
 type seenSide struct {

@@ -131,7 +131,7 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	}
 	handler, err := api.New(api.Options{
 		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Console: console.New(), Auth: p.server.Options().Auth,
-		Permits: permits, Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, Drain: p.peers.Drain, Approvals: p.approvals, PeerTLS: peerTLS(config),
+		Permits: permits, Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, Drain: p.peers.Drain, Approvals: p.approvals, Logger: p.log, PeerTLS: peerTLS(config),
 	})
 	if err != nil {
 		return nil, err

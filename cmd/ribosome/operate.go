@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -15,6 +16,7 @@ import (
 type cancelCmd struct {
 	ID string `arg:"" help:"Conversation, as ribosome conversations lists it"`
 
+	Reason   string        `placeholder:"TEXT" help:"Reason for the record and for the agents; on a terminal it is asked for"`
 	JSON     bool          `name:"json" help:"Print one JSON object: the outcome and the state"`
 	Deadline time.Duration `default:"40s" help:"How long the receipt may take"`
 
@@ -34,8 +36,14 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 	if c.ID == "" {
 		return usagef("the conversation may not be empty; see ribosome conversations for a list")
 	}
+	reason, err := askReason(ctx, std, c.Reason)
+	if err != nil {
+		return err
+	}
 	var a cancelled
-	err := c.act(ctx, c.Deadline, "/api/conversations/"+url.PathEscape(c.ID)+"/cancel", nil, struct{}{}, &a)
+	err = c.act(ctx, c.Deadline, "/api/conversations/"+url.PathEscape(c.ID)+"/cancel", nil, struct {
+		Reason string `json:"reason,omitempty"`
+	}{reason}, &a)
 	if err != nil {
 		return err
 	}
@@ -55,6 +63,19 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 		return failf("there is no receipt: parts of it may still run (%s)", a.Outcome)
 	}
 	return out.end()
+}
+
+// askReason asks on a terminal for the reason of an act that a flag does not give. An empty line is none.
+func askReason(ctx context.Context, std streams, given string) (string, error) {
+	if given != "" || !isTerminal(std.in) {
+		return given, nil
+	}
+	newPrinter(std.err).text("Reason, for the record and for the agents: ")
+	line, err := newPrompt("", std).line(ctx)
+	if errors.Is(err, errNoAnswer) {
+		return "", nil
+	}
+	return line, err
 }
 
 // act has the node do something.
@@ -134,7 +155,7 @@ type decisionFlags struct {
 	Number int `arg:"" help:"Number of the step, as ribosome approvals lists it"`
 
 	On       string        `placeholder:"NODE" help:"Node of the step, in a cluster; without it, the node at --addr"`
-	Reason   string        `placeholder:"TEXT" help:"Reason that the agent is told"`
+	Reason   string        `placeholder:"TEXT" help:"Reason for the record and for the agent; on a terminal it is asked for"`
 	JSON     bool          `name:"json" help:"Print one JSON object: the decision"`
 	Deadline time.Duration `default:"10s" help:"How long the node may take"`
 
@@ -166,8 +187,12 @@ func (c *decisionFlags) decide(ctx context.Context, std streams, approve bool) e
 	if c.On != "" {
 		query.Set("node", c.On)
 	}
+	var err error
+	if c.Reason, err = askReason(ctx, std, c.Reason); err != nil {
+		return err
+	}
 	var a struct{ Status string }
-	err := c.act(ctx, c.Deadline, fmt.Sprint("/api/approvals/", c.Number), query, struct {
+	err = c.act(ctx, c.Deadline, fmt.Sprint("/api/approvals/", c.Number), query, struct {
 		Approve bool   `json:"approve"`
 		Reason  string `json:"reason"`
 	}{approve, c.Reason}, &a)

@@ -241,8 +241,11 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 // A step waits in the inbox of --approvals until an operator decides. The audit trail has what operators did.
 func TestOperatorApproves(t *testing.T) {
 	n, url, id := operated(t, "--audit", "trail.jsonl")
-	operates(t, url, "cancel", id)
-	acts := []observe.OperatorActed{{What: "cancel", Of: id, Outcome: "already_ended"}}
+	operates(t, url, "cancel", id, "--reason", "too late")
+	acts := []observe.OperatorActed{{What: "cancel", Of: id, Reason: "too late", Outcome: "already_ended", Conversation: performatives.ConversationID(id)}}
+	if r := operates(t, url, "trace", id); !strings.Contains(r.stdout, "cancel by an operator (127.0.0.1): already_ended, because too late") {
+		t.Errorf("the trace is %s", r.stdout)
+	}
 	l, err := (&clientFlags{Addr: n.at["tcp"], As: "deployer"}).plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
@@ -282,7 +285,7 @@ func TestOperatorApproves(t *testing.T) {
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
-		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
+		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
 		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer → ops") {
 			t.Errorf("the trace of the step is %s", r.stdout)
 		}

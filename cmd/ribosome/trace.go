@@ -204,6 +204,13 @@ func (c *seenConversation) sequence() string {
 	for _, f := range slices.Backward(c.Failures) { // the oldest first, as the messages are
 		b.WriteString("  " + f.text())
 	}
+	for _, a := range c.Acts {
+		text := fmt.Sprintf("%s by %s (%s): %s", a.What, cmp.Or(a.Who, "an operator"), a.Host, a.Result)
+		if a.Reason != "" {
+			text += ", because " + a.Reason
+		}
+		b.WriteString("  " + a.Time.Local().Format("15:04:05.000") + "  " + oneLine(text) + "\n")
+	}
 	for _, n := range c.Next {
 		if len(n.Moves) > 0 {
 			b.WriteString("  next for " + oneLine(n.Agent+": "+strings.Join(n.Moves, ", ")) + "\n")

@@ -81,7 +81,7 @@ func (i *Initiator) Reduce(v *codons.Value, e *codons.Event) {
 // Compose returns the reason of a CANCEL that follows a partial result; the embedded Initiator
 // composes all other messages.
 func (i *Initiator) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
-	if f.Act == performatives.ActCancel && i.partial != nil {
+	if f.Act == performatives.ActCancel && i.partial != nil && e.Data == nil {
 		return performatives.Cancel{Reason: "the partial result is final"}
 	}
 	return i.Initiator.Compose(v, f, e)

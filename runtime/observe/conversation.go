@@ -27,6 +27,7 @@ type Conversation struct {
 	Messages  []Message                    `json:"messages,omitempty"`               // the last ones, the oldest first; nil in a list
 	Count     int                          `json:"message_count"`                    // how many messages were recorded
 	Forgotten int                          `json:"messages_forgotten,omitempty"`     // how many of them Messages has no more
+	Acts      []Act                        `json:"acts,omitempty"`                   // of operators, the oldest first; nil in a list
 }
 
 // Side is one agent's side of a conversation.

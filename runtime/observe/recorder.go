@@ -49,6 +49,7 @@ type Recorder struct {
 	rates  rates
 
 	lost      []LostNode // the latest last
+	acts      []keptAct  // the latest last
 	refusals  ring[Refusal]
 	failures  ring[Failure]
 	incidents map[performatives.AgentID]*Incidents
@@ -72,7 +73,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
 		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked),
 		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked),
-		actors.On(r.memberLostLocked), actors.On(r.memberJoinedLocked), actors.On(r.memberLinkedLocked))
+		actors.On(r.memberLostLocked), actors.On(r.memberJoinedLocked), actors.On(r.memberLinkedLocked), actors.On(r.operatorActedLocked))
 	return r, nil
 }
 

@@ -52,6 +52,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		c = r.viewLocked(e, true)
 		messages = slices.Clone(e.messages)
 	}
+	c.Acts = r.actsLocked(id)
 	mu.Unlock()
 	for i := range messages {
 		c.Messages = append(c.Messages, r.message(&messages[i]))

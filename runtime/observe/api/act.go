@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -50,6 +51,18 @@ type decision struct {
 	Reason  string `json:"reason"`
 }
 
+// maxReason is the longest reason of an act, in bytes.
+const maxReason = 1000
+
+// badReason answers a request whose reason is too long.
+func badReason(w http.ResponseWriter, reason string) bool {
+	if len(reason) <= maxReason {
+		return false
+	}
+	fail(w, http.StatusBadRequest, "reason", fmt.Sprintf("the reason has %d bytes; want at most %d", len(reason), maxReason))
+	return true
+}
+
 func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
 	act := observe.OperatorActed{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
 	var d decision
@@ -60,6 +73,10 @@ func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	if act.What = "deny"; d.Approve {
 		act.What = "approve"
 	}
+	if badReason(w, d.Reason) {
+		return act
+	}
+	act.Reason = d.Reason
 	o, open := h.step(act.Of)
 	err := approval.ErrNotOpen
 	if open {

@@ -54,7 +54,9 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right
 		if h.options.Permits == nil || h.options.Permits(who, right) {
 			return who, true
 		}
-		fail(w, http.StatusForbidden, "forbidden", "without authentication nobody has the right to "+string(right)+" here; give the node --tokens or another flag that says who may connect, or --no-auth")
+		h.refuse(w, r, who, string(right), "forbidden", func() {
+			fail(w, http.StatusForbidden, "forbidden", "without authentication nobody has the right to "+string(right)+" here; give the node --tokens or another flag that says who may connect, or --no-auth")
+		})
 		return who, false
 	}
 	who, err := h.options.Auth.Authenticate(r.Context(), credentials(r))
@@ -62,19 +64,26 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right
 	switch {
 	case errors.Is(err, wire.ErrNoCredentials):
 		w.Header().Set("WWW-Authenticate", "Bearer")
-		fail(w, http.StatusUnauthorized, "unauthorized", "send a token in the header Authorization: Bearer TOKEN")
+		fail(w, http.StatusUnauthorized, codeUnauthorized, "send a token in the header Authorization: Bearer TOKEN")
 	case errors.As(err, &refusal) && refusal.Code == performatives.CodeUnauthorized:
-		w.Header().Set("WWW-Authenticate", "Bearer")
-		fail(w, http.StatusUnauthorized, "unauthorized", "the node does not accept these credentials; use a token that it knows and that has not expired")
+		h.refuse(w, r, who, string(right), codeUnauthorized, func() {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			fail(w, http.StatusUnauthorized, codeUnauthorized, "the node does not accept these credentials; use a token that it knows and that has not expired")
+		})
 	case err != nil:
 		fail(w, http.StatusServiceUnavailable, "internal", "the credentials cannot be checked now; try again")
 	case h.options.Permits != nil && !h.options.Permits(who, right):
-		fail(w, http.StatusForbidden, "forbidden", "this token has not the right to "+string(right)+"; a rule of the node has to grant it by \"operator\"")
+		h.refuse(w, r, who, string(right), "forbidden", func() {
+			fail(w, http.StatusForbidden, "forbidden", "this token has not the right to "+string(right)+"; a rule of the node has to grant it by \"operator\"")
+		})
 	default:
 		return who, true
 	}
 	return who, false
 }
+
+// codeUnauthorized is the code of the answer to a request without accepted credentials.
+const codeUnauthorized = "unauthorized"
 
 func credentials(r *http.Request) wire.Credentials {
 	var c wire.Credentials

@@ -228,14 +228,17 @@ func TestConversationSeenAndCancelled(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
-	got := ask(h, "POST", "/api/conversations/"+id+"/cancel", "", "Content-Type", jsonType)
+	got := ask(h, "POST", "/api/conversations/"+id+"/cancel", `{"reason":"wrong file"}`, "Content-Type", jsonType)
 	if got.Code != http.StatusOK || !strings.Contains(got.Body.String(), `"receipt"`) {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}
-	if err := <-result; err == nil || !strings.Contains(err.Error(), "an operator has cancelled") {
+	if err := <-result; err == nil || !strings.Contains(err.Error(), "an operator has stopped the work: wrong file") {
 		t.Errorf("got %v", err)
 	}
 	awaitEnd(t, n, performatives.ConversationID(id))
+	if body := ask(h, "GET", "/api/conversations/"+id, "").Body.String(); !strings.Contains(body, `"reason":"an operator has stopped the work: wrong file"`) || !strings.Contains(body, `"what":"cancel","reason":"wrong file","result":"receipt"`) {
+		t.Errorf("neither the CANCEL nor the record has the reason: %s", body)
+	}
 	if got := ask(h, "POST", "/api/conversations/"+id+"/cancel", "", "Content-Type", jsonType); !strings.Contains(got.Body.String(), "already_ended") {
 		t.Errorf("%d %s", got.Code, got.Body)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,9 +19,6 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/wire"
 )
-
-// errOperator is the reason that the caller of a cancelled conversation gets.
-var errOperator = errors.New("an operator has cancelled the conversation")
 
 // The outcomes of a cancellation.
 const (
@@ -63,9 +61,25 @@ const (
 	outcomeNoRow       = "no_row"               // the table of the codon does not let the responder end
 )
 
+// withdrawal is the body of POST /api/conversations/{id}/cancel.
+type withdrawal struct {
+	Reason string `json:"reason,omitempty"`
+}
+
 // cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it is on none of the nodes, the responder ends its side.
 func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
-	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id")}
+	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id"), Conversation: performatives.ConversationID(r.PathValue("id"))}
+	var body withdrawal
+	if err := readBody(r, &body); err != nil && !errors.Is(err, io.EOF) {
+		act.Outcome = "body"
+		fail(w, http.StatusBadRequest, act.Outcome, `the body has to be JSON such as {"reason":"…"}, or {}`)
+		return act
+	}
+	if badReason(w, body.Reason) {
+		act.Outcome = "reason"
+		return act
+	}
+	act.Reason = body.Reason
 	only := r.URL.Query().Get(sideParam)
 	if only == "" && r.Header.Get(viaHeader) != "" {
 		only = machine.Initiator.String() // a node of a former build has passed it on, and asks for that
@@ -79,7 +93,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	}
 	ctx, end := context.WithTimeout(r.Context(), maxAct)
 	defer end()
-	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r)}
+	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r), reason: body.Reason}
 	c.sides = h.options.Node.Conversation(c.id)
 	c.ends = h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
 	defer c.ends.Close()
@@ -95,7 +109,9 @@ type cancellation struct {
 	r    *http.Request // its context ends after maxAct
 	id   performatives.ConversationID
 	only string // the role of the sides that may end; empty for both
-	ends *actors.Subscription
+
+	reason string // of the operator; empty for none
+	ends   *actors.Subscription
 
 	sides   []codons.Info // those at this node that were under way at first
 	nodes   []elsewhere   // the other nodes that have a side under way, or perhaps have one
@@ -132,7 +148,7 @@ func (c *cancellation) run() {
 		}
 	}
 	if c.may(machine.Initiator) {
-		if n := codons.Withdraw(system, c.id, errOperator); n > 0 {
+		if n := codons.Withdraw(system, c.id, codons.ByOperator(c.reason)); n > 0 {
 			c.add(own, c.awaitEnds(n, machine.Initiator))
 		}
 		if !c.view.stopped() {
@@ -145,7 +161,7 @@ func (c *cancellation) run() {
 	stopped := 0
 	if c.may(machine.Responder) {
 		var err error
-		stopped, err = codons.StopWork(system, c.id)
+		stopped, err = codons.StopWork(system, c.id, codons.ByOperator(c.reason))
 		c.noRow = errors.Is(err, codons.ErrNoStop)
 	}
 	nodes := c.askNodes(further)
@@ -238,7 +254,8 @@ func (c *cancellation) pass(role machine.Role, to []elsewhere) {
 			nodes, peers = append(nodes, n), append(peers, n.Peer)
 		}
 	}
-	answers, errs := c.h.askPeers(asks, peers, "{}")
+	body, _ := json.Marshal(withdrawal{c.reason}) // a text can be encoded
+	answers, errs := c.h.askPeers(asks, peers, string(body))
 	for i, n := range nodes {
 		c.passed(n, answers[i], errs[i])
 	}

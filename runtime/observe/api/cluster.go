@@ -360,6 +360,8 @@ func join(c *observe.Conversation, other observe.Conversation) {
 		c.Lost = ""
 	}
 	c.Order()
+	c.Acts = append(c.Acts, other.Acts...)
+	slices.SortStableFunc(c.Acts, func(a, b observe.Act) int { return a.Time.Compare(b.Time) })
 	c.Messages = joinMessages(c.Messages, other.Messages)
 	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)
 }

@@ -44,3 +44,10 @@ func Complete(answer any) any {
 	}
 	return answer
 }
+
+// Addresses returns how many addresses have counts of their refusals.
+func Addresses(h *Handler) int {
+	h.denied.mu.Lock()
+	defer h.denied.mu.Unlock()
+	return len(h.denied.by)
+}

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -23,6 +25,7 @@ type Handler struct {
 	mux      *http.ServeMux
 	patterns []string                    // of the routes that openapi.json describes
 	machines map[string]*machine.Machine // by the name of the codon
+	denied   refusals
 	closed   chan struct{}
 	close    sync.Once
 }
@@ -31,10 +34,14 @@ type Handler struct {
 // so that a page of another site cannot reach it under a name of its own (DNS rebinding). A request with an Origin other than its Host is
 // refused in any case. The error names the option that is missing.
 func New(o Options) (*Handler, error) {
-	if err := o.check(); err != nil {
+	o, err := o.withDefaults()
+	if err != nil {
 		return nil, err
 	}
 	h := &Handler{options: o, client: newClient(o.PeerTLS), mux: http.NewServeMux(), machines: make(map[string]*machine.Machine), closed: make(chan struct{})}
+	h.denied = refusals{
+		publish: func(e observe.OperatorRefused) { o.Node.Events().Publish(e) }, log: o.Logger, closed: h.closed, by: make(map[netip.Prefix]*refused),
+	}
 	for _, c := range append(library.Codons(), o.Codons...) {
 		h.machines[c.Name()] = c.Machine()
 	}
@@ -96,7 +103,10 @@ func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
 
 // Close ends the streams of events, and those that are asked for later, and closes idle connections to other nodes. Closing again does nothing.
 func (h *Handler) Close() {
-	h.close.Do(func() { close(h.closed) })
+	h.close.Do(func() {
+		close(h.closed)
+		h.denied.close()
+	})
 	h.client.CloseIdleConnections()
 }
 
@@ -163,10 +173,13 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 		if a.What == "" {
 			return // it was misdirected, and nothing was tried
 		}
-		a.Time, a.Who, a.Host = time.Now(), string(who.Name), hostOf(r.RemoteAddr)
+		a.At, a.Who, a.Host = now(), string(who.Name), hostOf(r.RemoteAddr)
 		h.options.Node.Events().Publish(a)
+		h.options.Logger.Info("operator acted", "who", a.Who, "host", a.Host, "what", a.What, "of", a.Of, "agent", string(a.Agent), "conversation", string(a.Conversation), "reason", a.Reason, "result", a.Outcome)
 	}
 }
+
+func now() actors.At { return actors.At{Time: time.Now()} }
 
 // maxBody is the longest body of a request, in bytes.
 const maxBody = 64 << 10

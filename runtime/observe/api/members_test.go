@@ -67,6 +67,9 @@ func TestMembersOfAnswers(t *testing.T) {
 	if err := o.compareMembers(o.Paths["/api/approvals/{id}"]["post"].Body.Content["application/json"].Schema, decided, true, compared); err != nil {
 		t.Errorf("decision: %v", err)
 	}
+	if err := o.compareMembers(o.Paths["/api/conversations/{id}/cancel"]["post"].Body.Content["application/json"].Schema, []byte(`{"reason":"r"}`), true, compared); err != nil {
+		t.Errorf("cancel: %v", err)
+	}
 
 	events := o.Paths["/api/events"]["get"].Responses["200"].Content["text/event-stream"].Events
 	for name, value := range map[string]any{

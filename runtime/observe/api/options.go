@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"log/slog"
 	"net/http"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -48,16 +49,23 @@ type Options struct {
 	// Drain hands over the agents of the node for a principal, and has the program stop: [runtime.Peers.Drain]. Nil refuses it to everyone.
 	Drain func(ctx context.Context, principal string) (lost string, err error)
 
+	// Logger receives a line for each act of an operator, at info, and for refused requests, at warn, at most one in ten seconds for each
+	// address. Nil discards them.
+	Logger *slog.Logger
+
 	// Approvals is the queue whose steps an operator decides. Nil means none.
 	Approvals *approval.Queue
 }
 
-func (o Options) check() error {
+func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Node == nil:
-		return errors.New("api: Options.Node is nil: want the node that is shown")
+		return o, errors.New("api: Options.Node is nil: want the node that is shown")
 	case o.Recorder == nil:
-		return errors.New("api: Options.Recorder is nil: want the recorder of the node, from observe.New")
+		return o, errors.New("api: Options.Recorder is nil: want the recorder of the node, from observe.New")
 	}
-	return nil
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o, nil
 }

@@ -276,7 +276,8 @@ func TestRequestsAreChecked(t *testing.T) {
 		{"POST /api/approvals/{id}", "/", jsonType, `{"approve":true,"who":"me"}`, "who"},
 		{"POST /api/approvals/{id}", "/", jsonType, ``, "no body"},
 		{"POST /api/approvals/{id}", "/", "text/plain", `{"approve":true}`, "not described"},
-		{"POST /api/conversations/{id}/cancel", "/", jsonType, `[]`, ""},
+		{"POST /api/conversations/{id}/cancel", "/", jsonType, `{"reason":"r"}`, ""},
+		{"POST /api/conversations/{id}/cancel", "/", jsonType, `[]`, "object"},
 		{"", "/?x=y", "", "", ""},
 	} {
 		method, _, _ := strings.Cut(test.pattern, " ")

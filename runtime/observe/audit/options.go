@@ -25,7 +25,7 @@ func Kinds() []actors.Kind {
 	return []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped,
 		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved, runtime.KindNodeDraining,
-		observe.KindOperatorActed,
+		observe.KindOperatorActed, observe.KindOperatorRefused,
 	}
 }
 

@@ -16,14 +16,15 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // metrics are the instruments of a node.
 type metrics struct {
-	meter                                       metric.Meter
-	begun, ended, resent, refused, deadLettered metric.Int64Counter
-	duration, job                               metric.Float64Histogram
-	registration                                metric.Registration // of the gauges
+	meter                                                 metric.Meter
+	begun, ended, resent, refused, deadLettered, operator metric.Int64Counter
+	duration, job                                         metric.Float64Histogram
+	registration                                          metric.Registration // of the gauges
 
 	// Of the goroutine that handles events.
 	series  map[labels]*series
@@ -61,6 +62,7 @@ func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
 		{&m.resent, metricResent, "{message}", "Repetitions of messages"},
 		{&m.refused, metricRefused, "{message}", "Messages refused to their senders"},
 		{&m.deadLettered, metricDeadLettered, "{message}", "Messages that were not handled and expected no reply"},
+		{&m.operator, metricOperator, "{request}", "Requests to the operator's interface with wrong credentials, or without the right"},
 	} {
 		var err error
 		*c.into, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what))
@@ -243,6 +245,10 @@ func (m *metrics) supervised(_ uint64, e *actors.Supervised) {
 	if e.Directive == actor.RestartDirective && e.Agent != "" {
 		m.add(e.Agent, func(a *agentCounts) *tally { return &a.restarts })
 	}
+}
+
+func (m *metrics) operatorRefused(_ uint64, e *observe.OperatorRefused) {
+	m.operator.Add(none, int64(e.Count), with(attribute.String(attrErrorType, e.Code)))
 }
 
 func (m *metrics) messageRefused(_ uint64, e *actors.MessageRefused) {

@@ -14,6 +14,7 @@ const (
 	metricJob          = "ribosome.job.duration"
 	metricErrors       = "ribosome.agent.errors"
 	metricRestarts     = "ribosome.agent.restarts"
+	metricOperator     = "ribosome.operator.refused"
 	metricDepth        = "ribosome.agent.mailbox.depth"
 	metricWait         = "ribosome.agent.mailbox.wait"
 	metricOpen         = "ribosome.conversations.open"

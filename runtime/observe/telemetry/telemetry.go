@@ -83,7 +83,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 		}
 		t.metrics = m
 		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed),
-			actors.On(m.supervised), actors.On(m.agentStarted), actors.On(m.agentStopped), actors.On(m.messageRefused), actors.On(m.deadLetter))
+			actors.On(m.supervised), actors.On(m.agentStarted), actors.On(m.agentStopped), actors.On(m.messageRefused), actors.On(m.deadLetter), actors.On(m.operatorRefused))
 	} else {
 		columns = append(columns, actors.On(t.ended))
 	}

@@ -15,6 +15,7 @@ const outcomes = {
 
 export function conversation(root, { signal, id, live }) {
   const facts = h('div', { class: 'facts' });
+  const acts = h('ul', { id: 'acts', class: 'count' }); // what operators did
   const sides = h('tbody');
   const state = h('div', { class: 'machines' });
   const tree = h('div', { class: 'tree' });
@@ -22,9 +23,11 @@ export function conversation(root, { signal, id, live }) {
   const outcome = h('p', { id: 'outcome', class: 'count', role: 'status' });
   const cancel = h('button', { id: 'cancel', type: 'button', class: 'danger', disabled: true, on: { click: () => confirm.showModal() } }, 'Cancel it…');
   const why = h('span', { id: 'cancel-why', class: 'note' }); // why it cannot be cancelled
+  const reason = h('input', { id: 'reason', type: 'text', name: 'reason', maxlength: 1000, autocomplete: 'off' });
   const confirm = h('dialog', { 'aria-labelledby': 'confirm-title' },
     h('h2', { id: 'confirm-title' }, 'Cancel this conversation?'),
-    h('p', {}, 'Its initiator sends CANCEL, and all that was begun for it is to stop. The audit trail says that you did it.'),
+    h('p', {}, 'Its initiator sends CANCEL, and all that was begun for it is to stop. The record says that you did it, and why. The agents read the reason, and not your name.'),
+    h('p', {}, h('label', {}, 'Reason ', reason)),
     h('p', { class: 'actions' },
       h('button', { id: 'confirm', type: 'button', class: 'danger', on: { click: () => { confirm.close(); withdraw(); } } }, 'Cancel it'), ' ',
       h('button', { type: 'button', on: { click: () => confirm.close() } }, 'Leave it')));
@@ -39,7 +42,7 @@ export function conversation(root, { signal, id, live }) {
   const wrong = failures();
 
   root.append(
-    h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel, why), facts, outcome, confirm,
+    h('div', { class: 'title' }, h('h1', {}, 'Conversation ', name(id)), cancel, why), facts, acts, outcome, confirm,
     h('div', { class: 'split' },
       h('section', { 'aria-labelledby': 'messages' }, h('h2', { id: 'messages' }, 'Messages'), forgotten, scroll),
       h('section', { class: 'aside', 'aria-labelledby': 'payload' }, h('h2', { id: 'payload' }, 'Payload'), payload),
@@ -81,6 +84,7 @@ export function conversation(root, { signal, id, live }) {
     wrong.hidden = !c.failures?.length;
     wrong.set(c.failures || []);
     replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
+    replace(acts, (c.acts || []).map((a) => h('li', {}, when(a.time), ` ${a.who || 'an operator'} (${a.host}): ${a.what}`, a.reason ? `, because “${a.reason}”` : ', without a reason', ` (${a.result})`)));
     cancel.disabled = !c.live;
     replace(why, c.live ? '' : `It cannot be cancelled: it is ${ends}.`);
     replace(facts, fact('Codon', c.protocol || '–'), fact('Is', ends), fact('State', states(c)), fact('Began', when(c.began)), fact('Last event', when(c.updated)),
@@ -171,7 +175,7 @@ export function conversation(root, { signal, id, live }) {
     cancel.disabled = true;
     replace(outcome, 'CANCEL is on its way; waiting for the receipt…');
     try {
-      const answer = await post(`conversations/${encodeURIComponent(id)}/cancel`, {}, signal);
+      const answer = await post(`conversations/${encodeURIComponent(id)}/cancel`, { reason: reason.value.trim() }, signal);
       replace(outcome, outcomes[answer.outcome] || answer.outcome, answer.state ? ` (${answer.state})` : '', missing(answer));
     } catch (err) {
       if (signal.aborted) return;
