@@ -24,6 +24,7 @@ type clustered struct {
 	node   *Node
 	limits linkLimits
 	heard  heard
+	absent absentAgents
 
 	unknown unknownNodes
 
@@ -341,6 +342,9 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		}
 	}
 	clear(l.agents)
+	if !left {
+		c.absent.add(l.peer.Name, lost...)
+	}
 	slices.Sort(lost)
 	l.lost = lost
 	l.loss.Lose(performatives.CodeDisconnected, lost...)

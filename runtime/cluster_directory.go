@@ -29,6 +29,7 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	_, handed := c.handed[id.Fold()]
 	switch {
 	case ok && c.node.ours(r):
+		c.absent.forget(id)
 		delta = c.putLocked(r)
 		delete(c.handed, id.Fold())
 		c.settledLocked()
@@ -299,6 +300,7 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 	if a.placed {
 		c.node.records.moved(a.id, nil, a.link.link)
 	}
+	c.absent.forget(a.id)
 	a.registration = r
 	a.link.agents[a.id.Fold()] = a
 	return a

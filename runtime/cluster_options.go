@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"strings"
 	"time"
@@ -68,6 +69,20 @@ const DefaultJoinTime = 5 * time.Second
 type clusterNetwork interface {
 	membership(membership.Options) (joining, error)
 	links(nodelink.LinksOptions) (nodeLinks, error)
+}
+
+// warn logs what everyone who reaches the ports of the node can do, unless they are of this machine only.
+func (o *ClusterOptions) warn(log *slog.Logger) {
+	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	if host == "localhost" || net.ParseIP(host).IsLoopback() {
+		return
+	}
+	if len(o.Keys) == 0 {
+		log.Warn("the gossip of the cluster has no keys: everyone who reaches its port takes part in it; see ClusterOptions.Keys", "addr", o.Gossip)
+	}
+	if o.TLS == nil {
+		log.Warn("the links of the cluster have no TLS: everyone who reaches their port can speak as any node; see ClusterOptions.TLS", "addr", o.Gossip)
+	}
 }
 
 func (o *ClusterOptions) validate() error {

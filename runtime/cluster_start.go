@@ -38,6 +38,7 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 	if err := o.validate(); err != nil {
 		return err
 	}
+	o.warn(log)
 	if o.network == nil {
 		o.network = realNetwork{}
 	}

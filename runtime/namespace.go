@@ -51,7 +51,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return l.deliver(m, from.id)
 		}
 		if p.node.system.HasRun(m.Receiver()) {
-			return p.node.recordRefusal(m, refused(performatives.CodeStopped, ""))
+			return p.node.recordRefusal(m, p.node.stopped(m.Receiver()))
 		}
 		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}

@@ -187,7 +187,7 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	case ok:
 		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
 	case n.system.HasRun(to):
-		return n.recordRefusal(m, refused(performatives.CodeStopped, ""))
+		return n.recordRefusal(m, n.stopped(to))
 	}
 	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
 }
@@ -317,8 +317,10 @@ func (a *nodeAgent) over() *nodeLink {
 // Load returns that of the link.
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
 
-// errNodeLost is the refusal of a message for an agent whose node is being given up.
-var errNodeLost = refused(performatives.CodeStopped, "the node of the agent was lost")
+// gone returns the refusal of a message for an agent of the node, which is being given up.
+func (l *nodeLink) gone() *performatives.Refusal {
+	return refused(performatives.CodeStopped, nodeLost(l.peer).ErrorText)
+}
 
 // Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
 // the directory does not have it there any more.
@@ -330,14 +332,14 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	case a.placed && to.sendLater(m):
 		return nil
 	}
-	return refusedCopy(m, errNodeLost.Code, errNodeLost.Text)
+	return refusedCopy(m, performatives.CodeStopped, to.gone().Text)
 }
 
 // sendLater routes a message for a placed agent anew, in a while, that the link has not taken because it has ended. It reports false if the message is
 // for a run that has ended, or too many wait.
 func (l *nodeLink) sendLater(m *performatives.Message) bool {
 	p := l.node.placer
-	giveUp := func() { l.undelivered(m, errNodeLost) }
+	giveUp := func() { l.undelivered(m, l.gone()) }
 	return opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) })
 }
 

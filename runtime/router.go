@@ -63,6 +63,9 @@ func (r router) route(m *performatives.Message) error {
 	if u := r.n.uplinkFor(m.Receiver()); u != nil && (u.Connected() || !r.n.system.HasRun(m.Receiver())) {
 		return u.deliver(m)
 	}
+	if text := r.n.cluster.Load().unreachable(m.Receiver()); text != "" {
+		return refusedCopy(m, performatives.CodeStopped, text)
+	}
 	return err
 }
 

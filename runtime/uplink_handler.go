@@ -49,7 +49,7 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	_, own := u.node.system.Find(m.Sender())
 	switch {
 	case to != "" && !here && u.node.system.HasRun(to):
-		return u.node.recordRefusal(m, refused(performatives.CodeStopped, ""))
+		return u.node.recordRefusal(m, u.node.stopped(to))
 	case to != "" && !here:
 		return u.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:

@@ -3,16 +3,24 @@ package membership
 import (
 	"bytes"
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/hashicorp/memberlist"
 )
 
 // delegate is what memberlist calls, some of it with its lock held: nothing here calls memberlist, and events are only recorded.
-type delegate struct{ g *Gossip }
+type delegate struct {
+	g     *Gossip
+	token token
+	over  atomic.Bool // the node has begun anew
+}
+
+// silent reports whether nothing counts any more.
+func (d *delegate) silent() bool { return d.over.Load() || d.g.silent.Load() }
 
 // NodeMeta returns the metadata of this node.
-func (d delegate) NodeMeta(int) []byte {
+func (d *delegate) NodeMeta(int) []byte {
 	b, err := d.g.view.current().meta().encode()
 	if err != nil {
 		panic("membership: metadata of this node became invalid: " + err.Error()) // each change is checked
@@ -21,8 +29,8 @@ func (d delegate) NodeMeta(int) []byte {
 }
 
 // NotifyMsg takes a packet of deltas, or bulk.
-func (d delegate) NotifyMsg(b []byte) {
-	if len(b) < packetHead || b[0] != formatVersion || d.g.silent.Load() {
+func (d *delegate) NotifyMsg(b []byte) {
+	if len(b) < packetHead || b[0] != formatVersion || d.silent() {
 		return
 	}
 	switch b[1] {
@@ -55,7 +63,7 @@ func (g *Gossip) firstSeen(deltas []delta) []delta {
 }
 
 // GetBroadcasts returns one packet of deltas, or none. memberlist calls it when it has put its own news into a packet that still has room.
-func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
+func (d *delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	d.g.packets.Add(1)
 	transmits := deltaLimit(d.g.timing.retransmitMult, d.g.view.size())
 	d.g.queueMu.Lock()
@@ -67,7 +75,7 @@ func (d delegate) GetBroadcasts(overhead, limit int) [][]byte {
 }
 
 // LocalState returns the state for a push/pull.
-func (d delegate) LocalState(bool) []byte {
+func (d *delegate) LocalState(bool) []byte {
 	state := d.g.options.Gossiped.State()
 	if len(state) > MaxState {
 		d.g.log.Error("membership: state too long for push/pull", "bytes", len(state), "limit", MaxState)
@@ -77,8 +85,8 @@ func (d delegate) LocalState(bool) []byte {
 }
 
 // MergeRemoteState takes the state of another member.
-func (d delegate) MergeRemoteState(b []byte, _ bool) {
-	if d.g.silent.Load() {
+func (d *delegate) MergeRemoteState(b []byte, _ bool) {
+	if d.silent() {
 		return
 	}
 	history, state, err := decodeState(b)
@@ -86,14 +94,16 @@ func (d delegate) MergeRemoteState(b []byte, _ bool) {
 		d.g.log.Warn("membership: malformed state", "err", err)
 		return
 	}
-	d.g.wasRaised(d.g.view.learn(history))
+	raised, dead := d.g.view.learn(history)
+	d.g.wasRaised(raised)
+	d.g.doubt(dead)
 	if len(state) > 0 {
 		d.g.options.Gossiped.Merge(bytes.Clone(state))
 	}
 }
 
 // NotifyAlive refuses an incarnation whose name is another's, or that is no more.
-func (d delegate) NotifyAlive(n *memberlist.Node) error {
+func (d *delegate) NotifyAlive(n *memberlist.Node) error {
 	a, err := decodeAnnouncement(n.Name, n.Address(), n.Meta)
 	if err != nil {
 		return err
@@ -106,7 +116,7 @@ func (d delegate) NotifyAlive(n *memberlist.Node) error {
 }
 
 // NotifyMerge looks at the members of the other side of a join.
-func (d delegate) NotifyMerge(nodes []*memberlist.Node) error {
+func (d *delegate) NotifyMerge(nodes []*memberlist.Node) error {
 	all := make([]known, 0, len(nodes))
 	for _, n := range nodes {
 		a, err := decodeAnnouncement(n.Name, n.Address(), n.Meta)
@@ -128,21 +138,21 @@ func (g *Gossip) wasRaised(raised bool) {
 }
 
 // NotifyJoin records a member.
-func (d delegate) NotifyJoin(n *memberlist.Node) { d.note(n, (*view).joined) }
+func (d *delegate) NotifyJoin(n *memberlist.Node) { d.note(n, (*view).joined) }
 
 // NotifyUpdate records a member's new description of itself.
-func (d delegate) NotifyUpdate(n *memberlist.Node) { d.note(n, (*view).updated) }
+func (d *delegate) NotifyUpdate(n *memberlist.Node) { d.note(n, (*view).updated) }
 
-func (d delegate) note(n *memberlist.Node, record func(*view, announcement, time.Time)) {
-	if a, err := decodeAnnouncement(n.Name, n.Address(), n.Meta); err == nil && !d.g.silent.Load() {
+func (d *delegate) note(n *memberlist.Node, record func(*view, announcement, time.Time)) {
+	if a, err := decodeAnnouncement(n.Name, n.Address(), n.Meta); err == nil && !d.silent() {
 		record(d.g.view, a, time.Now())
 	}
 }
 
 // NotifyLeave records the end of a member.
-func (d delegate) NotifyLeave(n *memberlist.Node) {
+func (d *delegate) NotifyLeave(n *memberlist.Node) {
 	name, t, err := splitMemberName(n.Name)
-	if err != nil || t == d.g.token || d.g.silent.Load() {
+	if err != nil || t == d.token || d.silent() {
 		return
 	}
 	if refused := d.g.view.gone(name, t, false, time.Now()); refused != "" {

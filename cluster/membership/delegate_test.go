@@ -10,7 +10,7 @@ func TestANodePassesDeltasOn(t *testing.T) {
 	t.Parallel()
 	s := newState("")
 	a := start(t, Options{Name: "a", Gossiped: s})
-	d := delegate{a.Gossip}
+	d := &delegate{g: a.Gossip}
 	packet := appendDelta([]byte{formatVersion, packetDeltas}, delta{77, 1, []byte("delta")})
 	d.NotifyMsg(packet)
 	d.NotifyMsg(packet)

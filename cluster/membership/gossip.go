@@ -26,10 +26,12 @@ type Gossip struct {
 	options Options
 	timing  timing
 	log     *slog.Logger
-	token   token
+	token   token // the first one, which is the origin of its deltas
 	view    *view
 	keys    *Keys
-	list    *memberlist.Memberlist
+	list    atomic.Pointer[memberlist.Memberlist]
+	hooks   *delegate          // of list; guarded by mu
+	config  *memberlist.Config // of each list, but for what hooks it
 
 	transport *transport
 
@@ -43,6 +45,7 @@ type Gossip struct {
 	due    chan struct{} // an event is due
 	rejoin chan string   // an address to dial at once; "": try again at once
 	raised atomic.Bool   // the own epoch is to be announced
+	doomed atomic.Bool   // the node is to begin anew
 
 	mu       sync.Mutex // serialises changes of the own metadata, and their announcement
 	left     bool
@@ -56,6 +59,7 @@ type Gossip struct {
 	attempt   chan struct{} // closed and replaced after each attempt
 	lastErr   error
 	refusedAt time.Time // when that was logged
+	doubted   time.Time // since when each member that has sent its state believes this node to be dead; zero: the last one does not
 }
 
 var _ Membership = (*Gossip)(nil)
@@ -79,19 +83,66 @@ func Start(o Options) (*Gossip, error) {
 	}
 	g.timing.gossipToDead = cmp.Or(o.gossipToDead, g.timing.gossipToDead)
 	g.ctx, g.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // the lifecycle owner: ends with Stop
-	config, err := g.configure()
-	if err != nil {
+	if g.config, err = g.configure(); err != nil {
 		g.cancel(err)
 		return nil, err
 	}
-	if g.list, err = memberlist.Create(config); err != nil {
+	if err := g.begin(g.token); err != nil {
 		g.cancel(err)
-		_ = config.Transport.Shutdown()
+		_ = g.transport.Shutdown()
 		return nil, fmt.Errorf("membership: start: %w", err)
 	}
 	g.done.Go(g.deliver)
 	g.done.Go(g.keepJoined)
 	return g, nil
+}
+
+// begin has memberlist take part under a token.
+func (g *Gossip) begin(t token) error {
+	d, c := &delegate{g: g, token: t}, *g.config
+	c.Name = memberName(g.options.Name, t)
+	c.Delegate, c.Events, c.Alive, c.Merge = d, d, d, d
+	list, err := memberlist.Create(&c)
+	if err == nil {
+		g.list.Store(list)
+		g.hooks = d
+	}
+	return err
+}
+
+// doubt notes whether a member that has sent its state believes this node to be dead. The node contradicts at once. When all members go on to believe it for the time
+// of two push/pulls, they do not hear that: a false claim has a number that memberlist cannot exceed, or said that this node leaves.
+func (g *Gossip) doubt(dead bool) {
+	g.joinMu.Lock()
+	defer g.joinMu.Unlock()
+	switch now := time.Now(); {
+	case !dead:
+		g.doubted = time.Time{}
+	case g.doubted.IsZero():
+		g.doubted = now
+	case now.Sub(g.doubted) >= cmp.Or(g.options.doubtTime, 2*g.timing.pushPullInterval):
+		g.doubted = time.Time{}
+		g.doomed.Store(true)
+		g.kick("")
+	}
+}
+
+// beginAnew takes part as another run of the node: under another token, with a greater epoch. It knows no member any more, and dials those that it knew.
+func (g *Gossip) beginAnew() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.left || g.silent.Load() {
+		return
+	}
+	g.log.Warn("membership: the others believe this node to be dead, and do not hear that it lives: it begins anew")
+	g.hooks.over.Store(true)
+	_ = g.list.Load().Shutdown() // never fails
+	t := token(rand.Uint64())
+	g.view.anew(t, time.Now())
+	if err := g.begin(t); err != nil {
+		g.log.Error("membership: the node cannot begin anew yet", "err", err)
+		g.doomed.Store(true)
+	}
 }
 
 // label keeps members of other programs that use memberlist out.
@@ -101,7 +152,6 @@ const label = "ribosome"
 func (g *Gossip) configure() (*memberlist.Config, error) {
 	t := g.timing
 	c := memberlist.DefaultLANConfig()
-	c.Name = memberName(g.options.Name, g.token)
 	c.Label = label
 	c.ProbeInterval, c.ProbeTimeout, c.IndirectChecks = t.probeInterval, t.probeTimeout, t.indirectChecks
 	c.SuspicionMult, c.SuspicionMaxTimeoutMult = t.suspicionMult, t.suspicionMaxMult
@@ -110,8 +160,6 @@ func (g *Gossip) configure() (*memberlist.Config, error) {
 	c.EnableCompression = false // the state of the application is long only when it does not compress, and this takes time from failure detection
 	c.Keyring = g.keys.ring
 	c.Logger = slog.NewLogLogger(logHandler{g.log, &g.silent}, slog.LevelInfo)
-	d := delegate{g}
-	c.Delegate, c.Events, c.Alive, c.Merge = d, d, d, d
 
 	address, err := g.listen(c)
 	if err != nil {
@@ -125,7 +173,7 @@ func (g *Gossip) configure() (*memberlist.Config, error) {
 		self.member.Epoch = uint64(time.Now().UnixMicro())
 	}
 	if _, err := self.meta().encode(); err != nil {
-		_ = c.Transport.Shutdown()
+		_ = g.transport.Shutdown()
 		return nil, err
 	}
 	g.view = newView(self, func() { signal(g.due) })
@@ -155,7 +203,7 @@ func (g *Gossip) listen(c *memberlist.Config) (string, error) {
 	for range 10 {
 		t, err = newTransport(&memberlist.NetTransportConfig{
 			BindAddrs: []string{c.BindAddr}, BindPort: c.BindPort, Logger: c.Logger,
-		}, g.timing.streamTimeout, g.options.cut)
+		}, g.timing.streamTimeout, g.options.cut, g.keys.ring == nil, func(from net.Addr) { g.refused(errClaim, from.String()) })
 		if err == nil || c.BindPort != 0 {
 			break
 		}
@@ -164,7 +212,7 @@ func (g *Gossip) listen(c *memberlist.Config) (string, error) {
 		return "", fmt.Errorf("membership: listen on %s: %w", g.options.Bind, err)
 	}
 	g.transport = t
-	c.Transport, c.BindPort = t, t.GetAutoBindPort()
+	c.Transport, c.BindPort = lent{t}, t.GetAutoBindPort()
 	if c.AdvertiseAddr != "" && c.AdvertisePort == 0 {
 		c.AdvertisePort = c.BindPort
 	}
@@ -251,7 +299,7 @@ func (g *Gossip) announce(change func(*announcement)) error {
 		return err
 	}
 	// memberlist can only wait for the gossip, with a time-out. The gossip goes on after it.
-	_ = g.list.UpdateNode(time.Nanosecond)
+	_ = g.list.Load().UpdateNode(time.Nanosecond)
 	return nil
 }
 
@@ -289,7 +337,7 @@ func (g *Gossip) SendBulk(to cluster.Incarnation, data []byte) error {
 	}
 	node := &memberlist.Node{Name: memberName(to.Name, a.token), Addr: net.ParseIP(host), Port: port}
 	packet := append([]byte{formatVersion, packetBulk}, data...)
-	if err := g.list.SendReliable(node, packet); err != nil {
+	if err := g.list.Load().SendReliable(node, packet); err != nil {
 		return fmt.Errorf("membership: send bulk to %s: %w", to, err)
 	}
 	return nil
@@ -313,7 +361,7 @@ func (g *Gossip) leave(ctx context.Context) error {
 		return err
 	}
 	limit := cmp.Or(g.options.leaveTime, g.timing.streamTimeout/2)
-	err := within(ctx, limit, g.timing.telling(g.view.size()), g.list.UpdateNode)
+	err := within(ctx, limit, g.timing.telling(g.view.size()), g.list.Load().UpdateNode)
 	return errors.Join(err, g.sayLeft(ctx, limit))
 }
 
@@ -325,7 +373,7 @@ func (g *Gossip) sayLeft(ctx context.Context, limit time.Duration) error {
 	look := time.NewTicker(g.timing.gossipInterval)
 	defer look.Stop()
 	before := g.packets.Load()
-	_ = g.list.Leave(time.Nanosecond) // the error is that it does not wait
+	_ = g.list.Load().Leave(time.Nanosecond) // the error is that it does not wait
 	for {
 		others := g.view.size()
 		if others == 1 || g.packets.Load()-before >= uint64(transmitLimit(g.timing.retransmitMult, others)) {
@@ -362,8 +410,9 @@ func (g *Gossip) Stop(ctx context.Context) error {
 		g.cancel(ErrStopped)
 		go func() {
 			defer close(g.stopped)
-			_ = g.list.Shutdown() // never fails
+			_ = g.transport.Shutdown() // the error is of a listener that has ended
 			g.done.Wait()
+			_ = g.list.Load().Shutdown() // never fails
 		}()
 	})
 	select {

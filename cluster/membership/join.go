@@ -64,6 +64,9 @@ func (g *Gossip) keepJoined() {
 	wait := g.options.RejoinMin
 	var first string // an address that is to be dialled first
 	for {
+		if g.doomed.Swap(false) {
+			g.beginAnew()
+		}
 		if g.raised.Swap(false) { // the others refuse this node until they know its new epoch
 			_ = g.announce(func(*announcement) {})
 		}
@@ -141,7 +144,7 @@ func (g *Gossip) dial(targets []string) (reached int, err error) {
 			if g.ctx.Err() != nil {
 				return
 			}
-			_, e := g.list.Join([]string{target})
+			_, e := g.list.Load().Join([]string{target})
 			mu.Lock()
 			defer mu.Unlock()
 			if e != nil {

@@ -477,7 +477,7 @@ func (m *Model) merge(s pushPull, join bool) error {
 		}
 		m.apply(u)
 	}
-	if m.view.learn(s.history) {
+	if raised, _ := m.view.learn(s.history); raised {
 		m.announce()
 		m.kick("")
 	}

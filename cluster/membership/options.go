@@ -75,6 +75,8 @@ type Options struct {
 	gossipToDead time.Duration
 	// leaveTime, for tests, is how long each of the two steps of Leave takes at most. Zero: half of the time-out of streams of the profile.
 	leaveTime time.Duration
+	// doubtTime, for tests, is how long the others believe this node to be dead until it begins anew. Zero: that of two push/pulls.
+	doubtTime time.Duration
 	// cut, for tests, reports whether packets and streams to an address are lost. Nil: none.
 	cut func(to string) bool
 

@@ -25,7 +25,10 @@ type transport struct {
 	limit  time.Duration // of one stream
 	sent   atomic.Uint64 // bytes, without the heads of IP, UDP and TCP
 
+	refused  func(from net.Addr)     // is called for each packet that the guard has changed
+	packets  chan *memberlist.Packet // nil: those of NetTransport, which are encrypted
 	accepted chan net.Conn
+	ends     chan struct{} // closed when nobody takes packets and streams any more
 	done     sync.WaitGroup
 
 	mu      sync.Mutex
@@ -34,19 +37,55 @@ type transport struct {
 	closed  bool
 }
 
-func newTransport(config *memberlist.NetTransportConfig, streamTimeout time.Duration, cut func(string) bool) (*transport, error) {
+func newTransport(config *memberlist.NetTransportConfig, streamTimeout time.Duration, cut func(string) bool, clear bool, refused func(net.Addr)) (*transport, error) {
 	inner, err := memberlist.NewNetTransport(config)
 	if err != nil {
 		return nil, err
 	}
 	t := &transport{
 		NetTransport: inner, cut: cut, limit: 4 * streamTimeout,
-		accepted: make(chan net.Conn), streams: map[*stream]bool{},
+		accepted: make(chan net.Conn), streams: map[*stream]bool{}, refused: refused, ends: make(chan struct{}),
 	}
 	t.ctx, t.cancel = context.WithCancel(context.Background()) //nolint:forbidigo // the transport is the owner of its streams, until Shutdown
 	t.done.Go(t.accept)
+	if clear {
+		t.packets = make(chan *memberlist.Packet)
+		t.done.Go(t.guard)
+	}
 	return t, nil
 }
+
+// guard passes on the packets that have come, without claims that cannot be contradicted.
+func (t *transport) guard() {
+	for {
+		select {
+		case p := <-t.NetTransport.PacketCh():
+			if defuse(p.Buf) {
+				t.refused(p.From)
+			}
+			select {
+			case t.packets <- p:
+			case <-t.ends:
+			}
+		case <-t.ctx.Done():
+			return
+		}
+	}
+}
+
+// PacketCh returns the packets that have come.
+func (t *transport) PacketCh() <-chan *memberlist.Packet {
+	if t.packets == nil {
+		return t.NetTransport.PacketCh()
+	}
+	return t.packets
+}
+
+// lent is the transport for one run of memberlist, which does not end with the run.
+type lent struct{ *transport }
+
+// Shutdown does nothing.
+func (lent) Shutdown() error { return nil }
 
 // accept passes on the streams that the listener accepts.
 func (t *transport) accept() {
@@ -59,7 +98,7 @@ func (t *transport) accept() {
 			}
 			select {
 			case t.accepted <- s:
-			case <-t.ctx.Done():
+			case <-t.ends:
 				_ = s.Close()
 			}
 		case <-t.ctx.Done():
@@ -132,6 +171,7 @@ var errCut = errors.New("cut by a test")
 func (t *transport) Shutdown() error {
 	t.mu.Lock()
 	t.closed = true
+	close(t.ends)
 	open := make([]*stream, 0, len(t.streams))
 	for s := range t.streams {
 		open = append(open, s)
@@ -140,7 +180,7 @@ func (t *transport) Shutdown() error {
 	for _, s := range open {
 		_ = s.Close()
 	}
-	// accept still takes what the listener has accepted, else the listener would not end.
+	// accept and guard still take what the listeners have, else the listeners would not end.
 	err := t.NetTransport.Shutdown()
 	t.cancel()
 	t.done.Wait()

@@ -35,6 +35,7 @@ type record struct {
 	announcement
 	alive bool
 	final bool      // it left, or another incarnation took its place: it does not come back
+	unmet bool      // this node has begun anew, and has not met it since
 	order uint64    // when it ended
 	at    time.Time // when it ended
 
@@ -137,7 +138,7 @@ func (v *view) replaceLocked(r *record, a announcement, now time.Time) {
 }
 
 func (v *view) beginLocked(r *record, a announcement) {
-	r.announcement, r.alive, r.final = a, true, false
+	r.announcement, r.alive, r.final, r.unmet = a, true, false, false
 	r.generation++
 	r.refused = ""
 	v.ended--
@@ -310,7 +311,7 @@ func (v *view) history() []ended {
 	defer v.mu.Unlock()
 	all := make([]ended, 0, v.ended)
 	for _, r := range v.records {
-		if !r.alive {
+		if !r.alive && !r.unmet {
 			all = append(all, ended{r.member.Incarnation, r.token})
 		}
 	}
@@ -318,12 +319,13 @@ func (v *view) history() []ended {
 	return all[:min(len(all), maxEnded)]
 }
 
-// learn takes the history of another member, and reports whether this node had to raise its epoch.
-func (v *view) learn(history []ended) (raised bool) {
+// learn takes the history of another member, and reports whether this node had to raise its epoch, and whether that member believes this run of it to have ended.
+func (v *view) learn(history []ended) (raised, dead bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, e := range history {
 		if e.token == v.token {
+			dead = true
 			continue
 		}
 		if e.Name == v.self.member.Name {
@@ -339,7 +341,21 @@ func (v *view) learn(history []ended) (raised bool) {
 			r.member = cluster.Member{Incarnation: e.Incarnation}
 		}
 	}
-	return raised
+	return raised, dead
+}
+
+// anew makes this node another run of its name, which has not met any member yet.
+func (v *view) anew(t token, now time.Time) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.token, v.self.token = t, t
+	for _, r := range v.records {
+		if r.alive {
+			r.unmet = true
+			v.endLocked(r, Failed, false, now)
+		}
+	}
+	v.raiseLocked(v.self.member.Epoch)
 }
 
 // raiseLocked makes the own epoch greater than that of an earlier run.

@@ -78,10 +78,15 @@ func TestTheOwnEpochRises(t *testing.T) {
 		return []ended{{cluster.Incarnation{Name: name, Epoch: epoch}, tok}}
 	}
 	v := testView()
-	if v.learn(history("self", 9, 99)) || v.learn(history("self", 1, 100)) || v.learn(history("x", 9, 500)) || v.learn(history("self", 9, 1<<64-1)) {
-		t.Error("raised without need")
+	for _, one := range []struct {
+		history []ended
+		dead    bool
+	}{{history("self", 9, 99), false}, {history("self", 1, 100), true}, {history("x", 9, 500), false}, {history("self", 9, 1<<64-1), false}} {
+		if raised, dead := v.learn(one.history); raised || dead != one.dead {
+			t.Errorf("%v: raised %t, dead %t, want %t", one.history, raised, dead, one.dead)
+		}
 	}
-	if !v.learn(history("self", 9, 100)) || v.current().member.Epoch != 101 {
+	if raised, dead := v.learn(history("self", 9, 100)); !raised || dead || v.current().member.Epoch != 101 {
 		t.Errorf("epoch %d", v.current().member.Epoch)
 	}
 	if got := drain(v); got != "Raised self@101" {

@@ -182,6 +182,11 @@ func TestClusterProcesses(t *testing.T) {
 	n3.logs("a node is lost", `"peer":"n2"`, "failed") // before it comes again, which would be the reason else
 	n1.lists("members", "n1 alive", "n3 alive")
 	n1.lists("agents")
+	for _, n := range []*nodeProcess{n1, n3} {
+		if r := runs(t, "call", "Jules", "debug_code", "-d", "{}", "--addr", n.tcp); r.code == 0 || !strings.Contains(r.stderr, "the node n2 of the agent cannot be reached") {
+			t.Errorf("a call of an agent of the lost node: %+v", r)
+		}
+	}
 
 	n2 = startMember(t, "n2", "--join", n1.gossip, "--swarm", "eddyjules") // under its name, at other addresses
 	n3.lists("agents", "Eddy n2", "Eliza n2", "Jules n2")
