@@ -320,6 +320,7 @@ func TestCancelledExport(t *testing.T) {
 func TestTraceFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"add --otlp":                        {"--trace-ratio", "0.5"},
+		"--otlp-content is about traces":    {"--otlp-content"},
 		"or scrape /metrics":                {"--metrics-interval", "10s"},
 		"want an address without a query":   {"--otlp", "http://127.0.0.1:4318/?a=b"},
 		"want an address such as http://":   {"--otlp", "127.0.0.1:4318"},

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -23,7 +25,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand, "burst": testBurst, "pages": testPages, "group": testGroup, "rows": testRows, "ends": testEnds, "room": testRoom, "phone": testPhone,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "failures": testFailures, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand, "burst": testBurst, "pages": testPages, "group": testGroup, "rows": testRows, "ends": testEnds, "room": testRoom, "phone": testPhone,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -451,6 +453,46 @@ func testRefusals(t *testing.T, browser context.Context) {
 	b.shows(".row", string(performatives.CodeUnknownAgent))
 	b.click(".row", "Nobody")
 	b.shows(".message.refused", "TASK_REQUEST")
+}
+
+// wrong is an agent whose work fails, with a text that has a secret and markup, or panics.
+type wrong struct{ worker }
+
+func (wrong) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
+	if t.TaskType == "panic" {
+		panic("no map")
+	}
+	return performatives.InformResult{}, errors.New("password=canary <img src=x>\x1b[31m")
+}
+
+// The pages of a conversation and of an agent say why it has failed. A repeated message is no trouble.
+func testFailures(t *testing.T, browser context.Context) {
+	n := serve(t, nil)
+	n.spawn("Wrong", wrong{n.worker})
+	b := open(t, browser, n.url)
+	for of, want := range map[string]string{"error": "password=*** <img src=x>", "panic": "no map"} {
+		d, err := delegation.Start(within(t), n, "Wrong", performatives.TaskRequest{TaskType: of})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = d.Wait()
+		b.goTo(conversationOf(d.Conversation()))
+		b.shows(".failures", want)
+	}
+	n.Events().Publish(actors.DeadLetter{At: actors.At{Time: time.Now()}, To: "Wrong", Code: codons.DropDuplicate})
+	b.goTo("#/agents")
+	b.click(".row a.bad", "2")
+	b.until(`location.hash === '#/agents/Wrong'`)
+	b.shows(".count", "2 errors")
+	b.until(`document.querySelectorAll('.failures details').length === 1`)
+	b.click(".failures summary", "Stack")
+	b.shows(".failures details[open] pre", "console_test.go")
+	if text := eval[string](b, `document.body.textContent`); strings.Contains(text, "canary") || strings.Contains(text, "\x1b") {
+		t.Error(text)
+	}
+	b.goTo("#/refusals")
+	b.shows(".row", "had its effect")
+	b.until(`!document.querySelector('.row .bad')`)
 }
 
 // The filters are those of the address, and are entered into it.

@@ -156,16 +156,12 @@ func (h *Handler) event(f filter, record actors.Record) string {
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
 			return ""
 		}
-	case codons.JobFailed:
-		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent) {
+	case codons.JobFailed, actors.Supervised:
+		one, _ := h.options.Recorder.ShowFailure(record)
+		if f.act != "" || !f.takes(string(one.Conversation), one.Protocol, one.Agent, one.Peer) {
 			return ""
 		}
-		data, _ = h.options.Recorder.ShowFailure(record)
-	case actors.Supervised:
-		if f.act != "" || !f.takes(string(ev.Conversation), "", ev.Agent) {
-			return ""
-		}
-		data, _ = h.options.Recorder.ShowFailure(record)
+		data = one
 	}
 	if data == nil {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/metric"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,13 +16,10 @@ type tally struct {
 }
 
 // agentCounts are the counts of an agent that has metrics of its own, or of all others.
-type agentCounts struct {
-	errors, restarts tally
-	stopped          uint64 // the number of its stop among those of all agents; zero while it runs
-}
+type agentCounts struct{ errors, restarts tally }
 
-// countsLocked returns the counts of an agent, and its attribute. An agent beyond the bound takes the place of the one that has stopped first; if
-// none has stopped, it is one of the others.
+// countsLocked returns the counts of an agent, and its attribute. An agent beyond the bound takes the place of one that has stopped; if there is none, it is
+// one of the others.
 func (m *metrics) countsLocked(id performatives.AgentID) (*agentCounts, attribute.KeyValue) {
 	a := m.agents[id]
 	if a == nil {
@@ -36,60 +32,30 @@ func (m *metrics) countsLocked(id performatives.AgentID) (*agentCounts, attribut
 	return a, attribute.String(attrAgent, string(id))
 }
 
-// giveBackLocked ends the series of the agent that has stopped first. What no reader has got of its counts is added to that of the others, so that
-// a counter never goes back, and rate() counts nothing twice. It returns false where no agent has stopped.
+// giveBackLocked ends the series of an agent that has stopped. What no reader has got of its counts is added to that of the others, so that
+// a counter never goes back, and rate() counts nothing twice. It returns false where it finds none: then it looks again after the next read of the metrics.
 func (m *metrics) giveBackLocked() bool {
-	var first performatives.AgentID
-	if m.stopped == 0 {
+	if m.full {
 		return false
 	}
 	for id, a := range m.agents {
-		if a.stopped > 0 && (first == "" || a.stopped < m.agents[first].stopped) {
-			first = id
+		if !m.runs(id) {
+			m.others.errors.n += a.errors.n - a.errors.told
+			m.others.restarts.n += a.restarts.n - a.restarts.told
+			delete(m.agents, id)
+			return true
 		}
 	}
-	a := m.agents[first]
-	m.others.errors.n += a.errors.n - a.errors.told
-	m.others.restarts.n += a.restarts.n - a.restarts.told
-	delete(m.agents, first)
-	m.stopped--
-	return true
+	m.full = true
+	return false
 }
 
-// runsLocked notes whether an agent that has metrics of its own runs.
-func (m *metrics) runsLocked(id performatives.AgentID, runs bool) {
-	a := m.agents[id]
-	switch {
-	case a == nil || runs == (a.stopped == 0):
-	case runs:
-		a.stopped = 0
-		m.stopped--
-	default:
-		m.stops++
-		a.stopped = m.stops
-		m.stopped++
-	}
-}
-
-// agent returns the attribute of an agent that runs.
+// agent returns the attribute of an agent.
 func (m *metrics) agent(id performatives.AgentID) attribute.KeyValue {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.runsLocked(id, true)
 	_, as := m.countsLocked(id)
 	return as
-}
-
-func (m *metrics) agentStarted(_ uint64, e *actors.AgentStarted) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.runsLocked(e.Agent, true)
-}
-
-func (m *metrics) agentStopped(_ uint64, e *actors.AgentStopped) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.runsLocked(e.Agent, false)
 }
 
 // add counts an error or a restart of an agent.
@@ -98,17 +64,6 @@ func (m *metrics) add(id performatives.AgentID, of func(*agentCounts) *tally) {
 	defer m.mu.Unlock()
 	a, _ := m.countsLocked(id)
 	of(a).n++
-}
-
-// findStopped notes the agents that have stopped, also those whose events were lost.
-func (m *metrics) findStopped(system *actors.System) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for id := range m.agents {
-		if _, here := system.Lookup(id); !here {
-			m.runsLocked(id, false)
-		}
-	}
 }
 
 // watchAgents observes the counters of agents whenever they are read, also after the end of the telemetry: their counts do not go. refresh handles the events
@@ -126,6 +81,7 @@ func (m *metrics) watchAgents(refresh func()) error {
 		refresh()
 		m.mu.Lock()
 		defer m.mu.Unlock()
+		m.full = false
 		observe := func(a *agentCounts, as attribute.KeyValue) {
 			for to, t := range map[metric.Int64Observable]*tally{errs: &a.errors, restarts: &a.restarts} {
 				if t.told = t.n; t.n > 0 {

@@ -35,21 +35,22 @@ type metrics struct {
 
 	lost lostEnds
 
-	mu      sync.Mutex
-	agents  map[performatives.AgentID]*agentCounts // those that have metrics of their own
-	most    int                                    // how many may have
-	stopped int                                    // how many of them have stopped
-	stops   uint64                                 // of agents that had metrics of their own, so far
-	others  agentCounts
+	mu     sync.Mutex
+	agents map[performatives.AgentID]*agentCounts // those that have metrics of their own
+	most   int                                    // how many may have
+	runs   func(performatives.AgentID) bool       // reports whether an agent of this node runs
+	full   bool                                   // all of them run, as of the last look
+	others agentCounts
 }
 
 // seconds are the bounds of the histograms: a tool answers within milliseconds, a person within hours.
 var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
-func newMetrics(meter metric.Meter, agents int) (*metrics, error) {
+func newMetrics(meter metric.Meter, system *actors.System, agents int) (*metrics, error) {
 	m := &metrics{
 		meter: meter, series: map[labels]*series{}, ends: map[sideKind]int64{}, begins: map[sideKind]int64{},
 		agents: map[performatives.AgentID]*agentCounts{}, most: agents,
+		runs: func(id performatives.AgentID) bool { _, here := system.Lookup(id); return here },
 	}
 	var errs []error
 	for _, c := range []struct {
@@ -306,7 +307,6 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}
-		m.findStopped(node.System())
 		for key, of := range m.backlogs(node.System(), time.Now()) {
 			as := with(key.agent, attribute.String(attrBand, key.band.String()))
 			o.ObserveInt64(depth, of.depth, as)

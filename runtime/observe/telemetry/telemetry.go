@@ -77,13 +77,13 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 		t.spans = &spans{o.Tracers.Tracer(scope), o.FailureText}
 	}
 	if o.Meters != nil {
-		m, err := newMetrics(o.Meters.Meter(scope), cmp.Or(o.Agents, DefaultAgents))
+		m, err := newMetrics(o.Meters.Meter(scope), node.System(), cmp.Or(o.Agents, DefaultAgents))
 		if err != nil {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
 		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed),
-			actors.On(m.supervised), actors.On(m.agentStarted), actors.On(m.agentStopped), actors.On(m.messageRefused), actors.On(m.deadLetter), actors.On(m.operatorRefused))
+			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter), actors.On(m.operatorRefused))
 	} else {
 		columns = append(columns, actors.On(t.ended))
 	}

@@ -52,7 +52,7 @@ function row(m, n = { recorder: {} }) {
   const down = n.links - n.links_up;
   return h('tr', {},
     h('td', {}, name(m.node)), h('td', { class: m.unlinked ? 'bad' : '' }, m.leaving ? 'leaving' : m.unlinked ? `no link: ${m.unlinked}` : 'here'), h('td', {}, number(n.agents)), h('td', {}, number(n.open_conversations)),
-    h('td', {}, number(n.running_handlers)), h('td', {}, number(n.messages_refused)), h('td', {}, number(n.dead_letters)),
+    h('td', {}, number(n.running_handlers)), h('td', {}, number(n.messages_refused)), h('td', {}, number(n.dead_letters && n.dead_letters - (n.recorder.duplicates || 0))),
     h('td', { class: down > 0 ? 'bad' : '' }, n.links === undefined ? '–' : `${number(n.links_up)} of ${number(n.links)}`),
     h('td', {}, m.gossip || '–'), h('td', {}, m.links || '–'), h('td', {}, Object.entries(m.labels || {}).map(([k, v]) => h('span', { class: 'state' }, `${k}=${v}`))));
 }
