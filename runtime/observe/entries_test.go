@@ -110,7 +110,7 @@ func TestForgottenEntryKeepsNothing(t *testing.T) {
 func TestRefusalLeavesReaders(t *testing.T) {
 	k := kept{rare: &rareFacts{facts: &Message{ID: "m"}}}
 	before := k
-	if k.refuse("busy"); before.view().Refused != "" || k.view().Refused != "busy" || k.view().ID != "m" {
+	if k.refuse("busy", 1); before.view().Refused != "" || k.view().Refused != "busy" || k.view().ID != "m" {
 		t.Errorf("%+v, %+v", before.view(), k.view())
 	}
 }

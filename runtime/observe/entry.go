@@ -28,6 +28,7 @@ type entry struct {
 	messages  []kept
 	forgotten int
 	bytes     int
+	changed   uint64 // the number of its last change
 
 	firstEnds     [2]end
 	firstMessages [4]kept
@@ -91,6 +92,7 @@ type kept struct {
 	source         *performatives.Message // nil if the payload is left out
 	rare           *rareFacts             // nil for most messages
 	at             instant                // when the node first saw it
+	changed        uint64                 // the number of its last change
 	sent, received int32
 	bytes          int
 }
@@ -102,12 +104,12 @@ type rareFacts struct {
 }
 
 // refuse notes the code of a refusal.
-func (k *kept) refuse(code performatives.Code) {
+func (k *kept) refuse(code performatives.Code, change uint64) {
 	r := rareFacts{refused: code}
 	if k.rare != nil {
 		r.facts = k.rare.facts
 	}
-	k.rare = &r
+	k.rare, k.changed = &r, change
 }
 
 // view returns the [Message] of a recorded one, without its payload.
@@ -139,7 +141,7 @@ const (
 	conversationBytes = 600
 	sideBytes         = 96
 	stateBytes        = 16
-	messageBytes      = 40
+	messageBytes      = 48
 	factsBytes        = 256
 )
 
@@ -189,7 +191,8 @@ func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *e
 			e = r.newEntryLocked(at, id)
 		}
 	}
-	e.updated = at
+	r.mark.Seq++
+	e.updated, e.changed = at, r.mark.Seq
 	return e
 }
 

@@ -44,6 +44,7 @@ type Recorder struct {
 	listener // its lock guards the following fields
 
 	recent entries
+	mark   Mark   // of the last change
 	free   *entry // a forgotten one, whose memory the next conversation uses
 	counts Counts
 	rates  rates
@@ -66,7 +67,7 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		return codons.Children(node.System(), of)
 	}
 	r := &Recorder{
-		name: node.Name(), options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
+		name: node.Name(), mark: Mark{Run: time.Now().UnixNano()}, options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
 		recent: newEntries(), incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
@@ -93,7 +94,7 @@ func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
 	r.rates.at(ev.Time).Messages++
 	r.vitals.sent(ev)
 	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-		m.sent++
+		m.sent, m.changed = m.sent+1, r.mark.Seq
 	}
 	r.boundLocked()
 }
@@ -104,7 +105,7 @@ func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
 	if m.sent == 0 { // else its request is known
 		r.vitals.ask(ev.Message, ev.Time)
 	}
-	m.received++
+	m.received, m.changed = m.received+1, r.mark.Seq
 	r.boundLocked()
 }
 
@@ -115,7 +116,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 		why = &performatives.Refusal{Code: performatives.CodeUnspecified}
 	}
 	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
-		m.refuse(why.Code)
+		m.refuse(why.Code, r.mark.Seq)
 		r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindRefused, Code: why.Code, Text: why.Text, To: ev.Message.Receiver()}, ev.Message)
 	}
 	r.boundLocked()
@@ -129,7 +130,7 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
 	}
 	of, _ := ev.Message.(*performatives.Message)
 	if m := r.messageLocked(ev.Time, of); m != nil {
-		m.refuse(ev.Code)
+		m.refuse(ev.Code, r.mark.Seq)
 	}
 	r.refusedLocked(Refusal{Seq: seq, Time: ev.Time, Kind: KindDeadLetter, Code: ev.Code, To: performatives.AgentID(ev.To)}, of)
 	r.boundLocked()

@@ -9,16 +9,43 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// Mark is a point in the record of a node. The zero Mark is before everything.
+type Mark struct {
+	Run int64  `json:"r"` // of the recorder: a mark of another run is before everything
+	Seq uint64 `json:"s"` // how many changes were recorded
+}
+
+// sinceLocked returns the number of the last change before a mark.
+func (r *Recorder) sinceLocked(m Mark) uint64 {
+	if m.Run != r.mark.Run {
+		return 0
+	}
+	return m.Seq
+}
+
 // Conversations returns the conversations that are under way on the node, recorded or not, and the ended ones that are recorded, the
 // latest begun first, without their messages. The caller owns the result.
 func (r *Recorder) Conversations() []Conversation {
+	all, _ := r.ConversationsSince(Mark{})
+	return all
+}
+
+// ConversationsSince is [Recorder.Conversations] without those that are recorded and have no message and no end after the mark. The second
+// result is the mark of what follows.
+func (r *Recorder) ConversationsSince(m Mark) ([]Conversation, Mark) {
 	all := map[performatives.ConversationID]*Conversation{}
 	asked := time.Now()
 	live := r.node.all() // before the events are taken: a side that ends meanwhile is live, recorded, or both
 	mu := r.lock()
+	since, mark := r.sinceLocked(m), r.mark
 	for e := r.recent.newest; e != nil; e = e.older {
 		if e.began.After(asked) {
+			mark.Seq = min(mark.Seq, e.changed-1)
 			continue // its sides were perhaps not listed yet
+		}
+		if e.changed <= since {
+			all[e.id] = nil
+			continue
 		}
 		c := r.viewLocked(e, false)
 		all[c.ID] = &c
@@ -26,31 +53,46 @@ func (r *Recorder) Conversations() []Conversation {
 	mu.Unlock()
 	for _, i := range live {
 		i.Path = nil
-		if all[i.ID] == nil {
-			all[i.ID] = &Conversation{ID: i.ID}
+		c, recorded := all[i.ID]
+		switch {
+		case recorded && c == nil:
+			continue
+		case !recorded:
+			c = &Conversation{ID: i.ID}
+			all[i.ID] = c
 		}
-		all[i.ID].update(i)
+		c.update(i)
 	}
 	sorted := make([]Conversation, 0, len(all))
 	for _, c := range all {
-		r.locate(c)
-		sorted = append(sorted, *c)
+		if c != nil {
+			r.locate(c)
+			sorted = append(sorted, *c)
+		}
 	}
 	slices.SortFunc(sorted, func(a, b Conversation) int { return cmp.Or(b.Began.Compare(a.Began), cmp.Compare(a.ID, b.ID)) })
-	return sorted
+	return sorted, mark
 }
 
 // Conversation returns the conversation with an id, with its messages. It is false when none is under way or recorded. The caller owns
 // the result.
 func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, bool) {
+	c, _, found := r.ConversationSince(id, Mark{})
+	return c, found
+}
+
+// ConversationSince is [Recorder.Conversation] with those messages only that have changed after the mark. The second result is the mark of
+// what follows.
+func (r *Recorder) ConversationSince(id performatives.ConversationID, m Mark) (Conversation, Mark, bool) {
 	c := Conversation{ID: id}
 	live := r.node.with(id) // as in Conversations
 	mu := r.lock()
 	e := r.recent.find(id)
+	since, mark := r.sinceLocked(m), r.mark
 	var messages []kept
 	if e != nil {
 		c = r.viewLocked(e, true)
-		messages = slices.Clone(e.messages)
+		messages = slices.DeleteFunc(slices.Clone(e.messages), func(k kept) bool { return k.changed <= since })
 	}
 	c.Acts = r.actsLocked(id)
 	mu.Unlock()
@@ -66,7 +108,7 @@ func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, 
 		found = true
 	}
 	r.locate(&c)
-	return c, found
+	return c, mark, found
 }
 
 // Children returns the ids of the conversations, under way on the node or recorded, that were begun in the work of a conversation, sorted. The caller owns the

@@ -47,11 +47,28 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
+// noRight is the right that everyone has who has authenticated.
+const noRight auth.Right = ""
+
+// sessionView is the answer of GET /api/session.
+type sessionView struct {
+	Node      string   `json:"node"`
+	As        string   `json:"as,omitempty"` // the name that the client has authenticated as
+	Listeners []string `json:"listeners"`    // the addresses where agents connect
+}
+
+// session says where the client can connect as an agent, and under which name.
+func (h *Handler) session(w http.ResponseWriter, r *http.Request) {
+	if who, ok := h.admit(w, r, noRight); ok {
+		answer(w, http.StatusOK, sessionView{h.options.Node.Name(), string(who.Name), append([]string{}, h.options.Listeners...)})
+	}
+}
+
 // admit returns the identity that has sent a request. If the identity has not the right, or is not accepted, admit answers the request with
 // the reason, and ok is false.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right) (who wire.Identity, ok bool) {
 	if h.options.Auth == nil {
-		if h.options.Permits == nil || h.options.Permits(who, right) {
+		if right == noRight || h.options.Permits == nil || h.options.Permits(who, right) {
 			return who, true
 		}
 		h.refuse(w, r, who, string(right), "forbidden", func() {
@@ -72,7 +89,7 @@ func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right
 		})
 	case err != nil:
 		fail(w, http.StatusServiceUnavailable, "internal", "the credentials cannot be checked now; try again")
-	case h.options.Permits != nil && !h.options.Permits(who, right):
+	case right != noRight && h.options.Permits != nil && !h.options.Permits(who, right):
 		h.refuse(w, r, who, string(right), "forbidden", func() {
 			fail(w, http.StatusForbidden, "forbidden", "this token has not the right to "+string(right)+"; a rule of the node has to grant it by \"operator\"")
 		})

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -126,13 +127,16 @@ type answered struct {
 }
 
 func (a *answered) write(w http.ResponseWriter) {
-	for _, name := range []string{"Content-Type", "Www-Authenticate"} {
-		if v := a.header.Get(name); v != "" {
-			w.Header().Set(name, v)
-		}
+	if v := a.header.Get("Www-Authenticate"); v != "" {
+		w.Header().Set("Www-Authenticate", v)
 	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body) // the client has gone
+	if kind := a.header.Get("Content-Type"); kind != "application/json" { // metrics, or the answer of something else
+		w.Header().Set("Content-Type", kind)
+		w.WriteHeader(a.status)
+		_, _ = w.Write(a.body) // the client has gone
+		return
+	}
+	send(w, a.status, a.body)
 }
 
 // Header, Write and WriteHeader make *answered an [http.ResponseWriter], which keeps the answer of this node.
@@ -328,7 +332,10 @@ func mergePages(r *http.Request, parts []part[page]) page {
 			by[c.ID] = &c
 		}
 	}
-	all := page{Conversations: make([]observe.Conversation, 0, len(by))}
+	all := page{Conversations: make([]observe.Conversation, 0, len(by)), AsOf: marks{}}
+	for _, p := range parts {
+		maps.Copy(all.AsOf, p.view.AsOf)
+	}
 	for _, c := range by {
 		all.Conversations = append(all.Conversations, *c)
 	}
@@ -395,8 +402,12 @@ func joinMessages(a, b []observe.Message) []observe.Message {
 // mergeConversation merges the records of one conversation from several nodes.
 func mergeConversation(_ *http.Request, parts []part[conversationView]) conversationView {
 	v := parts[0].view
+	if v.AsOf == nil { // of a node of an older version
+		v.AsOf = marks{}
+	}
 	for _, p := range parts[1:] {
 		join(&v.Conversation, p.view.Conversation)
+		maps.Copy(v.AsOf, p.view.AsOf)
 		v.Children, v.Next, v.Failures = append(v.Children, p.view.Children...), append(v.Next, p.view.Next...), append(v.Failures, p.view.Failures...)
 	}
 	slices.Sort(v.Children)

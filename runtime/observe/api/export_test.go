@@ -19,7 +19,7 @@ func (h *Handler) Frame(record actors.Record) string { return h.event(filter{}, 
 var Answers = map[string]any{
 	"GET /healthz": status{}, "GET /readyz": readiness{}, "GET /api/node": nodeView{}, "GET /api/nodes": nodeList{}, "POST /api/node/drain": drainView{},
 	"GET /api/members": memberList{}, "GET /api/agents": agentList{}, "GET /api/refusals": refusalList{}, "GET /api/failures": failureList{}, "GET /api/rates": rateView{},
-	"GET /api/conversations": page{}, "GET /api/conversations/{id}": conversationView{}, "GET /api/traces/{id}": traceView{},
+	"GET /api/conversations": page{}, "GET /api/conversations/{id}": conversationView{}, "GET /api/traces/{id}": traceView{}, "GET /api/conversations/{id}/tree": treeView{}, "GET /api/session": sessionView{},
 	"POST /api/conversations/{id}/cancel": cancelView{}, "GET /api/codons/{name}": codonView{}, "GET /api/approvals": approvalList{},
 	"POST /api/approvals/{id}": status{},
 }
@@ -36,6 +36,9 @@ var (
 func Complete(answer any) any {
 	switch v := answer.(type) {
 	case page:
+		v.Conversations[0].Messages = nil
+		return v
+	case treeView:
 		v.Conversations[0].Messages = nil
 		return v
 	case agentList:

@@ -48,6 +48,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{"ok"}) })
 	h.handle("GET /readyz", h.ready)
 	h.handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openAPI) })
+	h.handle("GET /api/session", h.session)
 	h.handle("GET /api/node", h.reads(h.node))
 	h.handle("GET /api/nodes", h.reads(spread(h, h.nodes, mergeNodes)))
 	h.handle("POST /api/node/drain", h.acts(h.drain))
@@ -58,6 +59,7 @@ func New(o Options) (*Handler, error) {
 	h.handle("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
 	h.handle("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
 	h.handle("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
+	h.handle("GET /api/conversations/{id}/tree", h.reads(h.tree))
 	h.handle("GET /api/traces/{id}", h.reads(spread(h, h.trace, mergeTraces)))
 	h.handle("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
 	h.handle("GET /api/codons/{name}", h.reads(h.codon))
@@ -68,6 +70,10 @@ func New(o Options) (*Handler, error) {
 		h.handle("GET /metrics", h.reads(o.Metrics.ServeHTTP))
 	}
 	if o.Console != nil {
+		h.mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "console/") // relative: a program may serve it below a prefix
+			w.WriteHeader(http.StatusFound)
+		})
 		h.handle("GET /console", o.Console.ServeHTTP)
 		h.handle("GET /console/", o.Console.ServeHTTP)
 	}
@@ -125,7 +131,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "path", "a part of the path is empty, . or ..; write the dots of an id as %2E")
 		return
 	}
-	h.mux.ServeHTTP(w, r)
+	h.mux.ServeHTTP(&reply{w, r}, r)
 }
 
 // plain reports whether a path is one that the mux serves as it is, and not by a redirection to another one.
@@ -234,7 +240,12 @@ func answer(w http.ResponseWriter, status int, v any) {
 	send(w, status, append(text, '\n'))
 }
 
+// send writes JSON.
 func send(w http.ResponseWriter, status int, text []byte) {
+	if to, ok := w.(*reply); ok {
+		to.json(status, text)
+		return
+	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(text) // the client has gone

@@ -27,6 +27,9 @@ type Options struct {
 	// accepts. Without Auth it gets the zero Identity, for everyone on this machine.
 	Permits func(who wire.Identity, right auth.Right) bool
 
+	// Listeners are the addresses where agents connect, such as tcp://127.0.0.1:8444. None means that the node has no listener for them.
+	Listeners []string
+
 	// Draining reports whether the node is about to stop: then it is not ready. Nil means never.
 	Draining func() bool
 

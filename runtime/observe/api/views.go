@@ -110,6 +110,9 @@ type agentView struct {
 	Restarts *uint64 `json:"restarts,omitempty"` // since it started, or since the recorder began
 
 	Health *runtime.Health `json:"health,omitempty"` // as far as this node knows it
+
+	Topics  []string `json:"topics,omitempty"`
+	Actions []string `json:"actions,omitempty"` // by name
 }
 
 // agentList is the answer of GET /api/agents.
@@ -126,7 +129,10 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 	}
 	all, incidents := []agentView{}, h.options.Recorder.Incidents()
 	for _, e := range append([]runtime.Entry{{ID: n.Self().ID(), Node: n.Name()}}, n.Directory().All()...) { // discovery does not find the node itself
-		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()]}
+		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()], Topics: e.Capabilities.Topics}
+		for _, action := range e.Capabilities.Actions {
+			a.Actions = append(a.Actions, action.Name)
+		}
 		if self, local := n.System().Lookup(e.ID); local {
 			a.Queued, a.Wait = queued(self, time.Now())
 			running, of := self.Working(), incidents[e.ID.Fold()]
@@ -158,8 +164,40 @@ func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
 type page struct {
 	Conversations []observe.Conversation `json:"conversations"`
 	Next          string                 `json:"next,omitempty"` // the cursor of the next page; empty at the end
+	AsOf          marks                  `json:"as_of"`          // what follows is since then
 	partial
 }
+
+// marks says as of when an answer is, by node.
+type marks map[string]observe.Mark
+
+// MarshalText returns a text for the parameter since.
+func (m marks) MarshalText() ([]byte, error) {
+	text, err := json.Marshal(map[string]observe.Mark(m))
+	return []byte(base64.RawURLEncoding.EncodeToString(text)), err
+}
+
+// UnmarshalText reads a text of MarshalText.
+func (m *marks) UnmarshalText(text []byte) error {
+	text, err := base64.RawURLEncoding.AppendDecode(nil, text)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, (*map[string]observe.Mark)(m))
+}
+
+// since returns the mark of this node in a request. If the request has none that can be read, since answers it.
+func (h *Handler) since(w http.ResponseWriter, r *http.Request) (mark observe.Mark, ok bool) {
+	var all marks
+	if text := r.URL.Query().Get(sinceParam); text != "" && all.UnmarshalText([]byte(text)) != nil {
+		fail(w, http.StatusBadRequest, sinceParam, "since is not the as_of of an answer of this interface; begin without one")
+		return mark, false
+	}
+	return all[h.options.Node.Name()], true
+}
+
+// sinceParam is the parameter of a request for what has changed only.
+const sinceParam = "since"
 
 // The largest and the usual number of conversations in a page.
 const (
@@ -183,8 +221,13 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
 		return
 	}
-	p := page{Conversations: []observe.Conversation{}}
-	for _, c := range h.options.Recorder.Conversations() {
+	since, ok := h.since(w, r)
+	if !ok {
+		return
+	}
+	all, mark := h.options.Recorder.ConversationsSince(since)
+	p := page{Conversations: []observe.Conversation{}, AsOf: marks{h.options.Node.Name(): mark}}
+	for _, c := range all {
 		key := keyOf(c)
 		h.relay(&c)
 		if len(after) > 0 && key >= after || !h.matches(c, q.Get) {
@@ -298,6 +341,7 @@ type conversationView struct {
 	Failures []failureView                  `json:"failures"` // of the agents on its sides, the latest first
 	Children []performatives.ConversationID `json:"children"`
 	Next     []nextView                     `json:"next_moves"` // of the sides that are under way
+	AsOf     marks                          `json:"as_of"`      // what follows is since then
 	partial
 }
 
@@ -318,13 +362,17 @@ func (v *conversationView) orderNext() {
 
 func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
 	id := performatives.ConversationID(r.PathValue("id"))
-	c, ok := h.options.Recorder.Conversation(id)
+	since, ok := h.since(w, r)
+	if !ok {
+		return
+	}
+	c, mark, ok := h.options.Recorder.ConversationSince(id, since)
 	if !ok {
 		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 		return
 	}
 	h.relay(&c)
-	v := conversationView{Conversation: c, Failures: h.failuresOf("", id), Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}}
+	v := conversationView{Conversation: c, Failures: h.failuresOf("", id), Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}, AsOf: marks{h.options.Node.Name(): mark}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {
 			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})

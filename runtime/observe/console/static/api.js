@@ -52,7 +52,7 @@ function address(path, query = {}) {
 async function send(path, { query, signal, ...options } = {}) {
   const used = token;
   const answer = await fetch(address(path, query), { signal, cache: 'no-store', credentials: 'omit', redirect: 'error', ...options });
-  if (answer.ok) return answer;
+  if (answer.ok || answer.status === 304) return answer;
   let code = `HTTP ${answer.status}`;
   let text = answer.statusText;
   try {
@@ -77,10 +77,21 @@ function exact(_, value, context) {
   return value;
 }
 
-/** get reads one answer. */
+const kept = new Map(); // the last answers of views that are read again and again as a whole, by address, with their tags
+
+/** get reads one answer. It returns the same object as before when a view that is read as a whole has not changed. */
 export async function get(path, query, signal) {
-  const answer = await send(path, { query, signal, headers: headers() });
-  return parse(await answer.text());
+  const whole = !/^conversations(\/[^/]*)?$/.test(path); // of the others, the changes are read
+  const key = `${token} ${address(path, query)}`;
+  const before = whole && kept.get(key);
+  const answer = await send(path, { query, signal, headers: headers(before ? { 'If-None-Match': before.tag } : {}) });
+  if (answer.status === 304) return before.value;
+  const value = parse(await answer.text());
+  const tag = answer.headers.get('ETag');
+  kept.delete(key);
+  if (whole && tag) kept.set(key, { tag, value });
+  if (kept.size > 20) kept.delete(kept.keys().next().value);
+  return value;
 }
 
 /** optional is get of what an older node may not have: undefined then. */

@@ -3,9 +3,11 @@
 import { Refusal, follow, get, optional, poll, post, problem, throttled } from './api.js';
 import { link, parties, sideOf, silent, states } from './conversations.js';
 import { failures } from './failures.js';
-import { alertText, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
+import { alertText, between, duration, h, json, missing, name, number, replace, shown, when } from './dom.js';
 import { Sequence } from './sequence.js';
 import { diagram, moveTable, moves } from './states.js';
+
+const deepest = 24; // level of the tree that is moved to the right
 
 const outcomes = {
   receipt: 'Cancelled: the peer says that nothing runs any more.',
@@ -56,13 +58,19 @@ export function conversation(root, { signal, id, live }) {
   let codon; // its table, once it is read; null if the node knows none
   let known = []; // the sides as they were last heard
   let last; // the latest answer
+  let whole = true; // the next read is of all messages, and not of those that have changed
   let deadlines = [];
   let drawn = ''; // what of the states is drawn
 
   async function read() {
     try {
-      last = await get(`conversations/${encodeURIComponent(id)}`, {}, signal);
+      const since = whole ? undefined : last?.as_of;
+      whole = false;
+      const c = await get(`conversations/${encodeURIComponent(id)}`, { since }, signal);
+      last = c;
+      following(() => (since ? sequence.update(c.messages || []) : sequence.set(c.messages || [])));
     } catch (err) {
+      whole = true;
       if (!(err instanceof Refusal) || err.status !== 404 || !last) throw err;
       if (known.some((s) => !s.ended)) await show({ ...last, live: false, sides: last.sides.filter((s) => s.ended), missing: known, gone: err.message });
       return; // it may have been forgotten meanwhile
@@ -80,7 +88,6 @@ export function conversation(root, { signal, id, live }) {
       : c.gone ? `not known: ${c.gone}` : nodes.length ? `not known: the node ${nodes.join(', ')}, which has it, does not answer`
         : c.lost ? `ended: ${c.lost}`
           : c.relayed || !c.sides.length ? 'without a side on a node: whether it has ended is not known' : 'ended';
-    following(() => sequence.set(c.messages || []));
     wrong.hidden = !c.failures?.length;
     wrong.set(c.failures || []);
     replace(forgotten, missing(c), c.messages_forgotten ? `The node has forgotten the first ${number(c.messages_forgotten)} messages.` : '');
@@ -185,33 +192,28 @@ export function conversation(root, { signal, id, live }) {
     refresh();
   }
 
-  // drawTree reads the ancestors, and then the conversations below the first of them.
+  // drawTree shows the conversations that belong to this one. Those below a depth are not moved further to the right: they have the number of their level.
+  let tells; // what is shown
   async function drawTree() {
-    let top = id;
-    const seen = new Set([id]);
-    for (let i = 0; i < 16; i++) {
-      const up = await optional(`conversations/${encodeURIComponent(top)}`, {}, signal);
-      const parent = up?.parent_conversation_id;
-      if (!parent || seen.has(parent)) break;
-      seen.add(parent);
-      top = parent;
+    const view = await optional(`conversations/${encodeURIComponent(id)}/tree`, {}, signal);
+    if (!view || view === tells) return;
+    tells = view;
+    const below = new Map();
+    const listed = new Set(view.conversations.map((c) => c.conversation_id));
+    const parentOf = (c) => (listed.has(c.parent_conversation_id) ? c.parent_conversation_id : '');
+    for (const c of view.conversations) below.set(parentOf(c), [...(below.get(parentOf(c)) || []), c]);
+    for (const all of below.values()) all.sort((a, b) => between(b.began, a.began));
+    const list = h('ul');
+    const open = (below.get('') || []).map((c) => [c, list, 1]).reverse();
+    while (open.length) {
+      const [c, into, level] = open.pop();
+      const children = below.get(c.conversation_id) || [];
+      const item = h('li', {}, level > deepest ? h('span', { class: 'note' }, `level ${level}: `) : '', node(c));
+      into.append(item);
+      const inner = children.length && level < deepest ? item.appendChild(h('ul')) : into;
+      for (const child of children.reverse()) open.push([child, inner, level + 1]);
     }
-    let left = 200; // conversations that the tree shows at most
-    const below = async (parent, depth) => {
-      if (depth > 16 || left <= 0) return null;
-      const page = await get('conversations', { parent, limit: Math.min(left, 100) }, signal);
-      left -= page.conversations.length;
-      if (!page.conversations.length) return null;
-      const items = [];
-      for (const c of [...page.conversations].reverse()) items.push(h('li', {}, node(c), await below(c.conversation_id, depth + 1)));
-      if (page.next) items.push(h('li', {}, h('a', { href: `#/conversations?parent=${encodeURIComponent(parent)}` }, 'all of them…')));
-      return h('ul', {}, items);
-    };
-    const first = await optional(`conversations/${encodeURIComponent(top)}`, {}, signal);
-    const rest = await below(top, 1);
-    const list = h('ul', {}, h('li', {}, first ? node(first) : [name(top), ' (not recorded)'], rest));
-    if (tree.dataset.text !== list.textContent) replace(tree, list);
-    tree.dataset.text = list.textContent;
+    replace(tree, missing(view), list, view.truncated ? h('p', { class: 'note' }, `The tree has more than these ${number(view.conversations.length)} conversations: open one further down to see what belongs to it.`) : '');
   }
 
   function node(c) {
@@ -231,6 +233,11 @@ export function conversation(root, { signal, id, live }) {
     }
   }, 250, signal);
 
+  function readAll() {
+    whole = true;
+    refresh();
+  }
+
   follow({ conversation: id }, {
     event: (kind, data) => {
       if (data.message && kind === 'message.sent') {
@@ -239,9 +246,11 @@ export function conversation(root, { signal, id, live }) {
       }
       refresh();
     },
-    opened: refresh,
+    opened: readAll,
     state: live,
   }, signal);
+  const timer = setInterval(readAll, 60000);
+  signal.addEventListener('abort', () => clearInterval(timer));
   poll(async () => tick(), 500, signal, () => {});
   poll(drawTree, 3000, signal, () => {});
   return `Conversation ${shown(id)}`;

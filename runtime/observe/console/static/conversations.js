@@ -66,6 +66,8 @@ export function conversations(root, frame) {
   let known = new Map();
   let version = 0; // of the filters
   let complete = false;
+  let asOf = ''; // the mark of the latest read of all pages, or of changes
+  let began = ''; // the mark of the first page of the read of all pages
   const asked = new Set(); // for each page that is asked for, the transitions since
   let view = {}; // the latest answer
   const order = (a, b) => b.at - a.at || b.fine - a.fine || (a.conversation_id < b.conversation_id ? -1 : 1);
@@ -85,18 +87,19 @@ export function conversations(root, frame) {
   }
 
   // read asks for a page and enters it. What happened meanwhile is perhaps not in the page, and is entered behind it. It returns undefined if the filters have changed.
-  async function read(limit, cursor) {
+  async function read(limit, cursor, mark) {
     const mine = version;
     const since = [];
     let page;
     asked.add(since);
     try {
-      page = await get('conversations', { ...query, limit, cursor }, signal);
+      page = await get('conversations', { ...query, limit, cursor, since: mark }, signal);
     } finally {
       asked.delete(since);
     }
     if (mine !== version) return undefined;
     view = page;
+    began ||= page.as_of;
     page.conversations.forEach(add);
     since.forEach(enter);
     return page;
@@ -127,15 +130,36 @@ export function conversations(root, frame) {
     }
   }
 
-  // all reads all pages.
+  // all reads all pages. Then changes reads what has changed since.
   async function all() {
+    began = '';
     if (!await pages(1000, () => true)) return;
     complete = true;
+    asOf = began;
+    display();
+  }
+
+  // changes reads those that have changed.
+  async function changes() {
+    const since = asOf;
+    let next = '';
+    for (let cursor = ''; ;) {
+      const page = await read(1000, cursor, since);
+      if (!page) return;
+      next ||= page.as_of;
+      cursor = page.next;
+      if (!cursor) break;
+    }
+    if (asOf === since) asOf = next;
     display();
   }
 
   // top reads the latest ones, as far back as one that is known. While all pages are read for the first time, it reads one.
   async function top() {
+    if (asOf) {
+      await changes();
+      return;
+    }
     let newest;
     for (const c of known.values()) {
       if (!newest || order(c, newest) < 0) newest = c;
@@ -181,6 +205,7 @@ export function conversations(root, frame) {
       version++;
       known = new Map();
       complete = false;
+      asOf = '';
       display();
       everything();
     }, 250);
@@ -199,7 +224,7 @@ export function conversations(root, frame) {
     opened: everything,
     state: frame.live,
   }, signal);
-  const timer = setInterval(everything, 30000);
+  const timer = setInterval(everything, 300000);
   signal.addEventListener('abort', () => {
     clearInterval(timer);
     list.observer.disconnect();

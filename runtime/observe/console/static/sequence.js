@@ -49,6 +49,16 @@ export class Sequence {
     return this.put([...rest.filter(old), ...messages, ...rest.filter((m) => !old(m))]);
   }
 
+  /** update enters messages that are new or have changed. It reports whether there are new ones. */
+  update(messages) {
+    const all = new Map(this.messages);
+    for (const m of messages) {
+      const old = all.get(m.id) || m; // the nodes of both sides count, and perhaps only one of them says what has changed
+      all.set(m.id, { ...old, ...m, sent: Math.max(old.sent, m.sent), received: Math.max(old.received, m.received), time: between(old.time, m.time) < 0 ? m.time : old.time });
+    }
+    return this.put([...all.values()].sort((x, y) => between(y.time, x.time)));
+  }
+
   put(messages) {
     const before = this.messages;
     this.messages = new Map(messages.slice(-most).map((m) => [m.id, m]));

@@ -1,0 +1,176 @@
+package api
+
+import (
+	"cmp"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
+)
+
+// treeView is the answer of GET /api/conversations/{id}/tree.
+type treeView struct {
+	Root          performatives.ConversationID `json:"root"`          // the topmost one that is known
+	Conversations []observe.Conversation       `json:"conversations"` // without messages; each behind its parent
+	Truncated     bool                         `json:"truncated"`     // there are more than maxTree
+	partial
+}
+
+// The bounds of a tree. The ids of a request to another node are part of its address.
+const (
+	maxTree    = 1000     // conversations
+	maxTreeIDs = 32 << 10 // bytes
+	maxTreeAsk = 16       // requests to the other nodes, one after the other
+	alsoParam  = "also"   // further conversations of the tree, which another node knows
+)
+
+// forest has conversations by their ids.
+type forest map[performatives.ConversationID]*observe.Conversation
+
+// tree returns the conversations that are connected with those of ids, known or not: from the topmost one above each on, level by level. Of
+// more than maxTree, it has those next above the ids first.
+func (f forest) tree(ids []performatives.ConversationID) (v treeView) {
+	below := map[performatives.ConversationID][]performatives.ConversationID{}
+	for _, c := range f {
+		if c.Parent == "" {
+			continue
+		}
+		below[c.Parent] = append(below[c.Parent], c.ID)
+	}
+	taken := map[performatives.ConversationID]bool{}
+	take := func(id performatives.ConversationID) bool {
+		if f[id] == nil || taken[id] {
+			return false
+		}
+		if len(v.Conversations) == maxTree {
+			v.Truncated = true
+			return false
+		}
+		taken[id] = true
+		v.Conversations = append(v.Conversations, *f[id])
+		return true
+	}
+	v.Root = ids[0]
+	for i, id := range ids {
+		first := len(v.Conversations)
+		for ; take(id); id = f[id].Parent {
+			if i == 0 {
+				v.Root = id
+			}
+		}
+		slices.Reverse(v.Conversations[first:])
+	}
+	queue := slices.Clone(ids)
+	for _, c := range v.Conversations {
+		queue = append(queue, c.ID)
+	}
+	for i := 0; i < len(queue); i++ {
+		next := below[queue[i]]
+		slices.SortFunc(next, func(a, b performatives.ConversationID) int {
+			return cmp.Or(f[a].Began.Compare(f[b].Began), cmp.Compare(a, b))
+		})
+		for _, id := range next {
+			if take(id) {
+				queue = append(queue, id)
+			}
+		}
+	}
+	return v
+}
+
+// tree answers with all conversations of the tree of one, of all nodes. A node that knows a part of the tree is asked again for what is
+// connected with the parts of others.
+func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
+	fresh := []performatives.ConversationID{performatives.ConversationID(r.PathValue("id"))}
+	for also := range strings.SplitSeq(r.URL.Query().Get(alsoParam), "\n") {
+		fresh = append(fresh, performatives.ConversationID(also))
+	}
+	wanted := slices.Clone(fresh)
+	own, all, sent := forest{}, parts{forest{}, map[string]bool{}}, map[performatives.ConversationID]bool{"": true}
+	for _, c := range h.options.Recorder.Conversations() {
+		h.relay(&c)
+		own[c.ID] = &c
+	}
+	peers, got, cut := h.peers(r), gathered[treeView]{missing: h.lost(r)}, false
+	for asked := 0; len(fresh) > 0; asked++ {
+		part := own.tree(fresh)
+		ids := fresh
+		for _, c := range part.Conversations {
+			all.add(h.options.Node.Name(), c)
+			ids = append(ids, c.ID, c.Parent)
+		}
+		also := ""
+		for _, id := range ids {
+			if !sent[id] {
+				sent[id] = true
+				also += string(id) + "\n"
+			}
+		}
+		if cut = cut || part.Truncated; len(peers) == 0 || also == "" {
+			break
+		}
+		if cut = cut || asked == maxTreeAsk || len(also) > maxTreeIDs; cut {
+			break
+		}
+		got.parts, fresh = nil, nil
+		peers = h.askTree(r, peers, also, &got)
+		for _, p := range got.parts {
+			cut = cut || p.view.Truncated
+			for _, c := range p.view.Conversations {
+				if all.add(p.node, c) {
+					fresh = append(fresh, c.ID, c.Parent)
+				}
+			}
+		}
+	}
+	v := all.forest.tree(wanted)
+	switch {
+	case len(v.Conversations) > 0:
+		v.Truncated = v.Truncated || cut
+		v.lack(got.missing)
+		answer(w, http.StatusOK, v)
+	case len(got.missing) > 0:
+		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered knows it"+unanswered(got.missing))
+	default:
+		fail(w, http.StatusNotFound, outcomeUnknown, "no conversation with this id is under way or recorded")
+	}
+}
+
+// askTree asks other nodes for what is connected with some conversations, and returns those that have answered.
+func (h *Handler) askTree(r *http.Request, peers []Peer, also string, got *gathered[treeView]) (answering []Peer) {
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = url.Values{alsoParam: {strings.TrimSuffix(also, "\n")}}.Encode()
+	answers, errs := h.askPeers(r, peers, "")
+	for i, p := range peers {
+		missing := len(got.missing)
+		if got.add(p.Node, answers[i], errs[i]); len(got.missing) == missing {
+			answering = append(answering, p)
+		}
+	}
+	return answering
+}
+
+// parts joins what several nodes know.
+type parts struct {
+	forest
+	has map[string]bool // by node and conversation: a node may say it again
+}
+
+// add joins a conversation, as a node knows it, to what is known of it, and reports whether it is new.
+func (p parts) add(node string, c observe.Conversation) bool {
+	key := node + "\n" + string(c.ID)
+	known := p.forest[c.ID]
+	switch {
+	case p.has[key]:
+		return false
+	case known != nil:
+		join(known, c)
+	default:
+		p.forest[c.ID] = &c
+	}
+	p.has[key] = true
+	return known == nil
+}
