@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
@@ -35,14 +36,7 @@ func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)}))
 }
 
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0 && os.Getenv("TERM") != "dumb"
-}
+func isTerminal(w io.Writer) bool { return terminal.Is(w) && os.Getenv("TERM") != "dumb" }
 
 // fallback is the handler of a node without [Options.Logger]. It passes warnings and errors on to
 // [slog.Default], as that is when they are written.

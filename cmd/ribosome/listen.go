@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -33,6 +34,8 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := terminal.UntilUnread(ctx, std.out)
+	defer cancel()
 	if err := l.settle(ctx); err != nil {
 		return l.explain(err, "").failure()
 	}

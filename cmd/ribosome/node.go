@@ -40,6 +40,9 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	if err := c.open(ctx, p, messages); err != nil {
 		_ = p.stop(c.StopTimeout) // err is the reason
 		_ = messages.close()
+		if ctx.Err() != nil {
+			return nil // it was stopped while it started
+		}
 		return err
 	}
 	for _, l := range p.listeners {

@@ -3,11 +3,12 @@ package main
 import (
 	"encoding/json"
 	"io"
-	"os"
 	"strings"
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // printer prints the output of a command, and stores the first error. Any goroutine may use
@@ -20,17 +21,7 @@ type printer struct {
 	err error
 }
 
-func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: isTerminal(w)} }
-
-// isTerminal reports whether a stream is a terminal.
-func isTerminal(stream any) bool {
-	f, ok := stream.(*os.File)
-	if !ok {
-		return false
-	}
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
-}
+func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: terminal.Is(w)} }
 
 // line prints the text of a peer as one line.
 func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }

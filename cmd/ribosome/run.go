@@ -9,6 +9,8 @@ import (
 	"syscall"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // The exit codes.
@@ -62,15 +64,14 @@ type cli struct {
 // run is main with its inputs and outputs as arguments. Of the environment it reads the
 // variables RIBOSOME_*, NO_COLOR and TERM.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	ctx, stop := untilInterrupted(ctx)
+	defer stop()
 	cmd, err := parse(args, stdout)
 	if cmd == nil && err == nil {
 		return exitDone // help has been printed
 	}
 	if err == nil {
-		var stop context.CancelFunc
-		ctx, stop = untilInterrupted(ctx)
-		defer stop()
-		err = cmd.run(ctx, streams{stdin, stdout, stderr, isTerminal(stdin) && isTerminal(stderr)})
+		err = cmd.run(ctx, streams{stdin, stdout, stderr, terminal.Is(stdin) && terminal.Is(stderr)})
 	}
 	code, line := ending(err)
 	if line != "" {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -47,6 +48,8 @@ func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := terminal.UntilUnread(ctx, std.out)
+	defer cancel()
 	if err := l.settle(ctx); err != nil {
 		return l.explain(err, "").failure()
 	}

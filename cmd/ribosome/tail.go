@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // tailCmd is ribosome tail.
@@ -66,6 +67,8 @@ func (c *tailCmd) run(ctx context.Context, std streams) error {
 			query.Set(name, value)
 		}
 	}
+	ctx, cancel := terminal.UntilUnread(ctx, std.out)
+	defer cancel()
 	out, say := newPrinter(std.out), newPrinter(std.err)
 	err = again(ctx, say, func(opened func()) error {
 		return o.follow(ctx, query, opened, func(e serverEvent) error { return c.take(e, out, say) })

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // topCmd is ribosome top.
@@ -55,6 +57,8 @@ func (c *topCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer o.close()
+	ctx, cancel := terminal.UntilUnread(ctx, std.out)
+	defer cancel()
 	out := newPrinter(std.out)
 	for {
 		all, missing, err := c.list(ctx, o)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // width is the largest number of characters in a line of prose.
@@ -18,13 +20,8 @@ type display struct {
 }
 
 func displayOf(w io.Writer) display {
-	f, ok := w.(*os.File)
-	if !ok {
-		return display{}
-	}
-	info, err := f.Stat()
-	terminal := err == nil && info.Mode()&os.ModeCharDevice != 0
-	return display{terminal: terminal, color: terminal && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
+	is := terminal.Is(w)
+	return display{terminal: is, color: is && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
 }
 
 // The escape sequences of a terminal.

@@ -196,8 +196,12 @@ export function conversation(root, { signal, id, live }) {
   let tells; // what is shown
   async function drawTree() {
     const view = await optional(`conversations/${encodeURIComponent(id)}/tree`, {}, signal);
-    if (!view || view === tells) return;
+    if (view === tells) return;
     tells = view;
+    if (!view) { // no node that answers knows it any more: what is shown is not said to be under way
+      for (const e of tree.querySelectorAll('.under-way')) e.classList.remove('under-way');
+      return;
+    }
     const below = new Map();
     const listed = new Set(view.conversations.map((c) => c.conversation_id));
     const parentOf = (c) => (listed.has(c.parent_conversation_id) ? c.parent_conversation_id : '');

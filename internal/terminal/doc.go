@@ -1,0 +1,31 @@
+// Package terminal tells terminals from other devices, and finds out that nobody reads an output any more.
+package terminal
+
+import (
+	"context"
+	"os"
+)
+
+// Is reports whether a stream is a terminal. Other devices, such as /dev/null, are none.
+func Is(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && isTerminal(f)
+}
+
+// UntilUnread returns a context that also ends when a stream is a pipe or a socket whose other end is closed, whether something is
+// written or not. The caller calls the function that it returns.
+func UntilUnread(ctx context.Context, stream any) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	f, ok := stream.(*os.File)
+	if !ok {
+		return ctx, cancel
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if unread(ctx, f) {
+			cancel()
+		}
+	}()
+	return ctx, func() { cancel(); <-done }
+}
