@@ -217,7 +217,8 @@ export function conversation(root, { signal, id, live }) {
       const inner = children.length && level < deepest ? item.appendChild(h('ul')) : into;
       for (const child of children.reverse()) open.push([child, inner, level + 1]);
     }
-    replace(tree, missing(view), list, view.truncated ? h('p', { class: 'note' }, `The tree has more than these ${number(view.conversations.length)} conversations: open one further down to see what belongs to it.`) : '');
+    const drawn = h('div', {}, missing(view), list, view.truncated ? h('p', { class: 'note' }, `The tree has more than these ${number(view.conversations.length)} conversations: open one further down to see what belongs to it.`) : '');
+    if (tree.textContent !== drawn.textContent) replace(tree, ...drawn.childNodes); // a row that stays can be clicked
   }
 
   function node(c) {
