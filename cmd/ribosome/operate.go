@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/terminal"
 )
 
 // cancelCmd is ribosome cancel.
@@ -67,7 +69,7 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 
 // askReason asks on a terminal for the reason of an act that a flag does not give. An empty line is none.
 func askReason(ctx context.Context, std streams, given string) (string, error) {
-	if given != "" || !isTerminal(std.in) {
+	if given != "" || !terminal.Is(std.in) {
 		return given, nil
 	}
 	newPrinter(std.err).text("Reason, for the record and for the agents: ")
