@@ -677,3 +677,37 @@ func TestFailuresInSpans(t *testing.T) {
 		})
 	}
 }
+
+// An agent that runs keeps its place. That of one that stops goes to another after the next read.
+func TestRunningAgentsKeepPlaces(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := newNode(t, map[performatives.AgentID]worker{"a": fail, "b": fail, "c": fail})
+	tel, err := telemetry.New(n, telemetry.Options{Meters: sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter)), Agents: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tel.Close()
+	for _, id := range []performatives.AgentID{"a", "b", "c"} {
+		n.Events().Publish(codons.JobFailed{Agent: id})
+	}
+	families, _ := scraped(t, registry)
+	for _, name := range []string{"a", "b", "other"} {
+		if got := samples(families["ribosome_agent_errors_total"], "gen_ai_agent_name="+name); len(got) != 1 || got[0] != 1 {
+			t.Errorf("%s has %v errors, want 1", name, got)
+		}
+	}
+	if err := n.StopAgent(within(t), "a"); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		families, _ = scraped(t, registry)
+	}
+	bands := families["ribosome_agent_mailbox_depth"]
+	if all, rest := len(samples(bands)), len(samples(bands, "gen_ai_agent_name=other")); all != 2*4 || rest != 0 {
+		t.Errorf("%d bands, %d of them of the others, want those of b and c", all, rest)
+	}
+}
