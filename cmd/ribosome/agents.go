@@ -34,13 +34,13 @@ func (c *agentsCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
 	}
-	l, err := c.plan(std.err)
+	find := c.bySession
+	if c.byHTTP() {
+		find = c.byInterface
+	}
+	all, err := find(ctx, std)
 	if err != nil {
 		return err
-	}
-	all, err := c.ask(ctx, l)
-	if err != nil {
-		return l.explain(err, string(systemAgent)).failure()
 	}
 	out := newPrinter(std.out)
 	if c.JSON {
@@ -49,6 +49,51 @@ func (c *agentsCmd) run(ctx context.Context, std streams) error {
 		out.text(table(rowsOf(all)))
 	}
 	return out.end()
+}
+
+// bySession asks the node by a message.
+func (c *agentsCmd) bySession(ctx context.Context, std streams) ([]present, error) {
+	l, err := c.plan(std.err)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.ask(ctx, l)
+	return all, l.explain(err, string(systemAgent)).failure()
+}
+
+// byInterface asks a node by its operator's interface.
+func (c *agentsCmd) byInterface(ctx context.Context, std streams) ([]present, error) {
+	all, missing, err := c.listed(ctx, c.listFlags)
+	tellMissing(std, missing)
+	return all, err
+}
+
+// listed returns the agents that the operator's interface lists, without the nodes themselves.
+func (f *clientFlags) listed(ctx context.Context, list listFlags) ([]present, []absentNode, error) {
+	var answer struct {
+		Agents []struct {
+			ID      performatives.AgentID `json:"agent"`
+			Node    string                `json:"node"`
+			Topics  []string              `json:"topics"`
+			Actions []string              `json:"actions"`
+		} `json:"agents"`
+		Missing []absentNode `json:"missing"`
+	}
+	if err := f.view(ctx, list, "/api/agents", &answer); err != nil {
+		return nil, nil, err
+	}
+	all := []present{}
+	for _, a := range answer.Agents {
+		if a.ID.Is(performatives.AgentID(a.Node)) {
+			continue
+		}
+		p := present{ID: a.ID, Node: a.Node, Topics: a.Topics}
+		for _, name := range a.Actions {
+			p.Actions = append(p.Actions, performatives.Action{Name: name})
+		}
+		all = append(all, p)
+	}
+	return all, answer.Missing, nil
 }
 
 func (c *agentsCmd) ask(ctx context.Context, l *link) ([]present, error) {

@@ -111,7 +111,7 @@ type person struct {
 // asks runs a command on a terminal until the test ends.
 func asks(t *testing.T, args ...string) person {
 	t.Helper()
-	cmd, err := parse(args, io.Discard)
+	cmd, err := parse(args, io.Discard, &sources{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,7 +14,7 @@ import (
 // parsed parses a command line that is right, and returns its command.
 func parsed[T command](t *testing.T, args ...string) T {
 	t.Helper()
-	cmd, err := parse(args, io.Discard)
+	cmd, err := parse(args, io.Discard, &sources{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +118,7 @@ func TestUnknownVariable(t *testing.T) {
 	t.Setenv("RIBOSOME_TOKNES", "")
 	parsed[*nodeCmd](t, "node")
 	t.Setenv("RIBOSOME_TOKNES", "s3cret")
-	_, err := parse([]string{"node"}, io.Discard)
+	_, err := parse([]string{"node"}, io.Discard, &sources{})
 	const want = `no flag has the variable "RIBOSOME_TOKNES"; the nearest is RIBOSOME_TOKENS; correct or unset it`
 	if err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)

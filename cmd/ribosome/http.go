@@ -129,8 +129,13 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	if err != nil {
 		return nil, err
 	}
+	var agents []string // where they connect
+	for _, l := range p.listeners {
+		agents = append(agents, l.url)
+	}
 	handler, err := api.New(api.Options{
-		Node: p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Console: console.New(), Auth: p.server.Options().Auth,
+		Listeners: agents,
+		Node:      p.node, Recorder: p.observers.recorder, Metrics: p.observers.metrics, Console: console.New(), Auth: p.server.Options().Auth,
 		Permits: permits, Draining: func() bool { return p.draining(ctx) }, Peers: p.otherNodes, Drain: p.peers.Drain, Approvals: p.approvals, Logger: p.log, PeerTLS: peerTLS(config),
 	})
 	if err != nil {

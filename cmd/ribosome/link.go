@@ -17,6 +17,7 @@ import (
 // link is a node of this process with one agent, and its connection to the node at --addr.
 type link struct {
 	at       address
+	operator *operator        // asked for at first; nil if --addr is where agents connect
 	tls      *tls.Config      // nil without TLS
 	token    func() string    // nil without a token
 	issuer   auth.TokenSource // the issuer of the token; nil for a token from a flag or a file
@@ -34,16 +35,20 @@ type link struct {
 }
 
 // plan makes a link of the flags, without any connection. With --verbose, the link prints its name to stderr.
-func (f *clientFlags) plan(stderr io.Writer) (*link, error) {
-	at, err := parseAddress(f.Addr)
-	if err != nil {
+func (f *clientFlags) plan(stderr io.Writer) (l *link, err error) {
+	l = &link{limits: wire.Limits{Frame: int(f.MaxFrame)}}
+	if f.byHTTP() {
+		if l.operator, err = (&operatorFlags{Addr: f.Addr, credentialFlags: f.credentialFlags}).plan(); err != nil {
+			return nil, err
+		}
+		l.at = l.operator.at
+	} else if l.at, err = parseAddress(f.Addr); err != nil {
 		return nil, err
 	}
-	l := &link{at: at, limits: wire.Limits{Frame: int(f.MaxFrame)}}
 	failed := seldom(func(err error) {
 		newPrinter(stderr).line("ribosome: the credentials were not renewed: " + oneLine(reason(err)))
 	})
-	if l.tls, err = f.config(at, failed); err != nil {
+	if l.tls, err = f.config(l.at, failed); err != nil {
 		return nil, err
 	}
 	if l.token, err = f.bearer(failed); err != nil {

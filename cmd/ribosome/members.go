@@ -37,13 +37,13 @@ func (c *membersCmd) run(ctx context.Context, std streams) error {
 	if c.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
 	}
-	l, err := c.plan(std.err)
+	find := c.bySession
+	if c.byHTTP() {
+		find = c.byInterface
+	}
+	all, err := find(ctx, std)
 	if err != nil {
 		return err
-	}
-	all, err := c.ask(ctx, l)
-	if err != nil {
-		return l.explain(err, string(systemAgent)).failure()
 	}
 	out := newPrinter(std.out)
 	if c.JSON {
@@ -52,6 +52,39 @@ func (c *membersCmd) run(ctx context.Context, std streams) error {
 		out.text(table(rowsOfMembers(all)))
 	}
 	return out.end()
+}
+
+// bySession asks the node by a message.
+func (c *membersCmd) bySession(ctx context.Context, std streams) ([]member, error) {
+	l, err := c.plan(std.err)
+	if err != nil {
+		return nil, err
+	}
+	all, err := c.ask(ctx, l)
+	return all, l.explain(err, string(systemAgent)).failure()
+}
+
+// byInterface asks a node by its operator's interface.
+func (c *membersCmd) byInterface(ctx context.Context, _ streams) ([]member, error) {
+	var answer struct {
+		Members []member `json:"members"`
+	}
+	if err := c.view(ctx, c.listFlags, "/api/members", &answer); err != nil {
+		return nil, err
+	}
+	agents, _, err := c.listed(ctx, c.listFlags)
+	for i := range answer.Members {
+		m := &answer.Members[i]
+		if m.Labels == nil {
+			m.Labels = map[string]string{} // an object in JSON, not null
+		}
+		for _, a := range agents {
+			if a.Node == m.Node {
+				m.Agents++
+			}
+		}
+	}
+	return answer.Members, err
 }
 
 func (c *membersCmd) ask(ctx context.Context, l *link) ([]member, error) {

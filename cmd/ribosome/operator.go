@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -40,6 +41,8 @@ const longestAnswer = 256 << 20
 func (f *operatorFlags) plan() (*operator, error) {
 	u, err := url.Parse(f.Addr)
 	switch {
+	case err == nil && u.Host != "" && slices.Contains([]string{"ws", "wss", "tcp", "tcps", "grpc", "grpcs"}, u.Scheme):
+		return nil, usagef("--addr is where agents connect, and this command is an operator's: give the address behind serving, which the node with --http prints when it starts, such as http://127.0.0.1:8080; all commands take it")
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
 		return nil, usagef("--addr has to be the address that the node serves by --http, such as http://127.0.0.1:8080")
 	case u.User != nil:

@@ -398,7 +398,7 @@ func TestOperatorsToken(t *testing.T) {
 		"has not the right to act":                {"cancel", "x", "--token-file", "ana"},
 		"--addr has a name or a password":         {"top", "--addr", "http://ann:" + anasToken + "@127.0.0.1:1"},
 		"--addr says more than where the node is": {"tail", "--addr", url + "/api/events"},
-		"that the node serves by --http":          {"tail", "--addr", n.at["tcp"]},
+		"is where agents connect":                 {"tail", "--addr", n.at["tcp"]},
 		"--limit 0 lists nothing":                 {"conversations", "--limit", "0"},
 		"leaves no time between two lists":        {"top", "--every", "0s"},
 		"--deadline 0s leaves no time":            {"approvals", "--deadline", "0s"},

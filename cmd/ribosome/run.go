@@ -66,7 +66,8 @@ type cli struct {
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := untilInterrupted(ctx)
 	defer stop()
-	cmd, err := parse(args, stdout)
+	from := &sources{}
+	cmd, err := parse(args, stdout, from)
 	if cmd == nil && err == nil {
 		return exitDone // help has been printed
 	}
@@ -75,7 +76,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	code, line := ending(err)
 	if line != "" {
-		_, _ = fmt.Fprintln(stderr, "ribosome:", oneLine(line))
+		_, _ = fmt.Fprintln(stderr, "ribosome:", oneLine(from.named(line)))
 	}
 	return code
 }
@@ -93,14 +94,13 @@ func untilInterrupted(ctx context.Context) (context.Context, context.CancelFunc)
 }
 
 // parse reads the command line, the environment and the configuration file. It returns nil
-// and no error when it has printed help.
-func parse(args []string, stdout io.Writer) (command, error) {
+// and no error when it has printed help. From learns the source of each value.
+func parse(args []string, stdout io.Writer, from *sources) (command, error) {
 	if len(args) == 1 && args[0] == "--version" { // the usual form; a flag would have a variable and a key
 		return &versionCmd{}, nil
 	}
 	helped := false
 	var grammar cli
-	from := &sources{}
 	parser, err := newParser(&grammar, stdout, func(int) { helped = true }, kong.Resolvers(from))
 	if err != nil {
 		return nil, err

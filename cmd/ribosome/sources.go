@@ -68,6 +68,19 @@ func (s *sources) open(ctx *kong.Context) (err error) {
 	return err
 }
 
+// flagName matches the name of a flag in a text.
+var flagName = regexp.MustCompile(`--[a-z][a-z0-9-]*`)
+
+// named returns the text of an error with the source of a value in place of a flag that was not typed.
+func (s *sources) named(text string) string {
+	return flagName.ReplaceAllStringFunc(text, func(flag string) string {
+		if where, ok := s.from[strings.TrimPrefix(flag, "--")]; ok {
+			return where
+		}
+		return flag
+	})
+}
+
 func (s *sources) found(flag *kong.Flag, where string) {
 	if s.from == nil {
 		s.from = make(map[string]string)

@@ -47,6 +47,19 @@ func isNamespace(name string) bool {
 // the issuer gives no token.
 func (l *link) settle(ctx context.Context) error {
 	why := "the name of --as"
+	if l.operator != nil {
+		if err := firstToken(ctx, l.issuer); err != nil {
+			return err
+		}
+		l.operator.token = l.token
+		name, err := l.find(ctx)
+		if err != nil {
+			return err
+		}
+		if l.nameless && name != "" {
+			l.name, l.nameless, why = name, false, "the name of the token"
+		}
+	}
 	if l.nameless {
 		why = "a random name"
 		if err := firstToken(ctx, l.issuer); err != nil {
