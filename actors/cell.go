@@ -27,7 +27,9 @@ type cell struct {
 	afterStop atomic.Pointer[stopCalls]             // nil before the first AfterStop
 	handling  atomic.Pointer[performatives.Message] // what the agent's code handles; nil for none, and for a command
 
-	inCall     atomic.Pointer[inCall]     // nil while the actor is not known to be busy; stored by probe
+	inCall     atomic.Pointer[inCall] // nil while the actor is not known to be busy; stored by probe
+	timers     timers
+	removals   map[string]func()          // cancel the watches of agents of other processes, by their names in watchers; accessed only on the actor
 	stopSignal atomic.Pointer[stopSignal] // nil before the first Stopping
 	started    chan error                 // receives the result of the first start; nil when Spawn does not wait for it
 
@@ -72,6 +74,7 @@ func (c *cell) Receive(ctx actor.Context) {
 		c.start(ctx)
 	case *actor.Restarting:
 		c.stopAgent(ctx)
+		c.unwatch(ctx)
 		c.stopConversations(ctx)
 		c.reset()
 	case *actor.Stopping:
@@ -405,9 +408,11 @@ func (c *cell) stop(ctx actor.Context) {
 	}
 	c.stopping = true
 	c.signalStop()
+	c.timers.end()
 	c.mailbox.PostSystemMessage(&actor.SuspendMailbox{})
 	c.retiring.Load().snapshot(c)
 	c.stopAgent(ctx)
+	c.unwatch(ctx)
 	if !c.requests.CompareAndSwap(nil, closedRequests) {
 		c.requests.Load().close()
 	}
@@ -460,6 +465,7 @@ func (c *cell) terminated(t *actor.Terminated) {
 func (c *cell) runWatchers(name string) {
 	fns := c.watchers[name]
 	delete(c.watchers, name)
+	delete(c.removals, name)
 	if c.stopping {
 		return
 	}

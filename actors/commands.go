@@ -69,14 +69,34 @@ func (w *watch) run(c *cell, ctx actor.Context) {
 		w.fn(c.agent)
 		return
 	case r.local == nil:
-		name := "\x00" + string(r.folded) // no actor has such a name
+		name := removedPrefix + string(r.folded)
 		c.addWatcher(name, w.fn)
-		r.watchRemoval(func() { _ = Self{c}.post(&removed{name}) }) // the only error is that the agent has stopped
+		if len(c.watchers[name]) == 1 {
+			if c.removals == nil {
+				c.removals = make(map[string]func())
+			}
+			c.removals[name] = r.watchRemoval(func() { _ = Self{c}.post(&removed{name}) }) // the only error is that the agent has stopped
+		}
 		return
 	}
 	pid := r.local.pid.Load()
 	c.addWatcher(pid.GetId(), w.fn)
 	ctx.Watch(pid)
+}
+
+// removedPrefix begins the names of agents of other processes in cell.watchers. No actor has such a name.
+const removedPrefix = "\x00"
+
+// unwatch ends the watches, so that what is watched does not keep the agent.
+func (c *cell) unwatch(ctx actor.Context) {
+	for name := range c.watchers {
+		if cancel := c.removals[name]; cancel != nil {
+			cancel()
+			continue
+		}
+		ctx.Unwatch(actor.NewPID(ctx.Self().GetAddress(), name))
+	}
+	c.watchers, c.removals = nil, nil
 }
 
 func (c *cell) addWatcher(name string, fn func(Agent)) {

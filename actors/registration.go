@@ -260,11 +260,13 @@ func (s Self) Visible() bool { return s.c.Visible() }
 // [Agent].Describe. The caller must not modify them.
 func (s Self) Describe() performatives.Capabilities { return s.c.Describe() }
 
-// watchRemoval has fn called after the removal of an agent of another process, at once if it was removed.
-func (r *Registration) watchRemoval(fn func()) {
+// watchRemoval has fn called after the removal of an agent of another process, at once if it was removed, unless cancel
+// is called before.
+func (r *Registration) watchRemoval(fn func()) (cancel func()) {
 	if !r.removal.add(&fn) {
 		fn()
 	}
+	return func() { r.removal.remove(&fn) }
 }
 
 // Find returns the entry of the directory with that id, also if discovery excludes the agent.

@@ -150,16 +150,6 @@ func reraise(a Agent, fn func(Agent), failed chan<- error) error {
 // first.
 func (s Self) Later(fn func(Agent)) error { return s.post(&do{fn: fn}) }
 
-// After runs fn on the agent's actor after d, unless the agent has stopped by then or
-// stop was called. stop reports whether it prevented the call. The command is exempt from
-// the mailbox's bounds, so that no timer is lost. It survives a restart: fn gets the
-// agent's current value.
-func (s Self) After(d time.Duration, fn func(Agent)) (stop func() bool) {
-	return s.c.sys.AfterFunc(d, func() {
-		_ = s.post(&timerFired{do{fn: fn}}) // the only error is that the agent has stopped
-	})
-}
-
 // Watch runs fn on the agent's actor after the agent with that id has stopped or, of another
 // process, was removed from the directory. It runs fn at once when there is no such agent in this system. A restart or stop of this agent ends its
 // watches. Watch fails with [ErrStopped] or [ErrMailboxFull].

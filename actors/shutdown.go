@@ -146,6 +146,7 @@ func (s *System) awaitZero(ctx context.Context, g *gauge, what string) error {
 func (s *System) agentStopped(c *cell) {
 	c.reset()
 	c.tombstones = nil
+	c.spec.New, c.spec.State = nil, nil // a handle that is kept keeps none of the agent
 	if c.startPublished {
 		s.stoppedAgents.add(c.spec.ID)
 	}

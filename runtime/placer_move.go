@@ -17,7 +17,7 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 	if a.kind.Idle < 0 || a.kind.Singleton {
 		return
 	}
-	p.node.system.AfterFunc(a.kind.Idle, func() {
+	self.After(a.kind.Idle, func(actors.Agent) {
 		_ = self.Quiet(func(quiet bool) { // the only error that matters is that the agent has stopped
 			if !quiet {
 				p.watchIdle(a, self)
