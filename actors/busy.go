@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -82,4 +83,39 @@ func (s *System) probe(c *cell) {
 		}
 		s.opts.Logger.Warn("the agent's actor has not come back: its code blocks, and its messages wait", args...)
 	}
+}
+
+// Handling returns the message that the agent's own code handles on its actor, nil while it
+// handles none. Safe for concurrent use.
+func (s Self) Handling() *performatives.Message { return s.c.handling.Load() }
+
+// loops are the latest reports of [System.ReportLoop].
+type loops struct {
+	mu   sync.Mutex
+	last map[[2]performatives.AgentID]time.Time
+}
+
+// The reports of one pair of agents are loopReports apart. maxLoops is how many pairs are
+// remembered.
+const (
+	loopReports = time.Minute
+	maxLoops    = 1024
+)
+
+// ReportLoop counts a chain of messages, each of which an agent has sent while it handled the
+// one before, and logs it, not more than once a minute for each pair of agents. from sends the
+// latest message to the agent to.
+func (s *System) ReportLoop(from, to performatives.AgentID, length int) {
+	s.looped.Add(1)
+	pair, now := [2]performatives.AgentID{min(from, to), max(from, to)}, time.Now()
+	s.loops.mu.Lock()
+	defer s.loops.mu.Unlock()
+	if last, ok := s.loops.last[pair]; ok && now.Sub(last) < loopReports {
+		return
+	}
+	if len(s.loops.last) >= maxLoops || s.loops.last == nil {
+		s.loops.last = make(map[[2]performatives.AgentID]time.Time)
+	}
+	s.loops.last[pair] = now
+	s.opts.Logger.Warn("agents send each other messages in a loop, each one while they handle the one before", "agent", string(from), "peer", string(to), "length", length)
 }

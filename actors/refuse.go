@@ -159,7 +159,7 @@ func unwrap(message any) any {
 	return message
 }
 
-// Counts are the counters of a system. Refused, DeadLetters and Busy are totals since it
+// Counts are the counters of a system. Refused, DeadLetters, Busy and Loops are totals since it
 // started; the others are current numbers.
 type Counts struct {
 	Refused     uint64 // messages refused to their senders
@@ -169,11 +169,12 @@ type Counts struct {
 	Open        int    // open conversations
 	Working     int    // running handlers, including abandoned ones
 	Busy        uint64 // how often the actor of an agent had not come back for [BusyTime]
+	Loops       uint64 // chains of messages that [System.ReportLoop] was told of
 }
 
 // Counts returns the current values.
 func (s *System) Counts() Counts {
-	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.remote.value(), s.open.value() + s.longLived.value(), s.work.value(), s.busy.Load()}
+	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.remote.value(), s.open.value() + s.longLived.value(), s.work.value(), s.busy.Load(), s.looped.Load()}
 }
 
 // RecordRefusal counts and publishes the refusal of m, which was not routed. The caller

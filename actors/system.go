@@ -55,6 +55,8 @@ type System struct {
 	work          gauge         // running handlers
 	busy          atomic.Uint64 // how often an actor had not come back for BusyTime
 	busyNow       int           // of these, those that have not come back yet; accessed by watchBusy only
+	loops         loops
+	looped        atomic.Uint64
 	dead          atomic.Uint64
 	refused       atomic.Uint64
 }

@@ -104,6 +104,8 @@ func envelope(p codons.Party, to performatives.AgentID, payload any, o codons.Op
 	}
 	if a, ok := p.(Agent); ok {
 		e.Metadata = performatives.Members{memberHops: strconv.AppendInt(nil, int64(a.hops)+1, 10)}
+	} else if chain := nextChain(self, to); chain > 0 {
+		e.Metadata = performatives.Members{memberChain: strconv.AppendInt(nil, chain, 10)}
 	}
 	return e
 }
