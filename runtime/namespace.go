@@ -9,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -232,6 +233,7 @@ type agentListing struct {
 	Actions []performatives.Action `json:"actions"`
 	// Registration is the agent's own registration in its dialect, such as rossnet's DISCOVERY_REGISTER.
 	Registration json.RawMessage `json:"agent_registration,omitempty"`
+	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
 }
 
 // memberListing is a node in the reply to QUERY_REF "members".
@@ -275,10 +277,14 @@ func (n *Node) listMembers() (all []memberListing) {
 func (n *Node) listAgents() []agentListing {
 	agents := []agentListing{}
 	for _, e := range n.Directory().All() {
-		agents = append(agents, agentListing{
-			e.ID, e.Node, append([]string{}, e.Capabilities.Topics...), append([]performatives.Action{}, e.Capabilities.Actions...),
-			e.Capabilities.Extra[memberRegistration],
-		})
+		a := agentListing{
+			ID: e.ID, Node: e.Node, Topics: append([]string{}, e.Capabilities.Topics...), Actions: append([]performatives.Action{}, e.Capabilities.Actions...),
+			Registration: e.Capabilities.Extra[memberRegistration],
+		}
+		if self, here := n.system.Lookup(e.ID); here {
+			a.BusySince, _ = self.Busy()
+		}
+		agents = append(agents, a)
 	}
 	return agents
 }

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -27,6 +29,7 @@ type present struct {
 	Node    string                 `json:"node"`
 	Topics  []string               `json:"topics"`
 	Actions []performatives.Action `json:"actions"`
+	Busy    time.Time              `json:"busy_since,omitzero"` // since when its actor has not come back
 }
 
 // run queries the node, and prints its agents.
@@ -113,12 +116,20 @@ func (c *agentsCmd) ask(ctx context.Context, l *link) ([]present, error) {
 // rowsOf returns the table of agents.
 func rowsOf(all []present) [][]string {
 	rows := [][]string{{"AGENT", "NODE", "ACTIONS", "TOPICS"}}
+	busy := slices.ContainsFunc(all, func(a present) bool { return !a.Busy.IsZero() })
+	if busy {
+		rows[0] = append(rows[0], "BUSY SINCE")
+	}
 	for _, a := range all {
 		var actions []string
 		for _, action := range a.Actions {
 			actions = append(actions, action.Name)
 		}
-		rows = append(rows, []string{oneLine(string(a.ID)), oneLine(a.Node), orDash(actions), orDash(a.Topics)})
+		row := []string{oneLine(string(a.ID)), oneLine(a.Node), orDash(actions), orDash(a.Topics)}
+		if busy {
+			row = append(row, busySince(a.Busy))
+		}
+		rows = append(rows, row)
 	}
 	return rows
 }

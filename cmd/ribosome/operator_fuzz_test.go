@@ -26,7 +26,7 @@ func FuzzOperatorTexts(f *testing.F) {
 			Agent string   `json:"agent"`
 			Moves []string `json:"moves"`
 		}{name, []string{text, id}})
-		agent := busyAgent{ID: name, Node: text, Queued: map[string]int{"high": 1}}
+		agent := busyAgent{BusySince: now, BusyWith: text, ID: name, Node: text, Queued: map[string]int{"high": 1}}
 		step := waitingStep{ID: 1, Node: text, From: name, Since: now, Step: payload}
 		event := live{Kind: text, Time: now, Conversation: id, Agent: name, Role: text, From: text, To: name}
 		of := live{Kind: text, Time: now, Conversation: id, Code: text, Message: &m}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/terminal"
@@ -32,6 +33,8 @@ type busyAgent struct {
 	Conversations int            `json:"conversations"`
 	Errors        uint64         `json:"errors"`
 	Restarts      uint64         `json:"restarts"`
+	BusySince     time.Time      `json:"busy_since,omitzero"` // zero for an agent whose actor comes back
+	BusyWith      string         `json:"busy_with,omitempty"`
 }
 
 // bands are the priorities, the most urgent first.
@@ -42,6 +45,14 @@ func (a *busyAgent) depth() (n int) {
 		n += of
 	}
 	return n
+}
+
+// busySince says since when an agent's actor has not come back.
+func busySince(since time.Time) string {
+	if since.IsZero() {
+		return "-"
+	}
+	return since.Local().Format(time.TimeOnly)
 }
 
 // run prints the list once, or at a terminal again and again until ctx ends.
@@ -105,18 +116,18 @@ func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []absentNo
 }
 
 func topRows(all []busyAgent) [][]string {
-	rows := [][]string{{"AGENT", "NODE", "QUEUED", "URGENT", "HIGH", "NORMAL", "LOW", "WAIT", "RUNNING", "CONVERSATIONS", "ERRORS", "RESTARTS"}}
+	rows := [][]string{{"AGENT", "NODE", "QUEUED", "URGENT", "HIGH", "NORMAL", "LOW", "WAIT", "RUNNING", "CONVERSATIONS", "ERRORS", "RESTARTS", "BUSY SINCE"}}
 	for _, a := range all {
 		row := []string{oneLine(a.ID), oneLine(a.Node)}
 		if a.Queued == nil {
-			rows = append(rows, append(row, "-", "-", "-", "-", "-", "-", "-", strconv.Itoa(a.Conversations), "-", "-"))
+			rows = append(rows, append(row, "-", "-", "-", "-", "-", "-", "-", strconv.Itoa(a.Conversations), "-", "-", "-"))
 			continue
 		}
 		row = append(row, strconv.Itoa(a.depth()))
 		for _, band := range bands {
 			row = append(row, strconv.Itoa(a.Queued[band]))
 		}
-		rows = append(rows, append(row, fmt.Sprintf("%.1fs", a.Wait), strconv.Itoa(a.Running), strconv.Itoa(a.Conversations), fmt.Sprint(a.Errors), fmt.Sprint(a.Restarts)))
+		rows = append(rows, append(row, fmt.Sprintf("%.1fs", a.Wait), strconv.Itoa(a.Running), strconv.Itoa(a.Conversations), fmt.Sprint(a.Errors), fmt.Sprint(a.Restarts), strings.TrimSpace(busySince(a.BusySince)+" "+oneLine(a.BusyWith))))
 	}
 	return rows
 }

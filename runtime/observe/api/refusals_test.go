@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	goruntime "runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -205,6 +206,53 @@ func TestAgentsAtWork(t *testing.T) {
 	if err := <-result; err == nil {
 		t.Error("the work has ended well")
 	}
+}
+
+// An agent whose actor does not come back is shown as busy, with what it handles, until it does.
+func TestBusyAgentIsShown(t *testing.T) {
+	n, h, _ := serve(t, nil)
+	entered, release := make(chan struct{}), make(chan struct{})
+	if err := n.Spawn(within(t), "stuck", func() actors.Agent { return stuck{entered, release} }); err != nil {
+		t.Fatal(err)
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m1", Performative: performatives.ActInform, Sender: "Ada", Receiver: "stuck", Timestamp: time.Now(), Payload: performatives.Raw(`{"a":1}`),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Send(m); err != nil {
+		t.Fatal(err)
+	}
+	<-entered
+	await := func(busy bool) {
+		type row struct {
+			Agent string     `json:"agent"`
+			Since *time.Time `json:"busy_since"`
+			With  string     `json:"busy_with"`
+		}
+		for ctx := within(t); ctx.Err() == nil; goruntime.Gosched() {
+			for _, a := range read[struct{ Agents []row }](t, h, "/api/agents").Agents {
+				if a.Agent == "stuck" && (a.Since != nil) == busy && (!busy || a.With == "INFORM of Ada in conversation m1") {
+					return
+				}
+			}
+		}
+		t.Errorf("busy=%t is not shown", busy)
+	}
+	await(true)
+	close(release)
+	await(false)
+}
+
+// stuck is an agent that blocks its actor.
+type stuck struct{ entered, release chan struct{} }
+
+func (stuck) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (s stuck) Receive(*actors.Context, *performatives.Message) {
+	close(s.entered)
+	<-s.release
 }
 
 // A node that has not reached any of its seeds is not ready, and says so.

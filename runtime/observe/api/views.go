@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"regexp"
 	"slices"
@@ -109,6 +110,10 @@ type agentView struct {
 	Errors   *uint64 `json:"errors,omitempty"`   // jobs and handlers that have failed or panicked since it started, or since the recorder began
 	Restarts *uint64 `json:"restarts,omitempty"` // since it started, or since the recorder began
 
+	// BusySince and BusyWith are of an agent of this node whose actor does not come back: see [actors.Self.Busy].
+	BusySince time.Time `json:"busy_since,omitzero"`
+	BusyWith  string    `json:"busy_with,omitempty"`
+
 	Health *runtime.Health `json:"health,omitempty"` // as far as this node knows it
 
 	Topics  []string `json:"topics,omitempty"`
@@ -137,6 +142,7 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 			a.Queued, a.Wait = queued(self, time.Now())
 			running, of := self.Working(), incidents[e.ID.Fold()]
 			a.Running, a.Errors, a.Restarts = &running, &of.Errors, &of.Restarts
+			a.busy(self)
 		}
 		if health, ok := h.options.Recorder.Health(e.ID); ok {
 			a.Health = &health
@@ -145,6 +151,19 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 	}
 	slices.SortFunc(all, byName)
 	answer(w, http.StatusOK, agentList{Agents: all})
+}
+
+// busy says since when and with what the agent's actor is busy.
+func (a *agentView) busy(self actors.Self) {
+	since, m := self.Busy()
+	switch a.BusySince = since.UTC(); {
+	case since.IsZero():
+		a.BusySince = since
+	case m == nil:
+		a.BusyWith = "a hook or a function of its own"
+	default:
+		a.BusyWith = fmt.Sprintf("%s of %s in conversation %s", m.Performative(), m.Sender(), m.ConversationID())
+	}
 }
 
 func byName(a, b agentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) }

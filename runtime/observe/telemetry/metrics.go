@@ -289,8 +289,15 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
 	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
 	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Time that the oldest message which waits for its agent has been on the node"))
-	gone, other := m.meter.Int64ObservableCounter(metricLost, metric.WithUnit("{event}"), metric.WithDescription("Events that found the queue full, because too many came at once"))
-	if err := errors.Join(append(errs, err, other)...); err != nil {
+	counter := func(name, unit, what string) metric.Int64ObservableCounter {
+		c, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
+		errs, all = append(errs, err), append(all, c)
+		return c
+	}
+	gone := counter(metricLost, "{event}", "Events that found the queue full, because too many came at once")
+	busy := counter(metricBusy, "{agent}", "How often the actor of an agent had not come back for 5 s")
+	loops := counter(metricLoops, "{chain}", "Chains of a thousand notices, each of which followed from the one before")
+	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
 	m.registration, err = m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
@@ -304,6 +311,8 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		o.ObserveInt64(links, int64(up), with(attribute.String(attrState, "up")))
 		o.ObserveInt64(links, int64(all-up), with(attribute.String(attrState, "down")))
 		o.ObserveInt64(gone, int64(lost())) //nolint:gosec // so many events never happen
+		o.ObserveInt64(busy, int64(c.Busy))   //nolint:gosec // so many never happen
+		o.ObserveInt64(loops, int64(c.Loops)) //nolint:gosec // so many never happen
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}
@@ -316,7 +325,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 			o.ObserveInt64(working, jobs, with(agent))
 		}
 		return nil
-	}, append(all, wait, gone)...)
+	}, append(all, wait)...)
 	return err
 }
 

@@ -21,6 +21,8 @@ const (
 	metricRunning      = "ribosome.jobs.running"
 	metricWorking      = "ribosome.agent.jobs.running"
 	metricAgents       = "ribosome.agents"
+	metricBusy         = "ribosome.agents.busy"
+	metricLoops        = "ribosome.notices.loops"
 	metricMembers      = "ribosome.cluster.members"
 	metricLinks        = "ribosome.cluster.links"
 	metricSessions     = "ribosome.sessions"

@@ -199,6 +199,8 @@ func TestPrometheusScrape(t *testing.T) {
 		{"ribosome_cluster_links", []string{"ribosome_state=up"}, 0},
 		{"ribosome_cluster_links", []string{"ribosome_state=down"}, 0},
 		{"ribosome_telemetry_events_lost_total", nil, 0},
+		{"ribosome_agents_busy_total", nil, 0},
+		{"ribosome_notices_loops_total", nil, 0},
 	} {
 		if got := samples(families[want.name], want.labels...); len(got) != 1 || got[0] != want.value {
 			t.Errorf("%s%v: %v, want %v", want.name, want.labels, got, want.value)

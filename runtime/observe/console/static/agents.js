@@ -18,6 +18,7 @@ export function agents(root, { signal, query, setQuery }) {
         cell: (a) => h('span', { class: a.queued?.[band] ? `queued ${band}` : 'zero', title: `${band} messages in the mailbox` }, number(a.queued?.[band])),
       })),
       { title: 'Waits', align: 'right', cell: (a) => (a.oldest_wait_s ? h('span', { title: 'the oldest message in the mailbox' }, duration(1000 * a.oldest_wait_s)) : h('span', { class: 'zero' }, '–')) },
+      { title: 'Busy since', cell: (a) => (a.busy_since ? h('span', { class: 'bad', title: `its code blocks its actor: ${a.busy_with}` }, new Date(a.busy_since).toLocaleTimeString()) : h('span', { class: 'zero' }, '–')) },
       { title: 'Running', align: 'right', cell: (a) => number(a.running) },
       { title: 'Errors', align: 'right', cell: (a) => (a.errors ? h('a', { class: 'bad', href: `#/agents/${encodeURIComponent(a.agent)}`, tabindex: '-1' }, number(a.errors)) : h('span', { class: 'zero' }, number(a.errors))) },
       { title: 'Restarts', align: 'right', cell: (a) => (a.restarts ? h('a', { class: 'bad', href: `#/agents/${encodeURIComponent(a.agent)}`, tabindex: '-1' }, number(a.restarts)) : h('span', { class: 'zero' }, number(a.restarts))) },
