@@ -209,6 +209,7 @@ func (p *Pool) finishCloseLocked() {
 		p.watcher.Stop()
 		p.watching = false
 	}
+	p.watch = nil // a timer that was stopped may stay in memory
 }
 
 // wakeWorkerLocked returns a worker for the waiting mailboxes, to be passed to
@@ -366,13 +367,16 @@ func (p *Pool) watchLocked() {
 // checkTurns calls watch, and sets the timer again while a worker is busy.
 func (p *Pool) checkTurns() {
 	p.mu.Lock()
-	long := false
+	long, watch := false, p.watch
 	for _, w := range p.workers {
 		long = long || !w.idle && w.tasks == w.turnSeen
 		w.turnSeen = w.tasks
 	}
 	p.mu.Unlock()
-	p.watch(long)
+	if watch == nil {
+		return
+	}
+	watch(long)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.watching = false

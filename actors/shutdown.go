@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -34,8 +35,8 @@ func (s *System) Stop(ctx context.Context) error {
 	drain, cancel := drainTime(ctx)
 	_ = s.open.wait(drain) // remaining conversations are stopped below
 	cancel()
-	report.Stop()
-	defer s.reportLater().Stop()
+	report()
+	defer s.reportLater()()
 	if _, ok := ctx.Deadline(); !ok {
 		ctx, cancel = context.WithTimeoutCause(ctx, MaxStopTime, errStopTime)
 		defer cancel()
@@ -81,9 +82,20 @@ const (
 	maxReported = 8
 )
 
-// reportLater logs what a stop waits for after reportTime, unless the caller stops the timer.
-func (s *System) reportLater() *time.Timer {
-	return time.AfterFunc(reportTime, func() { s.logWaiting(slog.LevelWarn, "a stop waits for") })
+// reportLater logs what a stop waits for after reportTime, unless cancel is called. A timer
+// that was stopped may stay in memory, and must not keep the system.
+func (s *System) reportLater() (cancel func()) {
+	var of atomic.Pointer[System]
+	of.Store(s)
+	timer := time.AfterFunc(reportTime, func() {
+		if waits := of.Load(); waits != nil {
+			waits.logWaiting(slog.LevelWarn, "a stop waits for")
+		}
+	})
+	return func() {
+		timer.Stop()
+		of.Store(nil)
+	}
 }
 
 // logWaiting logs what keeps the system from stopping: agents whose actor is busy, handlers

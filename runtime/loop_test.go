@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -39,15 +40,19 @@ func TestLoopOfNotices(t *testing.T) {
 	for _, ids := range [][]p.AgentID{{"a", "b"}, {"a", "b", "c"}, {"a"}} {
 		var log lockedBuffer
 		n := newNode(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
-		over := make(chan struct{})
+		over, once := make(chan struct{}), new(sync.Once)
 		passOn(t, n, func() bool {
 			if n.Counts().Loops < 20 {
 				return true
 			}
-			close(over)
+			once.Do(func() { close(over) })
 			return false
 		}, ids...)
-		<-over
+		select {
+		case <-over:
+		case <-time.After(patience):
+			t.Fatalf("%q: no loop was found", ids)
+		}
 		lines := strings.Count(log.String(), "in a loop")
 		if lines == 0 || lines > len(ids) || !strings.Contains(log.String(), "agent="+string(ids[0])) && !strings.Contains(log.String(), "peer="+string(ids[0])) {
 			t.Errorf("%q: %d lines:\n%s", ids, lines, log.String())

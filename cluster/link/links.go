@@ -308,19 +308,20 @@ func (ls *Links) awaitAll(ctx context.Context, all []*end, begin func(*end) <-ch
 	for i, e := range all {
 		awaited[i] = begin(e)
 	}
-	report := time.AfterFunc(reportTime, func() {
-		for i, e := range all {
-			select {
-			case <-awaited[i]:
-			default:
-				ls.o.Logger.Warn("a stop waits for a node, which has not acknowledged all messages, or does not close its link", "peer", e.member.Name)
-			}
-		}
-	})
+	report := time.NewTimer(reportTime)
 	defer report.Stop()
-	for _, c := range awaited {
+	for i := 0; i < len(awaited); {
 		select {
-		case <-c:
+		case <-awaited[i]:
+			i++
+		case <-report.C:
+			for j, e := range all[i:] {
+				select {
+				case <-awaited[i+j]:
+				default:
+					ls.o.Logger.Warn("a stop waits for a node, which has not acknowledged all messages, or does not close its link", "peer", e.member.Name)
+				}
+			}
 		case <-ctx.Done():
 			return false
 		}
