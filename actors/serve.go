@@ -126,11 +126,9 @@ func (m *Mailbox) serve() (end serveResult) {
 	}()
 	for n := max(1, m.dispatcher.Throughput()); ; n-- {
 		w := m.state.Load()
-		if w&stateProbed != 0 {
+		if w&(stateSystem|stateProbed) != 0 || m.pending != nil {
 			m.state.And(^uint32(stateProbed))
-		}
-		if w&stateSystem != 0 || m.pending != nil {
-			message = m.nextSystem()
+			message = m.nextSystem() // nil for a probe alone
 			m.serveSystem(message)
 			continue
 		}
