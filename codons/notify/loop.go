@@ -53,4 +53,3 @@ func chainOf(m *performatives.Message) (chain int64) {
 	}
 	return max(chain, 0)
 }
-

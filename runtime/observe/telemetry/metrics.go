@@ -310,7 +310,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		all, up := node.Links()
 		o.ObserveInt64(links, int64(up), with(attribute.String(attrState, "up")))
 		o.ObserveInt64(links, int64(all-up), with(attribute.String(attrState, "down")))
-		o.ObserveInt64(gone, int64(lost())) //nolint:gosec // so many events never happen
+		o.ObserveInt64(gone, int64(lost()))   //nolint:gosec // so many events never happen
 		o.ObserveInt64(busy, int64(c.Busy))   //nolint:gosec // so many never happen
 		o.ObserveInt64(loops, int64(c.Loops)) //nolint:gosec // so many never happen
 		if sessions != nil {
