@@ -153,7 +153,7 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 		handler.Close()
 	}
 	o := &operatorHTTP{socket, &http.Server{
-		Handler: bounded(handler), TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
+		Handler: handler, TLSConfig: config, ReadHeaderTimeout: httpHeaderTime, WriteTimeout: httpAnswerTime, IdleTimeout: httpIdleTime,
 		MaxHeaderBytes: httpHeaderBytes, ErrorLog: slog.NewLogLogger(p.log.Handler(), slog.LevelWarn),
 		BaseContext: func(net.Listener) context.Context { return waiting },
 	}, cancel, make(chan struct{})}
@@ -187,16 +187,6 @@ func (p *endpoint) otherNodes() (all []api.Peer) {
 		}
 	}
 	return all
-}
-
-// bounded bounds the time that the body of a request may take. One of a request without a body would end streams.
-func bounded(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.ContentLength != 0 {
-			_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(httpAnswerTime)) // all connections have one
-		}
-		next.ServeHTTP(w, r)
-	})
 }
 
 // permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which

@@ -9,7 +9,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -417,25 +416,5 @@ func TestDraining(t *testing.T) {
 	}
 	if !p.draining(t.Context()) {
 		t.Error("it hands over its agents, and is ready")
-	}
-}
-
-// deadlined is an answer that knows by when the request has to be read.
-type deadlined struct {
-	http.ResponseWriter
-	by time.Time
-}
-
-func (d *deadlined) SetReadDeadline(by time.Time) error { d.by = by; return nil }
-
-// The body of a request is bounded in time, and a stream of events, which has none, is not.
-func TestBoundedBodies(t *testing.T) {
-	for body, want := range map[string]bool{"": false, "{}": true} {
-		w := &deadlined{ResponseWriter: httptest.NewRecorder()}
-		r := httptest.NewRequest("POST", "/", strings.NewReader(body))
-		bounded(http.NotFoundHandler()).ServeHTTP(w, r)
-		if !w.by.IsZero() != want {
-			t.Errorf("%q has to be read by %v", body, w.by)
-		}
 	}
 }

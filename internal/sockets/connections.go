@@ -4,50 +4,107 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"sync/atomic"
+	"net/netip"
+	"slices"
+	"sync"
 )
 
-// Spare is the number of connections beyond the bound of a [Connections] whose requests are read, so that they can be refused with an HTTP answer.
-// Connections beyond these are closed without an answer: an answer needs the request to be read first, after the TLS handshake if there is one (an
-// answer before it could be lost by the reset that closing a connection with unread data sends), and that takes a goroutine and buffers for as long as
-// the header of a request may take.
+// Spare is the number of connections beyond the bounds of a [Connections] whose requests are read, so that they can be refused with an HTTP answer, or served as those
+// of probes are. An answer needs the request to be read first, after the TLS handshake if there is one (an answer before it could be lost by the reset that closing a
+// connection with unread data sends), and that takes a goroutine and buffers for as long as the header of a request may take. Another connection takes the place of the
+// oldest one, which is closed without an answer: slow clients that hold all places do not keep out a probe, which needs its place for milliseconds.
 const Spare = 128
 
 // Connections counts and bounds the connections of one [http.Server], whose ConnContext and ConnState are its methods Context and State, or call them.
-// Invariant: at most Most + Spare of them are open. A hijacked connection does not count.
+// Invariant: at most Most + Spare of them are open, save those that are just being closed. A hijacked connection does not count.
 type Connections struct {
-	Most int // connections whose requests are served; it must not change
+	Most    int // connections whose requests are served; it must not change
+	PerHost int // of one address of another machine; zero means no bound; it must not change
 
-	open atomic.Int64
+	mu      sync.Mutex
+	open    int
+	hosts   map[netip.Addr]int
+	surplus []net.Conn // the oldest first; at most Spare
 }
 
 // Open returns the number of open connections.
-func (c *Connections) Open() int { return int(c.open.Load()) }
+func (c *Connections) Open() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
+}
 
-// surplusKey is the key of a context value that marks the requests of a connection beyond Most.
+// surplusKey is the key of a context value that marks the requests of a connection beyond the bounds.
 type surplusKey struct{}
 
-// Context marks the requests of a connection beyond Most. The HTTP server calls it before State, on the goroutine that accepts, which is the only one that
-// adds connections.
-func (c *Connections) Context(ctx context.Context, _ net.Conn) context.Context {
-	if c.open.Load() < int64(c.Most) {
+// Context marks the requests of a connection beyond the bounds, and closes the oldest such connection if there are too many. The HTTP server calls it before State, on
+// the goroutine that accepts, which is the only one that adds connections.
+func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	host := otherHost(conn)
+	if c.open < c.Most && (c.PerHost == 0 || !host.IsValid() || c.hosts[host] < c.PerHost) {
 		return ctx
 	}
+	if len(c.surplus) == Spare {
+		closeNow(c.surplus[0]) // the HTTP server notices and reports StateClosed
+		c.surplus = slices.Delete(c.surplus, 0, 1)
+	}
+	c.surplus = append(c.surplus, conn)
 	return context.WithValue(ctx, surplusKey{}, true)
 }
 
-// State counts a connection, and closes it if there are too many.
+// closeNow closes a connection without a farewell of TLS, for which Close would wait.
+func closeNow(conn net.Conn) {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	_ = conn.Close() // nothing is sent any more
+}
+
+// State counts a connection.
 func (c *Connections) State(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
-		if c.open.Add(1) > int64(c.Most)+Spare {
-			_ = conn.Close() // the HTTP server notices and reports StateClosed
-		}
+		c.add(conn, 1)
 	case http.StateHijacked, http.StateClosed:
-		c.open.Add(-1)
+		c.add(conn, -1)
 	case http.StateActive, http.StateIdle:
 	}
 }
 
-// Surplus reports whether a request came by a connection beyond the bound, by the context of the request.
+func (c *Connections) add(conn net.Conn, n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+	if i := slices.Index(c.surplus, conn); n < 0 && i >= 0 {
+		c.surplus = slices.Delete(c.surplus, i, i+1)
+	}
+	host := otherHost(conn)
+	if c.PerHost == 0 || !host.IsValid() {
+		return
+	}
+	if c.hosts == nil {
+		c.hosts = make(map[netip.Addr]int)
+	}
+	if c.hosts[host] += n; c.hosts[host] <= 0 {
+		delete(c.hosts, host)
+	}
+}
+
+// otherHost returns the address of the other end, of IPv6 that of its network (/64). It is invalid for one on this machine, whose clients may be those of a proxy.
+func otherHost(conn net.Conn) netip.Addr {
+	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
+	ip := at.Addr().Unmap().WithZone("")
+	if err != nil || ip.IsLoopback() {
+		return netip.Addr{}
+	}
+	if ip.Is6() {
+		network, _ := ip.Prefix(64) // each IPv6 address has one
+		return network.Addr()
+	}
+	return ip
+}
+
+// Surplus reports whether a request came by a connection beyond the bounds, by the context of the request.
 func Surplus(ctx context.Context) bool { return ctx.Value(surplusKey{}) != nil }

@@ -228,7 +228,7 @@ func TestFullListener(t *testing.T) {
 }
 
 // A connection beyond the bound on connections without a session gets 503 with a Retry-After.
-// Connections beyond the spare ones are closed.
+// Connections beyond the spare ones take the place of the oldest of these.
 func TestTooManyHandshakes(t *testing.T) {
 	h := start(t, Options{}, func(o *wire.Options) { o.MaxConnections = 1 })
 	first := dialRaw(t, h)
@@ -242,12 +242,15 @@ func TestTooManyHandshakes(t *testing.T) {
 		}
 		awaitHandshakes(t, h, 1) // the HTTP server closes a refused connection after its client
 	}
-	for i := range sockets.Spare {
+	oldest := dialRaw(t, h)
+	awaitHandshakes(t, h, 2)
+	for i := range sockets.Spare - 1 {
 		dialRaw(t, h)
-		awaitHandshakes(t, h, i+2)
+		awaitHandshakes(t, h, i+3)
 	}
-	if got, err := dialRaw(t, h).r.ReadByte(); err == nil {
-		t.Errorf("a connection beyond the spare ones reads %q", got)
+	dialRaw(t, h)
+	if got, err := oldest.r.ReadByte(); err == nil {
+		t.Errorf("the oldest connection reads %q", got)
 	}
 	awaitHandshakes(t, h, 1+sockets.Spare)
 	_ = first.Close()

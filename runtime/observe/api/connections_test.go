@@ -7,8 +7,11 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
@@ -102,27 +105,76 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Connections far beyond the bound are closed without an answer.
-func TestLimitOfRefusals(t *testing.T) {
-	s := limited(t, 1, false)
-	var idle []*held
-	for range 1 + sockets.Spare {
-		idle = append(idle, hold(t, s))
-	}
-	for late := time.Now().Add(time.Minute); ; { // the server accepts them one after the other
-		if got, _ := hold(t, s).asks(t, "/healthz"); got == nil {
-			break
+// Silent connections, and such with bodies that never end, hold all places. A probe is served, in the place of the oldest of the spare ones; the first one keeps its place.
+func TestProbeAmongSlowClients(t *testing.T) {
+	for _, slow := range []string{"", "GET /healthz HTTP/1.1\r\nX: ", "POST /api/node/drain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"} {
+		s := limited(t, 1, false)
+		first := hold(t, s)
+		if got, body := first.asks(t, "/api/node"); got == nil || got.StatusCode != http.StatusOK {
+			t.Fatalf("%v %s", got, body)
 		}
-		if time.Now().After(late) {
-			t.Fatal("there is no bound")
+		for range 3 * sockets.Spare {
+			c := hold(t, s)
+			_, _ = io.WriteString(c, slow) // the server may have closed it
+		}
+		for _, path := range []string{"/healthz", "/readyz"} {
+			if got, body := hold(t, s).asks(t, path); got == nil || got.StatusCode != http.StatusOK {
+				t.Errorf("after %q: %s: %v %s", slow, path, got, body)
+			}
+		}
+		if got, body := first.asks(t, "/api/node"); got == nil || got.StatusCode != http.StatusOK {
+			t.Errorf("after %q: the first one: %v %s", slow, got, body)
 		}
 	}
-	if got, body := idle[0].asks(t, "/api/node"); got == nil || got.StatusCode != http.StatusOK {
-		t.Errorf("the first one: %v %s", got, body)
+}
+
+// A request that is refused is answered without its body, and its connection is closed. One whose body was read keeps its connection.
+func TestSlowBodyOfARefusedRequest(t *testing.T) {
+	s := limited(t, 10, false)
+	for _, path := range []string{"/healthz", "/nothing", "/api/node/drain"} { // the last one has a wrong content type
+		c := hold(t, s)
+		if _, err := io.WriteString(c, "POST "+path+" HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"); err != nil {
+			t.Fatal(err)
+		}
+		if got, err := http.ReadResponse(c.answers, nil); err != nil || got.StatusCode < 400 || !got.Close {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
 	}
-	if got, body := idle[1].asks(t, "/api/node"); got == nil || got.StatusCode != http.StatusServiceUnavailable {
-		t.Errorf("the second one: %v %s", got, body)
+	c := hold(t, s)
+	for range 2 {
+		body := `{"approve":true}`
+		if _, err := io.WriteString(c, "POST /api/approvals/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "+strconv.Itoa(len(body))+"\r\n\r\n"+body); err != nil {
+			t.Fatal(err)
+		}
+		got, err := http.ReadResponse(c.answers, nil)
+		if err != nil || got.StatusCode != http.StatusNotFound || got.Close {
+			t.Fatalf("%v, %v", got, err)
+		}
+		_, _ = io.ReadAll(got.Body)
 	}
+}
+
+// deadlined is an answer that knows by when the request has to be read.
+type deadlined struct {
+	*httptest.ResponseRecorder
+	by []time.Time
+}
+
+func (d *deadlined) SetReadDeadline(by time.Time) error { d.by = append(d.by, by); return nil }
+
+// The body of a request has ten seconds; what follows it has none of them. A stream of events, which has no body, has no bound.
+func TestBoundedBodies(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })}
+		api.Limit(server, 10)
+		for body, want := range map[string][]time.Time{"": nil, "{}": {time.Now().Add(10 * time.Second), {}}} {
+			w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
+			server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(body)))
+			if !slices.EqualFunc(w.by, want, time.Time.Equal) {
+				t.Errorf("%q: the deadlines are %v, want %v", body, w.by, want)
+			}
+		}
+	})
 }
 
 // The bound holds for connections by TLS and HTTP/2, each with many requests.
