@@ -27,13 +27,18 @@ func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	if isTerminal(w) {
 		return NewTextLogger(w, level)
 	}
-	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level}))
+	return NewJSONLogger(w, level)
+}
+
+// NewJSONLogger returns a logger that writes one JSON object a line to any w. Level is the lowest level that is written.
+func NewJSONLogger(w io.Writer, level slog.Leveler) *slog.Logger {
+	return slog.New(EscapedLog(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})))
 }
 
 // NewTextLogger returns a logger that writes lines for people to any w, in colour if w is a
 // terminal. Level is the lowest level that is written.
 func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
-	return slog.New(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)}))
+	return slog.New(EscapedLog(tint.NewTextHandler(w, &tint.Options{Level: level, TimeFormat: time.TimeOnly, NoColor: !isTerminal(w)})))
 }
 
 func isTerminal(w io.Writer) bool { return terminal.Is(w) && os.Getenv("TERM") != "dumb" }

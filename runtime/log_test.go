@@ -319,12 +319,12 @@ func TestNewLogger(t *testing.T) {
 		"file":   {runtime.NewLogger(file, nil), true},
 		"device": {runtime.NewLogger(device, nil), false},
 	} {
-		if _, isJSON := tt.logger.Handler().(*slog.JSONHandler); isJSON != tt.json {
+		if _, isJSON := tt.logger.Handler().(interface{ Unwrap() slog.Handler }).Unwrap().(*slog.JSONHandler); isJSON != tt.json {
 			t.Errorf("%s: got %T", name, tt.logger.Handler())
 		}
 	}
 	t.Setenv("TERM", "dumb")
-	if _, isJSON := runtime.NewLogger(device, nil).Handler().(*slog.JSONHandler); !isJSON {
+	if _, isJSON := runtime.NewLogger(device, nil).Handler().(interface{ Unwrap() slog.Handler }).Unwrap().(*slog.JSONHandler); !isJSON {
 		t.Error("a dumb terminal gets colours")
 	}
 }

@@ -110,6 +110,8 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(fallback{func(h slog.Handler) slog.Handler { return h }})
 	}
+	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
+	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
 	if o.Network == nil {
 		o.Network = func(r actors.Router) actors.Router { return r }
 	}

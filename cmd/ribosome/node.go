@@ -125,7 +125,7 @@ func (f *logFlags) logger(std streams) *slog.Logger {
 	case "tint":
 		return runtime.NewTextLogger(std.err, level)
 	case "json":
-		return slog.New(slog.NewJSONHandler(std.err, &slog.HandlerOptions{Level: level}))
+		return runtime.NewJSONLogger(std.err, level)
 	}
 	return runtime.NewLogger(std.err, level)
 }

@@ -56,3 +56,24 @@ func TestConnectionsPerHost(t *testing.T) {
 		t.Errorf("counts of %v", c.hosts)
 	}
 }
+
+// A connection beyond the spare ones takes the place of the oldest of these that is still open.
+func TestOldestSpareConnection(t *testing.T) {
+	c := &Connections{Most: 1}
+	var all []*from
+	for range 1 + Spare {
+		conn := &from{at: "127.0.0.1:1"}
+		c.Context(t.Context(), conn)
+		c.State(conn, http.StateNew)
+		all = append(all, conn)
+	}
+	c.State(all[1], http.StateClosed)
+	for _, want := range []bool{false, true} { // the first one takes the place of the one that has gone
+		conn := &from{at: "127.0.0.1:1"}
+		c.Context(t.Context(), conn)
+		c.State(conn, http.StateNew)
+		if all[0].closed || all[2].closed != want || all[3].closed {
+			t.Errorf("closed: %v %v %v, want the second one: %v", all[0].closed, all[2].closed, all[3].closed, want)
+		}
+	}
+}

@@ -17,6 +17,14 @@ func TestMask(t *testing.T) {
 		{`{"AUTHORIZATION":null}`, `{"AUTHORIZATION":"***"}`},
 		{`{"n":12345678901234567890.10}`, `{"n":12345678901234567890.10}`},
 		{`"token"`, `"token"`},
+		{`{"secretKey":1,"signing_key":1,"openai_key":1,"openAIKey":1,"ssh_key":1,"passwordHash":1,"session":1,"otp":1,"pin":1,"pass":1,"auth":1,"HF_KEY":1,"cardPIN":1,"new_password_confirmation":1}`,
+			`{"HF_KEY":"***","auth":"***","cardPIN":"***","new_password_confirmation":"***","openAIKey":"***","openai_key":"***","otp":"***","pass":"***","passwordHash":"***","pin":"***","secretKey":"***","session":"***","signing_key":"***","ssh_key":"***"}`},
+		{`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`,
+			`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`},
+		{`{"body":"{\"password\":\"x\",\"n\":1}","deep":"[\"{\\\"otp\\\":1}\"]"}`, `{"body":"{\"n\":1,\"password\":\"***\"}","deep":"[\"{\\\"otp\\\":\\\"***\\\"}\"]"}`},
+		{`{"headers":[{"name":"Authorization","value":"Bearer x"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":["x"]}]}`,
+			`{"headers":[{"name":"Authorization","value":"***"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":"***"}]}`},
+		{`{"url":"https://ann:x@h/p?token=y&q=1","text":"use password=x now"}`, `{"text":"use password=*** now","url":"https://***@h/p?token=***\u0026q=1"}`},
 	} {
 		got, err := observe.NewMask(observe.DefaultMask()).JSON([]byte(test.in))
 		if err != nil || string(got) != test.want {
@@ -60,6 +68,8 @@ func TestMaskOfText(t *testing.T) {
 		"the header Authorization: Bearer abc.d is": "the header Authorization: *** is",
 		"max_tokens: 5, tokens: x":                  "max_tokens: 5, tokens: ***",
 		"no token":                                  "no token",
+		"GET https://h:80/a?x=1&api_key=y#z":        "GET https://h:80/a?x=1&api_key=***",
+		"postgres://u:p%40@h/db and https://tok@g/": "postgres://***@h/db and https://***@g/",
 		`token: "unfinished one`:                    `token: ***`,
 	} {
 		if got := observe.NewMask(observe.DefaultMask()).Text(in); got != want {
@@ -68,6 +78,21 @@ func TestMaskOfText(t *testing.T) {
 	}
 	if got := (observe.Mask{}).Text("password=x"); got != "password=x" {
 		t.Error(got)
+	}
+}
+
+// The time for a text is linear: one of many assignments is no way to stop a node.
+func BenchmarkMaskOfText(b *testing.B) {
+	m := observe.NewMask(observe.DefaultMask())
+	for name, text := range map[string]string{
+		"assignments": strings.Repeat("a=", 8<<10), "names": strings.Repeat("a", 16<<10), "prose": strings.Repeat("a text of words, and no more. ", 550), "masked": strings.Repeat("pin=1&", 2700),
+	} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(text)))
+			for b.Loop() {
+				m.Text(text)
+			}
+		})
 	}
 }
 
@@ -84,7 +109,11 @@ func FuzzMask(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text := `{"around":` + around + `,"in":[{` + string(key) + `:["` + canary + `"]}]}`
+		inside, err := json.Marshal(`{` + string(key) + `:"` + canary + `"}`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := `{"around":` + around + `,"in":[{` + string(key) + `:["` + canary + `"]}],"text":` + string(inside) + `,"pair":{"name":` + string(key) + `,"value":"` + canary + `"}}`
 		got, err := observe.NewMask(observe.DefaultMask()).JSON([]byte(text))
 		if err != nil {
 			return // deeper than the decoder reads

@@ -167,11 +167,20 @@ func TestBoundedBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })}
 		api.Limit(server, 10)
+		unread := &http.Server{Handler: http.NotFoundHandler()}
+		api.Limit(unread, 10)
+		w := httptest.NewRecorder()
+		if unread.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader("{}"))); w.Header().Get("Connection") != "close" {
+			t.Error("the server reads the rest of the body before it answers")
+		}
 		for body, want := range map[string][]time.Time{"": nil, "{}": {time.Now().Add(10 * time.Second), {}}} {
 			w := &deadlined{ResponseRecorder: httptest.NewRecorder()}
 			server.Handler.ServeHTTP(w, httptest.NewRequest("POST", "/", strings.NewReader(body)))
 			if !slices.EqualFunc(w.by, want, time.Time.Equal) {
 				t.Errorf("%q: the deadlines are %v, want %v", body, w.by, want)
+			}
+			if got := w.Header().Get("Connection"); got != "" {
+				t.Errorf("%q was read, and Connection is %s", body, got)
 			}
 		}
 	})
