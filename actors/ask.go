@@ -18,8 +18,8 @@ import (
 // stopped, with [ErrTimeout] after the timeout, and with the cause of ctx when ctx ends
 // first. A reply that arrives later goes to the dead letters of the actor system.
 func Ask(ctx context.Context, system *actor.ActorSystem, pid *actor.PID, message any, timeout time.Duration) (any, error) {
-	if err := context.Cause(ctx); err != nil {
-		return nil, fmt.Errorf("actors: ask: %w", err)
+	if ctx.Err() != nil {
+		return nil, fmt.Errorf("actors: ask: %w", EndOf(ctx))
 	}
 	slots := slotsOf(system)
 	s := slots.acquire()

@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -22,8 +23,8 @@ var (
 	// id, peer and role.
 	ErrConversationExists = errors.New("actors: a conversation with that id is open")
 
-	// ErrTimeout means that an ask got no reply within its timeout.
-	ErrTimeout = errors.New("actors: ask timed out")
+	// ErrTimeout means that an ask got no reply within its timeout. It wraps [context.DeadlineExceeded].
+	ErrTimeout = fmt.Errorf("actors: ask timed out: %w", context.DeadlineExceeded)
 )
 
 // PanicError is the failure of a handler that panicked. It is the reason that the

@@ -77,7 +77,7 @@ func (s *replySlot) wait(ctx context.Context) (any, error) {
 		select {
 		case <-s.ready:
 		case <-done:
-			s.end(s.requestID, nil, fmt.Errorf("actors: ask: %w", context.Cause(ctx)))
+			s.end(s.requestID, nil, fmt.Errorf("actors: ask: %w", EndOf(ctx)))
 			<-s.ready // signalled by this call of end, or by an earlier one
 		}
 	} else {

@@ -61,12 +61,14 @@ func (s Self) Send(m *performatives.Message) error {
 }
 
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see
-// [performatives.Message.AsRefusal]. The error is that of Send, the cause of ctx, or
-// [ErrStopped] when this agent stops first. Ask must not be called on the agent's own
-// actor, which receives the reply: with the ctx of a decision there, it fails with [ErrSelfWait]. Further replies go to the agent like other messages.
+// [performatives.Message.AsRefusal]. The error is that of Send, the end of ctx as [EndOf] returns it, or
+// [ErrStopped] when this agent stops first. When the deadline of ctx has passed, it is
+// context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on the agent's own
+// actor, which receives the reply: with the ctx of a decision there, it fails with [ErrSelfWait].
+// Further replies go to the agent like other messages.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+		return nil, EndOf(ctx)
 	}
 	if err := s.c.checkActor(ctx); err != nil {
 		return nil, fmt.Errorf("actors: ask: %w", err)
@@ -82,22 +84,29 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	}
 	select {
 	case answer := <-r.reply:
-		if answer == nil {
-			return nil, ErrStopped
-		}
-		return answer, nil
+		return answered(ctx, answer)
 	case <-ctx.Done():
 		pending.remove(r) // a reply that arrived before the removal still counts
 		select {
 		case answer := <-r.reply:
-			if answer != nil {
-				return answer, nil
-			}
-			return nil, ErrStopped
+			return answered(ctx, answer)
 		default:
-			return nil, context.Cause(ctx)
+			return nil, EndOf(ctx)
 		}
 	}
+}
+
+// answered returns the results of Ask for a reply, nil if the agent has stopped. A refusal that comes
+// when the deadline of ctx has passed is the end of ctx, and one of its errors.
+func answered(ctx context.Context, answer *performatives.Message) (*performatives.Message, error) {
+	if answer == nil {
+		return nil, ErrStopped
+	}
+	by, _ := ctx.Deadline()
+	if r := answer.AsRefusal(); r != nil && DeadlinePassed(by, time.Now()) {
+		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, r)
+	}
+	return answer, nil
 }
 
 // Do runs fn on the agent's actor and waits until it has returned. It fails with

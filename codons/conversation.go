@@ -176,13 +176,7 @@ func (c *Conversation) begin(ctx context.Context) error {
 
 // EndOf returns the reason for the end of ctx: its cause, which wraps the error of ctx too. It
 // may be called only once ctx has ended.
-func EndOf(ctx context.Context) error {
-	err, cause := ctx.Err(), context.Cause(ctx)
-	if errors.Is(cause, err) {
-		return cause
-	}
-	return fmt.Errorf("%w: %w", err, cause)
-}
+func EndOf(ctx context.Context) error { return actors.EndOf(ctx) }
 
 // withdraw cancels the conversation on behalf of its caller. Only the first call has an
 // effect. Safe for concurrent use.
@@ -327,12 +321,29 @@ func (c *Conversation) finish(last *performatives.Message) {
 	c.over.Store(true)
 	c.publishEnded(c.at.Updated, c.at.State, func() performatives.Code { return c.endCode(last) })
 	c.detach()
+	c.cancelExpired()
 	defer func() { c.child.end(c.stopped(last)) }() // also when code of the caller panics over the answer
 	if c.at.Role == machine.Initiator {
 		c.spent = c.child.used(c.lastUsage(last))
 		c.child.settle(c.spent)
 	}
 	c.side.Ended(c, last)
+}
+
+// cancelExpired sends CANCEL to the worker of another process when the deadline of the initiator has
+// passed. The table has no CANCEL there, because a responder keeps the same deadline and stops by
+// itself. A program may not keep it, and another node has another clock.
+func (c *Conversation) cancelExpired() {
+	if c.at.Role != machine.Initiator || c.event.On != machine.Timeout(TimerDeadline) || !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
+		return
+	}
+	if _, local := c.agent.System().Lookup(c.key.Peer); local {
+		return
+	}
+	cancel, err := c.first.Follow(c.agent.Stamp(), performatives.Cancel{Reason: "the deadline of the request has passed"})
+	if err == nil { // the error is an invalid stamp
+		_ = c.agent.Send(cancel) // Send has dead-lettered it
+	}
 }
 
 // lastUsage returns the message with the final usage of the peer: the last message, or an

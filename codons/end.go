@@ -18,7 +18,7 @@ type EndError struct {
 	Peer     performatives.AgentID // Peer is the agent on the other side.
 	State    machine.State         // State is the terminal state of the caller's side.
 	Refusal  performatives.Refusal // Refusal has the code, the text and the sender of the refusal. Its Act is zero when no message of the peer carried it.
-	Cause    error                 // Cause is the end of the caller's context, or the fault of the result; nil without one.
+	Cause    error                 // Cause is the end of the caller's context, or the fault of the result; context.DeadlineExceeded if the deadline has passed; nil without one.
 }
 
 // Error returns the codon, the peer, the state and the reason.
@@ -92,10 +92,13 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 	if cause := c.withdrawn.Load(); cause != nil {
 		e.Cause = (*cause)()
 	}
+	if e.Cause == nil && actors.DeadlinePassed(c.first.ReplyBy(), c.event.At) {
+		e.Cause = context.DeadlineExceeded
+	}
 	switch c.at.State { //nolint:exhaustive // the states that no refusal of the peer brings about
 	case StateTimedOut:
 		e.Refusal = performatives.Refusal{Code: performatives.CodeTimeout, From: c.key.Peer}
-		if e.Cause == nil {
+		if e.Cause == nil { // the deadline of a later stage
 			e.Cause = context.DeadlineExceeded
 		}
 	case StateCancelled:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -63,6 +64,9 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 		return Approval{}, errs[len(errs)-1]
 	case errors.Is(ctx.Err(), context.Canceled): // before any agent was asked
 		return Approval{}, codons.EndOf(ctx)
+	}
+	if actors.DeadlinePassed(by, time.Now()) { // the last approver was cancelled before it
+		errs = append(errs, context.DeadlineExceeded)
 	}
 	return o.undecided(errors.Join(errs...))
 }

@@ -78,13 +78,13 @@ type Attempt struct {
 type NoAgentError struct {
 	Task     string    // the type of the task
 	Attempts []Attempt // in the order in which the agents were asked; empty when there was no candidate
-	Cause    error     // the end of the caller's context, which came before an agent was asked; else nil
+	Cause    error     // the end of the caller's context, if it came before an agent was asked or its deadline has passed; else nil
 }
 
 // Error contains the error of each attempt.
 func (e *NoAgentError) Error() string {
 	switch {
-	case e.Cause != nil:
+	case len(e.Attempts) == 0 && e.Cause != nil:
 		return fmt.Sprintf("discovery: no agent was asked to perform %s: %v", e.Task, e.Cause)
 	case len(e.Attempts) == 0:
 		return fmt.Sprintf("discovery: no agent to perform %s", e.Task)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -81,8 +82,13 @@ func (d *delegating) result(end machine.State) (Found, error) {
 		return Found{Earlier: d.found.Earlier}, d.invalid
 	}
 	none := &NoAgentError{Task: d.task.TaskType, Attempts: d.found.Earlier}
-	if len(none.Attempts) == 0 && d.finding.ctx.Err() != nil {
-		none.Cause = codons.EndOf(d.finding.ctx)
+	ctx := d.finding.ctx
+	by, _ := ctx.Deadline()
+	switch {
+	case actors.DeadlinePassed(by, time.Now()): // an attempt may have ended as cancelled
+		none.Cause = context.DeadlineExceeded
+	case len(none.Attempts) == 0 && ctx.Err() != nil:
+		none.Cause = codons.EndOf(ctx)
 	}
 	return Found{}, none
 }
