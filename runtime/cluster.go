@@ -193,7 +193,7 @@ func publish[E actors.Event](n *Node, e E) {
 // addLocked begins an epoch of the agents of a node.
 func (c *clustered) addLocked(peer cluster.Incarnation) {
 	l := &nodeLink{
-		link: &link{node: c.node, limits: c.limits}, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent),
+		link: &link{node: c.node, limits: c.limits, toNode: true}, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent),
 	}
 	if before := c.peers[peer]; before != nil {
 		l.metBefore = before.metBefore || before.met.Load()

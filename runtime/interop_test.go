@@ -449,7 +449,11 @@ func (a *foreigner) run() {
 	defer close(a.done)
 	waiting, early := make(map[string]heard), make(map[string]heard)
 	for {
-		data, err := a.conn.Read(func(wire.Frame) {})
+		data, err := a.conn.Read(func(f wire.Frame) {
+			if f.Kind == wire.KindPing {
+				_ = a.conn.Write([]wire.Frame{{Kind: wire.KindPong, Data: f.Data}}) // else Read fails, too
+			}
+		})
 		if err != nil {
 			return
 		}

@@ -18,6 +18,7 @@ type link struct {
 	node   *Node
 	out    messageSender
 	limits linkLimits
+	toNode bool        // the other end is a node, which tells its agents that their deadlines have passed
 	load   actors.Load // the conversations that agents of this process have over it
 
 	receiving sync.Mutex  // held while a message of the peer is passed on

@@ -514,7 +514,7 @@ func TestDeadlineToThePoint(t *testing.T) {
 		synctest.Wait()
 		<-heard
 		<-heard
-		time.Sleep(2*time.Second + 2*codons.DefaultGrace - time.Millisecond)
+		time.Sleep(2*time.Second - time.Millisecond)
 		synctest.Wait()
 		if n := len(c.Received()) + len(heard); n != 0 {
 			t.Errorf("%d messages before the deadline", n)

@@ -149,12 +149,25 @@ func (t *record) limits() linkLimits {
 	return t.worker.via.limits
 }
 
+// grace returns how long after the ReplyBy the record ends. An asker of this node is told at the
+// ReplyBy. One of another node is told by that node, which has its own clock, and its CANCEL gives
+// the worker the grace.
+func (t *record) grace() time.Duration {
+	switch {
+	case t.asker.via == nil || !t.asker.via.toNode:
+		return 0
+	case t.worker.via != nil:
+		return t.worker.via.limits.grace
+	}
+	return t.asker.via.limits.grace
+}
+
 // deadline returns the due time after a message of the asker that expects a reply. A further round has a time of its own; a
 // repetition and a CANCEL have that of what they are about. A long-lived conversation has none.
 func (t *record) deadline(m *performatives.Message, further bool, now time.Time) time.Time {
 	switch {
 	case !m.ReplyBy().IsZero():
-		return m.ReplyBy().Add(t.limits().grace)
+		return m.ReplyBy().Add(t.grace())
 	case t.codon != nil && t.codon.Table.Declarations.LongLived:
 		return t.due
 	case t.due.IsZero() || further && m.Performative() != performatives.ActCancel:

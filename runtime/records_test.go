@@ -276,7 +276,7 @@ func TestRecordsExpire(t *testing.T) {
 		after       time.Duration // zero: never
 		told        string
 	}{
-		"with ReplyBy":                 {p.ActRequest, 0, 10 * time.Second, "", 11 * time.Second, "q timeout asker worker"},
+		"with ReplyBy":                 {p.ActRequest, 0, 10 * time.Second, "", 10 * time.Second, "q timeout asker worker"},
 		"without":                      {p.ActRequest, 0, 0, "", time.Minute, "q timeout asker worker"},
 		"a subscription":               {p.ActSubscribe, 0, 0, "", 0, ""},
 		"a further round":              {p.ActTaskRequest, p.ActTaskRequest, 0, "more", 50*time.Second + time.Minute, "q timeout asker worker"},

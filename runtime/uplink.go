@@ -295,7 +295,7 @@ func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
 		return l
 	}
 	l := &uplinkSession{
-		link:    &link{node: u.node, out: s, limits: u.opts.peerOptions().limits()},
+		link:    &link{node: u.node, out: s, limits: u.opts.peerOptions().limits(), toNode: true},
 		session: s,
 		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
 	}
