@@ -310,6 +310,11 @@ func TestNewLogger(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = device.Close() }()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR, 0) // a terminal
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = screen.Close() }()
 	t.Setenv("TERM", "xterm")
 	for name, tt := range map[string]struct {
 		logger *slog.Logger
@@ -317,14 +322,15 @@ func TestNewLogger(t *testing.T) {
 	}{
 		"buffer": {runtime.NewLogger(new(bytes.Buffer), nil), true},
 		"file":   {runtime.NewLogger(file, nil), true},
-		"device": {runtime.NewLogger(device, nil), false},
+		"device": {runtime.NewLogger(device, nil), true},
+		"screen": {runtime.NewLogger(screen, nil), false},
 	} {
 		if _, isJSON := tt.logger.Handler().(interface{ Unwrap() slog.Handler }).Unwrap().(*slog.JSONHandler); isJSON != tt.json {
 			t.Errorf("%s: got %T", name, tt.logger.Handler())
 		}
 	}
 	t.Setenv("TERM", "dumb")
-	if _, isJSON := runtime.NewLogger(device, nil).Handler().(interface{ Unwrap() slog.Handler }).Unwrap().(*slog.JSONHandler); !isJSON {
+	if _, isJSON := runtime.NewLogger(screen, nil).Handler().(interface{ Unwrap() slog.Handler }).Unwrap().(*slog.JSONHandler); !isJSON {
 		t.Error("a dumb terminal gets colours")
 	}
 }
