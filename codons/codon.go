@@ -108,17 +108,25 @@ func Define(d Definition) (*Codon, error) {
 	if performatives.CheckMessageType(d.Table.Name) != nil {
 		return nil, fmt.Errorf("codons: Definition.Table.Name: want ASCII letters, digits and _ - . : / with a letter or digit first, got %q", d.Table.Name)
 	}
+	if err := c.define(d); err != nil {
+		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+	}
+	return c, nil
+}
+
+// define completes and checks the codon of a definition. The errors name the fields of d.
+func (c *Codon) define(d Definition) error {
 	err := d.checkOwn()
 	if err != nil {
-		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+		return err
 	}
 	if d.Standard != 0 {
 		if c.Table, err = d.Standard.Complete(d.Table); err != nil {
-			return nil, err // it names the codon
+			return inDefinition(err, 0)
 		}
 	}
 	if err = d.Messages.validate(); err != nil {
-		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+		return err
 	}
 	for _, name := range d.Messages.names() {
 		if c.types == nil {
@@ -128,16 +136,16 @@ func Define(d Definition) (*Codon, error) {
 		c.types[act] = append(c.types[act], name)
 	}
 	if c.machine, err = c.Table.Compile(); err != nil {
-		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+		return inDefinition(err, len(d.Table.Rows))
 	}
 	c.repeats = sync.OnceValue(func() map[repeat]bool { return repeatsOf(c.Table) })
+	if err = c.checkTimers(d.Table.Timers); err != nil {
+		return err
+	}
 	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {
-		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
+		return err
 	}
-	if err = c.checkContents(); err != nil {
-		return nil, fmt.Errorf("codons: %s: %w", d.Table.Name, err)
-	}
-	return c, nil
+	return c.checkContents()
 }
 
 // MustDefine is [Define] for codons that are part of the program. It panics on an error,

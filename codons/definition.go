@@ -19,6 +19,8 @@ func (d *Definition) checkOwn() error {
 	switch {
 	case len(d.Table.Terminal) == 0:
 		return errors.New("Definition.Table.Terminal is empty: name the states in which the conversation has ended, the good end first")
+	case d.Standard == 0 && len(d.Table.Live) == 0 && slices.ContainsFunc(d.Table.Rows, d.leadsOn):
+		return errors.New("Definition.Standard is zero, so the table has to be complete, and Definition.Table.Live is empty: set Standard to codons.StandardAll, or declare the live states and write all rows")
 	case d.Standard&^StandardAll != 0:
 		return fmt.Errorf("Definition.Standard: %d is no group of rows: use StandardAll, or some of StandardCancel, StandardRetry, StandardDeadline and StandardMisread", d.Standard&^StandardAll)
 	}
@@ -26,6 +28,11 @@ func (d *Definition) checkOwn() error {
 		return err
 	}
 	return d.checkJobs()
+}
+
+// leadsOn reports whether a row leads to a state that is not terminal.
+func (d *Definition) leadsOn(r machine.Row) bool {
+	return r.To != "" && !slices.Contains(d.Table.Terminal, r.To)
 }
 
 // checkOpening checks that the initiator's row for [CommandStart] sends a message, and that
@@ -50,6 +57,70 @@ func (d *Definition) checkOpening() error {
 	}
 	return nil
 }
+
+// checkTimers checks the timers of the complete table: their number, and that something sets the
+// duration of each that is not a standard one.
+func (c *Codon) checkTimers(own []machine.Timer) error {
+	var errs []error
+	for i, t := range own {
+		side := t.Role == machine.Responder && c.ResponderSide != nil || t.Role == machine.Initiator && c.InitiatorSide != nil
+		if c.Standard != 0 && t.After <= 0 && !side && !isStandardTimer(t.Name) {
+			errs = append(errs, fmt.Errorf("Definition.Table.Timers[%d] (%s of the %s): After is %s: want the time after which it expires", i, t.Name, t.Role, t.After))
+		}
+	}
+	for _, role := range machine.Roles() {
+		var names []string
+		for _, t := range c.Table.Timers {
+			if t.Role == role {
+				names = append(names, t.Name)
+			}
+		}
+		if len(names) > MaxTimers {
+			errs = append(errs, fmt.Errorf("Definition.Table.Timers: the %s has %d timers with the standard ones, %q: want at most %d", role, len(names), names, MaxTimers))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// inDefinition returns the fault of a row or table with the field of the definition in place of the
+// table's name, which [Define] names once.
+func inDefinition(err error, own int) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return definitionFault(err, own)
+	}
+	var errs []error
+	for _, e := range joined.Unwrap() {
+		errs = append(errs, definitionFault(e, own))
+	}
+	return errors.Join(errs...)
+}
+
+func definitionFault(err error, own int) error {
+	var row *machine.RowError
+	var table *machine.TableError
+	var ambiguous *AmbiguityError
+	switch {
+	case errors.As(err, &row) && row.Index < own:
+		return &fault{fmt.Sprintf("Definition.Table.Rows[%d] (%s): %s", row.Index, row.Row, row.Fault), err}
+	case errors.As(err, &row):
+		return &fault{fmt.Sprintf("Definition.Standard: its row for %s: %s", row.Row, row.Fault), err}
+	case errors.As(err, &table):
+		return &fault{"Definition.Table: " + table.Fault, err}
+	case errors.As(err, &ambiguous):
+		return &fault{"Definition.Table.Rows: " + ambiguous.text(), err}
+	}
+	return err
+}
+
+// fault is a fault of a definition, which wraps that of its table.
+type fault struct {
+	text string
+	err  error
+}
+
+func (f *fault) Error() string { return f.text }
+func (f *fault) Unwrap() error { return f.err }
 
 // checkJobs checks the jobs against the own rows: a standard row may take a command that no
 // own row takes, and so hide a wrong name.
@@ -144,6 +215,9 @@ func (c *Codon) checkCommands(r machine.Row, name string) error {
 
 // objectFault returns the reason why no value of t can travel as a JSON object, empty for none.
 func objectFault(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer && objectFault(t.Elem()) == "" {
+		return fmt.Sprintf("is a pointer: use %s", t.Elem())
+	}
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t != reflect.TypeFor[performatives.Raw]() {
 		return "is no JSON object: want a struct or a map"
 	}

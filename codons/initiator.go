@@ -176,8 +176,9 @@ func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Event) any {
 // Report does nothing.
 func (i *Initiator) Report(*Conversation, string, *performatives.Message) {}
 
-// Timer returns the grace for [TimerGrace], the time until the next retry for [TimerRetry],
-// and for any other timer the time until the ReplyBy of the opening act.
+// Timer returns the grace for [TimerGrace], the time until the next retry for [TimerRetry], the
+// duration of [WithTimer] or of the table for a timer of the table's own, and for any other timer
+// the time until the ReplyBy of the opening act.
 func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
 	switch name {
 	case TimerGrace:
@@ -185,6 +186,11 @@ func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
 	case TimerRetry:
 		wait := i.policy(v.Sent(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
 		return min(wait, i.latest(v, now, wait))
+	case TimerDeadline:
+	default:
+		if d := v.codon.after(machine.Initiator, name, i.options.timers); d > 0 {
+			return d
+		}
 	}
 	return v.first.ReplyBy().Sub(now)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -29,7 +30,8 @@ type Options struct {
 	budget       Budget
 	frugal       bool // the conversation leases no resource that budget does not name
 	reserve      time.Duration
-	settings     []setting // of codons, each of a type of its own
+	settings     []setting                // of codons, each of a type of its own
+	timers       map[string]time.Duration // of the initiator, by name
 }
 
 // setting is the settings of one codon. Copies of the Options share it.
@@ -86,12 +88,17 @@ func Settings[T any](o *Options) T {
 }
 
 // Check returns an error for an option of another codon: one whose settings [Settings] has not
-// read. It names the option and c. [Initiator.Prepare] calls it; only a codon that sends its
+// read, or a timer that the table does not have. It names the option and c. [Initiator.Prepare] calls it; only a codon that sends its
 // messages without an [Initiator] needs to.
 func (o *Options) Check(c *Codon) error {
 	for _, s := range o.settings {
 		if !s.read {
 			return fmt.Errorf("codons: the option %s is not one of the codon %s", s.name(), c.Name())
+		}
+	}
+	for name, d := range o.timers {
+		if err := c.checkTimer(machine.Initiator, name, d); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -177,6 +184,18 @@ func WithGrace(d time.Duration) Option { return func(o *Options) { o.grace = d }
 // WithRetry sets the retry policy of messages without an answer. A retry has the same message id,
 // so the peer recognises the duplicate and replays its reply.
 func WithRetry(r Retry) Option { return func(o *Options) { o.retry = r } }
+
+// WithTimer sets the duration of a timer of the initiator, in place of [machine.Timer.After]. The
+// conversation does not begin if the table has no such timer of its own, or d is not more than
+// zero.
+func WithTimer(name string, d time.Duration) Option {
+	return func(o *Options) {
+		if o.timers == nil {
+			o.timers = map[string]time.Duration{}
+		}
+		o.timers[name] = d
+	}
+}
 
 // WithAgreed has fn called when the peer sends AGREE, in codons that have that act. AGREE may be
 // skipped, lost or overtaken by the answer, so fn may never be called. fn runs on the actor of

@@ -155,8 +155,8 @@ func (s *Responding) Compose(v *Value, f machine.Effect, e *Event) any {
 	return e.Data
 }
 
-// Timer returns the grace for [TimerGrace], and for any other timer the time until the
-// request's deadline.
+// Timer returns the grace for [TimerGrace], the duration of [Role.WithTimer] or of the table for
+// a timer of the table's own, and for any other timer the time until the request's deadline.
 func (s *Responding) Timer(v *Value, name string, now time.Time) time.Duration {
 	return s.Times().timer(v, name, now)
 }

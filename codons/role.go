@@ -2,9 +2,12 @@ package codons
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -59,10 +62,28 @@ func NewRole[R actors.Agent](c *Codon, o RoleOptions, bind func(self actors.Self
 	return r
 }
 
-// With returns a copy of the role with other times. Zero times mean the defaults.
+// With returns a copy of the role with other times. Zero times mean the defaults. The durations of
+// [Role.WithTimer] stay.
 func (r *Role) With(t Times) *Role {
 	other := *r
+	t.own = r.times.own
 	other.times = t
+	return &other
+}
+
+// WithTimer returns a copy of the role with another duration of a responder's timer than
+// [machine.Timer.After]. It panics if the table has no such timer of its own, or d is not more
+// than zero.
+func (r *Role) WithTimer(name string, d time.Duration) *Role {
+	if err := r.codon.checkTimer(machine.Responder, name, d); err != nil {
+		panic(err)
+	}
+	other := *r
+	other.times.own = maps.Clone(r.times.own)
+	if other.times.own == nil {
+		other.times.own = map[string]time.Duration{}
+	}
+	other.times.own[name] = d
 	return &other
 }
 

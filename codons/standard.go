@@ -40,11 +40,11 @@ const (
 // last. A pair of own wins over the pair of the same states, and own pairs of an initiator that
 // is timed out or abandoned, or that no CANCEL could reach the responder of, replace all of that state.
 //
-// A row of own needs no Arm for the opening act. With [StandardDeadline] each row from Idle into a
-// live state arms the deadline. With [StandardRetry] each row of the initiator which sends an
-// opening act that expects a reply arms the retry timer, and each reception that brings the
-// initiator into a state without a reception of its own disarms it, because no answer is awaited
-// there.
+// A row of own needs no Arm for a request. With [StandardDeadline] each row from Idle into a
+// live state arms the deadline. With [StandardRetry] each row of the initiator that sends an act
+// which expects a reply arms the retry timer. Each reception that starts a job of the initiator, or
+// brings it into a state without a reception of its own, disarms the timer, because it is the
+// initiator's turn there.
 // A row that names the timer keeps its effects as they are.
 //
 // Own needs to declare neither live states nor the states of the standard rows: a state that is
@@ -101,7 +101,12 @@ type AmbiguityError struct {
 
 // Error returns the table, the role, the state, the fault and the row to write.
 func (e *AmbiguityError) Error() string {
-	return "codons: " + e.Table + ": " + e.Role.String() + " in " + string(e.State) + ": " + e.Fault + "; write " + e.Write
+	return "codons: " + e.Table + ": " + e.text()
+}
+
+// text is the error without the name of the table.
+func (e *AmbiguityError) text() string {
+	return e.Role.String() + " in " + string(e.State) + ": " + e.Fault + "; write " + e.Write
 }
 
 // completion is a table while standard rows are added to it.
@@ -202,11 +207,16 @@ func (c *completion) withTimers(r machine.Row) machine.Row {
 	return r
 }
 
-// opensWithRetry reports whether a row sends an opening act that expects a reply.
-func (c *completion) opensWithRetry(r machine.Row) bool {
+// requests reports whether a row sends an act that expects a reply, other than CANCEL.
+func requests(r machine.Row) bool {
 	return slices.ContainsFunc(actsOf(r), func(act performatives.Performative) bool {
-		return act.ExpectsReply() && slices.Contains(c.opening, act)
+		return act.ExpectsReply() && act != performatives.ActCancel
 	})
+}
+
+// runs reports whether a row starts a job.
+func runs(r machine.Row) bool {
+	return slices.ContainsFunc(r.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectRun })
 }
 
 // names reports whether a row arms or disarms a timer.

@@ -92,7 +92,7 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 		return
 	}
 	for _, o := range c.own {
-		if o.Role != machine.Responder || o.To == "" || c.terminal(o.To) || !slices.Contains(o.On, machine.Receive(act)) {
+		if o.Role != machine.Responder || o.To == "" || c.terminal(o.To) || !receives(o, act) {
 			continue
 		}
 		for _, s := range o.From {
@@ -112,6 +112,11 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 			}
 		}
 	}
+}
+
+// receives reports whether a row is for the reception of an act, with whatever tag.
+func receives(r machine.Row, act performatives.Performative) bool {
+	return slices.ContainsFunc(r.On, func(on machine.Symbol) bool { return on.Kind == machine.KindReceive && on.Act == act })
 }
 
 // addLostPairs adds the rough pairs of a side that ends because the destination of its peer has gone. The

@@ -249,10 +249,10 @@ func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 	if r.Role != machine.Initiator || r.To == "" || c.terminal(r.To) {
 		return false, false
 	}
-	if c.opensWithRetry(r) {
+	if requests(r) {
 		return true, false
 	}
-	return false, r.On[0].Kind == machine.KindReceive && !receivesIn(c.own, r.Role, r.To)
+	return false, r.On[0].Kind == machine.KindReceive && (runs(r) || !receivesIn(c.own, r.Role, r.To))
 }
 
 // asksFor reports whether an act of a role is a request: it expects a reply, or is sent with a retry

@@ -6,8 +6,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// MaxTimers is the largest number of timers of one side that may run at a time. A table must not
-// arm more.
+// MaxTimers is the largest number of timers of one side, with the standard ones: the deadline, the
+// grace and, at the initiator, the retry. [Define] refuses a table with more.
 const MaxTimers = 4
 
 // timers are the clocks of one conversation. They share one [time.Timer], which is set to the

@@ -1,8 +1,11 @@
 package codons
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -31,6 +34,8 @@ type Times struct {
 	// Depth is the largest number of levels of conversations below a handler. The [Depth] of
 	// the request's budget is no more than it. Zero or less means [DefaultDepth].
 	Depth int64
+
+	own map[string]time.Duration // of [Role.WithTimer], by timer
 }
 
 func (t Times) withDefaults() Times {
@@ -65,8 +70,49 @@ func (v *Value) until(t Times) time.Time {
 
 // timer returns the time from now until a timer of the responder is due.
 func (t Times) timer(v *Value, name string, now time.Time) time.Duration {
-	if name == TimerGrace {
+	switch name {
+	case TimerGrace:
 		return t.Grace
+	case TimerDeadline:
+		return t.until(v.request, now).Sub(now)
+	}
+	if d := v.codon.after(machine.Responder, name, t.own); d > 0 {
+		return d
 	}
 	return t.until(v.request, now).Sub(now)
+}
+
+// after returns the duration of a timer of the table's own: that of own, else the table's. Zero
+// means that neither has one.
+func (c *Codon) after(role machine.Role, name string, own map[string]time.Duration) time.Duration {
+	if d := own[name]; d > 0 {
+		return d
+	}
+	for _, t := range c.Table.Timers {
+		if t.Role == role && t.Name == name {
+			return t.After
+		}
+	}
+	return 0
+}
+
+// checkTimer returns an error for a duration that no timer of a role can have.
+func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) error {
+	var known []string
+	for _, t := range c.Table.Timers {
+		if t.Role == role && !isStandardTimer(t.Name) {
+			known = append(known, t.Name)
+		}
+	}
+	switch {
+	case !slices.Contains(known, name):
+		return fmt.Errorf("codons: %s: the %s has no timer %q of its own: want one of %q", c.Name(), role, name, known)
+	case d <= 0:
+		return fmt.Errorf("codons: %s: the duration of the timer %q: want more than zero, got %s", c.Name(), name, d)
+	}
+	return nil
+}
+
+func isStandardTimer(name string) bool {
+	return name == TimerDeadline || name == TimerRetry || name == TimerGrace
 }

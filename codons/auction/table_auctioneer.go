@@ -68,8 +68,8 @@ func (x protocol) auctioneerDecides() []machine.Row {
 	}
 	rows := []machine.Row{
 		codons.Asks(stateProposed).When(machine.Command(commandAccept)).
-			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal)).
-			Because("the first bid at this price"),
+			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal), machine.Disarm(codons.TimerRetry)).
+			Because("the first bid at this price; no answer is awaited, so it is not sent again"),
 		codons.Asks(stateProposed).When(machine.Command(commandReject)).
 			Goto(stateWaiting, machine.Send(performatives.ActRejectProposal)).
 			Because("another bidder was first"),

@@ -27,6 +27,18 @@ func (c *compiler) known(s State) bool {
 	return s == Idle || slices.Contains(c.table.Live, s) || c.machine.terminal[s]
 }
 
+// checkKnown checks that the state of a row is declared. It names each state once.
+func (c *compiler) checkKnown(i int, s State) {
+	if c.known(s) || c.unknown[s] {
+		return
+	}
+	if c.unknown == nil {
+		c.unknown = map[State]bool{}
+	}
+	c.unknown[s] = true
+	c.rowFault(i, "state %q is not declared: add it to Live or Terminal", s)
+}
+
 // checkRow checks one row by itself.
 func (c *compiler) checkRow(i int, r Row) {
 	if !r.Role.Valid() {
@@ -36,12 +48,10 @@ func (c *compiler) checkRow(i int, r Row) {
 		c.rowFault(i, "it has no state or no symbol")
 	}
 	for _, s := range r.From {
-		if !c.known(s) {
-			c.rowFault(i, "state %q is not declared: add it to Live or Terminal", s)
-		}
+		c.checkKnown(i, s)
 	}
-	if r.To != "" && !c.known(r.To) {
-		c.rowFault(i, "state %q is not declared: add it to Live or Terminal", r.To)
+	if r.To != "" {
+		c.checkKnown(i, r.To)
 	}
 	for _, on := range r.On {
 		c.checkSymbol(i, r, on)
@@ -167,7 +177,8 @@ func (c *compiler) checkTerminal(i int, r Row) {
 }
 
 // checkGraph finds states that a role cannot reach, and live states from which it
-// cannot reach a terminal one.
+// cannot reach a terminal one. Of the states that a role cannot reach it names only those to
+// which no row leads, unless there is none such.
 func (c *compiler) checkGraph() {
 	used := map[State]bool{}
 	for _, role := range Roles() {
@@ -176,12 +187,10 @@ func (c *compiler) checkGraph() {
 		}
 		next, back := c.edges(role)
 		reached, ending := reach(next, Idle), reach(back, c.table.Terminal...)
-		for i, r := range c.table.Rows {
-			for _, from := range r.From {
-				if r.Role == role && c.known(from) && !reached[from] {
-					c.rowFault(i, "the %s never gets to %s", role, from)
-				}
-			}
+		for _, s := range c.unreached(role, reached, back) {
+			i := slices.IndexFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.From, s) })
+			c.rowFault(i, "the %s never gets to %s", role, s)
+			used[s] = true
 		}
 		for _, s := range slices.Concat([]State{Idle}, c.table.Live) {
 			if reached[s] && !ending[s] {
@@ -192,11 +201,35 @@ func (c *compiler) checkGraph() {
 			used[s] = true
 		}
 	}
+	if len(c.faults) > 0 {
+		return
+	}
 	for _, s := range slices.Concat(c.table.Live, c.table.Terminal) {
 		if !used[s] {
 			c.fault("no role gets to %s", s)
 		}
 	}
+}
+
+// unreached returns the states with rows of a role that it cannot reach: those to which none of its
+// rows leads, else the first one.
+func (c *compiler) unreached(role Role, reached map[State]bool, back map[State][]State) []State {
+	var all, roots []State
+	for _, r := range c.table.Rows {
+		for _, s := range r.From {
+			if r.Role != role || !c.known(s) || reached[s] || slices.Contains(all, s) {
+				continue
+			}
+			all = append(all, s)
+			if len(back[s]) == 0 {
+				roots = append(roots, s)
+			}
+		}
+	}
+	if roots == nil {
+		return all[:min(len(all), 1)]
+	}
+	return roots
 }
 
 // edges returns the states that a role can get to from each state in one step, and
@@ -260,10 +293,13 @@ func (c *compiler) checkTimers() {
 			c.fault("the %s's timer %s is never armed or its timeout has no row", t.Role, t.Name)
 		}
 	}
+	var named []Timer
 	for i, r := range c.table.Rows {
 		for _, name := range r.timers() {
-			if !slices.ContainsFunc(c.table.Timers, func(t Timer) bool { return t.Role == r.Role && t.Name == name }) {
-				c.rowFault(i, "timer %s is not declared", name)
+			same := func(t Timer) bool { return t.Role == r.Role && t.Name == name }
+			if !slices.ContainsFunc(c.table.Timers, same) && !slices.ContainsFunc(named, same) {
+				c.rowFault(i, "timer %s is not declared: add it to Timers", name)
+				named = append(named, Timer{Role: r.Role, Name: name})
 			}
 		}
 	}

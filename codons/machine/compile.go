@@ -13,8 +13,9 @@ import (
 // shows without an exploration: two rows for one event; states that are unknown,
 // unreachable or without a way to an end; acts that the peer has no row for; timers
 // that are never armed or whose expiry has no row; terminal states with more effects
-// than [Resend], [Refuse] and [Drop]; declarations without their rows. All faults come
-// joined; each is a [*RowError] or a [*TableError].
+// than [Resend], [Refuse] and [Drop]; declarations without their rows. The faults come
+// joined, without those that are consequences of others; each is a [*RowError] or a
+// [*TableError].
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table:   t,
@@ -32,12 +33,15 @@ func (t Table) Compile() (*Machine, error) {
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
 	}
-	c.checkGraph()
 	c.checkActs()
-	c.checkTimers()
-	c.checkJobs()
-	c.checkPairs()
-	c.checkDeclarations()
+	for _, checks := range [][]func(){{c.checkGraph}, {c.checkTimers, c.checkJobs}, {c.checkPairs, c.checkDeclarations}} {
+		if len(c.faults) > 0 {
+			break // most faults of later checks would be consequences
+		}
+		for _, check := range checks {
+			check()
+		}
+	}
 	if err := errors.Join(c.faults...); err != nil {
 		return nil, err
 	}
@@ -61,6 +65,7 @@ type compiler struct {
 	table   Table
 	machine *Machine
 	faults  []error
+	unknown map[State]bool // the undeclared states that a fault has named
 }
 
 func (c *compiler) fault(format string, args ...any) {

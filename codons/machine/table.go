@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // State is the name of a state of one side of a conversation.
@@ -76,11 +77,15 @@ func (j Job) has(command string) bool {
 	return slices.Contains(j.Says, command) || slices.Contains(j.Ends, command)
 }
 
-// Timer is a timer of one side. The shell decides its duration.
+// Timer is a timer of one side.
 type Timer struct {
 	Role Role
 	Name string
 	Doc  string
+
+	// After is the time from Arm to the expiry. Zero means that the shell decides it, as it does
+	// for the standard timers.
+	After time.Duration
 
 	// Ticks says that the timer sends something again, so that a conversation may rely on
 	// it: it expires when no message is under way. Other timers are deadlines.

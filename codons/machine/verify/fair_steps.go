@@ -83,10 +83,10 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 	return true
 }
 
-// sentBefore reports whether a side has sent an act before that a row sends.
+// sentBefore reports whether a side has sent a message before with the act and the tag that a row sends.
 func (x *fair) sentBefore(j joint, t *machine.Transition) bool {
 	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
-		return (e.Kind == machine.EffectSend || e.Kind == machine.EffectResend) && x.count(j, t.Role, e.Act) > 0
+		return (e.Kind == machine.EffectSend || e.Kind == machine.EffectResend) && x.count(j, t.Role, e) > 0
 	})
 }
 

@@ -131,11 +131,12 @@ func (x *explorer) overtaken(j joint, request *message) bool {
 	return false
 }
 
-// count returns the number of different messages of an act that a role has sent.
-func (x *explorer) count(j joint, r machine.Role, act performatives.Performative) int {
+// count returns the number of different messages that a role has sent with the act and the tag of
+// an effect. An effect without a tag counts the messages of all tags.
+func (x *explorer) count(j joint, r machine.Role, e machine.Effect) int {
 	n := 0
 	for i := range j[r].sent.All {
-		if x.messages[r][i].act == act {
+		if m := &x.messages[r][i]; m.act == e.Act && (e.Name == "" || m.tag == e.Name) {
 			n++
 		}
 	}

@@ -22,7 +22,7 @@ type Network struct {
 	// Stop is the command that the stop of an agent becomes. Empty means "stop".
 	Stop string
 
-	// Repeat is the largest number of different messages of one act that each side
+	// Repeat is the largest number of different messages of one act and tag that each side
 	// sends on command, for instance requests, and so rounds, and progress reports.
 	// Zero means 2. Losses, duplicates and retries need no bound.
 	Repeat int

@@ -33,7 +33,7 @@ func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message
 	return yield(x.apply(j, t, msg, &move), move) && x.problem == nil
 }
 
-// exhausted reports whether a command would send more different messages of an act
+// exhausted reports whether a command would send more different messages of one act and tag
 // than Network.Repeat.
 func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) bool {
 	if r == machine.Responder {
@@ -44,7 +44,7 @@ func (x *explorer) exhausted(j joint, r machine.Role, t *machine.Transition) boo
 		if e.Act.ExpectsReply() {
 			most = x.rounds
 		}
-		return e.Kind == machine.EffectSend && x.count(j, r, e.Act) >= most
+		return e.Kind == machine.EffectSend && x.count(j, r, e) >= most
 	})
 }
 
