@@ -84,6 +84,7 @@ type Definition struct {
 // [Define] makes it. It never changes, so it is safe for concurrent use.
 type Codon struct {
 	Definition
+	own      machine.Table                           // as in the definition, without standard rows
 	machine  *machine.Machine                        // nil for a codon that is composed of others
 	types    map[performatives.Performative][]string // the names of the message types of an act, sorted
 	contents map[string]reflect.Type                 // of the commands with a registered content; nil for none
@@ -98,7 +99,7 @@ func Define(d Definition) (*Codon, error) {
 	if d.Table.Name == "" {
 		return nil, errors.New("codons: a codon needs a name: Definition.Table.Name is empty")
 	}
-	c := &Codon{Definition: d}
+	c := &Codon{Definition: d, own: d.Table}
 	if len(d.Table.Rows) == 0 {
 		if len(d.Uses) == 0 {
 			return nil, fmt.Errorf("codons: %s has neither rows nor other codons: Definition.Table.Rows and Definition.Uses are empty", d.Table.Name)
@@ -160,6 +161,10 @@ func MustDefine(d Definition) *Codon {
 
 // Name returns the codon's name, which its messages carry as their Protocol.
 func (c *Codon) Name() string { return c.Table.Name }
+
+// Own returns the table of the definition, without the rows and pairs that [Standard.Complete] has
+// added. It must not be changed.
+func (c *Codon) Own() machine.Table { return c.own }
 
 // Machine returns the compiled table, nil for a codon that is composed of others.
 func (c *Codon) Machine() *machine.Machine { return c.machine }

@@ -38,7 +38,8 @@ const (
 // Own rows win: a standard row is added only for a role, a state and a symbol without an own row.
 // An own row for an act without a tag is one for all tags but [TagReceipt]. The wildcards come
 // last. A pair of own wins over the pair of the same states, and own pairs of an initiator that
-// is timed out or abandoned, or that no CANCEL could reach the responder of, replace all of that state.
+// is timed out, abandoned or misread replace all of that state, as do those of one that no CANCEL
+// could reach the responder of, unless it failed.
 //
 // A row of own needs no Arm for a request. With [StandardDeadline] each row from Idle into a
 // live state arms the deadline. With [StandardRetry] each row of the initiator that sends an act
@@ -119,6 +120,7 @@ type completion struct {
 	opening  []performatives.Performative
 	issuers  map[machine.Role]map[string][]machine.Job // the jobs that may give a command
 	ended    [2][]machine.State                        // the terminal states of each role
+	ownPairs int                                       // the number of own pairs, which come first in table.Agree
 	faults   []error
 }
 

@@ -15,12 +15,13 @@ func (c *completion) addPairs() {
 	leaves := func(s machine.State) bool {
 		return slices.Contains(initiator, s) && !slices.ContainsFunc(own, func(p machine.Pair) bool { return p.Initiator == s })
 	}
-	c.table.Agree = own
+	c.table.Agree, c.ownPairs = own, len(own)
 	for _, end := range responder {
 		if slices.Contains(initiator, end) && end != StateTimedOut && end != StateAbandoned {
-			c.pair(machine.Pair{Initiator: end, Responder: end})
+			c.pair(machine.Pair{Initiator: end, Responder: end, After: c.onlyCauses(end)})
 		}
 	}
+	c.addFarewells()
 	if slices.Contains(initiator, StateFailed) && slices.Contains(responder, StateTimedOut) {
 		c.pair(machine.Pair{
 			Initiator: StateFailed, Responder: StateTimedOut, After: c.causes(machine.Responder, StateTimedOut),
@@ -34,7 +35,7 @@ func (c *completion) addPairs() {
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
 			if on.Kind == machine.KindUndelivered && slices.Contains(initiator, r.To) {
-				c.addUndeliveredPairs(on.Act, r, leaves(r.To), undelivered)
+				c.addUndeliveredPairs(on.Act, r, r.To == StateFailed || leaves(r.To), undelivered)
 			}
 		}
 	}
@@ -51,6 +52,92 @@ func (c *completion) addPairs() {
 			c.pair(machine.Pair{Initiator: StateMisread, Responder: end, After: c.causes(machine.Initiator, StateMisread)})
 		}
 	}
+}
+
+// onlyCauses returns the timers and the commands of the runtime that bring the responder into a
+// terminal state, none where another event does so, too.
+func (c *completion) onlyCauses(end machine.State) []machine.Cause {
+	causes := c.causes(machine.Responder, end)
+	for _, r := range c.table.Rows {
+		for _, on := range r.On {
+			if r.Role == machine.Responder && r.To == end && !slices.Contains(causes, machine.At(machine.Responder, on)) {
+				return nil
+			}
+		}
+	}
+	return causes
+}
+
+// addFarewells adds the ends of a responder that has not got the last message of an initiator which ended
+// with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the responder.
+func (c *completion) addFarewells() {
+	for _, r := range c.own {
+		if r.Role != machine.Initiator || !c.terminal(r.To) {
+			continue
+		}
+		for _, act := range actsOf(r) {
+			waiting := c.waitingFor(act)
+			for _, s := range waiting {
+				c.addClockPairs(r.To, s)
+			}
+			if len(waiting) > 0 {
+				c.table.Rest = append(slices.Clip(c.table.Rest), machine.Rest{
+					Initiator: []machine.State{r.To}, Responder: waiting, ToldOnce: true, Why: "the " + act.String() + " that ended the initiator was lost",
+				})
+			}
+		}
+	}
+}
+
+// waitingFor returns the live states in which own rows of the responder receive an act.
+func (c *completion) waitingFor(act performatives.Performative) (states []machine.State) {
+	for _, r := range c.own {
+		if r.Role == machine.Responder && r.To != "" && receives(r, act) {
+			for _, s := range r.From {
+				if s != machine.Idle && !c.terminal(s) && !slices.Contains(states, s) {
+					states = append(states, s)
+				}
+			}
+		}
+	}
+	return states
+}
+
+// addClockPairs adds the rough pairs of an initiator's end with the ends to which the timers of the
+// responder in a state, or the stop of its agent, lead.
+func (c *completion) addClockPairs(initiator, s machine.State) {
+	for _, on := range c.clocksOf(s) {
+		if end := c.rows[rowKey{machine.Responder, s, on}].To; c.terminal(end) {
+			c.pairAfter(initiator, end, machine.At(machine.Responder, on))
+		}
+	}
+}
+
+// clocksOf returns the timers with a row of the responder in a state, and the stop of its agent.
+func (c *completion) clocksOf(s machine.State) []machine.Symbol {
+	clocks := []machine.Symbol{machine.Timeout(TimerDeadline), machine.Command(CommandStop)}
+	for _, t := range c.table.Timers {
+		if t.Role == machine.Responder && !isStandardTimer(t.Name) {
+			clocks = append(clocks, machine.Timeout(t.Name))
+		}
+	}
+	return clocks
+}
+
+// pairAfter adds a cause to the rough pair of two states, or adds the pair. A pair of own, and one
+// that is not rough, stay as they are.
+func (c *completion) pairAfter(initiator, responder machine.State, cause machine.Cause) {
+	for i := range c.table.Agree {
+		p := &c.table.Agree[i]
+		if p.Initiator != initiator || p.Responder != responder {
+			continue
+		}
+		if i >= c.ownPairs && p.Rough() && !slices.Contains(p.After, cause) {
+			p.After = append(slices.Clip(p.After), cause)
+		}
+		return
+	}
+	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{cause}})
 }
 
 // addMisreadCauses adds the cause of a responder that could not read a message of the initiator to the rough pairs in
@@ -102,7 +189,7 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 				}
 				continue
 			}
-			for _, on := range []machine.Symbol{machine.Timeout(TimerDeadline), machine.Command(CommandStop)} {
+			for _, on := range c.clocksOf(s) {
 				if !c.sendsInto(act, r.From[0], false) {
 					continue
 				}

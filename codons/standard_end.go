@@ -152,11 +152,27 @@ func (c *completion) addEnded(role machine.Role) {
 		c.add(Answers(c.heard()...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
 			Because("it is about the end, which stands"))
 	}
+	c.addLateRequests(role, ended)
 	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).
 		Because("the end came first"))
 	for _, r := range others(role, live, ended) {
 		if len(r.From) > 0 && (r.On[0] != machine.OtherRefusedCopies() || c.sendsRefusable(role)) {
 			c.add(r)
+		}
+	}
+}
+
+// addLateRequests drops what the responder asks of an initiator that has ended, such as a PROPOSE.
+func (c *completion) addLateRequests(role machine.Role, ended []machine.State) {
+	if role != machine.Initiator {
+		return
+	}
+	for _, r := range c.own {
+		for _, e := range r.Do {
+			if r.Role == machine.Responder && r.To != "" && !c.terminal(r.To) && e.Kind == machine.EffectSend && e.Act.ExpectsReply() {
+				c.add(Asks(ended...).When(machine.ReceiveTagged(e.Act, e.Name)).Stay(machine.Drop(DropLate)).
+					Because("the end came first, and the responder learns of it or has a deadline"))
+			}
 		}
 	}
 }

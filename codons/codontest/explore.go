@@ -14,9 +14,10 @@ import (
 // Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every joint state of both sides of a codon's table, over the worst network,
 // over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
 // monitor with an oracle. A violation
-// fails the test with the shortest sequence of events that leads to it. Steps that no
-// conversation takes, and pairs of Agree in which none ends, fail the test too, unless
-// [Unexercised] and [Unused] name them.
+// fails the test with the shortest sequence of events that leads to it, and with the rows and pairs
+// that the table lacks as Go. Steps of the definition's own rows that no conversation takes, and own
+// pairs of Agree in which none ends, fail the test too, unless [Unexercised] and [Unused] name
+// them.
 func Explore(t testing.TB, c *codons.Codon, opts ...Option) {
 	t.Helper()
 	for _, problem := range explore(t.Logf, c, newOptions(opts)) {
@@ -32,13 +33,14 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
 	logf("%s, the worst network: %s", c.Name(), worst)
 	if err != nil {
-		return []string{err.Error()}
+		return []string{err.Error() + missing(c.Table, verify.Network{Strict: true})}
 	}
 	if err := verify.CheckRules(c.Machine()); err != nil {
 		problems = append(problems, err.Error())
 	}
-	problems = slices.Concat(problems, compare("step", worst.Unexercised, o.unexercised))
-	for _, cause := range worst.UnusedCauses {
+	own := c.Own()
+	problems = slices.Concat(problems, compare("step", common(worst.Unexercised, steps(own.Rows)), o.unexercised))
+	for _, cause := range common(worst.UnusedCauses, causes(own.Agree)) {
 		problems = append(problems, "codontest: no conversation needs the cause: "+cause)
 	}
 	calm, err := verify.Explore(c.Machine(), verify.Calm())
@@ -46,11 +48,12 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	if err != nil {
 		return append(problems, "over a network that delivers: "+err.Error())
 	}
-	for _, pair := range calm.UnusedPairs {
-		problems = append(problems, fmt.Sprintf("codontest: no conversation over a network that delivers ends in %s: the pair is Rough", pairs([]machine.Pair{pair})[0]))
+	for _, pair := range common(pairs(calm.UnusedPairs), pairs(own.Agree)) {
+		problems = append(problems, fmt.Sprintf("codontest: no conversation over a network that delivers ends in %s: the pair is Rough", pair))
 	}
 	fair, err := verify.ExploreFair(c.Machine())
-	problems = append(problems, compare("pair", pairs(slices.Concat(worst.UnusedPairs, fair.UnusedPairs)), pairs(o.unused))...)
+	unused := common(pairs(slices.Concat(worst.UnusedPairs, fair.UnusedPairs)), pairs(own.Agree))
+	problems = append(problems, compare("pair", unused, pairs(o.unused))...)
 	logf("%s, fair runs: %s", c.Name(), fair)
 	if err != nil {
 		problems = append(problems, err.Error())
@@ -73,10 +76,38 @@ func compare(what string, got, named []string) (problems []string) {
 	}
 	for _, s := range named {
 		if !slices.Contains(got, s) {
-			problems = append(problems, fmt.Sprintf("codontest: the options name a %s as unused, and it is used or unknown: %s", what, s))
+			problems = append(problems, fmt.Sprintf("codontest: the options name a %s as unused, and it is used, standard or unknown: %s", what, s))
 		}
 	}
 	return problems
+}
+
+// common returns the texts of got that are among own: what the definition itself has. The standard rows
+// and pairs, and what no conversation uses of them, are explained by package codons.
+func common(got, own []string) []string {
+	return slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !slices.Contains(own, s) })
+}
+
+// steps writes the steps of rows as an exploration does.
+func steps(rows []machine.Row) (texts []string) {
+	for _, r := range rows {
+		for _, from := range r.From {
+			for _, on := range r.On {
+				texts = append(texts, fmt.Sprintf("%s in %s on %s", r.Role, from, on))
+			}
+		}
+	}
+	return texts
+}
+
+// causes writes the causes of pairs as an exploration does.
+func causes(all []machine.Pair) (texts []string) {
+	for _, p := range all {
+		for _, c := range p.After {
+			texts = append(texts, fmt.Sprintf("%s, %s after %s", p.Initiator, p.Responder, c))
+		}
+	}
+	return texts
 }
 
 // pairs writes pairs as an option names them.
