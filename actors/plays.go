@@ -3,17 +3,30 @@ package actors
 import (
 	"errors"
 	"reflect"
+	"slices"
 )
 
 // Played is a [Protocol] that knows which agents play its role, without binding them.
 type Played interface {
 	Protocol
 	// Plays reports whether an agent plays the role. The error says that its type would
-	// only play it in another form, such as by its pointer: Spawn refuses such an agent.
+	// only play it in another form, such as by its pointer: Spawn refuses such an agent. A
+	// [*NearMissError] counts only if no role that the agent plays has its methods.
 	Plays(agent Agent) (bool, error)
+	// Methods returns the names of the methods that make an agent play the role.
+	Methods() []string
 	// Everyone reports whether every agent plays the role.
 	Everyone() bool
 }
+
+// NearMissError says that a type has some methods of a role and does not play it.
+type NearMissError struct {
+	Methods []string // Methods are the names of the role's methods that the type has.
+	Fault   string   // Fault is the whole text.
+}
+
+// Error returns the text.
+func (e *NearMissError) Error() string { return e.Fault }
 
 // roles holds the names of the roles that the agents of one Go type play. err is the fault for
 // which Spawn refuses the type, nil for none.
@@ -32,6 +45,7 @@ func (s *System) rolesOf(agent Agent) roles {
 	}
 	r := roles{plays: make([]bool, len(s.opts.Protocols))}
 	var errs []error
+	var methods []string // of the roles that the agent plays
 	for i, p := range s.opts.Protocols {
 		played, ok := p.(Played)
 		if !ok {
@@ -45,9 +59,14 @@ func (s *System) rolesOf(agent Agent) roles {
 		r.plays[i] = plays
 		if plays {
 			r.names = append(r.names, p.Name())
+			methods = append(methods, played.Methods()...)
 		}
 		errs = append(errs, err)
 	}
+	errs = slices.DeleteFunc(errs, func(err error) bool {
+		var near *NearMissError
+		return errors.As(err, &near) && !slices.ContainsFunc(near.Methods, func(m string) bool { return !slices.Contains(methods, m) })
+	})
 	r.err = errors.Join(errs...)
 	s.roles.Store(t, r)
 	return r

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -134,7 +135,8 @@ func (r *Role) Unguarded() bool { return r.unguarded }
 
 // Plays reports whether an agent implements the interface of the role. The error names an
 // agent whose pointer type implements the interface but whose own type does not, because its
-// methods would never be called.
+// methods would never be called. An [*actors.NearMissError] names an agent that has methods of
+// the interface by their names.
 func (r *Role) Plays(agent actors.Agent) (bool, error) {
 	t := reflect.TypeOf(agent)
 	if t == nil || r.iface.Kind() != reflect.Interface {
@@ -146,5 +148,42 @@ func (r *Role) Plays(agent actors.Agent) (bool, error) {
 	if t.Kind() != reflect.Pointer && reflect.PointerTo(t).Implements(r.iface) {
 		return false, fmt.Errorf("codons: %s implements the role %s of %s by pointer receivers: spawn a *%s", t, r.iface, r.Name(), t)
 	}
-	return false, nil
+	return false, r.nearMiss(reflect.ValueOf(agent))
+}
+
+// Methods returns the names of the methods of the role's interface, without those of [actors.Agent].
+func (r *Role) Methods() []string {
+	var names []string
+	if r.iface.Kind() != reflect.Interface {
+		return nil
+	}
+	for m := range r.iface.Methods() {
+		if _, every := reflect.TypeFor[actors.Agent]().MethodByName(m.Name); !every {
+			names = append(names, m.Name)
+		}
+	}
+	return names
+}
+
+// nearMiss returns an error for an agent that has some methods of the role's interface by name.
+func (r *Role) nearMiss(agent reflect.Value) error {
+	var has, faults []string
+	for _, name := range r.Methods() {
+		want, _ := r.iface.MethodByName(name)
+		switch got := agent.MethodByName(name); {
+		case !got.IsValid():
+			faults = append(faults, "it lacks "+name)
+		case got.Type() != want.Type:
+			has = append(has, name)
+			faults = append(faults, fmt.Sprintf("its %s is %s, want %s", name, got.Type(), want.Type))
+		default:
+			has = append(has, name)
+		}
+	}
+	if has == nil {
+		return nil
+	}
+	return &actors.NearMissError{Methods: has, Fault: fmt.Sprintf(
+		"codons: %s has %s of the role %s of %s and does not play it: %s",
+		agent.Type(), strings.Join(has, " and "), r.iface, r.Name(), strings.Join(faults, "; "))}
 }

@@ -162,17 +162,24 @@ func (c *completion) addEnded(role machine.Role) {
 	}
 }
 
-// addLateRequests drops what the responder asks of an initiator that has ended, such as a PROPOSE.
+// addLateRequests takes what the responder asks of an initiator that has ended, such as a PROPOSE: it is
+// refused where the responder waits for that answer, so that a proposal does not bind it (addenda
+// §6), and dropped elsewhere.
 func (c *completion) addLateRequests(role machine.Role, ended []machine.State) {
 	if role != machine.Initiator {
 		return
 	}
 	for _, r := range c.own {
 		for _, e := range r.Do {
-			if r.Role == machine.Responder && r.To != "" && !c.terminal(r.To) && e.Kind == machine.EffectSend && e.Act.ExpectsReply() {
-				c.add(Asks(ended...).When(machine.ReceiveTagged(e.Act, e.Name)).Stay(machine.Drop(DropLate)).
-					Because("the end came first, and the responder learns of it or has a deadline"))
+			if r.Role != machine.Responder || r.To == "" || c.terminal(r.To) || e.Kind != machine.EffectSend || !e.Act.ExpectsReply() {
+				continue
 			}
+			late := machine.Refuse(performatives.CodeExpired)
+			if !slices.Contains(c.waitingFor(late.Answer(e.Act)), r.To) {
+				late = machine.Drop(DropLate)
+			}
+			c.add(Asks(ended...).When(machine.ReceiveTagged(e.Act, e.Name)).Stay(late).
+				Because("the end came first: a late proposal must not bind the responder"))
 		}
 	}
 }

@@ -2,6 +2,8 @@ package codontest
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -28,7 +30,19 @@ func mutate(logf func(string, ...any), c *codons.Codon, o options) (problems []s
 	if c.Machine() == nil {
 		return []string{fmt.Sprintf("codontest: %s has no table of its own to mutate", c.Name())}
 	}
-	result, err := verify.Suite{Table: c.Table, Unexercised: o.unexercised, Unused: o.unused, All: o.allMistakes}.Mutate()
+	if problems = explore(func(string, ...any) {}, c, o); problems != nil {
+		return []string{"codontest: without a mistake: " + strings.Join(problems, "\n")}
+	}
+	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
+	if err != nil {
+		return []string{err.Error()}
+	}
+	fair, err := verify.ExploreFair(c.Machine())
+	if err != nil {
+		return []string{err.Error()}
+	}
+	suite := verify.Suite{Table: c.Table, Unexercised: worst.Unexercised, Unused: slices.Concat(worst.UnusedPairs, fair.UnusedPairs), UnusedCauses: worst.UnusedCauses, All: o.allMistakes}
+	result, err := suite.Mutate()
 	if err != nil {
 		return []string{"codontest: without a mistake: " + err.Error()}
 	}

@@ -52,10 +52,3 @@ func reviewOf(alter func(*codons.Definition)) *codons.Codon {
 	}
 	return codons.MustDefine(d)
 }
-
-// unreached are the steps of reviews that no conversation takes.
-var unreached = Unexercised(
-	"initiator in approved on command resubmit",
-	"initiator in refused on command resubmit",
-	"initiator in not_understood on command resubmit",
-)

@@ -191,9 +191,6 @@ func callerEnded() []machine.Row {
 		codons.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
 			Stay(machine.Resend(performatives.ActRejectProposal)).
 			Because("the bidder has not received the rejection"),
-		codons.Asks(codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread).When(machine.Receive(performatives.ActPropose)).
-			Stay(machine.Refuse(performatives.CodeExpired)).
-			Because("a late proposal is rejected, so that it does not bind the bidder (addenda §6)"),
 	}
 }
 

@@ -19,6 +19,8 @@ type Suite struct {
 	Unexercised []string
 	Unused      []machine.Pair
 
+	UnusedCauses []string // as [Result.UnusedCauses] of the table
+
 	// Groups are the coordinations of the table. Check explores each with two members.
 	Groups []machine.Coordination
 
@@ -86,7 +88,7 @@ func (s Suite) compare(r Result) error {
 	if got, want := slices.Sorted(slices.Values(r.Unexercised)), slices.Sorted(slices.Values(s.Unexercised)); !slices.Equal(got, want) {
 		return fmt.Errorf("verify: %s: no conversation takes %q, want %q", s.Table.Name, got, want)
 	}
-	if len(r.UnusedCauses) > 0 {
+	if !slices.Equal(r.UnusedCauses, s.UnusedCauses) {
 		return fmt.Errorf("verify: %s: causes that no pair needs: %q", s.Table.Name, r.UnusedCauses)
 	}
 	return s.checkUnused(r.UnusedPairs)
