@@ -70,10 +70,18 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 
 // addFarewells adds the ends of a responder that has not got the last message of an initiator which ended
 // with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the responder.
+// After a timer of its own the initiator may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
 		if r.Role != machine.Initiator || !c.terminal(r.To) {
 			continue
+		}
+		for _, on := range r.On {
+			for _, d := range denials() {
+				if on.Kind == machine.KindTimeout && !isStandardTimer(on.Name) && slices.Contains(c.ended[machine.Responder], d.End) {
+					c.pairAfter(r.To, d.End, machine.At(machine.Initiator, on))
+				}
+			}
 		}
 		for _, act := range actsOf(r) {
 			waiting := c.waitingFor(act)

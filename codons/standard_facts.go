@@ -26,6 +26,7 @@ type way struct {
 	spoke    bool                       // this side has sent a message
 	deadline bool                       // the timer may run
 	grace    bool                       // the timer may run
+	timers   string                     // the timers of own that may run, joined
 }
 
 // The jobs of a way are joined, so that ways compare.
@@ -225,6 +226,13 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 		return before
 	}
 	w.deadline, w.grace = armed(TimerDeadline, w.deadline), armed(TimerGrace, w.grace)
+	running := jobsOf(w.timers)
+	w.timers = ""
+	for _, t := range c.table.Timers {
+		if t.Role == r.Role && !isStandardTimer(t.Name) && armed(t.Name, slices.Contains(running, t.Name)) {
+			w.timers = joinJobs(append(jobsOf(w.timers), t.Name))
+		}
+	}
 	arm, disarm := c.retries(r)
 	for _, act := range actsOf(r) {
 		if arm {

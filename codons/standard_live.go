@@ -74,13 +74,26 @@ func (c *completion) addWithdrawal(role machine.Role, s machine.State, f *facts)
 	if !ok {
 		return
 	}
+	disarm := f.disarms()
 	for _, on := range events {
 		if role == machine.Initiator {
-			c.add(c.leave(row.When(on), stop))
+			c.add(c.leave(row.When(on), stop, disarm))
 		} else {
-			c.add(giveUp(row.When(on), stop, f.any(func(w way) bool { return len(w.active()) > 0 })))
+			c.add(giveUp(row.When(on), stop, disarm, f.any(func(w way) bool { return len(w.active()) > 0 })))
 		}
 	}
+}
+
+// disarms returns the effects that disarm the own timers which may run in a state.
+func (f *facts) disarms() (effects []machine.Effect) {
+	for _, w := range f.ways {
+		for _, name := range jobsOf(w.timers) {
+			if e := machine.Disarm(name); !slices.Contains(effects, e) {
+				effects = append(effects, e)
+			}
+		}
+	}
+	return effects
 }
 
 // withdrawals returns the symbols of addWithdrawal.
@@ -100,7 +113,7 @@ func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 }
 
 // leave completes a row of the initiator for CANCEL, the deadline or a stop.
-func (c *completion) leave(row machine.Row, stop []machine.Effect) machine.Row {
+func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machine.Row {
 	var cancel []machine.Effect
 	if c.has(StandardCancel) && c.hasRole(machine.Responder) {
 		cancel = append(cancel, machine.Send(performatives.ActCancel))
@@ -117,7 +130,7 @@ func (c *completion) leave(row machine.Row, stop []machine.Effect) machine.Row {
 	if c.has(StandardRetry) {
 		timers = append(timers, machine.Arm(TimerRetry))
 	}
-	return row.Goto(StateCancelling, slices.Concat(stop, cancel, timers)...).
+	return row.Goto(StateCancelling, slices.Concat(stop, cancel, disarm, timers)...).
 		Because("the answer may be on its way, so the next reception decides how it ends")
 }
 
@@ -140,7 +153,7 @@ func (c *completion) addPeerLost(role machine.Role, s machine.State) {
 }
 
 // giveUp completes a row of the responder for CANCEL, the deadline or a stop.
-func giveUp(row machine.Row, stop []machine.Effect, busy bool) machine.Row {
+func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.Row {
 	switch row.On[0] {
 	case machine.Timeout(TimerDeadline):
 		return row.Goto(StateTimedOut, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
@@ -150,7 +163,7 @@ func giveUp(row machine.Row, stop []machine.Effect, busy bool) machine.Row {
 			Because("the agent stops: the initiator need not wait for its deadline")
 	}
 	if busy {
-		return row.Goto(StateCancelling, append(slices.Clone(stop), machine.Arm(TimerGrace))...).
+		return row.Goto(StateCancelling, slices.Concat(stop, disarm, []machine.Effect{machine.Arm(TimerGrace)})...).
 			Because("the receipt goes out when the handler has returned")
 	}
 	return row.Goto(StateCancelled, SendReceipt).
