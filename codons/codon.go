@@ -295,6 +295,9 @@ var outcomes = map[machine.State]string{
 	StateAbandoned: "an `EndError` with the code `agent_stopped`, and the end of the caller's context if that was why",
 }
 
+// outcomeOfOwnEnd documents an end of the table's own, where [Codon.Ask] asks.
+const outcomeOfOwnEnd = "no error: the `End` has this state and the last message"
+
 // outcomeOfPeer documents the EndError of any other terminal state.
 const outcomeOfPeer = "an `EndError` with the code and the text that the peer gave"
 
@@ -306,6 +309,9 @@ func (c *Codon) Outcome(end machine.State) string {
 	}
 	if text, ok := outcomes[end]; ok {
 		return text
+	}
+	if !isStandardEnd(end) && c.InitiatorSide == nil {
+		return outcomeOfOwnEnd
 	}
 	return outcomeOfPeer
 }

@@ -59,7 +59,6 @@ func dealOf() codons.Definition {
 				codons.Answers(machine.Idle).When(machine.ReceiveTagged(actRequest, "RFQ")).Goto("quoting", machine.Run("quote")).Because("a wish"),
 				codons.Answers("quoting").When(machine.Command("offer")).Goto("quoted", machine.Send(quote), machine.Arm("validity")).Because("a price"),
 				codons.Answers("quoted").When(machine.Timeout("validity")).Goto("lapsed", machine.SendTagged(inform, "LAPSED")).Because("late"),
-				codons.Answers("lapsed").When(machine.ReceiveTagged(actRequest, "ORDER")).Stay(machine.Resend(inform)).Because("they crossed"),
 				codons.Answers("quoted").When(machine.ReceiveTagged(actRequest, "ORDER")).Goto("shipping", machine.Disarm("validity"), machine.Run("ship")).Because("good"),
 				codons.Answers("quoted").When(machine.Receive(p.ActRejectProposal)).Goto("declined").Because("bad"),
 				codons.Answers("shipping").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived", machine.Stop("ship")).Because("too slow"),
@@ -137,8 +136,8 @@ func TestErrorsOfDefine(t *testing.T) {
 			d.Table.Rows[2] = codons.Asks("deciding").When(machine.Command("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
 			d.Table.Rows[4].From = d.Table.Rows[4].From[:2]
 		},
-		`codons: deal: Definition.Table.Rows[15] (responder in shipping on command shipped): it would send INFORM (SHIPED), which no row of the initiator receives`: func(d *codons.Definition) {
-			d.Table.Rows[15].Do[0] = machine.SendTagged(p.ActInform, "SHIPED")
+		`codons: deal: Definition.Table.Rows[14] (responder in shipping on command shipped): it would send INFORM (SHIPED), which no row of the initiator receives`: func(d *codons.Definition) {
+			d.Table.Rows[14].Do[0] = machine.SendTagged(p.ActInform, "SHIPED")
 		},
 		`codons: deal: Definition.Table.Rows[9] (responder in quoting on command offer): timer validity is not declared: add it to Timers`: func(d *codons.Definition) {
 			d.Table.Timers = d.Table.Timers[1:]

@@ -35,7 +35,14 @@ func (c *completion) addPairs() {
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
 			if on.Kind == machine.KindUndelivered && slices.Contains(initiator, r.To) {
-				c.addUndeliveredPairs(on.Act, r, r.To == StateFailed || leaves(r.To), undelivered)
+				uncancelled := c.heard()
+				switch {
+				case leaves(r.To):
+					uncancelled = responder
+				case r.To != StateFailed:
+					uncancelled = nil
+				}
+				c.addUndeliveredPairs(on.Act, r, uncancelled, undelivered)
 			}
 		}
 	}
@@ -73,7 +80,7 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 // After a timer of its own the initiator may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
-		if r.Role != machine.Initiator || !c.terminal(r.To) {
+		if r.Role != machine.Initiator || !c.terminal(r.To) || isStandardEnd(r.To) {
 			continue
 		}
 		for _, on := range r.On {
@@ -88,7 +95,8 @@ func (c *completion) addFarewells() {
 			for _, s := range waiting {
 				c.addClockPairs(r.To, s)
 			}
-			if len(waiting) > 0 {
+			known := func(o machine.Rest) bool { return slices.Contains(o.Initiator, r.To) }
+			if len(waiting) > 0 && !slices.ContainsFunc(c.table.Rest, known) {
 				c.table.Rest = append(slices.Clip(c.table.Rest), machine.Rest{
 					Initiator: []machine.State{r.To}, Responder: waiting, ToldOnce: true, Why: "the " + act.String() + " that ended the initiator was lost",
 				})
@@ -166,8 +174,8 @@ func (c *completion) addMisreadCauses() {
 
 // addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of an
 // act cannot have arrived. A responder that waits for the act then ends by its deadline or a stop, or
-// does not begin. Without CANCEL it may end in any way but that; all says whether to add these pairs. The pairs of other acts begin at from.
-func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, all bool, from int) {
+// does not begin. Without CANCEL it may end as uncancelled, or not begin. The pairs of other acts begin at from.
+func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, uncancelled []machine.State, from int) {
 	cause := machine.At(machine.Initiator, machine.Undelivered(act))
 	add := func(end machine.State) {
 		for i := from; i < len(c.table.Agree); i++ {
@@ -179,10 +187,13 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 		c.pair(machine.Pair{Initiator: r.To, Responder: end, After: []machine.Cause{cause}})
 	}
 	if act == performatives.ActCancel {
-		for _, end := range append(slices.Clone(c.ended[machine.Responder]), machine.Idle) {
-			if all && end != StateCancelled {
+		for _, end := range uncancelled {
+			if end != StateCancelled {
 				add(end)
 			}
+		}
+		if uncancelled != nil {
+			add(machine.Idle)
 		}
 		return
 	}

@@ -194,7 +194,7 @@ func (c *completion) sendsRefusable(role machine.Role) bool {
 }
 
 // addReplays adds the answers of the responder that has ended to an initiator that has not heard
-// the end: a duplicate of its request, and a CANCEL that comes too late.
+// the end: a duplicate of its request, a further request and a CANCEL that come too late.
 func (c *completion) addReplays(s machine.State, f *facts) {
 	if s == StateCancelled {
 		c.addReceipts()
@@ -209,6 +209,7 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 	if c.has(StandardCancel) {
 		on = append(on, machine.Receive(performatives.ActCancel), machine.Duplicate(performatives.ActCancel))
 	}
+	on = append(on, c.crossing(s)...)
 	on = slices.DeleteFunc(on, func(on machine.Symbol) bool { _, own := c.rows[rowKey{machine.Responder, s, on}]; return own })
 	given := values(f, func(w way) performatives.Performative { return w.answer })
 	switch {
@@ -219,6 +220,30 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 		c.add(Answers(s).When(on...).Stay(machine.Resend(given[0])).
 			Because("the initiator has not heard the end; to CANCEL too the true end is the answer"))
 	}
+}
+
+// crossing returns the requests of the initiator that may cross with an end of the responder's own, such as that by
+// a timer: those which the states before it take.
+func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
+	if isStandardEnd(end) {
+		return nil
+	}
+	for _, r := range c.own {
+		if r.Role != machine.Responder || r.To != end || r.On[0].Kind == machine.KindReceive {
+			continue
+		}
+		for _, taking := range c.own {
+			if taking.Role != machine.Responder || !slices.ContainsFunc(taking.From, func(s machine.State) bool { return slices.Contains(r.From, s) }) {
+				continue
+			}
+			for _, on := range taking.On {
+				if on.Kind == machine.KindReceive && c.asksFor(machine.Initiator, on.Act) && !slices.Contains(requests, on) {
+					requests = append(requests, on)
+				}
+			}
+		}
+	}
+	return requests
 }
 
 // addReceipts adds the answers of the responder that was cancelled.

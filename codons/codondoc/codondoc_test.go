@@ -78,11 +78,12 @@ func TestMarkdown(t *testing.T) {
 		"\nfunc main() {\n",
 		"}\n```\n\nOutput:\n\n```text\n# Review\n```\n",
 		"## A conversation that goes well\n\n```mermaid\nsequenceDiagram\n",
-		"receive ACCEPT_PROPOSAL<br/>offered → sold\n```\n\n## The initiator\n\n```mermaid\n",
-		"| PROPOSE | initiator | [codondoc.wares](#codondocwares) | the wares |\n",
-		"| ACCEPT_PROPOSAL | responder | none | yes |\n",
-		"| FAILURE | responder | [performatives.Failure](#performativesfailure) | ",
-		"| lost | receive FAILURE in offered: no market<br>timeout deadline in offered: night \\| rain | bought (only after timeout deadline of the initiator): late<br>idle (only after loss of a message): late | nothing |\n",
+		"receive ACCEPT_PROPOSAL<br/>offered → sold\n```\n\n## The tables\n\n<details>\n<summary>Each state, event and end of both sides</summary>\n\n### The initiator\n\n```mermaid\n",
+		"| PROPOSE |  | initiator | [codondoc.wares](#codondocwares) | the wares |\n",
+		"| ACCEPT_PROPOSAL |  | responder | none | yes |\n",
+		"| FAILURE |  | responder | [performatives.Failure](#performativesfailure) | ",
+		"| lost | receive FAILURE in offered: no market<br>timeout deadline in offered: night \\| rain | bought (only after timeout deadline of the initiator): late<br>idle (only after loss of a message): late |\n",
+		"### What the caller gets\n\n| the initiator ends | the caller gets |\n|---|---|\n| sold | the result |\n| lost | nothing |\n",
 		"| lost | command stop in idle: no market |  | send FAILURE |\n",
 		"## Types of payloads\n",
 		"### codondoc.wares\n\nwares is the payload of an offer.\n",
@@ -90,7 +91,7 @@ func TestMarkdown(t *testing.T) {
 		"| `by` | [performatives.Capabilities](#performativescapabilities) |  |\n",
 		"### performatives.Action\n", // of a field of Capabilities
 	)
-	if strings.Contains(text, "| sold | receive") {
+	if strings.Contains(text, "\n| sold | receive") {
 		t.Error("success is among the failures")
 	}
 }
@@ -202,7 +203,24 @@ func TestMessageTypes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantParts(t, text, "## Message types\n", "| OFFER | PROPOSE | [codondoc.wares](#codondocwares) | the wares |\n")
+	wantParts(t, text, "| OFFER | PROPOSE | initiator | [codondoc.wares](#codondocwares) | the wares |\n", "idle --> offered: command start !OFFER\n")
+}
+
+// TestTaggedMessageTypes writes message types in place of their act and tag, with the comment of a payload as what
+// it is for, and leaves other tags as they are.
+func TestTaggedMessageTypes(t *testing.T) {
+	c := barter()
+	offer := performatives.ActPropose
+	c.Messages = codons.Messages{"OFFER": codons.Says[wares](offer), "BID": codons.Says[wares](offer), "DEAL": codons.Says[wares](performatives.ActAcceptProposal)}
+	c.Table.Rows[0].Do[0] = machine.SendTagged(offer, "OFFER")
+	c.Table.Rows[4].On[0] = machine.ReceiveTagged(offer, "OFFER")
+	c.Table.Rows = append(c.Table.Rows, machine.For(machine.Initiator, "offered").When(machine.ReceiveTagged(performatives.ActAcceptProposal, "later")).Stay(machine.Drop("late")).Because("a row"))
+	text, err := Markdown(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantParts(t, text, "| OFFER | PROPOSE | initiator | [codondoc.wares](#codondocwares) | wares is the payload of an offer |\n",
+		"command start !OFFER\n", "?OFFER !DEAL\n", "| receive DEAL | sold |", "receive ACCEPT_PROPOSAL (later)")
 }
 
 func TestPayloadWithoutATypeOfItsOwn(t *testing.T) {
@@ -212,7 +230,7 @@ func TestPayloadWithoutATypeOfItsOwn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantParts(t, text, "| PROPOSE | initiator | `map[string]int` | the wares |\n")
+	wantParts(t, text, "| PROPOSE |  | initiator | `map[string]int` | the wares |\n")
 }
 
 func TestFolderOutsideOfAModule(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	gopath "path"
 	"path/filepath"
 	"strings"
 
@@ -21,6 +22,7 @@ import (
 // text that it prints.
 type example struct {
 	pkg          string // the name of its package, without _test
+	path         string // the path of its package
 	code, output string
 }
 
@@ -99,7 +101,12 @@ func (s *sources) readExamples(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return fmt.Errorf("%s: Example%s: %w", path, e.Name, err)
 		}
-		s.examples["Example"+e.Name] = append(s.examples["Example"+e.Name], example{pkg, code, strings.TrimSpace(e.Output)})
+		below, err := filepath.Rel(s.root, filepath.Dir(path))
+		if err != nil {
+			return err
+		}
+		found := example{pkg, gopath.Join(s.module, filepath.ToSlash(below)), code, strings.TrimSpace(e.Output)}
+		s.examples["Example"+e.Name] = append(s.examples["Example"+e.Name], found)
 	}
 	return nil
 }

@@ -21,10 +21,10 @@ func (p *page) failures(c *codons.Codon) {
 	if len(c.Table.Rows) == 0 {
 		return
 	}
-	p.WriteString("\n## Failure paths\n")
-	p.WriteString("\n| the initiator ends | after | the responder ends | the caller gets |\n|---|---|---|---|\n")
+	p.WriteString("\n### Failure paths\n")
+	p.WriteString("\n| the initiator ends | after | the responder ends |\n|---|---|---|\n")
 	for _, e := range ends(c.Table, machine.Initiator) {
-		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", e.state, lines(e.causes), lines(e.others), cell(c.Outcome(e.state)))
+		fmt.Fprintf(p, "| %s | %s | %s |\n", e.state, lines(e.causes), lines(e.others))
 	}
 	p.WriteString("\n| the responder ends | after | the initiator ends | its last message |\n|---|---|---|---|\n")
 	for _, e := range ends(c.Table, machine.Responder) {

@@ -28,12 +28,24 @@ func (p *page) codon(c *codons.Codon) error {
 	if err := p.example(c); err != nil {
 		return err
 	}
-	p.WriteString(parts)
+	if err := p.usage(c); err != nil {
+		return err
+	}
 	if c.Coordination != nil {
 		p.WriteString("\n" + lowered(c.Coordination.Markdown()))
 	}
-	p.payloads(c)
-	p.failures(c)
+	if parts == "" {
+		return nil
+	}
+	parts = named(c, parts)
+	conversation, tables := "", parts
+	if i := strings.Index(parts, "\n## The "); i > 0 {
+		conversation, tables = parts[:i], parts[i:]
+	}
+	p.WriteString(conversation + "\n## The tables\n\n<details>\n<summary>Each state, event and end of both sides</summary>\n" + lowered(tables))
+	failures := &page{}
+	failures.failures(c)
+	p.WriteString(named(c, failures.String()) + "\n</details>\n")
 	return nil
 }
 

@@ -12,40 +12,46 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// payloads writes the payload of each act of a codon, and of each message type.
+// payloads writes the messages of a codon with their payloads: the application's message types, and the acts
+// without one. What a message is for is, unless the definition says it, the comment of its payload.
 func (p *page) payloads(c *codons.Codon) {
-	sent := c.Sends()
-	if len(sent) == 0 && len(c.Messages) == 0 {
-		return
-	}
-	p.messageTypes(c)
-	p.WriteString("\n## Payloads\n\n| act | from | payload | what it is for |\n|---|---|---|---|\n")
-	for _, s := range sent {
-		name := "none"
-		if s.Type != nil {
-			name = p.types.payload(reflect.TypeOf(s.Type))
-		}
-		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", s.Act, lines(senders(c.Table, s.Act)), name, cell(s.Doc))
-	}
-}
-
-// messageTypes writes the application's message types of a codon.
-func (p *page) messageTypes(c *codons.Codon) {
-	if len(c.Messages) == 0 {
-		return
-	}
-	p.WriteString("\n## Message types\n\n| message type | act | payload | what it is for |\n|---|---|---|---|\n")
+	p.WriteString("\n### Messages\n\n| message | act | from | payload | what it is for |\n|---|---|---|---|---|\n")
+	typed := map[performatives.Performative]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Messages)) {
 		m := c.Messages[name]
-		fmt.Fprintf(p, "| %s | %s | %s | %s |\n", name, m.Act, p.types.payload(m.Payload), cell(m.Doc))
+		typed[m.Act] = true
+		p.message(c.Table, name, machine.SendTagged(m.Act, name), m.Payload, m.Doc)
+	}
+	for _, s := range c.Sends() {
+		if !typed[s.Act] || s.Doc != "" {
+			p.message(c.Table, s.Act.String(), machine.Send(s.Act), reflect.TypeOf(s.Type), s.Doc)
+		}
 	}
 }
 
-// senders returns the roles that send an act.
-func senders(t machine.Table, act performatives.Performative) []string {
+// message writes one row of the messages. t is nil for a message without a payload.
+func (p *page) message(table machine.Table, name string, e machine.Effect, t reflect.Type, purpose string) {
+	payload := "none"
+	if t != nil {
+		payload = p.types.payload(t)
+		if d, err := p.types.doc(t); purpose == "" && err == nil {
+			purpose = firstSentence(d.text)
+		}
+	}
+	act := e.Act.String()
+	if act == name {
+		act = ""
+	}
+	fmt.Fprintf(p, "| %s | %s | %s | %s | %s |\n", name, act, lines(senders(table, e)), payload, cell(purpose))
+}
+
+// senders returns the roles that send an act with the tag of an effect, or without one.
+func senders(t machine.Table, sent machine.Effect) []string {
 	var roles []string
 	for _, r := range t.Rows {
-		sends := slices.ContainsFunc(r.Do, func(e machine.Effect) bool { return e.Kind == machine.EffectSend && e.Act == act })
+		sends := slices.ContainsFunc(r.Do, func(e machine.Effect) bool {
+			return e.Kind == machine.EffectSend && e.Act == sent.Act && (sent.Name == "" || e.Name == "" || e.Name == sent.Name)
+		})
 		if sends && !slices.Contains(roles, r.Role.String()) {
 			roles = append(roles, r.Role.String())
 		}

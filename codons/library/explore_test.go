@@ -32,8 +32,8 @@ var defensive = map[string][]string{
 		"initiator in cancelling on receive TASK_ACCEPT",
 		"initiator in cancelling on receive STATUS_UPDATE",
 	},
-	"contract-net":          wrongBid,
-	"iterated-contract-net": wrongBid,
+	"contract-net":          slices.Concat(wrongBid, lateBid),
+	"iterated-contract-net": slices.Concat(wrongBid, lateBid),
 	"request":               refusedAfterAgree,
 	"brokering":             refusedAfterAgree,
 	"recruiting":            refusedAfterAgree,
@@ -54,6 +54,14 @@ var wrongBid = []string{
 	"initiator in awarded on receive NOT_UNDERSTOOD",
 	"initiator in awarded on receive REFUSE",
 	"responder in settling on receive CANCEL",
+}
+
+// lateBid are the steps for a bidder that sends a second proposal after the end of the first one.
+var lateBid = []string{
+	"initiator in completed on receive PROPOSE",
+	"initiator in not_understood on receive PROPOSE",
+	"initiator in refused on receive PROPOSE",
+	"initiator in rejected on receive PROPOSE",
 }
 
 // refusedHeartbeat are the steps for a publisher that lost its state, for example with its node,

@@ -18,6 +18,7 @@ var Codon = codons.MustDefine(codons.Definition{
 	},
 	Outcomes: map[machine.State]string{
 		codons.StateAnswered: "the result, or a *tool.Error for a task_status other than success",
+		codons.StateRejected: "an `EndError` with the code and the text that the peer gave",
 	},
 	Example: "ExampleCall",
 })
