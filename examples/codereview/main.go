@@ -7,7 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
+	"log"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -83,8 +83,7 @@ func (Rev) Review(_ context.Context, t codons.Turn[Change]) (codons.Command, err
 
 func main() {
 	if err := review(context.Background()); err != nil {
-		fmt.Fprintln(os.Stderr, "codereview:", err)
-		os.Exit(1)
+		log.Fatal(err)
 	}
 }
 

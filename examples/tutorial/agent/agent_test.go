@@ -14,26 +14,28 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Counter is an agent that counts the words of a text.
-type Counter struct{}
+// Counter is an agent that counts the words of texts, up to a number of words in all.
+type Counter struct{ left int }
 
 // Describe returns the capabilities that discovery shows to other agents.
-func (Counter) Describe() performatives.Capabilities {
+func (*Counter) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"counting"}}
 }
 
-// ConsiderTask accepts or rejects a task. It runs on the agent's own actor and must not block.
-func (Counter) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	if t.TaskType != "count_words" {
-		return delegation.Reject(performatives.CodeIncapable, "I only count words")
+// ConsiderTask accepts or rejects a task. It runs on the agent's own actor: it may use the fields, and must not block.
+func (c *Counter) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
+	if c.left <= 0 {
+		return delegation.Reject(performatives.CodeBusy, "no more words today")
 	}
 	return delegation.Accept()
 }
 
-// PerformTask performs an accepted task. It runs in a goroutine of its own and may take long.
-func (Counter) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
+// PerformTask performs an accepted task. It runs on a goroutine of its own, beside other tasks, and may take long: it uses
+// the fields only in the function that it gives to Do, which runs on the actor.
+func (*Counter) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	n := len(strings.Fields(t.Description))
-	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: fmt.Sprint(n, " words")}, nil
+	err := t.Agent.Do(ctx, func(self actors.Agent) { self.(*Counter).left -= n })
+	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: fmt.Sprint(n, " words")}, err
 }
 
 func Example() {
@@ -43,20 +45,19 @@ func Example() {
 		panic(err)
 	}
 	defer func() { _ = node.Stop(ctx) }()
-	if err := node.Spawn(ctx, "Counter", func() actors.Agent { return Counter{} }); err != nil {
+	if err := node.Spawn(ctx, "Counter", func() actors.Agent { return &Counter{left: 6} }); err != nil {
 		panic(err)
 	}
 
-	result, err := node.Delegate(ctx, "Counter", performatives.TaskRequest{
-		TaskType: "count_words", Description: "an agent is a Go type",
-	})
+	task := performatives.TaskRequest{TaskType: "count_words", Description: "an agent is a Go type"}
+	result, err := node.Delegate(ctx, "Counter", task)
 	fmt.Println(result.Summary, err)
 
-	_, err = node.Delegate(ctx, "Counter", performatives.TaskRequest{TaskType: "write_poem"})
-	fmt.Println(errors.Is(err, performatives.CodeIncapable), err)
+	_, err = node.Delegate(ctx, "Counter", task)
+	fmt.Println(errors.Is(err, performatives.CodeBusy), err)
 	// Output:
 	// 6 words <nil>
-	// true task-delegation with Counter: rejected: I only count words (incapable)
+	// true task-delegation with Counter: rejected: no more words today (busy)
 }
 
 // readme:end
