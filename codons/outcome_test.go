@@ -28,7 +28,7 @@ func TestOutcomes(t *testing.T) {
 		}
 	}
 	c := &Codon{Definition: Definition{Outcomes: map[machine.State]string{StateTimedOut: "a surprise"}}}
-	if c.Outcome(StateTimedOut) != "a surprise" || c.Outcome(StateCancelled) != outcomes[StateCancelled] || c.Outcome(StateRejected) != outcomeOfPeer {
+	if c.Outcome(StateTimedOut) != "a surprise" || c.Outcome(StateCancelled) != outcomes[StateCancelled] || c.Outcome(StateRefused) != outcomeOfPeer || c.Outcome("paid") != outcomeOfOwnEnd {
 		t.Error("a codon's own words come first")
 	}
 }
