@@ -81,7 +81,7 @@ func commandsOf(text string) (commands []string) {
 	return commands
 }
 
-var flagName = regexp.MustCompile(`(?:^|[\s\[])--([a-z][a-z-]*)`)
+var flagOfCall = regexp.MustCompile(`(?:^|[\s\[])--([a-z][a-z-]*)`)
 
 // commandFault returns the first command or flag of a call that the grammar does not have, empty for none.
 func commandFault(grammar *kong.Node, call string) string {
@@ -95,7 +95,7 @@ func commandFault(grammar *kong.Node, call string) string {
 		command, words = command.Children[i], words[1:]
 	}
 	flags := flagsOf(command)
-	for _, f := range flagName.FindAllStringSubmatch(strings.Join(words, " "), -1) {
+	for _, f := range flagOfCall.FindAllStringSubmatch(strings.Join(words, " "), -1) {
 		if flags[f[1]] == nil && f[1] != "help" && f[1] != "config" && !(command == grammar && f[1] == "version") {
 			return "there is no flag --" + f[1]
 		}
