@@ -53,8 +53,8 @@ type outer struct {
 	NAME    string
 	Hidden  int
 	Ignored string           `json:"-"`
-	Dash    string           `json:"-,"`
-	Odd     string           `json:"o\"d"`
+	Dash    string           `json:"-,"` //nolint:staticcheck // the name is "-"
+	Odd     string           `json:"o\"d"` //nolint:staticcheck // encoding/json ignores the tag
 	One     *inner           `json:"one"`
 	List    []inner          `json:"list"`
 	Map     map[string]inner `json:"map"`
