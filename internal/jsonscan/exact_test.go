@@ -53,7 +53,7 @@ type outer struct {
 	NAME    string
 	Hidden  int
 	Ignored string           `json:"-"`
-	Dash    string           `json:"-,"` //nolint:staticcheck // the name is "-"
+	Dash    string           `json:"-,"`   //nolint:staticcheck // the name is "-"
 	Odd     string           `json:"o\"d"` //nolint:staticcheck // encoding/json ignores the tag
 	One     *inner           `json:"one"`
 	List    []inner          `json:"list"`
