@@ -496,11 +496,14 @@ func texts[T any](values []T, text func(T) string) []string {
 	return all
 }
 
-// readBody decodes the JSON of a request. The names of its members match exactly, and each may occur once.
+// readBody decodes the JSON of a request. The names of its members match exactly, and each may occur once. The error is io.EOF for an empty body.
 func readBody(r *http.Request, into any) error {
 	text, err := io.ReadAll(r.Body)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case len(bytes.TrimSpace(text)) == 0:
+		return io.EOF
 	}
 	return jsonscan.UnmarshalKnown(text, into)
 }
