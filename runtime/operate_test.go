@@ -70,7 +70,10 @@ func TestOperators(t *testing.T) {
 				t.Errorf("published was %+v", got)
 			}
 			<-h.peers.Drained()
-			type answer struct{ Node, Lost string }
+			type answer struct {
+				Node string `json:"node"`
+				Lost string `json:"lost"`
+			}
 			if got, err := performatives.PayloadAs[answer](c.answer(2)); err != nil || got != (answer{Node: "hub"}) {
 				t.Errorf("got %+v, %v", got, err)
 			}
