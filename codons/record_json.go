@@ -100,7 +100,7 @@ func (e *Event) json() (eventJSON, error) {
 // error names the event that makes no sense.
 func ReadRecord(b []byte, cs ...*Codon) (*Codon, Record, error) {
 	var in recordJSON
-	if err := json.Unmarshal(b, &in); err != nil {
+	if err := performatives.Unmarshal(b, &in); err != nil {
 		return nil, Record{}, fmt.Errorf("codons: a record: %w", err)
 	}
 	i := slices.IndexFunc(cs, func(c *Codon) bool { return c.Name() == in.Protocol && c.machine != nil })
@@ -200,7 +200,7 @@ func (c *Codon) content(command string, raw json.RawMessage) (any, error) {
 		return nil, fmt.Errorf("data: the command %s has no content", command)
 	}
 	v := reflect.New(t)
-	if err := json.Unmarshal(raw, v.Interface()); err != nil {
+	if err := performatives.Unmarshal(raw, v.Interface()); err != nil {
 		return nil, fmt.Errorf("data of the command %s: %w", command, err)
 	}
 	return v.Elem().Interface(), nil

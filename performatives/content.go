@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // Content is a value inside a payload whose type the specifications leave to
@@ -97,8 +99,17 @@ func decodeAny(b []byte) (v any, err error) {
 	return v, err
 }
 
+// Unmarshal is [json.Unmarshal] with member names that match exactly, for JSON that others check by the names of its members: a schema,
+// a rule, a mask. encoding/json takes "Path" and "path" for one member, and merges a member that occurs twice. Unmarshal refuses a member
+// whose name differs from that of a field in its case only, and one that occurs twice; *v keeps its value then. Other members without a
+// field are ignored. The error names the member by its path.
+//
+// It checks what is read into structs, maps and values of type any, at every depth; not what stays a [json.RawMessage]. A struct that
+// unmarshals itself is checked by the fields that have a JSON name in their tag.
+func Unmarshal(b []byte, v any) error { return jsonscan.Unmarshal(b, v) }
+
 // Decode returns c as a T. A Go value of type T is returned as it is, without a
-// copy; anything else is converted through JSON. An empty Content is the zero T.
+// copy; anything else is converted through JSON, as [Unmarshal] does. An empty Content is the zero T.
 // The error is a [*Refusal] with [CodeInvalidPayload] when the value does not fit T.
 func Decode[T any](c Content) (T, error) {
 	if v, ok := c.value.(T); ok {
@@ -112,7 +123,7 @@ func Decode[T any](c Content) (T, error) {
 	if err != nil {
 		return v, fmt.Errorf("performatives: content: %w", err)
 	}
-	if err := json.Unmarshal(b, &v); err != nil {
+	if err := jsonscan.Unmarshal(b, &v); err != nil {
 		var zero T
 		return zero, misfit("content", err, reflect.TypeFor[T]())
 	}
@@ -127,6 +138,10 @@ func misfit(field string, err error, want reflect.Type) *Refusal {
 			field += "." + typeErr.Field
 		}
 		return invalid(field, jsonKind(typeErr.Type), "a JSON "+typeErr.Value)
+	}
+	var name *jsonscan.NameError
+	if errors.As(err, &name) {
+		return (&Refusal{Code: CodeInvalidPayload, Field: name.Path, Text: name.Error()}).within(field)
 	}
 	var refusal *Refusal
 	if errors.As(err, &refusal) {

@@ -35,6 +35,9 @@ func TestDecodeMisfits(t *testing.T) {
 		"whole":     {`[]`, "content"},
 		"malformed": {`{"line":`, "content"},
 		"trailing":  {`{} {}`, "content"},
+		"case":      {`{"line":3,"Line":4}`, "content.Line"},
+		"folded":    {"{\"programming_\u017fanguage\":\"a\",\"\u017fine\":1,\"L\u0131ne\":1,\"LINE\":1}", "content.LINE"},
+		"twice":     {`{"line":3,"l\u0069ne":4}`, "content.line"},
 	}
 	for name, tt := range tests {
 		got, err := p.Decode[code](p.RawContent([]byte(tt.in)))

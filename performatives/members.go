@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // Members has the members of a JSON object without a Go field of their own, by name,
@@ -67,8 +69,8 @@ func payloadFields(t reflect.Type) []field {
 // value is returned too, because marshalMembers leaves out zero fields. Names match
 // exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
 func unmarshalMembers(b []byte, v any) (Members, error) {
-	if jsonForm(b) != "an object" || !json.Valid(b) {
-		return nil, invalid("", "an object", malformed(b))
+	if form := jsonForm(b); form != "an object" {
+		return nil, invalid("", "an object", form)
 	}
 	members := Members{}
 	s := reflect.ValueOf(v).Elem()
@@ -89,10 +91,13 @@ func unmarshalMembers(b []byte, v any) (Members, error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
+	switch {
+	case err == nil:
+		return members, nil
+	case RefusalOf(err) == nil:
+		return nil, invalid("", "an object", "malformed JSON")
 	}
-	return members, nil
+	return nil, err
 }
 
 // fieldOf returns the field of s with that JSON name, or the invalid Value.
@@ -105,14 +110,6 @@ func fieldOf(s reflect.Value, fields []field, name string) reflect.Value {
 	return reflect.Value{}
 }
 
-// malformed describes text that is not a JSON object.
-func malformed(b []byte) string {
-	if form := jsonForm(b); form != "an object" {
-		return form
-	}
-	return "malformed JSON"
-}
-
 // unmarshalMember reads one member. null leaves a field unset, as if the member
 // were absent, except for a Content, which stores null as its value.
 func unmarshalMember(raw []byte, dst reflect.Value) error {
@@ -121,16 +118,11 @@ func unmarshalMember(raw []byte, dst reflect.Value) error {
 		return p.UnmarshalJSON(raw)
 	case *[]string:
 		return unmarshalStrings(raw, p)
-	case *string:
-		if text, ok := plainString(raw); ok { // most are
-			*p = text
-			return nil
-		}
 	}
 	if string(raw) == "null" {
 		return nil
 	}
-	return json.Unmarshal(raw, dst.Addr().Interface())
+	return jsonscan.Unmarshal(raw, dst.Addr().Interface())
 }
 
 // unmarshalStrings reads an array of strings. It refuses a null in it: encoding/json

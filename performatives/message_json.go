@@ -8,6 +8,8 @@ import (
 	"maps"
 	"reflect"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // rawType is the PayloadType of a [Raw] payload.
@@ -111,7 +113,7 @@ func (j MessageJSON) payload(types map[string]reflect.Type) (any, error) {
 // decodeAs decodes JSON to a value of type t.
 func decodeAs(t reflect.Type, raw json.RawMessage) (any, error) {
 	v := reflect.New(t)
-	if err := json.Unmarshal(raw, v.Interface()); err != nil {
+	if err := jsonscan.Unmarshal(raw, v.Interface()); err != nil {
 		return nil, err
 	}
 	return v.Elem().Interface(), nil

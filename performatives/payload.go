@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // Raw is a payload without a registered Go type: a JSON object, unchanged. An empty Raw
@@ -46,7 +48,7 @@ func decodePayload[T any](raw json.RawMessage) (v T, err error) {
 	if u, ok := any(&v).(json.Unmarshaler); ok {
 		err = u.UnmarshalJSON(raw)
 	} else {
-		err = json.Unmarshal(raw, &v)
+		err = jsonscan.Unmarshal(raw, &v)
 	}
 	if err != nil {
 		var zero T

@@ -86,7 +86,7 @@ func (a *sessionAgent) report(m *performatives.Message) (only bool) {
 		Millis    *float64 `json:"average_response_time_ms"`
 		Errors    *float64 `json:"error_rate"`
 	}
-	if text == nil || json.Unmarshal(text, &said) != nil {
+	if text == nil || performatives.Unmarshal(text, &said) != nil {
 		return false
 	}
 	h := Health{Status: strings.ToLower(said.Status), LastHeartbeat: a.link.node.system.Stamp().Time}

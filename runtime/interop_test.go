@@ -73,7 +73,9 @@ func parsed[T any](frame []byte) (v T) {
 }
 
 // numbered is an object with the number of a task or a result.
-type numbered struct{ N float64 }
+type numbered struct {
+	N float64 `json:"n"`
+}
 
 const interopTime = `"timestamp":"2026-01-30T10:30:00Z"`
 

@@ -46,7 +46,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return l.deliverAs(m, chosen, from.id)
 		}
 	}
-	agents := p.members(m.Receiver(), from.id)
+	agents := p.seenMembers(l, m, from.id)
 	if !p.coversAll(m.Receiver()) && isEmpty(agents) {
 		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
 			return l.deliver(m, from.id)
@@ -85,6 +85,22 @@ func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[*actors.Reg
 	return func(yield func(*actors.Registration) bool) {
 		for a := range p.node.system.Agents() {
 			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(sender) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// seenMembers yields the members of the namespace to which m is, except its sender, that the peer may call. Who may send to a namespace that
+// does not contain all agents may call its members.
+func (p *Peers) seenMembers(l *peerLink, m *performatives.Message, sender performatives.AgentID) iter.Seq[*actors.Registration] {
+	all := p.members(m.Receiver(), sender)
+	if !p.coversAll(m.Receiver()) {
+		return all
+	}
+	return func(yield func(*actors.Registration) bool) {
+		for a := range all {
+			if l.session.MayCall(m, a.ID()) && !yield(a) {
 				return
 			}
 		}
@@ -177,7 +193,7 @@ func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *perfor
 		return "", false // performTask reports the error
 	}
 	for a := range p.membersWithAction(m.Receiver(), task.TaskType) {
-		if a.ID().Is(sender) {
+		if a.ID().Is(sender) || p.coversAll(m.Receiver()) && !l.session.Permits(m, a.ID()) {
 			continue
 		}
 		if !l.has(a) {
@@ -273,15 +289,18 @@ func (n *Node) listMembers() (all []memberListing) {
 	return all
 }
 
-// listAgents returns the agents that discovery finds.
-func (n *Node) listAgents() []agentListing {
+// listAgents returns the agents that discovery finds and the peer may call, and those of the peer.
+func (p *Peers) listAgents(l *peerLink, m *performatives.Message) []agentListing {
 	agents := []agentListing{}
-	for _, e := range n.Directory().All() {
+	for _, e := range p.node.Directory().All() {
+		if !e.ID.Is(m.Sender()) && !l.session.MayCall(m, e.ID) {
+			continue
+		}
 		a := agentListing{
 			ID: e.ID, Node: e.Node, Topics: append([]string{}, e.Capabilities.Topics...), Actions: append([]performatives.Action{}, e.Capabilities.Actions...),
 			Registration: e.Capabilities.Extra[memberRegistration],
 		}
-		if self, here := n.system.Lookup(e.ID); here {
+		if self, here := p.node.system.Lookup(e.ID); here {
 			a.BusySince, _ = self.Busy()
 		}
 		agents = append(agents, a)
@@ -298,7 +317,7 @@ func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
 	var list any
 	switch {
 	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
-		list = p.node.listAgents()
+		list = p.listAgents(l, m)
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.listMembers()
 	default:

@@ -206,9 +206,9 @@ func TestListOfAgents(t *testing.T) {
 		t.Fatal(err)
 	}
 	agents, err := performatives.Decode[[]struct {
-		ID, Node string
-		Topics   []string
-		Actions  []performatives.Action
+		ID      string                 `json:"id"`
+		Node    string                 `json:"node"`
+		Actions []performatives.Action `json:"actions"`
 	}](a.Value)
 	if err != nil || len(agents) != 1 || agents[0].ID != "Jules" || agents[0].Node != "hub" || len(agents[0].Actions) != 1 {
 		t.Errorf("got %+v, %v", agents, err)

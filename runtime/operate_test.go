@@ -70,7 +70,10 @@ func TestOperators(t *testing.T) {
 				t.Errorf("published was %+v", got)
 			}
 			<-h.peers.Drained()
-			type answer struct{ Node, Lost string }
+			type answer struct {
+				Node string `json:"node"`
+				Lost string `json:"lost"`
+			}
 			if got, err := performatives.PayloadAs[answer](c.answer(2)); err != nil || got != (answer{Node: "hub"}) {
 				t.Errorf("got %+v, %v", got, err)
 			}
@@ -157,7 +160,9 @@ func TestADrainWithoutAnotherNode(t *testing.T) {
 	for range 2 {
 		c := newCaller(t, h, nil)
 		c.say(message(t, "x", "system", performatives.ActRequest, drainOf("HUB")))
-		if got, err := performatives.PayloadAs[struct{ Lost string }](c.answer(2)); err != nil || !strings.Contains(got.Lost, "1 agents were not handed over") {
+		if got, err := performatives.PayloadAs[struct {
+			Lost string `json:"lost"`
+		}](c.answer(2)); err != nil || !strings.Contains(got.Lost, "1 agents were not handed over") {
 			t.Errorf("got %+v, %v", got, err)
 		}
 		c.cut()

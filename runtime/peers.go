@@ -120,7 +120,7 @@ type Peers struct {
 	drained chan struct{}
 }
 
-var _ wire.Handler = (*Peers)(nil)
+var _ wire.Hosting = (*Peers)(nil)
 
 // NewPeers returns the handler of a server for node. The error names the invalid option.
 // Peers has no Stop: stop the server, and then the node.
@@ -246,10 +246,29 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	switch to := m.Receiver(); {
 	case to != "" && p.isAgent(agent, m):
 		return l.deliver(m, agent.id)
-	case to == "" && !introduces:
+	case to == "" && !introduces && (m.Performative() != performatives.ActQueryCapabilities || l.session.Permits(m, "")):
 		return p.node.system.Pass(m)
 	}
 	return p.serveNamespace(l, agent, m)
+}
+
+// Hosts reports whether the node itself serves m, which needs no rule: the handshake, the initialization and the registration of a peer, and
+// its queries for the agents that it may call. The answers list no others. A task for all agents goes to one that the peer may send it to.
+func (p *Peers) Hosts(m *performatives.Message) bool {
+	if !p.coversAll(m.Receiver()) {
+		return false
+	}
+	switch m.Performative() { //nolint:exhaustive // other acts are not for the node itself
+	case performatives.ActQueryCapabilities, performatives.ActCancel:
+		return true
+	case performatives.ActTaskRequest:
+		t, err := performatives.PayloadAs[performatives.TaskRequest](m)
+		return err == nil && t.TaskType != taskHealth
+	case performatives.ActQueryRef:
+		q, err := performatives.PayloadAs[performatives.QueryRef](m)
+		return err == nil && q.Reference == referenceAgents
+	}
+	return false
 }
 
 // isAgent reports whether the receiver of m is an agent that the node knows. For the node's own

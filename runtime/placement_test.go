@@ -110,7 +110,9 @@ func count(t testing.TB, n *runtime.Node, id p.AgentID) int {
 
 func numberOf(t testing.TB, r p.InformResult) int {
 	t.Helper()
-	got, err := p.Decode[struct{ N int }](r.Details)
+	got, err := p.Decode[struct {
+		N int `json:"n"`
+	}](r.Details)
 	if err != nil {
 		t.Fatal(err)
 	}

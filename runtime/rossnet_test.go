@@ -150,7 +150,9 @@ func (r rossNetWorker) PerformTask(ctx context.Context, t delegation.Task) (p.In
 	if err := t.Progress(50, "half"); err != nil {
 		return p.InformResult{}, err
 	}
-	in, err := p.Decode[struct{ N int }](t.Parameters)
+	in, err := p.Decode[struct {
+		N int `json:"n"`
+	}](t.Parameters)
 	return p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]int{"n": 2 * in.N})}, err
 }
 

@@ -177,7 +177,7 @@ func (s *Session) admit(in *Inbound) error {
 	if err := s.core.contents.check(s.id, *id, *in); err != nil {
 		return err
 	}
-	if authorize := s.core.opts.Authorize; authorize != nil {
+	if authorize := s.core.opts.Authorize; authorize != nil && !s.core.hosts(m) {
 		if err := authorize(*id, m); err != nil {
 			s.logger().Debug("message forbidden", "agent", string(m.Sender()), "receiver", string(m.Receiver()), "err", err)
 			return &performatives.Refusal{Code: performatives.CodeForbidden, About: m.ID()}
@@ -185,6 +185,42 @@ func (s *Session) admit(in *Inbound) error {
 	}
 	m.Authenticate(id.principal(m.Sender()))
 	return nil
+}
+
+func (c *core) hosts(m *performatives.Message) bool {
+	h, ok := c.opts.Handler.(Hosting)
+	return ok && h.Hosts(m)
+}
+
+// Permits reports whether Options.Authorize permits the peer to send m to that receiver. Without an authorizer, and for a peer that this
+// end chose, it does.
+func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bool {
+	if s.core.opts.Authorize == nil || s.initiator {
+		return true
+	}
+	id, _ := s.Identity()
+	m, err := m.With(func(e *performatives.Envelope) { e.Receiver = to })
+	return err == nil && s.core.opts.Authorize(id, m) == nil
+}
+
+// MayCall reports whether the peer may begin something with an agent: whether Options.Authorize permits a message of any act that
+// expects a reply. m is a message of the peer.
+func (s *Session) MayCall(m *performatives.Message, to performatives.AgentID) bool {
+	if s.core.opts.Authorize == nil || s.initiator {
+		return true
+	}
+	for act := range performatives.Performatives() {
+		if !act.ExpectsReply() || act == performatives.ActCancel {
+			continue
+		}
+		call, err := performatives.New(performatives.Envelope{
+			ID: m.ID(), Timestamp: m.Timestamp(), Sender: m.Sender(), Receiver: to, Performative: act, Payload: performatives.Raw("{}"),
+		})
+		if err == nil && s.Permits(call, to) {
+			return true
+		}
+	}
+	return false
 }
 
 func unauthorized(text string) *performatives.Refusal {

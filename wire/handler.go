@@ -21,3 +21,11 @@ type Handler interface {
 	// err means that the session ended in order.
 	Closed(s *Session, err error)
 }
+
+// Hosting is a [Handler] that serves some messages itself, such as a handshake, a registration, or a query for agents. They need no
+// permission of [Options].Authorize. What it answers must be what the peer may know: see [Session.MayCall].
+type Hosting interface {
+	Handler
+	// Hosts reports whether the handler serves m itself. It is called before Receive, on the same goroutine.
+	Hosts(m *performatives.Message) bool
+}

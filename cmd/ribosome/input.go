@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
 // readFile reads a file of at most limit bytes. The error names the flag and has an advice;
@@ -22,7 +23,10 @@ func readFile(flag, name string, limit int) ([]byte, error) {
 	if err == nil {
 		defer f.Close()
 		var text []byte
-		if text, err = readAll(f, limit); err == nil {
+		if text, err = readAll(f, limit); err == nil && flag != "--config" { // YAML may begin with a mark
+			err = auth.CheckMark(text)
+		}
+		if err == nil {
 			return text, nil
 		}
 	}

@@ -99,6 +99,12 @@ func TestBadFiles(t *testing.T) {
 	writeFile(t, "weak", "crm s3cret\n")
 	writeFile(t, "words", "s3cret\n")
 	writeFile(t, "rules.json", `[{"agent":"crm","alow":["Eddy"]}]`)
+	writeFile(t, "bom", "\ufeffcrm Vq0m8cQy5m3kz7o2hZ4p1A\n")
+	writeFile(t, "bom within", "crm Vq0m8cQy5m3kz7o2hZ4p1A\n\ufeffcrm cR8dXw2nT6uJf9aLs3kEyQ\n")
+	writeFile(t, "utf16", "\xff\xfec\x00r\x00m\x00")
+	writeFile(t, "bom.json", "\ufeff"+`[{"agent":"crm","allow":["Eddy"]}]`)
+	writeFile(t, "two.json", `[{"agent":"crm","allow":["Eddy"],"Allow":["*"]}]`)
+	writeFile(t, "twice.json", `[{"agent":"crm","allow":["Eddy"],"allow":["*"]}]`)
 	tokens := writeFile(t, "tokens", "crm Vq0m8cQy5m3kz7o2hZ4p1A\n")
 	for name, tt := range map[string]struct {
 		args []string
@@ -112,7 +118,14 @@ func TestBadFiles(t *testing.T) {
 		"private key":       {[]string{"--jwt-key", "ca.key"}, `--jwt-key ca.key: ca.key: it holds a private key: want the public one; see also --jwt-alg`},
 		"algorithm":         {[]string{"--jwt-key", "ca.pem", "--jwt-alg", "HS256"}, `--jwt-key ca.pem: `},
 		"keys in the clear": {[]string{"--jwks-url", "http://example.org/"}, `--jwks-url http://example.org/: `},
-		"rules":             {[]string{"--tokens", tokens, "--rules", "rules.json"}, `--rules rules.json: rules: json: unknown field "alow"; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`},
+		"rules":             {[]string{"--tokens", tokens, "--rules", "rules.json"}, `--rules rules.json: rules: [0].alow: there is no such member; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`},
+		"rules twice":       {[]string{"--tokens", tokens, "--rules", "twice.json"}, `--rules twice.json: rules: [0].allow: the member occurs twice; write a JSON array`},
+		"rules in two ways": {[]string{"--tokens", tokens, "--rules", "two.json"}, `--rules two.json: rules: [0].Allow: the name of this member is written "allow"; write a JSON array`},
+		"marked rules":      {[]string{"--tokens", tokens, "--rules", "bom.json"}, `--rules bom.json: it begins with a byte order mark (U+FEFF); save it as UTF-8 without one`},
+		"marked tokens":     {[]string{"--tokens", "bom"}, `--tokens bom: it begins with a byte order mark (U+FEFF); save it as UTF-8 without one`},
+		"mark in tokens":    {[]string{"--tokens", "bom within"}, `--tokens bom within: line 2: the name of the agent is not plain text: it has a character that is not displayed`},
+		"UTF-16":            {[]string{"--tokens", "utf16"}, `--tokens utf16: it begins with a byte order mark`},
+		"marked key":        {[]string{"--jwt-key", "bom"}, `--jwt-key bom: it begins with a byte order mark`},
 		"missing rules":     {[]string{"--tokens", tokens, "--rules", "nope"}, `--rules nope: no such file or directory`},
 		"no pair":           {[]string{"--tokens", tokens, "--tls-cert", "server.pem", "--tls-key", "ca.key"}, `TLS: `},
 		"no authority":      {[]string{"--tls-cert", "server.pem", "--tls-key", "server.key", "--client-ca", "words"}, `TLS: words: no certificate in it; check --tls-cert, --tls-key and --client-ca`},

@@ -37,7 +37,9 @@ func (o oracle) HandleQueryRef(ctx context.Context, q query.AskedRef) (any, erro
 }
 
 func (oracle) HandleQueryIf(_ context.Context, q query.AskedIf) (bool, error) {
-	c, err := performatives.Decode[struct{ Is bool }](q.Condition)
+	c, err := performatives.Decode[struct {
+		Is bool `json:"is"`
+	}](q.Condition)
 	return c.Is, err
 }
 

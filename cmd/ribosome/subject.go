@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -25,7 +24,7 @@ func subjectOf(token string) performatives.AgentID {
 	var claims struct {
 		Subject string `json:"sub"`
 	}
-	if json.Unmarshal(text, &claims) != nil || !canSpeak(claims.Subject) || isNamespace(claims.Subject) {
+	if performatives.Unmarshal(text, &claims) != nil || !canSpeak(claims.Subject) || isNamespace(claims.Subject) {
 		return ""
 	}
 	return performatives.AgentID(claims.Subject)

@@ -32,7 +32,9 @@ func (exchange) Describe() performatives.Capabilities {
 }
 
 func (x exchange) ConsiderSubscription(_ context.Context, s subscribe.Subscribing) (subscribe.Feed, error) {
-	only, err := performatives.Decode[struct{ Share string }](s.Parameters)
+	only, err := performatives.Decode[struct {
+		Share string `json:"share"`
+	}](s.Parameters)
 	if err != nil {
 		return subscribe.Feed{}, err
 	}

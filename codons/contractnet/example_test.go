@@ -19,7 +19,9 @@ func (painter) Describe() performatives.Capabilities {
 }
 
 func (a painter) ConsiderCall(_ context.Context, c contractnet.Called) (contractnet.Proposal, error) {
-	wall, err := performatives.Decode[struct{ Metres float64 }](c.Task.Parameters)
+	wall, err := performatives.Decode[struct {
+		Metres float64 `json:"metres"`
+	}](c.Task.Parameters)
 	switch {
 	case err != nil:
 		return contractnet.Proposal{}, err // sends NOT_UNDERSTOOD with the reason

@@ -62,7 +62,7 @@ func deliverTo(t performatives.TaskRequest) (DeliverTo, bool, error) {
 		return DeliverTo{}, false, nil
 	}
 	var d DeliverTo
-	if err := json.Unmarshal(raw, &d); err != nil {
+	if err := performatives.Unmarshal(raw, &d); err != nil {
 		field := "payload." + memberDeliverTo
 		return d, true, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want an object of strings"}
 	}

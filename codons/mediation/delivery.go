@@ -2,7 +2,6 @@ package mediation
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -97,7 +96,7 @@ func deliveryOf(m *performatives.Message) (Delivery, error) {
 		return Delivery{}, err
 	}
 	var note deliveryNote
-	if err := json.Unmarshal(result.Extra[memberDelivery], &note); err != nil || note.Conversation == "" {
+	if err := performatives.Unmarshal(result.Extra[memberDelivery], &note); err != nil || note.Conversation == "" {
 		field := "payload." + memberDelivery
 		return Delivery{}, &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want an object with a conversation_id",

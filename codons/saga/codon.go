@@ -1,7 +1,6 @@
 package saga
 
 import (
-	"encoding/json"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -65,7 +64,7 @@ func codonOf(n int) *codons.Codon {
 func variant(first codons.Event) *codons.Codon {
 	p, ok := first.Data.(progress)
 	if raw, isRaw := first.Data.(performatives.Raw); isRaw { // a command of a longer saga
-		ok = json.Unmarshal(raw, &p) == nil
+		ok = performatives.Unmarshal(raw, &p) == nil
 	}
 	if !ok || len(p.Steps) == 0 {
 		return nil

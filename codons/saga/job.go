@@ -2,7 +2,6 @@ package saga
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -86,7 +85,7 @@ func (s Step) read(done any) (any, error) {
 		return done, nil
 	}
 	v := reflect.New(reflect.TypeOf(s.Result))
-	if err := json.Unmarshal(raw, v.Interface()); err != nil {
+	if err := performatives.Unmarshal(raw, v.Interface()); err != nil {
 		return nil, fmt.Errorf("saga: the result of step %s: %w", s.Name, err)
 	}
 	return v.Elem().Interface(), nil

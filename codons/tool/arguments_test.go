@@ -55,6 +55,8 @@ func TestArgumentsDoNotFit(t *testing.T) {
 		"wrong type":       {p.Raw(`{"items": [{"name": 3, "cost": "z"}]}`), "task_parameters.items[0].cost", `want "number"`},
 		"unknown":          {p.Raw(`{"items": [], "zip": 1, "hint": 2}`), "task_parameters.hint", "no such member"},
 		"other case":       {p.Raw(`{"Items": []}`), "task_parameters.Items", "no such member"},
+		"twice":            {json.RawMessage(`{"items": [{"name": "tea", "cost": 1}], "items": []}`), "task_parameters.items", "the member occurs twice"},
+		"twice inside":     {json.RawMessage(`{"items": [{"name": "tea", "cost": 1, "co\u0073t": 2}]}`), "task_parameters.items[0].cost", "the member occurs twice"},
 		"too large":        {p.Raw(`{"items": [{"name": "tea", "cost": 1}], "tip": 300}`), "task_parameters.tip", ""},
 		"rule of the type": {p.Raw(`{"items": []}`), "task_parameters", "it is empty"},
 		"not JSON":         {json.RawMessage(`{"items": }`), "task_parameters", "not a JSON value"},

@@ -47,7 +47,7 @@ func schemaOf[T any](adapt func(*jsonschema.Schema)) (*schema, error) {
 func (s *schema) check(root string, c performatives.Content) error {
 	value, err := plainValue(c)
 	if err != nil {
-		return misfit(root, "not a JSON value")
+		return misread(root, err)
 	}
 	if err := s.resolved.Validate(value); err != nil {
 		f := fault{path: root, reason: reasonOf(err), resolved: map[*jsonschema.Schema]*jsonschema.Resolved{}}
@@ -58,7 +58,7 @@ func (s *schema) check(root string, c performatives.Content) error {
 }
 
 // plainValue returns c as encoding/json decodes it into an any. An empty content is an empty
-// object.
+// object. A member that occurs twice is an error.
 func plainValue(c performatives.Content) (v any, err error) {
 	if c.IsZero() {
 		return map[string]any{}, nil
@@ -67,8 +67,16 @@ func plainValue(c performatives.Content) (v any, err error) {
 	if err != nil {
 		return nil, err
 	}
-	err = json.Unmarshal(b, &v)
-	return v, err
+	return performatives.Decode[any](performatives.RawContent(b))
+}
+
+// misread returns the refusal of a value at path that [performatives.Decode] has not decoded.
+func misread(path string, err error) error {
+	const content = "content" // the first step of the fields in errors of Decode
+	if r := performatives.RefusalOf(err); r != nil && r.Field != content {
+		return misfit(path+strings.TrimPrefix(r.Field, content), strings.TrimPrefix(r.Text, r.Field+": "))
+	}
+	return misfit(path, "not a JSON value")
 }
 
 // maxReason is the largest length of a reason in characters: it may contain the peer's own value.

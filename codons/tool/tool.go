@@ -2,9 +2,7 @@ package tool
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
@@ -152,11 +150,8 @@ func (t *Tool) run(ctx context.Context, call Caller, work func(context.Context) 
 // those that do not fit the schema.
 func argumentsAs[In any](c performatives.Content) (In, error) {
 	in, err := performatives.Decode[In](c)
-	if r := (*performatives.Refusal)(nil); errors.As(err, &r) {
-		return in, misfit(argumentsField+strings.TrimPrefix(r.Field, "content"), strings.TrimPrefix(r.Text, r.Field+": "))
-	}
 	if err != nil {
-		return in, misfit(argumentsField, "not a JSON value")
+		return in, misread(argumentsField, err)
 	}
 	v, ok := any(in).(validator)
 	if !ok {

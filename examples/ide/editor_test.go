@@ -1,4 +1,4 @@
-// Package ide has no code: the example is editor.mjs, and these tests run it.
+// These tests run the example, editor.mjs.
 package ide
 
 import (

@@ -3,11 +3,11 @@ package auth
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -56,5 +56,5 @@ func isJWT(token string) bool {
 	var h struct {
 		Alg *string `json:"alg"`
 	}
-	return json.Unmarshal(b, &h) == nil && h.Alg != nil
+	return jsonscan.Unmarshal(b, &h) == nil && h.Alg != nil
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -218,7 +218,7 @@ func (a *introspection) ask(ctx context.Context, token string) (jwt.MapClaims, e
 		return nil, err
 	}
 	var claims jwt.MapClaims
-	if json.Unmarshal(text, &claims) != nil || claims == nil {
+	if jsonscan.Unmarshal(text, &claims) != nil || claims == nil {
 		return nil, errors.New("the answer is not a JSON object")
 	}
 	if _, ok := claims["active"].(bool); !ok {

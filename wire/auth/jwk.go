@@ -11,6 +11,8 @@ import (
 	"fmt"
 	"math/big"
 	"slices"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // jwk is a JSON Web Key (RFC 7517 §4, RFC 7518 §6, RFC 8037 §2).
@@ -45,7 +47,7 @@ func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
-	if json.Unmarshal(text, &set) != nil { // its error may contain parts of the text
+	if jsonscan.Unmarshal(text, &set) != nil { // its error may contain parts of the text
 		return nil, errors.New("it is not a JSON Web Key Set")
 	}
 	if len(set.Keys) > maxKeys {
@@ -70,7 +72,7 @@ func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 
 func parseKey(raw []byte, symmetric bool) (webKey, error) {
 	var k jwk
-	if json.Unmarshal(raw, &k) != nil {
+	if jsonscan.Unmarshal(raw, &k) != nil {
 		return webKey{}, errors.New("it is not a JSON Web Key")
 	}
 	switch {

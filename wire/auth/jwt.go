@@ -2,12 +2,15 @@ package auth
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -134,6 +137,9 @@ func (a *jwtAuth) Authenticate(ctx context.Context, c wire.Credentials) (wire.Id
 	_, err := a.parser.ParseWithClaims(c.Token, claims, func(t *jwt.Token) (any, error) { return a.key(ctx, t) })
 	if err != nil {
 		return wire.Identity{}, whyRejected(err)
+	}
+	if text, err := base64.RawURLEncoding.DecodeString(strings.Split(c.Token, ".")[1]); err != nil || jsonscan.Unmarshal(text, new(map[string]any)) != nil {
+		return wire.Identity{}, rejected(methodJWT, "a claim occurs twice")
 	}
 	return identityOf(methodJWT, claims, a.leeway)
 }

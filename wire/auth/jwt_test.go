@@ -3,6 +3,7 @@ package auth
 import (
 	"crypto"
 	"encoding/base64"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -119,6 +120,7 @@ func TestJWTClaims(t *testing.T) {
 		"agents is a string":        {with("agents", "billing"), "not an array"},
 		"agents with a number":      {with("agents", []any{"billing", 7}), "not an array"},
 		"agents with empty id":      {with("agents", []any{""}), "not a valid agent id"},
+		"a claim twice":             {with("x", json.RawMessage(`{"a":1,"a":2}`)), "a claim occurs twice"},
 		"scope of the wrong type":   {with("scope", 7), "scope or scp"},
 	} {
 		t.Run(name, func(t *testing.T) {

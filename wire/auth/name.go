@@ -17,11 +17,14 @@ func checkName(name string) error {
 		return errors.New("the name of the agent is empty")
 	case len(name) > performatives.MaxIDLength:
 		return fmt.Errorf("the name of the agent is longer than %d bytes", performatives.MaxIDLength)
-	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
-		return errors.New("the name of the agent is not plain text")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, invisible):
+		return errors.New("the name of the agent is not plain text: it has a character that is not displayed")
 	}
 	return nil
 }
+
+// invisible reports whether c is a control character, or one of format: a byte order mark, a zero-width or a bidirectional one.
+func invisible(c rune) bool { return unicode.IsControl(c) || unicode.Is(unicode.Cf, c) }
 
 // agentIDs checks names and converts them to agent ids.
 func agentIDs(names []string) ([]performatives.AgentID, error) {

@@ -1,14 +1,13 @@
 package auth
 
 import (
-	"bytes"
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -21,7 +20,7 @@ type Rule struct {
 	// Scope is a scope that the identity must have.
 	Scope string `json:"scope,omitempty"`
 	// Allow are patterns of the permitted receivers: agents and namespaces. A message without
-	// a receiver needs "*".
+	// a receiver needs "*". What the node serves itself needs none: see [wire.Hosting].
 	Allow []string `json:"allow"`
 	// Acts are the permitted performatives. Empty means all.
 	Acts []performatives.Performative `json:"acts,omitempty"`
@@ -84,17 +83,12 @@ func LoadRules(path string) (Rules, error) {
 }
 
 // ParseRules parses a JSON array of rules. An unknown member is an error, because ignoring it
-// may permit more than intended. An empty array is an error, because it could mean that
+// may permit more than intended. So are a member that occurs twice, a name in another case, and text behind the array. An empty array is an error, because it could mean that
 // everything or that nothing is permitted.
 func ParseRules(text []byte) (Rules, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
 	var r Rules
-	if err := d.Decode(&r); err != nil {
+	if err := cmp.Or(CheckMark(text), jsonscan.UnmarshalKnown(text, &r)); err != nil {
 		return nil, fmt.Errorf("auth: rules: %w", err)
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("auth: rules: there is text after the array")
 	}
 	if len(r) == 0 {
 		return nil, errors.New("auth: rules: the array is empty: want a rule, or no rules at all")

@@ -1,6 +1,8 @@
 package auth
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -68,5 +70,19 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	case int64(len(b)) > limit:
 		return nil, fmt.Errorf("auth: %s is longer than %d bytes", path, limit)
 	}
+	if err := CheckMark(b); err != nil {
+		return nil, fmt.Errorf("auth: %s: %w", path, err)
+	}
 	return b, nil
+}
+
+// CheckMark returns an error for the text of a file that begins with a byte order mark (U+FEFF), in UTF-8 or UTF-16. The mark is not
+// displayed, and would be a part of the first name, token or key.
+func CheckMark(text []byte) error {
+	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
+		if bytes.HasPrefix(text, []byte(mark)) {
+			return errors.New("it begins with a byte order mark (U+FEFF); save it as UTF-8 without one")
+		}
+	}
+	return nil
 }

@@ -38,6 +38,9 @@ func LoadTokens(path string) (list []Token, warnings []string, err error) {
 // An agent can have several tokens, so that a new one can replace an old one. The error names
 // the line and never contains a token.
 func ParseTokens(text []byte) ([]Token, error) {
+	if err := CheckMark(text); err != nil {
+		return nil, fmt.Errorf("auth: %w", err)
+	}
 	var list []Token
 	first := make(map[Secret]int)
 	n := 0

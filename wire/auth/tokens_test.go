@@ -54,6 +54,7 @@ func TestTokensRefuses(t *testing.T) {
 		"no name":             {[]Token{{Value: tokenA}}, "name of the agent is empty"},
 		"further, empty":      {[]Token{{Value: tokenA, Name: "crm", Agents: []performatives.AgentID{""}}}, "name of the agent is empty"},
 		"the form of a JWT":   {[]Token{{Value: Secret(jwt), Name: "crm"}}, "form of a JWT"},
+		"a hidden character":  {[]Token{{Value: tokenA, Name: "cr\u200bm"}}, "not plain text"},
 		"a name for the logs": {[]Token{{Value: tokenA, Name: "crm\nx"}}, "not plain text"},
 	} {
 		t.Run(name, func(t *testing.T) {

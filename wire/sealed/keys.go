@@ -12,6 +12,8 @@ import (
 	"fmt"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
 
 // The values of the member use of a JSON Web Key (RFC 7517 §4.2).
@@ -43,7 +45,7 @@ func GenerateKeys() (Keys, error) {
 // with use enc, of P-256. The error describes the fault, and has no part of a key.
 func ParseKeys(secret []byte) (Keys, error) {
 	var set jose.JSONWebKeySet
-	if err := json.Unmarshal(secret, &set); err != nil {
+	if err := jsonscan.Unmarshal(secret, &set); err != nil {
 		return Keys{}, errors.New("sealed: the keys are no JSON Web Key Set")
 	}
 	byUse := make(map[string]jose.JSONWebKey)

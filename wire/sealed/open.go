@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -126,7 +127,7 @@ func (s *Sealer) verify(m *performatives.Message, compact string, sender perform
 	if err != nil {
 		return c, refused(performatives.CodeInvalidSeal, "the signature: %v", err)
 	}
-	if err := json.Unmarshal(jws.text, &c); err != nil { // for its statement, until the signature is verified
+	if err := jsonscan.Unmarshal(jws.text, &c); err != nil { // for its statement, until the signature is verified
 		return c, refused(performatives.CodeInvalidSeal, "the signature: want the claims of a sealed payload")
 	}
 	keys, err := s.keysOf(m.Sender(), now, statementIn(sender), c.Keys)

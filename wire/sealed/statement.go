@@ -12,6 +12,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -102,7 +103,7 @@ func readHeader(compact, typ string, members map[string]bool) (h header, err err
 		return h, errors.New("want a header in base64url")
 	}
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal(text, &all); err != nil || json.Unmarshal(text, &h) != nil {
+	if err := jsonscan.Unmarshal(text, &all); err != nil || jsonscan.Unmarshal(text, &h) != nil {
 		return h, errors.New("want an object as the header")
 	}
 	for _, name := range slices.Sorted(maps.Keys(all)) {
@@ -155,7 +156,7 @@ func parseStatement(compact string) (s signed, about statement, err error) {
 	if s, err = parseSigned(compact, typeStatement); err != nil {
 		return s, about, err
 	}
-	if err := json.Unmarshal(s.text, &about); err != nil {
+	if err := jsonscan.Unmarshal(s.text, &about); err != nil {
 		return s, about, errors.New("want the members of a statement")
 	}
 	if len(about.Keys) > maxKeys {

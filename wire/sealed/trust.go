@@ -1,7 +1,6 @@
 package sealed
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +9,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -148,7 +148,7 @@ func (r *registry) of(agent performatives.AgentID, now time.Time) (statement, bo
 // parseAuthority reads the key of an authority.
 func parseAuthority(text []byte) (jose.JSONWebKey, error) {
 	var set jose.JSONWebKeySet
-	if err := json.Unmarshal(text, &set); err != nil {
+	if err := jsonscan.Unmarshal(text, &set); err != nil {
 		return jose.JSONWebKey{}, errors.New("want a JSON Web Key Set")
 	}
 	i := slices.IndexFunc(set.Keys, func(k jose.JSONWebKey) bool { return k.Use == useSign })

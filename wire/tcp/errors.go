@@ -1,8 +1,7 @@
 package tcp
 
 import (
-	"encoding/json"
-
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -27,7 +26,7 @@ func parseError(b []byte) *performatives.Refusal {
 		wire.ErrorObject
 		Error *wire.ErrorObject `json:"error"`
 	}
-	if json.Unmarshal(b, &said) != nil {
+	if jsonscan.Unmarshal(b, &said) != nil {
 		return textError(b)
 	}
 	o := said.ErrorObject

@@ -1,10 +1,10 @@
 package tcp
 
 import (
-	"encoding/json"
 	"slices"
 	"strconv"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -26,7 +26,7 @@ type proposal struct {
 // list of versions has precedence over the bounds. A missing bound is no restriction.
 func answerProposal(b []byte) error {
 	var p proposal
-	if json.Unmarshal(b, &p) != nil {
+	if jsonscan.Unmarshal(b, &p) != nil {
 		return refuse("the version negotiation cannot be parsed")
 	}
 	switch {
@@ -44,7 +44,7 @@ func checkAgreement(b []byte) error {
 		Agreed *int `json:"agreed_version"`
 	}
 	switch {
-	case json.Unmarshal(b, &a) != nil || a.Agreed == nil:
+	case jsonscan.Unmarshal(b, &a) != nil || a.Agreed == nil:
 		return refuse("the version acknowledgement cannot be parsed")
 	case *a.Agreed != version:
 		return &performatives.Refusal{

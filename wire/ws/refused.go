@@ -1,13 +1,13 @@
 package ws
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strconv"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -48,7 +48,7 @@ func refusedBy(r *http.Response) error {
 	}
 	var o wire.ErrorObject
 	body, err := io.ReadAll(r.Body)
-	if err != nil || json.Unmarshal(body, &o) != nil {
+	if err != nil || jsonscan.Unmarshal(body, &o) != nil {
 		return e
 	}
 	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {

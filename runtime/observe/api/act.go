@@ -47,7 +47,7 @@ func (h *Handler) approvals(w http.ResponseWriter, _ *http.Request) {
 
 // decision is the body of POST /api/approvals/{id}.
 type decision struct {
-	Approve bool   `json:"approve"`
+	Approve *bool  `json:"approve"` // required
 	Reason  string `json:"reason"`
 }
 
@@ -66,11 +66,15 @@ func badReason(w http.ResponseWriter, reason string) bool {
 func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
 	act := observe.OperatorActed{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
 	var d decision
-	if err := readBody(r, &d); err != nil {
-		fail(w, http.StatusBadRequest, "body", `the body has to be JSON such as {"approve":true,"reason":"…"}`)
+	err := readBody(r, &d)
+	if err == nil && d.Approve == nil {
+		err = errors.New("approve is missing: it has to be true or false")
+	}
+	if err != nil {
+		fail(w, http.StatusBadRequest, "body", `the body has to be JSON such as {"approve":true,"reason":"…"}: `+err.Error())
 		return act
 	}
-	if act.What = "deny"; d.Approve {
+	if act.What = "deny"; *d.Approve {
 		act.What = "approve"
 	}
 	if badReason(w, d.Reason) {
@@ -78,7 +82,7 @@ func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	}
 	act.Reason = d.Reason
 	o, open := h.step(act.Of)
-	err := approval.ErrNotOpen
+	err = approval.ErrNotOpen
 	if open {
 		act.Agent, act.Conversation = o.From, o.Conversation
 		err = h.verdict(o.ID, d)
@@ -108,7 +112,7 @@ func (h *Handler) step(number string) (step approval.Open, open bool) {
 }
 
 func (h *Handler) verdict(id int, d decision) error {
-	if d.Approve {
+	if *d.Approve {
 		return h.options.Approvals.Approve(id, d.Reason)
 	}
 	return h.options.Approvals.Deny(id, d.Reason)

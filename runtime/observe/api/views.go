@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"regexp"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -494,9 +496,14 @@ func texts[T any](values []T, text func(T) string) []string {
 	return all
 }
 
-// readBody decodes the JSON of a request.
+// readBody decodes the JSON of a request. The names of its members match exactly, and each may occur once. The error is io.EOF for an empty body.
 func readBody(r *http.Request, into any) error {
-	d := json.NewDecoder(r.Body)
-	d.DisallowUnknownFields()
-	return d.Decode(into)
+	text, err := io.ReadAll(r.Body)
+	switch {
+	case err != nil:
+		return err
+	case len(bytes.TrimSpace(text)) == 0:
+		return io.EOF
+	}
+	return jsonscan.UnmarshalKnown(text, into)
 }

@@ -1,0 +1,2 @@
+// Package ide has no code: its tests are the example.
+package ide

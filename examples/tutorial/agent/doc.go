@@ -1,0 +1,2 @@
+// Package agent has no code: its tests are the example.
+package agent

@@ -1,0 +1,2 @@
+// Package delegation has no code: its tests are the example.
+package delegation

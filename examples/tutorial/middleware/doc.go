@@ -1,0 +1,2 @@
+// Package middleware has no code: its tests are the example.
+package middleware
