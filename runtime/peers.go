@@ -262,9 +262,11 @@ func (p *Peers) toAsker(from *sessionAgent, m *performatives.Message) *performat
 		return m
 	}
 	askers := p.node.records.askersOf(party{from.id, from.link.link}, performatives.MessageID(m.InReplyTo()))
-	for _, c := range codons.ConversationsWith(p.node.system, m.ConversationID()) {
-		if c.Role == machine.Initiator && c.Peer.Is(from.id) {
-			askers = append(askers, c.Agent)
+	for _, id := range []performatives.ConversationID{m.ConversationID(), performatives.ConversationID(m.InReplyTo())} {
+		for _, c := range codons.ConversationsWith(p.node.system, id) {
+			if c.Role == machine.Initiator && c.Peer.Is(from.id) && !slices.Contains(askers, c.Agent) {
+				askers = append(askers, c.Agent)
+			}
 		}
 	}
 	if named := slices.DeleteFunc(slices.Clone(askers), func(id performatives.AgentID) bool { return !id.Name().Is(m.Receiver()) }); len(named) > 0 {
