@@ -285,7 +285,7 @@ func TestOperatorApproves(t *testing.T) {
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
-		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
+		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: performatives.AgentID(steps[0].From), Conversation: performatives.ConversationID(steps[0].Conversation)})
 		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer/client-") || !strings.Contains(r.stdout, " → ops") {
 			t.Errorf("the trace of the step is %s", r.stdout)
 		}
