@@ -38,7 +38,13 @@ func (p *PeerLost) Reached() bool {
 //
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
-	s.losePeers(code, math.MaxUint64, peers)
+	s.losePeers(peersLost{code: code, number: math.MaxUint64}, peers)
+}
+
+// LoseWorkers is [System.LosePeers] for an agent that goes on at its next destination with what it has asked: it tells only the
+// conversations that agents of this process have opened. What the others send goes to the next destination.
+func (s *System) LoseWorkers(code performatives.Code, peers ...performatives.AgentID) {
+	s.losePeers(peersLost{code: code, number: math.MaxUint64, workers: true}, peers)
 }
 
 // Loss is a loss of destinations that has begun: see [System.BeginLoss].
@@ -54,11 +60,11 @@ func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
 
 // Lose is [System.LosePeers], except that it does not tell conversations that agents of this process have opened since [System.BeginLoss].
 func (l Loss) Lose(code performatives.Code, peers ...performatives.AgentID) {
-	l.system.losePeers(code, l.number, peers)
+	l.system.losePeers(peersLost{code: code, number: l.number}, peers)
 }
 
-// losePeers is LosePeers without the conversations that agents of this process have opened since the beginning of the loss with that number.
-func (s *System) losePeers(code performatives.Code, number uint64, peers []performatives.AgentID) {
+// losePeers begins a loss of those peers in each agent that may have a conversation with one.
+func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 	lost := make(map[performatives.AgentID]bool, len(peers))
 	for _, id := range peers {
 		lost[id.Fold()] = true
@@ -70,9 +76,10 @@ func (s *System) losePeers(code performatives.Code, number uint64, peers []perfo
 		if !c.openConversations.hasPeer(lost) && c.mailbox.UserMessageCount() == 0 {
 			continue
 		}
-		l := &peersLost{peers: lost, code: code, number: number}
+		l := loss
+		l.peers = lost
 		for band := range performatives.Bands {
-			_ = Self{c}.post(&lossMark{l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
+			_ = Self{c}.post(&lossMark{&l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
 		}
 	}
 }
@@ -91,12 +98,13 @@ func (s *System) localCells() []*cell {
 
 // peersLost is a call of [System.LosePeers] on its way through the mailbox of one agent.
 type peersLost struct {
-	peers  map[performatives.AgentID]bool // folded
-	code   performatives.Code
-	number uint64                    // of the loss: see entry.losses
-	passed [performatives.Bands]bool // the bands whose mark was received
-	marks  int
-	later  []*entry // conversations that were opened behind the mark of their band
+	peers   map[performatives.AgentID]bool // folded
+	code    performatives.Code
+	number  uint64                    // of the loss: conversations that this agent has opened since are not told; see entry.losses
+	workers bool                      // only conversations that this agent has opened are told
+	passed  [performatives.Bands]bool // the bands whose mark was received
+	marks   int
+	later   []*entry // conversations that were opened behind the mark of their band
 }
 
 // lossMark is the last message of a band before the loss.
@@ -122,7 +130,7 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 	c.losses = slices.DeleteFunc(c.losses, func(o *peersLost) bool { return o == l })
 	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
 		for e := c.conversations[id]; e != nil; e = e.next {
-			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && !slices.Contains(l.later, e) { // else an alias
+			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) { // else an alias
 				e.conversation.Actor().losePeer(&PeerLost{Code: l.code})
 			}
 		}

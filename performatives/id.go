@@ -2,6 +2,7 @@ package performatives
 
 import (
 	"crypto/rand"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -30,6 +31,23 @@ func (id AgentID) Is(other AgentID) bool {
 		}
 	}
 	return len(id) == len(other) // no byte folds to nothing
+}
+
+// guestMark separates the name of a guest from the rest of its id.
+const guestMark = "/client-"
+
+// Guest returns the id under which the node of that name knows its n-th guest: one of several clients that send under
+// the same id without owning it.
+func (id AgentID) Guest(n int64, node string) AgentID {
+	return id + guestMark + AgentID(strconv.FormatInt(n, 10)+"@"+node)
+}
+
+// Name returns the id by which a guest knows itself. That of any other agent is its id.
+func (id AgentID) Name() AgentID {
+	if i := strings.LastIndex(string(id), guestMark); i > 0 && strings.Contains(string(id[i:]), "@") {
+		return id[:i]
+	}
+	return id
 }
 
 // lower returns an ASCII letter in lower case, and any other byte as it is.

@@ -199,6 +199,15 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	return out, nil
 }
 
+// Readdressed returns a copy of m with another sender and receiver, which must be valid ids. It is for a node that
+// knows an agent under another id than the agent's own connection does. The copy shares all else with m, is not
+// validated again, and is not [Message.Authentic].
+func (m *Message) Readdressed(sender, receiver AgentID) *Message {
+	out := *m
+	out.sender, out.receiver, out.marks = sender, receiver, m.marks&^marksAuthentic
+	return &out
+}
+
 // envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope of the call itself would be allocated each time.
 var envelopes = sync.Pool{New: func() any { return new(Envelope) }}
 

@@ -28,6 +28,28 @@ func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message
 	return reply
 }
 
+// FailureFor returns the FAILURE that stands for a refusal which a dialect could not read, so that its receiver does
+// not wait for it. e has the stamp and the names that could be read, and payload the JSON of the refusal, whose
+// error_text, reason_text or, if it is a string, text the FAILURE has. It returns nil if e.Performative is no refusal, or e is no envelope.
+func FailureFor(e Envelope, payload []byte) *Message {
+	switch e.Performative { //nolint:exhaustive // the acts that refuse
+	case ActFailure, ActTaskReject, ActRefuse, ActNotUnderstood:
+	default:
+		return nil
+	}
+	why := Failure{ErrorCode: CodeFailed}
+	var members map[string]any
+	if json.Unmarshal(payload, &why.ErrorText) != nil && json.Unmarshal(payload, &members) == nil {
+		text, _ := members["error_text"].(string)
+		reason, _ := members["reason_text"].(string)
+		why.ErrorText = cmp.Or(text, reason)
+	}
+	why.ErrorText = cmp.Or(why.ErrorText, "the agent's answer cannot be read")
+	e.Performative, e.Payload = ActFailure, why
+	m, _ := New(e)
+	return m
+}
+
 // MetadataUndeliverable is the member of the envelope that marks the refusal of one copy of
 // a message by a runtime. Its value is true. [Message.RefuseCopy] sets it.
 const MetadataUndeliverable = "undeliverable"

@@ -490,7 +490,7 @@ func TestPrincipalOverNodes(t *testing.T) {
 	knowsTopic(t, nodes[0], "Eliza")
 	c := newCaller(t, h, &wire.Identity{Name: "crm"})
 	c.say(message(t, "crm/bot", "Eliza", p.ActInform))
-	if m := <-got; m.Principal() != "crm" || m.Sender() != "crm/bot" {
+	if m := <-got; m.Principal() != "crm" || m.Sender() != "crm/bot/client-1@"+p.AgentID(nodes[0].Name()) {
 		t.Errorf("a message of %s with the principal %q", m.Sender(), m.Principal())
 	}
 }

@@ -93,7 +93,7 @@ func (n *Node) onward(in entered, next actors.Router) error {
 	switch {
 	case worker != "":
 		n.routed.Store(true)
-		p := passage{message: renamed(m, m.Sender(), worker), from: n.partyOf(m.Sender()), to: n.partyOf(worker), as: as}
+		p := passage{message: m.Readdressed(m.Sender(), worker), from: n.partyOf(m.Sender()), to: n.partyOf(worker), as: as}
 		if err := n.pass(p, next.Route); err != nil {
 			r := *asRefusal(err)
 			r.From = as

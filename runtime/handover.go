@@ -4,6 +4,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -26,24 +27,32 @@ func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
 }
 
-// speaker returns the agent that a message over l comes from, and registers it with its first message. The label is the name by
-// which the peer knows it. It is called by the reader of l.
-func (p *Peers) speaker(l *peerLink, id, label performatives.AgentID) (*sessionAgent, error) {
-	if l.last != nil && l.last.id == id {
-		return l.last, nil
+// speaker returns the agent that a message over l comes from, and registers it with its first message. It is called by the reader
+// of l.
+func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, error) {
+	if a := l.last; a != nil && a.label == m.Sender() && !l.mixed && (a.label == a.id || !l.introduces(m)) {
+		return a, nil
 	}
 	p.node.handover.Lock()
 	defer p.node.handover.Unlock()
-	a, err := p.claimLocked(l, id, label)
-	if err == nil {
-		l.last = a
+	id, err := p.idLocked(l, m)
+	if err != nil {
+		return nil, err
 	}
-	return a, err
+	a, err := p.claimLocked(l, id, m)
+	if err != nil {
+		return nil, err
+	}
+	if l.last = a; id != m.Sender() {
+		l.guests[copied(m.Sender().Fold())] = id
+	}
+	return a, nil
 }
 
-// claimLocked gives the id to the session of l. If another session has the id, it is replaced: when claimLocked returns, all messages of
-// that session were passed on, and the conversations with its agents have lost their peers.
-func (p *Peers) claimLocked(l *peerLink, id, label performatives.AgentID) (*sessionAgent, error) {
+// claimLocked gives the id to the session of l, for the sender of m, unless the session has it. If another session has the id, it is replaced: when
+// claimLocked returns, all messages of that session were passed on, the conversations with its agents have lost their peers, and
+// the answers to what the agent has asked come to l.
+func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performatives.Message) (*sessionAgent, error) {
 	key := id.Fold()
 	if a := l.agents[key]; a != nil {
 		return a, nil
@@ -51,12 +60,16 @@ func (p *Peers) claimLocked(l *peerLink, id, label performatives.AgentID) (*sess
 	switch {
 	case l.ended():
 		return nil, errReplaced
-	case p.reserved(key):
+	case l.session.SenderIsLabel(m): // which proves nothing
+	case id != m.Sender() && p.hosted(m.Sender()):
+		return nil, errTaken
+	case p.reserved(m.Sender().Fold()):
 		return nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
-	case len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked():
+	}
+	if len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked() {
 		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
-	a := &sessionAgent{id: id, label: label, link: l}
+	a := &sessionAgent{id: id, label: m.Sender(), principal: m.Principal(), link: l}
 	var err error
 	if current, taken := p.node.system.Find(id); taken {
 		a.registration, err = l.takeOverLocked(current, a)
@@ -87,15 +100,17 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 	switch {
 	case !ok:
 		return nil, errTaken
-	case !mayReplace(l, of.link):
-		return nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated")
+	case of.id != of.label: // a guest, whose id is its own
+		return nil, errTaken
+	case of.principal != "" && !strings.EqualFold(of.principal, by.principal):
+		return nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated as another")
 	}
 	l.node.system.Logger().Warn("another connection takes over the agents of a session", "agents", of.link.idsLocked())
 	r, ok := current.Replace(by.id, by)
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	of.link.endLocked(replaced)
+	of.link.followLocked(by)
 	of.link.session.Dismiss(errTakenOver)
 	return r, nil
 }
@@ -118,14 +133,24 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 	return r, nil
 }
 
+// hosted reports whether an agent with that id runs in this process or on another node, and is not one of a session.
+func (p *Peers) hosted(id performatives.AgentID) bool {
+	r, ok := p.node.system.Find(id)
+	if !ok {
+		return false
+	}
+	switch a := r.Destination().(type) {
+	case *sessionAgent:
+		return false
+	case *nodeAgent:
+		return !a.moves
+	}
+	return true
+}
+
 // reserved reports whether no peer may speak under that name, because it is the name of a namespace or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
-}
-
-// mayReplace reports whether a session may take an agent over from another.
-func mayReplace(by, of *peerLink) bool {
-	return !proved(of) || proved(by)
 }
 
 // proved reports whether the peer has authenticated with a name or with ids of agents.
@@ -136,11 +161,29 @@ func proved(l *peerLink) bool {
 
 // endLocked ends a session: its agents leave the directory and are lost.
 func (l *peerLink) endLocked(why performatives.Failure) {
+	l.removeLocked()
+	l.link.finish(why, l.idsLocked()...)
+}
+
+// followLocked ends a session that is replaced at one of its agents. What the agent works on is lost, and what it has asked goes on:
+// its answers follow it.
+func (l *peerLink) followLocked(to *sessionAgent) {
+	l.removeLocked()
+	if !l.close() {
+		return
+	}
+	delete(l.agents, to.id.Fold())
+	l.node.system.LoseWorkers(replaced.ErrorCode, to.id)
+	l.node.records.follow(to.id, l.link, to.link.link)
+	to.link.session.Adopt(l.session, to.label)
+	l.lose(replaced, l.idsLocked()...)
+}
+
+func (l *peerLink) removeLocked() {
 	for _, a := range l.agents {
 		a.registration.Remove()
 		l.node.cluster.Load().agentChanged(a.id)
 	}
-	l.link.finish(why, l.idsLocked()...)
 }
 
 // idsLocked returns the ids of the agents of a session.

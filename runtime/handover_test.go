@@ -37,11 +37,11 @@ func TestReplacedSessionIsCounted(t *testing.T) {
 			bob.answer(1)
 			fates := listen(t, h.Node, actors.KindMessageDeadLettered, actors.KindMessageRefused)
 			first, second := newCaller(t, h, nil), newCaller(t, h, nil)
-			first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+			first.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 			first.answer(1)
 			first.say(message(t, "Jules", to, act, func(e *performatives.Envelope) { e.ID = g.held }))
 			<-g.came
-			second.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+			second.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 			second.answer(1)
 			close(g.release)
 			await(t, fates, 1, func(e actors.Event) bool {

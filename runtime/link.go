@@ -19,6 +19,7 @@ type link struct {
 	out    messageSender
 	limits linkLimits
 	toNode bool        // the other end is a node, which tells its agents that their deadlines have passed
+	guests bool        // the peer may have agents that know themselves by another name than this node does
 	load   actors.Load // the conversations that agents of this process have over it
 
 	receiving sync.Mutex  // held while a message of the peer is passed on
@@ -63,9 +64,14 @@ func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID)
 	if !l.close() {
 		return false
 	}
+	l.lose(why, peers...)
+	return true
+}
+
+// lose tells those who converse over the link, which is closed, that the peers are lost.
+func (l *link) lose(why performatives.Failure, peers ...performatives.AgentID) {
 	l.node.system.LosePeers(why.ErrorCode, peers...)
 	l.node.records.lose(l, why)
-	return true
 }
 
 // close ends the link: no message of the peer is passed on any more. It returns false when it has ended before.
@@ -93,7 +99,7 @@ func (l *link) deliver(m *performatives.Message, from performatives.AgentID) err
 // deliverAs is deliver for a message to a namespace, which the worker handles. The peer knows the worker under the name of the
 // namespace, so replies and refusals are sent under that name.
 func (l *link) deliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
-	p := passage{message: renamed(m, m.Sender(), worker), from: party{from, l}, to: l.node.partyOf(worker), as: m.Receiver()}
+	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.node.partyOf(worker), as: m.Receiver()}
 	err := l.receive(p)
 	if err == nil {
 		return nil
@@ -146,7 +152,7 @@ func (n *Node) pass(p passage, on func(*performatives.Message) error) error {
 	}
 	m := p.message
 	if noted.as != "" && p.as == "" && !m.Sender().Is(noted.record.asker.id) {
-		m = renamed(m, noted.as, m.Receiver())
+		m = m.Readdressed(noted.as, m.Receiver())
 	}
 	if err := on(m); err != nil && n.records.takeBack(noted) {
 		return err
@@ -201,6 +207,9 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	n.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	if why.Code == performatives.CodeInvalidPayload {
 		if s := l.substitute(m, why); s != nil {
+			if l.guests {
+				s = s.Readdressed(s.Sender(), s.Receiver().Name())
+			}
 			_ = l.out.Send(s) // the error is that the session has ended
 		}
 	}

@@ -94,4 +94,3 @@ func TestNoLoopOfNotices(t *testing.T) {
 		}
 	})
 }
-

@@ -73,9 +73,9 @@ func TestMiddlewareSeesEachMessageOnce(t *testing.T) {
 		t.Error(err)
 	}
 	want := []string{
-		"local INFORM_RESULT Jules>Ann", "local INFORM_RESULT Jules>Ann", "local INFORM_RESULT Jules>hub", "local TASK_ACCEPT Jules>Ann",
-		"local TASK_ACCEPT Jules>Ann", "local TASK_ACCEPT Jules>hub", "local TASK_REQUEST hub>Jules",
-		"session TASK_REQUEST Ann>Jules", "session TASK_REQUEST Ann>Jules", "session TASK_REQUEST Ann>default",
+		"local INFORM_RESULT Jules>Ann/client-1@hub", "local INFORM_RESULT Jules>Ann/client-1@hub", "local INFORM_RESULT Jules>hub", "local TASK_ACCEPT Jules>Ann/client-1@hub",
+		"local TASK_ACCEPT Jules>Ann/client-1@hub", "local TASK_ACCEPT Jules>hub", "local TASK_REQUEST hub>Jules",
+		"session TASK_REQUEST Ann/client-1@hub>Jules", "session TASK_REQUEST Ann/client-1@hub>Jules", "session TASK_REQUEST Ann/client-1@hub>default",
 	}
 	got := first.all()
 	slices.Sort(got)

@@ -333,7 +333,7 @@ func (p *Peers) reply(l *peerLink, m *performatives.Message, act performatives.P
 	if err != nil {
 		return p.node.recordRefusal(m, refused(performatives.CodeInternal, ""))
 	}
-	if err := l.session.Send(answer); err != nil {
+	if err := l.session.Send(answer.Readdressed(from, m.Sender().Name())); err != nil {
 		return p.node.recordRefusal(m, err)
 	}
 	return nil

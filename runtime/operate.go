@@ -61,13 +61,13 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 
 // beginDrain reports whether a principal may have the node drain, and publishes that it does. The agent is the one by which it asked, if there is one.
 func (p *Peers) beginDrain(principal string, agent performatives.AgentID) bool {
-	log := p.node.system.Logger().With("agent", agent, "principal", principal)
+	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
 	if !p.mayOperate(principal) {
 		log.Warn("a drain was refused: its sender is no operator")
 		return false
 	}
 	log.Info("an operator drains the node")
-	publish(p.node, NodeDraining{at(), principal, agent})
+	publish(p.node, NodeDraining{at(), principal, agent.Name()})
 	return true
 }
 

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -103,18 +103,19 @@ func (o PeerOptions) limits() linkLimits {
 // deadline and at the end of a session, the asker gets FAILURE and the agent that is asked CANCEL. A conversation of an
 // agent of the node has its codon's.
 //
-// In a dialect whose senders are labels ([wire.Labeling]), a session that only asks is a client of its own, with an id
-// below its label, such as local-router/client-7. It owns the name itself once it offers something under it.
+// A sender that only asks is a guest: the node knows it under an id of its own, such as vscode-user/client-7@n1, so that several sessions may
+// send as vscode-user, each with its own answers. A session owns an id once it has introduced itself under it, with capabilities or with empty
+// ones, or has sent a sealed message. Only an owned id can be addressed by others.
 //
-// A session that sends as an agent of an older session replaces that session: the older
-// one is closed and ends as if the connection was lost, and a warning is logged. A session without authentication
-// does not replace an authenticated one. No session can send as an agent that runs on the
+// A session that registers an id which an older session owns replaces that session: the older one is closed, and a warning is logged. What the
+// agent has asked goes on, and its answers come over the session that owns the id then. What it works on ends as if the connection was
+// lost. With authentication, only a session of the same principal replaces another. No session can send as an agent that runs on the
 // node itself.
 type Peers struct {
 	node *Node
 	opts PeerOptions
 
-	lastClient atomic.Int64 // the number of the latest client with a label
+	lastGuest atomic.Int64 // the number of the latest guest
 
 	drain   sync.Once
 	drained chan struct{}
@@ -139,55 +140,55 @@ type peerLink struct {
 	agents map[performatives.AgentID]*sessionAgent // by folded id; guarded by Node.handover
 	last   *sessionAgent                           // the sender of the latest message; used only by the session's reader
 
-	labels atomic.Int64 // how many clients with a label it has had
-
-	// Used only by the session's reader; by folded label.
-	owned   map[performatives.AgentID]bool                  // the names that are no labels
-	clients map[performatives.AgentID]performatives.AgentID // the ids of the clients behind the others
+	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; used only by the session's reader
+	mixed  bool                                            // a sender has been a guest and owns its id now; used only by the session's reader
 }
 
 func newPeerLink(p *Peers, s *wire.Session) *peerLink {
 	return &peerLink{
-		link:    &link{node: p.node, out: s, limits: p.opts.limits()},
+		link:    &link{node: p.node, out: s, limits: p.opts.limits(), guests: true},
 		session: s,
 		agents:  make(map[performatives.AgentID]*sessionAgent),
+		guests:  make(map[performatives.AgentID]performatives.AgentID),
 	}
 }
 
-// owns reports whether the session speaks as the agent of that name, and not as one of many clients with a label. A name
-// that it has owned once is no label.
-func (l *peerLink) owns(m *performatives.Message) bool {
-	label := l.session.SenderIsLabel(m)
-	if !label && (m.Performative() != performatives.ActQueryCapabilities || len(l.owned) >= maxOwned) {
-		return true // only an introduction makes a label a name
-	}
+// idLocked returns the id under which the node knows the sender of a message: its own if the session owns it, else that of a guest.
+func (p *Peers) idLocked(l *peerLink, m *performatives.Message) (performatives.AgentID, error) {
 	key := m.Sender().Fold()
-	if label || l.owned[key] {
-		return l.owned[key]
+	guest, known := l.guests[key]
+	owned := l.agents[key] != nil || l.introduces(m)
+	l.mixed = l.mixed || owned && known
+	switch {
+	case owned && !(known && p.continues(l, guest, m)):
+		return m.Sender(), nil
+	case known:
+		return guest, nil
 	}
-	if l.owned == nil {
-		l.owned = make(map[performatives.AgentID]bool)
+	guest = m.Sender().Guest(p.lastGuest.Add(1), p.node.Name())
+	if longer := len(guest) - len(m.Sender()); len(guest) > performatives.MaxIDLength {
+		return "", refused(performatives.CodeInvalidPayload, fmt.Sprintf("the sender is too long: the id of a guest is longer by %d bytes", longer))
 	}
-	l.owned[copied(key)] = true
-	return true
+	return guest, nil
 }
 
-// maxOwned is the largest number of names that a session remembers as its own.
-const maxOwned = 4096
+// introduces reports whether the sender of m registers its id: it says what it can do, even if that is nothing, or it
+// seals a message, and so has the keys of that id.
+func (l *peerLink) introduces(m *performatives.Message) bool {
+	if l.session.SenderIsLabel(m) {
+		return false
+	}
+	if m.Performative() != performatives.ActQueryCapabilities {
+		return m.Sealed()
+	}
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	return err == nil && q.Capabilities != nil
+}
 
-// client returns the id of the client with a label: one of this session alone.
-func (p *Peers) client(l *peerLink, label performatives.AgentID) performatives.AgentID {
-	key := label.Fold()
-	if id, ok := l.clients[key]; ok {
-		return id
-	}
-	if l.clients == nil || len(l.clients) >= p.opts.MaxAgents {
-		l.clients = make(map[performatives.AgentID]performatives.AgentID)
-	}
-	l.labels.Add(1)
-	id := label + performatives.AgentID("/client-"+strconv.FormatInt(p.lastClient.Add(1), 10))
-	l.clients[copied(key)] = id
-	return id
+// continues reports whether m belongs to what the session has asked as a guest, before it registered the id.
+func (p *Peers) continues(l *peerLink, guest performatives.AgentID, m *performatives.Message) bool {
+	return p.node.system.Conversing(m.Receiver(), m.ConversationID(), guest) ||
+		p.node.records.has(passage{message: m, from: party{guest, l.link}, to: party{id: m.Receiver()}})
 }
 
 // copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all names of a message.
@@ -206,15 +207,12 @@ func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
 // agents.
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
-	label := m.Sender()
-	if !l.owns(m) {
-		if m = renamed(m, p.client(l, label), m.Receiver()); m.Sender() == label {
-			return p.node.recordRefusal(m, refused(performatives.CodeInvalidPayload, "the source is too long: the id of a client is longer by up to 27 characters"))
-		}
-	}
-	agent, err := p.speaker(l, m.Sender(), label)
+	agent, err := p.speaker(l, m)
 	if err != nil {
 		return p.node.recordRefusal(m, err)
+	}
+	if agent.id != agent.label {
+		m = m.Readdressed(agent.id, m.Receiver())
 	}
 	in, err := p.node.chain.run(OriginSession, m)
 	if err != nil {
@@ -245,9 +243,16 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	}
 	switch to := m.Receiver(); {
 	case to != "" && p.isAgent(agent, m):
+		if to.Is(p.node.self.ID()) && !p.node.system.Conversing(to, m.ConversationID(), agent.id) {
+			m = p.toAsker(agent, m)
+		}
 		return l.deliver(m, agent.id)
 	case to == "" && !introduces && (m.Performative() != performatives.ActQueryCapabilities || l.session.Permits(m, "")):
 		return p.node.system.Pass(m)
+	default:
+		if m = p.toAsker(agent, m); m.Receiver() != to {
+			return l.deliver(m, agent.id)
+		}
 	}
 	return p.serveNamespace(l, agent, m)
 }
@@ -271,6 +276,29 @@ func (p *Peers) Hosts(m *performatives.Message) bool {
 	return false
 }
 
+// toAsker returns an answer of an agent of a session for the agent that has asked it. The answer names another receiver: the node, a namespace,
+// the name of a guest, or none that the node knows. toAsker returns m if it answers nothing, or the requests of several agents.
+func (p *Peers) toAsker(from *sessionAgent, m *performatives.Message) *performatives.Message {
+	if m.InReplyTo() == "" {
+		return m
+	}
+	askers := p.node.records.askersOf(party{from.id, from.link.link}, performatives.MessageID(m.InReplyTo()))
+	for _, id := range []performatives.ConversationID{m.ConversationID(), performatives.ConversationID(m.InReplyTo())} {
+		for _, c := range codons.ConversationsWith(p.node.system, id) {
+			if c.Role == machine.Initiator && c.Peer.Is(from.id) && !slices.Contains(askers, c.Agent) {
+				askers = append(askers, c.Agent)
+			}
+		}
+	}
+	if named := slices.DeleteFunc(slices.Clone(askers), func(id performatives.AgentID) bool { return !id.Name().Is(m.Receiver()) }); len(named) > 0 {
+		askers = named
+	}
+	if len(askers) != 1 {
+		return m
+	}
+	return m.Readdressed(m.Sender(), askers[0])
+}
+
 // isAgent reports whether the receiver of m is an agent that the node knows. For the node's own
 // name it is false when the name stands for the namespace system: in a request that the
 // namespace answers, or in a conversation that such a request opened.
@@ -286,17 +314,21 @@ func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
 	return !served
 }
 
-// Undelivered handles a message that the session did not deliver to the peer.
+// Undelivered handles a message that the session did not deliver to the peer. An answer that was not written, to an agent that
+// another session owns now, is sent over that.
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	l := linkOf(s)
-	l.undelivered(p.unlabelled(l, m), why)
+	m = p.unlabelled(l, m)
+	if r, ok := p.node.system.Find(m.Receiver()); ok && why.Code == performatives.CodeStopped && !m.Performative().ExpectsReply() {
+		if a, ok := r.Destination().(*sessionAgent); ok && a.link != l && a.link.session.Send(a.labelled(m)) == nil {
+			return
+		}
+	}
+	l.undelivered(m, why)
 }
 
-// unlabelled returns a message to a label as one to the client with that label, unless an agent of the session owns the name.
+// unlabelled returns a message to a guest under the id by which the node knows it, unless an agent of the session owns the name.
 func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives.Message {
-	if l.labels.Load() == 0 {
-		return m
-	}
 	p.node.handover.Lock()
 	defer p.node.handover.Unlock()
 	if l.agents[m.Receiver().Fold()] != nil {
@@ -304,7 +336,7 @@ func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives
 	}
 	for _, a := range l.agents {
 		if a.label.Is(m.Receiver()) {
-			return renamed(m, m.Sender(), a.id)
+			return m.Readdressed(m.Sender(), a.id)
 		}
 	}
 	return m

@@ -91,10 +91,10 @@ func TestTwoSessionsOneAgent(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{})
 	h.spawn("Eliza", always(scripted{receive: echo}))
 	first, second := newCaller(t, h, nil), newCaller(t, h, nil)
-	first.say(message(t, "Jules", "Eliza", performatives.ActRequest))
+	first.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	first.answer(1)
-	second.say(message(t, "JULES", "Eliza", performatives.ActRequest))
-	if m := second.answer(1); m.Performative() != performatives.ActInform {
+	second.say(message(t, "JULES", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+	if m := second.answer(1); m.Performative() != performatives.ActInformCapabilities {
 		t.Errorf("the second is told %v", m.AsRefusal())
 	}
 	first.AwaitEnd(t, 1)

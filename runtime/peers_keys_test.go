@@ -12,26 +12,29 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// A session keeps no more of a text than the name that is a part of it.
+// A session keeps no more of a text than the name of a guest that is a part of it.
 func TestSessionsCopyNames(t *testing.T) {
 	names := strings.Repeat("x", 250) + "peer"
 	name := performatives.AgentID(names[250:])
-	m, err := performatives.New(performatives.Envelope{ID: "1", Sender: name, Timestamp: time.Unix(1, 0), Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary}})
+	m, err := performatives.New(performatives.Envelope{ID: "1", Performative: performatives.ActInform, Sender: name, Timestamp: time.Unix(1, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	l := &peerLink{session: &wire.Session{}}
-	(&Peers{opts: PeerOptions{MaxAgents: 1}}).client(l, name)
-	if !l.owns(m) {
-		t.Error("an introduction makes no name")
+	n, err := New(Options{Name: "n1"})
+	if err != nil {
+		t.Fatal(err)
 	}
-	kept := slices.Concat(slices.Collect(maps.Keys(l.owned)), slices.Collect(maps.Keys(l.clients)))
-	if len(kept) != 2 {
-		t.Errorf("%q are kept", kept)
+	t.Cleanup(func() { _ = n.Stop(t.Context()) })
+	p, err := NewPeers(n, PeerOptions{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, id := range kept {
-		if id != name || unsafe.StringData(string(id)) == unsafe.StringData(string(name)) {
-			t.Errorf("%q is kept, which is a part of a longer text: %t", id, id == name)
-		}
+	l := newPeerLink(p, &wire.Session{})
+	if guest, err := p.speaker(l, m); err != nil || guest.id != "peer/client-1@n1" || guest.label != name {
+		t.Errorf("the guest is %+v, %v", guest, err)
+	}
+	kept := slices.Collect(maps.Keys(l.guests))
+	if len(kept) != 1 || kept[0] != name || unsafe.StringData(string(kept[0])) == unsafe.StringData(string(name)) {
+		t.Errorf("%q are kept, perhaps as a part of a longer text", kept)
 	}
 }

@@ -21,6 +21,8 @@ func TestConversationsOfASessionAreBounded(t *testing.T) {
 		c := newCaller(t, h, nil)
 		answers := 0
 		next := func() *performatives.Message { answers++; return c.answer(answers) }
+		c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers()))
+		next()
 		ask := func() *performatives.Message {
 			m := message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code")))
 			c.say(m)
@@ -206,6 +208,8 @@ func TestStopOfAnAgentWithARequest(t *testing.T) {
 	silent := always(scripted{receive: func(*actors.Context, *performatives.Message) {}})
 	h.spawn("Silent", silent)
 	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
+	c.answer(1)
 	received := listen(t, h.Node, actors.KindMessageReceived)
 	request := message(t, "Jules", "Silent", performatives.ActRequest)
 	c.say(request)
@@ -214,11 +218,11 @@ func TestStopOfAnAgentWithARequest(t *testing.T) {
 	if err := h.Send(question); err != nil {
 		t.Fatal(err)
 	}
-	c.answer(1)
+	c.answer(2)
 	if err := h.StopAgent(within(t), "Silent"); err != nil {
 		t.Fatal(err)
 	}
-	for _, m := range c.Await(t, 3)[1:] {
+	for _, m := range c.Await(t, 4)[2:] {
 		switch r := m.AsRefusal(); {
 		case m.Performative() == performatives.ActCancel && m.InReplyTo() == string(question.ID()):
 		case r == nil || r.Code != performatives.CodeStopped || m.InReplyTo() != string(request.ID()):

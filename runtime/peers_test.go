@@ -157,7 +157,7 @@ func TestWhisperAcross(t *testing.T) {
 	}
 }
 
-// An agent that has not introduced itself is hidden, and answers capability queries
+// An agent that has introduced itself without capabilities is hidden, and answers capability queries
 // itself.
 func TestHiddenPeerAnswersForItself(t *testing.T) {
 	h := newHub(t, noPeerOptions)
@@ -170,7 +170,7 @@ func TestHiddenPeerAnswersForItself(t *testing.T) {
 		t.Fatal(err)
 	}
 	jules, _ := o.System().Lookup("Jules")
-	if _, err := jules.Ask(within(t), message(t, "Jules", "Eliza", performatives.ActRequest)); err != nil {
+	if _, err := jules.Ask(within(t), message(t, "Jules", "system", performatives.ActQueryCapabilities, offers())); err != nil {
 		t.Fatal(err)
 	}
 	if ids := h.Directory().IDs(); len(ids) != 1 {

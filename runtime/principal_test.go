@@ -45,7 +45,7 @@ func TestPrincipal(t *testing.T) {
 		c := newCaller(t, h, tt.id)
 		claim := func(e *performatives.Envelope) { e.Principal = "a claim" }
 		c.say(message(t, tt.from, "Eliza", performatives.ActInform, claim))
-		if m := <-got; m.Principal() != tt.principal || m.Sender() != tt.from {
+		if m := <-got; m.Principal() != tt.principal || m.Sender().Name() != tt.from {
 			t.Errorf("a message of %s with %+v has the principal %q", m.Sender(), tt.id, m.Principal())
 		}
 		relayed := message(t, tt.from, "Jules", performatives.ActInform)

@@ -152,6 +152,26 @@ func (r *records) aliased(asker performatives.AgentID, m *performatives.Message)
 	return "", false
 }
 
+// has reports whether a message belongs to an open record.
+func (r *records) has(p passage) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	t := r.findLocked(p)
+	return t != nil && !t.tombstone
+}
+
+// askersOf returns the agents that wait in open records for an answer of the worker to a message with that id.
+func (r *records) askersOf(worker party, id performatives.MessageID) (all []performatives.AgentID) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range r.of[worker.key()] {
+		if t.worker.id.Is(worker.id) && t.knows(id) {
+			all = append(all, t.asker.id)
+		}
+	}
+	return all
+}
+
 // voiced reports whether m comes from the worker of an open record which the asker knows by another name.
 func (r *records) voiced(m *performatives.Message) bool {
 	r.mu.Lock()

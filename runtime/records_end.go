@@ -63,6 +63,19 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
+// follow notes that an agent, which has moved from one session to another, gets the answers to what it has asked by the new one.
+func (r *records) follow(id performatives.AgentID, from, to *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for t := range maps.Clone(r.of[from]) {
+		if t.asker.via == from && t.asker.id.Is(id) {
+			r.unlistLocked(t)
+			t.asker.via = to
+			r.listLocked(t)
+		}
+	}
+}
+
 // workers returns the agents behind a link that have open records, by folded id.
 func (r *records) workers(l *link) (ids []performatives.AgentID) {
 	r.mu.Lock()

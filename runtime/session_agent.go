@@ -12,7 +12,8 @@ import (
 // sessionAgent is the destination of one agent of a peer.
 type sessionAgent struct {
 	id           performatives.AgentID
-	label        performatives.AgentID // by which the peer knows itself
+	label        performatives.AgentID // by which the peer knows itself; another one than id for a guest
+	principal    string                // that has claimed the id; empty without authentication
 	link         *peerLink
 	registration *actors.Registration
 	known        atomic.Bool            // the peer has introduced itself; registration is set
@@ -75,7 +76,7 @@ func (a *sessionAgent) labelled(m *performatives.Message) *performatives.Message
 	if m.Receiver() != "" && a.label == a.id {
 		return m
 	}
-	return renamed(m, m.Sender(), a.label)
+	return m.Readdressed(m.Sender(), a.label)
 }
 
 // introduce takes what the peer says of itself, and reports whether m does so. A peer
@@ -145,13 +146,4 @@ func (a *sessionAgent) answered(m *performatives.Message) bool {
 		a.announce(*c.Capabilities)
 	}
 	return true
-}
-
-// renamed returns m from that sender, for that receiver.
-func renamed(m *performatives.Message, from, to performatives.AgentID) *performatives.Message {
-	copied, err := m.With(func(e *performatives.Envelope) { e.Sender, e.Receiver = from, to })
-	if err != nil {
-		return m // only an id that no agent could have
-	}
-	return copied
 }

@@ -12,11 +12,11 @@ import (
 // A message with a new sender or receiver keeps its weight.
 func TestRenamedKeepsItsWeight(t *testing.T) {
 	m := act(t, "q", p.ActInform, func(e *p.Envelope) { e.Payload = p.Raw(`{"x":"` + strings.Repeat("x", 5000) + `"}`) })
-	if w := renamed(m, "a", "b").Weight(); w != 0 {
+	if w := m.Readdressed("a", "b").Weight(); w != 0 {
 		t.Errorf("made here: %d", w)
 	}
 	m.Weigh()
-	if w := renamed(m, "a", "b").Weight(); w < 5000 {
+	if w := m.Readdressed("a", "b").Weight(); w < 5000 {
 		t.Errorf("from outside: %d", w)
 	}
 }

@@ -31,16 +31,16 @@ func newRequestContents() *requestContents {
 	return &requestContents{expiring.New[uint64](maxRequestContents), maphash.MakeSeed()}
 }
 
-// check refuses a request whose sender has sent another one under the same id: in the same
-// session, where the dialect numbers messages per connection.
+// check refuses a request whose sender has sent another one under the same id in the same session. Two sessions of one sender may be
+// two clients that use the same ids.
 func (r *requestContents) check(session string, id Identity, in Inbound) error {
 	m := in.Message
 	if in.Content == nil || !m.Performative().ExpectsReply() {
 		return nil
 	}
-	own, scope := in.ID, session
+	own := in.ID
 	if own == "" {
-		own, scope = string(m.ID()), ""
+		own = string(m.ID())
 	}
 	now := time.Now()
 	until := now.Add(defaultContentAge)
@@ -52,7 +52,7 @@ func (r *requestContents) check(session string, id Identity, in Inbound) error {
 	}
 	sender := string(m.Sender().Fold())
 	sum := r.sum(in)
-	first, result := r.known.Add(r.known.Key(string(id.Name), sender, scope, own), r.known.Owner(string(id.Name)+sender), sum, now, until)
+	first, result := r.known.Add(r.known.Key(string(id.Name), sender, session, own), r.known.Owner(string(id.Name)+sender), sum, now, until)
 	if result == expiring.Known && first != sum {
 		return &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "id", Text: "id: want an id that no other message has had, got " + own,

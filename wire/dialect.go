@@ -75,6 +75,14 @@ type Inbound struct {
 	Ref any
 }
 
+// Adopting is a [Codec] that keeps state about the requests of its peer.
+type Adopting interface {
+	Codec
+	// Adopt copies the requests of an agent of the peer that have no answer yet from the codec of another session, so that this
+	// codec can write the answers. Codecs of other dialects have none. It may be called by any goroutine.
+	Adopt(from Codec, agent performatives.AgentID)
+}
+
 // Negotiating is a [Codec] that negotiates a compression method with its peer.
 type Negotiating interface {
 	Codec

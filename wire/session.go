@@ -108,6 +108,18 @@ func (s *Session) SenderIsLabel(m *performatives.Message) bool {
 	return false
 }
 
+// Adopt lets the session write the answers to the requests of an agent that have come over another session, which the agent
+// has left for this one. It has no effect on sessions of two dialects.
+func (s *Session) Adopt(from *Session, agent performatives.AgentID) {
+	to, of := s.language.Load(), from.language.Load()
+	if to == nil || of == nil {
+		return
+	}
+	if c, ok := to.codec.(Adopting); ok {
+		c.Adopt(of.codec, agent)
+	}
+}
+
 // Dialect returns the name of the session's dialect. It is empty until the peer has sent a frame
 // that decides it: one that a dialect recognizes, or a message.
 func (s *Session) Dialect() string {

@@ -107,7 +107,7 @@ func summaryOf(m *performatives.Message) string {
 	if m.MessageType() != "" {
 		line += " " + m.MessageType()
 	}
-	line += " from " + string(m.Sender())
+	line += " from " + string(m.Sender().Name())
 	if m.Receiver() == "" {
 		line += " to all"
 	}

@@ -272,7 +272,7 @@ func TestOperatorApproves(t *testing.T) {
 			t.Fatalf("%+v wait", steps)
 		}
 		number := strings.TrimSpace(string(mustJSON(t, steps[0].ID)))
-		if r := operates(t, url, "approvals"); !strings.Contains(r.stdout, "\n"+number+"       node  deployer ") || !strings.Contains(r.stdout, `"deploy"`) {
+		if r := operates(t, url, "approvals"); !strings.Contains(r.stdout, "\n"+number+"       node  deployer/client-") || !strings.Contains(r.stdout, `"deploy"`) {
 			t.Errorf("the list is\n%s", r.stdout)
 		}
 		printed := map[string]string{
@@ -285,8 +285,8 @@ func TestOperatorApproves(t *testing.T) {
 		if a := <-asked; a.Approved != want || a.Reason != "because" {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
-		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: "deployer", Conversation: performatives.ConversationID(steps[0].Conversation)})
-		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer → ops") {
+		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: performatives.AgentID(steps[0].From), Conversation: performatives.ConversationID(steps[0].Conversation)})
+		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer/client-") || !strings.Contains(r.stdout, " → ops") {
 			t.Errorf("the trace of the step is %s", r.stdout)
 		}
 	}

@@ -23,6 +23,15 @@ func (c *codec) broken(d *decoder) wire.Inbound {
 	return wire.Inbound{Err: d.refusal, Answer: c.append(nil, c.notUnderstood(d))}
 }
 
+// ended returns the FAILURE in place of a refusal that is no message, or nil.
+func (c *codec) ended(d *decoder) *performatives.Message {
+	stamp := c.opts.Stamper.Stamp()
+	return performatives.FailureFor(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Performative: d.e.Performative, Sender: d.e.Sender,
+		Receiver: performatives.AgentID(first(string(d.e.Receiver), string(c.opts.Local))), ConversationID: d.e.ConversationID, InReplyTo: d.e.InReplyTo,
+	}, d.payload)
+}
+
 // notUnderstood makes the answer to an envelope that is no message. It is the receiver's, if that is readable: the
 // peer may await the reply of this agent only. It refers to the id, else to the reply_with or the conversation. It is nil only when the name of this end is
 // invalid.

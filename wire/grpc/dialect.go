@@ -43,20 +43,23 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 			return
 		}
 		if num == frameEnvelopes && envelope != nil {
-			take(c.envelope(envelope))
+			c.envelope(envelope, take)
 		}
 		frame = frame[size:]
 	}
 }
 
 // envelope reads one envelope.
-func (c *codec) envelope(data []byte) wire.Inbound {
+func (c *codec) envelope(data []byte, take func(wire.Inbound)) {
 	d := decoder{opts: &c.opts}
-	m := d.message(data)
-	if m == nil {
-		return c.broken(&d)
+	if m := d.message(data); m != nil {
+		take(wire.Inbound{Message: m, Token: bare(d.token)})
+		return
 	}
-	return wire.Inbound{Message: m, Token: bare(d.token)}
+	take(c.broken(&d))
+	if m := c.ended(&d); m != nil {
+		take(wire.Inbound{Message: m, Token: bare(d.token)})
+	}
 }
 
 // Encode appends a Frame that holds m alone.

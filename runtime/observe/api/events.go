@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -194,7 +193,7 @@ func (h *Handler) live(f filter, record actors.Record, m *performatives.Message,
 func (f filter) takes(conversation, codon string, agents ...performatives.AgentID) bool {
 	is := f.agent == ""
 	for _, a := range agents {
-		is = is || strings.EqualFold(string(a), f.agent)
+		is = is || names(f.agent, a)
 	}
 	return is && (f.codon == "" || f.codon == codon) && (f.conversation == "" || f.conversation == conversation)
 }

@@ -327,6 +327,11 @@ func (h *Handler) here(id performatives.AgentID) bool {
 	return !known || node == h.options.Node.Name()
 }
 
+// names reports whether a filter names an agent: by its id, or a guest by the id under which it sends.
+func names(want string, id performatives.AgentID) bool {
+	return id.Is(performatives.AgentID(want)) || id.Name().Is(performatives.AgentID(want))
+}
+
 // matches reports whether a conversation passes the filters of a request.
 func (h *Handler) matches(c observe.Conversation, get func(string) string) bool {
 	of := func(name string, has func(s observe.Side) string) bool {
@@ -340,8 +345,8 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 		get("live") == "false" && (c.Live || unknown),
 		get("parent") != "" && get("parent") != string(c.Parent),
 		!of("state", func(s observe.Side) string { return s.State }),
-		!of("agent", func(s observe.Side) string { return string(s.Agent) }) && !of("agent", func(s observe.Side) string { return string(s.Peer) }) &&
-			!strings.EqualFold(string(c.From), get("agent")) && !strings.EqualFold(string(c.To), get("agent")):
+		get("agent") != "" && !names(get("agent"), c.From) && !names(get("agent"), c.To) &&
+			!slices.ContainsFunc(c.Sides, func(s observe.Side) bool { return names(get("agent"), s.Agent) || names(get("agent"), s.Peer) }):
 		return false
 	}
 	act, text := get("act"), strings.ToLower(get("text"))

@@ -2,6 +2,7 @@ package acl
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"unicode"
 
@@ -22,6 +23,8 @@ type DecodeError struct {
 	Receiver       performatives.AgentID
 	ConversationID performatives.ConversationID
 	ReplyWith      string
+	inReplyTo      string
+	payload        []byte
 }
 
 // Error returns the text of the refusal.
@@ -57,6 +60,14 @@ func (e *DecodeError) NotUnderstood(from performatives.AgentID, s performatives.
 	return nil
 }
 
+// ended returns the FAILURE in place of a refusal that is no message, or nil. local is its receiver if it names none.
+func (e *DecodeError) ended(local performatives.AgentID, s performatives.Stamp) *performatives.Message {
+	return performatives.FailureFor(performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Performative: e.Act, Sender: e.Sender, Receiver: cmp.Or(e.Receiver, local), ConversationID: e.ConversationID,
+		InReplyTo: cmp.Or(e.inReplyTo, string(e.ConversationID)),
+	}, e.payload)
+}
+
 // failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
 	v := &d.in.values
@@ -67,6 +78,8 @@ func (d *decoder) failure() *DecodeError {
 		Receiver:       legibleAgent(v[memReceiver]),
 		ConversationID: performatives.ConversationID(legible(v[memConversation])),
 		ReplyWith:      legible(v[memReplyWith]),
+		inReplyTo:      legible(v[memInReplyTo]),
+		payload:        v[memPayload],
 	}
 	if sender := v[memSender]; len(sender) > 0 && sender[0] == '"' {
 		e.Style = IDE

@@ -51,6 +51,12 @@ type session struct {
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 	m, content, err := s.codec.decode(decoder{codec: s.codec}, frame)
 	if err != nil {
+		var e *DecodeError
+		if errors.As(err, &e) && e.Sender != "" {
+			if m := e.ended(s.opts.Local, s.opts.Stamper.Stamp()); m != nil {
+				take(wire.Inbound{Message: m})
+			}
+		}
 		take(s.broken(err))
 		return
 	}

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"strings"
 	"unicode"
@@ -25,6 +26,7 @@ type DecodeError struct {
 	Sender      performatives.AgentID
 	Receiver    performatives.AgentID
 	Correlation string
+	text        string // of an error
 }
 
 // Error returns the text of the refusal.
@@ -39,6 +41,10 @@ func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) 
 	if e.Type == kindError.String() {
 		return nil
 	}
+	return e.answer(from, s)
+}
+
+func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) []byte {
 	return errorFrame(report{
 		from: from, to: e.Sender, about: string(e.ID), stamp: s,
 		fault: fault{code: e.Refusal.Code, text: e.Refusal.Text, field: e.Refusal.Field},
@@ -56,6 +62,9 @@ func (d *decoder) failure() *DecodeError {
 		Receiver:    performatives.AgentID(legible(v[memReceiver])),
 		Correlation: legible(v[memCorrelation]),
 	}
+	var message []byte
+	object(v[memPayload], nil, found{errorMessage, &message})
+	e.text = cmp.Or(text(message), text(v[memPayload]))
 	d.refusal.About = e.ID
 	return e
 }

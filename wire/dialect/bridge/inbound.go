@@ -67,7 +67,7 @@ func (s *session) resolveAnswer(d *decoder) {
 		d.out.Sender = q.message.Receiver() // on whose behalf a router may answer
 	}
 	d.out.ConversationID = q.message.ConversationID()
-	if d.out.Receiver == "" {
+	if d.out.Receiver == "" || d.kind != kindNotification || d.out.Receiver.Is(q.message.Sender().Name()) {
 		d.out.Receiver = q.message.Sender()
 	}
 	if d.out.Protocol == "" {

@@ -1,9 +1,11 @@
 package bridge
 
 import (
+	"maps"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
@@ -100,6 +102,31 @@ func (p *pending) removeCall(c *call) {
 	if p.calls[c.key()] == c {
 		delete(p.calls, c.key())
 	}
+}
+
+// Adopt copies the requests of an agent of the peer from the codec of another session. It implements [wire.Adopting].
+func (s *session) Adopt(from wire.Codec, agent performatives.AgentID) {
+	of, ok := from.(*session)
+	if !ok {
+		return
+	}
+	calls, cancels := make(map[requestid.Key]*call), make(map[requestid.Key]*call)
+	of.mu.Lock()
+	for k, c := range of.pending.calls {
+		if x := *c; !c.hello && c.sender.Is(agent) {
+			calls[k] = &x
+		}
+	}
+	for k, c := range of.pending.cancels {
+		if x := calls[c.key()]; x != nil {
+			cancels[k] = x
+		}
+	}
+	of.mu.Unlock()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.pending.calls, calls)
+	maps.Copy(s.pending.cancels, cancels)
 }
 
 // callOf returns the call that a message of this node answers, and whether it answers the CANCEL

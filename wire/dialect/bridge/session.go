@@ -171,25 +171,36 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 // broken passes on the error of a frame that is no message, with the answer to the peer. If it was
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
-	take(wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())})
+	in := wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())}
+	q := s.failed(e)
+	if q != nil {
+		in.Answer = e.answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())
+	}
+	take(in)
 	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) {
 		return
 	}
-	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
+	if q == nil {
 		return
 	}
+	text := cmp.Or(e.text, "the peer's answer cannot be read")
+	if m := q.message.Refuse(cmp.Or(q.message.Receiver(), e.Sender), s.opts.Stamper.Stamp(), performatives.CodeFailed, text); m != nil {
+		take(wire.Inbound{Message: m})
+	}
+}
+
+// failed removes and returns the request of this node to which a frame that is no message was to be the answer, or returns nil.
+func (s *session) failed(e *DecodeError) *ask {
+	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
+		return nil
+	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	q := s.pending.askFor(e.Correlation, e.Receiver)
 	if q != nil {
 		s.pending.removeAsk(q)
 	}
-	s.mu.Unlock()
-	if q == nil {
-		return
-	}
-	if m := q.message.Refuse(cmp.Or(q.message.Receiver(), e.Sender), s.opts.Stamper.Stamp(), performatives.CodeFailed, "the peer's answer cannot be read"); m != nil {
-		take(wire.Inbound{Message: m})
-	}
+	return q
 }
 
 // Refuse appends the error for a message that the session or its handler does not serve, or nothing

@@ -54,7 +54,7 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	e := readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
 	switch {
 	case e.refusal != nil:
-		take(c.faulty(&e))
+		c.faulty(&e, take)
 	case e.payload == nil:
 		take(c.peerError(&e))
 	case e.payload[0] == '[':
@@ -82,10 +82,11 @@ func idOrNull(id []byte) []byte {
 	return bytes.Clone(id)
 }
 
-// faulty returns the error of an invalid envelope. The peer gets an answer, unless the
-// envelope holds an answer or a notification.
-func (c *codec) faulty(e *envelope) wire.Inbound {
+// faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds a notification, or the answer to
+// no request of this node. An answer to one ends it.
+func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
+	var ended wire.Inbound
 	switch {
 	case is(e.payload, '{'):
 		r := readRPC(e.payload)
@@ -93,10 +94,20 @@ func (c *codec) faulty(e *envelope) wire.Inbound {
 		if r.answered() {
 			o.id = idOrNull(r.id)
 		}
+		if r.kind == kindResponse {
+			ended = c.response(e, &r)
+		}
 	case e.fault != nil && e.payload == nil:
 		o.id = nil
+		ended = c.peerError(e)
 	}
-	return c.refused(e, o, e.refusal)
+	if ended.Message != nil {
+		o.id = []byte(nullID)
+	}
+	take(c.refused(e, o, e.refusal))
+	if ended.Message != nil {
+		take(ended)
+	}
 }
 
 // refused returns the refusal of a message by the codec, with the answer to the peer.

@@ -46,6 +46,9 @@ func (c *codec) peerError(e *envelope) wire.Inbound {
 // answered makes the message of an answer to a request of this node.
 func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 	delete(e.metadata, metadataCorrelation) // the message has InReplyTo instead
+	if e.timestamp.IsZero() {               // of an invalid envelope
+		e.timestamp = c.stamp().Time
+	}
 	m, err := c.answerTo(e, r, q)
 	c.settled(q)
 	if err != nil { // the initiator gets a refusal, since no other answer comes

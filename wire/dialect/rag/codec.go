@@ -42,6 +42,31 @@ func (c *codec) newTrace(prefix string, conversation performatives.ConversationI
 	}
 }
 
+// Adopt copies the open requests of an agent of the peer from the codec of another session. It implements [wire.Adopting].
+func (c *codec) Adopt(from wire.Codec, agent performatives.AgentID) {
+	of, ok := from.(*codec)
+	if !ok {
+		return
+	}
+	var open []exchange
+	of.mu.Lock()
+	for _, x := range of.calls.order {
+		if !x.gone && x.agent == agent.Fold() {
+			open = append(open, *x)
+		}
+	}
+	of.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range open {
+		x := &open[i]
+		c.calls.add(x)
+		if x.cancel != "" {
+			c.calls.addCancel(x, x.cancel, x.cancelRef)
+		}
+	}
+}
+
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
@@ -50,7 +75,11 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 		d.read()
 	}
 	if d.fault != nil {
-		take(d.refused())
+		ended := d.ended()
+		take(d.refused(ended != nil))
+		if ended != nil {
+			take(wire.Inbound{Message: ended, Token: d.token})
+		}
 		return
 	}
 	take(wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin})

@@ -203,7 +203,7 @@ const (
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
 // message was, if that is readable.
-func (d *decoder) refused() wire.Inbound {
+func (d *decoder) refused(ends bool) wire.Inbound {
 	v := &d.in.values
 	o := &origin{
 		kind: legible(v[memType]), trace: legible(v[memTrace]), sender: performatives.AgentID(legible(v[memSender])),
@@ -213,13 +213,41 @@ func (d *decoder) refused() wire.Inbound {
 		o.conversation, _ = splitTrace(o.trace)
 	}
 	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
-	if o.kind == typeError {
+	if o.kind == typeError && !ends {
 		return in
 	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	in.Answer = d.codec.appendError(nil, o, d.fault)
 	return in
+}
+
+// ended returns the FAILURE that ends the request which a malformed ERROR_MESSAGE is about, or nil.
+func (d *decoder) ended() *performatives.Message {
+	v, p := &d.in.values, d.in.values[memPayload]
+	from := performatives.AgentID(legible(v[memSender]))
+	if d.kind = legible(v[memType]); d.kind != typeError || from == "" {
+		return nil
+	}
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	d.out.Sender, d.trace, d.relation = from, legible(v[memTrace]), relation{}
+	d.relate(p)
+	x := d.relation.answers
+	if x == nil {
+		return nil
+	}
+	d.codec.asked.remove(x)
+	code := performatives.CodeFailed
+	if known, ok := performatives.CodeBy(performatives.DialectRAG, textOf(memberIn(p, "error_code"))); ok {
+		code = known
+	}
+	stamp := d.codec.opts.Stamper.Stamp()
+	why := performatives.Failure{ErrorCode: code, ErrorText: cmp.Or(textOf(memberIn(p, "error_message")), textOf(p))}
+	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.asker, ConversationID: x.conversation, InReplyTo: cmp.Or(x.cancelRef, x.reference), Payload: why,
+	})
+	return m
 }
 
 // legible returns the text of a JSON string that could be an id, and "" for any other value.

@@ -117,14 +117,15 @@ func (d *decoder) note() {
 // is the id of that agent. The message has no other content. It is not written to a peer of this dialect.
 const MetadataResultFor = "result_for"
 
-// deliver addresses an answer of the peer. System stands for the agent that asks, as the coordinator. A result that goes to another
+// deliver addresses an answer of the peer. System stands for the agent that asks, as the coordinator. A refusal is for the asker, whatever
+// receiver it names. A result that goes to another
 // agent ends the request of the asker, too.
 func (d *decoder) deliver(x *exchange) {
 	var err error
 	switch {
 	case d.out.Receiver.Is(x.asker):
 		return
-	case d.out.Receiver.Is(agentSystem):
+	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.asker.Name()), isRefusal(d.out.Performative):
 		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.asker })
 	case d.out.Performative == performatives.ActInformResult:
 		d.told, err = d.made.With(func(e *performatives.Envelope) {

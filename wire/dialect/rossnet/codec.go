@@ -26,6 +26,31 @@ type codec struct {
 // maxForms bounds the agents of one session whose form is stored.
 const maxForms = 1024
 
+// Adopt copies the open requests of an agent of the peer from the codec of another session. It implements [wire.Adopting].
+func (c *codec) Adopt(from wire.Codec, agent performatives.AgentID) {
+	of, ok := from.(*codec)
+	if !ok {
+		return
+	}
+	var open []exchange
+	of.mu.Lock()
+	for _, x := range of.calls.order {
+		if !x.gone && x.agent == agent.Fold() {
+			open = append(open, *x)
+		}
+	}
+	of.mu.Unlock()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range open {
+		x := &open[i]
+		c.calls.add(x)
+		if x.cancel != "" {
+			c.calls.addCancel(x, x.cancel, x.cancelRef)
+		}
+	}
+}
+
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
@@ -35,7 +60,11 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 	switch {
 	case d.fault != nil:
-		take(d.refused())
+		ended := d.ended()
+		take(d.refused(ended != nil))
+		if ended != nil {
+			take(wire.Inbound{Message: ended, Token: d.token})
+		}
 	case d.made == nil: // PING or PONG
 		take(wire.Inbound{Token: d.token, Ref: d.origin, Answer: d.answer})
 	default:

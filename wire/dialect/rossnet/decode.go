@@ -267,6 +267,9 @@ func (d *decoder) refer() {
 	switch x, y := d.answers, d.follows; {
 	case x != nil && act != performatives.ActCancel:
 		d.out.InReplyTo, d.out.ConversationID = x.reference, x.conversation
+		if to := d.out.Receiver; isRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.asker.Name()) {
+			d.out.Receiver = x.asker // a service stands for the asker
+		}
 		if x.cancel != "" && (act == performatives.ActInform || d.kind == kindError) {
 			d.out.InReplyTo = x.cancelRef
 		}

@@ -432,7 +432,7 @@ func (w *writer) note() {
 		c.calls.end(w.call, act, w.call.cancel != "" && m.InReplyTo() == w.call.cancelRef)
 	case startsWork(act):
 		c.asked.add(&exchange{
-			agent: m.Receiver().Fold(), other: m.Sender().Fold(), kind: w.kind, correlation: w.correlation(),
+			agent: m.Receiver().Fold(), other: m.Sender().Fold(), asker: m.Sender(), kind: w.kind, correlation: w.correlation(),
 			subtask: textOf(memberIn(w.raw, "subtask_id")), id: m.ID(), reference: reference, conversation: m.ConversationID(),
 		})
 	}

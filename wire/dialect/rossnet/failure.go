@@ -149,7 +149,7 @@ func (c *codec) pong(o *origin) []byte {
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
 // message was, if that is readable.
-func (d *decoder) refused() wire.Inbound {
+func (d *decoder) refused(ends bool) wire.Inbound {
 	h := d.in.header
 	o := &origin{
 		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(memberIn(d.in.payload, "subtask_id")),
@@ -159,13 +159,37 @@ func (d *decoder) refused() wire.Inbound {
 		o.receiver = performatives.AgentID(cmp.Or(legible(h[memRecipient]), legible(h[memAgent]), legible(h[memService])))
 	}
 	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
-	if isNo(o.kind) && o.kind != kindFail { // a malformed TASK_FAIL gets an ERROR, and a malformed ERROR gets no answer
+	if isNo(o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
 		return in
 	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	in.Answer = d.codec.appendError(nil, o, d.fault)
 	return in
+}
+
+// ended returns the FAILURE that ends the request which a malformed refusal is about, or nil.
+func (d *decoder) ended() *performatives.Message {
+	h, p := d.in.header, d.in.payload
+	if kind := textOf(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(memberIn(p, "status"), statusRejected)) {
+		return nil
+	}
+	from := performatives.AgentID(cmp.Or(legible(h[memSender]), string(d.codec.owner)))
+	d.codec.mu.Lock()
+	defer d.codec.mu.Unlock()
+	x := d.codec.asked.find(from.Fold(), textOf(memberIn(p, "subtask_id")), legible(h[memCorrelation]))
+	if x == nil {
+		return nil
+	}
+	d.codec.asked.remove(x)
+	stamp := d.codec.opts.Stamper.Stamp()
+	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.asker, ConversationID: x.conversation, InReplyTo: cmp.Or(x.cancelRef, x.reference),
+		Payload: performatives.Failure{
+			ErrorCode: cmp.Or(d.code(p), performatives.CodeFailed), ErrorText: cmp.Or(textOf(memberIn(p, memberMessage)), textOf(memberIn(p, "reason")), textOf(p)),
+		},
+	})
+	return m
 }
 
 // legible returns the text of a JSON string that could be an id, and "" for any other value.

@@ -12,6 +12,7 @@ import (
 type exchange struct {
 	agent         performatives.AgentID // of the peer, folded
 	other         performatives.AgentID // of the swarm, folded
+	asker         performatives.AgentID // of the swarm, of a request to the peer
 	kind          string
 	correlation   string // as it came or was written; empty = none
 	subtask       string // empty = the request has none
