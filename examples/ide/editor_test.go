@@ -1,4 +1,4 @@
-// These tests run the example, editor.mjs.
+// Package ide has no code: the example is editor.mjs, and these tests run it.
 package ide
 
 import (

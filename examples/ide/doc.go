@@ -1,2 +1,0 @@
-// Package ide has no code: its tests are the example.
-package ide

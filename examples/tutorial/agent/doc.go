@@ -1,2 +1,0 @@
-// Package agent has no code: its tests are the example.
-package agent

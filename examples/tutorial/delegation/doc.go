@@ -1,2 +1,0 @@
-// Package delegation has no code: its tests are the example.
-package delegation

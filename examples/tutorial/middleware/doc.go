@@ -1,2 +1,0 @@
-// Package middleware has no code: its tests are the example.
-package middleware
