@@ -3,10 +3,7 @@ package actors
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync/atomic"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -78,7 +75,7 @@ type Registration struct {
 // [Registration.Announce]. The owner of d must call [Registration.Remove]. The error is [ErrExists],
 // [ErrStopped], or says why the id is not valid.
 func (s *System) Register(id performatives.AgentID, d Destination) (*Registration, error) {
-	err := checkID(id)
+	err := performatives.CheckID(id)
 	switch {
 	case err != nil:
 	case s.draining.Load():
@@ -91,19 +88,6 @@ func (s *System) Register(id performatives.AgentID, d Destination) (*Registratio
 		err = ErrExists
 	}
 	return nil, fmt.Errorf("actors: register %.64q: %w", id, err)
-}
-
-// checkID returns an error that says why the id of an agent is not valid, or nil if it is valid.
-func checkID(id performatives.AgentID) error {
-	switch {
-	case id == "":
-		return fmt.Errorf("the id is empty")
-	case len(id) > performatives.MaxIDLength:
-		return fmt.Errorf("the id has %d bytes, the limit is %d", len(id), performatives.MaxIDLength)
-	case !utf8.ValidString(string(id)) || strings.ContainsFunc(string(id), unicode.IsControl):
-		return fmt.Errorf("the id must be UTF-8 without control characters")
-	}
-	return nil
 }
 
 // addRegistration reports false when the id is taken.

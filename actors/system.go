@@ -159,7 +159,7 @@ func (s *System) prepare(spec Spec) (c *cell, started <-chan error, err error) {
 }
 
 func (s *System) checkSpec(spec Spec) error {
-	if err := checkID(spec.ID); err != nil {
+	if err := performatives.CheckID(spec.ID); err != nil {
 		return fmt.Errorf("actors: spawn %.32q: Spec.ID: %w", spec.ID, err)
 	}
 	switch {

@@ -18,6 +18,7 @@ const (
 	CodeParsingError        Code = "parsing_error"
 	CodeUnknownOntology     Code = "unknown_ontology"
 	CodeInvalidPayload      Code = "invalid_payload_structure"
+	CodeInvalidID           Code = "invalid_id"     // the id of an agent could look like another one: see [CheckID]
 	CodeUnexpectedAct       Code = "unexpected_act" // the conversation accepts no such act in its state
 
 	// Of a message or task that was not taken on.
@@ -79,6 +80,7 @@ var codeTable = []CodeTraits{
 	{CodeParsingError, ActNotUnderstood, false, "the message cannot be parsed", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32700},
 	{CodeUnknownOntology, ActNotUnderstood, false, "the ontology is unknown", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
 	{CodeInvalidPayload, ActNotUnderstood, false, "the message lacks a field or has a wrong one", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
+	{CodeInvalidID, ActNotUnderstood, false, "the id of an agent has characters that ids cannot have", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
 	{CodeUnexpectedAct, ActNotUnderstood, false, "the act is not expected at this point of the conversation", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
 	{CodeBusy, ActTaskReject, true, "the agent is busy", "INTERNAL_ERROR", "BUSY", "E009", "SERVICE_UNAVAILABLE", 503, -32004},
 	{CodeIncapable, ActTaskReject, false, "the agent cannot do this", "TOOL_NOT_FOUND", "UNKNOWN_MESSAGE_TYPE", "E005", "NOT_FOUND", 404, -32003},

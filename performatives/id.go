@@ -2,11 +2,14 @@ package performatives
 
 import (
 	"crypto/rand"
+	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"golang.org/x/text/unicode/norm"
 )
 
 // AgentID is the name of an agent. Ids match without regard to case, and are shown in
@@ -31,6 +34,55 @@ func (id AgentID) Is(other AgentID) bool {
 		}
 	}
 	return len(id) == len(other) // no byte folds to nothing
+}
+
+// CheckID returns a [*Refusal] with [CodeInvalidID] for an id that is no name of an agent, or that could look like
+// another one: it is empty, longer than [MaxIDLength], not UTF-8 in normal form C, or has control, zero-width or
+// bidirectional characters or a byte order mark (addenda §9). Ids are never rewritten.
+func CheckID(id AgentID) error {
+	if id == "" {
+		return invalidID("id", "is empty")
+	}
+	return checkID("id", id)
+}
+
+// checkID is [CheckID] for a field, which may be empty. It allocates only for an error.
+func checkID(field string, id AgentID) error {
+	if len(id) > MaxIDLength {
+		return invalidID(field, fmt.Sprintf("has %d bytes, the limit is %d", len(id), MaxIDLength))
+	}
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= utf8.RuneSelf:
+			return checkScript(field, string(id))
+		case c < ' ' || c == 0x7f:
+			return invalidID(field, fmt.Sprintf("has the control character %U", c))
+		}
+	}
+	return nil
+}
+
+// checkScript is checkID for an id that is not ASCII.
+func checkScript(field, id string) error {
+	if !utf8.ValidString(id) {
+		return invalidID(field, "is not UTF-8")
+	}
+	for _, c := range id {
+		switch {
+		case unicode.IsControl(c):
+			return invalidID(field, fmt.Sprintf("has the control character %U", c))
+		case unicode.In(c, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Zl, unicode.Zp):
+			return invalidID(field, fmt.Sprintf("has %U, which is not displayed", c))
+		}
+	}
+	if norm.NFC.QuickSpanString(id) != len(id) && !norm.NFC.IsNormalString(id) { // the first allocates nothing
+		return invalidID(field, "is not in Unicode's normal form C")
+	}
+	return nil
+}
+
+func invalidID(field, fault string) error {
+	return &Refusal{Code: CodeInvalidID, Field: field, Text: field + ": the id " + fault}
 }
 
 // guestMark separates the name of a guest from the rest of its id.

@@ -54,10 +54,6 @@ func (e *Envelope) checkIDs() error {
 		return invalid("in_reply_to", "the message_id or reply_with of the message that this "+e.Performative.String()+" answers", "nothing")
 	case !plain(id, MaxIDLength):
 		return unfit("message_id", id, MaxIDLength)
-	case !plain(string(e.Sender), MaxIDLength):
-		return unfit("sender", string(e.Sender), MaxIDLength)
-	case !plain(string(e.Receiver), MaxIDLength):
-		return unfit("receiver", string(e.Receiver), MaxIDLength)
 	case string(e.ConversationID) != id && !plain(string(e.ConversationID), MaxIDLength):
 		return unfit("conversation_id", string(e.ConversationID), MaxIDLength)
 	case !plain(e.InReplyTo, MaxIDLength):
@@ -65,7 +61,10 @@ func (e *Envelope) checkIDs() error {
 	case e.ReplyWith != id && !plain(e.ReplyWith, MaxIDLength):
 		return unfit("reply_with", e.ReplyWith, MaxIDLength)
 	}
-	return nil
+	if err := checkID("sender", e.Sender); err != nil {
+		return err
+	}
+	return checkID("receiver", e.Receiver)
 }
 
 func (e *Envelope) checkNames() error {

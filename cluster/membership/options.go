@@ -14,6 +14,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Limits of what members send one another.
@@ -152,6 +154,9 @@ func validName(name string) error {
 		if unicode.IsSpace(r) || !unicode.IsPrint(r) {
 			return fmt.Errorf("membership: Name %q: has spaces, or what cannot be printed", name)
 		}
+	}
+	if err := performatives.CheckID(performatives.AgentID(name)); err != nil {
+		return fmt.Errorf("membership: Name %q: %w", name, err)
 	}
 	return nil
 }

@@ -121,6 +121,11 @@ func (r Rule) validate() error {
 		if i := strings.Index(p, "*"); i >= 0 && i != len(p)-1 {
 			return fmt.Errorf("%.64q: a * must be at the end", p)
 		}
+		if id := strings.TrimSuffix(p, "*"); id != "" {
+			if err := checkName(id); err != nil {
+				return fmt.Errorf("%.64q: %w", p, err)
+			}
+		}
 	}
 	if slices.Contains(r.Allow, "") {
 		return errors.New("allow has an empty pattern")

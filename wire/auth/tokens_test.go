@@ -51,11 +51,11 @@ func TestTokensRefuses(t *testing.T) {
 		"not varied":          {[]Token{{Value: Secret(strings.Repeat("abc", 10)), Name: "crm"}}, "different characters"},
 		"a space":             {[]Token{{Value: tokenA + " a", Name: "crm"}}, "characters that a bearer token"},
 		"twice":               {[]Token{{Value: tokenA, Name: "crm"}, {Value: tokenA, Name: "eddy"}}, "token 1: the token occurs twice"},
-		"no name":             {[]Token{{Value: tokenA}}, "name of the agent is empty"},
-		"further, empty":      {[]Token{{Value: tokenA, Name: "crm", Agents: []performatives.AgentID{""}}}, "name of the agent is empty"},
+		"no name":             {[]Token{{Value: tokenA}}, "the id is empty"},
+		"further, empty":      {[]Token{{Value: tokenA, Name: "crm", Agents: []performatives.AgentID{""}}}, "the id is empty"},
 		"the form of a JWT":   {[]Token{{Value: Secret(jwt), Name: "crm"}}, "form of a JWT"},
-		"a hidden character":  {[]Token{{Value: tokenA, Name: "cr\u200bm"}}, "not plain text"},
-		"a name for the logs": {[]Token{{Value: tokenA, Name: "crm\nx"}}, "not plain text"},
+		"a hidden character":  {[]Token{{Value: tokenA, Name: "cr\u200bm"}}, "which is not displayed"},
+		"a name for the logs": {[]Token{{Value: tokenA, Name: "crm\nx"}}, "has the control character U+000A"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := Tokens(tt.list)
