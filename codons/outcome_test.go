@@ -4,9 +4,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // TestOutcomes compares the documented outcomes with the errors.
@@ -20,8 +22,14 @@ func TestOutcomes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	first, err := performatives.New(performatives.Envelope{
+		ID: "m", ConversationID: "m", Performative: performatives.ActRequest, Sender: "a", Receiver: "b", Timestamp: time.Now(),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	for state, text := range outcomes {
-		c := Conversation{agent: self, Value: Value{machine: errand.Machine(), at: machine.Conversation{State: state}}}
+		c := Conversation{agent: self, Value: Value{machine: errand.Machine(), at: machine.Conversation{State: state}, first: first}}
 		var end *EndError
 		if err := c.EndError(nil); !errors.As(err, &end) || !strings.Contains(text, "`"+string(end.Refusal.Code)+"`") {
 			t.Errorf("%s: %v, but the caller is told of %s", state, err, text)

@@ -77,7 +77,7 @@ func TestCalledWrongly(t *testing.T) {
 
 		"no address":         {[]string{"call", "Jules", "x"}, `no address; say where the node is with --addr, such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},
 		"no URL":             {[]string{"agents", "--addr", "127.0.0.1:8444"}, `--addr is no address; want one such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},
-		"transport":          {[]string{"agents", "--addr", "http://127.0.0.1:8444"}, `--addr: there is no transport "http"; want an address such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},
+		"transport":          {[]string{"agents", "--addr", "ftp://127.0.0.1:8444"}, `--addr: there is no transport "ftp"; want an address such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},
 		"no port":            {[]string{"agents", "--addr", "tcps://127.0.0.1"}, `--addr tcps://127.0.0.1 lacks the port; want an address such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},
 		"password":           {[]string{"agents", "--addr", "ws://me:s3cret@127.0.0.1:1"}, `--addr has a name or a password in it; give a token with --token-file instead`},
 		"path of tcp":        {[]string{"agents", "--addr", "tcp://127.0.0.1:1/mcp"}, `--addr says more than where the node is; want an address such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known`},

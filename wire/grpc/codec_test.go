@@ -197,7 +197,7 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 		{"a negative act", change(func(e *ribosomev1.Envelope) { e.Performative = -1 }), performatives.CodeUnknownPerformative, "performative"},
 		{"no sender", change(func(e *ribosomev1.Envelope) { e.Sender = "" }), performatives.CodeInvalidPayload, "sender"},
 		{"no id", change(func(e *ribosomev1.Envelope) { e.Id = "" }), performatives.CodeInvalidPayload, "message_id"},
-		{"a line break", change(func(e *ribosomev1.Envelope) { e.Receiver = "a\nb" }), performatives.CodeInvalidPayload, "receiver"},
+		{"a line break", change(func(e *ribosomev1.Envelope) { e.Receiver = "a\nb" }), performatives.CodeInvalidID, "receiver"},
 		{"a priority of the future", change(func(e *ribosomev1.Envelope) { e.Priority = 4 }), performatives.CodeInvalidPayload, "priority"},
 		{"a message type of two words", change(func(e *ribosomev1.Envelope) { e.MessageType = "REVIEW REQUEST" }), performatives.CodeInvalidPayload, "message_type"},
 		{"a trace that is none", change(func(e *ribosomev1.Envelope) { e.Trace = "x" }), performatives.CodeInvalidPayload, "trace"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -195,12 +196,12 @@ type marks map[string]observe.Mark
 // MarshalText returns a text for the parameter since.
 func (m marks) MarshalText() ([]byte, error) {
 	text, err := json.Marshal(map[string]observe.Mark(m))
-	return []byte(base64.RawURLEncoding.EncodeToString(text)), err
+	return hex.AppendEncode(nil, text), err
 }
 
 // UnmarshalText reads a text of MarshalText.
 func (m *marks) UnmarshalText(text []byte) error {
-	text, err := base64.RawURLEncoding.AppendDecode(nil, text)
+	text, err := hex.AppendDecode(nil, text)
 	if err != nil {
 		return err
 	}
