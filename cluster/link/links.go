@@ -245,8 +245,8 @@ func (e *UnknownNodeError) Error() string {
 func (ls *Links) Accept(stream Stream) error {
 	defer stream.Close()
 	greeting := time.AfterFunc(greetTime, stream.Close)
+	defer greeting.Stop() // also bounds the sending of a Bye to a peer that does not read
 	first, err := stream.Recv()
-	greeting.Stop()
 	if err != nil {
 		return err
 	}
@@ -272,6 +272,7 @@ func (ls *Links) Accept(stream Stream) error {
 	if f.hello.from.Name > ls.o.Self.Name {
 		return streamError("the node %s is not the one to open streams", f.hello.from.Name)
 	}
+	greeting.Stop()
 	e.run(stream, first)
 	return nil
 }

@@ -610,7 +610,7 @@ func TestAcceptRefuses(t *testing.T) {
 		"another epoch":      {first: hello(cluster.Incarnation{Name: "a", Epoch: 1}), unknown: cluster.Incarnation{Name: "a", Epoch: 1}},
 		"the one to answer":  {first: hello(nodeC), is: errStream},
 		"another name":       {first: hello(nodeA), name: "mallory"},
-		"nothing in time":    {is: io.EOF},
+		"nothing in time":    {is: io.EOF}, // "another name" does not read its Bye either
 		"an end in its time": {is: io.EOF},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -123,7 +123,7 @@ func TestBadFiles(t *testing.T) {
 		"rules in two ways": {[]string{"--tokens", tokens, "--rules", "two.json"}, `--rules two.json: rules: [0].Allow: the name of this member is written "allow"; write a JSON array`},
 		"marked rules":      {[]string{"--tokens", tokens, "--rules", "bom.json"}, `--rules bom.json: it begins with a byte order mark (U+FEFF); save it as UTF-8 without one`},
 		"marked tokens":     {[]string{"--tokens", "bom"}, `--tokens bom: it begins with a byte order mark (U+FEFF); save it as UTF-8 without one`},
-		"mark in tokens":    {[]string{"--tokens", "bom within"}, `--tokens bom within: line 2: the name of the agent is not plain text: it has a character that is not displayed`},
+		"mark in tokens":    {[]string{"--tokens", "bom within"}, `--tokens bom within: line 2: id: the id has U+FEFF, which is not displayed (invalid_id); write an agent and its token a line`},
 		"UTF-16":            {[]string{"--tokens", "utf16"}, `--tokens utf16: it begins with a byte order mark`},
 		"marked key":        {[]string{"--jwt-key", "bom"}, `--jwt-key bom: it begins with a byte order mark`},
 		"missing rules":     {[]string{"--tokens", tokens, "--rules", "nope"}, `--rules nope: no such file or directory`},
