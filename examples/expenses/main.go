@@ -28,7 +28,7 @@ var (
 	request, inform = codons.Says[Claim](performatives.ActRequest), codons.Says[Claim](performatives.ActInform)
 	lost            = []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActRequest)), machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel)),
 		machine.At(machine.Initiator, machine.PeerLost()), machine.Forgotten(machine.Responder)}
-	role            = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
+	role = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
 )
 
 // Expense is the codon: an employee's agent asks, the accounting agent answers, a manager decides.
