@@ -145,7 +145,10 @@ func (s *Module) deleteKey(h *hazard) *fix {
 // number.
 func (s *Module) countKey(h *hazard) *fix {
 	st := h.stmt
-	value := s.resolve(st.Value, st)
+	value := st.Value
+	if value.is(ExprName) && len(s.bindings[value.Op]) == 1 {
+		value = s.resolve(value, st)
+	}
 	number := value.is(ExprNumber) || isCallTo(value, "len") || isCallTo(value, "int") || isCallTo(value, "float")
 	if st.Op != "+=" && st.Op != "-=" || !number {
 		return nil
