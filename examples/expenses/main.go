@@ -26,9 +26,9 @@ var (
 	asked           = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActRequest, name) }
 	told            = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActInform, name) }
 	request, inform = codons.Says[Claim](performatives.ActRequest), codons.Says[Claim](performatives.ActInform)
-	lost            = []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActRequest)), machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel)),
-		machine.At(machine.Initiator, machine.PeerLost()), machine.Forgotten(machine.Responder)}
-	role = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
+	at              = func(on machine.Symbol) machine.Cause { return machine.At(machine.Initiator, on) }
+	lost            = []machine.Cause{at(machine.Undelivered(performatives.ActRequest)), at(machine.Undelivered(performatives.ActCancel)), at(machine.PeerLost()), machine.Forgotten(machine.Responder)}
+	role            = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
 )
 
 // Expense is the codon: an employee's agent asks, the accounting agent answers, a manager decides.
