@@ -5,25 +5,25 @@ import "strings"
 // blockParser builds the tree of statements from the tokens.
 type blockParser struct {
 	src     string
-	tokens  []token
-	root    []*stmt
+	tokens  []Token
+	root    []*Stmt
 	stack   []openBlock
-	problem *syntaxProblem
+	problem *SyntaxError
 }
 
 // openBlock is a compound statement whose body is being read, and the column of
 // its header.
 type openBlock struct {
 	column int
-	head   *stmt
+	head   *Stmt
 }
 
 // parseBlocks returns the statements of the module and the first syntax error.
-func parseBlocks(src string, tokens []token) ([]*stmt, *syntaxProblem) {
+func parseBlocks(src string, tokens []Token) ([]*Stmt, *SyntaxError) {
 	p := &blockParser{src: src, tokens: tokens}
 	first := 0
 	for i, t := range tokens {
-		if t.kind == tokenNewline {
+		if t.Kind == TokenNewline {
 			p.logicalLine(first, i)
 			first = i + 1
 		}
@@ -34,16 +34,16 @@ func parseBlocks(src string, tokens []token) ([]*stmt, *syntaxProblem) {
 }
 
 // link sets the parent, the siblings and the index of all statements of a block.
-func link(block *[]*stmt, parent *stmt) {
+func link(block *[]*Stmt, parent *Stmt) {
 	for i, s := range *block {
-		s.parent, s.siblings, s.index = parent, block, i
-		link(&s.body, s)
+		s.Parent, s.siblings, s.index = parent, block, i
+		link(&s.Body, s)
 	}
 }
 
 func (p *blockParser) fail(line int, what string) {
 	if p.problem == nil {
-		p.problem = &syntaxProblem{line, what}
+		p.problem = &SyntaxError{line, what}
 	}
 }
 
@@ -77,30 +77,30 @@ func (p *blockParser) logicalLine(first, last int) {
 	if first >= last {
 		return
 	}
-	indent := lineIndent(p.src, p.tokens[first].start)
-	p.closeBlocks(column(indent), p.tokens[first].line)
+	indent := lineIndent(p.src, p.tokens[first].Start)
+	p.closeBlocks(column(indent), p.tokens[first].Line)
 	for startsLine := true; first < last; startsLine = false {
 		end := p.statementEnd(first, last)
 		if end == first {
-			p.fail(p.tokens[first].line, "a ';' without a statement")
+			p.fail(p.tokens[first].Line, "a ';' without a statement")
 			first++
 			continue
 		}
 		s := newStmt(p.src, p.tokens, first, end)
-		s.indent, s.startsLine = indent, startsLine
+		s.Indent, s.StartsLine = indent, startsLine
 		p.add(s)
 		first = end
 		if end < last && p.text(end) == ";" {
 			first++
 		}
-		if compound[s.keyword] && p.opens(end) {
+		if compound[s.Keyword] && p.opens(end) {
 			p.open(s, column(indent))
 		}
 		s.alone = startsLine && first >= last
 	}
 }
 
-func (p *blockParser) text(i int) string { return p.src[p.tokens[i].start:p.tokens[i].end] }
+func (p *blockParser) text(i int) string { return p.tokens[i].Text }
 
 // opens reports whether the statement before tokens[end] ends in a colon.
 func (p *blockParser) opens(end int) bool { return p.text(end-1) == ":" }
@@ -112,7 +112,7 @@ func (p *blockParser) statementEnd(first, last int) int {
 	lambdas := 0
 	for i := first; i < last; i++ {
 		t := p.tokens[i]
-		if t.kind != tokenOp && t.kind != tokenName {
+		if t.Kind != TokenOp && t.Kind != TokenName {
 			continue
 		}
 		if t.match > i && t.match < last {
@@ -149,38 +149,38 @@ func (p *blockParser) closeBlocks(column, line int) {
 	}
 }
 
-func columnOf(s *stmt) int { return column(s.indent) }
+func columnOf(s *Stmt) int { return column(s.Indent) }
 
 // pop closes the blocks whose header is at column or to the right of it.
 func (p *blockParser) pop(column int) {
 	for n := len(p.stack); n > 0 && p.stack[n-1].column >= column; n-- {
-		if head := p.stack[n-1].head; len(head.body) == 0 {
-			p.fail(head.line, "'"+head.keyword+"' without a body")
+		if head := p.stack[n-1].head; len(head.Body) == 0 {
+			p.fail(head.Line, "'"+head.Keyword+"' without a body")
 		}
 		p.stack = p.stack[:n-1]
 	}
 }
 
 // block returns the list to which the next statement is added.
-func (p *blockParser) block() *[]*stmt {
+func (p *blockParser) block() *[]*Stmt {
 	if n := len(p.stack); n > 0 {
-		return &p.stack[n-1].head.body
+		return &p.stack[n-1].head.Body
 	}
 	return &p.root
 }
 
-func (p *blockParser) add(s *stmt) {
+func (p *blockParser) add(s *Stmt) {
 	block := p.block()
 	*block = append(*block, s)
-	if compound[s.keyword] && p.text(s.last-1) != ":" && s.keyword != "match" {
-		p.fail(s.line, "'"+s.keyword+"' without its ':'")
+	if compound[s.Keyword] && p.text(s.Last-1) != ":" {
+		p.fail(s.Line, "'"+s.Keyword+"' without its ':'")
 	}
 }
 
 // open makes s the block to which the following statements are added.
-func (p *blockParser) open(s *stmt, column int) {
+func (p *blockParser) open(s *Stmt, column int) {
 	if len(p.stack) >= maxNesting {
-		p.fail(s.line, "too many nested blocks")
+		p.fail(s.Line, "too many nested blocks")
 		return
 	}
 	p.stack = append(p.stack, openBlock{column, s})

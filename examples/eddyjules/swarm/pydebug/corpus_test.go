@@ -92,7 +92,7 @@ func (c *corpusCase) input() Input {
 }
 
 func got(d Diagnosis) string {
-	return fmt.Sprintf("status: %v\nshape: %s\nline: %d\n", d.Status, d.Shape, d.Line)
+	return fmt.Sprintf("status: %v\nline: %d\n", d.Status, d.Line)
 }
 
 // TestCorpus compares each diagnosis with the expected one.

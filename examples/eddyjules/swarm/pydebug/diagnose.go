@@ -21,11 +21,10 @@ type session struct {
 	ctx      context.Context
 	in       Input
 	progress func(step string)
-	script   *script
+	script   *Module
 	tb       *traceback
 	site     *site
-	hazards  []*hazard
-	reason   string // why there is no fix
+	hazard   *hazard
 }
 
 // Diagnose determines why in.Code failed with in.Traceback, and writes a fix where
@@ -71,7 +70,7 @@ func (s *session) run() (Diagnosis, error) {
 			return s.complete(*d), nil
 		}
 	}
-	return s.complete(*unfixed("No fix was found.", s.reason)), nil
+	return Diagnosis{}, nil // not reached: the last step returns a diagnosis
 }
 
 // complete adds the fields that every diagnosis has: the error, the line and the
@@ -83,13 +82,9 @@ func (s *session) complete(d Diagnosis) Diagnosis {
 	if s.site != nil {
 		d.Line = s.site.line
 	}
-	if len(s.hazards) > 0 {
-		c := s.hazards[0].candidate
-		start, end := c.span()
+	if s.hazard != nil {
+		start, end := s.hazard.span()
 		d.Expression = s.in.Code[start:end]
-		if d.Shape == "" {
-			d.Shape = s.hazards[0].shape
-		}
 	}
 	return d
 }
@@ -97,8 +92,11 @@ func (s *session) complete(d Diagnosis) Diagnosis {
 // read parses the traceback and the source. It returns a diagnosis if either
 // can't be used.
 func (s *session) read() *Diagnosis {
-	if d := s.otherLanguage(); d != nil {
-		return d
+	if l := strings.ToLower(strings.TrimSpace(s.in.Language)); l != "" && !strings.HasPrefix(l, "py") {
+		return needsInput("This is code in "+l+"; only Python can be debugged here.", "Please send a Python script and its traceback.")
+	}
+	if t := s.in.Traceback; !strings.Contains(t, `File "`) && (strings.Contains(t, ".js:") || strings.Contains(t, ".ts:")) {
+		return needsInput("This looks like JavaScript; only Python can be debugged here.", "Please send a Python script and its traceback.")
 	}
 	s.tb = readTraceback(s.in.Traceback)
 	switch {
@@ -113,46 +111,20 @@ func (s *session) read() *Diagnosis {
 	case s.tb.kind == "":
 		return needsInput("The traceback is cut off before its last line, which names the error.", "Please send the traceback with its last line.")
 	}
-	s.script = parseScript(s.in.Code)
+	var problem *SyntaxError
+	s.script, problem = parse(s.in.Code)
 	if !supported(s.tb.kind) {
-		return s.unsupported()
+		return s.unsupported(problem)
 	}
-	if p := s.script.problem; p != nil {
-		return needsInput("The code isn't valid Python, so it can't be what produced this traceback: "+p.String()+".",
+	if problem != nil {
+		return needsInput("The code isn't valid Python, or has syntax that isn't understood here: "+problem.Error()+".",
 			"Please send the script exactly as it was run, with its indentation.")
 	}
 	return nil
 }
 
-// otherLanguage returns a diagnosis if the input is in another language than
-// Python, else nil.
-func (s *session) otherLanguage() *Diagnosis {
-	language := strings.ToLower(strings.TrimSpace(s.in.Language))
-	named := language != "" && !strings.HasPrefix(language, "py")
-	looks := looksLikeJavaScript(s.in.Code, s.in.Traceback)
-	if !named && !looks {
-		return nil
-	}
-	what := "code in " + language
-	if !named {
-		what = "JavaScript"
-	}
-	return needsInput("This looks like "+what+"; only Python can be debugged here.", "Please send a Python script and its traceback.")
-}
-
-// looksLikeJavaScript reports whether code and traceback contain texts that no
-// Python script and traceback contain.
-func looksLikeJavaScript(code, traceback string) bool {
-	if strings.Contains(traceback, tracebackHeader) || strings.Contains(traceback, `File "`) {
-		return false
-	}
-	stack := strings.Contains(traceback, ".js:") || strings.Contains(traceback, "Uncaught ") || strings.Contains(traceback, ".ts:")
-	source := strings.Contains(code, "const ") || strings.Contains(code, "function ") || strings.Contains(code, "=> {") || strings.Contains(code, "console.log(")
-	return stack && source
-}
-
 // unsupported returns the diagnosis of an error that this package can't fix.
-func (s *session) unsupported() *Diagnosis {
+func (s *session) unsupported(problem *SyntaxError) *Diagnosis {
 	kind := s.tb.kind
 	where := ""
 	if n := len(s.tb.frames); n > 0 {
@@ -165,11 +137,11 @@ func (s *session) unsupported() *Diagnosis {
 	}
 	switch kind {
 	case "SyntaxError", "IndentationError", "TabError":
-		problem := ""
-		if p := s.script.problem; p != nil {
-			problem = " The first thing that can't be read is on " + p.String() + "."
+		first := ""
+		if problem != nil {
+			first = " The first thing that can't be read is on " + problem.Error() + "."
 		}
-		return needsInput("Python refused to read the script"+where+": "+s.tb.message+"."+problem,
+		return needsInput("Python refused to read the script"+where+": "+s.tb.message+"."+first,
 			"Please correct the syntax there, run the script again and send the new traceback; or say what that line is meant to do.")
 	}
 	return unfixed(fmt.Sprintf("%s is not a kind of error that can be fixed here.", kind),
@@ -208,69 +180,32 @@ func (s *session) locate() *Diagnosis {
 	}
 	open := s.script.unsafeOnly(at.candidates[:min(len(at.candidates), maxCandidates)], s.tb.kind)
 	if len(open) == 0 {
-		if d := s.alreadyGuarded(at.candidates); d != nil {
-			return d
-		}
-		open = at.candidates
+		return needsInput(fmt.Sprintf("Line %d is already guarded against %s: the traceback is of an older version, or a statement in between undoes the guard.", at.line, s.tb.kind),
+			"Please run the code that you sent once more and send the traceback of that run, if it still fails.")
 	}
 	at.candidates = s.script.narrow(open)
-	if len(at.candidates) > maxJoint {
+	if len(at.candidates) > 1 {
 		return needsInput(fmt.Sprintf("Line %d has %d operations that can raise %s.", at.line, len(at.candidates), describe(s.tb)),
 			"Please run the script with Python 3.11 or newer, which marks the failing expression, and send that traceback.")
 	}
 	return nil
 }
 
-// maxJoint is the largest number of operations of one statement that are fixed
-// together when it isn't known which of them failed.
-const maxJoint = 3
-
 // noCandidates returns the diagnosis for a line without an operation that can
 // raise the error.
 func (s *session) noCandidates() *Diagnosis {
-	text := strings.TrimSpace(s.script.lineText(s.site.line))
-	last := s.tb.frames[max(0, len(s.tb.frames)-1):]
-	if len(last) > 0 && isLibrary(last[0].file) {
-		return unfixed(fmt.Sprintf("The error was raised inside %s, called by line %d.", baseName(last[0].file), s.site.line),
+	text := strings.TrimSpace(s.script.LineText(s.site.line))
+	if file := s.tb.frames[len(s.tb.frames)-1].file; isLibrary(file) {
+		return unfixed(fmt.Sprintf("The error was raised inside %s, called by line %d.", baseName(file), s.site.line),
 			fmt.Sprintf("`%s` passes something to a library that it can't handle (%s). Look at the arguments of that call: an empty sequence or a missing key is the usual cause.", text, describe(s.tb)))
-	}
-	if strings.HasPrefix(s.tb.message, "Replacement index") {
-		return unfixed("A format string asks for more values than it is given.",
-			fmt.Sprintf("`%s` has more {} than arguments. Which of the two is wrong, can't be told from the code.", text))
-	}
-	if len(last) > 0 && last[0].text == "" {
-		return needsInput(fmt.Sprintf("Line %d of the code can't raise %s.", s.site.line, describe(s.tb)),
-			"Please send the code and the complete traceback of the same run.")
 	}
 	return unfixed(fmt.Sprintf("Nothing on line %d is known to raise %s.", s.site.line, describe(s.tb)),
 		fmt.Sprintf("`%s` has no subscript, call or division that fits the message; it may come from a class of your own or from a format string.", text))
 }
 
-// alreadyGuarded returns a diagnosis if guards in the code exclude the reported
-// error, else nil.
-func (s *session) alreadyGuarded(all []candidate) *Diagnosis {
-	for _, c := range all[:min(len(all), maxCandidates)] {
-		if !s.script.guarded(c, s.tb.kind) || s.script.mutatesBase(c) {
-			return nil
-		}
-	}
-	return needsInput(fmt.Sprintf("Line %d is already guarded against %s, so this traceback is probably of an older version.", s.site.line, s.tb.kind),
-		"Please run the code that you sent once more and send the traceback of that run, if it still fails.")
-}
-
-// mutatesBase reports whether the script calls a method that may change the
-// sequence or mapping of c. A guard in front of c then proves little.
-func (s *script) mutatesBase(c candidate) bool {
-	if c.node == nil {
-		return false
-	}
-	root := rootName(c.node.kids[0])
-	return root == "" || s.mutated(root)
-}
-
 // narrow drops candidates that the guard of another one covers: of the literal
 // indices into one sequence it keeps the greatest. Inner operations come first.
-func (s *script) narrow(all []candidate) []candidate {
+func (s *Module) narrow(all []candidate) []candidate {
 	best := map[string]candidate{}
 	var rest []candidate
 	for _, c := range all {
@@ -279,7 +214,7 @@ func (s *script) narrow(all []candidate) []candidate {
 			rest = append(rest, c)
 			continue
 		}
-		base := s.text(c.node.kids[0])
+		base := s.text(c.node.Kids[0])
 		if old, ok := best[base]; !ok || k > s.constantIndex(old) {
 			best[base] = c
 		}
@@ -295,25 +230,20 @@ func (s *script) narrow(all []candidate) []candidate {
 	return rest
 }
 
-// recognise finds the hazard of each candidate. It returns a diagnosis if one
-// can't be guarded.
+// recognise finds the hazard of the operation. It returns a diagnosis if it can't
+// be guarded.
 func (s *session) recognise() *Diagnosis {
-	for _, c := range s.site.candidates {
-		h, reason := s.script.newHazard(c, s.tb.kind)
-		if h == nil {
-			return s.noFix(c, reason)
-		}
-		if kind, _, ok := strings.Cut(s.tb.message, " index out of range"); ok && h.shape == "index-out-of-range" && (kind == "tuple" || kind == "string") {
-			h.shape = kind + "-index"
-		}
-		s.hazards = append(s.hazards, h)
+	h, reason := s.script.newHazard(s.site.candidates[0], s.tb.kind)
+	s.hazard = h
+	if reason != "" {
+		return s.noFix(reason)
 	}
 	return nil
 }
 
-// noFix returns the diagnosis for a candidate without a safe fix.
-func (s *session) noFix(c candidate, reason string) *Diagnosis {
-	start, end := c.span()
+// noFix returns the diagnosis for an operation without a safe fix.
+func (s *session) noFix(reason string) *Diagnosis {
+	start, end := s.hazard.span()
 	return unfixed(
 		fmt.Sprintf("Line %d fails at `%s`, and there is no safe fix.", s.site.line, s.in.Code[start:end]),
 		fmt.Sprintf("`%s` raised %s. It wasn't changed, because %s.", s.in.Code[start:end], describe(s.tb), reason))

@@ -6,8 +6,8 @@ import "errors"
 type Input struct {
 	// Code is the source. A fix keeps its line endings and its indentation.
 	Code string
-	// Traceback is Python's output. Text around the traceback, chained exceptions
-	// and the prefixes of log lines are ignored.
+	// Traceback is Python's output. Text around the traceback and chained exceptions
+	// are ignored.
 	Traceback string
 	// Language is "python" in any spelling that begins with "py"; empty means python.
 	Language string
@@ -48,9 +48,6 @@ type Diagnosis struct {
 	Line int
 	// Expression is the source text of the operation that failed.
 	Expression string
-	// Shape is a stable name for the kind of mistake, such as
-	// "fixed-field-after-split"; empty if it wasn't recognised.
-	Shape string
 
 	// Summary is one sentence for the user.
 	Summary string
@@ -67,7 +64,7 @@ type Diagnosis struct {
 	Analysis string
 
 	// Confidence is the estimated probability, from 0 to 1, that the fix removes
-	// the error; zero unless Fixed.
+	// the error: the same for every fix, and zero unless Fixed.
 	Confidence float64
 	// ExitCode is the expected exit code of FixedCode on the same input: 0, or 1
 	// if the fix ends the script on purpose because an argument is missing.

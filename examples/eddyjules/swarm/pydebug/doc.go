@@ -4,8 +4,22 @@
 //
 // It knows IndexError, KeyError and ZeroDivisionError. It answers with one of
 // three statuses: [Fixed] with a changed source and a diff, [NeedsInput] with a
-// request to the user, or [Unfixed] with an analysis. A change that only moves
-// the crash to another line is rejected, so that some failures stay unfixed.
+// request to the user, or [Unfixed] with the reason.
+//
+// # What it fixes
+//
+// A fix leaves out what can't be computed, where the control flow has a place for
+// it: a for loop continues, a function without a result returns, a condition is
+// false, a comprehension filters, a statement of the module that assigns nothing is
+// skipped. Some mistakes are repaired themselves: a range that is longer than the
+// list it counts through, a missing command-line argument, an in-place division, a
+// key that is counted, collected into, deleted or popped for the first time, and
+// set.remove.
+//
+// It doesn't fix what needs a value that the code doesn't tell: a result of a
+// function, an assignment of the module, a computed index, a turn of a while loop.
+// It also refuses a fix that only moves the error to a later operation, and one
+// that leaves out the statement which would have given the missing value.
 //
 // # How it works
 //
@@ -13,14 +27,11 @@
 // tokens (tokenize.go), expressions (expr.go) and statements (stmt.go), so that
 // text in strings and comments is never taken for code. The reported line
 // selects a statement, and the candidates in it: the operations that can raise
-// this error (candidate.go, locate.go). Each candidate has a hazard: the Python
-// condition under which it is safe (hazard.go). A recogniser for each error type
-// (index.go, key.go, zero.go) then either rewrites the mistake itself, such as
-// a loop's bound, or passes the hazard to the planner (plan.go), which inserts
-// the condition: as a continue in a loop, a return in a function, a filter in a
-// comprehension. Where a value is needed instead, filler.go chooses it. The
-// changed source is searched for further operations that fail for the same
-// reason, and these are fixed too (remaining.go).
+// this error (candidate.go, locate.go). The failing one has a hazard: the Python
+// condition under which it is safe (hazard.go). Either the mistake itself is
+// repaired (rewrite.go), or the condition is inserted (plan.go). The changed source
+// is searched for further operations that fail for the same reason (remaining.go).
+// Match statements, type parameters and Python 2 are not understood.
 //
 // # Bounds
 //

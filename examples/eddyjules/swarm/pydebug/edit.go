@@ -6,114 +6,91 @@ import (
 	"strings"
 )
 
-// edit replaces the bytes start to end of the source by text.
-type edit struct {
-	start, end int
-	text       string
+// Edit replaces the bytes Start to End of a source by Text.
+type Edit struct {
+	Start, End int
+	Text       string
 }
 
 // fix is a change that is expected to remove the error. Its fields become those of
 // the Diagnosis.
 type fix struct {
-	shape      string
-	edits      []edit
-	change     string // the change, as a sentence for the user
-	effect     string // the change in the script's behaviour, as sentences for the user
-	confidence float64
-	final      bool // later uses of the same element need no look: the loop itself was changed
-	exit       int  // the exit code that the changed script ends with on the same input
+	edits  []Edit
+	change string // the change, as a sentence for the user
+	effect string // the change in the script's behaviour, as sentences for the user
+	final  bool   // later uses of the same element need no look: it is there, or the loop does not reach past the end
+	exit   int    // the exit code that the changed script ends with on the same input
 }
 
 // apply returns src with the edits made; false if the edits overlap.
-func apply(src string, edits []edit) (string, bool) {
+func apply(src string, edits []Edit) (string, bool) {
 	sorted := slices.Clone(edits)
-	slices.SortStableFunc(sorted, func(a, b edit) int { return cmp.Or(a.start-b.start, a.end-b.end) })
+	slices.SortStableFunc(sorted, func(a, b Edit) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var b strings.Builder
 	at := 0
 	for _, e := range sorted {
-		if e.start < at || e.end < e.start || e.end > len(src) {
+		if e.Start < at || e.End < e.Start || e.End > len(src) {
 			return "", false
 		}
-		b.WriteString(src[at:e.start])
-		b.WriteString(e.text)
-		at = e.end
+		b.WriteString(src[at:e.Start])
+		b.WriteString(e.Text)
+		at = e.End
 	}
 	b.WriteString(src[at:])
 	return b.String(), true
 }
 
 // replace returns the edit that replaces n by text.
-func replace(n *node, text string) edit { return edit{n.start, n.end, text} }
+func replace(n *Expr, text string) Edit { return Edit{n.Start, n.End, text} }
 
 // insertBefore returns the edit that inserts lines in front of st, at its
 // indentation. Each leading tab of a line becomes one indentation unit of the
 // script.
-func (s *script) insertBefore(st *stmt, lines ...string) edit {
-	at := s.lines[s.lineOf(st.start)-1]
-	return edit{at, at, s.block(st.indent, lines)}
+func (s *Module) insertBefore(st *Stmt, lines ...string) Edit {
+	at := s.lines[s.lineOf(st.Start)-1]
+	return Edit{at, at, s.block(st.Indent, lines)}
 }
 
-// insertAfter returns the edit that inserts lines after st, which must be the last
-// statement of its line.
-func (s *script) insertAfter(st *stmt, lines ...string) edit {
-	if st.endLine < len(s.lines) {
-		at := s.lines[st.endLine]
-		return edit{at, at, s.block(st.indent, lines)}
-	}
-	text := s.block(st.indent, lines)
-	return edit{len(s.src), len(s.src), s.newline + strings.TrimSuffix(text, s.newline)}
-}
-
-func (s *script) block(indent string, lines []string) string {
+func (s *Module) block(indent string, lines []string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		rest := strings.TrimLeft(line, "\t")
-		b.WriteString(indent + strings.Repeat(s.unit, len(line)-len(rest)) + rest + s.newline)
+		b.WriteString(indent + strings.Repeat(s.Unit, len(line)-len(rest)) + rest + s.Newline)
 	}
 	return b.String()
 }
 
 // indentLines returns the edits that indent the lines first to last by one unit.
 // Lines that begin inside a string stay unchanged.
-func (s *script) indentLines(first, last int) []edit {
-	var edits []edit
-	inString := s.linesInStrings(first, last)
+func (s *Module) indentLines(first, last int) []Edit {
+	var edits []Edit
+	inString := s.LinesInStrings(first, last)
 	for line := first; line <= last; line++ {
-		if strings.TrimSpace(s.lineText(line)) == "" || inString[line] {
+		if strings.TrimSpace(s.LineText(line)) == "" || inString[line] {
 			continue
 		}
 		at := s.lines[line-1]
-		indent := s.lineText(line)
+		indent := s.LineText(line)
 		indent = indent[:len(indent)-len(strings.TrimLeft(indent, " \t"))]
-		edits = append(edits, edit{at + len(indent), at + len(indent), s.unit})
+		edits = append(edits, Edit{at + len(indent), at + len(indent), s.Unit})
 	}
 	return edits
 }
 
-// linesInStrings returns the lines from first to last that begin inside a string.
-func (s *script) linesInStrings(first, last int) map[int]bool {
+// LinesInStrings returns the lines from first to last that begin inside a string.
+func (s *Module) LinesInStrings(first, last int) map[int]bool {
 	found := map[int]bool{}
-	for _, t := range s.tokens {
-		if t.kind != tokenString && t.kind != tokenFText || t.line > last {
+	for _, t := range s.Tokens {
+		if t.Kind != TokenString && t.Kind != TokenFText || t.Line > last {
 			continue
 		}
-		end := t.line + strings.Count(s.src[t.start:t.end], "\n")
-		if t.kind == tokenFText && end >= first && end > t.line {
+		end := t.Line + strings.Count(s.Source[t.Start:t.End], "\n")
+		if t.Kind == TokenFText && end >= first && end > t.Line {
 			found[end] = true
 		}
-		for line := max(first, t.line+1); line <= min(last, end); line++ {
+		for line := max(first, t.Line+1); line <= min(last, end); line++ {
 			found[line] = true
 		}
 	}
 	return found
-}
-
-// lastLine returns the number of the last line of st and its body.
-func lastLine(st *stmt) int {
-	last := st.endLine
-	for len(st.body) > 0 {
-		st = st.body[len(st.body)-1]
-		last = max(last, st.endLine)
-	}
-	return last
 }

@@ -22,7 +22,7 @@ const (
 // it has read.
 type exprParser struct {
 	src      string
-	tokens   []token
+	tokens   []Token
 	pos, end int
 	depth    int
 	failed   bool
@@ -33,8 +33,8 @@ func (p *exprParser) text() string {
 	if p.pos >= p.end {
 		return ""
 	}
-	if t := p.tokens[p.pos]; t.kind == tokenName || t.kind == tokenOp {
-		return p.src[t.start:t.end]
+	if t := p.tokens[p.pos]; t.Kind == TokenName || t.Kind == TokenOp {
+		return t.Text
 	}
 	return "\x00" // a literal, which equals no name and no operator
 }
@@ -52,39 +52,39 @@ func (p *exprParser) lastEnd() int {
 	if p.pos == 0 {
 		return 0
 	}
-	return p.tokens[p.pos-1].end
+	return p.tokens[p.pos-1].End
 }
 
 // fail sets failed and returns an empty name, so that no node is nil.
-func (p *exprParser) fail() *node {
+func (p *exprParser) fail() *Expr {
 	p.failed = true
 	at := p.lastEnd()
 	if p.pos < p.end {
-		at = p.tokens[p.pos].start
+		at = p.tokens[p.pos].Start
 	}
-	return newNode(nodeName, at, at)
+	return newNode(ExprName, at, at)
 }
 
 // build makes a node from start to the last token read.
-func (p *exprParser) build(k nodeKind, start int, kids ...*node) *node {
+func (p *exprParser) build(k ExprKind, start int, kids ...*Expr) *Expr {
 	return newNode(k, start, p.lastEnd(), kids...)
 }
 
 // list reads expr, expr, …: a tuple if there is a comma.
-func (p *exprParser) list() *node { return p.commaList(p.item, p.startsExpr) }
+func (p *exprParser) list() *Expr { return p.commaList(p.item, p.startsExpr) }
 
 // commaList reads elements with read: a tuple if there is a comma. After a comma, more
 // reports whether there is another element.
-func (p *exprParser) commaList(read func() *node, more func() bool) *node {
+func (p *exprParser) commaList(read func() *Expr, more func() bool) *Expr {
 	first := read()
 	if p.text() != "," {
 		return first
 	}
-	kids := []*node{first}
+	kids := []*Expr{first}
 	for p.accept(",") && more() && !p.failed {
 		kids = append(kids, read())
 	}
-	return p.build(nodeTuple, first.start, kids...)
+	return p.build(ExprTuple, first.Start, kids...)
 }
 
 // startsExpr reports whether an expression can begin at the current token.
@@ -95,24 +95,24 @@ func (p *exprParser) startsExpr() bool {
 	case "not", "lambda", "await", "yield", "None", "True", "False", "(", "[", "{", "-", "+", "~", "*", "**", "...", "\x00":
 		return true
 	default:
-		return p.tokens[p.pos].kind == tokenName && !keywords[s]
+		return p.tokens[p.pos].Kind == TokenName && !keywords[s]
 	}
 }
 
 // item reads one element of a list, which may be starred.
-func (p *exprParser) item() *node {
+func (p *exprParser) item() *Expr {
 	if s := p.text(); s == "*" || s == "**" {
 		t := p.tokens[p.pos]
 		p.pos++
-		n := p.build(nodeStar, t.start, p.binary(5))
-		n.op = s
+		n := p.build(ExprStar, t.Start, p.binary(5))
+		n.Op = s
 		return n
 	}
 	return p.expr()
 }
 
 // expr reads a conditional expression, a lambda, a yield or an x := y.
-func (p *exprParser) expr() *node {
+func (p *exprParser) expr() *Expr {
 	p.depth++
 	defer func() { p.depth-- }()
 	if p.depth > maxNesting || p.failed {
@@ -127,14 +127,14 @@ func (p *exprParser) expr() *node {
 	n := p.binary(1)
 	switch {
 	case p.accept(":="):
-		return p.build(nodeWalrus, n.start, n, p.expr())
+		return p.build(ExprWalrus, n.Start, n, p.expr())
 	case p.text() == "if":
 		return p.ternary(n)
 	}
 	return n
 }
 
-func (p *exprParser) ternary(then *node) *node {
+func (p *exprParser) ternary(then *Expr) *Expr {
 	at := p.pos
 	p.pos++
 	cond := p.binary(1)
@@ -142,13 +142,13 @@ func (p *exprParser) ternary(then *node) *node {
 		p.pos = at // the if of a comprehension
 		return then
 	}
-	return p.build(nodeTernary, then.start, then, cond, p.expr())
+	return p.build(ExprTernary, then.Start, then, cond, p.expr())
 }
 
-func (p *exprParser) lambda() *node {
+func (p *exprParser) lambda() *Expr {
 	t := p.tokens[p.pos]
 	p.pos++
-	var kids []*node
+	var kids []*Expr
 	for p.pos < p.end && p.text() != ":" && !p.failed {
 		if p.accept("=") {
 			kids = append(kids, p.expr())
@@ -159,22 +159,22 @@ func (p *exprParser) lambda() *node {
 	if !p.accept(":") {
 		return p.fail()
 	}
-	return p.build(nodeLambda, t.start, append(kids, p.expr())...)
+	return p.build(ExprLambda, t.Start, append(kids, p.expr())...)
 }
 
-func (p *exprParser) yield() *node {
+func (p *exprParser) yield() *Expr {
 	t := p.tokens[p.pos]
 	p.pos++
 	p.accept("from")
-	var kids []*node
+	var kids []*Expr
 	if p.startsExpr() {
 		kids = append(kids, p.list())
 	}
-	return p.build(nodeYield, t.start, kids...)
+	return p.build(ExprYield, t.Start, kids...)
 }
 
 // binary reads operators that bind at least as tightly as level.
-func (p *exprParser) binary(level int) *node {
+func (p *exprParser) binary(level int) *Expr {
 	left := p.unary()
 	for steps := 0; !p.failed; steps++ {
 		op := p.text()
@@ -192,12 +192,11 @@ func (p *exprParser) binary(level int) *node {
 
 // notIn reports whether the current token is the not of "not in".
 func (p *exprParser) notIn() bool {
-	return p.pos+1 < p.end && p.src[p.tokens[p.pos+1].start:p.tokens[p.pos+1].end] == "in"
+	return p.pos+1 < p.end && p.tokens[p.pos+1].Text == "in"
 }
 
 // operation reads op and its right side.
-func (p *exprParser) operation(left *node, op string, prec int) *node {
-	at := p.tokens[p.pos].start
+func (p *exprParser) operation(left *Expr, op string, prec int) *Expr {
 	p.pos++
 	if op == "not" {
 		p.pos++
@@ -215,28 +214,28 @@ func (p *exprParser) operation(left *node, op string, prec int) *node {
 	}
 	right := p.binary(next)
 	p.depth--
-	n := p.build(binaryKind(prec), left.start, left, right)
-	n.op, n.opAt = op, at
+	n := p.build(binaryKind(prec), left.Start, left, right)
+	n.Op = op
 	return n
 }
 
-func binaryKind(prec int) nodeKind {
+func binaryKind(prec int) ExprKind {
 	switch {
 	case prec <= 2:
-		return nodeBool
+		return ExprBool
 	case prec == 4:
-		return nodeCompare
+		return ExprCompare
 	}
-	return nodeBinary
+	return ExprBinary
 }
 
 // unary reads not, signs and await in front of a primary.
-func (p *exprParser) unary() *node {
+func (p *exprParser) unary() *Expr {
 	op := p.text()
-	kind, inner := nodeUnary, precUnary
+	kind, inner := ExprUnary, precUnary
 	switch op {
 	case "not":
-		kind, inner = nodeNot, precNot
+		kind, inner = ExprNot, precNot
 	case "-", "+", "~", "await":
 	default:
 		return p.trailers(p.atom())
@@ -247,15 +246,15 @@ func (p *exprParser) unary() *node {
 	if p.depth > maxNesting {
 		return p.fail()
 	}
-	n := p.build(kind, t.start, p.binary(inner))
+	n := p.build(kind, t.Start, p.binary(inner))
 	p.depth--
-	n.end = n.kids[0].end
-	n.op = op
+	n.End = n.Kids[0].End
+	n.Op = op
 	return n
 }
 
 // trailers reads the .name, [index] and (arguments) after the atom n.
-func (p *exprParser) trailers(n *node) *node {
+func (p *exprParser) trailers(n *Expr) *Expr {
 	for steps := 0; !p.failed; steps++ {
 		if steps > maxNesting {
 			return p.fail()
@@ -274,14 +273,14 @@ func (p *exprParser) trailers(n *node) *node {
 	return n
 }
 
-func (p *exprParser) attribute(value *node) *node {
+func (p *exprParser) attribute(value *Expr) *Expr {
 	p.pos++
 	name := p.text()
-	if p.pos >= p.end || p.tokens[p.pos].kind != tokenName {
+	if p.pos >= p.end || p.tokens[p.pos].Kind != TokenName {
 		return p.fail()
 	}
 	p.pos++
-	n := p.build(nodeAttr, value.start, value)
-	n.op = name
+	n := p.build(ExprAttr, value.Start, value)
+	n.Op = name
 	return n
 }

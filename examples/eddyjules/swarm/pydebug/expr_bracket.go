@@ -26,25 +26,25 @@ func (p *exprParser) inside(read func()) bool {
 	return true
 }
 
-func (p *exprParser) subscript(base *node) *node {
-	var index *node
+func (p *exprParser) subscript(base *Expr) *Expr {
+	var index *Expr
 	if !p.inside(func() { index = p.index() }) {
 		return base
 	}
-	return p.build(nodeSubscript, base.start, base, index)
+	return p.build(ExprSubscript, base.Start, base, index)
 }
 
 // index reads the content of a subscript's brackets.
-func (p *exprParser) index() *node {
+func (p *exprParser) index() *Expr {
 	return p.commaList(p.slice, func() bool { return p.pos < p.end })
 }
 
-func (p *exprParser) slice() *node {
+func (p *exprParser) slice() *Expr {
 	if p.pos >= p.end {
 		return p.fail()
 	}
 	t := p.tokens[p.pos]
-	var kids []*node
+	var kids []*Expr
 	colons := 0
 	for p.pos < p.end && !p.failed && p.text() != "," {
 		if p.accept(":") {
@@ -59,11 +59,11 @@ func (p *exprParser) slice() *node {
 	if colons == 0 && len(kids) == 1 {
 		return kids[0]
 	}
-	return p.build(nodeSlice, t.start, kids...)
+	return p.build(ExprSlice, t.Start, kids...)
 }
 
-func (p *exprParser) call(function *node) *node {
-	kids := []*node{function}
+func (p *exprParser) call(function *Expr) *Expr {
+	kids := []*Expr{function}
 	ok := p.inside(func() {
 		for p.pos < p.end && !p.failed {
 			kids = append(kids, p.argument())
@@ -75,20 +75,20 @@ func (p *exprParser) call(function *node) *node {
 	if !ok {
 		return function
 	}
-	return p.build(nodeCall, function.start, kids...)
+	return p.build(ExprCall, function.Start, kids...)
 }
 
-func (p *exprParser) argument() *node {
+func (p *exprParser) argument() *Expr {
 	t := p.tokens[p.pos]
-	if t.kind == tokenName && p.pos+1 < p.end && p.src[p.tokens[p.pos+1].start:p.tokens[p.pos+1].end] == "=" {
+	if t.Kind == TokenName && p.pos+1 < p.end && p.tokens[p.pos+1].Text == "=" {
 		p.pos += 2
-		n := p.build(nodeKeyword, t.start, p.expr())
-		n.op = p.src[t.start:t.end]
+		n := p.build(ExprKeyword, t.Start, p.expr())
+		n.Op = t.Text
 		return n
 	}
 	n := p.item()
 	if p.startsFor() { // a generator that is the only argument needs no brackets
-		return p.build(nodeComp, n.start, p.clauses(n)...)
+		return p.build(ExprComp, n.Start, p.clauses(n)...)
 	}
 	return n
 }
@@ -98,7 +98,7 @@ func (p *exprParser) startsFor() bool {
 }
 
 // clauses reads the for and if clauses that follow the element of a comprehension.
-func (p *exprParser) clauses(element ...*node) []*node {
+func (p *exprParser) clauses(element ...*Expr) []*Expr {
 	kids := element
 	for !p.failed {
 		at := p.pos
@@ -107,7 +107,7 @@ func (p *exprParser) clauses(element ...*node) []*node {
 		case p.accept("for"):
 			kids = append(kids, p.compIn(at))
 		case p.accept("if"):
-			kids = append(kids, p.build(nodeCompIf, p.tokens[at].start, p.condition()))
+			kids = append(kids, p.build(ExprCompIf, p.tokens[at].Start, p.condition()))
 		default:
 			return kids
 		}
@@ -116,28 +116,28 @@ func (p *exprParser) clauses(element ...*node) []*node {
 }
 
 // condition reads the condition of a comprehension, which can't be a ternary.
-func (p *exprParser) condition() *node {
+func (p *exprParser) condition() *Expr {
 	if p.text() == "lambda" {
 		return p.lambda()
 	}
 	return p.binary(1)
 }
 
-func (p *exprParser) compIn(at int) *node {
+func (p *exprParser) compIn(at int) *Expr {
 	target := p.targets()
 	if !p.accept("in") {
 		return p.fail()
 	}
 	iterable := p.binary(1)
-	return p.build(nodeCompIn, p.tokens[at].start, target, iterable)
+	return p.build(ExprCompIn, p.tokens[at].Start, target, iterable)
 }
 
 // targets reads the variables of a for, up to its in.
-func (p *exprParser) targets() *node {
+func (p *exprParser) targets() *Expr {
 	return p.commaList(p.target, func() bool { return p.text() != "in" })
 }
 
-func (p *exprParser) target() *node {
+func (p *exprParser) target() *Expr {
 	if p.text() == "*" {
 		p.pos++
 	}
@@ -145,25 +145,25 @@ func (p *exprParser) target() *node {
 }
 
 // atom reads a name, a literal or something in brackets.
-func (p *exprParser) atom() *node {
+func (p *exprParser) atom() *Expr {
 	if p.pos >= p.end || p.failed {
 		return p.fail()
 	}
 	t := p.tokens[p.pos]
 	text := p.text()
-	switch t.kind {
-	case tokenNumber:
+	switch t.Kind {
+	case TokenNumber:
 		p.pos++
-		return p.build(nodeNumber, t.start)
-	case tokenString, tokenFStart:
+		return p.build(ExprNumber, t.Start)
+	case TokenString, TokenFStart:
 		return p.strings()
-	case tokenName:
+	case TokenName:
 		if keywords[text] && text != "None" && text != "True" && text != "False" {
 			return p.fail()
 		}
 		p.pos++
-		n := p.build(nodeName, t.start)
-		n.op = text
+		n := p.build(ExprName, t.Start)
+		n.Op = text
 		return n
 	}
 	if closers[text] != "" {
@@ -171,42 +171,42 @@ func (p *exprParser) atom() *node {
 	}
 	if text == "..." {
 		p.pos++
-		return p.build(nodeNumber, t.start)
+		return p.build(ExprNumber, t.Start)
 	}
 	return p.fail()
 }
 
 // strings reads one or more adjacent string literals as one.
-func (p *exprParser) strings() *node {
+func (p *exprParser) strings() *Expr {
 	t := p.tokens[p.pos]
-	kind := nodeString
-	var kids []*node
+	kind := ExprString
+	var kids []*Expr
 	for p.pos < p.end && !p.failed {
-		switch p.tokens[p.pos].kind {
-		case tokenString:
+		switch p.tokens[p.pos].Kind {
+		case TokenString:
 			p.pos++
 			continue
-		case tokenFStart:
-			kind = nodeFString
+		case TokenFStart:
+			kind = ExprFString
 			p.pos++
 			kids = append(kids, p.interpolations()...)
 			continue
 		}
 		break
 	}
-	return p.build(kind, t.start, kids...)
+	return p.build(kind, t.Start, kids...)
 }
 
 // interpolations reads an f-string from after its start up to and including its end.
-func (p *exprParser) interpolations() []*node {
-	var kids []*node
+func (p *exprParser) interpolations() []*Expr {
+	var kids []*Expr
 	for p.pos < p.end && !p.failed {
 		t := p.tokens[p.pos]
 		switch {
-		case t.kind == tokenFEnd:
+		case t.Kind == TokenFEnd:
 			p.pos++
 			return kids
-		case t.kind == tokenFText:
+		case t.Kind == TokenFText:
 			p.pos++
 		case p.text() == "{":
 			kids = append(kids, p.interpolation(t))
@@ -217,14 +217,14 @@ func (p *exprParser) interpolations() []*node {
 	return kids
 }
 
-func (p *exprParser) interpolation(t token) *node {
-	var kids []*node
+func (p *exprParser) interpolation(t Token) *Expr {
+	var kids []*Expr
 	p.depth++
 	p.inside(func() {
 		kids = append(kids, p.list())
 		p.accept("=")
 		for p.pos < p.end && !p.failed {
-			if p.tokens[p.pos].kind == tokenFText {
+			if p.tokens[p.pos].Kind == TokenFText {
 				p.pos++
 				continue
 			}
@@ -235,49 +235,49 @@ func (p *exprParser) interpolation(t token) *node {
 		}
 	})
 	p.depth--
-	return p.build(nodeInterp, t.start, kids...)
+	return p.build(ExprInterp, t.Start, kids...)
 }
 
 // bracketed reads (…), […] and {…}: groups, displays and comprehensions.
-func (p *exprParser) bracketed(open string) *node {
+func (p *exprParser) bracketed(open string) *Expr {
 	t := p.tokens[p.pos]
-	var n *node
+	var n *Expr
 	p.inside(func() { n = p.display(open) })
 	if n == nil {
 		return p.fail()
 	}
-	n.start, n.end, n.op = t.start, p.lastEnd(), open
+	n.Start, n.End, n.Op = t.Start, p.lastEnd(), open
 	return n
 }
 
-func (p *exprParser) display(open string) *node {
+func (p *exprParser) display(open string) *Expr {
 	at := p.lastEnd()
-	kind := map[string]nodeKind{"(": nodeTuple, "[": nodeList, "{": nodeDict}[open]
+	kind := map[string]ExprKind{"(": ExprTuple, "[": ExprList, "{": ExprDict}[open]
 	if p.pos >= p.end {
 		return newNode(kind, at, at)
 	}
 	first := p.element(open)
 	if p.startsFor() {
-		return newNode(nodeComp, at, at, p.clauses(first)...)
+		return newNode(ExprComp, at, at, p.clauses(first)...)
 	}
 	if open == "(" && p.text() != "," {
-		return newNode(nodeParen, at, at, first)
+		return newNode(ExprParen, at, at, first)
 	}
-	kids := []*node{first}
+	kids := []*Expr{first}
 	for p.accept(",") && p.pos < p.end && !p.failed {
 		kids = append(kids, p.element(open))
 	}
-	if open == "{" && !first.is(nodePair) && first.op != "**" {
-		kind = nodeSet
+	if open == "{" && !first.is(ExprPair) && first.Op != "**" {
+		kind = ExprSet
 	}
 	return newNode(kind, at, at, kids...)
 }
 
 // element reads one element of a display; in braces it may be key: value.
-func (p *exprParser) element(open string) *node {
+func (p *exprParser) element(open string) *Expr {
 	key := p.item()
 	if open == "{" && p.accept(":") {
-		return p.build(nodePair, key.start, key, p.expr())
+		return p.build(ExprPair, key.Start, key, p.expr())
 	}
 	return key
 }

@@ -6,23 +6,23 @@ import (
 )
 
 // shown returns the tree of n as text, with brackets around each node.
-func shown(s *script, n *node) string {
-	if len(n.kids) == 0 {
+func shown(s *Module, n *Expr) string {
+	if len(n.Kids) == 0 {
 		return s.text(n)
 	}
 	var kids []string
-	for _, kid := range n.kids {
+	for _, kid := range n.Kids {
 		kids = append(kids, shown(s, kid))
 	}
-	names := map[nodeKind]string{
-		nodeSubscript: "sub", nodeCall: "call", nodeTernary: "if", nodeLambda: "lambda", nodeComp: "comp",
-		nodeCompIn: "in", nodeCompIf: "where", nodeTuple: "tuple", nodeSlice: "slice", nodeKeyword: "kw",
-		nodeFString: "f", nodeInterp: "{}", nodeParen: "paren", nodeList: "list", nodeDict: "dict",
-		nodePair: "pair", nodeSet: "set", nodeWalrus: ":=", nodeStar: "star", nodeNot: "not", nodeYield: "yield",
+	names := map[ExprKind]string{
+		ExprSubscript: "sub", ExprCall: "call", ExprTernary: "if", ExprLambda: "lambda", ExprComp: "comp",
+		ExprCompIn: "in", ExprCompIf: "where", ExprTuple: "tuple", ExprSlice: "slice", ExprKeyword: "kw",
+		ExprFString: "f", ExprInterp: "{}", ExprParen: "paren", ExprList: "list", ExprDict: "dict",
+		ExprPair: "pair", ExprSet: "set", ExprWalrus: ":=", ExprStar: "star", ExprNot: "not", ExprYield: "yield",
 	}
-	name := names[n.kind]
+	name := names[n.Kind]
 	if name == "" {
-		name = n.op
+		name = n.Op
 	}
 	return name + "(" + strings.Join(kids, " ") + ")"
 }
@@ -46,11 +46,11 @@ func TestExpressions(t *testing.T) {
 	}
 	for _, tt := range tests {
 		s := parseScript(tt.src)
-		if len(s.all) != 1 || s.all[0].value == nil {
-			t.Errorf("%s: %d statements", tt.src, len(s.all))
+		if len(s.All) != 1 || s.All[0].Value == nil {
+			t.Errorf("%s: %d statements", tt.src, len(s.All))
 			continue
 		}
-		if got := shown(s, s.all[0].value); got != tt.want {
+		if got := shown(s, s.All[0].Value); got != tt.want {
 			t.Errorf("%s\n got %s\nwant %s", tt.src, got, tt.want)
 		}
 	}
@@ -67,14 +67,14 @@ func TestStatements(t *testing.T) {
 		"return": {"z"},
 	}
 	seen := map[string]bool{}
-	for _, st := range s.all {
-		names, ok := want[st.keyword]
-		if !ok || seen[st.keyword] {
+	for _, st := range s.All {
+		names, ok := want[st.Keyword]
+		if !ok || seen[st.Keyword] {
 			continue
 		}
-		seen[st.keyword] = true
-		if strings.Join(st.names, " ") != strings.Join(names, " ") {
-			t.Errorf("%s binds %q, want %q", st.keyword, st.names, names)
+		seen[st.Keyword] = true
+		if strings.Join(st.Names, " ") != strings.Join(names, " ") {
+			t.Errorf("%s binds %q, want %q", st.Keyword, st.Names, names)
 		}
 	}
 	if len(seen) != len(want) || s.problem != nil {

@@ -39,10 +39,10 @@ func FuzzTokenize(f *testing.F) {
 		tokens, _ := tokenize(src)
 		at := 0
 		for i, tok := range tokens {
-			if tok.start < at || tok.end < tok.start || tok.end > len(src) {
-				t.Fatalf("token %d at %d:%d after %d", i, tok.start, tok.end, at)
+			if tok.Start < at || tok.End < tok.Start || tok.End > len(src) {
+				t.Fatalf("token %d at %d:%d after %d", i, tok.Start, tok.End, at)
 			}
-			at = tok.end
+			at = tok.End
 			if m := tok.match; m >= 0 && tokens[m].match != i {
 				t.Fatalf("token %d matches %d, which matches %d", i, m, tokens[m].match)
 			}

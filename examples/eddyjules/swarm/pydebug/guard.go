@@ -7,7 +7,7 @@ const maxGuards = 2000
 
 // facts calls yield with every condition whose truth value is known when c is
 // evaluated, until yield returns true. It reports whether yield did.
-func (s *script) facts(c candidate, yield func(cond *node, truth bool) bool) bool {
+func (s *Module) facts(c candidate, yield func(cond *Expr, truth bool) bool) bool {
 	for n := c.node; n != nil && n.parent != nil; n = n.parent {
 		if s.factsOfParent(n, yield) {
 			return true
@@ -17,18 +17,16 @@ func (s *script) facts(c candidate, yield func(cond *node, truth bool) bool) boo
 }
 
 // factsOfParent yields the conditions of n's parent that hold when n is evaluated.
-func (s *script) factsOfParent(n *node, yield func(*node, bool) bool) bool {
+func (s *Module) factsOfParent(n *Expr, yield func(*Expr, bool) bool) bool {
 	p := n.parent
 	switch {
-	case p.kind == nodeTernary && n == p.kids[0]:
-		return yield(p.kids[1], true)
-	case p.kind == nodeTernary && n == p.kids[2]:
-		return yield(p.kids[1], false)
-	case p.kind == nodeBool && n == p.kids[1]:
-		return yield(p.kids[0], p.op == "and")
-	case p.kind == nodeComp:
-		for _, kid := range p.kids[1:] {
-			if kid.kind == nodeCompIf && kid != n && (n == p.kids[0] || kid.start < n.start) && yield(kid.kids[0], true) {
+	case p.Kind == ExprTernary && n != p.Kids[1]:
+		return yield(p.Kids[1], n == p.Kids[0])
+	case p.Kind == ExprBool && n == p.Kids[1]:
+		return yield(p.Kids[0], p.Op == "and")
+	case p.Kind == ExprComp:
+		for _, kid := range p.Kids[1:] {
+			if kid.Kind == ExprCompIf && kid != n && (n == p.Kids[0] || kid.Start < n.Start) && yield(kid.Kids[0], true) {
 				return true
 			}
 		}
@@ -36,93 +34,78 @@ func (s *script) factsOfParent(n *node, yield func(*node, bool) bool) bool {
 	return false
 }
 
-// factsOfBlocks yields the conditions of the statements around and before st. In
-// chain, st follows from the elif and else branches that it belongs to.
-func (s *script) factsOfBlocks(st *stmt, yield func(*node, bool) bool) bool {
+// factsOfBlocks yields the conditions of the statements around st, and those in
+// front of it under which the block was left.
+func (s *Module) factsOfBlocks(st *Stmt, yield func(*Expr, bool) bool) bool {
 	steps := 0
-	for ; st != nil; st = st.parent {
-		chain := st.keyword == "elif" || st.keyword == "else"
-		for p := st.previous(); p != nil && steps < maxGuards; p = p.previous() {
-			steps++
-			if p.value == nil {
-				chain = false
-				continue
-			}
-			branch := p.keyword == "if" || p.keyword == "elif"
-			leaves := p.keyword == "if" && exits(p)
-			if branch && (chain || leaves) && yield(p.value, false) || p.keyword == "assert" && yield(p.value, true) {
+	for ; st != nil; st = st.Parent {
+		for p := st.Previous(); p != nil && steps < maxGuards; p = p.Previous() {
+			if steps++; p.Keyword == "if" && p.Value != nil && exits(p) && yield(p.Value, false) {
 				return true
 			}
-			chain = chain && p.keyword == "elif"
 		}
-		if h := st.parent; h != nil {
-			if (h.keyword == "if" || h.keyword == "elif" || h.keyword == "while") && h.value != nil && yield(h.value, true) {
-				return true
-			}
-			if h.keyword == "def" || h.keyword == "class" {
-				return false
-			}
+		h := st.Parent
+		if h == nil || h.Keyword == "def" || h.Keyword == "class" {
+			return false
+		}
+		if (h.Keyword == "if" || h.Keyword == "elif" || h.Keyword == "while") && h.Value != nil && yield(h.Value, true) {
+			return true
 		}
 	}
 	return false
 }
 
 // exits reports whether the body of s ends with a statement that leaves its block.
-func exits(s *stmt) bool {
-	if len(s.body) == 0 {
+func exits(s *Stmt) bool {
+	if len(s.Body) == 0 {
 		return false
 	}
-	last := s.body[len(s.body)-1]
-	switch last.keyword {
+	last := s.Body[len(s.Body)-1]
+	switch last.Keyword {
 	case "return", "continue", "break", "raise":
 		return true
 	}
-	return last.value != nil && isCallTo(last.value, "exit")
+	return last.Value != nil && isCallTo(last.Value, "exit")
 }
 
 // splitFact calls yield with the parts of a condition whose truth values follow
 // from that of the whole, until yield returns true. For `a and b` being true these
 // are a and b.
-func splitFact(cond *node, truth bool, yield func(*node, bool) bool) bool {
+func splitFact(cond *Expr, truth bool, yield func(*Expr, bool) bool) bool {
 	cond = cond.unparen()
 	switch {
-	case cond.kind == nodeNot:
-		return splitFact(cond.kids[0], !truth, yield)
-	case truth && cond.kind == nodeCompare && cond.kids[0].kind == nodeCompare:
-		link := *cond // a < b < c is a < b and b < c
-		link.kids = []*node{cond.kids[0].kids[1], cond.kids[1]}
-		link.start = link.kids[0].start
-		return yield(&link, true) || splitFact(cond.kids[0], true, yield)
-	case cond.kind == nodeBool && (cond.op == "and") == truth:
-		return splitFact(cond.kids[0], truth, yield) || splitFact(cond.kids[1], truth, yield)
+	case cond.Kind == ExprNot:
+		return splitFact(cond.Kids[0], !truth, yield)
+	case cond.Kind == ExprBool && (cond.Op == "and") == truth:
+		return splitFact(cond.Kids[0], truth, yield) || splitFact(cond.Kids[1], truth, yield)
 	}
 	return yield(cond, truth)
 }
 
 // guarded reports whether a condition around c excludes the error, or a try around
 // c handles it.
-func (s *script) guarded(c candidate, kind string) bool {
+func (s *Module) guarded(c candidate, kind string) bool {
 	if caught(c.stmt, kind) {
 		return true
 	}
-	return s.facts(c, func(cond *node, truth bool) bool {
-		return splitFact(cond, truth, func(n *node, truth bool) bool {
+	return s.facts(c, func(cond *Expr, truth bool) bool {
+		return splitFact(cond, truth, func(n *Expr, truth bool) bool {
 			return s.implies(n, truth, c, kind)
 		})
 	})
 }
 
 // caught reports whether a try around st handles errors of this kind.
-func caught(st *stmt, kind string) bool {
-	for ; st.parent != nil && st.parent.keyword != "def"; st = st.parent {
-		if st.parent.keyword != "try" {
+func caught(st *Stmt, kind string) bool {
+	for ; st.Parent != nil && st.Parent.Keyword != "def"; st = st.Parent {
+		if st.Parent.Keyword != "try" {
 			continue
 		}
-		for _, s := range st.parent.after() {
-			if s.keyword != "except" {
+		for _, s := range st.Parent.After() {
+			if s.Keyword != "except" {
 				break
 			}
-			named := s.value == nil || s.has(func(n *node) bool { return n.is(nodeName) && catches(n.op, kind) })
+			named := s.Value == nil || s.has(func(n *Expr) bool { return n.is(ExprName) && catches(n.Op, kind) })
 			if named && !raises(s) {
 				return true
 			}
@@ -132,8 +115,8 @@ func caught(st *stmt, kind string) bool {
 }
 
 // raises reports whether an except block contains a raise.
-func raises(handler *stmt) bool {
-	return !handler.walk(func(b *stmt) bool { return b.keyword != "raise" })
+func raises(handler *Stmt) bool {
+	return !handler.walk(func(b *Stmt) bool { return b.Keyword != "raise" })
 }
 
 // catches reports whether `except name` handles errors of this kind.
@@ -150,7 +133,7 @@ func catches(name, kind string) bool {
 }
 
 // implies reports whether c is safe if the condition n has the value truth.
-func (s *script) implies(n *node, truth bool, c candidate, kind string) bool {
+func (s *Module) implies(n *Expr, truth bool, c candidate, kind string) bool {
 	switch kind {
 	case indexError:
 		return s.impliesIndex(n, truth, c)
@@ -160,98 +143,77 @@ func (s *script) implies(n *node, truth bool, c candidate, kind string) bool {
 	return s.impliesNonZero(n, truth, c)
 }
 
-func (s *script) impliesKey(n *node, truth bool, c candidate) bool {
-	base := c.node.kids[0]
-	if base.is(nodeAttr) && c.node.is(nodeCall) {
-		base = base.kids[0]
+func (s *Module) impliesKey(n *Expr, truth bool, c candidate) bool {
+	base := c.node.Kids[0]
+	if base.is(ExprAttr) && c.node.is(ExprCall) {
+		base = base.Kids[0]
 	}
-	if len(c.node.kids) < 2 {
+	if len(c.node.Kids) < 2 {
 		return s.knownLength(n, truth, s.text(base)) > 0
 	}
-	positive := n.op == "in" && truth || n.op == "not in" && !truth
-	if !n.is(nodeCompare) || !positive {
+	positive := n.Op == "in" && truth || n.Op == "not in" && !truth
+	if !n.is(ExprCompare) || !positive {
 		return false
 	}
-	dict := strings.TrimSuffix(s.text(n.kids[1]), ".keys()")
-	return s.same(n.kids[0], c.node.kids[1]) && dict == s.text(base)
+	dict := strings.TrimSuffix(s.text(n.Kids[1]), ".keys()")
+	return s.same(n.Kids[0], c.node.Kids[1]) && dict == s.text(base)
 }
 
 // same reports whether a and b have the same source, apart from quotes.
-func (s *script) same(a, b *node) bool {
-	return a.kind == b.kind && unquote(s.text(a)) == unquote(s.text(b))
+func (s *Module) same(a, b *Expr) bool {
+	return a.Kind == b.Kind && unquote(s.text(a)) == unquote(s.text(b))
 }
 
-func (s *script) impliesNonZero(n *node, truth bool, c candidate) bool {
+func (s *Module) impliesNonZero(n *Expr, truth bool, c candidate) bool {
 	d := divisor(c).unparen()
-	if truth && s.isTruthOf(n, d) {
-		return true
+	if s.isTruthOf(n, d) {
+		return truth
 	}
-	if !n.is(nodeCompare) {
+	if !n.is(ExprCompare) || !s.isTruthOf(n.Kids[0], d) {
 		return false
 	}
-	k, ok := s.integer(n.kids[1])
-	sameSide := s.text(n.kids[0]) == s.text(d) || isCallTo(d, "len") && s.isTruthOf(n.kids[0], d)
-	if !ok || !sameSide {
-		return false
-	}
-	switch n.op {
-	case "!=":
-		return truth && k == 0
-	case "==":
-		return !truth && k == 0
-	case ">":
-		return truth && k >= 0
-	case ">=":
-		return truth && k >= 1
-	case "<=":
-		return !truth && k >= 0
-	case "<":
-		return !truth && k >= 1
-	}
-	return false
+	k, ok := s.integer(n.Kids[1])
+	return ok && k == 0 && (truth && (n.Op == "!=" || n.Op == ">") || !truth && (n.Op == "==" || n.Op == "<="))
 }
 
 // isTruthOf reports whether n is true exactly if d isn't zero: n is d, or d is
 // len(n).
-func (s *script) isTruthOf(n, d *node) bool {
+func (s *Module) isTruthOf(n, d *Expr) bool {
 	if s.text(n) == s.text(d) {
 		return true
 	}
-	return isCallTo(d, "len") && len(d.kids) == 2 && s.text(n) == s.text(d.kids[1])
+	return isCallTo(d, "len") && len(d.Kids) == 2 && s.text(n) == s.text(d.Kids[1])
 }
 
 // divisor returns the divisor of c.
-func divisor(c candidate) *node {
+func divisor(c candidate) *Expr {
 	switch {
 	case c.node == nil:
-		return c.stmt.value
-	case c.node.kind == nodeCall:
-		return c.node.kids[2]
+		return c.stmt.Value
+	case c.node.Kind == ExprCall:
+		return c.node.Kids[2]
 	}
-	return c.node.kids[1]
+	return c.node.Kids[1]
 }
 
-func (s *script) impliesIndex(n *node, truth bool, c candidate) bool {
-	base, need, index := s.demand(c)
-	if need > 0 {
-		return s.knownLength(n, truth, s.text(base)) >= need
-	}
-	return index != nil && n.is(nodeCompare) && s.impliesBelow(n, truth, base, s.linear(index))
+func (s *Module) impliesIndex(n *Expr, truth bool, c candidate) bool {
+	base, need, _ := s.demand(c)
+	return need > 0 && s.knownLength(n, truth, s.text(base)) >= need
 }
 
 // demand returns the sequence that c reads, with the length that it must have, or
 // the index that must be less than its length.
-func (s *script) demand(c candidate) (base *node, length int, index *node) {
-	if c.node.is(nodeCall) {
-		if isCallTo(c.node, "choice") && len(c.node.kids) > 1 {
-			return c.node.kids[1], 1, nil
+func (s *Module) demand(c candidate) (base *Expr, length int, index *Expr) {
+	if c.node.is(ExprCall) {
+		if isCallTo(c.node, "choice") && len(c.node.Kids) > 1 {
+			return c.node.Kids[1], 1, nil
 		}
-		if len(c.node.kids) < 2 {
-			return c.node.kids[0].kid(0), 1, nil
+		if len(c.node.Kids) < 2 {
+			return c.node.Kids[0].kid(0), 1, nil
 		}
-		base, index = c.node.kids[0].kid(0), c.node.kids[1]
+		base, index = c.node.Kids[0].kid(0), c.node.Kids[1]
 	} else {
-		base, index = c.node.kids[0], c.node.kids[1]
+		base, index = c.node.Kids[0], c.node.Kids[1]
 	}
 	k, ok := s.integer(index)
 	switch {
@@ -264,36 +226,21 @@ func (s *script) demand(c candidate) (base *node, length int, index *node) {
 }
 
 // knownLength returns the least length that base can have if n has the value truth.
-func (s *script) knownLength(n *node, truth bool, base string) int {
+func (s *Module) knownLength(n *Expr, truth bool, base string) int {
 	if s.text(n) == base || isCallTo(n, "len") && s.text(n) == "len("+base+")" {
 		if truth {
 			return 1
 		}
 		return 0
 	}
-	if !n.is(nodeCompare) {
+	if !n.is(ExprCompare) {
 		return 0
 	}
-	op, left, right := n.op, n.kids[0], n.kids[1]
-	if s.text(right) == "len("+base+")" {
-		op, left, right = mirrored(op), right, left
-	}
-	k, ok := s.integer(right)
-	if !ok || s.text(left) != "len("+base+")" {
+	k, ok := s.integer(n.Kids[1])
+	if !ok || s.text(n.Kids[0]) != "len("+base+")" {
 		return 0
 	}
-	return leastLength(op, truth, k)
-}
-
-// mirrored returns the comparison that equals op with its operands exchanged.
-func mirrored(op string) string {
-	switch op[0] {
-	case '<':
-		return ">" + op[1:]
-	case '>':
-		return "<" + op[1:]
-	}
-	return op
+	return leastLength(n.Op, truth, k)
 }
 
 // leastLength returns the least n for which `n op k` has the value truth.
@@ -307,25 +254,4 @@ func leastLength(op string, truth bool, k int) int {
 		return 1
 	}
 	return 0
-}
-
-// impliesBelow reports whether index < len(base) if the comparison n has the value
-// truth.
-func (s *script) impliesBelow(n *node, truth bool, base *node, index linear) bool {
-	op, left, right := n.op, s.linear(n.kids[0]), s.linear(n.kids[1])
-	if left.core == "len("+s.text(base)+")" {
-		op, left, right = mirrored(op), right, left
-	}
-	if right.core != "len("+s.text(base)+")" || left.core != index.core {
-		return false
-	}
-	slack := right.offset - left.offset // core < len + slack
-	switch {
-	case op == "<" && truth, op == ">=" && !truth:
-	case op == "<=" && truth, op == ">" && !truth:
-		slack++
-	default:
-		return false
-	}
-	return slack <= -index.offset
 }

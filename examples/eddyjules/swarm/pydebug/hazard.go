@@ -2,6 +2,8 @@ package pydebug
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -9,11 +11,18 @@ import (
 type hazard struct {
 	candidate
 	kind         string // the kind of error
-	shape        string // see Diagnosis.Shape
-	safe, unsafe string // Python conditions, each the negation of the other
+	safe, unsafe string // Python conditions, each the negation of the other; empty for a computed index
 	cause        string // a clause: "`parts` has fewer than 4 fields"
-	prelude      []edit // the edits that introduce the variables of the conditions
 	record       bool   // a malformed record, which a loop may skip; see extendRecord
+}
+
+// operand returns what decides whether the operation fails: the divisor of a
+// division, or the operation itself.
+func (h *hazard) operand() *Expr {
+	if h.kind == zeroError {
+		return divisor(h.candidate)
+	}
+	return h.node
 }
 
 // pureMethods lists methods without side effect that return the same value when
@@ -23,179 +32,181 @@ var pureMethods = map[string]bool{
 	"strip": true, "lstrip": true, "rstrip": true, "lower": true, "upper": true, "title": true,
 	"replace": true, "get": true, "keys": true, "values": true, "items": true, "copy": true,
 	"decode": true, "encode": true, "casefold": true, "groups": true, "removeprefix": true,
-	"removesuffix": true, "zfill": true, "count": true, "index": true, "find": true, "findall": true,
+	"removesuffix": true, "zfill": true, "count": true, "index": true, "find": true,
 }
 
 // pureFunctions lists such functions.
 var pureFunctions = map[string]bool{
-	"len": true, "str": true, "int": true, "float": true, "list": false, "sum": true, "min": true,
-	"max": true, "abs": true, "round": true, "ord": true, "chr": true, "sorted": true, "bool": true,
+	"len": true, "str": true, "int": true, "float": true, "sum": true, "min": true, "max": true,
+	"abs": true, "round": true, "ord": true, "chr": true, "bool": true,
 }
 
 // repeatable reports whether a second evaluation of n leaves the script's behaviour
 // unchanged.
-func repeatable(n *node) bool {
-	return !n.has(func(m *node) bool {
-		switch m.kind {
-		case nodeWalrus, nodeYield, nodeComp, nodeLambda:
+func repeatable(n *Expr) bool {
+	return !n.Has(func(m *Expr) bool {
+		switch m.Kind {
+		case ExprWalrus, ExprYield, ExprComp, ExprLambda:
 			return true
-		case nodeUnary:
-			return m.op == "await"
-		case nodeCall:
-			f := m.kids[0]
-			return !(f.is(nodeAttr) && pureMethods[f.op] || f.is(nodeName) && pureFunctions[f.op])
+		case ExprUnary:
+			return m.Op == "await"
+		case ExprCall:
+			f := m.Kids[0]
+			return !(f.is(ExprAttr) && pureMethods[f.Op] || f.is(ExprName) && pureFunctions[f.Op])
 		}
 		return false
 	})
 }
 
-// costly reports whether a second evaluation of n takes long.
-func costly(n *node) bool {
-	return n.has(func(m *node) bool { return isMethod(m, "findall") || isCallTo(m, "sorted") })
-}
-
-// newHazard returns the hazard of c, or nil and the reason why c can't be guarded.
-func (s *script) newHazard(c candidate, kind string) (*hazard, string) {
+// newHazard returns the hazard of c, and the reason why c can't be guarded; empty
+// if it can.
+func (s *Module) newHazard(c candidate, kind string) (h *hazard, reason string) {
+	h = &hazard{candidate: c, kind: kind}
 	switch kind {
 	case indexError:
-		return s.indexHazard(c)
+		return h, s.indexHazard(h)
 	case keyError:
-		return s.keyHazard(c)
+		return h, s.keyHazard(h)
 	}
-	return s.zeroHazard(c)
+	return h, s.zeroHazard(h)
 }
 
-// usesArrays reports whether the script imports numpy or pandas, whose sequences
-// have no truth value.
-func (s *script) usesArrays() bool {
-	return len(s.bindings["numpy"])+len(s.bindings["np"])+len(s.bindings["pandas"])+len(s.bindings["pd"]) > 0
+// indexHazard completes h, or returns the reason why it can't be guarded. A
+// computed index has no condition: see rangeFix.
+func (s *Module) indexHazard(h *hazard) string {
+	base, length, index := s.demand(h.candidate)
+	switch {
+	case base == nil || !repeatable(base):
+		return "the sequence is made anew by each evaluation, so that its length can't be tested in front of it"
+	case (base.is(ExprList) || base.is(ExprTuple)) && len(base.Kids) == 0:
+		return "the sequence is written as an empty one"
+	case isStored(h.node, h.stmt) && h.stmt.Keyword != "del":
+		return "it stores at an index that the sequence doesn't have, and where the value belongs can't be told"
+	case s.popsAgain(h.candidate, s.text(base)):
+		return "several elements are taken out one after the other, and how many there have to be can't be told"
+	case index != nil:
+		h.cause = fmt.Sprintf("`%s` points past the end of `%s`", s.text(index), s.text(base))
+		return ""
+	}
+	h.safe, h.unsafe = fmt.Sprintf("len(%s) >= %d", s.text(base), length), fmt.Sprintf("len(%s) < %d", s.text(base), length)
+	h.cause = fmt.Sprintf("`%s` has fewer than %d elements", s.text(base), length)
+	if length == 1 {
+		h.safe, h.unsafe = fmt.Sprintf("len(%s) > 0", s.text(base)), fmt.Sprintf("len(%s) == 0", s.text(base))
+		h.cause = fmt.Sprintf("`%s` is empty", s.text(base))
+	}
+	loop := h.stmt.loop()
+	h.record = s.isSplit(base, h.stmt) || base.is(ExprName) && loop != nil && loop.bindsDeep(base.Op)
+	return ""
 }
 
-// nonEmpty returns the Python condition that base has elements.
-func (s *script) nonEmpty(base *node) string {
-	if s.usesArrays() {
-		return "len(" + s.text(base) + ") > 0"
+// popsAgain reports whether c is a pop, and its statement or one after it in the
+// block takes another element from the same sequence.
+func (s *Module) popsAgain(c candidate, base string) bool {
+	again := func(n *Expr) bool {
+		return n != c.node && (isMethod(n, "pop") || isMethod(n, "popleft")) && s.text(n.Kids[0].Kids[0]) == base
 	}
-	return s.grouped(base)
+	return c.node.is(ExprCall) && (c.stmt.hasDeep(again) ||
+		slices.ContainsFunc(c.stmt.After(), func(next *Stmt) bool { return next.hasDeep(again) }))
 }
 
-// isEmpty returns the Python condition that base has no elements.
-func (s *script) isEmpty(base *node) string {
-	if s.usesArrays() {
-		return "len(" + s.text(base) + ") == 0"
+// isSplit reports whether n is the result of a split.
+func (s *Module) isSplit(n *Expr, use *Stmt) bool {
+	value := s.resolve(n, use)
+	return isMethod(value, "split") || isMethod(value, "rsplit")
+}
+
+// keyHazard completes h, or returns the reason why it can't be guarded.
+func (s *Module) keyHazard(h *hazard) string {
+	var base, key *Expr
+	switch n := h.node; {
+	case n.is(ExprSubscript):
+		base, key = n.Kids[0], n.Kids[1]
+	case len(n.Kids) == 2:
+		base, key = n.Kids[0].kid(0), n.Kids[1]
+	default:
+		base = n.Kids[0].kid(0)
 	}
-	return "not " + s.grouped(base)
+	if base == nil || !repeatable(base) || key != nil && !repeatable(key) {
+		return "the mapping or the key is made anew by each evaluation, so that it can't be tested in front of it"
+	}
+	if key == nil {
+		h.safe, h.unsafe = s.grouped(base), "not "+s.grouped(base)
+		h.cause = fmt.Sprintf("`%s` is empty", s.text(base))
+		return ""
+	}
+	if h.node.is(ExprSubscript) && h.stmt.Keyword != "del" && s.resolve(base, h.stmt).is(ExprDict) && (key.is(ExprString) || key.is(ExprNumber)) {
+		return "the key and the dict are both written in the code, and which of the two is wrong can't be told"
+	}
+	for _, c := range s.candidates(h.stmt, &traceback{kind: keyError}) {
+		if c.node.is(ExprSubscript) && s.same(c.node.Kids[1], key) && s.text(c.node.Kids[0]) != s.text(base) && !s.guarded(c, keyError) {
+			return fmt.Sprintf("`%s` may lack the key as well", s.text(c.node.Kids[0]))
+		}
+	}
+	k := s.operand(key)
+	h.safe, h.unsafe = k+" in "+s.operand(base), k+" not in "+s.operand(base)
+	h.cause = fmt.Sprintf("`%s` has no key `%s`", s.text(base), s.text(key))
+	return ""
+}
+
+// zeroHazard completes h, or returns the reason why it can't be guarded.
+func (s *Module) zeroHazard(h *hazard) string {
+	d := divisor(h.candidate).unparen()
+	switch {
+	case d.is(ExprNumber):
+		return "its divisor is written as zero, so that there is nothing that it could be meant to compute"
+	case !repeatable(d):
+		return "the divisor is computed anew by each evaluation, so that it can't be tested in front of the division"
+	}
+	h.safe, h.unsafe = s.operand(d), "not "+s.operand(d)
+	h.cause = fmt.Sprintf("`%s` is zero", s.text(d))
+	return ""
 }
 
 // grouped returns the text of n, in parentheses unless n is a primary expression.
-func (s *script) grouped(n *node) string {
-	switch n.kind {
-	case nodeName, nodeAttr, nodeSubscript, nodeCall, nodeParen, nodeNumber, nodeString, nodeList, nodeDict:
+func (s *Module) grouped(n *Expr) string {
+	switch n.Kind {
+	case ExprName, ExprAttr, ExprSubscript, ExprCall, ExprParen, ExprNumber, ExprString, ExprList, ExprDict:
 		return s.text(n)
 	}
 	return "(" + s.text(n) + ")"
 }
 
 // operand returns the text of n as an operand of a comparison.
-func (s *script) operand(n *node) string {
-	if n.is(nodeBinary) || n.is(nodeUnary) {
+func (s *Module) operand(n *Expr) string {
+	if n.is(ExprBinary) || n.is(ExprUnary) {
 		return s.text(n)
 	}
 	return s.grouped(n)
 }
 
-func (s *script) keyHazard(c candidate) (*hazard, string) {
-	h := &hazard{candidate: c, kind: keyError, shape: "missing-key"}
-	var base, key *node
-	switch {
-	case c.node.is(nodeSubscript):
-		base, key = c.node.kids[0], c.node.kids[1]
-	case len(c.node.kids) == 2:
-		base, key = c.node.kids[0].kid(0), c.node.kids[1]
-	default:
-		base = c.node.kids[0].kid(0)
+// maxInteger bounds the literals, so that sums of them don't overflow.
+const maxInteger = 1 << 30
+
+// integer returns the value of a literal int, with or without a sign.
+func (s *Module) integer(n *Expr) (int, bool) {
+	n = n.unparen()
+	if n.is(ExprUnary) && n.Op == "-" {
+		k, ok := s.integer(n.Kids[0])
+		return -k, ok
 	}
-	if base == nil || !repeatable(base) || key != nil && !repeatable(key) {
-		return nil, "the mapping or the key is made anew by each evaluation, so that it can't be tested in front of it"
+	if !n.is(ExprNumber) {
+		return 0, false
 	}
-	if key == nil {
-		h.shape, h.safe, h.unsafe = "pop-from-empty", s.grouped(base), "not "+s.grouped(base)
-		h.cause = fmt.Sprintf("`%s` is empty", s.text(base))
-		return h, ""
+	k, err := strconv.ParseInt(strings.ReplaceAll(s.text(n), "_", ""), 0, 32)
+	if err != nil || k > maxInteger {
+		return 0, false
 	}
-	k := s.operand(key)
-	h.safe, h.unsafe = k+" in "+s.operand(base), k+" not in "+s.operand(base)
-	h.cause = fmt.Sprintf("`%s` has no key `%s`", s.text(base), s.text(key))
-	return h, ""
+	return int(k), true
 }
 
-func (s *script) zeroHazard(c candidate) (*hazard, string) {
-	d := divisor(c)
-	if d.unparen().is(nodeNumber) {
-		return nil, "its divisor is written as zero, so that there is nothing that it could be meant to compute"
+// rootName returns the variable at the beginning of a chain of subscripts and
+// attributes; empty if there is none.
+func rootName(n *Expr) string {
+	for n.is(ExprSubscript) || n.is(ExprAttr) || n.is(ExprParen) {
+		n = n.Kids[0]
 	}
-	if !repeatable(d) {
-		v := s.hoist(d, c, "divisor")
-		if v == nil {
-			return nil, "the divisor is computed anew by each evaluation, so that it can't be tested in front of the division"
-		}
-		return &hazard{
-			candidate: c, kind: zeroError, shape: "division-by-zero", safe: v.name, unsafe: "not " + v.name,
-			cause: fmt.Sprintf("`%s` gives zero", s.text(d)), prelude: v.edits,
-		}, ""
+	if n.is(ExprName) {
+		return n.Op
 	}
-	h := &hazard{candidate: c, kind: zeroError, shape: s.zeroShape(c, d)}
-	core := d.unparen()
-	h.safe, h.unsafe = s.operand(core), "not "+s.operand(core)
-	h.cause = fmt.Sprintf("`%s` is zero", s.text(core))
-	if isCallTo(core, "len") && len(core.kids) == 2 && core.kids[1].kind != nodeComp {
-		h.safe, h.unsafe = s.nonEmpty(core.kids[1]), s.isEmpty(core.kids[1])
-		h.cause = fmt.Sprintf("`%s` is empty, so that its length is zero", s.text(core.kids[1]))
-	}
-	return h, ""
-}
-
-func (s *script) zeroShape(c candidate, d *node) string {
-	length, _, isLength := s.length(d, c.stmt)
-	switch {
-	case c.node != nil && c.node.op == "%" || c.stmt.op == "%=":
-		return "modulo-by-zero"
-	case isLength && length != nil && s.averages(c):
-		return "average-of-nothing"
-	case isLength:
-		return "division-by-length"
-	case s.counts(d.unparen()):
-		return "division-by-counter"
-	}
-	return "division-by-zero"
-}
-
-// counts reports whether n is a variable that is set to zero or incremented.
-func (s *script) counts(n *node) bool {
-	if !n.is(nodeName) {
-		return false
-	}
-	for _, b := range s.bindings[n.op] {
-		if b.op == "+=" {
-			return true
-		}
-		if b.op != "=" || b.value == nil {
-			continue
-		}
-		if k, ok := s.integer(b.value); ok && k == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// averages reports whether c divides a sum, judged by the value or the name of the
-// dividend.
-func (s *script) averages(c candidate) bool {
-	if c.node == nil || c.node.kind != nodeBinary {
-		return false
-	}
-	value := s.resolve(c.node.kids[0], c.stmt)
-	name := strings.ToLower(s.text(c.node.kids[0]))
-	return isCallTo(value, "sum") || strings.Contains(name, "total") || strings.Contains(name, "sum")
+	return ""
 }

@@ -53,9 +53,6 @@ func fakeLine(word, rest string, args []string) {
 		fmt.Println(os.Environ())
 	case "args":
 		fmt.Println(args[1:])
-	case "cat":
-		data, err := os.ReadFile(rest)
-		fmt.Print(string(data), err, "\n")
 	case "where":
 		dir, _ := os.Getwd()
 		fmt.Println(filepath.Base(filepath.Dir(args[0])) == filepath.Base(dir))

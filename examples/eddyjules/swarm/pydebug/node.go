@@ -1,52 +1,52 @@
 package pydebug
 
-// nodeKind is the kind of an expression.
-type nodeKind uint8
+// ExprKind is the kind of an [Expr].
+type ExprKind uint8
 
+// The kinds of expressions.
 const (
-	nodeName nodeKind = iota
-	nodeNumber
-	nodeString
-	nodeFString   // kids: interpolations
-	nodeInterp    // {expr!r:spec}; kids: expr, and those of the spec
-	nodeAttr      // kids: value; op is the attribute's name
-	nodeSubscript // kids: base, index
-	nodeSlice     // kids: start, stop and step, as far as given
-	nodeCall      // kids: function, arguments
-	nodeKeyword   // name=value in a call; kids: value
-	nodeStar      // *x and **x; kids: value
-	nodeUnary     // op and one kid: -x, +x, ~x, await x
-	nodeNot
-	nodeBinary  // arithmetic; op and two kids
-	nodeCompare // op and two kids; a chain nests to the left
-	nodeBool    // and, or; op and two kids
-	nodeTernary // kids: then, condition, else
-	nodeLambda  // kids: defaults, body (last)
-	nodeWalrus  // kids: target, value
-	nodeYield
-	nodeParen  // a group (x); kids: x
-	nodeTuple  // also a tuple without parentheses
-	nodeList   // [a, b]
-	nodeSet    // {a, b}
-	nodeDict   // kids: pairs and stars
-	nodePair   // key: value
-	nodeComp   // a comprehension in its brackets; kids: element, clauses
-	nodeCompIn // for target in iterable; kids: target, iterable
-	nodeCompIf // if condition; kids: condition
+	ExprName ExprKind = iota // Op is the name
+	ExprNumber
+	ExprString
+	ExprFString   // Kids: interpolations
+	ExprInterp    // {expr!r:spec}; kids: expr, and those of the spec
+	ExprAttr      // Kids: value; Op is the attribute's name
+	ExprSubscript // Kids: base, index
+	ExprSlice     // Kids: start, stop and step, as far as given
+	ExprCall      // Kids: function, arguments
+	ExprKeyword   // name=value in a call; kids: value
+	ExprStar      // *x and **x; kids: value
+	ExprUnary     // Op and one kid: -x, +x, ~x, await x
+	ExprNot
+	ExprBinary  // arithmetic; Op and two Kids
+	ExprCompare // Op and two kids; a chain nests to the left
+	ExprBool    // and, or; Op and two Kids
+	ExprTernary // Kids: then, condition, else
+	ExprLambda  // Kids: defaults, body (last)
+	ExprWalrus  // Kids: target, value
+	ExprYield
+	ExprParen  // a group (x); kids: x
+	ExprTuple  // also a tuple without parentheses
+	ExprList   // [a, b]
+	ExprSet    // {a, b}
+	ExprDict   // Kids: pairs and stars
+	ExprPair   // key: value
+	ExprComp   // a comprehension in its brackets; kids: element, clauses
+	ExprCompIn // for target in iterable; kids: target, iterable
+	ExprCompIf // if condition; kids: condition
 )
 
-// node is one expression; start and end are byte offsets, brackets included.
-type node struct {
-	kind       nodeKind
-	op         string // the operator, the name, or the opening bracket; see nodeKind
-	start, end int
-	opAt       int // the offset of the operator of a nodeCompare
-	kids       []*node
-	parent     *node
+// Expr is one expression; Start and End are byte offsets, brackets included.
+type Expr struct {
+	Kind       ExprKind
+	Op         string // the operator, the name, or the opening bracket; see ExprKind
+	Start, End int
+	Kids       []*Expr
+	parent     *Expr
 }
 
-func newNode(k nodeKind, start, end int, kids ...*node) *node {
-	n := &node{kind: k, start: start, end: max(start, end), kids: kids}
+func newNode(k ExprKind, start, end int, kids ...*Expr) *Expr {
+	n := &Expr{Kind: k, Start: start, End: max(start, end), Kids: kids}
 	for _, kid := range kids {
 		kid.parent = n
 	}
@@ -55,11 +55,11 @@ func newNode(k nodeKind, start, end int, kids ...*node) *node {
 
 // walk visits n and all nodes below it in source order, until visit returns false.
 // It reports whether all were visited.
-func (n *node) walk(visit func(*node) bool) bool {
+func (n *Expr) walk(visit func(*Expr) bool) bool {
 	if !visit(n) {
 		return false
 	}
-	for _, kid := range n.kids {
+	for _, kid := range n.Kids {
 		if !kid.walk(visit) {
 			return false
 		}
@@ -68,18 +68,18 @@ func (n *node) walk(visit func(*node) bool) bool {
 }
 
 // kid returns the i-th kid, or nil.
-func (n *node) kid(i int) *node {
-	if i < len(n.kids) {
-		return n.kids[i]
+func (n *Expr) kid(i int) *Expr {
+	if i < len(n.Kids) {
+		return n.Kids[i]
 	}
 	return nil
 }
 
 // is reports whether n is of the kind k. It is false for nil.
-func (n *node) is(k nodeKind) bool { return n != nil && n.kind == k }
+func (n *Expr) is(k ExprKind) bool { return n != nil && n.Kind == k }
 
 // childOf returns the child of a that n is, or is below of. n must be below a.
-func (n *node) childOf(a *node) *node {
+func (n *Expr) childOf(a *Expr) *Expr {
 	for n.parent != a {
 		n = n.parent
 	}
@@ -87,7 +87,7 @@ func (n *node) childOf(a *node) *node {
 }
 
 // within reports whether n is a or below it.
-func (n *node) within(a *node) bool {
+func (n *Expr) within(a *Expr) bool {
 	for ; n != nil; n = n.parent {
 		if n == a {
 			return true
@@ -97,14 +97,14 @@ func (n *node) within(a *node) bool {
 }
 
 // unparen strips parentheses that only group.
-func (n *node) unparen() *node {
-	for n.is(nodeParen) {
-		n = n.kids[0]
+func (n *Expr) unparen() *Expr {
+	for n.is(ExprParen) {
+		n = n.Kids[0]
 	}
 	return n
 }
 
-// has reports whether n or a node below it satisfies test.
-func (n *node) has(test func(*node) bool) bool {
-	return n != nil && !n.walk(func(m *node) bool { return !test(m) })
+// Has reports whether n or a node below it satisfies test. A nil n has none.
+func (n *Expr) Has(test func(*Expr) bool) bool {
+	return n != nil && !n.walk(func(m *Expr) bool { return !test(m) })
 }

@@ -13,14 +13,14 @@ func ExampleDiagnose() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(d.Status, d.Shape, d.Line)
+	fmt.Println(d.Status, d.Line)
 	fmt.Print(d.Diff)
 	// Output:
 	// … reading the traceback
 	// … locating the failing line
 	// … recognising the mistake
 	// … writing the fix
-	// fixed fixed-field-after-split 19
+	// fixed 19
 	// --- a/parse_logs.py
 	// +++ b/parse_logs.py
 	// @@ -14,6 +14,8 @@

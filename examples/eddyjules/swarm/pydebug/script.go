@@ -6,30 +6,27 @@ import (
 	"strings"
 )
 
-// script is a parsed source.
-type script struct {
-	src      string
-	tokens   []token
-	root     []*stmt
-	all      []*stmt            // every statement in the order of the source
-	bindings map[string][]*stmt // the statements that assign a name
+// Module is the structure of a Python source. [Parse] makes it. It never changes, so it is safe for
+// concurrent use.
+type Module struct {
+	Source   string
+	Tokens   []Token // without comments
+	root     []*Stmt
+	All      []*Stmt            // every statement in the order of the source
+	bindings map[string][]*Stmt // the statements that assign a name
 	lines    []int              // where each line starts
-	newline  string             // the style of the first line ending
-	unit     string             // one step of indentation
-	problem  *syntaxProblem
-	passes   int // searches of the whole source so far; see allowPass
+	Newline  string             // the first line ending of the source; "\n" if there is none
+	Unit     string             // one step of indentation
+	problem  *SyntaxError
 }
-
-// maxPasses bounds the searches of the whole source in one diagnosis.
-const maxPasses = 50
 
 // parseScript parses src as far as it can. It never fails: problem is the first
 // syntax error.
-func parseScript(src string) *script {
-	s := &script{src: src, bindings: map[string][]*stmt{}}
-	s.tokens, s.problem = tokenize(src)
-	var blocks *syntaxProblem
-	s.root, blocks = parseBlocks(src, s.tokens)
+func parseScript(src string) *Module {
+	s := &Module{Source: src, bindings: map[string][]*Stmt{}}
+	s.Tokens, s.problem = tokenize(src)
+	var blocks *SyntaxError
+	s.root, blocks = parseBlocks(src, s.Tokens)
 	if s.problem == nil {
 		s.problem = blocks
 	}
@@ -37,17 +34,17 @@ func parseScript(src string) *script {
 		root.walk(s.index)
 	}
 	s.lines = lineStarts(src)
-	s.newline = "\n"
+	s.Newline = "\n"
 	if i := strings.IndexAny(src, "\r\n"); i >= 0 {
-		s.newline = newlineAt(src, i)
+		s.Newline = newlineAt(src, i)
 	}
-	s.unit = s.indentUnit()
+	s.Unit = s.indentUnit()
 	return s
 }
 
-func (s *script) index(st *stmt) bool {
-	s.all = append(s.all, st)
-	for _, name := range st.names {
+func (s *Module) index(st *Stmt) bool {
+	s.All = append(s.All, st)
+	for _, name := range st.Names {
 		s.bindings[name] = append(s.bindings[name], st)
 	}
 	return true
@@ -77,33 +74,33 @@ func lineStarts(src string) []int {
 
 // indentUnit returns the first step of indentation in the source; four spaces if
 // there is none.
-func (s *script) indentUnit() string {
-	for _, st := range s.all {
-		if st.parent != nil && st.startsLine && len(st.indent) > len(st.parent.indent) {
-			return st.indent[len(st.parent.indent):]
+func (s *Module) indentUnit() string {
+	for _, st := range s.All {
+		if st.Parent != nil && st.StartsLine && len(st.Indent) > len(st.Parent.Indent) {
+			return st.Indent[len(st.Parent.Indent):]
 		}
 	}
 	return "    "
 }
 
-// lineText returns the text of a 1-based line without its ending; empty if there
+// LineText returns the text of a 1-based line without its ending; empty if there
 // is no such line.
-func (s *script) lineText(line int) string {
+func (s *Module) LineText(line int) string {
 	if line < 1 || line > len(s.lines) {
 		return ""
 	}
-	rest := s.src[s.lines[line-1]:]
+	rest := s.Source[s.lines[line-1]:]
 	return rest[:lineLength(rest)]
 }
 
 // lineOf returns the 1-based line of a byte offset.
-func (s *script) lineOf(offset int) int {
+func (s *Module) lineOf(offset int) int {
 	return max(1, sort.SearchInts(s.lines, offset+1))
 }
 
 // text returns the source of n, joined to one line.
-func (s *script) text(n *node) string {
-	raw := s.src[n.start:n.end]
+func (s *Module) text(n *Expr) string {
+	raw := s.Source[n.Start:n.End]
 	if !strings.ContainsAny(raw, "\r\n") {
 		return raw
 	}
@@ -116,20 +113,20 @@ func joinLines(raw string) string {
 	var b strings.Builder
 	end := 1
 	for i, t := range tokens[1:max(1, len(tokens)-2)] {
-		if i > 0 && t.start > end {
+		if i > 0 && t.Start > end {
 			b.WriteByte(' ')
 		}
-		b.WriteString(raw[t.start-1 : t.end-1])
-		end = t.end
+		b.WriteString(raw[t.Start-1 : t.End-1])
+		end = t.End
 	}
 	return b.String()
 }
 
 // statementsOn returns the statements whose own lines include line.
-func (s *script) statementsOn(line int) []*stmt {
-	var found []*stmt
-	for _, st := range s.all {
-		if st.line <= line && line <= st.endLine {
+func (s *Module) statementsOn(line int) []*Stmt {
+	var found []*Stmt
+	for _, st := range s.All {
+		if st.Line <= line && line <= st.EndLine {
 			found = append(found, st)
 		}
 	}
@@ -138,12 +135,12 @@ func (s *script) statementsOn(line int) []*stmt {
 
 // assignment returns the statement that most probably assigned the value of name
 // at use: the nearest one before it in the same function, else one in the module.
-func (s *script) assignment(name string, use *stmt) *stmt {
-	var local, global *stmt
-	function := use.function()
+func (s *Module) assignment(name string, use *Stmt) *Stmt {
+	var local, global *Stmt
+	function := use.Function()
 	for _, b := range s.bindings[name] {
-		switch scope := b.function(); {
-		case scope == function && (b.start <= use.start || local == nil):
+		switch scope := b.Function(); {
+		case scope == function && (b.Start <= use.Start || local == nil):
 			local = b
 		case scope == nil:
 			global = b
@@ -159,34 +156,29 @@ func (s *script) assignment(name string, use *stmt) *stmt {
 }
 
 // hasParameter reports whether the def s has a parameter of that name.
-func (s *stmt) hasParameter(name string) bool {
-	return slices.ContainsFunc(s.targets, func(t *node) bool { return t.kind == nodeName && t.op == name })
-}
-
-// has reports whether any expression of the script satisfies test.
-func (s *script) has(test func(*node) bool) bool {
-	return slices.ContainsFunc(s.all, func(st *stmt) bool { return st.has(test) })
+func (s *Stmt) hasParameter(name string) bool {
+	return slices.ContainsFunc(s.Targets, func(t *Expr) bool { return t.Kind == ExprName && t.Op == name })
 }
 
 // assignedValue returns the value of the plain assignment `name = value` that is
 // in effect at use, or nil.
-func (s *script) assignedValue(name string, use *stmt) *node {
+func (s *Module) assignedValue(name string, use *Stmt) *Expr {
 	a := s.assignment(name, use)
-	if a == nil || a == use || a.op != "=" || len(a.targets) == 0 || !a.targets[0].is(nodeName) {
+	if a == nil || a == use || a.Op != "=" || len(a.Targets) == 0 || !a.Targets[0].is(ExprName) {
 		return nil
 	}
-	return a.value
+	return a.Value
 }
 
 // resolve replaces a name by its assigned value, at most four times. It returns
 // any other expression unchanged.
-func (s *script) resolve(n *node, use *stmt) *node {
+func (s *Module) resolve(n *Expr, use *Stmt) *Expr {
 	for range 4 {
 		n = n.unparen()
-		if !n.is(nodeName) {
+		if !n.is(ExprName) {
 			return n
 		}
-		value := s.assignedValue(n.op, use)
+		value := s.assignedValue(n.Op, use)
 		if value == nil {
 			return n
 		}

@@ -2,44 +2,44 @@ package pydebug
 
 import "slices"
 
-// stmt is one statement: for a compound statement, the header and the body.
-type stmt struct {
-	keyword     string // "if", "def", "return", …; empty for an expression or an assignment
-	first, last int    // tokens[first:last], without the line ending
-	start, end  int    // byte offsets
-	line        int    // of the first token
-	endLine     int    // of the last token
-	indent      string // the white space in front of its logical line
-	startsLine  bool   // it begins its logical line, so that a line can be inserted before it
+// Stmt is one statement: of a compound statement, the header, with its body.
+type Stmt struct {
+	Keyword     string // "if", "def", "return", …; empty for an expression or an assignment
+	First, Last int    // its tokens are Module.Tokens[First:Last], without the line ending
+	Start, End  int    // byte offsets
+	Line        int    // of the first token
+	EndLine     int    // of the last token
+	Indent      string // the white space in front of its logical line
+	StartsLine  bool   // it begins its logical line, so that a line can be inserted before it
 	alone       bool   // it is the only statement of its logical line
-	parent      *stmt  // the statement whose body it is in; nil at module level
-	siblings    *[]*stmt
+	Parent      *Stmt  // the statement whose body it is in; nil at module level
+	siblings    *[]*Stmt
 	index       int // in siblings
-	body        []*stmt
+	Body        []*Stmt
 
-	exact bool // every token was read as part of the structure; of a class or a decorator, nothing was checked
+	exact bool // every token was read as part of the structure
 
-	op      string   // "=" or "+=" and so on, for an assignment
-	targets []*node  // of an assignment, a for, a with, a del
-	value   *node    // of an assignment, a return, a condition, an iterable
-	exprs   []*node  // every expression of the header, including the targets
-	names   []string // the names that it binds
+	Op      string   // "=" or "+=" and so on, for an assignment
+	Targets []*Expr  // of an assignment, a for, a with, a del
+	Value   *Expr    // of an assignment, a return, a condition, an iterable
+	Exprs   []*Expr  // every expression of the header, including the targets
+	Names   []string // the names that it binds
 }
 
 // compound lists the keywords of statements with a body.
 var compound = map[string]bool{
 	"if": true, "elif": true, "else": true, "for": true, "while": true, "try": true,
-	"except": true, "finally": true, "with": true, "def": true, "class": true, "match": true,
+	"except": true, "finally": true, "with": true, "def": true, "class": true,
 }
 
 // isLoop reports whether s is a loop.
-func (s *stmt) isLoop() bool { return s.keyword == "for" || s.keyword == "while" }
+func (s *Stmt) isLoop() bool { return s.Keyword == "for" || s.Keyword == "while" }
 
-// after returns the statements of the same block that follow s.
-func (s *stmt) after() []*stmt { return (*s.siblings)[s.index+1:] }
+// After returns the statements of the same block that follow s.
+func (s *Stmt) After() []*Stmt { return (*s.siblings)[s.index+1:] }
 
-// previous returns the statement before s in its block, or nil.
-func (s *stmt) previous() *stmt {
+// Previous returns the statement before s in its block, or nil.
+func (s *Stmt) Previous() *Stmt {
 	if s.index == 0 {
 		return nil
 	}
@@ -48,11 +48,11 @@ func (s *stmt) previous() *stmt {
 
 // walk visits s and all statements in its body until visit returns false. It
 // reports whether all were visited.
-func (s *stmt) walk(visit func(*stmt) bool) bool {
+func (s *Stmt) walk(visit func(*Stmt) bool) bool {
 	if !visit(s) {
 		return false
 	}
-	for _, b := range s.body {
+	for _, b := range s.Body {
 		if !b.walk(visit) {
 			return false
 		}
@@ -60,10 +60,11 @@ func (s *stmt) walk(visit func(*stmt) bool) bool {
 	return true
 }
 
-// function returns the def that s runs in, or nil at module level.
-func (s *stmt) function() *stmt {
-	for p := s.parent; p != nil; p = p.parent {
-		if p.keyword == "def" {
+// Function returns the def that s runs in, or nil at module level and in the body of a class outside
+// of any function. The statements of a class in a function run in that function.
+func (s *Stmt) Function() *Stmt {
+	for p := s.Parent; p != nil; p = p.Parent {
+		if p.Keyword == "def" {
 			return p
 		}
 	}
@@ -72,8 +73,8 @@ func (s *stmt) function() *stmt {
 
 // loop returns the innermost loop around s in the same function, or nil. The else
 // of a loop is not part of the loop.
-func (s *stmt) loop() *stmt {
-	for p := s.parent; p != nil && p.keyword != "def" && p.keyword != "class"; p = p.parent {
+func (s *Stmt) loop() *Stmt {
+	for p := s.Parent; p != nil && p.Keyword != "def" && p.Keyword != "class"; p = p.Parent {
 		if p.isLoop() {
 			return p
 		}
@@ -82,19 +83,19 @@ func (s *stmt) loop() *stmt {
 }
 
 // has reports whether any expression of s, without its body, satisfies test.
-func (s *stmt) has(test func(*node) bool) bool {
-	return slices.ContainsFunc(s.exprs, func(e *node) bool { return e.has(test) })
+func (s *Stmt) has(test func(*Expr) bool) bool {
+	return slices.ContainsFunc(s.Exprs, func(e *Expr) bool { return e.Has(test) })
 }
 
 // hasDeep is has for s and its body.
-func (s *stmt) hasDeep(test func(*node) bool) bool {
-	return !s.walk(func(b *stmt) bool { return !b.has(test) })
+func (s *Stmt) hasDeep(test func(*Expr) bool) bool {
+	return !s.walk(func(b *Stmt) bool { return !b.has(test) })
 }
 
 // binds reports whether s, without its body, assigns name.
-func (s *stmt) binds(name string) bool { return slices.Contains(s.names, name) }
+func (s *Stmt) binds(name string) bool { return slices.Contains(s.Names, name) }
 
 // bindsDeep is binds for s and its body.
-func (s *stmt) bindsDeep(name string) bool {
-	return !s.walk(func(b *stmt) bool { return !b.binds(name) })
+func (s *Stmt) bindsDeep(name string) bool {
+	return !s.walk(func(b *Stmt) bool { return !b.binds(name) })
 }

@@ -9,44 +9,40 @@ var simpleKeywords = map[string]bool{
 }
 
 // statementKeyword returns the keyword of the statement in tokens[first:last], or
-// the empty string. The words match and case are keywords only in front of a block.
-func statementKeyword(src string, tokens []token, first, last int) string {
+// the empty string.
+func statementKeyword(src string, tokens []Token, first, last int) string {
 	word := tokenText(src, tokens, first, last)
 	if word == "async" {
 		word = tokenText(src, tokens, first+1, last)
 	}
-	soft := (word == "match" || word == "case") && last-first > 2 && tokenText(src, tokens, last-1, last) == ":"
-	switch {
-	case soft:
-		return "match"
-	case word != "match" && compound[word], simpleKeywords[word]:
+	if compound[word] || simpleKeywords[word] {
 		return word
 	}
 	return ""
 }
 
-func tokenText(src string, tokens []token, i, last int) string {
+func tokenText(src string, tokens []Token, i, last int) string {
 	if i >= last {
 		return ""
 	}
-	return src[tokens[i].start:tokens[i].end]
+	return src[tokens[i].Start:tokens[i].End]
 }
 
 // newStmt parses the statement in tokens[first:last].
-func newStmt(src string, tokens []token, first, last int) *stmt {
-	s := &stmt{first: first, last: last, start: tokens[first].start, end: tokens[last-1].end, line: tokens[first].line}
-	s.endLine = tokens[last-1].line + strings.Count(src[tokens[last-1].start:s.end], "\n")
-	s.keyword = statementKeyword(src, tokens, first, last)
+func newStmt(src string, tokens []Token, first, last int) *Stmt {
+	s := &Stmt{First: first, Last: last, Start: tokens[first].Start, End: tokens[last-1].End, Line: tokens[first].Line}
+	s.EndLine = tokens[last-1].Line + strings.Count(src[tokens[last-1].Start:s.End], "\n")
+	s.Keyword = statementKeyword(src, tokens, first, last)
 	r := &stmtReader{stmt: s, p: &exprParser{src: src, tokens: tokens, pos: first, end: last}}
-	if s.keyword != "" {
+	if s.Keyword != "" {
 		r.p.accept("async")
 		r.p.pos++
 	}
 	r.read()
-	for _, e := range s.exprs {
-		e.walk(func(n *node) bool {
-			if n.kind == nodeWalrus && n.kids[0].kind == nodeName {
-				s.names = append(s.names, n.kids[0].op)
+	for _, e := range s.Exprs {
+		e.walk(func(n *Expr) bool {
+			if n.Kind == ExprWalrus && n.Kids[0].Kind == ExprName {
+				s.Names = append(s.Names, n.Kids[0].Op)
 			}
 			return true
 		})
@@ -56,28 +52,29 @@ func newStmt(src string, tokens []token, first, last int) *stmt {
 
 // stmtReader reads the expressions of one statement.
 type stmtReader struct {
-	stmt *stmt
+	stmt *Stmt
 	p    *exprParser
 }
 
 func (r *stmtReader) read() {
 	r.structure()
-	atColon := compound[r.stmt.keyword] && r.p.pos == r.p.end-1 && r.p.text() == ":"
+	atColon := compound[r.stmt.Keyword] && r.p.pos == r.p.end-1 && r.p.text() == ":"
 	r.stmt.exact = !r.p.failed && (r.p.pos >= r.p.end || atColon)
-	r.rest()
 }
 
 // structure reads the parts of the statement that its keyword announces.
 func (r *stmtReader) structure() {
 	s := r.stmt
-	switch s.keyword {
+	switch s.Keyword {
 	case "for":
 		r.target(r.p.targets())
 		if r.p.accept("in") {
-			s.value = r.expr()
+			s.Value = r.expr()
 		}
 	case "def":
 		r.def()
+	case "class":
+		r.expr() // the bases, as if they were arguments
 	case "import", "from":
 		r.imports()
 	case "global", "nonlocal", "pass", "break", "continue":
@@ -85,12 +82,12 @@ func (r *stmtReader) structure() {
 	case "with", "except":
 		r.aliased()
 	case "del":
-		s.targets = []*node{r.expr()}
+		s.Targets = []*Expr{r.expr()}
 	case "if", "elif", "while", "return", "assert", "raise":
 		if r.p.startsExpr() {
-			s.value = r.expr()
+			s.Value = r.expr()
 		}
-		if s.keyword == "raise" && r.p.accept("from") {
+		if s.Keyword == "raise" && r.p.accept("from") {
 			r.expr()
 		}
 	case "":
@@ -99,31 +96,31 @@ func (r *stmtReader) structure() {
 }
 
 // expr reads one expression of the statement.
-func (r *stmtReader) expr() *node {
+func (r *stmtReader) expr() *Expr {
 	n := r.p.list()
-	r.stmt.exprs = append(r.stmt.exprs, n)
+	r.stmt.Exprs = append(r.stmt.Exprs, n)
 	return n
 }
 
 // target records n as a target that the statement assigns.
-func (r *stmtReader) target(n *node) {
+func (r *stmtReader) target(n *Expr) {
 	s := r.stmt
-	s.targets = append(s.targets, n)
-	if len(s.exprs) == 0 || s.exprs[len(s.exprs)-1] != n {
-		s.exprs = append(s.exprs, n)
+	s.Targets = append(s.Targets, n)
+	if len(s.Exprs) == 0 || s.Exprs[len(s.Exprs)-1] != n {
+		s.Exprs = append(s.Exprs, n)
 	}
-	s.names = append(s.names, targetNames(n)...)
+	s.Names = append(s.Names, targetNames(n)...)
 }
 
 // targetNames lists the variables that a target assigns. For x[0] and x.y there
 // are none.
-func targetNames(n *node) []string {
-	switch n.kind {
-	case nodeName:
-		return []string{n.op}
-	case nodeTuple, nodeList, nodeParen, nodeStar:
+func targetNames(n *Expr) []string {
+	switch n.Kind {
+	case ExprName:
+		return []string{n.Op}
+	case ExprTuple, ExprList, ExprParen, ExprStar:
 		var names []string
-		for _, kid := range n.kids {
+		for _, kid := range n.Kids {
 			names = append(names, targetNames(kid)...)
 		}
 		return names
@@ -139,23 +136,24 @@ var augmented = map[string]bool{
 // assignment reads a = b = value, a += value, a: type = value or an expression.
 func (r *stmtReader) assignment() {
 	s := r.stmt
+	r.p.accept("@") // of a decorator
 	n := r.expr()
 	if r.p.accept(":") {
 		r.p.item()
 	}
 	for op := r.p.text(); !r.p.failed && (op == "=" || augmented[op]); op = r.p.text() {
 		r.p.pos++
-		s.op = op
+		s.Op = op
 		r.target(n)
 		n = r.expr()
 	}
-	s.value = n
+	s.Value = n
 }
 
 // def reads the name, the parameters and their defaults.
 func (r *stmtReader) def() {
 	s := r.stmt
-	s.names = []string{r.p.text()}
+	s.Names = []string{r.p.text()}
 	r.p.pos++
 	if r.p.text() != "(" {
 		return
@@ -177,12 +175,12 @@ func (r *stmtReader) parameter() {
 		r.p.accept(",")
 		return
 	}
-	r.stmt.targets = append(r.stmt.targets, r.p.atom())
+	r.stmt.Targets = append(r.stmt.Targets, r.p.atom())
 	if r.p.accept(":") {
 		r.p.expr()
 	}
 	if r.p.accept("=") {
-		r.stmt.exprs = append(r.stmt.exprs, r.p.expr())
+		r.stmt.Exprs = append(r.stmt.Exprs, r.p.expr())
 	}
 	if !r.p.accept(",") && r.p.pos < r.p.end {
 		r.p.failed = true
@@ -192,15 +190,15 @@ func (r *stmtReader) parameter() {
 // imports collects the names that an import binds.
 func (r *stmtReader) imports() {
 	start := r.p.pos
-	for i := start; i < r.stmt.last; i++ {
-		if r.p.tokens[i].kind != tokenName {
+	for i := start; i < r.stmt.Last; i++ {
+		if r.p.tokens[i].Kind != TokenName {
 			continue
 		}
-		word := tokenText(r.p.src, r.p.tokens, i, r.stmt.last)
-		if word == "import" && r.stmt.keyword == "from" {
-			r.stmt.names = nil
+		word := tokenText(r.p.src, r.p.tokens, i, r.stmt.Last)
+		if word == "import" && r.stmt.Keyword == "from" {
+			r.stmt.Names = nil
 		} else if word != "as" {
-			r.stmt.names = append(r.stmt.names, word)
+			r.stmt.Names = append(r.stmt.Names, word)
 		}
 	}
 	r.p.pos = r.p.end
@@ -210,9 +208,9 @@ func (r *stmtReader) imports() {
 func (r *stmtReader) aliased() {
 	for r.p.pos < r.p.end && !r.p.failed && r.p.text() != ":" {
 		n := r.p.expr()
-		r.stmt.exprs = append(r.stmt.exprs, n)
-		if r.stmt.value == nil {
-			r.stmt.value = n
+		r.stmt.Exprs = append(r.stmt.Exprs, n)
+		if r.stmt.Value == nil {
+			r.stmt.Value = n
 		}
 		if r.p.accept("as") {
 			r.target(r.p.target())
@@ -220,21 +218,5 @@ func (r *stmtReader) aliased() {
 		if !r.p.accept(",") {
 			return
 		}
-	}
-}
-
-// rest reads the expressions after the part that the statement's rule has read,
-// such as the arguments of Python 2's print, so that no subscript is missed.
-func (r *stmtReader) rest() {
-	for r.p.pos < r.p.end {
-		r.p.failed = false
-		if !r.p.startsExpr() {
-			r.p.pos++
-			continue
-		}
-		r.p.depth = 0
-		before := r.p.pos
-		r.expr()
-		r.p.pos = max(r.p.pos, before+1)
 	}
 }

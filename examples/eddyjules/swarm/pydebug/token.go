@@ -1,24 +1,26 @@
 package pydebug
 
-// tokenKind is the kind of a token.
-type tokenKind uint8
+// TokenKind is the kind of a [Token].
+type TokenKind uint8
 
+// The kinds of tokens.
 const (
-	tokenName tokenKind = iota
-	tokenNumber
-	tokenString // a string or bytes literal without interpolation
-	tokenFStart // the prefix and opening quote of an f-string
-	tokenFText  // the literal text between interpolations
-	tokenFEnd   // the closing quote of an f-string
-	tokenOp     // operators, brackets and punctuation
-	tokenNewline
+	TokenName TokenKind = iota // a name or a keyword
+	TokenNumber
+	TokenString  // a string or bytes literal without interpolation
+	TokenFStart  // the prefix and opening quote of an f-string
+	TokenFText   // the literal text between interpolations
+	TokenFEnd    // the closing quote of an f-string
+	TokenOp      // operators, brackets and punctuation
+	TokenNewline // the end of a logical line; it has no text
 )
 
-// token is one lexical element; start and end are byte offsets.
-type token struct {
-	kind       tokenKind
-	start, end int
-	line       int // 1-based line of start
+// Token is one lexical element; Start and End are byte offsets.
+type Token struct {
+	Kind       TokenKind
+	Text       string
+	Start, End int
+	Line       int // 1-based line of start
 	match      int // index of the matching bracket, or -1
 }
 

@@ -10,11 +10,11 @@ func lexed(src string) string {
 	tokens, _ := tokenize(src)
 	var words []string
 	for _, tok := range tokens {
-		if tok.kind == tokenNewline {
+		if tok.Kind == TokenNewline {
 			words = append(words, "⏎")
 			continue
 		}
-		words = append(words, src[tok.start:tok.end])
+		words = append(words, src[tok.Start:tok.End])
 	}
 	return strings.Join(words, " ")
 }
@@ -59,7 +59,7 @@ func TestTokenizeFindsProblems(t *testing.T) {
 		"a;;b":           "line 1: a ';' without a statement",
 	}
 	for src, want := range tests {
-		if p := parseScript(src).problem; p == nil || p.String() != want {
+		if p := parseScript(src).problem; p == nil || p.Error() != want {
 			t.Errorf("%q: got %v, want %s", src, p, want)
 		}
 	}

@@ -1,21 +1,10 @@
 package pydebug
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // maxNesting bounds the depth of brackets, f-strings and blocks, and so the
 // recursion of the parsers and of walk.
 const maxNesting = 100
-
-// syntaxProblem is the first syntax error of a source.
-type syntaxProblem struct {
-	line int
-	what string
-}
-
-func (p *syntaxProblem) String() string { return fmt.Sprintf("line %d: %s", p.line, p.what) }
 
 // lexer splits a source into tokens. It records the first syntax error and
 // continues after it, so that the rest of the source can be examined too.
@@ -23,14 +12,14 @@ type lexer struct {
 	src     string
 	pos     int
 	line    int
-	tokens  []token
+	tokens  []Token
 	open    []int // the token indices of unclosed brackets
 	fdepth  int   // nested f-strings
-	problem *syntaxProblem
+	problem *SyntaxError
 }
 
 // tokenize returns the tokens of src and the first syntax error, or nil.
-func tokenize(src string) ([]token, *syntaxProblem) {
+func tokenize(src string) ([]Token, *SyntaxError) {
 	l := &lexer{src: src, line: 1}
 	l.pos = len(src) - len(strings.TrimPrefix(src, "\ufeff"))
 	for l.pos < len(l.src) {
@@ -38,7 +27,7 @@ func tokenize(src string) ([]token, *syntaxProblem) {
 	}
 	if len(l.open) > 0 {
 		t := l.tokens[l.open[len(l.open)-1]]
-		l.fail(t.line, "'"+src[t.start:t.end]+"' was never closed")
+		l.fail(t.Line, "'"+src[t.Start:t.End]+"' was never closed")
 	}
 	l.endLine()
 	return l.tokens, l.problem
@@ -46,17 +35,17 @@ func tokenize(src string) ([]token, *syntaxProblem) {
 
 func (l *lexer) fail(line int, what string) {
 	if l.problem == nil {
-		l.problem = &syntaxProblem{line, what}
+		l.problem = &SyntaxError{line, what}
 	}
 }
 
-func (l *lexer) emit(k tokenKind, start, line int) {
-	l.tokens = append(l.tokens, token{kind: k, start: start, end: l.pos, line: line, match: -1})
+func (l *lexer) emit(k TokenKind, start, line int) {
+	l.tokens = append(l.tokens, Token{Kind: k, Text: l.src[start:l.pos], Start: start, End: l.pos, Line: line, match: -1})
 }
 
 func (l *lexer) endLine() {
-	if n := len(l.tokens); n > 0 && l.tokens[n-1].kind != tokenNewline {
-		l.emit(tokenNewline, l.pos, l.line)
+	if n := len(l.tokens); n > 0 && l.tokens[n-1].Kind != TokenNewline {
+		l.emit(TokenNewline, l.pos, l.line)
 	}
 }
 
@@ -122,7 +111,7 @@ func (l *lexer) name() {
 		l.stringLiteral(start, strings.ToLower(word))
 		return
 	}
-	l.emit(tokenName, start, l.line)
+	l.emit(TokenName, start, l.line)
 }
 
 func isStringPrefix(word string) bool {
@@ -143,7 +132,7 @@ func (l *lexer) number() {
 		}
 		l.pos++
 	}
-	l.emit(tokenNumber, start, l.line)
+	l.emit(TokenNumber, start, l.line)
 }
 
 func isHex(s string) bool { return strings.HasPrefix(strings.ToLower(s), "0x") }
@@ -157,7 +146,7 @@ func (l *lexer) operator() {
 			break
 		}
 	}
-	l.emit(tokenOp, start, l.line)
+	l.emit(TokenOp, start, l.line)
 	switch text := l.src[start:l.pos]; text {
 	case "(", "[", "{":
 		l.openBracket()
@@ -184,8 +173,8 @@ func (l *lexer) closeBracket(text string) {
 	}
 	opener := l.open[n-1]
 	t := l.tokens[opener]
-	if closers[l.src[t.start:t.end]] != text {
-		l.fail(l.line, "'"+text+"' doesn't close '"+l.src[t.start:t.end]+"'")
+	if closers[l.src[t.Start:t.End]] != text {
+		l.fail(l.line, "'"+text+"' doesn't close '"+l.src[t.Start:t.End]+"'")
 		return
 	}
 	l.open = l.open[:n-1]

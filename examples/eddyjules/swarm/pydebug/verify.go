@@ -37,9 +37,6 @@ type VerifyOptions struct {
 	// InterpreterArgs precede the name of the script. Nil means -I -B: no
 	// site-packages of the user, no PYTHON* variables, no .pyc files.
 	InterpreterArgs []string
-	// Files are written to the script's folder under their base names, for a
-	// script that reads them.
-	Files map[string][]byte
 	// Args are the arguments of the script.
 	Args []string
 	// Timeout bounds each run; zero means [DefaultTimeout].
@@ -123,8 +120,8 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	}
 	defer os.RemoveAll(dir)
 	script := filepath.Join(dir, "script.py")
-	if err := o.writeFiles(dir, script, source); err != nil {
-		return RunResult{}, err
+	if err := os.WriteFile(script, []byte(source), 0o600); err != nil {
+		return RunResult{}, fmt.Errorf("pydebug: writing the script: %w", err)
 	}
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
@@ -140,19 +137,6 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 		return RunResult{}, cause
 	}
 	return o.result(cmd, err, limited.Err() != nil, stdout.String(), stderr.String())
-}
-
-// writeFiles writes the script and the files that it reads to dir.
-func (o VerifyOptions) writeFiles(dir, script, source string) error {
-	for name, data := range o.Files {
-		if err := os.WriteFile(filepath.Join(dir, filepath.Base(name)), data, 0o600); err != nil {
-			return fmt.Errorf("pydebug: writing a sample file: %w", err)
-		}
-	}
-	if err := os.WriteFile(script, []byte(source), 0o600); err != nil {
-		return fmt.Errorf("pydebug: writing the script: %w", err)
-	}
-	return nil
 }
 
 // minimalEnv returns the environment of a run. That of this process may hold

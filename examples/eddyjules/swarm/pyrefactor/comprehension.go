@@ -45,15 +45,15 @@ func (w *work) comprehension(loop *pydebug.Stmt) {
 		return
 	}
 	w.suggest(found{
-		kind: UseComprehension, line: loop.Previous.Line, confidence: 0.85,
-		edits:       []pydebug.Edit{{Start: loop.Previous.Start, End: loop.Deepest().End, Text: text}},
+		kind: UseComprehension, line: loop.Previous().Line, confidence: 0.85,
+		edits:       []pydebug.Edit{{Start: loop.Previous().Start, End: loop.Deepest().End, Text: text}},
 		description: fmt.Sprintf("Replace the loop that fills '%s' by a list comprehension, which is shorter and faster.", a.list),
 	})
 }
 
 // appendingLoop returns the parts of a loop if it has that form.
 func (w *work) appendingLoop(loop *pydebug.Stmt) (a appending, ok bool) {
-	first := loop.Previous
+	first := loop.Previous()
 	if first == nil || len(loop.Body) != 1 || loop.Value == nil || len(loop.Targets) != 1 || w.Tokens[loop.First].Text != "for" {
 		return a, false
 	}
@@ -87,7 +87,7 @@ func (w *work) keepsLoop(a appending) string {
 	switch {
 	case function == nil:
 		return "it is not in a function, so that other code may use its variables"
-	case a.loop.Next != nil && a.loop.Next.Keyword == "else":
+	case len(a.loop.After()) > 0 && a.loop.After()[0].Keyword == "else":
 		return "it has an else"
 	case !w.plainLines(a):
 		return "it has a comment, or an expression of several lines, or shares a line"
@@ -105,10 +105,10 @@ func (w *work) keepsLoop(a appending) string {
 
 // headOf returns the first statement of a compound of several, such as the try of a finally.
 func headOf(st *pydebug.Stmt) *pydebug.Stmt {
-	for st.Previous != nil {
+	for st.Previous() != nil {
 		switch st.Keyword {
 		case "elif", "else", "except", "finally":
-			st = st.Previous
+			st = st.Previous()
 			continue
 		}
 		break
@@ -118,7 +118,7 @@ func headOf(st *pydebug.Stmt) *pydebug.Stmt {
 
 // plainLines reports whether the statements have a line of their own each, without comments.
 func (w *work) plainLines(a appending) bool {
-	st := a.loop.Previous
+	st := a.loop.Previous()
 	end := a.loop.Deepest()
 	for line := st.Line; line <= end.EndLine; line++ {
 		if strings.TrimSpace(w.LineText(line)) == "" {

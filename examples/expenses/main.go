@@ -1,0 +1,150 @@
+// Expenses defines a codon with a person in it: the claim of travel expenses.
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
+)
+
+// Claim is the payload of all messages: the claim as their sender sees it.
+type Claim struct {
+	Trip, Note       string
+	Amount, Receipts int
+}
+
+var (
+	ask             = func(name string) machine.Effect { return machine.SendTagged(performatives.ActRequest, name) }
+	say             = func(name string) machine.Effect { return machine.SendTagged(performatives.ActInform, name) }
+	asked           = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActRequest, name) }
+	told            = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActInform, name) }
+	request, inform = codons.Says[Claim](performatives.ActRequest), codons.Says[Claim](performatives.ActInform)
+	at              = func(on machine.Symbol) machine.Cause { return machine.At(machine.Initiator, on) }
+	lost            = []machine.Cause{at(machine.Undelivered(performatives.ActRequest)), at(machine.Undelivered(performatives.ActCancel)), at(machine.PeerLost()), machine.Forgotten(machine.Responder)}
+	role            = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
+)
+
+// Expense is the codon: an employee's agent asks, the accounting agent answers, a manager decides.
+var Expense = codons.MustDefine(codons.Definition{
+	Table: machine.Table{
+		Name: "expense-claim", Title: "Expense claim", Purpose: "Accounting checks a claim, has a manager decide, and pays.", Source: "this example", Terminal: []machine.State{"paid", "settled", "disputed", "denied", "lapsed", "withdrawn"},
+		Timers: []machine.Timer{{Role: machine.Responder, Name: "decision", Doc: "how long the manager may take", After: 2 * time.Minute}},
+		Jobs: []machine.Job{
+			{Role: machine.Initiator, Name: "gather", Ends: []string{"supply", "give_up"}, Doc: "the employee looks for receipts"},
+			{Role: machine.Initiator, Name: "compare", Ends: []string{"confirm", "dispute"}, Doc: "the employee compares the amount"},
+			{Role: machine.Responder, Name: "check", Ends: []string{"want", "forward", "fail"}, Doc: "accounting checks the claim"},
+			{Role: machine.Responder, Name: "decide", Ends: []string{"approve", "deny", "fail"}, Doc: "the manager decides"},
+		},
+		Agree: []machine.Pair{{Initiator: "failed", Responder: "denied", After: lost}, {Initiator: "failed", Responder: "lapsed", After: lost}},
+		Rows: []machine.Row{
+			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("sent", ask("CLAIM")).Because("there were expenses"),
+			codons.Asks("sent").When(told("RECEIVED")).Goto("submitted").Because("accounting has the claim"),
+			codons.Asks("sent", "submitted").When(told("RECEIPTS_WANTED")).Goto("gathering", machine.Run("gather")).Because("receipts are missing"),
+			codons.Asks("gathering").When(machine.Command("supply")).Goto("submitted", ask("RECEIPTS")).Because("it has more receipts now"),
+			codons.Asks("gathering").When(machine.Command("give_up")).Goto("withdrawing", ask("WITHDRAWAL")).Because("there are no more receipts"),
+			codons.Asks("sent").When(machine.Command("withdraw")).Goto("leaving").Because("a withdrawal must not overtake the claim"),
+			codons.Asks("leaving").When(told("RECEIVED"), told("RECEIPTS_WANTED")).Goto("withdrawing", ask("WITHDRAWAL")).Because("accounting has the claim"),
+			codons.Asks("submitted").When(machine.Command("withdraw")).Goto("withdrawing", ask("WITHDRAWAL")).Because("nothing is wanted"),
+			codons.Asks("gathering").When(machine.Command("withdraw")).Goto("withdrawing", machine.Stop("gather"), ask("WITHDRAWAL")).Because("nothing is wanted"),
+			codons.Asks("withdrawing").When(machine.Command("supply"), machine.Command("give_up"), told("RECEIPTS_WANTED")).Stay(machine.Drop(codons.DropLate)).Because("gather is over"),
+			codons.Asks("gathering", "submitted", "withdrawing", "comparing", "confirmed", "disputing").When(told("RECEIVED")).Stay(machine.Drop(codons.DropStale)).Because("a later answer has overtaken it"),
+			codons.Asks("leaving", "withdrawing", "comparing", "confirmed", "disputing").When(machine.Command("withdraw")).Stay(machine.Drop(codons.DropLate)).Because("once is enough, or it is too late"),
+			codons.Asks("sent", "submitted").When(told("PAYMENT")).Goto("comparing", machine.Run("compare")).Because("the manager has approved"),
+			codons.Asks("leaving", "withdrawing").When(told("PAYMENT")).Goto("comparing", machine.Report("too_late"), machine.Run("compare")).Because("the manager had approved"),
+			codons.Asks("sent", "submitted", "leaving", "withdrawing").When(told("DENIED")).Goto("denied").Because("the manager has denied it"),
+			codons.Asks("sent", "submitted", "leaving", "withdrawing").When(told("LAPSED")).Goto("lapsed").Because("the manager has not decided"),
+			codons.Asks("withdrawing").When(told("WITHDRAWN")).Goto("withdrawn").Because("it was in time"),
+			codons.Asks("comparing").When(machine.Command("confirm")).Goto("confirmed", ask("CONFIRMATION")).Because("the amount is right"),
+			codons.Asks("comparing").When(machine.Command("dispute")).Goto("disputing", ask("DISPUTE")).Because("the amount is wrong"),
+			codons.Asks("confirmed").When(told("PAID")).Goto("paid").Because("both agree"),
+			codons.Asks("disputing").When(told("SETTLED")).Goto("settled").Because("the employee was right"),
+			codons.Asks("disputing").When(told("CLOSED")).Goto("disputed").Because("the amount stands"),
+			codons.Answers(machine.Idle).When(asked("CLAIM")).Goto("checking", say("RECEIVED"), machine.Run("check")).Because("an employee wants money"),
+			codons.Answers("wanting").When(asked("RECEIPTS")).Goto("checking", machine.Run("check")).Because("here they are"),
+			codons.Answers("checking", "deciding").When(machine.Duplicate(performatives.ActRequest)).Stay(machine.Resend(performatives.ActInform)).Because("it is worked on"),
+			codons.Answers("failed", "timed_out").When(machine.Receive(performatives.ActRequest)).Stay(machine.Resend(performatives.ActFailure)).Because("the end came first"),
+			codons.Answers("checking").When(machine.Command("want")).Goto("wanting", say("RECEIPTS_WANTED")).Because("receipts are missing"),
+			codons.Answers("checking").When(machine.Command("forward")).Goto("deciding", machine.Arm("decision"), machine.Run("decide")).Because("it is complete"),
+			codons.Answers("deciding").When(machine.Command("approve")).Goto("announced", machine.Disarm("decision"), say("PAYMENT")).Because("it is approved"),
+			codons.Answers("deciding").When(machine.Command("deny")).Goto("denied", machine.Disarm("decision"), say("DENIED")).Because("it is denied"),
+			codons.Answers("deciding").When(machine.Timeout("decision")).Goto("lapsed", machine.Stop("decide"), say("LAPSED")).Because("nobody has decided"),
+			codons.Answers("wanting").When(asked("WITHDRAWAL")).Goto("withdrawn", say("WITHDRAWN")).Because("it is in time"),
+			codons.Answers("checking").When(asked("WITHDRAWAL")).Goto("withdrawn", machine.Stop("check"), say("WITHDRAWN")).Because("it is in time"),
+			codons.Answers("deciding").When(asked("WITHDRAWAL")).Goto("withdrawn", machine.Stop("decide"), machine.Disarm("decision"), say("WITHDRAWN")).Because("it is in time"),
+			codons.Answers("announced", "denied", "lapsed", "paid", "settled", "disputed").When(asked("WITHDRAWAL")).Stay(machine.Resend(performatives.ActInform)).Because("too late: the answer stands"),
+			codons.Answers("rechecking", "cancelling").When(asked("WITHDRAWAL")).Stay(machine.Drop(codons.DropLate)).Because("another answer is on its way"),
+			codons.Answers("withdrawn").When(asked("RECEIPTS")).Stay(machine.Resend(performatives.ActInform)).Because("the withdrawal has overtaken them"),
+			codons.Answers("announced").When(asked("CONFIRMATION")).Goto("paid", say("PAID")).Because("both agree"),
+			codons.Answers("announced").When(asked("DISPUTE")).Goto("rechecking", machine.Arm("decision"), machine.Run("decide")).Because("it is looked at once more"),
+			codons.Answers("rechecking").When(machine.Command("approve")).Goto("settled", machine.Disarm("decision"), say("SETTLED")).Because("the employee is right"),
+			codons.Answers("rechecking").When(machine.Command("deny")).Goto("disputed", machine.Disarm("decision"), say("CLOSED")).Because("the amount stands"),
+			codons.Answers("rechecking").When(machine.Timeout("decision")).Goto("disputed", machine.Stop("decide"), say("CLOSED")).Because("the amount stands"),
+		},
+	},
+	Standard: codons.StandardAll, Messages: codons.Messages{
+		"CLAIM": request, "RECEIPTS": request, "WITHDRAWAL": request, "CONFIRMATION": request, "DISPUTE": request, "RECEIVED": inform, "CLOSED": inform,
+		"RECEIPTS_WANTED": inform, "PAYMENT": inform, "DENIED": inform, "LAPSED": inform, "WITHDRAWN": inform, "PAID": inform, "SETTLED": inform,
+	},
+})
+
+// Accounting is the agent that answers claims. It has the manager of that id decide.
+type Accounting struct{ Manager performatives.AgentID }
+
+// Describe returns the capabilities for discovery.
+func (Accounting) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// Check wants a receipt.
+func (Accounting) Check(_ context.Context, t codons.Turn[Claim]) (codons.Command, error) {
+	if t.Content.Receipts == 0 {
+		return codons.Command{Name: "want", Data: Claim{Note: "where is the receipt?"}}, nil
+	}
+	return codons.Command{Name: "forward"}, nil
+}
+
+// Decide waits for the manager. Its ctx ends with the time for the decision.
+func (a Accounting) Decide(ctx context.Context, t codons.Turn[Claim]) (codons.Command, error) {
+	verdict, err := approval.Approve(ctx, t.Agent, a.Manager, approval.Step{What: "pay for " + t.Content.Trip})
+	if err != nil || !verdict.Approved {
+		return codons.Command{Name: "deny", Data: Claim{Note: verdict.Reason}}, err
+	}
+	return codons.Command{Name: "approve", Data: t.Content}, nil
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func claim(c Claim, limit time.Duration, manage func(manager *approval.Queue, step int, mine *codons.Asked)) {
+	ctx, manager := context.Background(), &approval.Queue{}
+	node := must(runtime.New(runtime.Options{Codons: []*codons.Role{role.WithTimer("decision", limit)}}))
+	defer func() { _ = node.Stop(ctx) }()
+	must(node, node.Spawn(ctx, "Manager", func() actors.Agent { return manager }))
+	must(node, node.Spawn(ctx, "Accounting", func() actors.Agent { return Accounting{"Manager"} }))
+	mine := must(Expense.Start(ctx, node, "Accounting", c,
+		codons.On("gather", func(_ context.Context, t codons.Turn[Claim]) (codons.Command, error) {
+			fmt.Println(c.Trip+":", t.Content.Note)
+			return codons.Command{Name: "supply", Data: Claim{Trip: c.Trip, Amount: c.Amount, Receipts: 1}}, nil
+		}),
+		codons.On("compare", func(_ context.Context, t codons.Turn[Claim]) (codons.Command, error) {
+			return codons.Command{Name: "confirm", Data: t.Content}, nil
+		})))
+	manage(manager, must(manager.Next(ctx, 0)).ID, mine)
+	fmt.Println(c.Trip+":", must(mine.Wait()).State)
+}
+
+func main() {
+	claim(Claim{Trip: "Bern", Amount: 120}, time.Minute, func(m *approval.Queue, step int, _ *codons.Asked) { must(m, m.Approve(step, "")) })
+	claim(Claim{Trip: "Bali", Amount: 900, Receipts: 1}, time.Minute, func(m *approval.Queue, step int, _ *codons.Asked) { must(m, m.Deny(step, "")) })
+	claim(Claim{Trip: "Graz", Amount: 80, Receipts: 1}, 20*time.Millisecond, func(*approval.Queue, int, *codons.Asked) {})
+	claim(Claim{Trip: "Rome", Amount: 90, Receipts: 1}, time.Minute, func(_ *approval.Queue, _ int, c *codons.Asked) { c.Tell("withdraw", Claim{Trip: "Rome"}) })
+}
