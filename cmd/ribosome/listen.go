@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/internal/terminal"
+	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ribosome-agents/ribosome/internal/terminal"
+	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 )
 
 // printer prints the output of a command, and stores the first error. Any goroutine may use

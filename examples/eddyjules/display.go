@@ -7,7 +7,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/ribosome-agents/ribosome/internal/terminal"
+	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 )
 
 // width is the largest number of characters in a line of prose.
