@@ -35,7 +35,8 @@ func (p *program) queryACL(id, to, payload string) (act, text string) {
 func TestReusedIDInACL(t *testing.T) {
 	h, _ := newStaffedHub(t)
 	const summary, detailed = `{"query_type":"summary"}`, `{"query_type":"summary","include_schemas":true}`
-	first := h.program("jules")
+	const register = `{"query_type":"summary","capabilities":{"topics":["t"]}}`
+	first, owner, newer := h.program("jules"), h.program("tess"), h.program("tess")
 	for _, c := range []struct {
 		p               *program
 		id, to, payload string
@@ -47,7 +48,13 @@ func TestReusedIDInACL(t *testing.T) {
 		{first, "m-1", "Calc", summary, true},
 		{first, "m-2", "system", detailed, false},
 		{h.program("eddy"), "m-1", "system", detailed, false},
-		{h.program("jules"), "m-1", "system", detailed, true}, // over another connection
+		{h.program("jules"), "m-1", "system", detailed, false}, // another client
+		{owner, "m-0", "system", register, false},
+		{owner, "m-1", "system", summary, false},
+		{owner, "m-1", "system", detailed, true},
+		{newer, "m-9", "system", register, false},
+		{newer, "m-1", "system", detailed, true}, // over another connection
+		{newer, "m-1", "system", summary, false},
 	} {
 		act, text := c.p.queryACL(c.id, c.to, c.payload)
 		if conflict := act == "NOT_UNDERSTOOD" && strings.Contains(text, c.id); conflict != c.conflict || !conflict && act == "NOT_UNDERSTOOD" {

@@ -125,7 +125,9 @@ func newHoldHub(t *testing.T) *holdHub {
 	stopListener(t, l)
 	all := &holdHub{&gatewayHub{h, l.Addr().String()}, make(chan float64, 8), make(chan struct{}), make(chan error, 8)}
 	h.spawn("Jules", returning(holder{worker{func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
-		in, err := p.Decode[struct{ N float64 }](task.Parameters)
+		in, err := p.Decode[struct {
+			N float64 `json:"n"`
+		}](task.Parameters)
 		if err != nil {
 			return p.InformResult{}, err
 		}

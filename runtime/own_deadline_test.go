@@ -181,7 +181,8 @@ func TestOwnDeadlineOfEachCaller(t *testing.T) {
 							t.Fatal(err)
 						}
 						defer program.cut()
-						program.say(message(t, "worker", "asker", p.ActInform)) // it is there
+						// It owns its id, and announces nothing: the node does not answer for it.
+						program.say(message(t, "worker", "system", p.ActQueryCapabilities, offers()))
 						synctest.Wait()
 					} else {
 						spawn(t, n, "worker", deadlineFailing(c.after))

@@ -276,6 +276,17 @@ func (p *Peers) Hosts(m *performatives.Message) bool {
 	return false
 }
 
+// Owns reports whether the session owns the id of the sender of m.
+func (p *Peers) Owns(s *wire.Session, m *performatives.Message) bool {
+	l := linkOf(s)
+	if a := l.last; a != nil && a.label == m.Sender() && !l.mixed {
+		return a.label == a.id
+	}
+	p.node.handover.Lock()
+	defer p.node.handover.Unlock()
+	return l.agents[m.Sender().Fold()] != nil
+}
+
 // toAsker returns an answer of an agent of a session for the agent that has asked it. The answer names another receiver: the node, a namespace,
 // the name of a guest, or none that the node knows. toAsker returns m if it answers nothing, or the requests of several agents.
 func (p *Peers) toAsker(from *sessionAgent, m *performatives.Message) *performatives.Message {

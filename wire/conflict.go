@@ -31,16 +31,20 @@ func newRequestContents() *requestContents {
 	return &requestContents{expiring.New[uint64](maxRequestContents), maphash.MakeSeed()}
 }
 
-// check refuses a request whose sender has sent another one under the same id in the same session. Two sessions of one sender may be
-// two clients that use the same ids.
-func (r *requestContents) check(session string, id Identity, in Inbound) error {
+// check refuses a request whose sender has sent another one under the same id: in any session, if the sender has authenticated or the
+// session owns its id, and the dialect does not number messages per connection. Otherwise two sessions of one sender may be two clients
+// that use the same ids, and only requests of the same session count.
+func (r *requestContents) check(session string, id Identity, owned bool, in Inbound) error {
 	m := in.Message
 	if in.Content == nil || !m.Performative().ExpectsReply() {
 		return nil
 	}
-	own := in.ID
+	own, scope := in.ID, session
 	if own == "" {
 		own = string(m.ID())
+		if owned || id.principal(m.Sender()) != "" {
+			scope = ""
+		}
 	}
 	now := time.Now()
 	until := now.Add(defaultContentAge)
@@ -52,7 +56,7 @@ func (r *requestContents) check(session string, id Identity, in Inbound) error {
 	}
 	sender := string(m.Sender().Fold())
 	sum := r.sum(in)
-	first, result := r.known.Add(r.known.Key(string(id.Name), sender, session, own), r.known.Owner(string(id.Name)+sender), sum, now, until)
+	first, result := r.known.Add(r.known.Key(string(id.Name), sender, scope, own), r.known.Owner(string(id.Name)+sender), sum, now, until)
 	if result == expiring.Known && first != sum {
 		return &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "id", Text: "id: want an id that no other message has had, got " + own,

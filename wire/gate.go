@@ -174,7 +174,7 @@ func (s *Session) admit(in *Inbound) error {
 	if err := s.core.replays.check(s.id, *id, *in); err != nil {
 		return err
 	}
-	if err := s.core.contents.check(s.id, *id, *in); err != nil {
+	if err := s.core.contents.check(s.id, *id, s.core.owns(s, m), *in); err != nil {
 		return err
 	}
 	if authorize := s.core.opts.Authorize; authorize != nil && !s.core.hosts(m) {
@@ -190,6 +190,11 @@ func (s *Session) admit(in *Inbound) error {
 func (c *core) hosts(m *performatives.Message) bool {
 	h, ok := c.opts.Handler.(Hosting)
 	return ok && h.Hosts(m)
+}
+
+func (c *core) owns(s *Session, m *performatives.Message) bool {
+	h, ok := c.opts.Handler.(Hosting)
+	return ok && h.Owns(s, m)
 }
 
 // Permits reports whether Options.Authorize permits the peer to send m to that receiver. Without an authorizer, and for a peer that this

@@ -23,9 +23,13 @@ type Handler interface {
 }
 
 // Hosting is a [Handler] that serves some messages itself, such as a handshake, a registration, or a query for agents. They need no
-// permission of [Options].Authorize. What it answers must be what the peer may know: see [Session.MayCall].
+// permission of [Options].Authorize. What it answers must be what the peer may know: see [Session.MayCall]. It knows which ids of
+// senders its sessions own. Its methods are called before Receive, on the same goroutine.
 type Hosting interface {
 	Handler
-	// Hosts reports whether the handler serves m itself. It is called before Receive, on the same goroutine.
+	// Hosts reports whether the handler serves m itself.
 	Hosts(m *performatives.Message) bool
+	// Owns reports whether the session has registered the id of the sender of m. The ids of messages of other senders are those of
+	// their session.
+	Owns(s *Session, m *performatives.Message) bool
 }
