@@ -126,7 +126,7 @@ func (c *Codon) define(d Definition) error {
 			return inDefinition(err, 0)
 		}
 	}
-	if err = d.Messages.validate(); err != nil {
+	if err := d.Messages.validate(); err != nil {
 		return err
 	}
 	for _, name := range d.Messages.names() {
@@ -140,7 +140,7 @@ func (c *Codon) define(d Definition) error {
 		return inDefinition(err, len(d.Table.Rows))
 	}
 	c.repeats = sync.OnceValue(func() map[repeat]bool { return repeatsOf(c.Table) })
-	if err = c.checkTimers(d.Table.Timers); err != nil {
+	if err := c.checkTimers(d.Table.Timers); err != nil {
 		return err
 	}
 	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {

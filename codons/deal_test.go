@@ -135,8 +135,8 @@ func TestErrorsOfDefine(t *testing.T) {
 			d.Table.Rows[2] = codons.Asks("deciding").When(machine.Command("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
 			d.Table.Rows[4].From = d.Table.Rows[4].From[:2]
 		},
-		`codons: deal: Definition.Table.Rows[14] (responder in shipping on command shipped): it would send INFORM (SHIPED), which no row of the initiator receives`: func(d *codons.Definition) {
-			d.Table.Rows[14].Do[0] = machine.SendTagged(p.ActInform, "SHIPED")
+		`codons: deal: Definition.Table.Rows[14] (responder in shipping on command shipped): it would send INFORM (SHIPMENT), which no row of the initiator receives`: func(d *codons.Definition) {
+			d.Table.Rows[14].Do[0] = machine.SendTagged(p.ActInform, "SHIPMENT")
 		},
 		`codons: deal: Definition.Table.Rows[9] (responder in quoting on command offer): timer validity is not declared: add it to Timers`: func(d *codons.Definition) {
 			d.Table.Timers = d.Table.Timers[1:]

@@ -7,7 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"log"
+	"os"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -83,7 +83,8 @@ func (Rev) Review(_ context.Context, t codons.Turn[Change]) (codons.Command, err
 
 func main() {
 	if err := review(context.Background()); err != nil {
-		log.Fatal(err)
+		fmt.Fprintln(os.Stderr, "codereview:", err)
+		os.Exit(1)
 	}
 }
 

@@ -37,8 +37,17 @@ func TestConnectionsPerHost(t *testing.T) {
 		at      string
 		surplus bool
 	}{
-		{"192.0.2.1:1", false}, {"192.0.2.1:2", false}, {"192.0.2.1:3", true}, {"192.0.2.2:1", false}, {"[2001:db8::1]:1", false}, {"[2001:db8::2]:1", false}, {"[2001:db8::3]:1", true},
-		{"127.0.0.1:1", false}, {"127.0.0.1:2", false}, {"127.0.0.1:3", false}, {"127.0.0.1:4", true},
+		{"192.0.2.1:1", false},
+		{"192.0.2.1:2", false},
+		{"192.0.2.1:3", true},
+		{"192.0.2.2:1", false},
+		{"[2001:db8::1]:1", false},
+		{"[2001:db8::2]:1", false},
+		{"[2001:db8::3]:1", true},
+		{"127.0.0.1:1", false},
+		{"127.0.0.1:2", false},
+		{"127.0.0.1:3", false},
+		{"127.0.0.1:4", true},
 	} {
 		conn, got := open(want.at)
 		if got != want.surplus {

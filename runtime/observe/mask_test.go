@@ -17,13 +17,19 @@ func TestMask(t *testing.T) {
 		{`{"AUTHORIZATION":null}`, `{"AUTHORIZATION":"***"}`},
 		{`{"n":12345678901234567890.10}`, `{"n":12345678901234567890.10}`},
 		{`"token"`, `"token"`},
-		{`{"secretKey":1,"signing_key":1,"openai_key":1,"openAIKey":1,"ssh_key":1,"passwordHash":1,"session":1,"otp":1,"pin":1,"pass":1,"auth":1,"HF_KEY":1,"cardPIN":1,"new_password_confirmation":1}`,
-			`{"HF_KEY":"***","auth":"***","cardPIN":"***","new_password_confirmation":"***","openAIKey":"***","openai_key":"***","otp":"***","pass":"***","passwordHash":"***","pin":"***","secretKey":"***","session":"***","signing_key":"***","ssh_key":"***"}`},
-		{`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`,
-			`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`},
+		{
+			`{"secretKey":1,"signing_key":1,"openai_key":1,"openAIKey":1,"ssh_key":1,"passwordHash":1,"session":1,"otp":1,"pin":1,"pass":1,"auth":1,"HF_KEY":1,"cardPIN":1,"new_password_confirmation":1}`,
+			`{"HF_KEY":"***","auth":"***","cardPIN":"***","new_password_confirmation":"***","openAIKey":"***","openai_key":"***","otp":"***","pass":"***","passwordHash":"***","pin":"***","secretKey":"***","session":"***","signing_key":"***","ssh_key":"***"}`,
+		},
+		{
+			`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`,
+			`{"author":1,"bypass":1,"compass":1,"key":1,"monkey":1,"passenger":1,"pinned":1,"primary_key":1,"public_key":1,"session_id":1,"spin":1,"token_type":1}`,
+		},
 		{`{"body":"{\"password\":\"x\",\"n\":1}","deep":"[\"{\\\"otp\\\":1}\"]"}`, `{"body":"{\"n\":1,\"password\":\"***\"}","deep":"[\"{\\\"otp\\\":\\\"***\\\"}\"]"}`},
-		{`{"headers":[{"name":"Authorization","value":"Bearer x"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":["x"]}]}`,
-			`{"headers":[{"name":"Authorization","value":"***"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":"***"}]}`},
+		{
+			`{"headers":[{"name":"Authorization","value":"Bearer x"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":["x"]}]}`,
+			`{"headers":[{"name":"Authorization","value":"***"},{"name":"Accept","value":"y"},{"Key":"api_key","Values":"***"}]}`,
+		},
 		{`{"url":"https://ann:x@h/p?token=y&q=1","text":"use password=x now"}`, `{"text":"use password=*** now","url":"https://***@h/p?token=***\u0026q=1"}`},
 	} {
 		got, err := observe.NewMask(observe.DefaultMask()).JSON([]byte(test.in))
