@@ -822,5 +822,5 @@ func TestLostNode(t *testing.T) {
 	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	<-result
+	_ = <-result
 }
