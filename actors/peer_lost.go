@@ -18,6 +18,8 @@ import (
 type PeerLost struct {
 	// Code is the reason.
 	Code performatives.Code
+	// Text says what has become of the destination, such as which node cannot be reached. Empty means the text of Code.
+	Text string
 
 	marks int // how many receptions were counted
 }
@@ -58,9 +60,9 @@ type Loss struct {
 // call is with the next destination. The caller ensures that its messages go there, or come back.
 func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
 
-// Lose is [System.LosePeers], except that it does not tell conversations that agents of this process have opened since [System.BeginLoss].
-func (l Loss) Lose(code performatives.Code, peers ...performatives.AgentID) {
-	l.system.losePeers(peersLost{code: code, number: l.number}, peers)
+// Lose is [System.LosePeers] with a text, except that it does not tell conversations that agents of this process have opened since [System.BeginLoss].
+func (l Loss) Lose(why performatives.Failure, peers ...performatives.AgentID) {
+	l.system.losePeers(peersLost{code: why.ErrorCode, text: why.ErrorText, number: l.number}, peers)
 }
 
 // losePeers begins a loss of those peers in each agent that may have a conversation with one.
@@ -100,6 +102,7 @@ func (s *System) localCells() []*cell {
 type peersLost struct {
 	peers   map[performatives.AgentID]bool // folded
 	code    performatives.Code
+	text    string                    // empty for that of the code
 	number  uint64                    // of the loss: conversations that this agent has opened since are not told; see entry.losses
 	workers bool                      // only conversations that this agent has opened are told
 	passed  [performatives.Bands]bool // the bands whose mark was received
@@ -131,7 +134,7 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
 		for e := c.conversations[id]; e != nil; e = e.next {
 			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) { // else an alias
-				e.conversation.Actor().losePeer(&PeerLost{Code: l.code})
+				e.conversation.Actor().losePeer(&PeerLost{Code: l.code, Text: l.text})
 			}
 		}
 	}

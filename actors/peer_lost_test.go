@@ -53,7 +53,7 @@ func TestLossSpares(t *testing.T) {
 		begin(since)
 		deliverAll(t, s, recordedMessage(t, "asked", "a1", performatives.Normal))
 		synctest.Wait()
-		loss.Lose(performatives.CodeDisconnected, "x")
+		loss.Lose(performatives.Failure{ErrorCode: performatives.CodeDisconnected}, "x")
 		synctest.Wait()
 		checkCalls(t, before, "start lost")
 		checkCalls(t, since, "start")

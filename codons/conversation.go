@@ -43,6 +43,7 @@ type Conversation struct {
 	pending      []Event                      // events that the current step has caused
 	recorder     *recorder                    // nil where events are not recorded
 	fingerprints *fingerprints                // nil where payloads are not compared, see [CheckPayloads]
+	lost         *actors.PeerLost             // how it has lost its peer; nil if it has not
 	over         atomic.Bool                  // it has ended
 	longLived    bool                         // it has no deadline
 	busy         bool                         // a step is in progress
@@ -110,6 +111,7 @@ func (c *Conversation) Receive(message any) {
 		c.handleCommand(m)
 	case *actors.PeerLost:
 		if m.Reached() && !c.over.Load() && c.at.State != machine.Idle {
+			c.lost = m
 			c.take(Event{On: machine.PeerLost(), Data: m.Code})
 		}
 	case tick:

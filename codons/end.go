@@ -88,6 +88,9 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 	}
 	if code, ok := c.event.lostPeer(); ok {
 		e.Refusal = performatives.Refusal{Code: code, Text: code.Traits().Text, From: c.key.Peer}
+		if c.lost != nil && c.lost.Text != "" {
+			e.Refusal.Text = c.lost.Text
+		}
 	}
 	if cause := c.withdrawn.Load(); cause != nil {
 		e.Cause = (*cause)()

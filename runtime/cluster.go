@@ -211,7 +211,7 @@ func (c *clustered) listLocked() {
 
 // nodeLost returns the reason that agents get when a node has died or left.
 func nodeLost(peer cluster.Incarnation) performatives.Failure {
-	return performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node of the agent was lost: " + peer.Name}
+	return performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node " + peer.Name + " of the agent cannot be reached"}
 }
 
 // lose ends the link to a node: its agents leave the directory and are lost.
@@ -257,7 +257,7 @@ func (c *clustered) loseUnheard(l *nodeLink) {
 		_, found := c.node.system.Find(id)
 		return found
 	})
-	l.loss.Lose(performatives.CodeDisconnected, lost...)
+	l.loss.Lose(nodeLost(l.peer), lost...)
 }
 
 // renew loses the agents of a node that is still a member, and begins their next epoch.
@@ -347,7 +347,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	}
 	slices.Sort(lost)
 	l.lost = lost
-	l.loss.Lose(performatives.CodeDisconnected, lost...)
+	l.loss.Lose(nodeLost(l.peer), lost...)
 	c.node.records.lose(l.link, nodeLost(l.peer))
 }
 

@@ -670,7 +670,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 	if e := <-ends[id]; e.err != nil || numberOf(t, e.result) != 1 {
 		t.Errorf("a placed agent: %+v", e)
 	}
-	if e := <-ends["plain"]; !errors.Is(e.err, p.CodeStopped) || !strings.Contains(e.err.Error(), "the node of the agent was lost") {
+	if e := <-ends["plain"]; !errors.Is(e.err, p.CodeStopped) || !strings.Contains(e.err.Error(), " of the agent cannot be reached") {
 		t.Errorf("an agent that is not placed: %v", e.err)
 	}
 	if e := <-ends["elsewhere/a"]; !errors.Is(e.err, p.CodeStopped) { // its event comes before it is sent, which may be after the loss

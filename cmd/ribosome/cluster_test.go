@@ -168,7 +168,7 @@ func TestClusterProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	killed := time.Now()
-	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node of the agent was lost: n2 (disconnected)") {
+	if err := call.Wait(); err == nil || !strings.Contains(said.String(), "the node n2 of the agent cannot be reached (disconnected)") {
 		t.Errorf("the call ended with %v: %s", err, &said)
 	}
 	ended, noticed := time.Now(), n1.logs("a node is lost", `"peer":"n2"`)
