@@ -36,7 +36,7 @@ func TestReusedIDInACL(t *testing.T) {
 	h, _ := newStaffedHub(t)
 	const summary, detailed = `{"query_type":"summary"}`, `{"query_type":"summary","include_schemas":true}`
 	const register = `{"query_type":"summary","capabilities":{"topics":["t"]}}`
-	first, owner, newer := h.program("jules"), h.program("tess"), h.program("tess")
+	first, another, owner, newer := h.program("jules"), h.program("jules"), h.program("tess"), h.program("tess")
 	for _, c := range []struct {
 		p               *program
 		id, to, payload string
@@ -48,7 +48,8 @@ func TestReusedIDInACL(t *testing.T) {
 		{first, "m-1", "Calc", summary, true},
 		{first, "m-2", "system", detailed, false},
 		{h.program("eddy"), "m-1", "system", detailed, false},
-		{h.program("jules"), "m-1", "system", detailed, false}, // another client
+		{another, "m-1", "system", detailed, false}, // another client
+		{another, "m-2", "system", summary, false},
 		{owner, "m-0", "system", register, false},
 		{owner, "m-1", "system", summary, false},
 		{owner, "m-1", "system", detailed, true},
