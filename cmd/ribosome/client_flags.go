@@ -19,7 +19,7 @@ type listFlags struct {
 
 // clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {
-	Addr    string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, with host and port"`
+	Addr    string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, or the http:// or https:// that it serves by --http; with host and port"`
 	As      string `placeholder:"NAME" help:"Name to speak under; without it, the subject of a token that is a JWT, or a random name"`
 	Verbose bool   `short:"v" help:"Print on stderr the name that is used, and where it is from"`
 

@@ -24,7 +24,7 @@ type address struct {
 	path      string // of ws
 }
 
-const addressHint = "such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known"
+const addressHint = "such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known, and the http or https of --http"
 
 // parseAddress reads the URL of a node.
 func parseAddress(text string) (address, error) {

@@ -39,7 +39,14 @@ func (s slow) PerformTask(ctx context.Context, t delegation.Task) (performatives
 // joins connects an agent to the node at url, as other programs would.
 func joins(t *testing.T, url string, name performatives.AgentID, agent actors.Agent) *link {
 	t.Helper()
-	l, err := (&clientFlags{Addr: url, As: string(name)}).plan(io.Discard)
+	return joinsBy(t, clientFlags{Addr: url, As: string(name)}, agent)
+}
+
+// joinsBy connects an agent with the name of --as by the flags.
+func joinsBy(t *testing.T, flags clientFlags, agent actors.Agent) *link {
+	t.Helper()
+	name := performatives.AgentID(flags.As)
+	l, err := flags.plan(io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}

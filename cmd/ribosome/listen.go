@@ -36,7 +36,7 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	}
 	ctx, cancel := terminal.UntilUnread(ctx, std.out)
 	defer cancel()
-	if err := l.settle(ctx); err != nil {
+	if err := l.settle(ctx); err != nil && ctx.Err() == nil { // else an orderly end follows
 		return l.explain(err, "").failure()
 	}
 	if l.nameless {
@@ -58,7 +58,7 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 			err = unprinted
 		}
 	}()
-	self, err := l.node.System().Spawn(ctx, actors.Spec{ID: l.name, New: func() actors.Agent { return agent }})
+	self, err := l.node.System().Spawn(context.WithoutCancel(ctx), actors.Spec{ID: l.name, New: func() actors.Agent { return agent }})
 	if err != nil {
 		return failf("%s cannot start: %v", l.name, err)
 	}

@@ -50,7 +50,7 @@ func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 	}
 	ctx, cancel := terminal.UntilUnread(ctx, std.out)
 	defer cancel()
-	if err := l.settle(ctx); err != nil {
+	if err := l.settle(ctx); err != nil && ctx.Err() == nil { // else an orderly end follows
 		return l.explain(err, "").failure()
 	}
 	if err := l.open(l.name); err != nil {
