@@ -822,5 +822,7 @@ func TestLostNode(t *testing.T) {
 	if code, text := c.ask("POST", "/api/conversations/"+string(id)+"/cancel", "{}", "Content-Type", jsonType); code != http.StatusOK {
 		t.Errorf("%d %s", code, text)
 	}
-	_ = <-result
+	if err := <-result; err == nil {
+		t.Error("the asker of the cancelled conversation has a result")
+	}
 }
