@@ -47,9 +47,16 @@ func TestNoEscapesOfPeers(t *testing.T) {
 		printed := map[string]string{}
 		tail, tailJSON := begins(t, "tail", "--addr", url), begins(t, "tail", "--json", "--addr", url)
 		for _, args := range [][]string{
-			{"call", "Evil", "boom", "--addr", url}, {"call", "Evil", "boom", "--json", "--addr", url}, {"call", "Evil", "reject", "--addr", url},
-			{"agents", "--addr", url}, {"agents", "--json", "--addr", url}, {"conversations", "--addr", url}, {"conversations", "--json", "--addr", url},
-			{"top", "--addr", url}, {"top", "--json", "--addr", url}, {"members", "--addr", url},
+			{"call", "Evil", "boom", "--addr", url},
+			{"call", "Evil", "boom", "--json", "--addr", url},
+			{"call", "Evil", "reject", "--addr", url},
+			{"agents", "--addr", url},
+			{"agents", "--json", "--addr", url},
+			{"conversations", "--addr", url},
+			{"conversations", "--json", "--addr", url},
+			{"top", "--addr", url},
+			{"top", "--json", "--addr", url},
+			{"members", "--addr", url},
 		} {
 			r := runs(t, args...)
 			printed[strings.Join(args[:len(args)-2], " ")] = r.stdout + r.stderr
