@@ -40,7 +40,7 @@ func TestCluster(t *testing.T) {
 		}
 	}
 	for _, id := range strings.Split(placedOn("n2"), ", ") {
-		want := "  " + id + ` answered again on (n1|n3) after T; its asker was told after T: task-delegation with ` + id + `: failed: the agent disconnected \(disconnected\)\n`
+		want := "  " + id + ` answered again on (n1|n3) after T; its asker was told after T: task-delegation with ` + id + `: failed: the node n2 of the agent cannot be reached \(disconnected\)\n`
 		if all := regexp.MustCompile(want).FindAllString(got, -1); len(all) != 1 {
 			t.Errorf("got\n%s\nwant once %s", got, want)
 		}
