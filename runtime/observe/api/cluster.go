@@ -93,7 +93,12 @@ func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.Handle
 	if !ok {
 		return "", 0
 	}
-	a, err := h.askPeer(r, p, r.Body)
+	body, err := io.ReadAll(r.Body) // here, since its end changes the header of the answer
+	if err != nil {
+		fail(w, http.StatusBadRequest, "body", fmt.Sprintf("the body cannot be read: %v", err))
+		return p.Node, http.StatusBadRequest
+	}
+	a, err := h.askPeer(r, p, bytes.NewReader(body))
 	if err != nil {
 		fail(w, http.StatusBadGateway, "node_unreachable", fmt.Sprintf("the node %q does not answer: %v", name, err))
 		return p.Node, http.StatusBadGateway
