@@ -203,10 +203,6 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeStopped, "")
 		return true
 	}
-	if m.Performative() == performatives.ActCancel && m.Expired(time.Now()) { // its request does not run any more, and its conversation may be forgotten
-		c.sys.refuse(c.spec.ID, m, performatives.CodeConversationEnded, "")
-		return true
-	}
 	if r := c.takeOn(role, m); r != nil {
 		c.refuseOpening(role, m, r)
 		return true

@@ -637,9 +637,7 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	if to := c.peers[peer].whereIs(m, there); to != c.peers[peer] {
 		t.Errorf("a message of n2 for an agent that by the directory runs there, and has left, goes to %v", to)
 	}
-	c.mu.Lock()
 	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &peer}
-	c.mu.Unlock()
 	if to := c.peers[peer].whereIs(m, nil); to != nil {
 		t.Errorf("a message for an agent that n2 has got goes back there: %v", to.peer)
 	}
