@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -29,6 +30,9 @@ func (s *conversationEnds) observe(ev actors.Event) {
 	switch over := slices.Contains(delegation.Table().Terminal, e.From); {
 	case over && e.From != e.To: // a terminal state that stays the same handles a late message
 		s.ended[key] += 100
+	case s.ended[key] > 0 && e.From == machine.Idle && e.On == machine.Receive(performatives.ActCancel):
+		// The CANCEL of an initiator whose deadline has passed came after the request's tombstone had gone. It opens a
+		// side that ends at once and runs nothing.
 	case !over && e.Ended:
 		s.ended[key]++
 	}
