@@ -342,6 +342,9 @@ func (c *Conversation) cancelExpired() {
 	if _, local := c.agent.System().Lookup(c.key.Peer); local {
 		return
 	}
+	if !slices.ContainsFunc(c.codon.Table.Agree, func(p machine.Pair) bool { return p.Initiator == c.at.State && p.Responder == StateCancelled }) {
+		return // the table's responder has nothing to stop, such as an answer of its capabilities
+	}
 	cancel, err := c.first.Follow(c.agent.Stamp(), performatives.Cancel{Reason: "the deadline of the request has passed"})
 	if err == nil { // the error is an invalid stamp
 		_ = c.agent.Send(cancel) // Send has dead-lettered it
