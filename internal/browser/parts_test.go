@@ -186,5 +186,5 @@ func testServed(t *testing.T, browser context.Context) {
 	b.click(".row", "busy")
 	b.until(`location.hash === '#/conversations/c1'`)
 	b.goTo("#/agents")
-	b.until(`document.querySelector('.space .row')?.innerText.split('\n').join(' ') === 'Ann north 3 0 1,200 0 1.5 s 4 5 6 7'`)
+	b.until(`document.querySelector('.space .row')?.innerText.split('\n').join(' ') === 'Ann north 3 0 1,200 0 1.5 s – 4 5 6 7'`)
 }
