@@ -54,7 +54,7 @@ func testSwarm(t *testing.T, browser context.Context) {
 	b := open(t, browser, n.url)
 	above := conversationOf(d.Conversation())
 	b.goTo(above)
-	b.click(".tree li li a", "") // any child: they are in the order of their begin, and the last one is Jules's
+	b.click(".tree li li a", "")                                            // any child: they are in the order of their begin, and the last one is Jules's
 	b.until("document.getElementById('main').dataset.at !== " + js(above) + // a click may meet a row that is drawn again
 		" || (document.querySelector('.tree li li a')?.click(), false)")
 	b.until(`document.querySelectorAll('.tree li li a').length >= 3`)
