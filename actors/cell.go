@@ -110,7 +110,7 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 			return
 		}
 		v := recover()
-		c.sys.refuse(c.spec.ID, m, performatives.CodeInternal, "")
+		c.sys.Refuse(c.spec.ID, m, performatives.CodeInternal, "")
 		if v != nil {
 			panic(panicError(v))
 		}
@@ -138,12 +138,12 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if expired(m) {
-		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeExpired, "")
+		c.sys.RefuseCopy(c.spec.ID, m, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
 	}
 	p := c.sys.protocolFor(m)
 	if r := c.checkGuards(m, p); r != nil {
-		c.sys.refuse(c.spec.ID, m, r.Code, r.Text)
+		c.sys.Refuse(c.spec.ID, m, r.Code, r.Text)
 		return
 	}
 	c.handling.Store(m)
@@ -156,7 +156,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	code, text := unhandled(m)
-	c.sys.refuse(c.spec.ID, m, code, text)
+	c.sys.Refuse(c.spec.ID, m, code, text)
 }
 
 // unhandled returns the code and the text for a message that an agent without Receive does
@@ -200,7 +200,7 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		return true
 	}
 	if c.sys.draining.Load() {
-		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeStopped, "")
+		c.sys.RefuseCopy(c.spec.ID, m, agentStopped)
 		return true
 	}
 	if r := c.takeOn(role, m); r != nil {
@@ -252,7 +252,7 @@ func (f failedOpening) Receive(self Self, late *performatives.Message) bool {
 	if late.ID() != performatives.MessageID(f) && late.Performative() != performatives.ActCancel {
 		return false
 	}
-	self.c.sys.refuse(self.ID(), late, performatives.CodeInternal, "")
+	self.c.sys.Refuse(self.ID(), late, performatives.CodeInternal, "")
 	return true
 }
 

@@ -73,7 +73,7 @@ func (a *ConversationActor) deliver(m *performatives.Message) {
 	case ReasonStopped:
 		Self{a.cell}.Return(m)
 	case ReasonFull:
-		a.cell.sys.RefuseCopy(m.Receiver(), m, performatives.CodeBusy, "")
+		a.cell.sys.RefuseCopy(m.Receiver(), m, &performatives.Refusal{Code: performatives.CodeBusy})
 	}
 }
 
@@ -316,7 +316,7 @@ func (a *ConversationActor) fail(value, message any) {
 	}
 	s, reason := a.cell.sys, panicError(value)
 	if m, ok := message.(*performatives.Message); ok {
-		s.refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
+		s.Refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
 	}
 	s.supervised(Supervised{s.at(), a.cell.spec.ID, a.conversation.Key().ID, SupervisionEvent{
 		Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,

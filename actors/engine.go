@@ -46,7 +46,7 @@ func answerDeadLetter(e *actor.ActorSystem, d *actor.DeadLetterEvent) {
 func (s *System) engineDeadLetter(d *actor.DeadLetterEvent) {
 	switch m := d.Message.(type) {
 	case *performatives.Message:
-		s.RefuseCopy(m.Receiver(), m, performatives.CodeStopped, "")
+		s.RefuseCopy(m.Receiver(), m, agentStopped)
 	case *spawn: // its group has stopped
 		m.reply <- ErrStopped
 	case actor.SystemMessage, *actor.PoisonPill, command, Control, *actor.DeadLetterResponse: // has no meaning without its actor

@@ -34,33 +34,37 @@ func codeForReason(reason Reason) performatives.Code {
 // Refuse reports to m's sender that agent from does not serve m, with the code and text.
 // When m expects no reply, it becomes a dead letter instead.
 func (s *System) Refuse(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
-	s.refuse(from, m, code, text)
+	s.RefuseWith(from, m, &performatives.Refusal{Code: code, Text: text})
 }
 
-// RefuseCopy is [System.Refuse] for one copy of m that agent from has not got. The reply
+// RefuseWith is [System.Refuse] with the code, the text and the RetryAfter of r.
+func (s *System) RefuseWith(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
+	s.refuseBy(from, m, r, (*performatives.Message).RefuseWith)
+}
+
+// RefuseCopy is [System.RefuseWith] for one copy of m that agent from has not got. The reply
 // is marked as [performatives.Message.Undeliverable]: another copy may have reached the
 // agent.
-func (s *System) RefuseCopy(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
-	s.refuseBy(from, m, code, text, (*performatives.Message).RefuseCopy)
+func (s *System) RefuseCopy(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
+	s.refuseBy(from, m, r, (*performatives.Message).RefuseCopy)
 }
 
-func (s *System) refuse(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string) {
-	s.refuseBy(from, m, code, text, (*performatives.Message).Refuse)
-}
+// agentStopped is the refusal by an agent that has stopped.
+var agentStopped = &performatives.Refusal{Code: performatives.CodeStopped}
 
 // refusing makes the refusal of a message.
-type refusing func(*performatives.Message, performatives.AgentID, performatives.Stamp, performatives.Code, string) *performatives.Message
+type refusing func(*performatives.Message, performatives.AgentID, performatives.Stamp, *performatives.Refusal) *performatives.Message
 
-func (s *System) refuseBy(from performatives.AgentID, m *performatives.Message, code performatives.Code, text string, with refusing) {
+func (s *System) refuseBy(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal, with refusing) {
 	if from == "" { // a broadcast has no receiver: the refusal comes from the node
 		from = performatives.AgentID(s.opts.Node)
 	}
-	reply := with(m, from, s.Stamp(), code, text)
+	reply := with(m, from, s.Stamp(), r)
 	if reply == nil {
-		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, code) // for a broadcast, the agent that did not get it
+		s.deadLetter(string(cmp.Or(m.Receiver(), from)), m, r.Code) // for a broadcast, the agent that did not get it
 		return
 	}
-	s.sendRefusal(m, reply, refusal(m, from, code, text))
+	s.sendRefusal(m, reply, &performatives.Refusal{Code: r.Code, From: from, About: m.ID(), Text: r.Text, RetryAfter: r.RetryAfter})
 }
 
 // sendRefusal counts and publishes a refusal, and sends the reply that carries it.
@@ -78,7 +82,7 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 // expects no reply, the initiator of a [Timed] role does, and gets FAILURE.
 func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *performatives.Refusal) {
 	if _, timed := role.(Timed); timed && !m.Performative().ExpectsReply() {
-		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text)}
+		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text), RetryAfter: r.RetryAfter}
 		if reply, err := m.ReplyFrom(c.spec.ID, c.sys.Stamp(), performatives.ActFailure, failure); err == nil {
 			c.sys.sendRefusal(m, reply, r)
 			return
@@ -92,10 +96,10 @@ func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *perfo
 // final.
 func (s *System) RefuseRequest(from performatives.AgentID, m *performatives.Message, r *performatives.Refusal) {
 	if r.Code == performatives.CodeConversationEnded {
-		s.refuse(from, m, r.Code, r.Text)
+		s.RefuseWith(from, m, r)
 		return
 	}
-	s.RefuseCopy(from, m, r.Code, r.Text)
+	s.RefuseCopy(from, m, r)
 }
 
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {
@@ -124,7 +128,7 @@ func (s *System) handleUndeliverable(message any, reason Reason) {
 		if reason == ReasonStopped && s.giveBack(m) {
 			return
 		}
-		s.RefuseCopy(m.Receiver(), m, codeForReason(reason), "")
+		s.RefuseCopy(m.Receiver(), m, &performatives.Refusal{Code: codeForReason(reason)})
 	case *do:
 		if m.refused != nil {
 			m.refused()
@@ -133,10 +137,10 @@ func (s *System) handleUndeliverable(message any, reason Reason) {
 		s.abandon(m.conversation, ErrStopped)
 	case *waited:
 		if !s.giveBack(m.message) {
-			s.RefuseCopy(m.message.Receiver(), m.message, performatives.CodeStopped, "")
+			s.RefuseCopy(m.message.Receiver(), m.message, agentStopped)
 		}
 	case *redelivery:
-		s.RefuseCopy(m.message.Receiver(), m.message, performatives.CodeStopped, "")
+		s.RefuseCopy(m.message.Receiver(), m.message, agentStopped)
 	case *spawn: // the group has stopped
 		m.reply <- ErrStopped
 	case command, Control, *actor.PoisonPill: // has no meaning without its actor

@@ -221,7 +221,7 @@ func (v *Reservation) openLocked(to func(*performatives.Message) error) (failed 
 func (v *Reservation) refuse(all []undelivered) {
 	for _, f := range all {
 		r := asRefusal(f.message, f.why)
-		v.sys.RefuseCopy(v.entry.id, f.message, r.Code, r.Text)
+		v.sys.RefuseCopy(v.entry.id, f.message, r)
 	}
 }
 

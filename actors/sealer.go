@@ -98,7 +98,7 @@ func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 		if !m.Sealed() {
 			return m
 		}
-		c.sys.RefuseCopy(c.spec.ID, m, performatives.CodeUnknownKey, "the agent opens no sealed payloads: it has no keys")
+		c.sys.RefuseCopy(c.spec.ID, m, &performatives.Refusal{Code: performatives.CodeUnknownKey, Text: "the agent opens no sealed payloads: it has no keys"})
 		return nil
 	}
 	opened, authentic, err := c.openSealed(m)
@@ -120,7 +120,7 @@ func (c *cell) notOpened(m *performatives.Message, err error) {
 		c.sys.deadLetter(string(c.spec.ID), m, r.Code)
 		return
 	}
-	c.sys.RefuseCopy(c.spec.ID, m, r.Code, r.Text)
+	c.sys.RefuseCopy(c.spec.ID, m, r)
 }
 
 // describe returns the capabilities of an agent of the directory.
@@ -151,11 +151,11 @@ func (s *System) sealRefusal(from performatives.AgentID, m, reply *performatives
 // bare returns a refusal of m that tells nothing of its payload: the code and its usual text.
 func bare(m, reply *performatives.Message, r *performatives.Refusal) *performatives.Message {
 	stamp := performatives.Stamp{ID: reply.ID(), Time: reply.Timestamp()}
-	refuse := (*performatives.Message).Refuse
+	refuse := (*performatives.Message).RefuseWith
 	if reply.Undeliverable() {
 		refuse = (*performatives.Message).RefuseCopy
 	}
-	if b := refuse(m, reply.Sender(), stamp, r.Code, r.Code.Traits().Text); b != nil {
+	if b := refuse(m, reply.Sender(), stamp, &performatives.Refusal{Code: r.Code, RetryAfter: r.RetryAfter}); b != nil {
 		return b
 	}
 	return reply

@@ -200,7 +200,7 @@ func (s Self) End(c Conversation, t Tombstone) {
 // agent handles it like a new message, after the End has taken effect.
 func (s Self) Return(m *performatives.Message) {
 	if s.post(&redelivery{m}) != nil { // the command is exempt from the bounds: the agent has stopped
-		s.c.sys.RefuseCopy(s.ID(), m, performatives.CodeStopped, "")
+		s.c.sys.RefuseCopy(s.ID(), m, agentStopped)
 	}
 }
 

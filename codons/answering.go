@@ -78,7 +78,7 @@ func (v *Value) failureOf(e *Event) performatives.Failure {
 // gets no internal error.
 func FailureOf(err error) performatives.Failure {
 	if r := performatives.RefusalOf(err); r != nil {
-		return performatives.Failure{ErrorCode: r.Code, ErrorText: r.Text}
+		return performatives.Failure{ErrorCode: r.Code, ErrorText: r.Text, RetryAfter: r.RetryAfter}
 	}
 	code := performatives.CodeFailed
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -113,7 +113,7 @@ func TurnDown(err error) Command {
 	case performatives.ActNotUnderstood:
 		return Command{CommandNotUnderstood, performatives.NotUnderstood{ReasonCode: r.Code, ReasonText: r.Text}}
 	case performatives.ActTaskReject:
-		return Command{CommandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text}}
+		return Command{CommandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text, RetryAfter: r.RetryAfter}}
 	}
 	return Command{CommandFail, FailureOf(err)}
 }
@@ -134,7 +134,7 @@ func (h *Handler) Answer(command string, act performatives.Performative, payload
 func asFailure(data any) any {
 	switch p := data.(type) {
 	case performatives.Refuse:
-		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText}
+		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText, RetryAfter: p.RetryAfter}
 	case performatives.NotUnderstood:
 		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText}
 	}
@@ -144,7 +144,7 @@ func asFailure(data any) any {
 // asReject returns the payload of a TASK_REJECT in place of that of a REFUSE.
 func asReject(data any) any {
 	if p, ok := data.(performatives.Refuse); ok {
-		return performatives.TaskReject{ReasonCode: p.ReasonCode, ReasonText: p.ReasonText}
+		return performatives.TaskReject{ReasonCode: p.ReasonCode, ReasonText: p.ReasonText, RetryAfter: p.RetryAfter}
 	}
 	return data
 }

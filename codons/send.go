@@ -86,7 +86,7 @@ func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusa
 	if r == nil || s == nil {
 		return
 	}
-	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r.Code, r.Text)
+	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r)
 	if d, ok := c.side.(Denied); answer == nil && ok {
 		answer = d.Denial(m, c.agent.Stamp(), r)
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
@@ -118,6 +119,9 @@ func unmarshalMember(raw []byte, dst reflect.Value) error {
 		return p.UnmarshalJSON(raw)
 	case *[]string:
 		return unmarshalStrings(raw, p)
+	case *time.Duration:
+		*p = ParseRetryAfter(raw)
+		return nil
 	}
 	if string(raw) == "null" {
 		return nil
@@ -187,7 +191,13 @@ func marshalMembers(v any, extra Members) ([]byte, error) {
 		if s.Field(f.index).IsZero() {
 			continue
 		}
-		value, err := json.Marshal(s.Field(f.index).Addr().Interface())
+		v := s.Field(f.index).Addr().Interface()
+		if d, ok := v.(*time.Duration); ok {
+			if v = RetryAfterMillis(*d); v == int64(0) {
+				continue
+			}
+		}
+		value, err := json.Marshal(v)
 		if err != nil {
 			return nil, err
 		}

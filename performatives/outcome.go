@@ -1,11 +1,14 @@
 package performatives
 
+import "time"
+
 // Failure is the content of FAILURE: an action that was agreed to could not be
 // carried out (acl §4.6).
 type Failure struct {
-	ErrorCode Code    `json:"error_code"`
-	ErrorText string  `json:"error_text"`
-	Extra     Members `json:"-"`
+	ErrorCode  Code          `json:"error_code"`
+	ErrorText  string        `json:"error_text"`
+	RetryAfter time.Duration `json:"retry_after_ms"` // see [Refusal]
+	Extra      Members       `json:"-"`
 }
 
 // Act returns [ActFailure].
@@ -45,9 +48,10 @@ func (n *NotUnderstood) UnmarshalJSON(b []byte) (err error) {
 // Refuse is the content of REFUSE: the receiver declines the request (FIPA refuse). acl
 // defines no payload for it; the members are those of TASK_REJECT.
 type Refuse struct {
-	ReasonCode Code    `json:"reason_code"`
-	ReasonText string  `json:"reason_text"`
-	Extra      Members `json:"-"`
+	ReasonCode Code          `json:"reason_code"`
+	ReasonText string        `json:"reason_text"`
+	RetryAfter time.Duration `json:"retry_after_ms"` // see [Refusal]
+	Extra      Members       `json:"-"`
 }
 
 // Act returns [ActRefuse].

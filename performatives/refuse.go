@@ -11,17 +11,18 @@ import (
 // [CodeInternal]. Refuse returns nil for a message that expects no reply: such a message
 // is dead-lettered instead. It also returns nil when from or s is invalid.
 func (m *Message) Refuse(from AgentID, s Stamp, code Code, text string) *Message {
+	return m.RefuseWith(from, s, &Refusal{Code: code, Text: text})
+}
+
+// RefuseWith is [Message.Refuse] with the code, the text and the RetryAfter of r.
+func (m *Message) RefuseWith(from AgentID, s Stamp, r *Refusal) *Message {
 	if !m.performative.ExpectsReply() {
 		return nil
 	}
-	if code == "" {
-		code = CodeInternal
-	}
-	if text == "" {
-		text = code.Traits().Text
-	}
-	payload := m.refusalPayload(code, text)
-	reply, err := m.reply(s, from, actOf(payload), payload)
+	why := Refusal{Code: cmp.Or(r.Code, CodeInternal), Text: r.Text, RetryAfter: r.RetryAfter}
+	why.Text = cmp.Or(why.Text, why.Code.Traits().Text)
+	why.Act = m.refusalAct(why.Code)
+	reply, err := m.reply(s, from, why.Act, why.Payload(nil))
 	if err != nil {
 		return nil // the caller's id or stamp is invalid
 	}
@@ -54,12 +55,12 @@ func FailureFor(e Envelope, payload []byte) *Message {
 // a message by a runtime. Its value is true. [Message.RefuseCopy] sets it.
 const MetadataUndeliverable = "undeliverable"
 
-// RefuseCopy is [Message.Refuse] for a runtime that could not deliver one copy of m: a
+// RefuseCopy is [Message.RefuseWith] for a runtime that could not deliver one copy of m: a
 // mailbox was full, the agent had stopped or was unreachable, or the copy had expired.
 // The reply is marked as [Message.Undeliverable]. It is not the answer of the receiver,
 // which may have another copy of m.
-func (m *Message) RefuseCopy(from AgentID, s Stamp, code Code, text string) *Message {
-	reply := m.Refuse(from, s, code, text)
+func (m *Message) RefuseCopy(from AgentID, s Stamp, r *Refusal) *Message {
+	reply := m.RefuseWith(from, s, r)
 	if reply != nil { // it is new and not shared yet
 		reply.changeRare(func(r *rare) { r.metadata = Members{MetadataUndeliverable: json.RawMessage("true")} })
 	}
@@ -73,71 +74,43 @@ func (m *Message) Undeliverable() bool {
 	return string(m.rareFields().metadata[MetadataUndeliverable]) == "true" && m.AsRefusal() != nil
 }
 
-func (m *Message) refusalPayload(code Code, text string) any {
-	switch code.Traits().Carrier { //nolint:exhaustive // the third carrier depends on the act
-	case ActNotUnderstood:
-		return NotUnderstood{ReasonCode: code, ReasonText: text}
-	case ActFailure:
-		return Failure{ErrorCode: code, ErrorText: text}
+// refusalAct returns the act that refuses m with that code.
+func (m *Message) refusalAct(code Code) Performative {
+	switch carrier := code.Traits().Carrier; carrier { //nolint:exhaustive // the third carrier depends on the act
+	case ActNotUnderstood, ActFailure:
+		return carrier
 	}
 	switch m.performative { //nolint:exhaustive // the acts that FIPA's refuse does not answer
 	case ActTaskRequest:
-		return TaskReject{ReasonCode: code, ReasonText: text}
+		return ActTaskReject
 	case ActCancel, ActAcceptProposal: // the work is under way, or the proposal is agreed (addenda §6)
-		return Failure{ErrorCode: code, ErrorText: text}
+		return ActFailure
 	case ActPropose: // also a late proposal is rejected (addenda §6)
-		return RejectProposal{ReasonCode: code, ReasonText: text}
+		return ActRejectProposal
 	}
-	return Refuse{ReasonCode: code, ReasonText: text}
+	return ActRefuse
 }
 
 // AsRefusal returns the refusal that a message carries, or nil when its act is not
 // TASK_REJECT, REFUSE, REJECT_PROPOSAL, NOT_UNDERSTOOD or FAILURE. One without a code has
 // [CodeUnspecified], and one without a text an empty text (addenda §7).
 func (m *Message) AsRefusal() *Refusal {
-	var code Code
-	var text string
+	var payload any
 	switch m.performative { //nolint:exhaustive // the acts that refuse
 	case ActTaskReject:
-		p, _ := PayloadAs[TaskReject](m)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = PayloadAs[TaskReject](m)
 	case ActRefuse:
-		p, _ := PayloadAs[Refuse](m)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = PayloadAs[Refuse](m)
 	case ActRejectProposal:
-		p, _ := PayloadAs[RejectProposal](m)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = PayloadAs[RejectProposal](m)
 	case ActNotUnderstood:
-		p, _ := PayloadAs[NotUnderstood](m)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = PayloadAs[NotUnderstood](m)
 	case ActFailure:
-		p, _ := PayloadAs[Failure](m)
-		code, text = p.ErrorCode, p.ErrorText
+		payload, _ = PayloadAs[Failure](m)
 	default:
 		return nil
 	}
-	return &Refusal{Act: m.performative, From: m.sender, About: MessageID(m.inReplyTo), Code: cmp.Or(code, CodeUnspecified), Text: text}
-}
-
-// RefusalWith returns the payload of a refusal with extra in place of its unknown members, and
-// any other payload as it is. The payload keeps extra.
-func RefusalWith(payload any, extra Members) any {
-	switch p := payload.(type) {
-	case TaskReject:
-		p.Extra = extra
-		return p
-	case Refuse:
-		p.Extra = extra
-		return p
-	case RejectProposal:
-		p.Extra = extra
-		return p
-	case NotUnderstood:
-		p.Extra = extra
-		return p
-	case Failure:
-		p.Extra = extra
-		return p
-	}
-	return payload
+	r, _, _ := RefusalIn(payload)
+	r.From, r.About, r.Code = m.sender, MessageID(m.inReplyTo), cmp.Or(r.Code, CodeUnspecified)
+	return &r
 }

@@ -101,14 +101,14 @@ func TestAsRefusal(t *testing.T) {
 
 func TestRefuseCopy(t *testing.T) {
 	asked := mustNew(t, envelope(p.ActTaskRequest))
-	refused, answered := asked.RefuseCopy("Ada", stamps()(), p.CodeBusy, ""), asked.Refuse("Ada", stamps()(), p.CodeBusy, "")
+	refused, answered := asked.RefuseCopy("Ada", stamps()(), &p.Refusal{Code: p.CodeBusy}), asked.Refuse("Ada", stamps()(), p.CodeBusy, "")
 	if !refused.Undeliverable() || answered.Undeliverable() || asked.Undeliverable() {
 		t.Errorf("undeliverable: %v by the runtime, %v by the agent, %v the request", refused.Undeliverable(), answered.Undeliverable(), asked.Undeliverable())
 	}
 	if diff := cmp.Diff(answered.AsRefusal(), refused.AsRefusal()); diff != "" {
 		t.Errorf("the mark changes the refusal (-want +got):\n%s", diff)
 	}
-	if mustNew(t, envelope(p.ActInform)).RefuseCopy("Ada", stamps()(), p.CodeBusy, "") != nil {
+	if mustNew(t, envelope(p.ActInform)).RefuseCopy("Ada", stamps()(), &p.Refusal{Code: p.CodeBusy}) != nil {
 		t.Error("a message that expects no reply is refused")
 	}
 	for name, of := range map[string]struct {
@@ -118,6 +118,24 @@ func TestRefuseCopy(t *testing.T) {
 		marked, err := of.message.With(func(e *p.Envelope) { e.Metadata = p.Members{p.MetadataUndeliverable: []byte(of.value)} })
 		if err != nil || marked.Undeliverable() {
 			t.Errorf("%s is undeliverable, %v", name, err)
+		}
+	}
+}
+
+// The hint of a refusal is in its message, where the act has one.
+func TestRefuseWith(t *testing.T) {
+	for act := range p.Performatives() {
+		asked := mustNew(t, envelope(act))
+		why := p.Refusal{Code: p.CodeBusy, Text: "later", RetryAfter: 3 * time.Second}
+		for _, reply := range []*p.Message{asked.RefuseWith("Ada", stamps()(), &why), asked.RefuseCopy("Ada", stamps()(), &why)} {
+			if (reply != nil) != act.ExpectsReply() {
+				t.Fatalf("%s: %v", act, reply)
+			} else if reply == nil {
+				continue
+			}
+			if r := reply.AsRefusal(); r.Code != p.CodeBusy || r.Text != "later" || r.RetryAfter != 3*time.Second {
+				t.Errorf("%s: %+v", act, r)
+			}
 		}
 	}
 }

@@ -1,5 +1,7 @@
 package performatives
 
+import "time"
+
 // TaskRequest is the content of TASK_REQUEST: a task that the sender asks the
 // receiver to perform (acl §4.1). Its priority is the message's.
 type TaskRequest struct {
@@ -54,9 +56,10 @@ func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
 
 // TaskReject is the content of TASK_REJECT: the task was never taken on (acl §4.5).
 type TaskReject struct {
-	ReasonCode Code    `json:"reason_code"` // such as [CodeBusy], [CodeIncapable], [CodeUnauthorized]
-	ReasonText string  `json:"reason_text"`
-	Extra      Members `json:"-"`
+	ReasonCode Code          `json:"reason_code"` // such as [CodeBusy], [CodeIncapable], [CodeUnauthorized]
+	ReasonText string        `json:"reason_text"`
+	RetryAfter time.Duration `json:"retry_after_ms"` // see [Refusal]
+	Extra      Members       `json:"-"`
 }
 
 // Act returns [ActTaskReject].

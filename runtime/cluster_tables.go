@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // hashesOf returns a hash of each codon with a table, by name: of what two nodes must have in common to converse by it, its rows and
@@ -53,7 +54,7 @@ func hashType(h hash.Hash, t reflect.Type, within []reflect.Type) {
 	case reflect.Struct:
 		for i := range t.NumField() {
 			f := t.Field(i)
-			if f.IsExported() {
+			if f.IsExported() && f.Tag.Get("json") != performatives.MemberRetryAfter { // a hint, which a node may ignore
 				_, _ = fmt.Fprintln(h, f.Name, f.Tag)
 				hashType(h, f.Type, within)
 			}

@@ -72,7 +72,7 @@ func (e *entrance) enterAll(key waitingKey, w *waiting) {
 			if from == "" {
 				from = m.Receiver()
 			}
-			e.node.system.RefuseCopy(from, m, r.Code, r.Text)
+			e.node.system.RefuseCopy(from, m, r)
 		}
 	}
 }

@@ -195,10 +195,10 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	switch {
 	case m.Forwards() == 0:
 	case why.Code == performatives.CodeDisconnected: // this node has no record of it, and it may have arrived
-		n.system.Refuse(m.Receiver(), m, why.Code, why.Text)
+		n.system.RefuseWith(m.Receiver(), m, why)
 		return
 	default:
-		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+		n.system.RefuseCopy(m.Receiver(), m, why)
 		return
 	}
 	if m.Performative().ExpectsReply() && l.refuseCopy(m, why) {
@@ -222,13 +222,13 @@ func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 	switch {
 	case recorded && asker.via != nil: // past the records, which have noted the refusal
 		n.system.RecordRefusal(m, why)
-		if refusal := m.RefuseCopy(voice, n.system.Stamp(), why.Code, why.Text); refusal != nil {
+		if refusal := m.RefuseCopy(voice, n.system.Stamp(), why); refusal != nil {
 			n.deliverWithRetry([]*performatives.Message{refusal}, true)
 		}
 	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
 		return false
 	case recorded, n.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
-		n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+		n.system.RefuseCopy(m.Receiver(), m, why)
 	default:
 		return false
 	}

@@ -247,7 +247,7 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	if from == "" {
 		from = l.node.self.ID()
 	}
-	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r.Code, r.Text)
+	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r)
 	switch {
 	case refusal == nil:
 		return // it is a dead letter, and counted

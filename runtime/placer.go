@@ -248,7 +248,7 @@ func (p *placer) awaitRun(m *performatives.Message, waited time.Duration) bool {
 		}
 		if err != nil {
 			r := asRefusal(err)
-			p.node.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text)
+			p.node.system.RefuseCopy(m.Receiver(), m, r)
 		}
 	})
 }

@@ -266,7 +266,7 @@ func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 		return err
 	}
 	r := asRefusal(err)
-	if p.reroute(m, func() { p.node.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text) }) {
+	if p.reroute(m, func() { p.node.system.RefuseCopy(m.Receiver(), m, r) }) {
 		return nil
 	}
 	return err

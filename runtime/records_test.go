@@ -462,7 +462,7 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 						d.refused(passage{message: m, from: d.ann, to: d.bob}, code)
 						continue
 					}
-					d.must(m.RefuseCopy("bob", p.Stamp{ID: p.MessageID(fmt.Sprint("r", i)), Time: epoch}, code, ""))
+					d.must(m.RefuseCopy("bob", p.Stamp{ID: p.MessageID(fmt.Sprint("r", i)), Time: epoch}, &p.Refusal{Code: code}))
 				}
 				d.wantOpen(c.open)
 				if c.open != 0 || !here {

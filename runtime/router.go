@@ -24,7 +24,7 @@ func (r router) Route(m *performatives.Message) error {
 	}
 	refuse := func() {
 		why := asRefusal(err)
-		r.n.system.RefuseCopy(m.Receiver(), m, why.Code, why.Text)
+		r.n.system.RefuseCopy(m.Receiver(), m, why)
 	}
 	if r.n.placer.later(0, strangerWait, func(waited time.Duration) { r.n.placer.routeAfter(m, waited, refuse) }) {
 		return nil
@@ -118,7 +118,7 @@ func (n *Node) broadcast(m *performatives.Message, fromNode bool) error {
 		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Text: "there is no agent to broadcast to"}
 	}
 	for _, f := range failed {
-		n.system.RefuseCopy(f.From, m, f.Code, f.Text)
+		n.system.RefuseCopy(f.From, m, f)
 	}
 	return first
 }

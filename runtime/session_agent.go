@@ -42,7 +42,7 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 	}
 	if m.InReplyTo() == "" && m.Performative().ExpectsReply() {
 		if r := a.registration.Describe().UnknownOntology(a.id, m); r != nil {
-			a.link.node.system.Refuse(a.id, m, r.Code, r.Text)
+			a.link.node.system.RefuseWith(a.id, m, r)
 			return nil
 		}
 	}
@@ -60,7 +60,7 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 		}
 		if err != nil {
 			r := asRefusal(err)
-			s.Refuse(a.id, m, r.Code, r.Text)
+			s.RefuseWith(a.id, m, r)
 			return
 		}
 		act = performatives.ActInformCapabilities

@@ -100,6 +100,6 @@ func (n *simNetwork) deliverIn(d time.Duration, m *p.Message) {
 		if err := n.deliver(m); !errors.As(err, &r) {
 			return
 		}
-		system.Refuse(m.Receiver(), m, r.Code, r.Text)
+		system.RefuseWith(m.Receiver(), m, r)
 	})
 }

@@ -121,7 +121,7 @@ func (n *network) later(m *performatives.Message, d time.Duration) {
 	n.system.AfterFunc(d, func() {
 		var r *performatives.Refusal
 		if err := n.system.Deliver(m.Receiver(), m); errors.As(err, &r) {
-			n.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text)
+			n.system.RefuseCopy(m.Receiver(), m, r)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestRefusedCopyOfCancel(t *testing.T) {
 				return false
 			}
 			refused++
-			w.Work(func() { w.RefuseCopy(m.Receiver(), m, p.CodeBusy, "") })
+			w.Work(func() { w.RefuseCopy(m.Receiver(), m, &p.Refusal{Code: p.CodeBusy}) })
 			return true
 		})
 		d := w.Start(t.Context(), soon)
@@ -78,7 +78,7 @@ func TestAllCopiesRefused(t *testing.T) {
 			copies = append(copies, m)
 			if len(copies) == 3 {
 				for i := range copies {
-					w.AfterFunc(time.Duration(i)*100*time.Millisecond, func() { w.RefuseCopy("Jules", m, p.CodeStopped, "") })
+					w.AfterFunc(time.Duration(i)*100*time.Millisecond, func() { w.RefuseCopy("Jules", m, &p.Refusal{Code: p.CodeStopped}) })
 				}
 			}
 			return true
@@ -107,7 +107,7 @@ func TestRefusedCopyAfterProgress(t *testing.T) {
 		w.Add("Jules", slowWorker(&performed))
 		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() == p.ActTaskRequest {
-				w.AfterFunc(3*time.Second, func() { w.RefuseCopy(m.Receiver(), m, p.CodeStopped, "") })
+				w.AfterFunc(3*time.Second, func() { w.RefuseCopy(m.Receiver(), m, &p.Refusal{Code: p.CodeStopped}) })
 			}
 			return false
 		})

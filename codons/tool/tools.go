@@ -103,7 +103,7 @@ func decline(err error) delegation.Decision {
 	d := codons.TurnDown(err)
 	if d.Name == codons.CommandRefuse {
 		refusal, _ := d.Data.(performatives.Refuse)
-		return delegation.Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: refusal.ReasonCode, ReasonText: refusal.ReasonText}}
+		return delegation.Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: refusal.ReasonCode, ReasonText: refusal.ReasonText, RetryAfter: refusal.RetryAfter}}
 	}
 	return delegation.Decision(d)
 }

@@ -146,7 +146,7 @@ func (n *network) later(m *performatives.Message, d time.Duration) {
 	n.system.AfterFunc(d, func() {
 		var r *performatives.Refusal
 		if err := n.next.Route(m); errors.As(err, &r) {
-			n.system.RefuseCopy(m.Receiver(), m, r.Code, r.Text)
+			n.system.RefuseCopy(m.Receiver(), m, r)
 		}
 	})
 }

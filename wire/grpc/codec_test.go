@@ -124,8 +124,16 @@ func compareGenerated(t fataler, m *performatives.Message, e *ribosomev1.Envelop
 		t.Fatalf("budget %s", e.Budget)
 	}
 	var want []byte
-	if m.Payload() != nil {
-		want, _ = json.Marshal(m.Payload())
+	payload := m.Payload()
+	if r, extra, ok := performatives.RefusalIn(payload); ok {
+		if got := performatives.RetryAfterOf(e.RetryAfterMs); got != r.RetryAfter {
+			t.Fatalf("retry_after_ms %v, want %v", got, r.RetryAfter)
+		}
+		r.RetryAfter = 0
+		payload = r.Payload(extra)
+	}
+	if payload != nil {
+		want, _ = json.Marshal(payload)
 	}
 	if !performatives.RawContent(e.Payload).Equal(performatives.RawContent(want)) && (len(e.Payload) > 0 || len(want) > 0) {
 		t.Fatalf("payload %s, want %s", e.Payload, want)

@@ -2,7 +2,9 @@ package grpc
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -23,6 +25,7 @@ type decoder struct {
 	priority  int32
 	timestamp moment
 	replyBy   moment
+	again     uint64 // the retry_after_ms
 	payload   []byte
 	budget    []byte
 	token     string
@@ -85,6 +88,8 @@ func (d *decoder) fields(data []byte) {
 			d.act = int32(n)
 		case num == fieldPriority:
 			d.priority = int32(n)
+		case num == fieldRetryAfter:
+			d.again = n
 		}
 		data = data[size:]
 		at += size
@@ -340,6 +345,30 @@ func (d *decoder) contents() {
 		return
 	}
 	d.e.Payload = payload
+	hint(&d.e, d.again)
+}
+
+// hint puts a retry_after_ms into the payload of a refusal, and does nothing without one. No other payload has one.
+func hint(e *performatives.Envelope, millis uint64) {
+	if millis == 0 {
+		return
+	}
+	again := performatives.RetryAfterOf(millis)
+	if r, extra, ok := performatives.RefusalIn(e.Payload); ok {
+		r.RetryAfter = again
+		e.Payload = r.Payload(extra)
+		return
+	}
+	raw, ok := e.Payload.(performatives.Raw)
+	if !ok || e.Performative != performatives.ActRejectProposal || e.MessageType != "" {
+		return
+	}
+	members := make(performatives.Members)
+	if len(raw) == 0 || json.Unmarshal(raw, &members) == nil {
+		members[performatives.MemberRetryAfter] = strconv.AppendInt(nil, performatives.RetryAfterMillis(again), 10)
+		text, _ := json.Marshal(members) // each has been JSON before
+		e.Payload = performatives.Raw(text)
+	}
 }
 
 // bare returns a token without the word Bearer.

@@ -24,6 +24,9 @@ func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, er
 	}
 	out = appendString(out, fieldAuthToken, token)
 	out = appendString(out, fieldMessageType, m.MessageType())
+	if r, _, ok := performatives.RefusalIn(m.Payload()); ok {
+		out = appendNumber(out, fieldRetryAfter, uint64(performatives.RetryAfterMillis(r.RetryAfter)))
+	}
 	return lengthen(out, body, 2), nil
 }
 
@@ -91,6 +94,10 @@ var errNoObject = errors.New("want a JSON object")
 func appendPayload(out []byte, payload any) ([]byte, error) {
 	if payload == nil {
 		return out, nil
+	}
+	if r, extra, ok := performatives.RefusalIn(payload); ok && r.RetryAfter != 0 { // it is a field of the envelope
+		r.RetryAfter = 0
+		payload = r.Payload(extra)
 	}
 	text, err := marshal(payload)
 	if err == nil {

@@ -43,6 +43,7 @@ const (
 	fieldMetadata       protowire.Number = 17
 	fieldAuthToken      protowire.Number = 18
 	fieldMessageType    protowire.Number = 19
+	fieldRetryAfter     protowire.Number = 20
 
 	timestampSeconds protowire.Number = 1
 	timestampNanos   protowire.Number = 2

@@ -60,7 +60,13 @@ func (g *generatedCodec) set(m *performatives.Message) (err error) {
 	if e.Timestamp, err = timestampOf(&g.timestamp, m.Timestamp()); err != nil {
 		return err
 	}
-	if payload := m.Payload(); payload != nil {
+	payload := m.Payload()
+	if r, extra, ok := performatives.RefusalIn(payload); ok {
+		e.RetryAfterMs = uint64(performatives.RetryAfterMillis(r.RetryAfter))
+		r.RetryAfter = 0
+		payload = r.Payload(extra)
+	}
+	if payload != nil {
 		if e.Payload, err = checked(marshal(payload)); err == nil && !isObject(e.Payload) {
 			err = errNoObject
 		}
@@ -185,6 +191,7 @@ func (g *generatedCodec) get(opts *wire.CodecOptions) (out performatives.Envelop
 		out.Budget = performatives.RawContent(e.Budget)
 	}
 	out.Payload, err = g.payload(opts, act)
+	hint(&out, e.RetryAfterMs)
 	return out, err
 }
 

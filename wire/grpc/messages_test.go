@@ -113,6 +113,10 @@ func drawContent(t *rapid.T) performatives.Content {
 	return performatives.RawContent(json.RawMessage(`{"v":` + values.Draw(t, "content") + `}`))
 }
 
+func drawHint(t *rapid.T) time.Duration {
+	return rapid.SampledFrom([]time.Duration{0, time.Millisecond, 250 * time.Millisecond, performatives.MaxRetryAfter}).Draw(t, "retry after")
+}
+
 func ptr[T any](v T) *T { return &v }
 
 // payloads makes a payload of each type that the specifications define.
@@ -124,7 +128,7 @@ var payloads = map[performatives.Performative]func(t *rapid.T) any{
 		return performatives.TaskAccept{TaskID: maybe.Draw(t, "task"), Estimate: performatives.EstimateOf(time.Duration(rapid.IntRange(1, 999).Draw(t, "s")) * time.Second)}
 	},
 	performatives.ActTaskReject: func(t *rapid.T) any {
-		return performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: maybe.Draw(t, "text")}
+		return performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: maybe.Draw(t, "text"), RetryAfter: drawHint(t)}
 	},
 	performatives.ActStatusUpdate: func(t *rapid.T) any {
 		return performatives.StatusUpdate{Progress: ptr(rapid.Float64Range(0, 100).Draw(t, "progress")), Description: maybe.Draw(t, "text")}
@@ -133,7 +137,7 @@ var payloads = map[performatives.Performative]func(t *rapid.T) any{
 		return performatives.InformResult{Status: performatives.StatusPartial, Summary: maybe.Draw(t, "text"), Details: drawContent(t), Artifacts: []performatives.Artifact{{Type: "file", Path: word.Draw(t, "path")}}}
 	},
 	performatives.ActFailure: func(t *rapid.T) any {
-		return performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: maybe.Draw(t, "text")}
+		return performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: maybe.Draw(t, "text"), RetryAfter: drawHint(t)}
 	},
 	performatives.ActNotUnderstood: func(t *rapid.T) any {
 		return performatives.NotUnderstood{ReasonCode: performatives.CodeParsingError, ReasonText: maybe.Draw(t, "text")}
@@ -152,7 +156,9 @@ var payloads = map[performatives.Performative]func(t *rapid.T) any{
 	performatives.ActInformCapabilities: func(t *rapid.T) any {
 		return performatives.InformCapabilities{Capabilities: &performatives.Capabilities{Topics: []string{word.Draw(t, "topic")}}}
 	},
-	performatives.ActRefuse: func(t *rapid.T) any { return performatives.Refuse{ReasonText: word.Draw(t, "text")} },
+	performatives.ActRefuse: func(t *rapid.T) any {
+		return performatives.Refuse{ReasonText: word.Draw(t, "text"), RetryAfter: drawHint(t)}
+	},
 	performatives.ActCancel: func(t *rapid.T) any { return performatives.Cancel{Reason: word.Draw(t, "text")} },
 }
 

@@ -98,7 +98,7 @@ func TestFieldNumbers(t *testing.T) {
 			"reply_with": fieldReplyWith, "reply_by": fieldReplyBy, "timestamp": fieldTimestamp, "language": fieldLanguage,
 			"ontology": fieldOntology, "priority": fieldPriority, "trace": fieldTrace, "payload": fieldPayload,
 			"budget": fieldBudget, "metadata": fieldMetadata, "auth_token": fieldAuthToken,
-			"message_type": fieldMessageType,
+			"message_type": fieldMessageType, "retry_after_ms": fieldRetryAfter,
 		},
 	} {
 		d := ribosomev1.File_ribosome_v1_ribosome_proto.Messages().ByName(protoreflect.Name(message)).Fields()

@@ -38,26 +38,14 @@ func (s *Sealer) unsealed(m *performatives.Message) (*performatives.Message, err
 	if public(m) || s.plain[m.Sender().Fold()] {
 		return m, nil
 	}
-	var payload any
-	code := performatives.CodeUnspecified
-	if r := m.AsRefusal(); r != nil && r.Code.Known() {
-		code = r.Code
-	}
-	text := code.Traits().Text + " (not signed by the agent)"
-	switch m.Performative() { //nolint:exhaustive // nothing else is let through
-	case performatives.ActCancel:
-		payload = performatives.Cancel{}
-	case performatives.ActTaskReject:
-		payload = performatives.TaskReject{ReasonCode: code, ReasonText: text}
-	case performatives.ActRefuse:
-		payload = performatives.Refuse{ReasonCode: code, ReasonText: text}
-	case performatives.ActRejectProposal:
-		payload = performatives.RejectProposal{ReasonCode: code, ReasonText: text}
-	case performatives.ActNotUnderstood:
-		payload = performatives.NotUnderstood{ReasonCode: code, ReasonText: text}
-	case performatives.ActFailure:
-		payload = performatives.Failure{ErrorCode: code, ErrorText: text}
-	default:
+	var payload any = performatives.Cancel{}
+	if r := m.AsRefusal(); r != nil {
+		if !r.Code.Known() {
+			r.Code = performatives.CodeUnspecified
+		}
+		r.Text = r.Code.Traits().Text + " (not signed by the agent)"
+		payload = r.Payload(nil)
+	} else if m.Performative() != performatives.ActCancel {
 		return nil, refused(performatives.CodeSealRequired, "the payload is not sealed: the agent %.64q takes only payloads that are sealed for its keys", s.opts.Agent)
 	}
 	return m.With(func(e *performatives.Envelope) {

@@ -64,7 +64,7 @@ func (n *network) RefuseRepeats(act p.Performative, lost ...p.Performative) {
 		if m.Performative() != act || first {
 			return slices.Contains(lost, m.Performative())
 		}
-		n.system.Work(func() { n.system.RefuseCopy(m.Receiver(), m, p.CodeBusy, "") })
+		n.system.Work(func() { n.system.RefuseCopy(m.Receiver(), m, &p.Refusal{Code: p.CodeBusy}) })
 		return true
 	})
 }

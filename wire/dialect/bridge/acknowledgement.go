@@ -30,7 +30,9 @@ func (s *session) nack(m *performatives.Message, err error) []byte {
 		return nil
 	}
 	r := wire.AsRefusal(err)
-	data, err := fault{code: r.Code, text: cmp.Or(r.Text, r.Code.Traits().Text), field: r.Field}.payload()
+	f := faultOf(r)
+	f.text = cmp.Or(r.Text, r.Code.Traits().Text)
+	data, err := f.payload()
 	if err != nil {
 		return nil // cannot be: this package has made all of it
 	}
@@ -62,9 +64,10 @@ func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool)
 		!s.agreedBetween(d.out.Receiver, d.out.Sender).has(extensionAcknowledgement) {
 		return in, false
 	}
-	var event, data, code, message []byte
+	var event, data, code, message, details, again []byte
 	object(d.shape.payload, nil, found{notificationEvent, &event}, found{notificationData, &data})
-	object(data, nil, found{errorCode, &code}, found{errorMessage, &message})
+	object(data, nil, found{errorCode, &code}, found{errorMessage, &message}, found{errorDetails, &details})
+	object(details, nil, found{performatives.MemberRetryAfter, &again})
 	out := wire.Inbound{Token: in.Token}
 	switch text(event) {
 	case eventAck:
@@ -74,11 +77,14 @@ func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool)
 		return in, false
 	}
 	d.notice = true
-	r := &performatives.Refusal{Code: reasonOf(text(code), nil), Text: text(message), From: d.out.Sender, About: performatives.MessageID(d.correlation)}
+	r := &performatives.Refusal{
+		Code: reasonOf(text(code), nil), Text: text(message), From: d.out.Sender, About: performatives.MessageID(d.correlation),
+		RetryAfter: performatives.ParseRetryAfter(again),
+	}
 	r.Code = cmp.Or(r.Code, performatives.CodeUnspecified)
 	if d.ask != nil {
 		s.pending.removeAsk(d.ask)
-		out.Message = d.ask.message.Refuse(d.out.Sender, performatives.Stamp{ID: d.out.ID, Time: d.out.Timestamp}, r.Code, r.Text)
+		out.Message = d.ask.message.RefuseWith(d.out.Sender, performatives.Stamp{ID: d.out.ID, Time: d.out.Timestamp}, r)
 	}
 	if out.Message == nil {
 		out.Err = r

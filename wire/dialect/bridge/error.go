@@ -87,7 +87,12 @@ func (d *decoder) error(v []byte) {
 	}
 	put(&rest, errorType, category)
 	put(&rest, errorDetails, details)
-	d.out.Payload = performatives.RefusalWith(refusalPayload(d.out.Performative, reasonOf(word, details), text(message)), rest)
+	var again []byte
+	object(details, nil, found{performatives.MemberRetryAfter, &again})
+	r := performatives.Refusal{
+		Act: d.out.Performative, Code: reasonOf(word, details), Text: text(message), RetryAfter: performatives.ParseRetryAfter(again),
+	}
+	d.out.Payload = r.Payload(rest)
 }
 
 // reasonOf returns the code of an error: the reason_code of its details where that agrees with the
@@ -102,18 +107,4 @@ func reasonOf(word string, details []byte) performatives.Code {
 		return known
 	}
 	return performatives.Code(word)
-}
-
-func refusalPayload(act performatives.Performative, code performatives.Code, text string) any {
-	switch act { //nolint:exhaustive // the acts that refuse
-	case performatives.ActTaskReject:
-		return performatives.TaskReject{ReasonCode: code, ReasonText: text}
-	case performatives.ActRefuse:
-		return performatives.Refuse{ReasonCode: code, ReasonText: text}
-	case performatives.ActRejectProposal:
-		return performatives.RejectProposal{ReasonCode: code, ReasonText: text}
-	case performatives.ActNotUnderstood:
-		return performatives.NotUnderstood{ReasonCode: code, ReasonText: text}
-	}
-	return performatives.Failure{ErrorCode: code, ErrorText: text}
 }

@@ -47,7 +47,7 @@ func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) 
 func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) []byte {
 	return errorFrame(report{
 		from: from, to: e.Sender, about: string(e.ID), stamp: s,
-		fault: fault{code: e.Refusal.Code, text: e.Refusal.Text, field: e.Refusal.Field},
+		fault: faultOf(e.Refusal),
 	})
 }
 

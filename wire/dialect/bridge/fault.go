@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"strconv"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -14,9 +15,15 @@ type fault struct {
 	kind    []byte // the error_type as JSON; nil = that of the code
 	details []byte // of another peer, as JSON; nil = none
 	field   string
+	again   int64  // the retry_after_ms; 0 = none
 	tool    string // the tool that the failed request has named
 	content []byte // the payload of an application's message type; nil = none
 	rest    performatives.Members
+}
+
+// faultOf returns the error that a refusal of this node is.
+func faultOf(r *performatives.Refusal) fault {
+	return fault{code: r.Code, text: r.Text, field: r.Field, again: performatives.RetryAfterMillis(r.RetryAfter)}
 }
 
 // payload returns the payload of an error.
@@ -63,6 +70,10 @@ func (f fault) detailed(word string) ([]byte, error) {
 	if f.tool != "" && had[detailsTool] == nil {
 		b.text(detailsTool, f.tool)
 	}
+	if f.again != 0 {
+		b.raw(performatives.MemberRetryAfter, strconv.AppendInt(nil, f.again, 10))
+		delete(had, performatives.MemberRetryAfter)
+	}
 	if f.content != nil {
 		b.raw(detailsPayload, f.content)
 		delete(had, detailsPayload)
@@ -92,7 +103,8 @@ func (w *writer) fault() (fault, error) {
 		return w.typedFault()
 	}
 	r := m.AsRefusal()
-	f := fault{code: r.Code, text: inItsWords(r.Text), rest: refusalExtra(m.Payload()), tool: w.extras.tool}
+	f := fault{code: r.Code, text: inItsWords(r.Text), again: performatives.RetryAfterMillis(r.RetryAfter), tool: w.extras.tool}
+	_, f.rest, _ = performatives.RefusalIn(m.Payload())
 	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
 	if f.text == "" && w.shape == unread {
 		f.text = r.Code.Traits().Text
@@ -138,23 +150,6 @@ func actOfPayload(payload any) performatives.Performative {
 		return p.Act()
 	}
 	return 0
-}
-
-// refusalExtra returns the unknown members of the payload of a refusal.
-func refusalExtra(payload any) performatives.Members {
-	switch p := payload.(type) {
-	case performatives.TaskReject:
-		return p.Extra
-	case performatives.Refuse:
-		return p.Extra
-	case performatives.RejectProposal:
-		return p.Extra
-	case performatives.NotUnderstood:
-		return p.Extra
-	case performatives.Failure:
-		return p.Extra
-	}
-	return nil
 }
 
 // inItsWords returns an error text about the parameters of a task with the name of bridge for them.

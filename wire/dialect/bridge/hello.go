@@ -154,7 +154,7 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 // unsent returns the refusal of a message that was held and is not written: a message, or for the log if the held one expects no reply.
 func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) wire.Inbound {
 	s.forget(held)
-	if m := held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why.Code, why.Text); m != nil {
+	if m := held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why); m != nil {
 		return wire.Inbound{Message: m}
 	}
 	return wire.Inbound{Err: why}
@@ -163,11 +163,11 @@ func (s *session) unsent(held *performatives.Message, why *performatives.Refusal
 // ungreeted returns the refusal of a request whose sender the peer has not accepted; nil for a
 // message that expects no reply.
 func (s *session) ungreeted(held, answer *performatives.Message) *performatives.Message {
-	code, text := performatives.CodeUnauthorized, "the peer has not accepted the handshake"
+	why := performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the peer has not accepted the handshake"}
 	if answer != nil {
 		if r := answer.AsRefusal(); r != nil && r.Code != performatives.CodeUnspecified {
-			code, text = r.Code, text+": "+r.Text
+			why.Code, why.Text = r.Code, why.Text+": "+r.Text
 		}
 	}
-	return held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), code, text)
+	return held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), &why)
 }

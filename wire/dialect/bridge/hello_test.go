@@ -297,7 +297,7 @@ func TestOddAnswers(t *testing.T) {
 	}
 	p.message(frame("m-2", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
 	cancel := p.message(frame("m-3", "notification", "agent-1", "", "m-2", `{"event_type":"cancel"}`)).Message
-	if got := read(t, p.send(cancel.RefuseCopy("Bob", stampOf(), performatives.CodeBusy, ""))); got.Correlation != "m-3" {
+	if got := read(t, p.send(cancel.RefuseCopy("Bob", stampOf(), &performatives.Refusal{Code: performatives.CodeBusy}))); got.Correlation != "m-3" {
 		t.Errorf("the refusal of a CANCEL: %+v", got)
 	}
 	p.message(frame("m-4", "notification", "agent-1", "", "m-2", `{"event_type":"cancel"}`))

@@ -162,7 +162,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 	if d.kind != kindError {
 		out.Answer = errorFrame(report{
 			from: cmp.Or(d.out.Receiver, s.opts.Local), to: d.out.Sender, about: string(d.out.ID), stamp: s.opts.Stamper.Stamp(),
-			fault: fault{code: r.Code, text: r.Text, field: r.Field},
+			fault: faultOf(r),
 		})
 	}
 	return out

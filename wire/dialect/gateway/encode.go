@@ -98,17 +98,7 @@ func (c *codec) unanswered(dst []byte, o *origin) []byte {
 
 // dataOf returns the data of an error from another gateway, or nil.
 func dataOf(m *performatives.Message) []byte {
-	var extra performatives.Members
-	switch p := m.Payload().(type) {
-	case performatives.Failure:
-		extra = p.Extra
-	case performatives.NotUnderstood:
-		extra = p.Extra
-	case performatives.TaskReject:
-		extra = p.Extra
-	case performatives.Refuse:
-		extra = p.Extra
-	}
+	_, extra, _ := performatives.RefusalIn(m.Payload())
 	if data := extra["data"]; valid(data) {
 		return data
 	}

@@ -22,10 +22,11 @@ type fault struct {
 // faultData is the data of a JSON-RPC error of ours.
 type faultData struct {
 	ReasonCode performatives.Code `json:"reason_code,omitempty"` // more exact than the code of wire
-	Method     string             `json:"method,omitempty"`      // the unknown method
-	Supported  []string           `json:"supported,omitempty"`   // versions
-	Meta       json.RawMessage    `json:"_meta,omitempty"`       // with the message type of the refusal
-	Payload    json.RawMessage    `json:"payload,omitempty"`     // of a refusal with a message type
+	RetryAfter int64              `json:"retry_after_ms,omitempty"`
+	Method     string             `json:"method,omitempty"`    // the unknown method
+	Supported  []string           `json:"supported,omitempty"` // versions
+	Meta       json.RawMessage    `json:"_meta,omitempty"`     // with the message type of the refusal
+	Payload    json.RawMessage    `json:"payload,omitempty"`   // of a refusal with a message type
 	*wire.ErrorDetails
 }
 
@@ -35,7 +36,7 @@ func faultOf(err error) fault {
 	if d := f.object.Details; d != nil && envelopeNames[d.Field] != "" {
 		d.Field = envelopeNames[d.Field]
 	}
-	f.data = faultData{ReasonCode: r.Code, ErrorDetails: f.object.Details}
+	f.data = faultData{ReasonCode: r.Code, RetryAfter: performatives.RetryAfterMillis(r.RetryAfter), ErrorDetails: f.object.Details}
 	return f
 }
 

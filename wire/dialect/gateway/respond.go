@@ -96,9 +96,9 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 // refusal makes the refusal of a request of this node.
 func (c *codec) refusal(e *envelope, r *rpc, q *request, why *performatives.Refusal, data []byte) (*performatives.Message, error) {
 	s := performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}
-	m := q.message.Refuse(q.message.Receiver(), s, why.Code, why.Text)
+	m := q.message.RefuseWith(q.message.Receiver(), s, why)
 	if m == nil {
-		m = q.message.Refuse(e.source, s, why.Code, why.Text)
+		m = q.message.RefuseWith(e.source, s, why)
 	}
 	if m == nil {
 		return nil, why
@@ -121,10 +121,10 @@ const maxErrorText = 4096
 // refusalOf reads a JSON-RPC error, or wire's error object. It uses data.reason_code, which
 // is more exact than the code, if the two agree.
 func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
-	var code, message, data, reason []byte
+	var code, message, data, reason, again []byte
 	object(fault, nil, found{"code", &code}, found{"message", &message}, found{"data", &data})
-	object(data, nil, found{"reason_code", &reason})
-	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(text(message))}
+	object(data, nil, found{"reason_code", &reason}, found{performatives.MemberRetryAfter, &again})
+	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(text(message)), RetryAfter: performatives.ParseRetryAfter(again)}
 	dialect := performatives.DialectJSONRPC
 	if is(code, '"') {
 		dialect = performatives.DialectWire

@@ -20,7 +20,8 @@ type errorPayload struct {
 	Retry     any                `json:"retry_possible,omitempty"`
 	Suggested any                `json:"suggested_action,omitempty"`
 	Reason    performatives.Code `json:"reason_code,omitempty"` // the code, where error_code stands for several
-	Field     string             `json:"field,omitempty"`       // the path of the wrong field
+	Again     int64              `json:"retry_after_ms,omitempty"`
+	Field     string             `json:"field,omitempty"` // the path of the wrong field
 	Details   *wire.ErrorDetails `json:"details,omitempty"`
 }
 
@@ -57,30 +58,23 @@ func (d *decoder) failure(payload []byte) {
 		code = exact
 		delete(extra, memberReason)
 	}
-	switch d.out.Performative { //nolint:exhaustive // the acts of ERROR_MESSAGE
-	case performatives.ActTaskReject:
-		d.out.Payload = performatives.TaskReject{ReasonCode: code, ReasonText: text, Extra: extra}
-	case performatives.ActNotUnderstood:
-		d.out.Payload = performatives.NotUnderstood{ReasonCode: code, ReasonText: text, Extra: extra}
-	case performatives.ActRefuse:
-		d.out.Payload = performatives.Refuse{ReasonCode: code, ReasonText: text, Extra: extra}
-	default:
-		d.out.Payload = performatives.Failure{ErrorCode: code, ErrorText: text, Extra: extra}
-	}
+	r := performatives.Refusal{Act: d.out.Performative, Code: code, Text: text, RetryAfter: extra.TakeRetryAfter()}
+	d.out.Payload = r.Payload(extra)
 }
 
 // failure writes a message that says no.
 func (w *writer) failure() {
-	code, text, extra, ok := reason(w.m.Payload())
+	r, extra, ok := performatives.RefusalIn(w.m.Payload())
 	if !ok {
 		w.plain()
 		return
 	}
+	code, text := r.Code, r.Text
 	w.kind = typeError
 	if act := w.m.Performative(); act != performatives.ActFailure {
 		w.tell(metaAct, act.String())
 	}
-	p := errorPayload{Code: wordOf(code), Message: text, Reason: exactOf(code)}
+	p := errorPayload{Code: wordOf(code), Message: text, Reason: exactOf(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
 		p.Message = cmp.Or(text, code.Traits().Text)
 		p.Retry, p.Suggested = code.Traits().Retry, suggestion(code, "")
@@ -101,6 +95,10 @@ func (w *writer) failure() {
 	for _, name := range sortedNames(extra) {
 		switch name {
 		case "error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status":
+		case performatives.MemberRetryAfter:
+			if p.Again == 0 { // it is a peer's own, and no hint
+				w.payload = withMember(w.payload, name, extra[name])
+			}
 		case memberReason:
 			if p.Reason == "" { // it is a peer's own
 				w.payload = withMember(w.payload, name, extra[name])
@@ -109,21 +107,6 @@ func (w *writer) failure() {
 			w.payload = withMember(w.payload, name, extra[name])
 		}
 	}
-}
-
-// reason returns the parts of a refusal. It reports false for a payload of another type.
-func reason(payload any) (performatives.Code, string, performatives.Members, bool) {
-	switch p := payload.(type) {
-	case performatives.Failure:
-		return p.ErrorCode, p.ErrorText, p.Extra, true
-	case performatives.TaskReject:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	case performatives.NotUnderstood:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	case performatives.Refuse:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	}
-	return "", "", nil, false
 }
 
 // wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
@@ -169,7 +152,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	object := wire.ErrorObjectOf(err)
 	p := errorPayload{
 		Code: wordOf(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field),
-		Reason: exactOf(r.Code), Field: r.Field,
+		Reason: exactOf(r.Code), Again: performatives.RetryAfterMillis(r.RetryAfter), Field: r.Field,
 	}
 	if r.Field == "" {
 		p.Details = object.Details

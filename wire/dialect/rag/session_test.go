@@ -633,9 +633,9 @@ func TestErrorCodes(t *testing.T) {
 				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
 			}
 			back := accept(t, near, text)
-			code, said, extra, _ := reason(back.Payload())
-			if code != traits.Code || said != "no" || extra[memberReason] != nil || back.Performative() != answer.Performative() {
-				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), code, back.Performative(), text)
+			r, extra, _ := performatives.RefusalIn(back.Payload())
+			if r.Code != traits.Code || r.Text != "no" || extra[memberReason] != nil || back.Performative() != answer.Performative() {
+				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), r.Code, back.Performative(), text)
 			}
 		}
 	}
@@ -647,8 +647,8 @@ func TestOwnReasonCodes(t *testing.T) {
 		c := open(t)
 		frame := frameOf(typeError, "A", "System", "ret-002", `{"error_code":"BUSY","error_message":"x","retry_possible":true,"suggested_action":"","reason_code":`+own+`}`)
 		m := accept(t, c, frame)
-		if code, _, extra, _ := reason(m.Payload()); code != performatives.CodeBusy || string(extra[memberReason]) != own {
-			t.Errorf("%s: %s %s", own, code, extra[memberReason])
+		if r, extra, _ := performatives.RefusalIn(m.Payload()); r.Code != performatives.CodeBusy || string(extra[memberReason]) != own {
+			t.Errorf("%s: %s %s", own, r.Code, extra[memberReason])
 		}
 		if diff := cmp.Diff(exact(t, []byte(frame)), exact(t, []byte(write(t, c, m)))); diff != "" {
 			t.Errorf("-came +went:\n%s", diff)

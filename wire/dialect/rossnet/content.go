@@ -112,13 +112,15 @@ func (d *decoder) acknowledge(p []byte) {
 		d.out.Payload = a
 		return
 	}
-	r := performatives.TaskReject{ReasonCode: d.code(p), ReasonText: reason, Extra: rest(p, "status", "reason", memberCode, "reason_code", "reason_text")}
-	if r.ReasonCode == "" {
-		if r.ReasonCode = performatives.CodeUnspecified; performatives.Code(reason).Known() {
-			r.ReasonCode = performatives.Code(reason)
+	r := performatives.Refusal{Act: performatives.ActTaskReject, Code: d.code(p), Text: reason}
+	if r.Code == "" {
+		if r.Code = performatives.CodeUnspecified; performatives.Code(reason).Known() {
+			r.Code = performatives.Code(reason)
 		}
 	}
-	d.out.Payload = r
+	extra := rest(p, "status", "reason", memberCode, "reason_code", "reason_text")
+	r.RetryAfter = extra.TakeRetryAfter()
+	d.out.Payload = r.Payload(extra)
 }
 
 const (
@@ -166,16 +168,8 @@ func (d *decoder) complete(p []byte) {
 func (d *decoder) failure(p []byte) {
 	code, text := d.code(p), textOf(memberIn(p, memberMessage))
 	extra := rest(p, memberCode, memberMessage, memberReason, "status", "error_text", "reason_text")
-	switch d.out.Performative { //nolint:exhaustive // the acts of TASK_FAIL and ERROR
-	case performatives.ActTaskReject:
-		d.out.Payload = performatives.TaskReject{ReasonCode: code, ReasonText: text, Extra: extra}
-	case performatives.ActNotUnderstood:
-		d.out.Payload = performatives.NotUnderstood{ReasonCode: code, ReasonText: text, Extra: extra}
-	case performatives.ActRefuse:
-		d.out.Payload = performatives.Refuse{ReasonCode: code, ReasonText: text, Extra: extra}
-	default:
-		d.out.Payload = performatives.Failure{ErrorCode: code, ErrorText: text, Extra: extra}
-	}
+	r := performatives.Refusal{Act: d.out.Performative, Code: code, Text: text, RetryAfter: extra.TakeRetryAfter()}
+	d.out.Payload = r.Payload(extra)
 }
 
 // register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions, so that discovery does not find it.

@@ -12,14 +12,18 @@ import (
 
 // failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a TASK_ASSIGN, else ERROR.
 func (w *writer) failure() {
-	code, text, extra, ok := reason(w.m.Payload())
+	r, extra, ok := performatives.RefusalIn(w.m.Payload())
 	if !ok {
 		w.plain()
 		return
 	}
+	code, text := r.Code, r.Text
 	act := w.m.Performative()
 	if w.body = rest(object(extra), "status"); w.body == nil {
 		w.body = make(performatives.Members)
+	}
+	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
+		w.set(performatives.MemberRetryAfter, again)
 	}
 	ofTask := w.call == nil || w.call.kind == kindAssign && (w.call.cancel == "" || w.m.InReplyTo() != w.call.cancelRef)
 	switch {
@@ -58,21 +62,6 @@ func (w *writer) codeOf(code performatives.Code) {
 	}
 }
 
-// reason returns the parts of a refusal. It reports false for a payload of another type.
-func reason(payload any) (performatives.Code, string, performatives.Members, bool) {
-	switch p := payload.(type) {
-	case performatives.Failure:
-		return p.ErrorCode, p.ErrorText, p.Extra, true
-	case performatives.TaskReject:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	case performatives.NotUnderstood:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	case performatives.Refuse:
-		return p.ReasonCode, p.ReasonText, p.Extra, true
-	}
-	return "", "", nil, false
-}
-
 // wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
 func wordOf(code performatives.Code) string {
 	if code != "" && !code.Known() {
@@ -87,6 +76,7 @@ type errorPayload struct {
 	Code      string             `json:"error_code"`
 	Message   string             `json:"error_message"`
 	Retryable bool               `json:"is_retryable"`
+	Again     int64              `json:"retry_after_ms,omitempty"`
 	Field     string             `json:"field,omitempty"`      // the path of the wrong field
 	Original  string             `json:"message_id,omitempty"` // of the refused message
 	Details   *wire.ErrorDetails `json:"details,omitempty"`
@@ -97,7 +87,8 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
 	object := wire.ErrorObjectOf(err)
 	p := errorPayload{
-		Subtask: o.subtask, Code: wordOf(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Field: r.Field, Original: o.id,
+		Subtask: o.subtask, Code: wordOf(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Again: performatives.RetryAfterMillis(r.RetryAfter),
+		Field: r.Field, Original: o.id,
 	}
 	if r.Field == "" {
 		p.Details = object.Details

@@ -170,9 +170,9 @@ func TestErrorCodes(t *testing.T) {
 				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
 			}
 			back := accept(t, near, text)
-			code, reason, _, _ := reason(back.Payload())
-			if code != traits.Code || reason != "no" || back.Performative() != answer.Performative() || back.InReplyTo() != "m" {
-				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), code, back.Performative(), text)
+			r := back.AsRefusal()
+			if r.Code != traits.Code || r.Text != "no" || back.Performative() != answer.Performative() || back.InReplyTo() != "m" {
+				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), r.Code, back.Performative(), text)
 			}
 		}
 	}

@@ -976,7 +976,11 @@ type Envelope struct {
 	// REVIEW_REQUEST: 1 to 64 ASCII letters, digits and _ - . : / with a letter or a digit
 	// first. The payload is then the application's own, and needs none of the members that
 	// the act asks for. Empty: the message has none.
-	MessageType   string `protobuf:"bytes,19,opt,name=message_type,json=messageType,proto3" json:"message_type,omitempty"`
+	MessageType string `protobuf:"bytes,19,opt,name=message_type,json=messageType,proto3" json:"message_type,omitempty"`
+	// Of a refusal of a busy agent: the request, sent again, has no chance before that time, in
+	// milliseconds. It counts instead of a retry_after_ms in the payload; one of more than a day
+	// counts as a day. Zero: no hint.
+	RetryAfterMs  uint64 `protobuf:"varint,20,opt,name=retry_after_ms,json=retryAfterMs,proto3" json:"retry_after_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1144,6 +1148,13 @@ func (x *Envelope) GetMessageType() string {
 	return ""
 }
 
+func (x *Envelope) GetRetryAfterMs() uint64 {
+	if x != nil {
+		return x.RetryAfterMs
+	}
+	return 0
+}
+
 var File_ribosome_v1_ribosome_proto protoreflect.FileDescriptor
 
 const file_ribosome_v1_ribosome_proto_rawDesc = "" +
@@ -1204,7 +1215,7 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x05about\x18\x03 \x01(\tR\x05about\x12\x14\n" +
 	"\x05field\x18\x04 \x01(\tR\x05field\"\x1f\n" +
 	"\x05Close\x12\x16\n" +
-	"\x06reason\x18\x01 \x01(\tR\x06reason\"\xf5\x05\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\"\x9b\x06\n" +
 	"\bEnvelope\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12=\n" +
 	"\fperformative\x18\x02 \x01(\x0e2\x19.ribosome.v1.PerformativeR\fperformative\x12\x16\n" +
@@ -1227,7 +1238,8 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\bmetadata\x18\x11 \x03(\v2#.ribosome.v1.Envelope.MetadataEntryR\bmetadata\x12\x1d\n" +
 	"\n" +
 	"auth_token\x18\x12 \x01(\tR\tauthToken\x12!\n" +
-	"\fmessage_type\x18\x13 \x01(\tR\vmessageType\x1a;\n" +
+	"\fmessage_type\x18\x13 \x01(\tR\vmessageType\x12$\n" +
+	"\x0eretry_after_ms\x18\x14 \x01(\x04R\fretryAfterMs\x1a;\n" +
 	"\rMetadataEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\fR\x05value:\x028\x01*\xf7\x06\n" +
