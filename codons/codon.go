@@ -175,11 +175,22 @@ func (c *Codon) Machine() *machine.Machine { return c.machine }
 func (c *Codon) OpenedBy(m *performatives.Message, usual bool) bool {
 	switch m.Protocol() {
 	case c.Name():
-		return m.Performative() == performatives.ActCancel || c.machine.Opens(m.Performative())
+		return m.Performative() == performatives.ActCancel || c.takesFirst(m)
 	case "":
 		return usual && m.MessageType() == "" && c.machine.Opens(m.Performative())
 	}
 	return false
+}
+
+// takesFirst reports whether the responder has a row for m as the first message of a conversation. A message
+// without a message type may be of any type that opens one.
+func (c *Codon) takesFirst(m *performatives.Message) bool {
+	tag := c.TagOf(m)
+	if tag == "" {
+		return c.machine.Opens(m.Performative())
+	}
+	t := c.machine.Find(machine.Responder, machine.Idle, machine.ReceiveTagged(m.Performative(), tag))
+	return t != nil && !t.Wildcard
 }
 
 // newSide returns a new side of a role without agent, caller or jobs, for [Rebuild].

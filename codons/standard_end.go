@@ -108,8 +108,11 @@ func (c *completion) addWin(wins []machine.Row, win machine.Row) []machine.Row {
 			continue
 		}
 		if c.free(rowKey{machine.Initiator, StateCancelling, win.On[0]}, win) && w.To != win.To {
-			c.ambiguous(machine.Initiator, StateCancelling,
-				win.On[0].String()+" ends in "+string(w.To)+" or in "+string(win.To), "the row for "+win.On[0].String())
+			write := "the row for " + win.On[0].String()
+			if win.On[0].Name == "" {
+				write = "two message types, which machine.SendTagged and machine.ReceiveTagged name, or " + write
+			}
+			c.ambiguous(machine.Initiator, StateCancelling, win.On[0].String()+" ends in "+string(w.To)+" or in "+string(win.To), write)
 		}
 		return wins
 	}
@@ -145,6 +148,7 @@ func (c *completion) addEnded(role machine.Role) {
 	for _, s := range ended {
 		if role == machine.Responder {
 			c.addReplays(s, all[s])
+			c.addRepeatedReplays(s)
 		}
 		c.addLateCommands(role, s, all[s])
 	}
@@ -191,6 +195,17 @@ func (c *completion) sendsRefusable(role machine.Role) bool {
 			return act.ExpectsReply() || role == machine.Initiator && slices.Contains(c.opening, act)
 		})
 	})
+}
+
+// addRepeatedReplays answers a duplicate of a request that an own row of a terminal state answers.
+func (c *completion) addRepeatedReplays(s machine.State) {
+	for _, r := range c.own {
+		for _, on := range r.On {
+			if r.Role == machine.Responder && slices.Contains(r.From, s) && on.Kind == machine.KindReceive && r.Do[0].Kind == machine.EffectResend && c.asksFor(machine.Initiator, on.Act) {
+				c.add(Answers(s).When(machine.Duplicate(on.Act)).Stay(r.Do...).Because("the initiator has not heard the answer to the first copy"))
+			}
+		}
+	}
 }
 
 // addReplays adds the answers of the responder that has ended to an initiator that has not heard

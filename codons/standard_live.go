@@ -340,9 +340,16 @@ func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
 		Because("the message or its answer was lost: the same id lets the peer tell a retry from a second one"))
 }
 
-// addLateCommands adds rows that drop the commands of jobs that were left behind.
+// addLateCommands adds rows that drop the commands of jobs that were left behind, and of those of the initiator
+// that were stopped. CANCEL waits for a stopped job of the responder, so that its row is the author's.
 func (c *completion) addLateCommands(role machine.Role, s machine.State, f *facts) {
-	says, ends := c.commandsOfJobs(role, f.left)
+	late := slices.Clone(f.left)
+	for _, w := range f.ways {
+		if role == machine.Initiator {
+			late = append(late, jobsOf(w.stopping)...)
+		}
+	}
+	says, ends := c.commandsOfJobs(role, late)
 	c.add(machine.For(role, s).When(append(says, ends...)...).Stay(machine.Drop(DropLate)).
 		Because("the handler outlived its part of the conversation"))
 }

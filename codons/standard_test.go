@@ -156,6 +156,17 @@ func TestAmbiguousTables(t *testing.T) {
 			},
 		},
 		{
+			name: "two ends of one reception without a tag",
+			rows: []machine.Row{
+				machine.For(author, "in_review").When(machine.Receive(p.ActConfirm)).Goto("approved"),
+				machine.For(author, "changes_requested").When(machine.Receive(p.ActConfirm)).Goto("dropped"),
+			},
+			want: codons.AmbiguityError{
+				Role: author, State: codons.StateCancelling, Fault: "receive CONFIRM ends in approved or in dropped",
+				Write: "two message types, which machine.SendTagged and machine.ReceiveTagged name, or the row for receive CONFIRM",
+			},
+		},
+		{
 			name: "two requests without an answer",
 			rows: []machine.Row{machine.For(author, machine.Idle).When(machine.Command("ask")).Goto("in_review", machine.Send(p.ActQueryIf))},
 			want: codons.AmbiguityError{Role: author, State: "in_review", Fault: "the request without an answer depends on the way", Write: "the row for timeout retry"},

@@ -23,7 +23,7 @@ const maxTombstoneIDs = 8
 // conversation.
 type tombstone struct {
 	codon      *Codon
-	ids        []uint64 // of received messages; then those of mentioned ones; then, if named, what the CANCEL refers to
+	ids        []uint64 // of received messages; then those of mentioned ones; then, if named, what the first message refers to
 	replies    *reply
 	began      int64  // when the conversation's first message was made, by the clock of its sender
 	id         uint64 // of the conversation
@@ -32,8 +32,8 @@ type tombstone struct {
 	role       machine.Role
 	sawOwn     bool // a message that has the id of the conversation was received
 	shared     bool // the conversation id is not the id of the first request
-	overtaking bool // the CANCEL has come, and the request that it withdraws has not
-	named      bool // the CANCEL that overtook the request refers to it
+	overtaking bool // a CANCEL or a further request has come, and the request before it has not
+	named      bool // the message that overtook the request refers to it
 }
 
 // reply is a message that a row of the terminal state repeats.
@@ -68,10 +68,13 @@ func (v *Value) tombstone() *tombstone {
 	}
 	t.received = uint8(len(ids))
 	ids = appendHashes(ids, mentioned)
-	if v.request == nil && v.cancel != nil {
-		t.overtaking = true
-		if ref := v.cancel.InReplyTo(); ref != "" && ref != string(v.key.ID) {
-			ids, t.named = append(ids, hashOf(ref)), true
+	first := v.first
+	if v.request == nil {
+		first, t.overtaking = v.cancel, v.cancel != nil
+	}
+	if v.at.Role == machine.Responder && first != nil {
+		if ref := first.InReplyTo(); ref != "" && ref != string(v.key.ID) && !slices.Contains(v.seen, performatives.MessageID(ref)) {
+			ids, t.overtaking, t.named = append(ids, hashOf(ref)), true, true
 		}
 	}
 	t.ids = append([]uint64(nil), ids...) // of that length
@@ -130,7 +133,7 @@ func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
 		self.System().DeadLetter(string(self.ID()), m, DropUndeliverable)
 		return true
 	}
-	on := machine.Receive(m.Performative())
+	on := machine.ReceiveTagged(m.Performative(), t.codon.TagOf(m))
 	if t.saw(hashOf(m.ID())) {
 		on = machine.Duplicate(m.Performative())
 	}
@@ -259,7 +262,7 @@ func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *
 }
 
 // reopenedBy reports whether a fresh opening act opens a new conversation under the id of this
-// one. Chat clients give all their tasks one id. A request that its CANCEL has overtaken opens
+// one. Chat clients give all their tasks one id. A request that a CANCEL or a further request has overtaken opens
 // none. Neither does a further round of this conversation, which refers to the round before, nor
 // the act that began this conversation, whose id it has: later messages have overtaken it.
 func (t *tombstone) reopenedBy(m *performatives.Message) bool {
@@ -267,10 +270,10 @@ func (t *tombstone) reopenedBy(m *performatives.Message) bool {
 		return false
 	}
 	further := m.InReplyTo() != "" && t.saw(hashOf(m.InReplyTo())) || t.continuedBy(m)
-	return t.codon.machine.Opens(m.Performative()) && !further && !t.overtaken(m)
+	return t.codon.machine.Opens(m.Performative()) && t.codon.takesFirst(m) && !further && !t.overtaken(m)
 }
 
-// overtaken reports whether m is the request that its CANCEL has overtaken.
+// overtaken reports whether m is the request that the first message of this conversation has overtaken.
 func (t *tombstone) overtaken(m *performatives.Message) bool {
 	if !t.overtaking || !t.named {
 		return t.overtaking

@@ -365,10 +365,14 @@ func (c *compiler) checkJobs() {
 func (c *compiler) checkPairs() {
 	seen := map[[2]State]bool{}
 	for _, p := range c.table.Agree {
-		ends := c.machine.terminal[p.Initiator] && (c.machine.terminal[p.Responder] || p.Responder == Idle)
-		if at := [2]State{p.Initiator, p.Responder}; !ends || seen[at] {
-			c.fault("the pair %s, %s has a state that is not terminal, or is declared twice", p.Initiator, p.Responder)
-		} else {
+		switch at := [2]State{p.Initiator, p.Responder}; {
+		case !c.machine.terminal[p.Initiator]:
+			c.fault("the pair %s, %s: %s is no terminal state", p.Initiator, p.Responder, p.Initiator)
+		case !c.machine.terminal[p.Responder] && p.Responder != Idle:
+			c.fault("the pair %s, %s: %s is no terminal state", p.Initiator, p.Responder, p.Responder)
+		case seen[at]:
+			c.fault("the pair %s, %s is declared twice", p.Initiator, p.Responder)
+		default:
 			seen[at] = true
 		}
 		c.checkCauses(p)

@@ -100,7 +100,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"a job that is not run", row(5, func(r *machine.Row) { r.Do = r.Do[1:] }), "the responder's job answer is never run"},
 		{"a job without a final command", func(t *machine.Table) { t.Jobs[0].Ends = nil }, "has no final command"},
 		{"a command of a job without a row", func(t *machine.Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer gives command hum, which has no row"},
-		{"a pair of live states", func(t *machine.Table) { t.Agree = append(t.Agree, machine.Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done has a state that is not terminal"},
+		{"a pair of live states", func(t *machine.Table) { t.Agree = append(t.Agree, machine.Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done: asked is no terminal state"},
+		{"a pair twice", func(t *machine.Table) { t.Agree = append(t.Agree, t.Agree[0]) }, "is declared twice"},
 		{
 			"a declared command without a row", func(t *machine.Table) {
 				t.Commands = []machine.AgentCommand{{Name: "start", In: []machine.State{"asked"}}}

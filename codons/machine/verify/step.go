@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -119,7 +120,8 @@ func (x *explorer) sendNumbered(j *joint, m message, move *Move) {
 	if !known {
 		i = len(x.messages[m.from])
 		if i == bitset.Size {
-			x.violate(TooMany, "a role sends more than 64 different messages")
+			x.violate(TooMany, fmt.Sprintf("the %s sends more than %d different messages, the last one %s by the row %s on %s: "+
+				"a row that sends a new message each time that a message arrives should send the former one again", m.from, bitset.Size, m, move.From, move.On))
 			return
 		}
 		x.messages[m.from] = append(x.messages[m.from], m)
