@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -60,6 +61,8 @@ func DefaultMask() []string {
 type Mask struct {
 	names []string
 	paths [][]string
+	ends  suffixes // of the names and the qualifiers
+	odd   bool     // a name has characters that end a name in a text
 }
 
 // wholePayload is the first step of a path that begins at the whole value, and anyName is a step that stands for any name.
@@ -86,6 +89,17 @@ func NewMask(names []string) Mask {
 			m.paths = append(m.paths, path)
 		}
 	}
+	for _, name := range m.names {
+		if slices.Contains(wholeWords, name) {
+			m.ends.add(name, asWord)
+		} else {
+			m.ends.add(name, everyEnding)
+		}
+		m.odd = m.odd || strings.ContainsAny(name, `:="\`)
+	}
+	for _, q := range qualifiers {
+		m.ends.add(q, afterWord)
+	}
 	return m
 }
 
@@ -95,75 +109,157 @@ func normal(name string) string { return separators.Replace(strings.ToLower(name
 
 // JSON returns the text with its masked values replaced and its members sorted by name. The error says that text is not one JSON value.
 func (m Mask) JSON(text []byte) (json.RawMessage, error) {
+	value, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	w := walk{mask: m}
+	return json.Marshal(w.value(value, []string{wholePayload}))
+}
+
+func decode(text []byte) (value any, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber() // a number keeps its digits
-	var value any
 	if err := d.Decode(&value); err != nil {
 		return nil, fmt.Errorf("observe: mask: %w", err)
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("observe: mask: text after the JSON value")
 	}
-	return json.Marshal(m.value(value, []string{wholePayload}))
+	return value, nil
+}
+
+// walk masks one JSON value.
+type walk struct {
+	mask   Mask
+	masked bool // something in the value is masked
 }
 
 // value masks the value at a path, which begins with wholePayload.
-func (m Mask) value(v any, at []string) any {
+func (w *walk) value(v any, at []string) any {
 	switch v := v.(type) {
 	case map[string]any:
+		var roles pairRole
 		for name, member := range v {
-			v[name] = m.member(name, member, at)
+			v[name] = w.member(name, member, at)
+			roles |= roleOf(name)
 		}
-		m.named(v)
+		if roles == pairName|pairValue {
+			w.pair(v)
+		}
 	case []any:
 		for i := range v {
-			v[i] = m.value(v[i], at)
+			v[i] = w.value(v[i], at)
 		}
 	case string:
-		return m.text(v)
+		return w.text(v)
 	}
 	return v
 }
 
-// named masks the value of an object that has the name of it as another member.
-func (m Mask) named(v map[string]any) {
+// member masks the value of a member. Without paths in the mask, nobody reads the path of it.
+func (w *walk) member(name string, value any, at []string) any {
+	_, number := value.(json.Number)
+	hidden := w.mask.hides(name, number)
+	if len(w.mask.paths) > 0 {
+		at = append(at, normal(name)) //nolint:gocritic // the members of one object follow each other
+		hidden = hidden || slices.ContainsFunc(w.mask.paths, func(path []string) bool { return endsWith(at, path) })
+	}
+	if hidden {
+		w.masked = true
+		return Masked
+	}
+	return w.value(value, at)
+}
+
+// pairRole is what a member is in an object that has a name and a value of this name as two members.
+type pairRole uint8
+
+const (
+	pairName pairRole = 1 << iota
+	pairValue
+)
+
+var (
+	pairNames  = []string{"name", "key", "header", "field"}
+	pairValues = []string{"value", "values", "val", "content"}
+	pairEnds   suffixes
+)
+
+func init() {
+	for _, word := range slices.Concat(pairNames, pairValues) {
+		pairEnds.add(word, asWord)
+	}
+}
+
+func roleOf(member string) pairRole {
+	if !pairEnds.mayEnd(member) {
+		return 0
+	}
+	switch member = normal(member); {
+	case slices.Contains(pairNames, member):
+		return pairName
+	case slices.Contains(pairValues, member):
+		return pairValue
+	}
+	return 0
+}
+
+// pair masks the value of an object that has the name of it as another member.
+func (w *walk) pair(v map[string]any) {
 	hides := false
 	for member, name := range v {
 		text, is := name.(string)
-		hides = hides || is && slices.Contains([]string{"name", "key", "header", "field"}, normal(member)) && m.hides(text, false)
+		hides = hides || is && roleOf(member) == pairName && w.mask.hides(text, false)
 	}
 	if !hides {
 		return
 	}
+	w.masked = true
 	for member := range v {
-		if slices.Contains([]string{"value", "values", "val", "content"}, normal(member)) {
+		if roleOf(member) == pairValue {
 			v[member] = Masked
 		}
 	}
 }
 
-// text masks a text, which may be JSON.
-func (m Mask) text(text string) string {
-	if trimmed := strings.TrimSpace(text); len(trimmed) > 1 && (trimmed[0] == '{' || trimmed[0] == '[') {
-		if masked, err := m.JSON([]byte(text)); err == nil {
-			return string(masked)
-		}
+// text masks a text, which may be JSON. It stays as it is if nothing in it is masked.
+func (w *walk) text(text string) string {
+	masked, is := w.mask.textOfJSON(text)
+	if !is {
+		masked = w.mask.Text(text)
 	}
-	return m.Text(text)
+	w.masked = w.masked || masked != text
+	return masked
 }
 
-func (m Mask) member(name string, value any, of []string) any {
-	_, number := value.(json.Number)
-	at := append(of, normal(name)) //nolint:gocritic // the members of one object follow each other
-	if m.hides(name, number) || slices.ContainsFunc(m.paths, func(path []string) bool { return endsWith(at, path) }) {
-		return Masked
+// textOfJSON masks a text that is JSON. It is false for any other.
+func (m Mask) textOfJSON(text string) (masked string, is bool) {
+	trimmed := strings.TrimSpace(text)
+	if len(trimmed) < 2 || trimmed[0] != '{' && trimmed[0] != '[' {
+		return "", false
 	}
-	return m.value(value, at)
+	if !m.mayMask(trimmed) {
+		return text, true
+	}
+	w := walk{mask: m}
+	value, err := decode([]byte(trimmed))
+	if err != nil {
+		return "", false
+	}
+	if value = w.value(value, []string{wholePayload}); !w.masked {
+		return text, true
+	}
+	all, err := json.Marshal(value)
+	return string(all), err == nil
 }
 
 // hides reports whether the values of members of a name are masked.
 func (m Mask) hides(name string, number bool) bool {
-	words := wordsOf(name)
+	return m.ends.mayEnd(name) && m.hidesWords(wordsOf(name), number)
+}
+
+func (m Mask) hidesWords(words []string, number bool) bool {
 	for len(words) > 1 && slices.Contains(qualifiers, words[len(words)-1]) {
 		words = words[:len(words)-1]
 	}
@@ -226,39 +322,120 @@ func endsWith(at, path []string) bool {
 	return true
 }
 
-// assigned matches a name with a separator in a text, such as token= and "token": and Authorization:, and assignedValue the value behind it. The time of the search is linear: the values of names that the mask
-// has not are no part of a match.
-var (
-	assigned      = regexp.MustCompile(`([\pL\pN_.-]+)(["']?\s*[:=]\s*)`)
-	assignedValue = regexp.MustCompile(`^(?:(?i:bearer|basic)\s+)?(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&"')\]}]+)`)
-)
+// assignedValue matches the value behind a name and its separator in a text, such as token= and Authorization:.
+var assignedValue = regexp.MustCompile(`^(?:(?i:bearer|basic)\s+)?(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&"')\]}]+)`)
 
-// userinfo matches the name and the password in a URL.
-var userinfo = regexp.MustCompile(`://[^\s/?#@"']+@`)
+// spaces are those of \s in a regular expression.
+const spaces = "\t\n\f\r "
 
 // Text returns a text with the values masked that stand behind a name of the mask and a colon or an equals sign, also in the query of a URL, and names and passwords in URLs. It is for texts that
-// people read: a secret that stands in a sentence without its name is not found.
+// people read: a secret that stands in a sentence without its name is not found. The time is linear.
 func (m Mask) Text(text string) string {
-	if len(m.names) == 0 || !strings.ContainsAny(text, ":=") {
+	if len(m.names) == 0 {
 		return text
 	}
-	text = userinfo.ReplaceAllString(text, "://"+Masked+"@")
+	text = withoutUserinfo(text)
 	var b strings.Builder
-	for {
-		at := assigned.FindStringSubmatchIndex(text)
-		if at == nil {
-			return b.String() + text
+	written, from := 0, 0 // what is written to b, and where the next name can begin
+	for at := range assignments(text) {
+		if at < from {
+			continue // in a value
 		}
-		b.WriteString(text[:at[1]])
-		name := text[at[2]:at[3]]
-		text = text[at[1]:]
-		if !m.hides(name, false) {
+		name := nameBefore(text[from:at])
+		from = at + 1
+		if name == "" || !m.hides(name, false) {
 			continue
 		}
-		value := assignedValue.FindString(text)
+		begins := len(text) - len(strings.TrimLeft(text[from:], spaces))
+		value := assignedValue.FindString(text[begins:])
 		if _, err := strconv.ParseFloat(value, 64); value != "" && m.hides(name, err == nil) {
+			b.WriteString(text[written:begins])
 			b.WriteString(Masked)
-			text = text[len(value):]
+			from = begins + len(value)
+			written = from
 		}
 	}
+	return b.String() + text[written:]
+}
+
+// withoutUserinfo masks the names and passwords in the URLs of a text.
+func withoutUserinfo(text string) string {
+	var b strings.Builder
+	for written, from := 0, 0; ; {
+		at := strings.Index(text[from:], "://")
+		if at < 0 {
+			return b.String() + text[written:]
+		}
+		from += at + len("://")
+		if n := strings.IndexAny(text[from:], spaces+`/?#@"'`); n > 0 && text[from+n] == '@' {
+			b.WriteString(text[written:from])
+			b.WriteString(Masked)
+			from += n
+			written = from
+		}
+	}
+}
+
+// assignments yields the places of the colons and equals signs of a text.
+func assignments(text string) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		next := func(of byte, from int) int {
+			if i := strings.IndexByte(text[from:], of); i >= 0 {
+				return from + i
+			}
+			return len(text)
+		}
+		colon, equals := next(':', 0), next('=', 0)
+		for {
+			at := min(colon, equals)
+			if at == len(text) || !yield(at) {
+				return
+			}
+			if at == colon {
+				colon = next(':', at+1)
+			} else {
+				equals = next('=', at+1)
+			}
+		}
+	}
+}
+
+// nameBefore returns the name at the end of a text, without the quote and the spaces behind it.
+func nameBefore(text string) string {
+	text = strings.TrimRight(text, spaces)
+	if n := len(text); n > 0 && (text[n-1] == '"' || text[n-1] == '\'') {
+		text = text[:n-1]
+	}
+	from := len(text)
+	for from > 0 {
+		r, size := utf8.DecodeLastRuneInString(text[:from])
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !strings.ContainsRune("_.-", r) {
+			break
+		}
+		from -= size
+	}
+	return text[from:]
+}
+
+// mayMask reports whether something in a text that may be JSON can be masked. It reads the names without decoding the text: what an escape can change counts as masked.
+func (m Mask) mayMask(text string) bool {
+	escaped := strings.IndexByte(text, '\\') >= 0
+	if len(m.paths) > 0 || m.odd || strings.IndexByte(text, '@') >= 0 && (escaped || strings.Contains(text, "://")) {
+		return true
+	}
+	var roles pairRole
+	from := 0
+	for at := range assignments(text) {
+		before := strings.TrimRight(text[from:at], spaces)
+		from = at + 1
+		name := nameBefore(before)
+		if quoted, is := strings.CutSuffix(before, `"`); is { // a member, whose name may have any characters
+			name = quoted[strings.LastIndexByte(quoted, '"')+1:]
+			roles |= roleOf(name)
+		}
+		if roles == pairName|pairValue || m.ends.mayEnd(name) || escaped && strings.LastIndexByte(before, '\\') >= len(before)-len(`\"`)-len(name) {
+			return true
+		}
+	}
+	return false
 }
