@@ -37,7 +37,7 @@ const (
 //
 // Own rows win: a standard row is added only for a role, a state and a symbol without an own row.
 // An own row for an act without a tag is one for all tags but [TagReceipt]. The wildcards come
-// last. A pair of own wins over the pair of the same states, and own pairs of an initiator that
+// last. A pair of own wins over the pair of the same states, unless it says Also, and own pairs of an initiator that
 // is timed out, abandoned or misread replace all of that state, as do those of one that no CANCEL
 // could reach the responder of, unless it failed.
 //

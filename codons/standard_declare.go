@@ -11,7 +11,8 @@ import (
 // alike, unless one of them ends by its own clock or by the stop of its agent.
 func (c *completion) addPairs() {
 	initiator, responder := c.ended[machine.Initiator], c.ended[machine.Responder]
-	own := slices.Clone(c.table.Agree)
+	own := slices.DeleteFunc(slices.Clone(c.table.Agree), func(p machine.Pair) bool { return p.Also })
+	defer c.addCauses(c.table.Agree)
 	leaves := func(s machine.State) bool {
 		return slices.Contains(initiator, s) && !slices.ContainsFunc(own, func(p machine.Pair) bool { return p.Initiator == s })
 	}
@@ -57,6 +58,23 @@ func (c *completion) addPairs() {
 	if leaves(StateMisread) {
 		for _, end := range c.heard() {
 			c.pair(machine.Pair{Initiator: StateMisread, Responder: end, After: c.causes(machine.Initiator, StateMisread)})
+		}
+	}
+}
+
+// addCauses adds the causes of own pairs that are in addition to those of another pair.
+func (c *completion) addCauses(own []machine.Pair) {
+	for _, p := range own {
+		if !p.Also {
+			continue
+		}
+		same := func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder }
+		p.Also = false
+		if i := slices.IndexFunc(c.table.Agree, same); i < 0 {
+			c.table.Agree = append(c.table.Agree, p)
+		} else if at := &c.table.Agree[i]; at.Rough() {
+			added := func(o machine.Cause) bool { return slices.Contains(at.After, o) }
+			at.After = append(slices.Clip(at.After), slices.DeleteFunc(slices.Clone(p.After), added)...)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package codons_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -118,6 +119,23 @@ func TestOwnRowsWin(t *testing.T) {
 		if err != nil || after.State != want {
 			t.Errorf("%s: %s, %v, want %s", state, after.State, err, want)
 		}
+	}
+}
+
+// TestPairAlso adds a cause to a standard pair.
+func TestPairAlso(t *testing.T) {
+	own := reviewTable()
+	pair := func(table machine.Table) []machine.Cause {
+		i := slices.IndexFunc(table.Agree, func(p machine.Pair) bool {
+			return p.Initiator == codons.StateFailed && p.Responder == codons.StateTimedOut
+		})
+		return table.Agree[i].After
+	}
+	standard, _ := complete(t, codons.StandardAll, own)
+	own.Agree = []machine.Pair{{Initiator: codons.StateFailed, Responder: codons.StateTimedOut, After: []machine.Cause{machine.Loss()}, Also: true}}
+	also, _ := complete(t, codons.StandardAll, own)
+	if d := cmp.Diff(append(slices.Clone(pair(standard)), machine.Loss()), pair(also)); d != "" {
+		t.Error(d)
 	}
 }
 

@@ -14,8 +14,8 @@ import (
 // Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every joint state of both sides of a codon's table, over the worst network,
 // over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
 // monitor with an oracle. A violation
-// fails the test with the shortest sequence of events that leads to it, and with the rows and pairs
-// that the table lacks as Go. Steps of the definition's own rows that no conversation takes, and own
+// fails the test with the shortest sequence of events that leads to it, for up to five places of the table, and with the
+// rows and pairs that it lacks as Go. Steps of the definition's own rows that no conversation takes, and own
 // pairs of Agree in which none ends, fail the test too, unless [Unexercised] and [Unused] name
 // them.
 func Explore(t testing.TB, c *codons.Codon, opts ...Option) {
@@ -33,7 +33,10 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
 	logf("%s, the worst network: %s", c.Name(), worst)
 	if err != nil {
-		return []string{err.Error() + missing(c.Table, verify.Network{Strict: true})}
+		return faultsOf(c.Table, err, maxMissing, func(m *machine.Machine) error {
+			_, err := verify.Explore(m, verify.Network{Strict: true})
+			return err
+		})
 	}
 	if err := verify.CheckRules(c.Machine()); err != nil {
 		problems = append(problems, err.Error())
@@ -56,7 +59,10 @@ func explore(logf func(string, ...any), c *codons.Codon, o options) (problems []
 	problems = append(problems, compare("pair", unused, pairs(o.unused))...)
 	logf("%s, fair runs: %s", c.Name(), fair)
 	if err != nil {
-		problems = append(problems, err.Error())
+		problems = append(problems, faultsOf(c.Table, err, maxShown, func(m *machine.Machine) error {
+			_, err := verify.ExploreFair(m)
+			return err
+		})...)
 	}
 	report, err := verify.CheckMonitor(c.Machine(), verify.MonitorCheck{Traces: 100, Walks: 200, Mutate: 20}, rand.New(rand.NewPCG(1, 2)).IntN)
 	logf("%s, the monitor: %s", c.Name(), report)

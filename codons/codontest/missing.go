@@ -14,32 +14,44 @@ import (
 // maxMissing is the number of rows and pairs that one exploration proposes.
 const maxMissing = 40
 
-// missing proposes the rows and pairs that the first fault of an exploration asks for, and those that
-// further explorations ask for once the table has them. It returns them as Go for a
-// [codons.Definition], none for faults of another kind.
-func missing(t machine.Table, n verify.Network) string {
+// maxShown is the number of counterexamples of one exploration that are shown.
+const maxShown = 5
+
+// faultsOf returns the fault of an exploration, and those that further explorations find once the table has the rows and
+// pairs that the faults before ask for: one for each event and each pair of ends. The last text has these rows and pairs as
+// Go for a [codons.Definition]; there is none for faults of another kind.
+func faultsOf(t machine.Table, err error, most int, explore func(*machine.Machine) error) (texts []string) {
 	t.Rows, t.Agree = slices.Clone(t.Rows), slices.Clone(t.Agree)
 	var rows []machine.Row
 	var pairs []machine.Pair
-	for range maxMissing {
-		m, err := t.Compile()
-		if err != nil {
-			break
-		}
-		_, err = verify.Explore(m, n)
+	for range most {
 		var fault *verify.Counterexample
 		if !errors.As(err, &fault) {
 			break
 		}
-		if r, ok := missingRow(fault); ok {
+		n := len(rows) + len(pairs)
+		r, missing := missingRow(fault)
+		p, disagree := missingPair(fault, t.Agree)
+		switch {
+		case missing:
 			t.Rows, rows = append(t.Rows, r), joinRow(rows, r)
-			continue
+		case disagree:
+			t.Agree, pairs = joinPair(t.Agree, p), joinPair(pairs, p)
 		}
-		p, ok := missingPair(fault)
-		if !ok {
+		if !missing && !disagree {
 			break
 		}
-		t.Agree, pairs = replacePair(t.Agree, p), replacePair(pairs, p)
+		if len(texts) < maxShown && len(rows)+len(pairs) > n {
+			texts = append(texts, fault.Error())
+		}
+		m, invalid := t.Compile()
+		if invalid != nil {
+			break
+		}
+		err = explore(m)
+	}
+	if texts == nil {
+		return []string{err.Error()}
 	}
 	var b strings.Builder
 	for _, r := range rows {
@@ -48,10 +60,7 @@ func missing(t machine.Table, n verify.Network) string {
 	for _, p := range pairs {
 		fmt.Fprintf(&b, "\n\t%s,", pairGo(p))
 	}
-	if b.Len() == 0 {
-		return ""
-	}
-	return "\nadd to Table.Rows and Table.Agree, if you agree; a row may do more than drop the event:" + b.String()
+	return append(texts, "add to Table.Rows and Table.Agree, if you agree; a row may do more than drop the event:"+b.String())
 }
 
 // missingRow returns a row that drops the event for which a table has no row.
@@ -75,23 +84,29 @@ func joinRow(rows []machine.Row, r machine.Row) []machine.Row {
 }
 
 // missingPair returns the pair of states in which the conversation of a fault has ended, after the latest event
-// that makes a pair rough.
-func missingPair(fault *verify.Counterexample) (machine.Pair, bool) {
-	if fault.Problem != verify.Disagreement {
+// that makes a pair rough. It adds a cause where the table has the pair after other causes.
+func missingPair(fault *verify.Counterexample, agree []machine.Pair) (machine.Pair, bool) {
+	if fault.Problem != verify.Disagreement && fault.Problem != verify.Unprompted {
 		return machine.Pair{}, false
 	}
 	ends := [2]machine.State{machine.Idle, machine.Idle}
 	var after []machine.Cause
 	for _, m := range fault.Moves {
 		ends[m.Role] = m.To
-		if roughens(m.On) {
+		switch {
+		case m.On.Kind != 0 && roughens(m.On):
 			after = []machine.Cause{machine.At(m.Role, m.On)}
+		case m.Message == verify.ForgetsReplies:
+			after = []machine.Cause{machine.Forgotten(m.Role)}
 		}
 	}
 	if after == nil && len(fault.Pending) > 0 {
 		after = []machine.Cause{machine.Loss()}
 	}
-	return machine.Pair{Initiator: ends[machine.Initiator], Responder: ends[machine.Responder], After: after}, true
+	p := machine.Pair{Initiator: ends[machine.Initiator], Responder: ends[machine.Responder], After: after}
+	i := slices.IndexFunc(agree, func(o machine.Pair) bool { return sameEnds(o, p) })
+	p.Also = i >= 0 && after != nil
+	return p, i < 0 || !slices.ContainsFunc(after, func(c machine.Cause) bool { return slices.Contains(agree[i].After, c) })
 }
 
 // roughens reports whether an event is one after which the two sides may end differently.
@@ -107,10 +122,22 @@ func roughens(on machine.Symbol) bool {
 	return false
 }
 
-// replacePair adds a pair in place of that of the same states.
-func replacePair(all []machine.Pair, p machine.Pair) []machine.Pair {
-	all = slices.DeleteFunc(all, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
-	return append(all, p)
+// sameEnds reports whether two pairs are of the same states.
+func sameEnds(a, b machine.Pair) bool {
+	return a.Initiator == b.Initiator && a.Responder == b.Responder
+}
+
+// joinPair adds a pair, or its causes to the pair of the same states. Without causes it takes the place of that.
+func joinPair(all []machine.Pair, p machine.Pair) []machine.Pair {
+	i := slices.IndexFunc(all, func(o machine.Pair) bool { return sameEnds(o, p) })
+	if i < 0 {
+		return append(all, p)
+	}
+	if p.After != nil {
+		p.After, p.Also = slices.Concat(all[i].After, p.After), all[i].Also
+	}
+	all[i] = p
+	return all
 }
 
 // rowGo returns a row as Go.
@@ -128,13 +155,23 @@ func rowGo(r machine.Row) string {
 
 // pairGo returns a pair as Go.
 func pairGo(p machine.Pair) string {
-	text := fmt.Sprintf("{Initiator: %q, Responder: %q", p.Initiator, p.Responder)
+	var causes []string
 	for _, c := range p.After {
-		cause := "machine.Loss()"
-		if c.Kind == machine.CauseEvent {
-			cause = fmt.Sprintf("machine.At(machine.%s, %s)", title(c.Role.String()), symbolGo(c.On))
+		switch c.Kind {
+		case machine.CauseLoss:
+			causes = append(causes, "machine.Loss()")
+		case machine.CauseForgotten:
+			causes = append(causes, fmt.Sprintf("machine.Forgotten(machine.%s)", title(c.Role.String())))
+		case machine.CauseEvent:
+			causes = append(causes, fmt.Sprintf("machine.At(machine.%s, %s)", title(c.Role.String()), symbolGo(c.On)))
 		}
-		text += fmt.Sprintf(", After: []machine.Cause{%s}", cause)
+	}
+	text := fmt.Sprintf("{Initiator: %q, Responder: %q", p.Initiator, p.Responder)
+	if causes != nil {
+		text += fmt.Sprintf(", After: []machine.Cause{%s}", strings.Join(causes, ", "))
+	}
+	if p.Also {
+		text += ", Also: true"
 	}
 	return text + "}"
 }

@@ -41,6 +41,16 @@ func TestExplorePrintsWhatIsMissing(t *testing.T) {
 	}
 	revising := codons.Asks("revising").When(machine.ReceiveTagged(inform, "CLOSED")).Goto("gone", machine.Stop("revise")).Because("it is late")
 	agree := machine.Pair{Initiator: "gone", Responder: "closed", After: []machine.Cause{machine.At(machine.Responder, machine.Timeout("office"))}}
+	if n := strings.Count(all, "verify: code-review: "); n != 2 {
+		t.Errorf("got %d counterexamples, want one for the row and one for the pair: %s", n, all)
+	}
+	other := agree
+	other.After = []machine.Cause{machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))}
+	all = strings.Join(explore(t.Logf, closing([]machine.Row{revising}, other), newOptions(nil)), "\n")
+	if want := strings.TrimSuffix(pair, "},") + ", Also: true},"; !strings.Contains(all, want) {
+		t.Errorf("got %s, want %s", all, want)
+	}
+	agree.Also = true
 	if faults := explore(t.Logf, closing([]machine.Row{revising}, agree), newOptions(nil)); len(faults) > 0 {
 		t.Errorf("with what was printed: %s", strings.Join(faults, "\n"))
 	}

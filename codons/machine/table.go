@@ -98,6 +98,7 @@ type Pair struct {
 	Initiator, Responder State
 	After                []Cause // at least one of these events has occurred by then; empty: none need occur
 	Note                 string  // why the two differ; empty where they agree
+	Also                 bool    // in a definition: the standard pair of these states keeps its causes, and gets those of After
 }
 
 // Rough reports whether a conversation ends in the pair only after one of the events of After.

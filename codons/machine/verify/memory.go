@@ -16,6 +16,9 @@ const (
 	amnesiac         // it has lost its state; the initiator is gone, and the responder begins anew
 )
 
+// ForgetsReplies is the Message of the [Move] by which a side that has ended forgets its replies.
+const ForgetsReplies = "forgets its replies"
+
 // forgets yields the events by which a role forgets.
 func (x *fair) forgets(j fairJoint, r machine.Role, yield func(step) bool) bool {
 	state := x.state(j.joint, r)
@@ -25,7 +28,7 @@ func (x *fair) forgets(j fairJoint, r machine.Role, yield func(step) bool) bool 
 	if x.run.Forgets && x.Terminal(state) && x.repeats(r, state) {
 		next := j
 		next.memory[r] = replyless
-		if !yield(step{Move: Move{Role: r, From: state, To: state, Message: "forgets its replies"}, to: next}) {
+		if !yield(step{Move: Move{Role: r, From: state, To: state, Message: ForgetsReplies}, to: next}) {
 			return false
 		}
 	}
