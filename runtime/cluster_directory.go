@@ -90,7 +90,7 @@ func (c *clustered) spreadAll() {
 func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	e := directory.Entry{Agent: r.ID(), Hidden: !r.Visible()}
 	if a, ok := r.Destination().(*sessionAgent); ok {
-		e.Moves, e.Proved = true, proved(a.link)
+		e.Moves, e.Principal = true, principalOf(a.principal)
 	}
 	var text []byte
 	if !e.Hidden {
@@ -106,6 +106,11 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	}
 	if c.since[key] == 0 {
 		c.since[key] = uint64(time.Now().UnixMicro())
+		for _, other := range c.replica.Lookup(r.ID()) { // whose node's clock may be ahead
+			if e.Moves && other.Moves {
+				c.since[key] = max(c.since[key], other.Since+1)
+			}
+		}
 	}
 	e.Since = c.since[key]
 	return c.replica.Put(e, text)
@@ -287,7 +292,12 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 }
 
 func newNodeAgent(w wanted) *nodeAgent {
-	return &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, proved: w.entry.Proved, placed: w.entry.Placed}
+	return &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, principal: w.entry.Principal, placed: w.entry.Placed}
+}
+
+// principalOf returns the digest by which other nodes know a principal.
+func principalOf(name string) directory.Digest {
+	return directory.DigestOf([]byte(performatives.AgentID(name).Fold()))
 }
 
 // registerLocked adds an agent of another node to the directory. It returns nil while one of this node starts or stops.
@@ -308,12 +318,20 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 
 // moveLocked registers an agent at the node where it lives now.
 func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
-	a := newNodeAgent(w)
-	if a.placed {
-		c.node.records.moved(a.id, from.link.link, a.link.link)
+	switch {
+	case w.entry.Placed:
+		c.node.records.moved(w.entry.Agent, from.link.link, w.link.link)
+	case w.entry.Moves:
+		c.node.records.follow(w.entry.Agent, from.link.link, w.link.link)
 	}
-	r, ok := from.registration.Replace(a.id, a)
-	delete(from.link.agents, a.id.Fold())
+	delete(from.link.agents, from.id.Fold())
+	return replaceLocked(from.registration, w)
+}
+
+// replaceLocked makes the directory lead to an agent of another node, in place of the present destination. It returns nil if the agent stops.
+func replaceLocked(current *actors.Registration, w wanted) *nodeAgent {
+	a := newNodeAgent(w)
+	r, ok := current.Replace(a.id, a)
 	if !ok {
 		return nil
 	}
@@ -349,11 +367,45 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		return
 	}
 	log.Warn("a connection to another node takes over the agents of a session", "agents", a.link.idsLocked())
+	defer a.link.session.Dismiss(errTakenOver)
+	if a.principal == "" || principalOf(a.principal) == w.entry.Principal {
+		if next := replaceLocked(ours, w); next != nil {
+			requests := adoption{next.id, a.link.session.Dialect(), a.link.followLocked(a, w.link.link)}
+			if text, err := json.Marshal(requests); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
+				log.Warn("the answers to an agent do not follow it to its next connection", "err", err)
+			}
+			next.announce(w)
+			return
+		}
+	}
 	a.link.endLocked(replaced)
-	a.link.session.Dismiss(errTakenOver)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outdateLocked(w.entry.Agent)
+}
+
+// adoption are the requests of an agent whose answers a session of another node writes: see [wire.Session.Requests].
+type adoption struct {
+	Agent    performatives.AgentID
+	Dialect  string
+	Requests []byte
+}
+
+// adopt takes the requests of an agent of this node that were sent by way of another node, and sends the answers that have waited for them.
+func (c *clustered) adopt(text []byte) {
+	var of adoption
+	if err := json.Unmarshal(text, &of); err != nil {
+		c.node.system.Logger().Warn("the requests of an agent were not understood", "err", err)
+		return
+	}
+	r, ok := c.node.system.Find(of.Agent)
+	if !ok {
+		return
+	}
+	if a, ok := r.Destination().(*sessionAgent); ok {
+		a.link.session.Adopt(of.Dialect, of.Requests)
+		a.release()
+	}
 }
 
 // introduce sends a node the state of this node's own agents. The other node may have ignored gossip about them from before the two were

@@ -254,15 +254,16 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 	}
 }
 
-// The kinds of texts that nodes send each other: the sender's part of the directory, the digest of the capabilities that it wants, or their
-// text.
+// The kinds of texts that nodes send each other: the sender's part of the directory, the digest of the capabilities that it wants, their
+// text, or an adoption.
 const (
 	controlState = 's'
 	controlFetch = 'f'
 	controlText  = 't'
+	controlAdopt = 'a'
 )
 
-// Control takes in a part of the directory, answers a request for the text of capabilities, or takes the answer to one.
+// Control takes in a part of the directory, answers a request for the text of capabilities, or takes the answer to one, or an adoption.
 func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
 	c := (*clustered)(h)
 	if len(text) == 0 {
@@ -275,5 +276,7 @@ func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
 		c.provide(peer, body)
 	case controlText:
 		c.provided(body)
+	case controlAdopt:
+		c.adopt(body)
 	}
 }

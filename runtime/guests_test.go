@@ -111,11 +111,16 @@ type holdHub struct {
 
 func newHoldHub(t *testing.T) *holdHub {
 	t.Helper()
+	return newHoldHubOf(t, newNode(t, runtime.Options{Name: "hub"}), "Jules")
+}
+
+func newHoldHubOf(t *testing.T, n *runtime.Node, agent p.AgentID) *holdHub {
+	t.Helper()
 	d, err := gateway.New(gateway.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) {
+	h := newHubOf(t, n, runtime.PeerOptions{}, func(o *wire.Options) {
 		o.Dialects = []wire.Dialect{acl.Dialect{}, bridge.Dialect{}, rag.Dialect{}, rossnet.Dialect{}, d}
 	})
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})
@@ -124,7 +129,7 @@ func newHoldHub(t *testing.T) *holdHub {
 	}
 	stopListener(t, l)
 	all := &holdHub{&gatewayHub{h, l.Addr().String()}, make(chan float64, 8), make(chan struct{}), make(chan error, 8)}
-	h.spawn("Jules", returning(holder{worker{func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
+	h.spawn(agent, returning(holder{worker{func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
 		in, err := p.Decode[struct {
 			N float64 `json:"n"`
 		}](task.Parameters)
@@ -217,40 +222,97 @@ func TestGuestsAreClientsOfTheirOwn(t *testing.T) {
 // An id that a session has registered opens a second connection while an agent of the node and one of another session work for it.
 // Both answers come over the second connection, in the form of the dialect.
 func TestAnswersFollowAnOwnedID(t *testing.T) {
-	eachSpeech(t, func(t *testing.T, h *holdHub, whole speech) {
-		s := whole
+	eachSpeech(t, func(t *testing.T, h *holdHub, s speech) {
 		for _, to := range []string{"Jules", "Ext"} {
-			s.register, s.ask = strings.ReplaceAll(s.register, "$S", "$S-"+to), strings.ReplaceAll(s.ask, "$S", "$S-"+to)
-			ext := newCaller(t, h.hub, nil)
-			ext.say(message(t, "Ext", "system", p.ActQueryCapabilities, offers("hold")))
-			ext.answer(1)
-			first := h.speaker(s)
-			first.say(s.register)
-			first.frame()
-			first.say(s.ask, "$R", to, "$N", "1")
-			var request *p.Message
-			if to == "Jules" {
-				h.begins(1)
-			} else {
-				request = ext.answer(2)
-			}
-			second := h.speaker(s)
-			second.say(s.register)
-			second.frame()
-			if to == "Jules" {
-				h.release <- struct{}{}
-			} else {
-				result := p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]int{"done": 101})}
-				answer, err := request.ReplyFrom("Ext", h.System().Stamp(), p.ActInformResult, result)
-				if err != nil {
-					t.Fatal(err)
-				}
-				ext.say(answer)
-			}
-			second.hear(s.about, `"done":101`)
-			s = whole
+			testFollowing(t, h, h, h, s, to, nil)
 		}
 	})
+}
+
+// The second connection may be one to another node, and the worker of any.
+func TestAnswersFollowAnOwnedIDToAnotherNode(t *testing.T) {
+	for name, s := range speeches() {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel() // it waits for gossip, mostly
+			nodes := newCluster(t, 3)
+			var hubs []*holdHub
+			for i, n := range nodes {
+				hubs = append(hubs, newHoldHubOf(t, n, p.AgentID(fmt.Sprint("Jules", i+1))))
+			}
+			for i := range nodes {
+				for _, n := range nodes {
+					isAt(t, n, p.AgentID(fmt.Sprint("Jules", i+1)), nodes[i].Name())
+				}
+			}
+			for i, h := range hubs {
+				for _, to := range []string{fmt.Sprint("Jules", i+1), fmt.Sprint("Ext", i+1)} {
+					testFollowing(t, hubs[0], hubs[1], h, s, to, func(asker string) {
+						if i != 1 { // else the answer is at the second node before the first one knows of the connection
+							for _, n := range nodes {
+								isAt(t, n, p.AgentID(asker), "n2")
+							}
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
+// isAt waits until a node knows that an agent is at a node.
+func isAt(t *testing.T, n *runtime.Node, id p.AgentID, at string) {
+	t.Helper()
+	eventually(t, n, func() error {
+		if e, ok := n.Directory().Lookup(id); !ok || e.Node != at {
+			return fmt.Errorf("%s has %s at %+v", n.Name(), id, e)
+		}
+		return nil
+	})
+}
+
+// testFollowing has an id that it registers at the first hub ask an agent of another one, or one of a session with that if the name
+// begins with Ext. The id registers at the second hub then.
+func testFollowing(t *testing.T, at, next, works *holdHub, s speech, to string, moved func(asker string)) {
+	t.Helper()
+	s.register = strings.Replace(s.register, `"tools":[]`, `"tools":["x"]`, 1) // other nodes see it
+	id := "$S-" + to
+	s.register, s.ask = strings.ReplaceAll(s.register, "$S", id), strings.ReplaceAll(s.ask, "$S", id)
+	ext := newCaller(t, works.hub, nil)
+	if strings.HasPrefix(to, "Ext") {
+		ext.say(message(t, p.AgentID(to), "system", p.ActQueryCapabilities, offers("hold")))
+		ext.answer(1)
+		isAt(t, at.Node, p.AgentID(to), works.Name())
+	}
+	first := at.speaker(s)
+	first.say(s.register)
+	first.frame()
+	if moved != nil {
+		isAt(t, next.Node, p.AgentID("vscode-user-"+to), at.Name())
+	}
+	first.say(s.ask, "$R", to, "$N", "1")
+	var request *p.Message
+	if strings.HasPrefix(to, "Ext") {
+		request = ext.answer(2)
+	} else {
+		works.begins(1)
+	}
+	second := next.speaker(s)
+	second.say(s.register)
+	second.frame()
+	if moved != nil {
+		moved("vscode-user-" + to)
+	}
+	if request == nil {
+		works.release <- struct{}{}
+	} else {
+		result := p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]int{"done": 101})}
+		answer, err := request.ReplyFrom(p.AgentID(to), works.System().Stamp(), p.ActInformResult, result)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ext.say(answer)
+	}
+	second.hear(s.about, `"done":101`)
 }
 
 // An id that another connection has registered is not in the way of a guest, nor the guest in that of the owner.

@@ -5,8 +5,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -110,28 +112,36 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	of.link.followLocked(by)
+	l.session.Adopt(of.link.session.Dialect(), of.link.followLocked(of, l.link))
 	of.link.session.Dismiss(errTakenOver)
 	return r, nil
 }
 
-// bringLocked takes over an agent whose session is with another node, which will end that one.
+// bringLocked takes over an agent whose session is with another node, which will end that one and send what the agent has asked over it.
 func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Registration, error) {
 	switch {
 	case !from.moves:
 		return nil, refused(performatives.CodeForbidden, "an agent of that name runs in the cluster: speak as another")
-	case from.proved && !proved(l):
-		return nil, refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated")
+	case from.principal != directory.Digest{} && from.principal != principalOf(by.principal):
+		return nil, refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated as another")
 	}
 	l.node.system.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.link.peer.Name)
+	by.waits.Store(true)
 	r, ok := from.registration.Replace(by.id, by)
 	if !ok {
 		return nil, actors.ErrExists
 	}
 	delete(from.link.agents, by.id.Fold())
-	l.node.system.LosePeers(replaced.ErrorCode, by.id)
+	l.node.system.LoseWorkers(replaced.ErrorCode, by.id)
+	l.node.records.loseWorker(by.id, from.link.link)
+	l.node.records.follow(by.id, from.link.link, l.link)
+	l.node.system.AfterFunc(adoptTime, by.release)
 	return r, nil
 }
+
+// adoptTime is how long the answers to an agent that has come from another node wait for its requests, without which some dialects cannot
+// write them.
+const adoptTime = 2 * time.Second
 
 // hosted reports whether an agent with that id runs in this process or on another node, and is not one of a session.
 func (p *Peers) hosted(id performatives.AgentID) bool {
@@ -153,30 +163,25 @@ func (p *Peers) reserved(id performatives.AgentID) bool {
 	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
 }
 
-// proved reports whether the peer has authenticated with a name or with ids of agents.
-func proved(l *peerLink) bool {
-	id, ok := l.session.Identity()
-	return ok && (id.Name != "" || len(id.Agents) > 0)
-}
-
 // endLocked ends a session: its agents leave the directory and are lost.
 func (l *peerLink) endLocked(why performatives.Failure) {
 	l.removeLocked()
 	l.link.finish(why, l.idsLocked()...)
 }
 
-// followLocked ends a session that is replaced at one of its agents. What the agent works on is lost, and what it has asked goes on:
-// its answers follow it.
-func (l *peerLink) followLocked(to *sessionAgent) {
+// followLocked ends a session that is replaced at one of its agents by the link to. What the agent works on is lost, and what it has
+// asked goes on: its answers follow it. The session behind that link adopts the requests that followLocked returns.
+func (l *peerLink) followLocked(a *sessionAgent, to *link) (requests []byte) {
 	l.removeLocked()
 	if !l.close() {
-		return
+		return nil
 	}
-	delete(l.agents, to.id.Fold())
-	l.node.system.LoseWorkers(replaced.ErrorCode, to.id)
-	l.node.records.follow(to.id, l.link, to.link.link)
-	to.link.session.Adopt(l.session, to.label)
+	delete(l.agents, a.id.Fold())
+	l.node.system.LoseWorkers(replaced.ErrorCode, a.id)
+	l.node.records.follow(a.id, l.link, to)
+	requests = l.session.Requests(a.label)
 	l.lose(replaced, l.idsLocked()...)
+	return requests
 }
 
 func (l *peerLink) removeLocked() {

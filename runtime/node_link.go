@@ -297,7 +297,7 @@ type nodeAgent struct {
 	registration *actors.Registration
 	moves        bool             // it belongs to a session of that node
 	placed       bool             // it is of a kind
-	proved       bool             // it does, and its peer has authenticated
+	principal    directory.Digest // it does, and its peer has authenticated as that
 	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
 }
 

@@ -108,9 +108,9 @@ func (o PeerOptions) limits() linkLimits {
 // ones, or has sent a sealed message. Only an owned id can be addressed by others.
 //
 // A session that registers an id which an older session owns replaces that session: the older one is closed, and a warning is logged. What the
-// agent has asked goes on, and its answers come over the session that owns the id then. What it works on ends as if the connection was
-// lost. With authentication, only a session of the same principal replaces another. No session can send as an agent that runs on the
-// node itself.
+// agent has asked goes on, and its answers come over the session that owns the id then, also at another node. What it works on ends as if
+// the connection was lost. With authentication, only a session of the same principal replaces another. No session can send as an agent that
+// runs on the node itself.
 type Peers struct {
 	node *Node
 	opts PeerOptions
@@ -331,7 +331,7 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 	l := linkOf(s)
 	m = p.unlabelled(l, m)
 	if r, ok := p.node.system.Find(m.Receiver()); ok && why.Code == performatives.CodeStopped && !m.Performative().ExpectsReply() {
-		if a, ok := r.Destination().(*sessionAgent); ok && a.link != l && a.link.session.Send(a.labelled(m)) == nil {
+		if a, ok := r.Destination().(remote); ok && a.via() != l.link && a.via().out.Send(a.labelled(m)) == nil {
 			return
 		}
 	}

@@ -337,18 +337,33 @@ func (strict) Authenticate(context.Context, wire.Credentials) (wire.Identity, er
 	return wire.Identity{}, wire.ErrNoCredentials
 }
 
+// With authentication, only the same principal takes over an id, at the same node and at another one.
 func TestReplacementNeedsEqualProof(t *testing.T) {
-	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false })
-	proved := newCaller(t, h, &wire.Identity{Name: "Jules"})
-	proved.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	h.awaitVisible("Jules")
-	thief := newCaller(t, h, &wire.Identity{Method: "none"})
-	thief.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
-	if r := thief.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
-		t.Errorf("the thief is told %v", r)
-	}
-	if !h.runs("Jules") {
-		t.Error("the agent is gone")
+	strictly := func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false }
+	nodes := newCluster(t, 2)
+	for i, h := range []*hub{newHubOf(t, nodes[0], noPeerOptions, strictly), newHubOf(t, nodes[1], noPeerOptions, strictly)} {
+		if i == 0 {
+			owner := newCaller(t, h, &wire.Identity{Name: "Jules"})
+			owner.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+			owner.answer(1)
+			isAt(t, nodes[1], "Jules", "n1")
+		}
+		for _, other := range []wire.Identity{{Method: "none"}, {Name: "admin", Agents: []performatives.AgentID{"*"}}} {
+			thief := newCaller(t, h, &other)
+			thief.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+			if r := thief.answer(1).AsRefusal(); r == nil || r.Code != performatives.CodeForbidden {
+				t.Errorf("at %s, %+v is told %v", h.Name(), other, r)
+			}
+		}
+		isAt(t, h.Node, "Jules", "n1")
+		if i == 1 {
+			again := newCaller(t, h, &wire.Identity{Name: "jules"})
+			again.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
+			if m := again.answer(1); m.AsRefusal() != nil {
+				t.Errorf("the owner is told %v", m.AsRefusal())
+			}
+			isAt(t, nodes[0], "Jules", "n2")
+		}
 	}
 }
 

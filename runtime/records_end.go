@@ -63,17 +63,43 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
-// follow notes that an agent, which has moved from one session to another, gets the answers to what it has asked by the new one.
+// follow notes that an agent, which has moved from one session to another, gets the answers to what it has asked by the new one, also
+// by one of another node. Of a request to a third node, the record of that node stands.
 func (r *records) follow(id performatives.AgentID, from, to *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for t := range maps.Clone(r.of[from]) {
-		if t.asker.via == from && t.asker.id.Is(id) {
-			r.unlistLocked(t)
-			t.asker.via = to
-			r.listLocked(t)
+		switch {
+		case t.asker.via != from || !t.asker.id.Is(id):
+			continue
+		case to.betweenNodes() && t.worker.via != nil && t.worker.via.betweenNodes():
+			r.removeLocked(t)
+			continue
+		}
+		r.unlistLocked(t)
+		t.asker.via = to
+		r.listLocked(t)
+		if !to.toNode {
+			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now())) // without the grace of an asker of another node
 		}
 	}
+}
+
+// loseWorker ends the records of what an agent works on behind a link that it has left. It gets no CANCEL where it is now.
+func (r *records) loseWorker(id performatives.AgentID, from *link) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var last []ending
+	for t := range maps.Clone(r.of[from]) {
+		if t.worker.via != from || !t.worker.id.Is(id) {
+			continue
+		}
+		if e := r.tombstoneLocked(t, replaced); e.request != nil {
+			e.tellWorker = false
+			last = append(last, e)
+		}
+	}
+	r.say(last, r.closed)
 }
 
 // workers returns the agents behind a link that have open records, by folded id.

@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"reflect"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -19,6 +20,10 @@ type sessionAgent struct {
 	known        atomic.Bool            // the peer has introduced itself; registration is set
 	health       atomic.Pointer[Health] // its latest report; nil without one
 
+	waits atomic.Bool // for what it has asked by way of another node: see adopt
+	mu    sync.Mutex
+	held  []*performatives.Message // answers that wait for that; guarded by mu
+
 	asked performatives.MessageID // the node's query for its capabilities; only the session's reader uses it
 	left  bool                    // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
 }
@@ -33,6 +38,11 @@ func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
 // Deliver passes a message on to the peer. For a peer that has introduced itself, the node answers the Whispering Wind and refuses
 // requests in an ontology that the peer does not know.
 func (a *sessionAgent) Deliver(m *performatives.Message) error {
+	if m.InReplyTo() != "" && a.waits.Load() {
+		if held, err := a.hold(m); held || err != nil {
+			return err
+		}
+	}
 	if !a.known.Load() {
 		return a.link.send(m, a.id, a.labelled)
 	}
@@ -47,6 +57,36 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 		}
 	}
 	return a.link.send(m, a.id, a.labelled)
+}
+
+// maxHeld is the largest number of answers that wait for an adoption.
+const maxHeld = 4096
+
+// hold keeps an answer until release is called. It reports false if that has been called.
+func (a *sessionAgent) hold(m *performatives.Message) (bool, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case !a.waits.Load():
+		return false, nil
+	case len(a.held) >= maxHeld:
+		return true, refusedCopy(m, performatives.CodeBusy, "the agent has just connected")
+	}
+	a.held = append(a.held, m)
+	return true, nil
+}
+
+// release sends the answers that have waited.
+func (a *sessionAgent) release() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, m := range a.held {
+		if err := a.link.send(m, a.id, a.labelled); err != nil {
+			a.link.node.system.DeadLetter(string(a.id), m, asRefusal(err).Code)
+		}
+	}
+	a.held = nil
+	a.waits.Store(false)
 }
 
 // whisper answers a query for the capabilities of the peer, and a CANCEL of one.

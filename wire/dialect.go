@@ -78,9 +78,12 @@ type Inbound struct {
 // Adopting is a [Codec] that keeps state about the requests of its peer.
 type Adopting interface {
 	Codec
-	// Adopt copies the requests of an agent of the peer that have no answer yet from the codec of another session, so that this
-	// codec can write the answers. Codecs of other dialects have none. It may be called by any goroutine.
-	Adopt(from Codec, agent performatives.AgentID)
+	// Requests returns the requests of an agent of the peer that have no answer yet, in a form of the dialect's own. It may be called
+	// by any goroutine.
+	Requests(agent performatives.AgentID) ([]byte, error)
+	// Adopt takes over what Requests of the codec of another session has returned, also one of another node, so that this codec can
+	// write the answers. It may be called by any goroutine.
+	Adopt(requests []byte) error
 }
 
 // Negotiating is a [Codec] that negotiates a compression method with its peer.

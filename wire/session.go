@@ -108,15 +108,35 @@ func (s *Session) SenderIsLabel(m *performatives.Message) bool {
 	return false
 }
 
+// Requests returns the requests of an agent of the peer that have no answer yet, for [Session.Adopt] of another session, also of
+// one of another node. It returns nil if the dialect needs none to write the answers.
+func (s *Session) Requests(agent performatives.AgentID) []byte {
+	l := s.language.Load()
+	if l == nil {
+		return nil
+	}
+	c, ok := l.codec.(Adopting)
+	if !ok {
+		return nil
+	}
+	requests, err := c.Requests(agent)
+	if err != nil {
+		s.logger().Warn("the answers to an agent do not follow it to another connection", "agent", agent, "err", err)
+	}
+	return requests
+}
+
 // Adopt lets the session write the answers to the requests of an agent that have come over another session, which the agent
 // has left for this one. It has no effect on sessions of two dialects.
-func (s *Session) Adopt(from *Session, agent performatives.AgentID) {
-	to, of := s.language.Load(), from.language.Load()
-	if to == nil || of == nil {
+func (s *Session) Adopt(dialect string, requests []byte) {
+	l := s.language.Load()
+	if l == nil || l.dialect.Name() != dialect || requests == nil {
 		return
 	}
-	if c, ok := to.codec.(Adopting); ok {
-		c.Adopt(of.codec, agent)
+	if c, ok := l.codec.(Adopting); ok {
+		if err := c.Adopt(requests); err != nil {
+			s.logger().Warn("the answers to an agent do not follow it to another connection", "err", err)
+		}
 	}
 }
 

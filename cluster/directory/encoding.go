@@ -22,7 +22,7 @@ import (
 //	state  = 2, { part record }
 //	part   = owner record, complete, { change record }
 //	owner  = name text, epoch
-//	change = number, flags, agent text, [since, [first], [digest]]
+//	change = number, flags, agent text, [since, [first], [digest], [principal]]
 const (
 	formDelta = 1
 	formState = 2
@@ -34,10 +34,11 @@ const (
 	flagHidden
 	flagMoves
 	flagDigest
-	flagProved
+	flagProved // there is a principal; of an earlier version, without its digest
 	flagPlaced
 	flagHosts
 	flagFirst
+	flagPrincipal
 )
 
 func flag(bit uint64, set bool) uint64 {
@@ -74,7 +75,7 @@ func appendOwner(out []byte, owner cluster.Incarnation) []byte {
 }
 
 func appendChange(out []byte, c change) []byte {
-	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved, c.Proved) |
+	flags := flag(flagRemoved, c.removed) | flag(flagHidden, c.Hidden) | flag(flagMoves, c.Moves) | flag(flagDigest, c.Digest != Digest{}) | flag(flagProved|flagPrincipal, c.Principal != Digest{}) |
 		flag(flagPlaced, c.Placed) | flag(flagHosts, c.Hosts) | flag(flagFirst, c.First != 0)
 	return appendRecord(out, func(b []byte) []byte {
 		b = binary.AppendUvarint(b, c.number)
@@ -88,6 +89,9 @@ func appendChange(out []byte, c change) []byte {
 		}
 		if flags&flagDigest != 0 {
 			b = append(b, c.Digest[:]...)
+		}
+		if flags&flagPrincipal != 0 {
+			b = append(b, c.Principal[:]...)
 		}
 		return b
 	})
@@ -228,6 +232,17 @@ func (r *reader) owner() cluster.Incarnation {
 	return owner
 }
 
+func (r *reader) digest() (d Digest) {
+	if len(r.rest) < len(d) {
+		if r.err == nil {
+			r.err = errShort
+		}
+		return d
+	}
+	r.rest = r.rest[copy(d[:], r.rest):]
+	return d
+}
+
 func (r *reader) change(owner cluster.Incarnation) change {
 	body := reader{rest: r.record(), err: r.err}
 	c := change{number: body.number()}
@@ -235,16 +250,19 @@ func (r *reader) change(owner cluster.Incarnation) change {
 	c.Agent = performatives.AgentID(body.text(performatives.MaxIDLength, "the id of an agent"))
 	c.Owner, c.removed = owner, flags&flagRemoved != 0
 	if !c.removed {
-		c.Hidden, c.Moves, c.Proved = flags&flagHidden != 0, flags&flagMoves != 0, flags&flagProved != 0
+		c.Hidden, c.Moves = flags&flagHidden != 0, flags&flagMoves != 0
 		c.Placed, c.Hosts, c.Since = flags&flagPlaced != 0, flags&flagHosts != 0, body.number()
 		if flags&flagFirst != 0 {
 			c.First = body.number()
 		}
 		if flags&flagDigest != 0 {
-			if len(body.rest) < len(c.Digest) && body.err == nil {
-				body.err = errShort
-			}
-			copy(c.Digest[:], body.rest)
+			c.Digest = body.digest()
+		}
+		switch {
+		case flags&flagPrincipal != 0:
+			c.Principal = body.digest()
+		case flags&flagProved != 0:
+			c.Principal = Digest{0xff} // nobody's
 		}
 	}
 	if r.err = body.err; r.err == nil && c.number == 0 {

@@ -30,25 +30,27 @@ type Entry struct {
 	Owner  cluster.Incarnation   // its node
 	Hidden bool                  // discovery excludes it; it can be reached
 	Moves  bool                  // it belongs to a session, and may come back at another node
-	Proved bool                  // of a session: its peer has authenticated
 	Placed bool                  // the cluster places it; Since is the number of its activation
 	Hosts  bool                  // it is no agent: the owner hosts agents of the kind of that name
 	Since  uint64                // when it was registered, by the clock of its node, in microseconds
 	First  uint64                // of a placed one: the number of the first of the activations that this one continues; zero stands for Since
 	Digest Digest                // of its capabilities
+
+	Principal Digest // of a session: of the name as which its peer has authenticated; zero without one
 }
 
 // Compare orders the entries of one agent id. The order is the same on each node, and the first entry is the one in force. Agents of
 // nodes come before agents of sessions. Of two agents of nodes, the one that began first comes first; of two activations, one of which
-// continues the other, the later one. Of two agents of sessions, an authenticated one comes first, and then the one that connected last.
+// continues the other, the later one. Of two agents of sessions, an authenticated one comes first. Of one principal, or of none, that is the one that
+// connected last. Of two principals it is always that of one of them: a node that knows of the other one refuses the connection.
 func (e Entry) Compare(other Entry) int {
 	switch {
 	case e.Moves != other.Moves:
 		return before(other.Moves)
 	case !e.Moves:
 		return cmp.Or(cmp.Compare(e.first(), other.first()), cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
-	case e.Proved != other.Proved:
-		return before(e.Proved)
+	case e.Principal != other.Principal: // zero comes last
+		return bytes.Compare(other.Principal[:], e.Principal[:])
 	}
 	return cmp.Or(cmp.Compare(other.Since, e.Since), e.Owner.Compare(other.Owner))
 }

@@ -224,8 +224,14 @@ func TestOrderOfEntries(t *testing.T) {
 		"the smaller name":       {map[string]directory.Entry{"a": agent("X", 1), "b": agent("x", 1)}, "a"},
 		"a session's, the later": {map[string]directory.Entry{"a": {Agent: "X", Since: 1, Moves: true}, "b": {Agent: "X", Since: 2, Moves: true}}, "b"},
 		"a session's, the authenticated": {map[string]directory.Entry{
-			"a": {Agent: "X", Since: 1, Moves: true, Proved: true}, "b": {Agent: "X", Since: 2, Moves: true},
+			"a": {Agent: "X", Since: 1, Moves: true, Principal: directory.Digest{1}}, "b": {Agent: "X", Since: 2, Moves: true},
 		}, "a"},
+		"of two principals, always that of one": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 1, Moves: true, Principal: directory.Digest{2}}, "b": {Agent: "X", Since: 2, Moves: true, Principal: directory.Digest{1}},
+		}, "a"},
+		"of one principal, the later": {map[string]directory.Entry{
+			"a": {Agent: "X", Since: 1, Moves: true, Principal: directory.Digest{2}}, "b": {Agent: "X", Since: 2, Moves: true, Principal: directory.Digest{2}},
+		}, "b"},
 		"of activations, the earlier": {map[string]directory.Entry{
 			"a": {Agent: "X", Since: 2, Placed: true, First: 2}, "b": {Agent: "X", Since: 3, Placed: true, First: 1},
 		}, "b"},
@@ -256,7 +262,7 @@ func TestCompareIsAnOrder(t *testing.T) {
 	entry := rapid.Custom(func(t *rapid.T) directory.Entry {
 		return directory.Entry{
 			Owner: node(rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "node"), 1), Since: rapid.Uint64Range(1, 2).Draw(t, "since"),
-			Moves: rapid.Bool().Draw(t, "moves"), Proved: rapid.Bool().Draw(t, "proved"),
+			Moves: rapid.Bool().Draw(t, "moves"), Principal: directory.Digest{rapid.Byte().Draw(t, "principal")},
 			Placed: rapid.Bool().Draw(t, "placed"), First: rapid.Uint64Range(0, 2).Draw(t, "first"),
 		}
 	})
@@ -448,7 +454,7 @@ func TestConvergence(t *testing.T) {
 				clock++
 				e := directory.Entry{
 					Agent: performatives.AgentID(rapid.SampledFrom([]string{"x", "y", "z"}).Draw(t, "agent")), Since: clock,
-					Hidden: rapid.Bool().Draw(t, "hidden"), Moves: rapid.Bool().Draw(t, "moves"), Proved: rapid.Bool().Draw(t, "proved"),
+					Hidden: rapid.Bool().Draw(t, "hidden"), Moves: rapid.Bool().Draw(t, "moves"), Principal: directory.Digest{rapid.Byte().Draw(t, "principal")},
 				}
 				n.gossip(n.replicas[i].Put(e, []byte(rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "text"))))
 				n.truth[i][e.Agent] = n.replicas[i].Lookup(e.Agent)[slices.IndexFunc(n.replicas[i].Lookup(e.Agent), func(e directory.Entry) bool {

@@ -31,8 +31,8 @@ func (s *session) resolve(d *decoder) {
 // such as the id of its workflow, and comes back with no answer.
 func (s *session) resolveRequest(d *decoder) {
 	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
-	if c != nil && c.partial && c.receiver.Is(d.out.Receiver) {
-		d.out.ConversationID = c.conversation
+	if c != nil && c.Partial && c.Receiver.Is(d.out.Receiver) {
+		d.out.ConversationID = c.Conversation
 		return
 	}
 	d.out.InReplyTo = ""
@@ -48,12 +48,12 @@ func (d *decoder) withdraws() bool { return d.out.Performative == performatives.
 // resolveCancel finds the request that a CANCEL withdraws.
 func (s *session) resolveCancel(d *decoder) {
 	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
-	if c == nil || c.partial {
+	if c == nil || c.Partial {
 		return
 	}
 	d.call = c
-	d.out.Receiver, d.out.ConversationID, d.out.ReplyBy = c.receiver, c.conversation, c.replyBy
-	d.out.Priority = max(d.out.Priority, c.priority, performatives.High)
+	d.out.Receiver, d.out.ConversationID, d.out.ReplyBy = c.Receiver, c.Conversation, c.ReplyBy
+	d.out.Priority = max(d.out.Priority, c.Priority, performatives.High)
 }
 
 // resolveAnswer finds the request of this node that a message answers.
@@ -88,11 +88,11 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
-		id: m.ID(), sender: m.Sender(), receiver: m.Receiver(), conversation: m.ConversationID(), replyBy: m.ReplyBy(), priority: m.Priority(),
-		arrived: now, expires: expiry(m.ReplyBy(), now), hello: d.kind == kindHandshakeRequest, tool: m.MessageType(),
+		ID: m.ID(), Sender: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID(), ReplyBy: m.ReplyBy(), Priority: m.Priority(),
+		Arrived: now, Expires: expiry(m.ReplyBy(), now), hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
 	}
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
-		c.tool = task.TaskType
+		c.Tool = task.TaskType
 	}
 	c.first = c.hello && p.greeted[m.Sender().Fold()] == nil
 	if c.first && len(p.greeted) >= maxGreeted || !p.addCall(c, now) {
@@ -112,10 +112,10 @@ func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	if d.call == nil && d.correlation != "" {
 		p.early.Put(requestid.Of(d.out.Sender, performatives.MessageID(d.correlation)), struct{}{}, d.arrival())
 	}
-	if d.call == nil || d.call.canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
+	if d.call == nil || d.call.Canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
 		return wire.Inbound{Token: in.Token}
 	}
-	d.call.canceled = true
+	d.call.Canceled = true
 	p.cancels[requestid.From(in.Message)] = d.call
 	in.Ref = d.call
 	return in

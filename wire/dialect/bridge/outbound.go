@@ -67,7 +67,7 @@ func (s *session) takesProgress(m *performatives.Message, c *call) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agreedBetween(m.Sender(), c.sender).has(extensionProgress)
+	return s.agreedBetween(m.Sender(), c.Sender).has(extensionProgress)
 }
 
 // write appends a message that fits into a frame.
@@ -154,7 +154,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 
 // answer writes the answer to a request of the peer.
 func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
-	x := extras{answers: !c.hello, handshake: c.hello, tool: c.tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.arrived)}
+	x := extras{answers: !c.hello, handshake: c.hello, tool: c.Tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.Arrived)}
 	out, err := s.write(dst, m, x)
 	if err != nil {
 		return out, err
@@ -162,12 +162,12 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte,
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if p, err := performatives.PayloadAs[performatives.InformResult](m); err == nil && p.Status == performatives.StatusPartial {
-		c.partial = true
+		c.Partial = true
 		return out, nil
 	}
 	s.pending.removeCall(c)
 	if c.first && m.Performative() != performatives.ActInformCapabilities {
-		delete(s.pending.greeted, c.sender.Fold())
+		delete(s.pending.greeted, c.Sender.Fold())
 	}
 	return out, nil
 }
@@ -178,7 +178,7 @@ func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]
 	s.mu.Lock()
 	delete(s.pending.cancels, requestid.Of(m.Receiver(), performatives.MessageID(m.InReplyTo())))
 	if m.Undeliverable() { // the request continues
-		c.canceled = false
+		c.Canceled = false
 		s.mu.Unlock()
 		return s.write(dst, m, extras{})
 	}
@@ -188,11 +188,11 @@ func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]
 	if answered {
 		return dst, nil
 	}
-	f := fault{code: performatives.CodeCanceled, text: performatives.CodeCanceled.Traits().Text, tool: c.tool}
+	f := fault{code: performatives.CodeCanceled, text: performatives.CodeCanceled.Traits().Text, tool: c.Tool}
 	if r := m.AsRefusal(); r != nil {
 		f.code, f.text = r.Code, cmp.Or(r.Text, r.Code.Traits().Text)
 	}
 	return append(dst, errorFrame(report{
-		from: m.Sender(), to: c.sender, about: string(c.id), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
+		from: m.Sender(), to: c.Sender, about: string(c.ID), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
 	})...), nil
 }

@@ -1,30 +1,32 @@
 package bridge
 
 import (
+	"encoding/json"
+	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // call is a request of the peer without an answer.
 type call struct {
-	id           performatives.MessageID
-	sender       performatives.AgentID
-	receiver     performatives.AgentID
-	conversation performatives.ConversationID
-	replyBy      time.Time
-	priority     performatives.Priority
-	tool         string
-	arrived      time.Time
-	expires      time.Time
+	ID           performatives.MessageID
+	Sender       performatives.AgentID
+	Receiver     performatives.AgentID
+	Conversation performatives.ConversationID
+	ReplyBy      time.Time
+	Priority     performatives.Priority
+	Tool         string
+	Arrived      time.Time
+	Expires      time.Time
+	Partial      bool // it was answered, by a question for more input
+	Canceled     bool // the peer has withdrawn it
 	hello        bool // it is a handshake
 	first        bool // it is the sender's first handshake
-	partial      bool // it was answered, by a question for more input
-	canceled     bool // the peer has withdrawn it
 	ended        bool
 }
 
@@ -83,7 +85,7 @@ func newPending(limit int) pending {
 	}
 }
 
-func (c *call) key() requestid.Key { return requestid.Of(c.sender, c.id) }
+func (c *call) key() requestid.Key { return requestid.Of(c.Sender, c.ID) }
 
 // addCall adds a request of the peer. It reports false if there is no room.
 func (p *pending) addCall(c *call, now time.Time) bool {
@@ -104,29 +106,45 @@ func (p *pending) removeCall(c *call) {
 	}
 }
 
-// Adopt copies the requests of an agent of the peer from the codec of another session. It implements [wire.Adopting].
-func (s *session) Adopt(from wire.Codec, agent performatives.AgentID) {
-	of, ok := from.(*session)
-	if !ok {
-		return
-	}
-	calls, cancels := make(map[requestid.Key]*call), make(map[requestid.Key]*call)
-	of.mu.Lock()
-	for k, c := range of.pending.calls {
-		if x := *c; !c.hello && c.sender.Is(agent) {
-			calls[k] = &x
-		}
-	}
-	for k, c := range of.pending.cancels {
-		if x := calls[c.key()]; x != nil {
-			cancels[k] = x
-		}
-	}
-	of.mu.Unlock()
+// handedOver is a request of the peer whose answer another session writes.
+type handedOver struct {
+	Call    *call
+	Cancels []performatives.MessageID
+}
+
+// Requests returns the requests of an agent of the peer. It implements [wire.Adopting].
+func (s *session) Requests(agent performatives.AgentID) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	maps.Copy(s.pending.calls, calls)
-	maps.Copy(s.pending.cancels, cancels)
+	open := make(map[performatives.MessageID]*handedOver)
+	for _, c := range s.pending.calls {
+		if !c.hello && c.Sender.Is(agent) {
+			open[c.ID] = &handedOver{Call: c}
+		}
+	}
+	for k, c := range s.pending.cancels {
+		if x := open[c.ID]; x != nil && x.Call == c {
+			x.Cancels = append(x.Cancels, k.ID())
+		}
+	}
+	return json.Marshal(slices.Collect(maps.Values(open)))
+}
+
+// Adopt takes over the requests that Requests of another session has returned. It implements [wire.Adopting].
+func (s *session) Adopt(requests []byte) error {
+	var open []handedOver
+	if err := json.Unmarshal(requests, &open); err != nil {
+		return fmt.Errorf("bridge: requests of another session: %w", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, x := range open {
+		s.pending.calls[x.Call.key()] = x.Call
+		for _, id := range x.Cancels {
+			s.pending.cancels[requestid.Of(x.Call.Sender, id)] = x.Call
+		}
+	}
+	return nil
 }
 
 // callOf returns the call that a message of this node answers, and whether it answers the CANCEL
@@ -136,7 +154,7 @@ func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 	if c := p.cancels[key]; c != nil {
 		return c, true
 	}
-	if c := p.calls[key]; c != nil && !c.partial {
+	if c := p.calls[key]; c != nil && !c.Partial {
 		return c, false
 	}
 	return nil, false
@@ -146,12 +164,12 @@ func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 func (p *pending) refused(c *call, m *performatives.Message) {
 	if m != nil && m.Performative() == performatives.ActCancel {
 		delete(p.cancels, requestid.From(m))
-		c.canceled = false // the request continues
+		c.Canceled = false // the request continues
 		return
 	}
 	p.removeCall(c)
 	if c.first {
-		delete(p.greeted, c.sender.Fold())
+		delete(p.greeted, c.Sender.Fold())
 	}
 }
 
@@ -193,12 +211,12 @@ func (p *pending) sweep(now time.Time) bool {
 	}
 	p.swept = now
 	for _, c := range p.calls {
-		if now.After(c.expires) {
+		if now.After(c.Expires) {
 			p.removeCall(c)
 		}
 	}
 	for k, c := range p.cancels {
-		if now.After(c.expires) {
+		if now.After(c.Expires) {
 			delete(p.cancels, k)
 		}
 	}

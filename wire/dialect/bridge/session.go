@@ -224,7 +224,7 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	x := extras{session: true}
 	if c, ok := in.Ref.(*call); ok {
-		x.tool = c.tool
+		x.tool = c.Tool
 	}
 	frame, err := s.codec.append(dst, answer, x)
 	if err != nil {

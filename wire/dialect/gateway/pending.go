@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
@@ -120,31 +119,6 @@ func (c *codec) addCall(call *call, now time.Time) callResult {
 		return callRefused
 	}
 	return callAdded
-}
-
-// Adopt copies the pending calls of a source from the codec of another session. It implements [wire.Adopting].
-func (c *codec) Adopt(from wire.Codec, source performatives.AgentID) {
-	of, ok := from.(*codec)
-	if !ok {
-		return
-	}
-	var open []call
-	of.mu.Lock()
-	for _, x := range of.pending.calls {
-		if x.hello == nil && x.batch == nil && x.message.Sender().Is(source) { // else its answer is a part of one to that peer
-			open = append(open, *x)
-		}
-	}
-	of.mu.Unlock()
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for i := range open {
-		x := &open[i]
-		c.pending.calls[x.message.ConversationID()] = x
-		if k := key(x.id); !isNull(x.id) && c.pending.ids[k] == nil {
-			c.pending.ids[k] = x
-		}
-	}
 }
 
 // addCall adds a call, and reports whether there was room.

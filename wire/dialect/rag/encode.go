@@ -78,7 +78,7 @@ func (w *writer) find() {
 	if w.call = w.codec.calls.find("", w.m.InReplyTo()); w.call == nil {
 		return
 	}
-	w.callKind = w.call.kind
+	w.callKind = w.call.Kind
 	if w.ofCancel() {
 		w.callKind = performatives.ActCancel.String()
 	}
@@ -86,7 +86,7 @@ func (w *writer) find() {
 
 // ofCancel reports whether m answers the CANCEL of a request of the peer.
 func (w *writer) ofCancel() bool {
-	return w.call.cancel != "" && w.m.InReplyTo() == w.call.cancelRef
+	return w.call.Cancel != "" && w.m.InReplyTo() == w.call.CancelRef
 }
 
 // overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request that comes after its CANCEL.
@@ -194,17 +194,17 @@ func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)
 	taken := c.asked.traces[traceKey{m.Receiver().Fold(), came}]
-	if belongs(came, m.ConversationID()) && (taken == nil || taken.id == m.ID() && taken.asker.Is(m.Sender()) || !startsWork(m.Performative())) {
+	if belongs(came, m.ConversationID()) && (taken == nil || taken.ID == m.ID() && taken.Asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}
 	if w.kind != typeError && w.call != nil {
-		return w.call.trace
+		return w.call.Trace
 	}
 	if x := c.asked.find(m.Sender(), m.InReplyTo()); x != nil && w.kind != typeError { // of ours, such as a CANCEL
-		return x.trace
+		return x.Trace
 	}
 	if x := c.asked.find(m.Sender(), string(m.ID())); x != nil { // the same message again
-		return x.trace
+		return x.Trace
 	}
 	return c.newTrace(prefixOf(w.kind, m.Receiver()), m.ConversationID(), m.Receiver())
 }
@@ -224,8 +224,8 @@ func (w *writer) note(trace string) {
 		c.calls.end(w.call, act, w.ofCancel())
 	case startsWork(act):
 		c.asked.add(&exchange{
-			agent: m.Receiver().Fold(), trace: trace, kind: w.kind, id: m.ID(), reference: reference,
-			conversation: m.ConversationID(), asker: m.Sender(), asked: m.Receiver(),
+			Agent: m.Receiver().Fold(), Trace: trace, Kind: w.kind, ID: m.ID(), Reference: reference,
+			Conversation: m.ConversationID(), Asker: m.Sender(), Asked: m.Receiver(),
 		})
 	}
 }

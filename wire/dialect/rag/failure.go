@@ -82,8 +82,8 @@ func (w *writer) failure() {
 	if v := extra["original_request"]; len(v) > 0 {
 		p.Original = v
 	}
-	if x := w.call; x != nil && textOf(memberIn(extra["original_request"], "trace_id")) != x.trace {
-		p.Original = originalRequest{cmp.Or(w.callKind, x.kind), x.trace}
+	if x := w.call; x != nil && textOf(memberIn(extra["original_request"], "trace_id")) != x.Trace {
+		p.Original = originalRequest{cmp.Or(w.callKind, x.Kind), x.Trace}
 	}
 	if v := extra["retry_possible"]; len(v) > 0 {
 		p.Retry = v
@@ -228,7 +228,7 @@ func (d *decoder) ended() *performatives.Message {
 	stamp := d.codec.opts.Stamper.Stamp()
 	why := performatives.Failure{ErrorCode: code, ErrorText: cmp.Or(textOf(memberIn(p, "error_message")), textOf(p))}
 	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.asker, ConversationID: x.conversation, InReplyTo: cmp.Or(x.cancelRef, x.reference), Payload: why,
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference), Payload: why,
 	})
 	return m
 }

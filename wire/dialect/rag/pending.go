@@ -10,15 +10,15 @@ import (
 // exchange is a request that waits for its answer: of the peer, or to the peer. rag has no message ids, so that it relates an answer
 // to its request by the trace id, and by the agent of the peer.
 type exchange struct {
-	agent        performatives.AgentID // of the peer, folded
-	trace        string
-	kind         string // the type of the request
-	id           performatives.MessageID
-	reference    string // the in_reply_to of its answer
-	conversation performatives.ConversationID
-	asker, asked performatives.AgentID
-	cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
-	cancelRef    string                  // the in_reply_to of the answer to that
+	Agent        performatives.AgentID // of the peer, folded
+	Trace        string
+	Kind         string // the type of the request
+	ID           performatives.MessageID
+	Reference    string // the in_reply_to of its answer
+	Conversation performatives.ConversationID
+	Asker, Asked performatives.AgentID
+	Cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
+	CancelRef    string                  // the in_reply_to of the answer to that
 	gone         bool
 }
 
@@ -28,7 +28,7 @@ type traceKey struct {
 	trace string
 }
 
-func (x *exchange) key() traceKey { return traceKey{x.agent, x.trace} }
+func (x *exchange) key() traceKey { return traceKey{x.Agent, x.Trace} }
 
 // party is one agent of the peer, one agent of the swarm, and their conversation.
 type party struct {
@@ -36,7 +36,7 @@ type party struct {
 	conversation performatives.ConversationID
 }
 
-func (x *exchange) party() party { return party{x.asker.Fold(), x.asked.Fold(), x.conversation} }
+func (x *exchange) party() party { return party{x.Asker.Fold(), x.Asked.Fold(), x.Conversation} }
 
 // pending has the exchanges of one direction. At its limit it drops the oldest: the answer to that gets a new trace id of the
 // same conversation.
@@ -79,14 +79,14 @@ func (p *pending) find(asker performatives.AgentID, id string) *exchange {
 // add adds an exchange. It replaces the one with its key, and the one with its id.
 func (p *pending) add(x *exchange) {
 	p.remove(p.traces[x.key()])
-	p.remove(p.ids[p.key(x.asker, x.id)])
+	p.remove(p.ids[p.key(x.Asker, x.ID)])
 	if p.n >= p.limit {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
 	}
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.traces[x.key()], p.ids[p.key(x.asker, x.id)] = x, x
+	p.traces[x.key()], p.ids[p.key(x.Asker, x.ID)] = x, x
 	p.open[x.party()]++
 	p.order = append(p.order, x)
 	p.n++
@@ -94,9 +94,9 @@ func (p *pending) add(x *exchange) {
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
 func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
-	delete(p.ids, p.key(x.asker, x.cancel))
-	x.cancel, x.cancelRef = id, reference
-	p.ids[p.key(x.asker, id)] = x
+	delete(p.ids, p.key(x.Asker, x.Cancel))
+	x.Cancel, x.CancelRef = id, reference
+	p.ids[p.key(x.Asker, id)] = x
 }
 
 func (p *pending) remove(x *exchange) {
@@ -109,8 +109,8 @@ func (p *pending) remove(x *exchange) {
 		p.ended(x)
 	}
 	delete(p.traces, x.key())
-	delete(p.ids, p.key(x.asker, x.id))
-	delete(p.ids, p.key(x.asker, x.cancel))
+	delete(p.ids, p.key(x.Asker, x.ID))
+	delete(p.ids, p.key(x.Asker, x.Cancel))
 	if p.open[x.party()]--; p.open[x.party()] == 0 {
 		delete(p.open, x.party())
 	}
@@ -122,13 +122,13 @@ func (p *pending) remove(x *exchange) {
 
 // end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
 func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
-	if ofCancel || x.cancel == "" && (isRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities) {
+	if ofCancel || x.Cancel == "" && (isRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities) {
 		p.remove(x)
 	}
 }
 
 // busy reports whether a request between the same agents is open in that conversation.
 func (p *pending) busy(x *exchange) bool {
-	same := p.ids[p.key(x.asker, x.id)]
-	return p.open[x.party()] > 0 && (same == nil || same.conversation != x.conversation)
+	same := p.ids[p.key(x.Asker, x.ID)]
+	return p.open[x.party()] > 0 && (same == nil || same.Conversation != x.Conversation)
 }

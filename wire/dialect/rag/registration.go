@@ -183,9 +183,9 @@ func (w *writer) capabilities() {
 	switch {
 	case err == nil && begins(i.Extra[extraRegistered], '{'):
 		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
-	case err == nil && w.call != nil && w.call.kind == typeRegistration && i.Capabilities != nil:
+	case err == nil && w.call != nil && w.call.Kind == typeRegistration && i.Capabilities != nil:
 		w.kind = typeRegistered
-		w.marshal(agentRegistration{ID: w.call.asker, Capabilities: names(*i.Capabilities), Status: w.codec.statusOf(w.call.asker)})
+		w.marshal(agentRegistration{ID: w.call.Asker, Capabilities: names(*i.Capabilities), Status: w.codec.statusOf(w.call.Asker)})
 	default:
 		w.plain()
 	}

@@ -41,14 +41,14 @@ func (d *decoder) refer() {
 	act := d.out.Performative
 	switch x, y := d.relation.answers, d.relation.follows; {
 	case x != nil && (!startsWork(act) || y == nil && !act.ExpectsReply()):
-		d.out.InReplyTo, d.out.ConversationID = x.reference, x.conversation
-		if x.cancel != "" && d.aboutCancel() {
-			d.out.InReplyTo = x.cancelRef
+		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
+		if x.Cancel != "" && d.aboutCancel() {
+			d.out.InReplyTo = x.CancelRef
 		}
 	case y != nil && act == performatives.ActCancel:
-		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+		d.out.InReplyTo, d.out.ConversationID = string(y.ID), y.Conversation
 	case y != nil && !startsWork(act):
-		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+		d.out.InReplyTo, d.out.ConversationID = string(y.ID), y.Conversation
 	case act.IsReply():
 		d.out.InReplyTo = d.trace
 		if d.relation.trace != "" {
@@ -83,8 +83,8 @@ func (d *decoder) apart() {
 // exchange returns the request of the peer.
 func (d *decoder) exchange() *exchange {
 	return &exchange{
-		agent: d.out.Sender.Fold(), trace: d.trace, kind: d.kind, id: d.out.ID, reference: string(d.out.ID),
-		conversation: d.out.ConversationID, asker: d.out.Sender, asked: d.out.Receiver,
+		Agent: d.out.Sender.Fold(), Trace: d.trace, Kind: d.kind, ID: d.out.ID, Reference: string(d.out.ID),
+		Conversation: d.out.ConversationID, Asker: d.out.Sender, Asked: d.out.Receiver,
 	}
 }
 
@@ -101,9 +101,9 @@ func (d *decoder) note() {
 	c := d.codec
 	c.uses(d.out.Sender, d.kind)
 	switch x, y := d.relation.answers, d.relation.follows; {
-	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.reference || d.out.InReplyTo == x.cancelRef):
+	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
 		d.deliver(x)
-		c.asked.end(x, d.out.Performative, x.cancel != "" && d.out.InReplyTo == x.cancelRef)
+		c.asked.end(x, d.out.Performative, x.Cancel != "" && d.out.InReplyTo == x.CancelRef)
 	case d.out.Performative == performatives.ActCancel && y != nil:
 		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:
@@ -123,13 +123,13 @@ const MetadataResultFor = "result_for"
 func (d *decoder) deliver(x *exchange) {
 	var err error
 	switch {
-	case d.out.Receiver.Is(x.asker):
+	case d.out.Receiver.Is(x.Asker):
 		return
-	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.asker.Name()), isRefusal(d.out.Performative):
-		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.asker })
+	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.Asker.Name()), isRefusal(d.out.Performative):
+		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.Asker })
 	case d.out.Performative == performatives.ActInformResult:
 		d.told, err = d.made.With(func(e *performatives.Envelope) {
-			e.ID, e.Receiver = e.ID+"-told", x.asker
+			e.ID, e.Receiver = e.ID+"-told", x.Asker
 			e.Payload = performatives.InformResult{
 				Status: performatives.StatusSuccess, Summary: fmt.Sprintf("the result is for %s", d.out.Receiver),
 			}

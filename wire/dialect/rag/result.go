@@ -89,7 +89,7 @@ func (w *writer) result() {
 func (w *writer) resultType() string {
 	kind := w.kept(keptType)
 	if kind == "" && w.call != nil {
-		kind = resultType(w.call.kind)
+		kind = resultType(w.call.Kind)
 	}
 	act, known := natural[kind]
 	_, registered := w.codec.opts.Registry.MessageTypeAct(kind)

@@ -18,7 +18,7 @@ func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
 
 // endedCall notes the end of a request of the peer.
 func (c *codec) endedCall(x *exchange) {
-	if x.kind != performatives.ActCancel.String() {
+	if x.Kind != performatives.ActCancel.String() {
 		c.withdrawn.ended.Put(x.key(), struct{}{}, time.Time{})
 	}
 }

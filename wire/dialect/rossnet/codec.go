@@ -1,6 +1,8 @@
 package rossnet
 
 import (
+	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -26,29 +28,34 @@ type codec struct {
 // maxForms bounds the agents of one session whose form is stored.
 const maxForms = 1024
 
-// Adopt copies the open requests of an agent of the peer from the codec of another session. It implements [wire.Adopting].
-func (c *codec) Adopt(from wire.Codec, agent performatives.AgentID) {
-	of, ok := from.(*codec)
-	if !ok {
-		return
-	}
-	var open []exchange
-	of.mu.Lock()
-	for _, x := range of.calls.order {
-		if !x.gone && x.agent == agent.Fold() {
-			open = append(open, *x)
-		}
-	}
-	of.mu.Unlock()
+// Requests returns the open requests of an agent of the peer. It implements [wire.Adopting].
+func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range open {
-		x := &open[i]
-		c.calls.add(x)
-		if x.cancel != "" {
-			c.calls.addCancel(x, x.cancel, x.cancelRef)
+	var open []*exchange
+	for _, x := range c.calls.order {
+		if !x.gone && x.Agent == agent.Fold() {
+			open = append(open, x)
 		}
 	}
+	return json.Marshal(open)
+}
+
+// Adopt takes over the requests that Requests of another session has returned. It implements [wire.Adopting].
+func (c *codec) Adopt(requests []byte) error {
+	var open []*exchange
+	if err := json.Unmarshal(requests, &open); err != nil {
+		return fmt.Errorf("rossnet: requests of another session: %w", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, x := range open {
+		c.calls.add(x)
+		if x.Cancel != "" {
+			c.calls.addCancel(x, x.Cancel, x.CancelRef)
+		}
+	}
+	return nil
 }
 
 // Decode reads one message.

@@ -266,15 +266,15 @@ func (d *decoder) refer() {
 	d.follows = d.codec.calls.find(from, d.subtask, d.correlation)
 	switch x, y := d.answers, d.follows; {
 	case x != nil && act != performatives.ActCancel:
-		d.out.InReplyTo, d.out.ConversationID = x.reference, x.conversation
-		if to := d.out.Receiver; isRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.asker.Name()) {
-			d.out.Receiver = x.asker // a service stands for the asker
+		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
+		if to := d.out.Receiver; isRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.Asker.Name()) {
+			d.out.Receiver = x.Asker // a service stands for the asker
 		}
-		if x.cancel != "" && (act == performatives.ActInform || d.kind == kindError) {
-			d.out.InReplyTo = x.cancelRef
+		if x.Cancel != "" && (act == performatives.ActInform || d.kind == kindError) {
+			d.out.InReplyTo = x.CancelRef
 		}
 	case y != nil:
-		d.out.InReplyTo, d.out.ConversationID = string(y.id), y.conversation
+		d.out.InReplyTo, d.out.ConversationID = string(y.ID), y.Conversation
 	case act.IsReply():
 		d.out.InReplyTo = cmp.Or(d.correlation, d.subtask, string(d.out.ID)) // of an unknown request, or of a frame that was no message
 	}
@@ -283,8 +283,8 @@ func (d *decoder) refer() {
 // exchange returns the request of the peer.
 func (d *decoder) exchange() *exchange {
 	return &exchange{
-		agent: d.out.Sender.Fold(), other: d.out.Receiver.Fold(), kind: d.kind, correlation: d.correlation, subtask: d.subtask, id: d.out.ID,
-		reference: string(d.out.ID), conversation: d.out.ConversationID, noCorrelation: d.correlation == "",
+		Agent: d.out.Sender.Fold(), Other: d.out.Receiver.Fold(), Kind: d.kind, Correlation: d.correlation, Subtask: d.subtask, ID: d.out.ID,
+		Reference: string(d.out.ID), Conversation: d.out.ConversationID, NoCorrelation: d.correlation == "",
 	}
 }
 
@@ -303,15 +303,15 @@ func (d *decoder) address() *origin {
 func (d *decoder) note() {
 	c, act := d.codec, d.out.Performative
 	switch x, y := d.answers, d.follows; {
-	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.reference || d.out.InReplyTo == x.cancelRef):
-		c.asked.end(x, act, x.cancel != "" && d.out.InReplyTo == x.cancelRef)
+	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
+		c.asked.end(x, act, x.Cancel != "" && d.out.InReplyTo == x.CancelRef)
 	case act == performatives.ActCancel && y != nil:
 		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(act):
 		x := d.exchange()
-		x.conversation = d.made.ConversationID()
+		x.Conversation = d.made.ConversationID()
 		if d.kind == kindQuery || d.kind == kindAssign && isField(d.kind, d.in.payload) {
-			x.payload = bytes.Clone(d.in.payload)
+			x.Payload = bytes.Clone(d.in.payload)
 		}
 		d.origin.call = x
 		c.calls.add(x)

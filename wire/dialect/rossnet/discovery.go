@@ -51,7 +51,7 @@ func (w *writer) query() {
 
 // capabilities writes an INFORM_CAPABILITIES: the answer to a registration is DISCOVERY_ACK.
 func (w *writer) capabilities() {
-	if w.call == nil || w.call.kind != kindRegister {
+	if w.call == nil || w.call.Kind != kindRegister {
 		w.plain()
 		return
 	}
@@ -73,7 +73,7 @@ func (w *writer) find() {
 // found writes the agents that a DISCOVERY_QUERY asks for.
 func (w *writer) found() {
 	r, err := performatives.PayloadAs[performatives.InformRef](w.m)
-	if err != nil || w.call == nil || w.call.kind != kindQuery {
+	if err != nil || w.call == nil || w.call.Kind != kindQuery {
 		w.plain()
 		return
 	}
@@ -84,13 +84,13 @@ func (w *writer) found() {
 	}
 	results := []json.RawMessage{}
 	eachElement(list, func(v []byte) bool {
-		if found := entryOf(v); found != nil && matches(w.call.payload, found) {
+		if found := entryOf(v); found != nil && matches(w.call.Payload, found) {
 			results = append(results, found)
 		}
 		return true
 	})
 	w.kind, w.body = kindResponse, make(performatives.Members)
-	w.body["query"] = w.call.payload
+	w.body["query"] = w.call.Payload
 	w.set("results", results)
 	w.set("status", "success")
 	if len(results) == 0 {

@@ -179,8 +179,8 @@ func (w *writer) asItCame() bool {
 	if theirs, known := w.codec.field[m.Receiver().Fold()]; s.kind == kindAssign && s.typed == "" && known && !theirs && isField(s.kind, s.payload) {
 		return false // its reader needs the members of the text
 	}
-	if x := w.call; x != nil && x.kind == kindAssign && s.typed == "" {
-		return textOf(memberIn(s.payload, "subtask_id")) == x.subtask && isField(s.kind, s.payload) == (x.subtask == "")
+	if x := w.call; x != nil && x.Kind == kindAssign && s.typed == "" {
+		return textOf(memberIn(s.payload, "subtask_id")) == x.Subtask && isField(s.kind, s.payload) == (x.Subtask == "")
 	}
 	return true
 }
@@ -212,13 +212,13 @@ func (w *writer) plain() {
 
 // withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of a flow it is about.
 func (w *writer) withdraw() {
-	if w.asked == nil || w.asked.subtask == "" {
+	if w.asked == nil || w.asked.Subtask == "" {
 		w.plain()
 		return
 	}
 	w.kind = w.m.Performative().String()
 	w.members(w.m.Payload())
-	w.body["subtask_id"] = quoted(w.asked.subtask)
+	w.body["subtask_id"] = quoted(w.asked.Subtask)
 }
 
 // marshal sets the payload, which must be an object.
@@ -260,11 +260,11 @@ func (w *writer) set(name string, v any) {
 // subtask sets the subtask_id of an answer to that of its request. One to a request without has the id of that.
 func (w *writer) subtask() {
 	switch {
-	case w.call != nil && w.call.subtask != "":
-		w.body["subtask_id"] = quoted(w.call.subtask)
+	case w.call != nil && w.call.Subtask != "":
+		w.body["subtask_id"] = quoted(w.call.Subtask)
 	case textOf(w.body["subtask_id"]) != "":
 	case w.call != nil:
-		w.body["subtask_id"] = quoted(string(w.call.id))
+		w.body["subtask_id"] = quoted(string(w.call.ID))
 	case w.m.InReplyTo() != "":
 		w.body["subtask_id"] = quoted(w.m.InReplyTo())
 	default:
@@ -285,11 +285,11 @@ func uuidFor(id performatives.MessageID) string {
 // sender. A copy has that of the first.
 func (w *writer) newSubtask() string {
 	asked, m := &w.codec.asked, w.m
-	if x := asked.of(m.Sender(), string(m.ID())); x != nil && x.id == m.ID() && x.agent == m.Receiver().Fold() && x.subtask != "" {
-		return x.subtask
+	if x := asked.of(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
+		return x.Subtask
 	}
 	id := uuidFor(m.ID())
-	if x := asked.subtasks[flow{m.Receiver().Fold(), id}]; x != nil && !x.other.Is(m.Sender()) {
+	if x := asked.subtasks[flow{m.Receiver().Fold(), id}]; x != nil && !x.Other.Is(m.Sender()) {
 		id = uuidFor(performatives.MessageID(m.Sender().Fold()) + "/" + m.ID())
 	}
 	return id
@@ -380,7 +380,7 @@ func (w *writer) result() {
 	details := r.Details
 	r.Details = performatives.Content{}
 	w.members(r)
-	if x := w.call; x != nil && x.subtask == "" && x.payload != nil {
+	if x := w.call; x != nil && x.Subtask == "" && x.Payload != nil {
 		w.resultOfField(r, details)
 		return
 	}
@@ -407,7 +407,7 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 	}
 	w.set("agent_id", w.m.Sender())
 	for _, name := range []string{"workflow_id", "task_id"} {
-		if v := memberIn(w.call.payload, name); v != nil {
+		if v := memberIn(w.call.Payload, name); v != nil {
 			w.body[name] = v
 		}
 	}
@@ -429,11 +429,11 @@ func (w *writer) note() {
 	case act == performatives.ActCancel && w.asked != nil:
 		c.asked.addCancel(w.asked, m.ID(), reference)
 	case w.call != nil:
-		c.calls.end(w.call, act, w.call.cancel != "" && m.InReplyTo() == w.call.cancelRef)
+		c.calls.end(w.call, act, w.call.Cancel != "" && m.InReplyTo() == w.call.CancelRef)
 	case startsWork(act):
 		c.asked.add(&exchange{
-			agent: m.Receiver().Fold(), other: m.Sender().Fold(), asker: m.Sender(), kind: w.kind, correlation: w.correlation(),
-			subtask: textOf(memberIn(w.raw, "subtask_id")), id: m.ID(), reference: reference, conversation: m.ConversationID(),
+			Agent: m.Receiver().Fold(), Other: m.Sender().Fold(), Asker: m.Sender(), Kind: w.kind, Correlation: w.correlation(),
+			Subtask: textOf(memberIn(w.raw, "subtask_id")), ID: m.ID(), Reference: reference, Conversation: m.ConversationID(),
 		})
 	}
 }
@@ -441,12 +441,12 @@ func (w *writer) note() {
 // correlation returns the correlation_id: that of the request for its answer. Empty means none.
 func (w *writer) correlation() string {
 	switch x, y := w.call, w.asked; {
-	case x != nil && !x.noCorrelation:
-		return x.correlation
+	case x != nil && !x.NoCorrelation:
+		return x.Correlation
 	case x != nil:
-		return string(x.id)
+		return string(x.ID)
 	case y != nil:
-		return y.correlation
+		return y.Correlation
 	case w.came != nil && w.came.conversation == w.m.ConversationID():
 		return w.came.correlation
 	}

@@ -25,7 +25,7 @@ func (w *writer) failure() {
 	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		w.set(performatives.MemberRetryAfter, again)
 	}
-	ofTask := w.call == nil || w.call.kind == kindAssign && (w.call.cancel == "" || w.m.InReplyTo() != w.call.cancelRef)
+	ofTask := w.call == nil || w.call.Kind == kindAssign && (w.call.Cancel == "" || w.m.InReplyTo() != w.call.CancelRef)
 	switch {
 	case act == performatives.ActTaskReject && ofTask:
 		w.kind = kindAcknowledge
@@ -42,8 +42,8 @@ func (w *writer) failure() {
 		w.subtask()
 	default:
 		w.kind = kindError
-		if w.call != nil && w.call.subtask != "" {
-			w.body["subtask_id"] = quoted(w.call.subtask)
+		if w.call != nil && w.call.Subtask != "" {
+			w.body["subtask_id"] = quoted(w.call.Subtask)
 		}
 	}
 	if act != performatives.ActFailure {
@@ -175,7 +175,7 @@ func (d *decoder) ended() *performatives.Message {
 	d.codec.asked.remove(x)
 	stamp := d.codec.opts.Stamper.Stamp()
 	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.asker, ConversationID: x.conversation, InReplyTo: cmp.Or(x.cancelRef, x.reference),
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference),
 		Payload: performatives.Failure{
 			ErrorCode: cmp.Or(d.code(p), performatives.CodeFailed), ErrorText: cmp.Or(textOf(memberIn(p, memberMessage)), textOf(memberIn(p, "reason")), textOf(p)),
 		},

@@ -10,20 +10,20 @@ import (
 // exchange is a request that waits for its answer: of the peer, or to the peer. An answer has the subtask_id of its request, or, where
 // that has none, its correlation_id.
 type exchange struct {
-	agent         performatives.AgentID // of the peer, folded
-	other         performatives.AgentID // of the swarm, folded
-	asker         performatives.AgentID // of the swarm, of a request to the peer
-	kind          string
-	correlation   string // as it came or was written; empty = none
-	subtask       string // empty = the request has none
-	id            performatives.MessageID
-	reference     string // the in_reply_to of its answer
-	conversation  performatives.ConversationID
-	payload       []byte // of a request of the peer whose answer repeats parts of it
-	cancel        performatives.MessageID
-	cancelRef     string
+	Agent         performatives.AgentID // of the peer, folded
+	Other         performatives.AgentID // of the swarm, folded
+	Asker         performatives.AgentID // of the swarm, of a request to the peer
+	Kind          string
+	Correlation   string // as it came or was written; empty = none
+	Subtask       string // empty = the request has none
+	ID            performatives.MessageID
+	Reference     string // the in_reply_to of its answer
+	Conversation  performatives.ConversationID
+	Payload       []byte // of a request of the peer whose answer repeats parts of it
+	Cancel        performatives.MessageID
+	CancelRef     string
 	gone          bool
-	noCorrelation bool // the peer wrote none
+	NoCorrelation bool // the peer wrote none
 }
 
 // flow is the key of the latest exchange of an agent with a correlation_id or a subtask_id.
@@ -71,10 +71,10 @@ func (p *pending) of(asker performatives.AgentID, id string) *exchange {
 
 // add adds an exchange. It replaces the one with its id, and the one of its agent with its subtask_id.
 func (p *pending) add(x *exchange) {
-	p.remove(p.ids[p.key(x.other, x.id)])
-	if x.subtask != "" {
-		p.remove(p.subtasks[flow{x.agent, x.subtask}])
-		p.subtasks[flow{x.agent, x.subtask}] = x
+	p.remove(p.ids[p.key(x.Other, x.ID)])
+	if x.Subtask != "" {
+		p.remove(p.subtasks[flow{x.Agent, x.Subtask}])
+		p.subtasks[flow{x.Agent, x.Subtask}] = x
 	}
 	if p.n >= p.limit {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
@@ -82,8 +82,8 @@ func (p *pending) add(x *exchange) {
 	if len(p.order) >= 2*p.limit {
 		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
 	}
-	p.ids[p.key(x.other, x.id)] = x
-	at := flow{x.agent, x.correlation}
+	p.ids[p.key(x.Other, x.ID)] = x
+	at := flow{x.Agent, x.Correlation}
 	p.correlations[at] = append(p.correlations[at], x)
 	p.order = append(p.order, x)
 	p.n++
@@ -100,7 +100,7 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 	if correlation == "" || len(all) == 0 {
 		return nil
 	}
-	if x := all[0]; subtask == "" || x.subtask == "" || x.kind != kindAssign {
+	if x := all[0]; subtask == "" || x.Subtask == "" || x.Kind != kindAssign {
 		return x
 	}
 	return nil // of another subtask
@@ -108,9 +108,9 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
 func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
-	delete(p.ids, p.key(x.other, x.cancel))
-	x.cancel, x.cancelRef = id, reference
-	p.ids[p.key(x.other, id)] = x
+	delete(p.ids, p.key(x.Other, x.Cancel))
+	x.Cancel, x.CancelRef = id, reference
+	p.ids[p.key(x.Other, id)] = x
 }
 
 func (p *pending) remove(x *exchange) {
@@ -122,12 +122,12 @@ func (p *pending) remove(x *exchange) {
 	if p.ended != nil {
 		p.ended(x)
 	}
-	delete(p.ids, p.key(x.other, x.id))
-	delete(p.ids, p.key(x.other, x.cancel))
-	if at := (flow{x.agent, x.subtask}); p.subtasks[at] == x {
+	delete(p.ids, p.key(x.Other, x.ID))
+	delete(p.ids, p.key(x.Other, x.Cancel))
+	if at := (flow{x.Agent, x.Subtask}); p.subtasks[at] == x {
 		delete(p.subtasks, at)
 	}
-	at := flow{x.agent, x.correlation}
+	at := flow{x.Agent, x.Correlation}
 	if rest := slices.DeleteFunc(p.correlations[at], func(y *exchange) bool { return y == x }); len(rest) > 0 {
 		p.correlations[at] = rest
 	} else {
@@ -141,15 +141,15 @@ func (p *pending) remove(x *exchange) {
 
 // end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
 func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
-	if ofCancel || x.cancel == "" && isFinal(act) {
+	if ofCancel || x.Cancel == "" && isFinal(act) {
 		p.remove(x)
 	}
 }
 
 // busy reports whether another request between the same agents is open in that conversation.
 func (p *pending) busy(x *exchange) bool {
-	for _, y := range p.correlations[flow{x.agent, x.correlation}] {
-		if y.id != x.id && y.other == x.other && (y.subtask != x.subtask || x.subtask == "") {
+	for _, y := range p.correlations[flow{x.Agent, x.Correlation}] {
+		if y.ID != x.ID && y.Other == x.Other && (y.Subtask != x.Subtask || x.Subtask == "") {
 			return true
 		}
 	}

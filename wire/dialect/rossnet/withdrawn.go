@@ -19,9 +19,9 @@ func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
 
 // endedCall notes the end of a request of the peer.
 func (w *withdrawn) endedCall(x *exchange) {
-	for _, name := range [...]string{x.subtask, x.correlation} {
+	for _, name := range [...]string{x.Subtask, x.Correlation} {
 		if name != "" {
-			w.ended.Put(flow{x.agent, name}, struct{}{}, time.Time{})
+			w.ended.Put(flow{x.Agent, name}, struct{}{}, time.Time{})
 		}
 	}
 }

@@ -14,5 +14,8 @@ type Key struct {
 // alone identifies it.
 func Of(asker performatives.AgentID, id performatives.MessageID) Key { return Key{asker.Fold(), id} }
 
+// ID returns the id of the message.
+func (k Key) ID() performatives.MessageID { return k.id }
+
 // From returns the key of a message.
 func From(m *performatives.Message) Key { return Of(m.Sender(), m.ID()) }
