@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -147,4 +148,97 @@ func TestGoAskersAreToldAtTheirDeadlines(t *testing.T) {
 			}
 		}
 	})
+}
+
+// The grace after the deadline of an asker of another node is the worker's: what works for it is done with at its end, of whatever length that of
+// the link is.
+func TestGraceIsTheWorkersAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := newNode(t, runtime.Options{Name: "near"}), newNode(t, runtime.Options{Name: "far"})
+		up := newOutpostOf(t, far, newHubOf(t, near, runtime.PeerOptions{Grace: time.Second}))
+		spawn(t, far, "Mute", always(scripted{topics: []string{"x"}}))
+		silent := newCaller(t, newHubOf(t, far, runtime.PeerOptions{Grace: 20 * time.Second}), nil)
+		silent.say(message(t, "Silent", "system", p.ActQueryCapabilities, offers("x")))
+		silent.answer(1)
+		if err := up.up.Connect(within(t)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for worker, grace := range map[p.AgentID]time.Duration{"Silent": 20 * time.Second, "Mute": 2 * codons.DefaultGrace} {
+			sent := listen(t, far, actors.KindMessageSent)
+			due := time.Now().Add(2 * time.Second)
+			ctx, cancel := context.WithDeadline(t.Context(), due)
+			_, err := near.Ask(ctx, worker, p.TaskRequest{TaskType: "wait"})
+			cancel()
+			if late := time.Since(due); !errors.Is(err, context.DeadlineExceeded) || late > lateness {
+				t.Errorf("%s: the asker is told after %v: %v", worker, late, err)
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			ends := await(t, sent, 1, func(e actors.MessageSent) bool { return e.Message.Performative() == p.ActFailure })
+			if after := ends[0].Time.Sub(due); len(ends) != 1 || after < grace || after > grace+lateness {
+				t.Errorf("%s: %d ends, the first %v after the deadline, want %v", worker, len(ends), after, grace)
+			}
+		}
+	})
+}
+
+// timeoutIn is the code of a passed deadline in a dialect that has deadlines.
+var timeoutIn = map[string]string{"acl": `"timeout"`, "bridge": `"TIMEOUT"`, "gateway": `"SERVICE_UNAVAILABLE"`, "rossnet": `"E006"`}
+
+// A program's request to a silent program of another node of a cluster: it is told that its deadline has passed while the worker's grace
+// goes on, in the words of its dialect, and the worker gets CANCEL.
+func TestDeadlineInACluster(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	nodes := newCluster(t, 2)
+	near := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
+	addr := serve(t, overTCP, near.server)
+	dial := func(ctx context.Context) (wire.Conn, error) { return overTCP.dial(ctx, addr) }
+	worker := newCaller(t, newHubOf(t, nodes[1], runtime.PeerOptions{Grace: 2 * patience}), nil)
+	worker.say(message(t, "Silent", "system", p.ActQueryCapabilities, offers("wait")))
+	worker.answer(1)
+	isAt(t, nodes[0], "Silent", "n2")
+	heard := 1
+	for dialect, limit := range deadlineIn {
+		asker := connectForeign(t, dialect+"-asker", interopSpeakers[dialect], dial)
+		asker.write(limit(asker.ask(asker.name, "call1:"+dialect, "Silent", "wait", 1), time.Second))
+		if h := asker.hear(heardNo); h.id != "call1:"+dialect || !strings.Contains(h.text, timeoutIn[dialect]) {
+			t.Errorf("%s: told %s", dialect, h.text)
+		}
+		for _, act := range []p.Performative{p.ActTaskRequest, p.ActCancel} {
+			if heard++; worker.answer(heard).Performative() != act {
+				t.Errorf("%s: the worker gets %s, want %s", dialect, worker.answer(heard).Performative(), act)
+			}
+		}
+	}
+}
+
+// A program whose worker's node is lost is told the node's name, as its work ends and when it asks again.
+func TestProgramsAreToldWhichNodeIsLost(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	nodes := join(t, 2, newMember)
+	near := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
+	addr := serve(t, overTCP, near.server)
+	dial := func(ctx context.Context) (wire.Conn, error) { return overTCP.dial(ctx, addr) }
+	began := make(chan struct{}, len(interopSpeakers))
+	askers := make(map[string]*foreigner)
+	for dialect, f := range interopSpeakers {
+		spawn(t, nodes[1], p.AgentID("Rev-"+dialect), func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} })
+		knowsTopic(t, nodes[0], p.AgentID("Rev-"+dialect))
+		a := connectForeign(t, dialect+"-asker", f, dial)
+		a.write(a.ask(a.name, "call1:"+dialect, "Rev-"+dialect, "wait", 1))
+		<-began
+		askers[dialect] = a
+	}
+	nodes[1].Crash()
+	for dialect, a := range askers {
+		for n := 1; n <= 2; n++ {
+			if n > 1 {
+				a.write(a.ask(a.name, fmt.Sprintf("call%d:%s", n, dialect), "Rev-"+dialect, "wait", 1))
+			}
+			if h := a.hear(heardNo); h.id != fmt.Sprintf("call%d:%s", n, dialect) || !strings.Contains(h.text, "the node n2 of the agent cannot be reached") {
+				t.Errorf("%s, request %d: told %s", dialect, n, h.text)
+			}
+		}
+	}
 }
