@@ -209,8 +209,8 @@ func (c *completion) withTimers(r machine.Row) machine.Row {
 	return r
 }
 
-// requests reports whether a row sends an act that expects a reply, other than CANCEL.
-func requests(r machine.Row) bool {
+// sendsRequest reports whether a row sends an act that expects a reply, other than CANCEL.
+func sendsRequest(r machine.Row) bool {
 	return slices.ContainsFunc(actsOf(r), func(act performatives.Performative) bool {
 		return act.ExpectsReply() && act != performatives.ActCancel
 	})

@@ -37,6 +37,7 @@ func (c *completion) addCancelling(role machine.Role) {
 		c.addUndelivered(StateCancelling, f)
 	} else {
 		c.addReturns(f)
+		c.add(row.When(c.overtaking()...).Stay(machine.Drop(DropLate)).Because("CANCEL has overtaken it"))
 		failure := machine.Send(performatives.ActFailure)
 		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
 		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
@@ -225,6 +226,9 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 		on = append(on, machine.Receive(performatives.ActCancel), machine.Duplicate(performatives.ActCancel))
 	}
 	on = append(on, c.crossing(s)...)
+	for _, of := range c.overtaking() {
+		on = append(on, of, machine.Duplicate(of.Act))
+	}
 	on = slices.DeleteFunc(on, func(on machine.Symbol) bool { _, own := c.rows[rowKey{machine.Responder, s, on}]; return own })
 	given := values(f, func(w way) performatives.Performative { return w.answer })
 	switch {
@@ -254,6 +258,36 @@ func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
 			for _, on := range taking.On {
 				if on.Kind == machine.KindReceive && c.asksFor(machine.Initiator, on.Act) && !slices.Contains(requests, on) {
 					requests = append(requests, on)
+				}
+			}
+		}
+	}
+	return requests
+}
+
+// overtaking returns the requests that the initiator sends while the one before has no answer, such as a withdrawal,
+// and those before them: each may cross with any end, or overtake the other.
+func (c *completion) overtaking() (requests []machine.Symbol) {
+	add := func(r machine.Row) {
+		for _, e := range r.Do {
+			on := machine.ReceiveTagged(e.Act, e.Name)
+			if e.Kind == machine.EffectSend && c.asksFor(machine.Initiator, e.Act) && !slices.Contains(requests, on) {
+				requests = append(requests, on)
+			}
+		}
+	}
+	all := c.follow(machine.Initiator)
+	for _, r := range c.own {
+		for _, from := range r.From {
+			f := all[from]
+			if r.Role != machine.Initiator || r.On[0].Kind != machine.KindCommand && r.On[0].Kind != machine.KindTimeout || !sendsRequest(r) ||
+				f == nil || !f.any(func(w way) bool { return w.pending != 0 }) {
+				continue
+			}
+			add(r)
+			for _, before := range c.own {
+				if before.Role == machine.Initiator && before.To == from {
+					add(before)
 				}
 			}
 		}

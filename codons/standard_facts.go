@@ -257,7 +257,7 @@ func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 	if r.Role != machine.Initiator || r.To == "" || c.terminal(r.To) {
 		return false, false
 	}
-	if requests(r) {
+	if sendsRequest(r) {
 		return true, false
 	}
 	return false, r.On[0].Kind == machine.KindReceive && (runs(r) || !receivesIn(c.own, r.Role, r.To))

@@ -38,6 +38,22 @@ func (c *completion) addLive(role machine.Role) {
 		}
 		c.addClocks(role, s, all[s])
 		c.addLateCommands(role, s, all[s])
+		if role == machine.Initiator && len(c.overtaking()) > 0 {
+			c.addStale(s)
+		}
+	}
+}
+
+// addStale drops the answers to a request before the latest, where the state has no row for such an answer.
+func (c *completion) addStale(s machine.State) {
+	for _, r := range c.own {
+		for _, e := range r.Do {
+			_, own := c.rows[rowKey{machine.Initiator, s, machine.ReceiveTagged(e.Act, e.Name)}]
+			_, bare := c.rows[rowKey{machine.Initiator, s, machine.Receive(e.Act)}]
+			if r.Role == machine.Responder && e.Kind == machine.EffectSend && !own && !bare {
+				c.add(Asks(s).When(machine.StaleTagged(e.Act, e.Name)).Stay(machine.Drop(DropStale)).Because("a later request has taken its place"))
+			}
+		}
 	}
 }
 

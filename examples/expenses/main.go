@@ -26,8 +26,7 @@ var (
 	asked           = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActRequest, name) }
 	told            = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActInform, name) }
 	request, inform = codons.Says[Claim](performatives.ActRequest), codons.Says[Claim](performatives.ActInform)
-	at              = func(on machine.Symbol) machine.Cause { return machine.At(machine.Initiator, on) }
-	lost            = []machine.Cause{at(machine.Undelivered(performatives.ActRequest)), at(machine.Undelivered(performatives.ActCancel)), at(machine.PeerLost()), machine.Forgotten(machine.Responder)}
+	unsent          = []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActRequest))}
 	role            = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
 )
 
@@ -42,7 +41,7 @@ var Expense = codons.MustDefine(codons.Definition{
 			{Role: machine.Responder, Name: "check", Ends: []string{"want", "forward", "fail"}, Doc: "accounting checks the claim"},
 			{Role: machine.Responder, Name: "decide", Ends: []string{"approve", "deny", "fail"}, Doc: "the manager decides"},
 		},
-		Agree: []machine.Pair{{Initiator: "failed", Responder: "denied", After: lost}, {Initiator: "failed", Responder: "lapsed", After: lost}},
+		Agree: []machine.Pair{{Initiator: "failed", Responder: "denied", After: unsent, Also: true}, {Initiator: "failed", Responder: "lapsed", After: unsent, Also: true}},
 		Rows: []machine.Row{
 			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("sent", ask("CLAIM")).Because("there were expenses"),
 			codons.Asks("sent").When(told("RECEIVED")).Goto("submitted").Because("accounting has the claim"),
@@ -53,7 +52,7 @@ var Expense = codons.MustDefine(codons.Definition{
 			codons.Asks("leaving").When(told("RECEIVED"), told("RECEIPTS_WANTED")).Goto("withdrawing", ask("WITHDRAWAL")).Because("accounting has the claim"),
 			codons.Asks("submitted").When(machine.Command("withdraw")).Goto("withdrawing", ask("WITHDRAWAL")).Because("nothing is wanted"),
 			codons.Asks("gathering").When(machine.Command("withdraw")).Goto("withdrawing", machine.Stop("gather"), ask("WITHDRAWAL")).Because("nothing is wanted"),
-			codons.Asks("withdrawing").When(machine.Command("supply"), machine.Command("give_up"), told("RECEIPTS_WANTED")).Stay(machine.Drop(codons.DropLate)).Because("gather is over"),
+			codons.Asks("withdrawing").When(told("RECEIPTS_WANTED")).Stay(machine.Drop(codons.DropLate)).Because("gather is over"),
 			codons.Asks("gathering", "submitted", "withdrawing", "comparing", "confirmed", "disputing").When(told("RECEIVED")).Stay(machine.Drop(codons.DropStale)).Because("a later answer has overtaken it"),
 			codons.Asks("leaving", "withdrawing", "comparing", "confirmed", "disputing").When(machine.Command("withdraw")).Stay(machine.Drop(codons.DropLate)).Because("once is enough, or it is too late"),
 			codons.Asks("sent", "submitted").When(told("PAYMENT")).Goto("comparing", machine.Run("compare")).Because("the manager has approved"),
@@ -68,8 +67,8 @@ var Expense = codons.MustDefine(codons.Definition{
 			codons.Asks("disputing").When(told("CLOSED")).Goto("disputed").Because("the amount stands"),
 			codons.Answers(machine.Idle).When(asked("CLAIM")).Goto("checking", say("RECEIVED"), machine.Run("check")).Because("an employee wants money"),
 			codons.Answers("wanting").When(asked("RECEIPTS")).Goto("checking", machine.Run("check")).Because("here they are"),
+			codons.Answers("announced").When(asked("WITHDRAWAL")).Stay(machine.Resend(performatives.ActInform)).Because("too late: the answer stands"),
 			codons.Answers("checking", "deciding").When(machine.Duplicate(performatives.ActRequest)).Stay(machine.Resend(performatives.ActInform)).Because("it is worked on"),
-			codons.Answers("failed", "timed_out").When(machine.Receive(performatives.ActRequest)).Stay(machine.Resend(performatives.ActFailure)).Because("the end came first"),
 			codons.Answers("checking").When(machine.Command("want")).Goto("wanting", say("RECEIPTS_WANTED")).Because("receipts are missing"),
 			codons.Answers("checking").When(machine.Command("forward")).Goto("deciding", machine.Arm("decision"), machine.Run("decide")).Because("it is complete"),
 			codons.Answers("deciding").When(machine.Command("approve")).Goto("announced", machine.Disarm("decision"), say("PAYMENT")).Because("it is approved"),
@@ -78,9 +77,7 @@ var Expense = codons.MustDefine(codons.Definition{
 			codons.Answers("wanting").When(asked("WITHDRAWAL")).Goto("withdrawn", say("WITHDRAWN")).Because("it is in time"),
 			codons.Answers("checking").When(asked("WITHDRAWAL")).Goto("withdrawn", machine.Stop("check"), say("WITHDRAWN")).Because("it is in time"),
 			codons.Answers("deciding").When(asked("WITHDRAWAL")).Goto("withdrawn", machine.Stop("decide"), machine.Disarm("decision"), say("WITHDRAWN")).Because("it is in time"),
-			codons.Answers("announced", "denied", "lapsed", "paid", "settled", "disputed").When(asked("WITHDRAWAL")).Stay(machine.Resend(performatives.ActInform)).Because("too late: the answer stands"),
-			codons.Answers("rechecking", "cancelling").When(asked("WITHDRAWAL")).Stay(machine.Drop(codons.DropLate)).Because("another answer is on its way"),
-			codons.Answers("withdrawn").When(asked("RECEIPTS")).Stay(machine.Resend(performatives.ActInform)).Because("the withdrawal has overtaken them"),
+			codons.Answers("rechecking").When(asked("WITHDRAWAL")).Stay(machine.Drop(codons.DropLate)).Because("another answer is on its way"),
 			codons.Answers("announced").When(asked("CONFIRMATION")).Goto("paid", say("PAID")).Because("both agree"),
 			codons.Answers("announced").When(asked("DISPUTE")).Goto("rechecking", machine.Arm("decision"), machine.Run("decide")).Because("it is looked at once more"),
 			codons.Answers("rechecking").When(machine.Command("approve")).Goto("settled", machine.Disarm("decision"), say("SETTLED")).Because("the employee is right"),
