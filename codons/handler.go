@@ -211,7 +211,7 @@ func (h *Handler) expire(grace time.Duration) {
 		return
 	}
 	c := h.conversation
-	c.logger(h.job).Warn("handler still runs", "after", time.Since(h.began))
+	c.job(h.job).logger(c.agent).Warn("handler still runs", "after", time.Since(h.began))
 	if events := &c.agent.System().Events; actors.Wants[actors.WorkAbandoned](events) {
 		events.Publish(actors.WorkAbandoned{At: actors.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
 	}
@@ -251,22 +251,34 @@ func panicOf(v any, stack []byte) error {
 
 // failed completes a failure, and logs and publishes it.
 func (c *Conversation) failed(j JobFailed) {
-	j.Time, j.Agent, j.Peer, j.Conversation, j.Protocol = time.Now(), c.agent.ID(), c.key.Peer, c.key.ID, c.machine.Name()
-	log := c.logger(j.Job)
+	of := c.job(j.Job)
+	of.After, of.Err = j.After, j.Err
+	of.report(c.agent)
+}
+
+// job returns a failure of a job without its error.
+func (c *Conversation) job(name string) JobFailed {
+	return JobFailed{Job: name, Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name()}
+}
+
+// report completes a failure of code of an agent, and logs and publishes it.
+func (j JobFailed) report(agent actors.Self) {
+	j.Time, j.Agent = time.Now(), agent.ID()
+	log := j.logger(agent)
 	if p, is := errors.AsType[*actors.PanicError](j.Err); is {
 		j.Stack = p.Stack
 		log.Error("handler panicked", "err", j.Err, "stack", string(j.Stack))
 	} else {
 		log.Warn("handler failed", "after", j.After, "err", j.Err)
 	}
-	if events := &c.agent.System().Events; actors.Wants[JobFailed](events) {
+	if events := &agent.System().Events; actors.Wants[JobFailed](events) {
 		events.Publish(j)
 	}
 }
 
-// logger returns a logger for lines about a job.
-func (c *Conversation) logger(job string) *slog.Logger {
-	return c.agent.Logger().With("protocol", c.machine.Name(), "job", job, "conversation", string(c.key.ID), "peer", string(c.key.Peer))
+// logger returns a logger for lines about the job.
+func (j JobFailed) logger(agent actors.Self) *slog.Logger {
+	return agent.Logger().With("protocol", j.Protocol, "job", j.Job, "conversation", string(j.Conversation), "peer", string(j.Peer))
 }
 
 // failed is [Conversation.failed] for a failure of the handler's job.
@@ -282,7 +294,7 @@ func (h *Handler) failed(err error) {
 // by the agent itself is no failure: it is logged at debug with its code. It is an error with a
 // [*performatives.Refusal] that is not the outcome of a conversation of the job ([*EndError]).
 func (h *Handler) Failed(err error) {
-	if errors.Is(err, ErrCanceled) || errors.Is(err, ErrOperator) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && h.ctx.Err() != nil {
+	if endedBy(h.ctx, err) {
 		return
 	}
 	r := ownRefusal(err)
@@ -290,9 +302,15 @@ func (h *Handler) Failed(err error) {
 		h.failed(err)
 		return
 	}
-	if h.conversation.agent.System().Logger().Enabled(h.ctx, slog.LevelDebug) {
-		h.conversation.logger(h.job).Debug("handler refused", "code", r.Code, "err", err)
+	c := h.conversation
+	if c.agent.System().Logger().Enabled(h.ctx, slog.LevelDebug) {
+		c.job(h.job).logger(c.agent).Debug("handler refused", "code", r.Code, "err", err)
 	}
+}
+
+// endedBy reports whether the end of the work's context has caused an error, and not its deadline.
+func endedBy(ctx context.Context, err error) bool {
+	return errors.Is(err, ErrCanceled) || errors.Is(err, ErrOperator) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && ctx.Err() != nil
 }
 
 // ownRefusal returns the refusal of an error with which code of an agent turns its own request

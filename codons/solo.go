@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"context"
 	"slices"
 	"time"
 
@@ -15,7 +16,7 @@ import (
 // recorded. It is not safe for concurrent use.
 type Solo struct {
 	Value
-	system *actors.System
+	agent  actors.Self
 	record Record
 }
 
@@ -27,8 +28,8 @@ func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo
 		id = performatives.ConversationID(stamp.ID)
 	}
 	s := &Solo{
-		Value:  newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time),
-		system: agent.System(),
+		Value: newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time),
+		agent: agent,
 	}
 	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Event, 0, 4)}
 	return s
@@ -59,8 +60,22 @@ func (s *Solo) Take(on machine.Symbol, data any) ([]machine.Effect, error) {
 		return nil, err
 	}
 	s.record.Events = append(s.record.Events, e)
-	if s.Ended() && actors.Wants[Recorded](&s.system.Events) {
-		s.system.Events.Publish(Recorded{At: actors.At{Time: e.At}, Record: s.Record(), State: s.State(), Data: s.Data()})
+	if s.Ended() && actors.Wants[Recorded](&s.agent.System().Events) {
+		s.agent.System().Events.Publish(Recorded{At: actors.At{Time: e.At}, Record: s.Record(), State: s.State(), Data: s.Data()})
 	}
 	return e.effects, nil
+}
+
+// Failed logs and publishes the error of a job with which the owner carries out an effect, as
+// [Handler.Failed] does. ctx is that of the owner: if it is the work in a conversation, the failure
+// is one of that conversation. Safe for concurrent use.
+func (s *Solo) Failed(ctx context.Context, job string, after time.Duration, err error) {
+	if endedBy(ctx, err) || ownRefusal(err) != nil {
+		return
+	}
+	j := JobFailed{Job: job, After: after, Err: err, Protocol: s.codon.Name(), Conversation: s.record.ID}
+	if c, is := ctx.Value(actors.CallerKey{}).(actors.Caller); is && c.Conversation != "" {
+		j.Conversation, j.Peer = c.Conversation, c.Peer
+	}
+	j.report(s.agent)
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -77,7 +78,7 @@ func StepUnknown(err error) bool {
 		return mayHaveRun(e)
 	case *Error:
 		return len(e.Lost) > 0
-	case *panicError:
+	case *actors.PanicError:
 		return true
 	case partial:
 		if e.MayHaveRun() {

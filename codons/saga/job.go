@@ -34,13 +34,14 @@ func (r *run) begin(job string) {
 // work runs a job and reports its outcome: ended, when the job calls runtime.Goexit.
 func (r *run) work(ended outcome, job func() outcome) {
 	r.party.Self().System().Work(func() {
-		o := ended
-		defer func() { r.outcomes <- o }()
+		o, began := ended, time.Now()
+		defer func() {
+			if o.err != nil {
+				r.solo.Failed(r.ctx, r.saga.Steps[o.step-1].Name, time.Since(began), o.err)
+			}
+			r.outcomes <- o
+		}()
 		o = job()
-		if p := (*panicError)(nil); errors.As(o.err, &p) {
-			name := r.saga.Steps[o.step-1].Name
-			r.party.Self().Logger().Error("saga: a step panicked", "step", name, "err", p, "stack", string(p.stack))
-		}
 	})
 }
 
@@ -94,7 +95,7 @@ func (s Step) read(done any) (any, error) {
 // unknown reports whether a step that failed with err may have been done. A step that
 // panicked may, and so may one whose Unknown panics.
 func (s Step) unknown(err error) bool {
-	var panicked *panicError
+	var panicked *actors.PanicError
 	if s.Unknown == nil || errors.As(err, &panicked) {
 		return StepUnknown(err)
 	}
@@ -150,21 +151,12 @@ func await(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// panicError is a panic of a step, or of another function of the caller. The function may
-// have done its work before.
-type panicError struct {
-	value any
-	stack []byte
-}
-
-func (e *panicError) Error() string { return fmt.Sprintf("saga: panic: %v", e.value) }
-
 // caught calls a function of the caller, and returns an error also for a panic.
 func caught(call func() (any, error)) (v any, err error) {
 	returned := false
 	defer func() {
 		if p := recover(); !returned {
-			v, err = nil, &panicError{p, debug.Stack()}
+			v, err = nil, &actors.PanicError{Value: p, Stack: debug.Stack()}
 		}
 	}()
 	v, err = call()

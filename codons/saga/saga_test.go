@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -89,6 +90,47 @@ func TestStepPanics(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A step or an undo that fails is published as a failure of its agent, in the conversation whose work the saga is part of.
+func TestFailuresArePublished(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		failed := kit.Recording(&w.Events, codons.KindJobFailed)
+		want := func(lines ...string) {
+			t.Helper()
+			got := []string{}
+			for _, e := range kit.Published[codons.JobFailed](t, failed) {
+				got = append(got, fmt.Sprintf("%s/%s of %s in %s with %s: %v, stack %v", e.Protocol, e.Job, e.Agent, e.Conversation, e.Peer, e.Err, strings.Contains(string(e.Stack), "saga_test.go")))
+			}
+			if !slices.Equal(got, lines) {
+				t.Errorf("published %q, want %q", got, lines)
+			}
+		}
+		run := func(ctx context.Context, err error) {
+			var d deeds
+			a := d.step("a")
+			a.Retry = codons.Retry{Jitter: -1}
+			if _, failure := (saga.Saga{Steps: []saga.Step{a, d.failing("b", err)}}).Run(ctx, w.Eddy); failure == nil {
+				t.Error("it has not failed")
+			}
+		}
+		in := context.WithValue(t.Context(), actors.CallerKey{}, actors.Caller{Conversation: "above", Peer: "Asker"})
+		run(in, errors.New("no seats"))
+		want("saga/b of Eddy in above with Asker: no seats, stack false")
+		run(t.Context(), &p.Refusal{Code: p.CodeForbidden, Text: "not you"})
+		want()
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		run(ended, nil)
+		want()
+		var d deeds
+		a, b := d.step("a"), d.step("b")
+		a.Undo = func(context.Context, any) error { panic("oh") }
+		a.UndoTime = 1
+		b.Do = func(context.Context, map[string]any) (any, error) { goruntime.Goexit(); return nil, nil }
+		_, _ = saga.Saga{Steps: []saga.Step{a, b}}.Run(in, w.Eddy)
+		want("saga/b of Eddy in above with Asker: saga: the step ended its goroutine, stack false", "saga/a of Eddy in above with Asker: actors: panic: oh, stack true")
+	})
 }
 
 // TestUndoRetries has one step that is undone at the third try, and one that cannot be undone.
