@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -136,17 +137,41 @@ func TestConversationWithoutSides(t *testing.T) {
 	}
 }
 
-// A tree that a node describes as a circle is printed once, from its top.
-func TestTraceInACircle(t *testing.T) {
+// The tree of a trace is one request, however deep it is. A tree that a node describes as a circle is printed once, from its top.
+func TestTraceAsksForTheTreeOnce(t *testing.T) {
+	const deep = 300
+	trees := 0
+	tree := `{"conversation_id":"c0","parent_conversation_id":"c9"}`
+	for i := range deep {
+		tree += fmt.Sprintf(`,{"conversation_id":"c%d","parent_conversation_id":"c%d"}`, i+1, i)
+	}
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, _ = w.Write([]byte(map[string]string{
-			"/api/conversations/a": `{"conversation_id":"a","children":["b","b"]}`,
-			"/api/conversations/b": `{"conversation_id":"b","parent_conversation_id":"a","children":["a"]}`,
-		}[r.URL.Path]))
+		switch id := strings.TrimPrefix(r.URL.Path, "/api/conversations/"); id {
+		case "c2/tree":
+			trees++
+			_, _ = w.Write([]byte(`{"root":"c0","conversations":[` + tree + `],"truncated":true,"missing":[{"node":"n2","reason":"gone"}]}`))
+		case "c7":
+			w.WriteHeader(http.StatusNotFound) // it is forgotten meanwhile
+			_, _ = w.Write([]byte(`{"error":{"code":"unknown_conversation","text":"none"}}`))
+		default:
+			_, _ = fmt.Fprintf(w, `{"conversation_id":%q,"messages":[{"sender":"S","payload":"of %s"}]}`, id, id)
+		}
 	}))
 	defer node.Close()
-	if r := operates(t, node.URL, "trace", "b", "--json"); strings.Count(r.stdout, `"children"`) != 2 || !strings.HasPrefix(r.stdout, `[{"conversation_id":"a"`) {
-		t.Errorf("it prints %s", r.stdout)
+	r := runs(t, "trace", "c2", "--addr", node.URL)
+	for _, want := range []string{"\n" + strings.Repeat("   ", deep-1) + "└─ ", "of c300\"\n", "  ←\n"} {
+		if !strings.Contains(r.stdout, want) {
+			t.Errorf("the trace lacks %q:\n%.3000s", want, r.stdout)
+		}
+	}
+	if trees != 1 || strings.Count(r.stdout, "└─ ") != deep || strings.Count(r.stdout, `"of c`) != deep {
+		t.Errorf("the tree was asked for %d times, and has %d branches and %d messages", trees, strings.Count(r.stdout, "└─ "), strings.Count(r.stdout, `"of c`))
+	}
+	if !strings.Contains(r.stderr, "more than 301 conversations") || !strings.Contains(r.stderr, "n2") {
+		t.Errorf("it says %q", r.stderr)
+	}
+	if r := runs(t, "trace", "c2", "--addr", node.URL, "--json"); strings.Count(r.stdout, `"conversation_id"`) != deep+1 || !strings.HasPrefix(r.stdout, `[{"conversation_id":"c0"`) {
+		t.Errorf("it prints %.3000s", r.stdout)
 	}
 }
 

@@ -23,12 +23,6 @@ type traceCmd struct {
 	operatorFlags `group:"The operator's interface of the node:"`
 }
 
-// The bounds of a trace.
-const (
-	mostAbove  = 100  // conversations above the one that is asked for
-	mostTraced = 1000 // conversations of the tree
-)
-
 // traced is a conversation of the tree.
 type traced struct {
 	seenConversation
@@ -46,19 +40,17 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer done()
-	shown, err := conversationOf(ctx, o, c.ID)
+	shown, tree, err := treeAround(ctx, o, c.ID)
 	if err != nil {
 		return err
 	}
-	root, err := rootOf(ctx, o, shown)
-	if err != nil {
-		return err
-	}
-	all, cut, err := below(ctx, o, root)
-	if err != nil {
-		return err
-	}
+	all := tree.inOrder()
 	missing := map[string]absentNode{}
+	for i := range all {
+		if err := all[i].complete(ctx, o); err != nil {
+			return err
+		}
+	}
 	out := newPrinter(std.out)
 	if texts := make([]json.RawMessage, len(all)); c.JSON {
 		for i, one := range all {
@@ -66,21 +58,22 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		}
 		out.json(texts)
 	} else {
-		out.text(treeOf(all, shown.ID))
+		out.text(treeOf(all, shown))
 	}
 	for _, one := range all {
 		if !c.JSON {
 			out.text("\n" + one.sequence())
 		}
-		for _, n := range one.Missing {
-			missing[n.Node] = n
-		}
+		tree.Missing = append(tree.Missing, one.Missing...)
+	}
+	for _, n := range tree.Missing {
+		missing[n.Node] = n
 	}
 	for _, n := range missing {
 		tellMissing(std, []absentNode{n})
 	}
-	if cut {
-		newPrinter(std.err).line(fmt.Sprintf("ribosome: the tree has more than %d conversations; trace one further down", mostTraced))
+	if tree.Truncated {
+		newPrinter(std.err).line(fmt.Sprintf("ribosome: the tree has more than %d conversations; trace one further down", len(all)))
 	}
 	return out.end()
 }
@@ -91,11 +84,22 @@ func (o *operator) conversation(ctx context.Context, id string) (c seenConversat
 	return c, err
 }
 
-// conversationOf returns a conversation by its id, or by a trace id of one of its messages.
-func conversationOf(ctx context.Context, o *operator, id string) (seenConversation, error) {
-	c, err := o.conversation(ctx, id)
+// seenTree is the answer of a node about a tree, each conversation without its messages and behind its parent.
+type seenTree struct {
+	Root          string             `json:"root"`
+	Conversations []seenConversation `json:"conversations"`
+	Truncated     bool               `json:"truncated"`
+	Missing       []absentNode       `json:"missing"`
+}
+
+// treeAround returns the tree of a conversation, by its id or by a trace id of one of its messages, and its id.
+func treeAround(ctx context.Context, o *operator, id string) (shown string, tree seenTree, err error) {
+	ask := func(id string) error {
+		return o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(id)+"/tree", nil, nil, &tree)
+	}
+	err = ask(id)
 	if unknown, ok := errors.AsType[*apiError](err); !ok || unknown.status != http.StatusNotFound {
-		return c, err
+		return id, tree, err
 	}
 	var trace struct {
 		Trace    string `json:"trace"`
@@ -105,7 +109,7 @@ func conversationOf(ctx context.Context, o *operator, id string) (seenConversati
 		} `json:"messages"`
 	}
 	if o.ask(ctx, "GET", "/api/traces/"+url.PathEscape(id), nil, nil, &trace) != nil || len(trace.Messages) == 0 {
-		return c, err
+		return id, tree, err
 	}
 	of := trace.Messages[0].Conversation
 	for _, m := range trace.Messages {
@@ -113,58 +117,43 @@ func conversationOf(ctx context.Context, o *operator, id string) (seenConversati
 			of = m.Conversation
 		}
 	}
-	return o.conversation(ctx, of)
+	return of, tree, ask(of)
 }
 
-// rootOf returns the topmost conversation above one that the node still knows.
-func rootOf(ctx context.Context, o *operator, top seenConversation) (seenConversation, error) {
-	for range mostAbove {
-		if top.Parent == "" {
-			break
+// inOrder returns the conversations of the tree, each before those that it began.
+func (t *seenTree) inOrder() (all []traced) {
+	below := map[string][]seenConversation{}
+	var root []seenConversation
+	for _, c := range t.Conversations {
+		if c.ID == t.Root {
+			root = []seenConversation{c}
+			continue
 		}
-		parent, above := o.conversation(ctx, top.Parent)
-		var unknown *apiError
-		switch {
-		case errors.As(above, &unknown) && unknown.status == http.StatusNotFound: // it is forgotten, or of a node that keeps none
-			return top, nil
-		case above != nil:
-			return top, above
-		}
-		top = parent
+		below[c.Parent] = append(below[c.Parent], c)
 	}
-	return top, nil
+	var add func(level []seenConversation, depth int)
+	add = func(level []seenConversation, depth int) {
+		for i, c := range level {
+			all = append(all, traced{c, depth, i == len(level)-1})
+			next := below[c.ID]
+			delete(below, c.ID) // once, also of a tree that a node describes as a circle
+			add(next, depth+1)
+		}
+	}
+	add(root, 0)
+	return all
 }
 
-// below returns a conversation and those that it began, each before its own.
-func below(ctx context.Context, o *operator, root seenConversation) (all []traced, cut bool, err error) {
-	known := map[string]bool{root.ID: true}
-	var add func(one traced) error
-	add = func(one traced) error {
-		all = append(all, one)
-		for i, id := range one.Children {
-			if known[id] {
-				continue
-			}
-			if len(all) >= mostTraced {
-				cut = true
-				return nil
-			}
-			known[id] = true
-			child, err := o.conversation(ctx, id)
-			var unknown *apiError
-			if errors.As(err, &unknown) && unknown.status == http.StatusNotFound { // it was forgotten meanwhile
-				continue
-			}
-			if err == nil {
-				err = add(traced{child, one.depth + 1, i == len(one.Children)-1})
-			}
-			if err != nil {
-				return err
-			}
-		}
+// complete asks for the messages of the conversation. One that was forgotten meanwhile stays as it is.
+func (t *traced) complete(ctx context.Context, o *operator) error {
+	c, err := o.conversation(ctx, t.ID)
+	if unknown, ok := errors.AsType[*apiError](err); ok && unknown.status == http.StatusNotFound {
 		return nil
 	}
-	return all, cut, add(traced{root, 0, true})
+	if err == nil {
+		t.seenConversation = c
+	}
+	return err
 }
 
 // treeOf draws the tree, with a mark at one conversation.
