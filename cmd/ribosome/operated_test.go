@@ -1,25 +1,87 @@
 package main
 
 import (
+	"encoding/json"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// One address serves all commands, and an error names the variable that it came from.
+// The address that a node with --http prints serves all commands. That of agents serves theirs, and operators' commands name the variable that it came from and the address to give.
 func TestOneAddress(t *testing.T) {
-	n := startMember(t, "n1", "--http", "127.0.0.1:0", "--swarm", "eddyjules")
-	n.lists("agents", "Eddy n1", "Eliza n1", "Jules n1")
+	n := startMember(t, "n1", "--http", "127.0.0.1:0", "--swarm", "eddyjules", "--approvals", "Ops", "--operators", "*")
+	n.lists("agents", "Eddy n1", "Eliza n1", "Jules n1", "Ops n1")
 	t.Setenv("RIBOSOME_ADDR", n.http)
-	for _, args := range [][]string{{"agents"}, {"members"}, {"conversations"}, {"call", "Jules", "debug_code", "-q", "-d", "@testdata/task.json"}} {
-		if r := runs(t, args...); r.code != exitDone || r.stdout == "" {
-			t.Errorf("%q: %+v", args, r)
+	const call = "Jules debug_code -q -d @testdata/task.json"
+	runs(t, append([]string{"call"}, strings.Fields(call)...)...)
+	var all []seenConversation
+	if r := runs(t, "conversations", "--json"); json.Unmarshal([]byte(r.stdout), &all) != nil || len(all) == 0 {
+		t.Fatalf("%+v", r)
+	}
+	id := all[0].ID
+	commands := map[string]struct {
+		args, want string
+		operator   bool
+	}{
+		"call":          {args: call, want: "success: "},
+		"send":          {args: `Jules TASK_REQUEST -d {"task_type":"debug_code"}`, want: "TASK_"},
+		"query":         {args: "Jules capacity", want: "{"},
+		"listen":        {args: "--as Rubber -v", want: "connected to "},
+		"subscribe":     {args: "Jules x", want: "(incapable); ribosome agents --addr tcp://"},
+		"agents":        {want: "Jules"},
+		"members":       {want: "n1"},
+		"tail":          {want: "TASK_REQUEST", operator: true},
+		"conversations": {want: id, operator: true},
+		"trace":         {args: id, want: "TASK_REQUEST", operator: true},
+		"top":           {want: "Jules", operator: true},
+		"cancel":        {args: id + " --reason late", want: "it had ended before", operator: true},
+		"approvals":     {want: "", operator: true},
+		"approve":       {args: "7", want: "no open step", operator: true},
+		"deny":          {args: "7", want: "no open step", operator: true},
+		"drain":         {args: "n2", want: "n2"},
+	}
+	parser, err := newParser(&cli{}, io.Discard, func(int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, node := range parser.Model.Leaves(true) {
+		if _, is := commands[node.Name]; !is && slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == "addr" }) {
+			t.Errorf("%s is not tested", node.Name)
 		}
 	}
-	t.Setenv("RIBOSOME_ADDR", n.tcp)
-	if r := runs(t, "conversations"); r.code != exitUsage || !strings.Contains(r.stderr, "RIBOSOME_ADDR is where agents connect") {
-		t.Errorf("%+v", r)
+	for _, addr := range []string{n.http, n.tcp} {
+		t.Setenv("RIBOSOME_ADDR", addr)
+		for name, command := range commands {
+			args := append([]string{name}, strings.Fields(command.args)...)
+			if command.operator && addr == n.tcp {
+				if r := runs(t, args...); r.code != exitUsage || !strings.Contains(r.stderr, "RIBOSOME_ADDR is where agents connect") || !strings.Contains(r.stderr, "such as http://127.0.0.1:8080") {
+					t.Errorf("%s at %s: %+v", name, addr, r)
+				}
+				continue
+			}
+			switch name {
+			case "listen":
+				b := begins(t, args...)
+				b.shows(&b.stderr, command.want)
+				b.end()
+			case "tail":
+				b := begins(t, args...)
+				for b.stdout.String() == "" { // it hears of what happens after its first request
+					runs(t, append([]string{"call"}, strings.Fields(call)...)...)
+				}
+				b.shows(&b.stdout, command.want)
+				b.end()
+			default:
+				if r := runs(t, args...); r.code == exitUsage || !strings.Contains(r.stdout+r.stderr, command.want) {
+					t.Errorf("%s at %s: %+v", name, addr, r)
+				}
+			}
+		}
 	}
 }
 

@@ -334,7 +334,9 @@ func (m Mask) Text(text string) string {
 	if len(m.names) == 0 {
 		return text
 	}
-	text = withoutUserinfo(text)
+	if strings.IndexByte(text, '@') >= 0 {
+		text = withoutUserinfo(text)
+	}
 	var b strings.Builder
 	written, from := 0, 0 // what is written to b, and where the next name can begin
 	for at := range assignments(text) {
