@@ -1693,3 +1693,26 @@ func TestLinksContentsOverBrokenConnections(t *testing.T) {
 	}
 	_ = p.Close()
 }
+
+// A refusal has its hint at the other node.
+func TestRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		a, b, _, atB := n.both(t, nil)
+		var got *performatives.Refusal
+		atB.onReceive = func(m *performatives.Message) { got = m.AsRefusal() }
+		refusal, err := performatives.New(performatives.Envelope{
+			ID: "m", Sender: "x", Receiver: "y", InReplyTo: "r", Timestamp: time.Now(),
+			Payload: performatives.TaskReject{ReasonCode: performatives.CodeBusy, RetryAfter: 250 * time.Millisecond},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		mustSend(t, a, nodeB, refusal)
+		synctest.Wait()
+		if got == nil || got.Code != performatives.CodeBusy || got.RetryAfter != 250*time.Millisecond {
+			t.Errorf("got %+v", got)
+		}
+		n.finish(t, a, b)
+	})
+}

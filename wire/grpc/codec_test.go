@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -386,5 +387,38 @@ func TestRecognizes(t *testing.T) {
 		if (Dialect{}).Recognizes([]byte(other)) {
 			t.Errorf("%q is recognized", other)
 		}
+	}
+}
+
+// The time after which to come again is a field of the envelope, and is none of the payload of another message.
+func TestRetryAfter(t *testing.T) {
+	c := newCodec(t)
+	refusal := func(act performatives.Performative, payload string, millis uint64) *ribosomev1.Envelope {
+		return &ribosomev1.Envelope{
+			Id: "m", Performative: ribosomev1.Performative(act), Sender: "a", Receiver: "b", InReplyTo: "r", Payload: []byte(payload), RetryAfterMs: millis,
+		}
+	}
+	acts := []performatives.Performative{performatives.ActTaskReject, performatives.ActRefuse, performatives.ActRejectProposal, performatives.ActFailure}
+	for _, act := range acts {
+		for _, tt := range []struct {
+			payload string
+			millis  uint64
+			want    time.Duration
+		}{
+			{`{}`, 0, 0}, {`{}`, 250, 250 * time.Millisecond}, {`{"retry_after_ms":9,"x":1}`, 0, 9 * time.Millisecond},
+			{`{"retry_after_ms":9}`, 250, 250 * time.Millisecond}, {`{"retry_after_ms":-9}`, 0, 0}, {`{}`, math.MaxUint64, performatives.MaxRetryAfter},
+		} {
+			m := decodeOne(t, c, envelopes(t, refusal(act, tt.payload, tt.millis)))
+			if r := m.AsRefusal(); r.RetryAfter != tt.want {
+				t.Errorf("%s %s with %d: %+v", act, tt.payload, tt.millis, r)
+			}
+			if again := decodeOne(t, c, encode(t, c, m)).AsRefusal(); again.RetryAfter != tt.want {
+				t.Errorf("%s %s with %d: written and read again %+v", act, tt.payload, tt.millis, again)
+			}
+		}
+	}
+	m := decodeOne(t, c, envelopes(t, refusal(performatives.ActNotUnderstood, `{}`, 250)))
+	if out := string(encode(t, c, m)); strings.Contains(out, performatives.MemberRetryAfter) || m.AsRefusal().RetryAfter != 0 {
+		t.Errorf("NOT_UNDERSTOOD is %+v", m.AsRefusal())
 	}
 }

@@ -360,11 +360,8 @@ func hint(e *performatives.Envelope, millis uint64) {
 		return
 	}
 	raw, ok := e.Payload.(performatives.Raw)
-	if !ok || e.Performative != performatives.ActRejectProposal || e.MessageType != "" {
-		return
-	}
 	members := make(performatives.Members)
-	if len(raw) == 0 || json.Unmarshal(raw, &members) == nil {
+	if ok && e.Performative == performatives.ActRejectProposal && e.MessageType == "" && (len(raw) == 0 || json.Unmarshal(raw, &members) == nil) {
 		members[performatives.MemberRetryAfter] = strconv.AppendInt(nil, performatives.RetryAfterMillis(again), 10)
 		text, _ := json.Marshal(members) // each has been JSON before
 		e.Payload = performatives.Raw(text)

@@ -17,6 +17,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(v.Message))
 		f.Add([]byte(v.Message)[:len(v.Message)*2/3])
 	}
+	f.Add([]byte(`{"sender":{"agent_id":"a"},"receiver":{"agent_id":"b"},"message_id":"m","conversation_id":"c","in_reply_to":"r",` +
+		`"performative":"REFUSE","timestamp":"2025-01-30T10:31:00Z","payload":{"reason_code":"busy","retry_after_ms":250}}`))
 	c := newCodec(f, Options{MaxBytes: 1 << 16})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := c.Decode(data)

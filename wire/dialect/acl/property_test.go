@@ -92,7 +92,7 @@ var payloads = []func(t *rapid.T) any{
 		return performatives.TaskAccept{TaskID: maybe.Draw(t, "task"), Estimate: performatives.EstimateOf(time.Duration(rapid.IntRange(0, 999).Draw(t, "s")) * time.Second)}
 	},
 	func(t *rapid.T) any {
-		return performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: maybe.Draw(t, "text")}
+		return performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: maybe.Draw(t, "text"), RetryAfter: time.Duration(rapid.SampledFrom([]int{0, 1, 250}).Draw(t, "retry after")) * time.Millisecond}
 	},
 	func(t *rapid.T) any {
 		p := rapid.Float64Range(0, 100).Draw(t, "progress")
@@ -120,7 +120,9 @@ var payloads = []func(t *rapid.T) any{
 	func(t *rapid.T) any {
 		return performatives.InformCapabilities{Capabilities: &performatives.Capabilities{Topics: []string{word.Draw(t, "topic")}}}
 	},
-	func(t *rapid.T) any { return performatives.Refuse{ReasonText: maybe.Draw(t, "text")} },
+	func(t *rapid.T) any {
+		return performatives.Refuse{ReasonText: maybe.Draw(t, "text"), RetryAfter: time.Duration(rapid.SampledFrom([]int{0, 1, 250}).Draw(t, "retry after")) * time.Millisecond}
+	},
 	func(t *rapid.T) any { return performatives.Cancel{Reason: maybe.Draw(t, "text")} },
 	func(t *rapid.T) any { return performatives.Raw(`{"x": ` + values.Draw(t, "raw") + `}`) },
 	func(t *rapid.T) any { return nil },
@@ -219,6 +221,30 @@ func TestMemberOf(t *testing.T) {
 	for _, name := range []string{"", "Sender", "x_tenant", "a_name_longer_than_any_of_ours"} {
 		if memberOf([]byte(name)) != memberCount {
 			t.Errorf("%q is known", name)
+		}
+	}
+}
+
+// A refusal says in its payload when to come again.
+func TestRetryAfter(t *testing.T) {
+	c := newCodec(t, Options{})
+	for _, payload := range []any{
+		performatives.TaskReject{ReasonCode: performatives.CodeBusy, RetryAfter: time.Second},
+		performatives.Refuse{ReasonCode: performatives.CodeBusy, RetryAfter: time.Second},
+		performatives.RejectProposal{ReasonCode: performatives.CodeBusy, RetryAfter: time.Second},
+		performatives.Failure{ErrorCode: performatives.CodeBusy, RetryAfter: time.Second},
+	} {
+		m, err := performatives.New(performatives.Envelope{ID: "m", Sender: "a", Receiver: "b", InReplyTo: "r", Timestamp: time.Unix(1, 0), Payload: payload})
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := c.Encode(m)
+		if err != nil || !strings.Contains(string(data), `"retry_after_ms":1000`) {
+			t.Fatalf("%s, %v", data, err)
+		}
+		back, err := c.Decode(data)
+		if err != nil || back.AsRefusal().RetryAfter != time.Second || back.AsRefusal().Code != performatives.CodeBusy {
+			t.Errorf("%s became %v, %v", data, back, err)
 		}
 	}
 }

@@ -12,7 +12,8 @@ const (
 	errorDetails = "details"
 )
 
-// The members of details that this dialect writes. reason_code and payload are extensions.
+// The members of details that this dialect writes. reason_code and payload are extensions, as is
+// [performatives.MemberRetryAfter].
 const (
 	detailsReason  = "reason_code" // a performatives.Code, which is more exact than the error_code
 	detailsField   = "field"       // the path of the wrong member

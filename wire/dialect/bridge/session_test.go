@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
@@ -502,5 +504,51 @@ func TestTokens(t *testing.T) {
 	q := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true, Token: func() string { return "mine" }})
 	if got := q.send(asked(t, performatives.TaskRequest{TaskType: "paint"})); !strings.Contains(got, `"auth_token":"mine"`) {
 		t.Errorf("got %s", got)
+	}
+}
+
+// The details of an error say when to come again.
+func TestRetryAfter(t *testing.T) {
+	why := &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second}
+	p := greeted(t, wire.CodecOptions{Local: "node"})
+	request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
+	text := p.send(request.RefuseWith("Bob", stampOf(), why))
+	in := p.message(frame("m-2", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
+	for _, text := range []string{text, string(p.codec.Refuse(nil, in, why))} {
+		if got := read(t, text).details(); got["retry_after_ms"] != 1000.0 || got["reason_code"] != "busy" {
+			t.Errorf("got %s", text)
+		}
+		c := newCodec(t, Options{})
+		m, err := c.Decode([]byte(text))
+		if err != nil || m.AsRefusal().RetryAfter != time.Second || m.AsRefusal().Code != performatives.CodeBusy {
+			t.Fatalf("%s is %v, %v", text, m, err)
+		}
+		relayed, err := m.With(func(e *performatives.Envelope) { e.Payload = performatives.RefusalWith(e.Payload, nil) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := c.Encode(relayed)
+		if err != nil || read(t, string(again)).details()["retry_after_ms"] != 1000.0 {
+			t.Errorf("without what the peer wrote: %s, %v", again, err)
+		}
+		if again, err = c.Encode(m); err != nil || !cmp.Equal(jsonOf(again), jsonOf([]byte(text))) {
+			t.Errorf("%s became %s, %v", text, again, err)
+		}
+	}
+	text = frame("m-3", "error", "agent-1", "Bob", "", `{"error_code":"INTERNAL_ERROR","error_message":"x","error_type":"internal","details":{"reason_code":"busy","retry_after_ms":-5}}`)
+	m, err := newCodec(t, Options{}).Decode([]byte(text))
+	if err != nil || m.AsRefusal().RetryAfter != 0 {
+		t.Fatalf("a hint of less than nothing: %v, %v", m, err)
+	}
+	if again, err := newCodec(t, Options{}).Encode(m); err != nil || !cmp.Equal(jsonOf(again), jsonOf([]byte(text))) {
+		t.Errorf("%s became %s, %v", text, again, err)
+	}
+}
+
+// A nack says it, too.
+func TestRetryAfterInANack(t *testing.T) {
+	w, err := (&fault{code: performatives.CodeBusy, again: 1000}).payload()
+	if err != nil || !strings.Contains(string(w), `"details":{"reason_code":"busy","retry_after_ms":1000}`) {
+		t.Errorf("%s, %v", w, err)
 	}
 }

@@ -70,9 +70,10 @@
 // -32602 wrong parameters, -32603 a failure, -32000 too many messages, -32001 not
 // authenticated, -32002 not allowed, -32003 no such agent or none that can do it, -32004
 // busy, stopping, or too late. data.reason_code is the exact reason
-// ([performatives.Code]), data.field the wrong member, and data.limit, data.window and
-// data.retry_after (seconds) belong to a rate limit. The answer to an unreadable message
-// has the id null. Invalid answers and notifications get no answer.
+// ([performatives.Code]), data.field the wrong member, data.retry_after_ms when a busy agent
+// wants to be asked again, and data.limit, data.window and data.retry_after (seconds) belong
+// to a rate limit. The answer to an unreadable message has the id null. Invalid answers and
+// notifications get no answer.
 //
 // # Versions and compression
 //

@@ -37,6 +37,8 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(frame))
 		f.Add([]byte(frame)[:len(frame)*2/3])
 	}
+	f.Add([]byte(`{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":"1",` +
+		`"error":{"code":-32004,"message":"x","data":{"reason_code":"busy","retry_after_ms":250}}}}`))
 	d := newDialect(f, Options{MaxBatch: 64})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d.Recognizes(data)

@@ -150,7 +150,7 @@ func drawAnswer(rt *rapid.T, details performatives.Content) acting {
 	text := words.Draw(rt, "text")
 	switch rapid.IntRange(0, 2).Draw(rt, "answer") {
 	case 0:
-		return performatives.TaskReject{ReasonCode: performatives.CodeExpired, ReasonText: text}
+		return performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: text, RetryAfter: time.Duration(rapid.IntRange(0, 2).Draw(rt, "retry after")) * time.Second}
 	case 1:
 		return performatives.Failure{ErrorCode: performatives.CodeBudget, ErrorText: text}
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -232,4 +233,39 @@ func decoded(t testing.TB, text []byte) any {
 		t.Fatalf("%v in %q", err, text)
 	}
 	return v
+}
+
+// The data of a JSON-RPC error say when to come again.
+func TestRetryAfter(t *testing.T) {
+	why := &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second}
+	client, server := open(t, Options{}, wire.CodecOptions{Initiator: true}), open(t, Options{}, wire.CodecOptions{})
+	for _, refuse := range []func(in wire.Inbound) []byte{
+		func(in wire.Inbound) []byte { return server.Refuse(nil, in, why) },
+		func(in wire.Inbound) []byte {
+			out, err := server.Encode(nil, in.Message.RefuseWith("Jules", performatives.Stamp{ID: "r", Time: epoch}, why))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return out
+		},
+	} {
+		asked, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), Sender: "cli", Receiver: "Jules", Timestamp: epoch, Payload: performatives.TaskRequest{TaskType: "x"}, ReplyBy: epoch.Add(time.Minute),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		frame, err := client.Encode(nil, asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := refuse(one(t, server, string(frame)))
+		if e := parse(t, out).Payload.Error; string(e.Data) != `{"reason_code":"busy","retry_after_ms":1000}` {
+			t.Errorf("got %+v, data %s", e, e.Data)
+		}
+		r := one(t, client, string(out)).Message.AsRefusal()
+		if r.Code != performatives.CodeBusy || r.RetryAfter != time.Second || r.Act != performatives.ActTaskReject {
+			t.Errorf("got %+v of %s", r, out)
+		}
+	}
 }

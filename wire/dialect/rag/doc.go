@@ -32,6 +32,7 @@
 // unknown members of the envelope the prefix "envelope.".
 //
 // Where the error_code of an ERROR_MESSAGE stands for several codes of this module, the payload has the exact one as reason_code.
+// retry_after_ms says when a busy agent wants to be asked again.
 //
 // # Traces
 //

@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, field and details are extensions.
+// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, retry_after_ms, field and details are extensions.
 type errorPayload struct {
 	Code      string             `json:"error_code"`
 	Message   string             `json:"error_message"`

@@ -15,6 +15,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(v.Message))
 		f.Add([]byte(v.Message)[:len(v.Message)*2/3])
 	}
+	f.Add([]byte(frameOf(typeError, "A", "B", "ret-002", `{"error_code":"BUSY","error_message":"x","retry_after_ms":250}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := open(t, func(o *wire.CodecOptions) { o.MaxBytes = 1 << 16 })
 		_ = Dialect{}.Recognizes(data)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -617,10 +618,10 @@ func TestTasksOfOtherDialects(t *testing.T) {
 func TestErrorCodes(t *testing.T) {
 	for _, traits := range performatives.Codes() {
 		for _, payload := range []any{
-			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"},
-			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no", RetryAfter: time.Second},
+			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no", RetryAfter: time.Second},
 			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"},
-			performatives.Refuse{ReasonCode: traits.Code, ReasonText: "no"},
+			performatives.Refuse{ReasonCode: traits.Code, ReasonText: "no", RetryAfter: time.Second},
 		} {
 			near, far := open(t), open(t)
 			asked := accept(t, far, write(t, near, request(t, "Eddy", "Worker", "rerank", `{}`)))
@@ -634,6 +635,10 @@ func TestErrorCodes(t *testing.T) {
 			}
 			back := accept(t, near, text)
 			r, extra, _ := performatives.RefusalIn(back.Payload())
+			sent, _, _ := performatives.RefusalIn(payload)
+			if r.RetryAfter != sent.RetryAfter || len(extra[performatives.MemberRetryAfter]) != 0 || strings.Contains(text, `"retry_after_ms":1000`) != (sent.RetryAfter != 0) {
+				t.Errorf("%v came back as %v: %s", sent.RetryAfter, r.RetryAfter, text)
+			}
 			if r.Code != traits.Code || r.Text != "no" || extra[memberReason] != nil || back.Performative() != answer.Performative() {
 				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), r.Code, back.Performative(), text)
 			}
@@ -661,5 +666,23 @@ func TestOwnReasonCodes(t *testing.T) {
 		if got := memberIn(memberIn(out, "payload"), memberReason); string(got) != want {
 			t.Errorf("%s is refused with the reason_code %s", code, got)
 		}
+	}
+}
+
+// An answer that the codec itself makes says when to come again. What a peer writes that is no hint stays as it came.
+func TestRetryAfter(t *testing.T) {
+	c := open(t)
+	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
+	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
+	if got := memberIn(memberIn(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
+		t.Errorf("got %s", out)
+	}
+	frame := frameOf(typeError, "A", "System", "ret-002", `{"error_code":"BUSY","error_message":"x","retry_possible":true,"suggested_action":"","retry_after_ms":1.5}`)
+	m := accept(t, open(t), frame)
+	if r := m.AsRefusal(); r.RetryAfter != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if diff := cmp.Diff(exact(t, []byte(frame)), exact(t, []byte(write(t, open(t), m)))); diff != "" {
+		t.Errorf("-came +went:\n%s", diff)
 	}
 }

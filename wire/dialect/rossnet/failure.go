@@ -70,7 +70,7 @@ func wordOf(code performatives.Code) string {
 	return cmp.Or(code.Traits().RossNet, "E999")
 }
 
-// errorPayload is the payload of ERROR and TASK_FAIL. Field, details and message_id are extensions.
+// errorPayload is the payload of ERROR and TASK_FAIL. Field, details, message_id and retry_after_ms are extensions.
 type errorPayload struct {
 	Subtask   string             `json:"subtask_id,omitempty"`
 	Code      string             `json:"error_code"`

@@ -14,6 +14,7 @@ func FuzzDecode(f *testing.F) {
 		f.Add([]byte(v.Message))
 		f.Add([]byte(v.Message)[:len(v.Message)*2/3])
 	}
+	f.Add([]byte(frameOf(kindFail, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","error_code":"E009","error_message":"x","is_retryable":true,"retry_after_ms":250}`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := open(t, func(o *wire.CodecOptions) { o.MaxBytes = 1 << 16 })
 		_ = Dialect{}.Recognizes(data)

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -149,8 +152,8 @@ func TestErrorCodes(t *testing.T) {
 	for _, traits := range performatives.Codes() {
 		words[traits.RossNet] = true
 		for _, payload := range []any{
-			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no"},
-			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no"},
+			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no", RetryAfter: time.Second},
+			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no", RetryAfter: time.Second},
 			performatives.NotUnderstood{ReasonCode: traits.Code, ReasonText: "no"},
 		} {
 			near, far := open(t), open(t)
@@ -171,6 +174,10 @@ func TestErrorCodes(t *testing.T) {
 			}
 			back := accept(t, near, text)
 			r := back.AsRefusal()
+			sent, _, _ := performatives.RefusalIn(payload)
+			if r.RetryAfter != sent.RetryAfter || strings.Contains(text, `"retry_after_ms":1000`) != (sent.RetryAfter != 0) {
+				t.Errorf("%v came back as %v: %s", sent.RetryAfter, r.RetryAfter, text)
+			}
 			if r.Code != traits.Code || r.Text != "no" || back.Performative() != answer.Performative() || back.InReplyTo() != "m" {
 				t.Errorf("%s of %s came back as %s of %s: %s", traits.Code, answer.Performative(), r.Code, back.Performative(), text)
 			}
@@ -246,5 +253,23 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 	accept(t, c, frameOf(kindComplete, "A", "Eddy", "x", fmt.Sprintf(`{"subtask_id":%q,"output_data":{}}`, eddys)))
 	if again := subtask("Ada", "2", "", ask); again != adas {
 		t.Errorf("Ada repeats her request as the subtask %q, and had asked for %q", again, adas)
+	}
+}
+
+// An answer that the codec itself makes says when to come again. What a peer writes that is no hint stays as it came.
+func TestRetryAfter(t *testing.T) {
+	c := open(t)
+	in := c.items(frameOf(kindAssign, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","task_name":"t","input_data":{}}`))[0]
+	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
+	if got := memberIn(memberIn(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
+		t.Errorf("got %s", out)
+	}
+	frame := frameOf(kindFail, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","error_code":"E009","error_message":"x","is_retryable":true,"retry_after_ms":1.5}`)
+	m := accept(t, open(t), frame)
+	if r := m.AsRefusal(); r.RetryAfter != 0 {
+		t.Errorf("got %+v", r)
+	}
+	if diff := cmp.Diff(exact(t, []byte(frame)), exact(t, []byte(write(t, open(t), m)))); diff != "" {
+		t.Errorf("-came +went:\n%s", diff)
 	}
 }
