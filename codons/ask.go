@@ -35,11 +35,14 @@ type End struct {
 // conversation began: the content or an option is wrong, or the party has stopped. Ask must
 // not be called on an agent's own actor.
 func (c *Codon) Ask(ctx context.Context, p Party, to performatives.AgentID, content any, opts ...Option) (End, error) {
-	a, err := c.Start(ctx, p, to, content, opts...)
-	if err != nil {
-		return End{}, err
-	}
-	return a.Wait()
+	o := NewOptions(opts...)
+	return AgainIfBusy(ctx, p, &o, func(ctx context.Context) (End, error) {
+		a, err := c.Start(ctx, p, to, content, opts...)
+		if err != nil {
+			return End{}, err
+		}
+		return a.Wait()
+	})
 }
 
 // Start is [Codon.Ask] without the wait.

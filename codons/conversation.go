@@ -116,6 +116,10 @@ func (c *Conversation) Receive(message any) {
 		}
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
+			if name == TimerRetry && c.again.After(time.Now()) {
+				c.timers.arm(name, time.Until(c.again))
+				continue
+			}
 			c.take(Event{On: machine.Timeout(name)})
 		}
 	}

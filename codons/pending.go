@@ -64,12 +64,14 @@ func (q Question[T]) Ask(ctx context.Context, p Party, opts ...Option) (T, error
 
 // AskWith is Ask with options that are already applied.
 func (q Question[T]) AskWith(ctx context.Context, p Party, o Options) (T, error) {
-	pending, err := q.StartWith(ctx, p, o)
-	if err != nil {
-		var none T
-		return none, err
-	}
-	return pending.Wait()
+	return AgainIfBusy(ctx, p, &o, func(ctx context.Context) (T, error) {
+		pending, err := q.StartWith(ctx, p, o)
+		if err != nil {
+			var none T
+			return none, err
+		}
+		return pending.Wait()
+	})
 }
 
 // asking is the initiator's side of a [Pending].

@@ -91,7 +91,7 @@ func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
 	switch {
 	case e.Message == nil:
 	case e.On.Kind == machine.KindUndeliverable, e.On.Kind == machine.KindUndelivered: // it is not the peer's
-		v.refusedCopy(e.On.Act, e.Message)
+		v.refusedCopy(e)
 	case e.On.Kind == machine.KindCommand && !e.misread():
 		v.opening = e.Message
 	case e.misread() && v.at.Role == machine.Responder: // the table answers the same message again as one that comes after the end

@@ -38,6 +38,7 @@ type Value struct {
 	misunderstood bool                      // the initiator has sent NOT_UNDERSTOOD
 	asked         bool                      // this side has sent a request since usage came
 	deadline      time.Time                 // when the deadline timer is due; the zero time while it does not run
+	again         time.Time                 // the earliest time for a retry of the latest message of this side; the zero time for none
 
 	// Backing arrays of sent and seen for a conversation of few messages.
 	fewSent [3]sentMessage
@@ -141,12 +142,16 @@ func (s *sentMessage) refusedBy(code performatives.Code) machine.Symbol {
 	return machine.Undelivered(act)
 }
 
-// refusedCopy records the refusal of a copy of the latest message of an act.
-func (v *Value) refusedCopy(act performatives.Performative, refusal *performatives.Message) {
-	if s := v.sentOf(act); s != nil && s.refused < maxCopies {
-		s.refused++
+// refusedCopy records the refusal of a copy of the latest message of an act. That of a busy peer puts off
+// the retry of the latest message.
+func (v *Value) refusedCopy(e *Event) {
+	if s := v.sentOf(e.On.Act); s != nil {
+		s.refused = min(s.refused, maxCopies-1) + 1
+		if s == &v.sent[len(v.sent)-1] {
+			v.again = e.At.Add(busyWait(e.Message.AsRefusal(), s.ID(), int(s.refused)))
+		}
 	}
-	v.seen = appendBounded(v.seen, refusal.ID())
+	v.seen = appendBounded(v.seen, e.Message.ID())
 }
 
 // heard records that a message of the peer has come.
@@ -259,7 +264,7 @@ func (v *Value) keep(m *performatives.Message) {
 		}
 		v.sent = slices.Delete(v.sent, i, i+1)
 	}
-	v.sent = append(v.sent, sentMessage{Message: m, copies: 1})
+	v.sent, v.again = append(v.sent, sentMessage{Message: m, copies: 1}), time.Time{}
 	if m.Performative() != performatives.ActStatusUpdate { // no message refers to a STATUS_UPDATE, and there are many
 		v.mention(m)
 	}

@@ -20,11 +20,14 @@ import (
 // context.DeadlineExceeded or context.Canceled. Delegate must not be called on an agent's own
 // actor: the actor would wait for itself.
 func Delegate(ctx context.Context, p codons.Party, to performatives.AgentID, task performatives.TaskRequest, opts ...codons.Option) (performatives.InformResult, error) {
-	d, err := Start(ctx, p, to, task, opts...)
-	if err != nil {
-		return performatives.InformResult{}, err
-	}
-	return d.Wait()
+	o := codons.NewOptions(opts...)
+	return codons.AgainIfBusy(ctx, p, &o, func(ctx context.Context) (performatives.InformResult, error) {
+		d, err := Start(ctx, p, to, task, opts...)
+		if err != nil {
+			return performatives.InformResult{}, err
+		}
+		return d.Wait()
+	})
 }
 
 // Start begins a delegation as [Delegate] does, and returns without waiting for its end. The

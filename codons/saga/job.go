@@ -127,7 +127,7 @@ func (s Step) undo(ctx context.Context, done any, turn func()) error {
 		if err == nil {
 			return nil
 		}
-		waited := !errors.Is(err, actors.ErrStopped) && await(ctx, s.Retry.Wait(performatives.MessageID(s.Name), n))
+		waited := !errors.Is(err, actors.ErrStopped) && await(ctx, s.Retry.WaitAfter(err, performatives.MessageID(s.Name), n))
 		turn()
 		if !waited {
 			return err

@@ -69,13 +69,13 @@ type publisherSide struct {
 	feed     Feed
 	queue    *queue // nil before the AGREE
 	agreed   Agreed
-	progress          // including the latest event
-	before   progress // before the latest event
-	event    entry    // the latest event that was sent
-	lost     uint64   // events dropped before this one
-	busy     bool     // the mailbox of the subscriber's agent was full for it
-	refused  int      // number of such refusals in a row
-	row      int      // number of events sent in a row
+	progress                        // including the latest event
+	before   progress               // before the latest event
+	event    entry                  // the latest event that was sent
+	lost     uint64                 // events dropped before this one
+	busy     *performatives.Refusal // of the event, by the subscriber's agent whose mailbox was full; nil for none
+	refused  int                    // number of such refusals in a row
+	row      int                    // number of events sent in a row
 }
 
 // progress says which events were sent and confirmed.
@@ -171,10 +171,10 @@ func (s *publisherSide) next() Published {
 func (s *publisherSide) afterSent(c *codons.Conversation) {
 	s.row++
 	switch why := s.queue.closed(); {
-	case s.busy:
-		s.busy, s.row = false, 0
+	case s.busy != nil:
+		wait := codons.Retry{First: busyRetry, Max: maxBusyRetry}.WaitAfter(s.busy, c.Request().ID(), s.refused+1)
+		s.busy, s.row = nil, 0
 		s.refused++
-		wait := codons.Retry{First: busyRetry, Max: maxBusyRetry}.Wait(c.Request().ID(), s.refused)
 		c.Agent().System().AfterFunc(wait, func() { c.Do(func() { s.publish(c) }) })
 		return
 	case why != nil:
@@ -220,7 +220,7 @@ func (s *publisherSide) Report(c *codons.Conversation, what string, m *performat
 func (s *publisherSide) Undelivered(c *codons.Conversation, m *performatives.Message, r *performatives.Refusal) {
 	if r.Code == performatives.CodeBusy && m.Performative() == performatives.ActInform {
 		s.queue.putBack(s.event, s.lost)
-		s.progress, s.busy = s.before, true
+		s.progress, s.busy = s.before, r
 		return
 	}
 	if s.queue != nil && (r.Code == performatives.CodeUnknownAgent || r.Code == performatives.CodeStopped) {

@@ -46,7 +46,7 @@ func (s *Stream[T]) broke(err error) {
 		s.finish(err)
 		return
 	}
-	s.again(s.options.resume.Wait(performatives.MessageID(s.party.Stamp().ID), attempt))
+	s.again(s.options.resume.WaitAfter(err, performatives.MessageID(s.party.Stamp().ID), attempt))
 }
 
 // again subscribes after a delay, unless the agent stops or the stream's context ends first.

@@ -190,6 +190,32 @@ func TestLastEventIsRefusedAsBusy(t *testing.T) {
 	}
 }
 
+// An event for a full mailbox is not sent again before the time that its refusal names.
+func TestBusySubscriberNamesATime(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		st := newPublisher(subscribe.TopicOptions{})
+		w.Add("Station", st)
+		s := listen(w, t.Context())
+		w.Net.Hint = time.Minute
+		var tries []time.Time
+		w.Net.Full = func(m *p.Message) bool {
+			if m.Performative() == p.ActInform {
+				tries = append(tries, time.Now())
+			}
+			return len(tries) == 1
+		}
+		st.publish(1, 1)
+		if e, err := s.Next(t.Context()); err != nil || e.Value.N != 1 {
+			t.Errorf("got %+v, %v", e, err)
+		}
+		if len(tries) != 2 || tries[1].Sub(tries[0]) < time.Minute || tries[1].Sub(tries[0]) > time.Minute+30*time.Second {
+			t.Errorf("tried at %v", tries)
+		}
+		_ = s.Unsubscribe()
+		w.Settled(0)
+	})
+}
+
 // The publisher sends all events without waiting for a CONFIRM.
 func TestNoWindowWithoutAHeartbeat(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -14,7 +15,8 @@ type network struct {
 	system *actors.System
 	Mu     sync.Mutex
 	filter func(*p.Message) (taken bool)
-	Busy   atomic.Bool // every mailbox is full
+	Busy   atomic.Bool   // every mailbox is full
+	Hint   time.Duration // the RetryAfter of a full mailbox; set before anything is sent
 	Before func(*p.Message)
 	Full   func(*p.Message) bool // the receiver's mailbox is, for that message; set before anything is sent
 }
@@ -38,7 +40,7 @@ func (n *network) Route(m *p.Message) error {
 		return nil
 	}
 	if n.Busy.Load() || n.Full != nil && n.Full(m) {
-		return &p.Refusal{Code: p.CodeBusy, About: m.ID()}
+		return &p.Refusal{Code: p.CodeBusy, About: m.ID(), RetryAfter: n.Hint}
 	}
 	return n.system.Deliver(m.Receiver(), m)
 }
