@@ -72,6 +72,57 @@ func TestOpeningThatComesLateOpensNothing(t *testing.T) {
 	}
 }
 
+// TestReopeningByMessageType has requests of several types come under the id of an ended conversation: only those that the
+// responder takes first open another one, and of these not the one that the conversation began without.
+func TestReopeningByMessageType(t *testing.T) {
+	request, done := p.ActRequest, machine.SendTagged(p.ActInform, "DONE")
+	says := Says[struct{}](request)
+	c := MustDefine(Definition{
+		Standard: StandardAll, Messages: Messages{"ORDER": says, "WITHDRAWAL": says, "PAYMENT": says, "DONE": Says[struct{}](p.ActInform)},
+		Table: machine.Table{
+			Name: "sale", Title: "Sale", Purpose: "A buyer orders.", Source: "the tests", Terminal: []machine.State{"done"},
+			Rows: []machine.Row{
+				Asks(machine.Idle).When(machine.Command(CommandStart)).Goto("asked", machine.SendTagged(request, "ORDER")).Because("a buyer"),
+				Asks("asked").When(machine.Command("withdraw")).Goto("left", machine.SendTagged(request, "WITHDRAWAL")).Because("it is not wanted"),
+				Asks("asked").When(machine.Command("pay")).Goto("left", machine.SendTagged(request, "PAYMENT")).Because("it is wanted"),
+				Asks("asked", "left").When(machine.ReceiveTagged(p.ActInform, "DONE")).Goto("done").Because("an answer"),
+				Answers(machine.Idle).When(machine.ReceiveTagged(request, "ORDER")).Goto("taken").Because("a buyer"),
+				Answers(machine.Idle, "taken").When(machine.ReceiveTagged(request, "WITHDRAWAL")).Goto("done", done).Because("it is not wanted"),
+				Answers("taken").When(machine.ReceiveTagged(request, "PAYMENT")).Goto("done", done).Because("it is wanted"),
+			},
+		},
+	})
+	message := func(id p.MessageID, kind, inReplyTo string) *p.Message {
+		m, err := p.New(p.Envelope{
+			ID: id, Sender: "a", Receiver: "b", Timestamp: p.Stamp{}.Time.AddDate(2000, 0, 0), ConversationID: "c", Performative: request,
+			Protocol: c.Name(), MessageType: kind, InReplyTo: inReplyTo, Payload: struct{}{},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}
+	first := message("2", "WITHDRAWAL", "1")
+	v := newValue(c, machine.Responder, "b", actors.Key{ID: "c"}, first, nil, time.Now())
+	v.at.State, v.request = "done", first
+	left := v.tombstone()
+	for _, r := range []struct {
+		m    *p.Message
+		want bool
+	}{
+		{message("1", "ORDER", ""), false},
+		{message("3", "ORDER", ""), true},
+		{message("4", "PAYMENT", "3"), false},
+	} {
+		if got := left.reopenedBy(r.m); got != r.want {
+			t.Errorf("%s %s: got %t, want %t", r.m.MessageType(), r.m.ID(), got, r.want)
+		}
+	}
+	if c.OpenedBy(message("4", "PAYMENT", "3"), false) || !c.OpenedBy(first, false) {
+		t.Error("want the types that have a row in idle, and no others")
+	}
+}
+
 // TestRequestIsRecognisedAfterManyMessages repeats the request that a side has to answer after the ids of more messages than it
 // keeps.
 func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
