@@ -18,11 +18,11 @@ type Capabilities struct {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&c, c.Extra) }
+func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(c.fields(), c.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
-	c.Extra, err = unmarshalMembers(b, c)
+	c.Extra, err = unmarshalMembers(b, c.fields())
 	return err
 }
 
@@ -38,11 +38,11 @@ type Action struct {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Action) MarshalJSON() ([]byte, error) { return marshalMembers(&a, a.Extra) }
+func (a Action) MarshalJSON() ([]byte, error) { return marshalMembers(a.fields(), a.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Action) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a)
+	a.Extra, err = unmarshalMembers(b, a.fields())
 	return err
 }
 

@@ -44,11 +44,11 @@ func (q QueryParameters) IsZero() bool {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryParameters) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+func (q QueryParameters) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q)
+	q.Extra, err = unmarshalMembers(b, q.fields())
 	return err
 }
 
@@ -83,11 +83,11 @@ func (q QueryParameters) validateSpecific() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryCapabilities) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+func (q QueryCapabilities) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q)
+	q.Extra, err = unmarshalMembers(b, q.fields())
 	return err
 }
 
@@ -106,11 +106,11 @@ func (InformCapabilities) Act() Performative { return ActInformCapabilities }
 
 // MarshalJSON writes the fields that are set, the status "success", then Extra.
 func (i InformCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalStatus(&i, "success", i.Extra)
+	return marshalStatus(i.fields(), "success", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalStatus(b, i, "success")
+	i.Extra, err = unmarshalStatus(b, i.fields(), "success")
 	return err
 }

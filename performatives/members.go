@@ -9,11 +9,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
+
+//go:generate go test -run TestFields -update .
 
 // Members has the members of a JSON object without a Go field of their own, by name,
 // unchanged. They travel with the message, so that the extensions of one peer reach
@@ -43,52 +45,92 @@ func (m Members) within(other Members) bool {
 
 // field is one field of a payload struct that has a JSON name.
 type field struct {
-	name  string
-	index int
+	name string
+	to   any // the pointer to the field
 }
 
-var fieldsOf sync.Map // reflect.Type → []field
+// fieldList has the fields of a payload struct, in their order, and fields without a name behind them.
+type fieldList [6]field
 
-// payloadFields lists the fields of struct type t that have a JSON name.
-func payloadFields(t reflect.Type) []field {
-	if fs, ok := fieldsOf.Load(t); ok {
-		return fs.([]field)
-	}
-	var fs []field
-	for i := range t.NumField() {
-		name, _, _ := strings.Cut(t.Field(i).Tag.Get("json"), ",")
-		if name != "" && name != "-" {
-			fs = append(fs, field{name, i})
+// named returns the field with that JSON name, or nil.
+func (l *fieldList) named(name string) *field {
+	for i := range l {
+		if l[i].name == name && name != "" {
+			return &l[i]
 		}
 	}
-	fieldsOf.Store(t, fs)
-	return fs
+	return nil
 }
 
-// unmarshalMembers reads the JSON object b into the struct that v points to. It returns
+// text returns a field that is a string in Go and in JSON, or nil.
+func (f *field) text() *string {
+	switch p := f.to.(type) {
+	case *string:
+		return p
+	case *Code:
+		return (*string)(p)
+	case *QueryType:
+		return (*string)(p)
+	case *MatchType:
+		return (*string)(p)
+	}
+	return nil
+}
+
+func (f *field) isZero() bool {
+	if s := f.text(); s != nil {
+		return *s == ""
+	}
+	switch p := f.to.(type) {
+	case *TaskStatus:
+		return *p == ""
+	case *Content:
+		return p.IsZero()
+	case *time.Duration:
+		return *p == 0
+	}
+	return reflect.ValueOf(f.to).Elem().IsZero()
+}
+
+func (f *field) setZero() {
+	if s := f.text(); s != nil {
+		*s = ""
+		return
+	}
+	switch p := f.to.(type) {
+	case *TaskStatus:
+		*p = ""
+	case *Content:
+		*p = Content{}
+	case *time.Duration:
+		*p = 0
+	default:
+		reflect.ValueOf(f.to).Elem().SetZero()
+	}
+}
+
+// unmarshalMembers reads the JSON object b into the fields of a struct. It returns
 // the members without a field, which is never nil. A member whose field gets Go's zero
 // value is returned too, because marshalMembers leaves out zero fields. Names match
 // exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
-func unmarshalMembers(b []byte, v any) (Members, error) {
+func unmarshalMembers(b []byte, fields fieldList) (Members, error) {
 	if form := jsonForm(b); form != "an object" {
 		return nil, invalid("", "an object", form)
 	}
 	members := Members{}
-	s := reflect.ValueOf(v).Elem()
-	fields := payloadFields(s.Type())
-	err := eachMember(b, func(name string, raw []byte) error {
-		dst := fieldOf(s, fields, name)
-		if !dst.IsValid() {
-			members[name] = bytes.Clone(raw)
+	err := eachMember(b, func(name, raw []byte) error {
+		dst := fields.named(string(name))
+		if dst == nil {
+			members[string(name)] = bytes.Clone(raw)
 			return nil
 		}
-		dst.SetZero() // the member may occur twice
-		delete(members, name)
-		if err := unmarshalMember(raw, dst); err != nil {
-			return misfit(name, err, dst.Type())
+		dst.setZero() // the member may occur twice
+		delete(members, dst.name)
+		if err := dst.unmarshal(raw); err != nil {
+			return misfit(dst.name, err, reflect.TypeOf(dst.to).Elem())
 		}
-		if dst.IsZero() {
-			members[name] = bytes.Clone(raw)
+		if dst.isZero() {
+			members[dst.name] = bytes.Clone(raw)
 		}
 		return nil
 	})
@@ -101,20 +143,10 @@ func unmarshalMembers(b []byte, v any) (Members, error) {
 	return nil, err
 }
 
-// fieldOf returns the field of s with that JSON name, or the invalid Value.
-func fieldOf(s reflect.Value, fields []field, name string) reflect.Value {
-	for _, f := range fields {
-		if f.name == name {
-			return s.Field(f.index)
-		}
-	}
-	return reflect.Value{}
-}
-
-// unmarshalMember reads one member. null leaves a field unset, as if the member
+// unmarshal reads one member. null leaves a field unset, as if the member
 // were absent, except for a Content, which stores null as its value.
-func unmarshalMember(raw []byte, dst reflect.Value) error {
-	switch p := dst.Addr().Interface().(type) {
+func (f *field) unmarshal(raw []byte) error {
+	switch p := f.to.(type) {
 	case *Content:
 		return p.UnmarshalJSON(raw)
 	case *[]string:
@@ -126,7 +158,18 @@ func unmarshalMember(raw []byte, dst reflect.Value) error {
 	if string(raw) == "null" {
 		return nil
 	}
-	return jsonscan.Unmarshal(raw, dst.Addr().Interface())
+	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		plain := raw[1 : len(raw)-1]
+		if s := f.text(); s != nil {
+			*s = string(plain)
+			return nil
+		}
+		if status, ok := f.to.(*TaskStatus); ok {
+			*status = TaskStatus(strings.ToLower(string(plain)))
+			return nil
+		}
+	}
+	return jsonscan.Unmarshal(raw, f.to)
 }
 
 // unmarshalStrings reads an array of strings. It refuses a null in it: encoding/json
@@ -152,8 +195,8 @@ const statusMember = "status"
 
 // unmarshalStatus is [unmarshalMembers] for a payload with a constant status (addenda §7): a
 // missing one is filled in when the payload is written, and another one is refused.
-func unmarshalStatus(b []byte, v any, status string) (Members, error) {
-	members, err := unmarshalMembers(b, v)
+func unmarshalStatus(b []byte, fields fieldList, status string) (Members, error) {
+	members, err := unmarshalMembers(b, fields)
 	if err != nil {
 		return nil, err
 	}
@@ -171,40 +214,35 @@ func unmarshalStatus(b []byte, v any, status string) (Members, error) {
 }
 
 // marshalStatus is [marshalMembers] with a constant status, unless extra has a status.
-func marshalStatus(v any, status string, extra Members) ([]byte, error) {
+func marshalStatus(fields fieldList, status string, extra Members) ([]byte, error) {
 	if len(extra[statusMember]) > 0 {
-		return marshalMembers(v, extra)
+		return marshalMembers(fields, extra)
 	}
-	with := make(Members, len(extra)+1)
-	maps.Copy(with, extra)
-	with[statusMember] = json.RawMessage(`"` + status + `"`)
-	return marshalMembers(v, with)
-}
-
-// marshalMembers writes the struct that v points to and then extra, as one JSON
-// object. It leaves out zero fields, and members of extra that a field has written.
-func marshalMembers(v any, extra Members) ([]byte, error) {
-	s := reflect.ValueOf(v).Elem()
-	fields := payloadFields(s.Type())
-	out := append(make([]byte, 0, 256), '{')
-	for _, f := range fields {
-		if s.Field(f.index).IsZero() {
-			continue
-		}
-		v := s.Field(f.index).Addr().Interface()
-		if d, ok := v.(*time.Duration); ok {
-			if v = RetryAfterMillis(*d); v == int64(0) {
-				continue
-			}
-		}
-		value, err := json.Marshal(v)
+	quoted := json.RawMessage(`"` + status + `"`)
+	if len(extra) == 0 {
+		out, err := appendFields(&fields)
 		if err != nil {
 			return nil, err
 		}
-		out = appendMember(out, f.name, value)
+		return append(appendMember(out, statusMember, quoted), '}'), nil
+	}
+	with := maps.Clone(extra)
+	with[statusMember] = quoted
+	return marshalMembers(fields, with)
+}
+
+// marshalMembers writes the fields of a struct and then extra, as one JSON
+// object. It leaves out zero fields, and members of extra that a field has written.
+func marshalMembers(fields fieldList, extra Members) ([]byte, error) {
+	out, err := appendFields(&fields)
+	if err != nil {
+		return nil, err
+	}
+	if len(extra) == 0 {
+		return append(out, '}'), nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
-		if dst := fieldOf(s, fields, name); dst.IsValid() && !dst.IsZero() {
+		if f := fields.named(name); f != nil && !f.isZero() {
 			continue
 		}
 		if value := extra[name]; len(value) > 0 {
@@ -214,12 +252,90 @@ func marshalMembers(v any, extra Members) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-func appendMember(out []byte, name string, value []byte) []byte {
+// appendFields returns the begin of a JSON object with the fields that are set.
+func appendFields(fields *fieldList) ([]byte, error) {
+	out := append(make([]byte, 0, 256), '{')
+	for i := range fields {
+		f := &fields[i]
+		if f.name == "" {
+			break
+		}
+		if f.isZero() {
+			continue
+		}
+		d, isTime := f.to.(*time.Duration)
+		if isTime && RetryAfterMillis(*d) == 0 {
+			continue
+		}
+		out = append(appendName(startMember(out), f.name), ':')
+		if isTime {
+			out = strconv.AppendInt(out, RetryAfterMillis(*d), 10)
+			continue
+		}
+		var err error
+		if out, err = f.append(out); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// append appends what encoding/json writes for the field.
+func (f *field) append(out []byte) ([]byte, error) {
+	text := f.text()
+	switch p := f.to.(type) {
+	case *TaskStatus:
+		text = (*string)(p)
+	case *Content:
+		if p.raw != nil && isCompact(p.raw) {
+			return append(out, p.raw...), nil
+		}
+	}
+	if text != nil && isPlain(*text) {
+		out = append(append(out, '"'), *text...)
+		return append(out, '"'), nil
+	}
+	value, err := json.Marshal(f.to)
+	return append(out, value...), err
+}
+
+// isPlain reports whether encoding/json writes s between quotes as it is.
+func isPlain(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case c < ' ' || c >= 0x7f, c == '"', c == '\\', c == '<', c == '>', c == '&':
+			return false
+		}
+	}
+	return true
+}
+
+// isCompact reports whether encoding/json writes a value in JSON as it is. It may report false for one that it does.
+func isCompact(raw []byte) bool {
+	text := false
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == '<', c == '>', c == '&', c >= 0x7f, c <= ' ' && !text:
+			return false
+		case c == '"':
+			text = !text
+		case c == '\\':
+			i++
+		}
+	}
+	s := jsonscan.Scanner{Data: raw, Depth: maxNesting}
+	return s.Value() && s.End()
+}
+
+func startMember(out []byte) []byte {
 	if len(out) > 1 {
 		out = append(out, ',')
 	}
-	out = appendName(out, name)
-	out = append(out, ':')
+	return out
+}
+
+func appendMember(out []byte, name string, value []byte) []byte {
+	out = append(appendName(startMember(out), name), ':')
 	return append(out, value...)
 }
 

@@ -14,7 +14,7 @@ const maxNesting = 10_000
 // eachMember calls f with the name and the value of each member of the JSON
 // object b, in their order. The value is a slice of b. It runs for every received message, and
 // a map of json.RawMessage would copy every value. The error is that of f, or says that b is malformed.
-func eachMember(b []byte, f func(name string, value []byte) error) error {
+func eachMember(b []byte, f func(name, value []byte) error) error {
 	s := jsonscan.Scanner{Data: b, Depth: maxNesting}
 	if !s.Open('{') {
 		return errors.New(s.Problem())
@@ -39,10 +39,11 @@ func eachMember(b []byte, f func(name string, value []byte) error) error {
 }
 
 // memberName returns the name that s has scanned last, as encoding/json reads it.
-func memberName(s *jsonscan.Scanner, quoted []byte) (name string) {
+func memberName(s *jsonscan.Scanner, quoted []byte) []byte {
 	if text, ok := s.Name(quoted); ok && utf8.Valid(text) {
-		return string(text)
+		return text
 	}
+	var name string
 	_ = json.Unmarshal(quoted, &name) // it is a string
-	return name
+	return []byte(name)
 }

@@ -21,8 +21,8 @@ func FuzzEachMember(f *testing.F) {
 			return
 		}
 		got := map[string]json.RawMessage{}
-		if err := eachMember(b, func(name string, value []byte) error {
-			got[name] = value
+		if err := eachMember(b, func(name, value []byte) error {
+			got[string(name)] = value
 			return nil
 		}); err != nil {
 			t.Fatal(err)

@@ -16,12 +16,12 @@ func (Failure) Act() Performative { return ActFailure }
 
 // MarshalJSON writes the fields that are set, the status "failure", then Extra.
 func (f Failure) MarshalJSON() ([]byte, error) {
-	return marshalStatus(&f, "failure", f.Extra)
+	return marshalStatus(f.fields(), "failure", f.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (f *Failure) UnmarshalJSON(b []byte) (err error) {
-	f.Extra, err = unmarshalStatus(b, f, "failure")
+	f.Extra, err = unmarshalStatus(b, f.fields(), "failure")
 	return err
 }
 
@@ -37,11 +37,11 @@ type NotUnderstood struct {
 func (NotUnderstood) Act() Performative { return ActNotUnderstood }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (n NotUnderstood) MarshalJSON() ([]byte, error) { return marshalMembers(&n, n.Extra) }
+func (n NotUnderstood) MarshalJSON() ([]byte, error) { return marshalMembers(n.fields(), n.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (n *NotUnderstood) UnmarshalJSON(b []byte) (err error) {
-	n.Extra, err = unmarshalMembers(b, n)
+	n.Extra, err = unmarshalMembers(b, n.fields())
 	return err
 }
 
@@ -58,11 +58,11 @@ type Refuse struct {
 func (Refuse) Act() Performative { return ActRefuse }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r Refuse) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
+func (r Refuse) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Refuse) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r)
+	r.Extra, err = unmarshalMembers(b, r.fields())
 	return err
 }
 
@@ -78,11 +78,11 @@ type Cancel struct {
 func (Cancel) Act() Performative { return ActCancel }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (c Cancel) MarshalJSON() ([]byte, error) { return marshalMembers(&c, c.Extra) }
+func (c Cancel) MarshalJSON() ([]byte, error) { return marshalMembers(c.fields(), c.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (c *Cancel) UnmarshalJSON(b []byte) (err error) {
-	c.Extra, err = unmarshalMembers(b, c)
+	c.Extra, err = unmarshalMembers(b, c.fields())
 	return err
 }
 
@@ -98,11 +98,11 @@ func (Receipt) Act() Performative { return ActInform }
 
 // MarshalJSON writes the fields that are set, the status "done", then Extra.
 func (r Receipt) MarshalJSON() ([]byte, error) {
-	return marshalStatus(&r, "done", r.Extra)
+	return marshalStatus(r.fields(), "done", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *Receipt) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r)
+	r.Extra, err = unmarshalMembers(b, r.fields())
 	return err
 }

@@ -16,10 +16,10 @@ type RejectProposal struct {
 func (RejectProposal) Act() Performative { return ActRejectProposal }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r RejectProposal) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
+func (r RejectProposal) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *RejectProposal) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r)
+	r.Extra, err = unmarshalMembers(b, r.fields())
 	return err
 }

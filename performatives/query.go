@@ -21,11 +21,11 @@ func (q QueryIf) Validate() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryIf) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+func (q QueryIf) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q)
+	q.Extra, err = unmarshalMembers(b, q.fields())
 	return err
 }
 
@@ -48,11 +48,11 @@ func (i InformIf) Validate() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformIf) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
+func (i InformIf) MarshalJSON() ([]byte, error) { return marshalMembers(i.fields(), i.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i)
+	i.Extra, err = unmarshalMembers(b, i.fields())
 	return err
 }
 
@@ -74,11 +74,11 @@ func (q QueryRef) Validate() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryRef) MarshalJSON() ([]byte, error) { return marshalMembers(&q, q.Extra) }
+func (q QueryRef) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q)
+	q.Extra, err = unmarshalMembers(b, q.fields())
 	return err
 }
 
@@ -96,11 +96,11 @@ func (InformRef) Act() Performative { return ActInformRef }
 func (i InformRef) Validate() error { return requireContent("value", i.Value) }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformRef) MarshalJSON() ([]byte, error) { return marshalMembers(&i, i.Extra) }
+func (i InformRef) MarshalJSON() ([]byte, error) { return marshalMembers(i.fields(), i.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i)
+	i.Extra, err = unmarshalMembers(b, i.fields())
 	return err
 }
 

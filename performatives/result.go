@@ -56,11 +56,11 @@ func (r InformResult) Validate() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r InformResult) MarshalJSON() ([]byte, error) { return marshalMembers(&r, r.Extra) }
+func (r InformResult) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (r *InformResult) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r)
+	r.Extra, err = unmarshalMembers(b, r.fields())
 	return err
 }
 
@@ -90,10 +90,10 @@ type Artifact struct {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Artifact) MarshalJSON() ([]byte, error) { return marshalMembers(&a, a.Extra) }
+func (a Artifact) MarshalJSON() ([]byte, error) { return marshalMembers(a.fields(), a.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (a *Artifact) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a)
+	a.Extra, err = unmarshalMembers(b, a.fields())
 	return err
 }

@@ -24,11 +24,11 @@ func (t TaskRequest) Validate() error {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (t TaskRequest) MarshalJSON() ([]byte, error) { return marshalMembers(&t, t.Extra) }
+func (t TaskRequest) MarshalJSON() ([]byte, error) { return marshalMembers(t.fields(), t.Extra) }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalMembers(b, t)
+	t.Extra, err = unmarshalMembers(b, t.fields())
 	return err
 }
 
@@ -45,12 +45,12 @@ func (TaskAccept) Act() Performative { return ActTaskAccept }
 
 // MarshalJSON writes the fields that are set, the status "accepted", then Extra.
 func (t TaskAccept) MarshalJSON() ([]byte, error) {
-	return marshalStatus(&t, "accepted", t.Extra)
+	return marshalStatus(t.fields(), "accepted", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t, "accepted")
+	t.Extra, err = unmarshalStatus(b, t.fields(), "accepted")
 	return err
 }
 
@@ -67,11 +67,11 @@ func (TaskReject) Act() Performative { return ActTaskReject }
 
 // MarshalJSON writes the fields that are set, the status "rejected", then Extra.
 func (t TaskReject) MarshalJSON() ([]byte, error) {
-	return marshalStatus(&t, "rejected", t.Extra)
+	return marshalStatus(t.fields(), "rejected", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t, "rejected")
+	t.Extra, err = unmarshalStatus(b, t.fields(), "rejected")
 	return err
 }
