@@ -52,6 +52,10 @@ bench: ## run all benchmarks; BENCH=regexp COUNT=1 BENCHTIME=1s
 	if [[ -z $$packages ]]; then echo "there are no benchmarks"; exit; fi; \
 	go test -run '^$$' -bench '$(BENCH)' -benchmem -benchtime $(BENCHTIME) -count $(COUNT) $$packages
 
+.PHONY: bench-growth
+bench-growth: ## print how costs grow: of opening sessions, and of lookups in the directory; with the exponents of their fits
+	go test -run '^$$' -bench '^BenchmarkGrowth$$' -benchtime 1x -timeout 30m ./runtime
+
 .PHONY: bench-compare
 bench-compare: ## compare two outputs of make bench: OLD=bench-a.txt NEW=bench-b.txt
 	$(TOOL) benchstat $(OLD) $(NEW)

@@ -29,7 +29,10 @@ func actionNames(c performatives.Capabilities) []string {
 
 // add adds a registered agent, with the actions of its Describe.
 func (x *capabilityIndex) add(r *Registration) {
-	has := actionNames(r.describes)
+	if r.describes == nil {
+		return
+	}
+	has := actionNames(*r.describes)
 	if len(has) == 0 {
 		return
 	}
@@ -72,7 +75,10 @@ func (x *capabilityIndex) has(r *Registration) bool {
 }
 
 func (x *capabilityIndex) addLocked(r *Registration, has []string) {
-	r.indexedActions = has
+	if len(has) == 0 {
+		return
+	}
+	r.indexedActions = &has
 	for _, name := range has {
 		set := x.byName[name]
 		if set == nil {
@@ -87,7 +93,10 @@ func (x *capabilityIndex) addLocked(r *Registration, has []string) {
 }
 
 func (x *capabilityIndex) removeLocked(r *Registration) {
-	for _, name := range r.indexedActions {
+	if r.indexedActions == nil {
+		return
+	}
+	for _, name := range *r.indexedActions {
 		set := x.byName[name]
 		if set == nil {
 			continue // the agent has two actions with that name

@@ -14,12 +14,13 @@ import (
 
 // cell is the actor of one agent. A restart replaces the agent's value and its
 // conversations, but neither the cell nor its mailbox. The fields from agent to
-// guardsBound are accessed only on the actor; the others are safe for concurrent use or
+// guards are accessed only on the actor; the others are safe for concurrent use or
 // immutable.
 type cell struct {
 	Registration // its local is the cell
 
-	spec      Spec
+	spec      *Spec // plainSpec for an agent without options
+	create    func() Agent
 	pid       atomic.Pointer[actor.PID] // nil until the actor exists
 	mailbox   *Mailbox
 	done      latch                                 // open once the agent has stopped
@@ -33,30 +34,28 @@ type cell struct {
 	stopSignal atomic.Pointer[stopSignal] // nil before the first Stopping
 	started    chan error                 // receives the result of the first start; nil when Spawn does not wait for it
 
-	roles []string // that not every agent plays; immutable
-	plays []bool   // the roles, by index of the protocol; immutable
+	roles *roles
 
 	agent          Agent
-	firstValue     bool // agent is the value that Spawn created
-	running        bool // Start of agent has succeeded, and Stop was not called since
-	startPublished bool // AgentStarted has been published
-	stopping       bool // the agent is stopping for good, and starts nothing new
+	firstValue     bool  // agent is the value that Spawn created
+	running        bool  // Start of agent has succeeded, and Stop was not called since
+	startPublished bool  // AgentStarted has been published
+	stopping       bool  // the agent is stopping for good, and starts nothing new
+	used           bool  // a message has come since the last [Self.Quiet]
+	finite         int32 // open conversations that are not long-lived
 	conversations  conversations
 	tombstones     *tombstones
-	responders     []Responding             // by index of the protocol; nil where the agent does not play the role
+	responders     *[]Responding            // by index of the protocol, nil where the agent does not play the role; nil before the first request
 	watchers       map[string][]func(Agent) // by the name of the actor, or of the removed agent
-	guards         []Guard                  // results of Guarding.Guard, valid when guardsBound is set
-	guardsBound    bool                     // guards is valid
+	guards         *[]Guard                 // results of Guarding.Guard; nil before they are asked for
 
 	taken    *takenOn                   // nil for an agent that was not spawned by a [Reservation]
 	retiring atomic.Pointer[retirement] // nil before [System.Retire]
-	finite   int                        // open conversations that are not long-lived
-	used     bool                       // a message has come since the last [Self.Quiet]
 
-	losses            []*peersLost // whose marks have not all been received
+	losses            *peersLost // the first of those whose marks have not all been received
 	openConversations openSet
-	live              atomic.Int64              // conversations whose last turn is not over
-	working           atomic.Int64              // handlers that run, also those that have outlived a restart
+	live              atomic.Int32              // conversations whose last turn is not over
+	working           atomic.Int32              // handlers that run, also those that have outlived a restart
 	stops             atomic.Pointer[actor.PID] // the child for which the engine waits; nil where it waits for no conversation
 
 	knownPeers atomic.Pointer[knownPeers] // nil before the first; outlives restarts
@@ -84,7 +83,7 @@ func (c *cell) Receive(ctx actor.Context) {
 	case *actor.Terminated:
 		c.terminated(m)
 	default:
-		c.sys.deadLetter(string(c.spec.ID), m, performatives.CodeUnexpectedAct)
+		c.sys.deadLetter(string(c.id), m, performatives.CodeUnexpectedAct)
 	}
 }
 
@@ -95,7 +94,7 @@ func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if Wants[MessageReceived](&c.sys.Events) {
-		Publish(&c.sys.Events, MessageReceived{c.sys.at(), c.spec.ID, m})
+		Publish(&c.sys.Events, MessageReceived{c.sys.at(), c.id, m})
 	}
 	c.handle(ctx, m)
 }
@@ -110,7 +109,7 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 			return
 		}
 		v := recover()
-		c.sys.Refuse(c.spec.ID, m, performatives.CodeInternal, "")
+		c.sys.Refuse(c.id, m, performatives.CodeInternal, "")
 		if v != nil {
 			panic(panicError(v))
 		}
@@ -138,12 +137,12 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if expired(m) {
-		c.sys.RefuseCopy(c.spec.ID, m, &performatives.Refusal{Code: performatives.CodeExpired})
+		c.sys.RefuseCopy(c.id, m, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
 	}
 	p := c.sys.protocolFor(m)
 	if r := c.checkGuards(m, p); r != nil {
-		c.sys.Refuse(c.spec.ID, m, r.Code, r.Text)
+		c.sys.Refuse(c.id, m, r.Code, r.Text)
 		return
 	}
 	c.handling.Store(m)
@@ -156,7 +155,7 @@ func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	code, text := unhandled(m)
-	c.sys.Refuse(c.spec.ID, m, code, text)
+	c.sys.Refuse(c.id, m, code, text)
 }
 
 // unhandled returns the code and the text for a message that an agent without Receive does
@@ -186,12 +185,13 @@ func expired(m *performatives.Message) bool {
 // reports false when the agent does not play the role.
 func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	if c.responders == nil {
-		c.responders = make([]Responding, len(c.sys.opts.Protocols))
+		all := make([]Responding, len(c.sys.opts.Protocols))
 		for i, protocol := range c.sys.opts.Protocols {
-			c.responders[i] = protocol.Bind(Self{c}, c.agent)
+			all[i] = protocol.Bind(Self{c}, c.agent)
 		}
+		c.responders = &all
 	}
-	role := c.responders[p]
+	role := (*c.responders)[p]
 	if role == nil {
 		return false
 	}
@@ -200,7 +200,7 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 		return true
 	}
 	if c.sys.draining.Load() {
-		c.sys.RefuseCopy(c.spec.ID, m, agentStopped)
+		c.sys.RefuseCopy(c.id, m, agentStopped)
 		return true
 	}
 	if r := c.takeOn(role, m); r != nil {
@@ -274,7 +274,7 @@ func (c *cell) addTombstone(e *entry, t Tombstone) {
 func (c *cell) open(conversation Conversation, first *performatives.Message, urgent bool) {
 	key := conversation.Key()
 	e := &conversation.Actor().entry
-	*e = entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.spec.ID)}
+	*e = entry{key: key, conversation: conversation, withSelf: key.Peer.Is(c.id)}
 	if l, ok := conversation.(interface{ LongLived() bool }); ok {
 		e.longLived = l.LongLived()
 	}
@@ -288,7 +288,7 @@ func (c *cell) open(conversation Conversation, first *performatives.Message, urg
 		c.conversations = make(conversations)
 	}
 	c.conversations.add(e)
-	for _, l := range c.losses {
+	for l := c.losses; l != nil; l = l.next {
 		l.opened(e, bandOf(conversation, first))
 	}
 	c.openConversations.add(conversation)
@@ -345,15 +345,15 @@ func (c *cell) start(ctx actor.Context) {
 		panic(&PanicError{Value: err})
 	}
 	c.startPublished = true
-	c.sys.opts.OnChange(c.spec.ID)
+	c.sys.opts.OnChange(c.id)
 	if Wants[AgentStarted](&c.sys.Events) {
-		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.spec.ID, again, c.roles})
+		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.id, again, c.roles.names})
 	}
 }
 
 // newAgent creates the agent's value for a restart.
 func (c *cell) newAgent() Agent {
-	agent := c.spec.New()
+	agent := c.create()
 	if agent == nil {
 		panic(&PanicError{Value: errors.New("Spec.New returned nil")})
 	}
@@ -367,7 +367,7 @@ func (c *cell) startAgent(ctx actor.Context) (err error) {
 		returned := false
 		defer func() {
 			if !returned {
-				err = fmt.Errorf("actors: agent %q panicked in Start: %w", c.spec.ID, panicError(recover()))
+				err = fmt.Errorf("actors: agent %q panicked in Start: %w", c.id, panicError(recover()))
 			}
 		}()
 		if err = c.restore(); err == nil {
@@ -388,7 +388,7 @@ func (c *cell) restore() error {
 	if err := m.Restore(c.spec.State); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	c.spec.State = nil
+	c.spec.State = nil // c.spec is its own, because it has a state
 	return nil
 }
 
@@ -442,7 +442,7 @@ func (c *cell) reset() {
 	c.openConversations.clear()
 	c.agent, c.running, c.conversations, c.responders, c.watchers = nil, false, nil, nil, nil
 	c.finite = 0
-	c.guards, c.guardsBound = nil, false
+	c.guards = nil
 }
 
 // uncountConversations subtracts all open conversations from the gauges.

@@ -134,7 +134,7 @@ func (e *end) run(c *cell, _ actor.Context) {
 	ended := c.conversations.find(key)
 	switch {
 	case ended == nil:
-		ended = &entry{key: key, withSelf: key.Peer.Is(c.spec.ID)}
+		ended = &entry{key: key, withSelf: key.Peer.Is(c.id)}
 	case ended.conversation != e.conversation:
 		return
 	default:

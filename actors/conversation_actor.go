@@ -316,9 +316,9 @@ func (a *ConversationActor) fail(value, message any) {
 	}
 	s, reason := a.cell.sys, panicError(value)
 	if m, ok := message.(*performatives.Message); ok {
-		s.Refuse(a.cell.spec.ID, m, performatives.CodeInternal, "")
+		s.Refuse(a.cell.id, m, performatives.CodeInternal, "")
 	}
-	s.supervised(Supervised{s.at(), a.cell.spec.ID, a.conversation.Key().ID, SupervisionEvent{
+	s.supervised(Supervised{s.at(), a.cell.id, a.conversation.Key().ID, SupervisionEvent{
 		Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
 	}})
 }

@@ -204,7 +204,7 @@ func (s *System) cellOf(pid *actor.PID) *cell {
 // stopped.
 func (s *System) agentOf(pid *actor.PID) performatives.AgentID {
 	if c := s.cellOf(pid); c != nil {
-		return c.spec.ID
+		return c.id
 	}
 	return ""
 }

@@ -34,18 +34,19 @@ func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refus
 	if len(c.sys.guarding) == 0 || p >= 0 && unguarded(c.sys.opts.Protocols[p]) {
 		return nil
 	}
-	if !c.guardsBound {
-		c.guardsBound = true
+	if c.guards == nil {
+		var bound []Guard
 		for _, g := range c.sys.guarding {
 			if guard := g.Guard(Self{c}, c.agent); guard != nil {
-				c.guards = append(c.guards, guard)
+				bound = append(bound, guard)
 			}
 		}
+		c.guards = &bound
 	}
 	if p < 0 && m.InReplyTo() != "" && !m.Performative().ExpectsReply() {
 		return nil
 	}
-	for _, guard := range c.guards {
+	for _, guard := range *c.guards {
 		if r := guard(m); r != nil {
 			return r
 		}

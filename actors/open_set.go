@@ -147,7 +147,7 @@ func (s *System) Converses(agent performatives.AgentID, m *performatives.Message
 	if !ok {
 		return false
 	}
-	if p := s.protocolFor(m.Header()); p >= 0 && c.plays[p] {
+	if p := s.protocolFor(m.Header()); p >= 0 && c.roles.plays[p] {
 		return true
 	}
 	if c.openConversations.has(m.ConversationID(), m.Sender()) {

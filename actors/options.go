@@ -67,6 +67,11 @@ type Options struct {
 	// on the goroutine of the change and must not block. Nil means no call.
 	OnChange func(performatives.AgentID)
 
+	// OnList is called with the id of each agent whose entry of the directory has changed, before the call that has changed it returns:
+	// the agent was spawned or registered, has announced its capabilities, or was removed. [System.Find] has the entry. A call that
+	// says nothing new is possible. It must not block. Nil means no call.
+	OnList func(performatives.AgentID)
+
 	// Logger receives the failures of agents, and the messages that have no event type. Nil discards them.
 	Logger *slog.Logger
 }
@@ -99,6 +104,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnChange == nil {
 		o.OnChange = func(performatives.AgentID) {}
+	}
+	if o.OnList == nil {
+		o.OnList = func(performatives.AgentID) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -108,6 +108,7 @@ type peersLost struct {
 	passed  [performatives.Bands]bool // the bands whose mark was received
 	marks   int
 	later   []*entry // conversations that were opened behind the mark of their band
+	next    *peersLost
 }
 
 // lossMark is the last message of a band before the loss.
@@ -124,13 +125,17 @@ func (m *lossMark) Priority() performatives.Priority { return m.priority }
 func (m *lossMark) run(c *cell, _ actor.Context) {
 	l := m.loss
 	if l.marks == 0 {
-		c.losses = append(c.losses, l)
+		l.next, c.losses = c.losses, l
 	}
 	l.passed[m.priority.Band()] = true
 	if l.marks++; l.marks < performatives.Bands {
 		return
 	}
-	c.losses = slices.DeleteFunc(c.losses, func(o *peersLost) bool { return o == l })
+	at := &c.losses
+	for *at != l {
+		at = &(*at).next
+	}
+	*at = l.next
 	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
 		for e := c.conversations[id]; e != nil; e = e.next {
 			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) { // else an alias

@@ -38,12 +38,12 @@ type roles struct {
 
 // rolesOf returns the roles of an agent that not every agent plays, in the order of the
 // protocols.
-func (s *System) rolesOf(agent Agent) roles {
+func (s *System) rolesOf(agent Agent) *roles {
 	t := reflect.TypeOf(agent)
 	if known, ok := s.roles.Load(t); ok {
-		return known.(roles) //nolint:forcetypeassert // nothing else is stored
+		return known.(*roles) //nolint:forcetypeassert // nothing else is stored
 	}
-	r := roles{plays: make([]bool, len(s.opts.Protocols))}
+	r := &roles{plays: make([]bool, len(s.opts.Protocols))}
 	var errs []error
 	var methods []string // of the roles that the agent plays
 	for i, p := range s.opts.Protocols {

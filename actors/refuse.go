@@ -83,12 +83,12 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *performatives.Refusal) {
 	if _, timed := role.(Timed); timed && !m.Performative().ExpectsReply() {
 		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text), RetryAfter: r.RetryAfter}
-		if reply, err := m.ReplyFrom(c.spec.ID, c.sys.Stamp(), performatives.ActFailure, failure); err == nil {
+		if reply, err := m.ReplyFrom(c.id, c.sys.Stamp(), performatives.ActFailure, failure); err == nil {
 			c.sys.sendRefusal(m, reply, r)
 			return
 		}
 	}
-	c.sys.RefuseRequest(c.spec.ID, m, r)
+	c.sys.RefuseRequest(c.id, m, r)
 }
 
 // RefuseRequest reports the error of [Self.TakeOn] to the sender of m. That there is no room

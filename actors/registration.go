@@ -61,14 +61,14 @@ type Registration struct {
 	folded      performatives.AgentID
 	local       *cell       // the agent of this process; nil for another
 	destination Destination // of an agent of another process
-	unannounced bool        // discovery excludes the agent until it announces capabilities
 
-	describes      performatives.Capabilities                 // before the first announcement; immutable
+	describes      *performatives.Capabilities                // before the first announcement; nil for none; immutable
 	announced      atomic.Pointer[performatives.Capabilities] // of the last announcement; nil before it. Stored by capabilityIndex
-	indexedActions []string                                   // names under which capabilityIndex lists the agent; guarded by capabilityIndex.mu
+	indexedActions *[]string                                  // names under which capabilityIndex lists the agent; guarded by capabilityIndex.mu
+	unannounced    bool                                       // discovery excludes the agent until it announces capabilities
 	unregistered   bool                                       // capabilityIndex.remove was called; guarded by capabilityIndex.mu
 
-	removal stopCalls // of an agent of another process
+	removal *stopCalls // nil for an agent of this process
 }
 
 // Register adds an agent of another process to the directory. Discovery excludes it until
@@ -81,7 +81,7 @@ func (s *System) Register(id performatives.AgentID, d Destination) (*Registratio
 	case s.draining.Load():
 		err = ErrStopped
 	default:
-		r := &Registration{sys: s, id: id, folded: id.Fold(), destination: d, unannounced: true}
+		r := s.newRegistration(id, d)
 		if s.addRegistration(r) {
 			return r, nil
 		}
@@ -90,13 +90,18 @@ func (s *System) Register(id performatives.AgentID, d Destination) (*Registratio
 	return nil, fmt.Errorf("actors: register %.64q: %w", id, err)
 }
 
+// newRegistration returns an entry that is not in the directory yet.
+func (s *System) newRegistration(id performatives.AgentID, d Destination) *Registration {
+	return &Registration{sys: s, id: id, folded: id.Fold(), destination: d, unannounced: true, removal: new(stopCalls)}
+}
+
 // addRegistration reports false when the id is taken.
 func (s *System) addRegistration(r *Registration) bool {
-	if _, taken := s.registrations.LoadOrStore(r.folded, r); taken {
+	if !s.registrations.swap(r.folded, nil, r) {
 		return false
 	}
 	if r.folded != r.id {
-		s.registrations.Store(r.id, r) // the common spelling needs no folding
+		s.registrations.swap(r.id, anyEntry, r) // the common spelling needs no folding
 	}
 	s.capabilities.add(r)
 	if r.local == nil {
@@ -115,21 +120,22 @@ func (s *System) removeRegistration(r *Registration) (removed bool) {
 		s.remote.add(-1)
 	}
 	if r.folded != r.id {
-		s.registrations.CompareAndDelete(r.id, r)
+		s.registrations.swap(r.id, r, nil)
 	}
-	s.registrations.CompareAndDelete(r.folded, r)
+	s.registrations.swap(r.folded, r, nil)
+	s.opts.OnList(r.id)
 	return true
 }
 
 // Replace puts another destination in the place of an agent of another process, in one step. The new entry is not
 // announced. It reports false when the agent was removed before.
 func (r *Registration) Replace(id performatives.AgentID, d Destination) (*Registration, bool) {
-	by := &Registration{sys: r.sys, id: id, folded: r.folded, destination: d, unannounced: true}
-	if r.local != nil || !id.Is(r.id) || !r.sys.registrations.CompareAndSwap(r.folded, r, by) {
+	by := r.sys.newRegistration(id, d)
+	if r.local != nil || !id.Is(r.id) || !r.sys.registrations.swap(r.folded, r, by) {
 		return nil, false
 	}
 	if id != r.folded {
-		r.sys.registrations.Store(id, by)
+		r.sys.registrations.swap(id, anyEntry, by)
 	}
 	r.sys.capabilities.add(by)
 	r.sys.remote.add(1)
@@ -174,7 +180,10 @@ func (r *Registration) Describe() performatives.Capabilities {
 	if c := r.announced.Load(); c != nil {
 		return *c
 	}
-	return r.describes
+	if r.describes != nil {
+		return *r.describes
+	}
+	return performatives.Capabilities{}
 }
 
 // Announce replaces the agent's capabilities and makes the agent visible to discovery, even if [Spec].Hidden is
@@ -185,6 +194,7 @@ func (r *Registration) Announce(capabilities performatives.Capabilities) {
 		capabilities = r.local.spec.Sealer.Entry(capabilities)
 	}
 	r.sys.capabilities.update(r, &capabilities)
+	r.sys.opts.OnList(r.id)
 	r.sys.opts.OnChange(r.id)
 	if Wants[AgentAnnounced](&r.sys.Events) {
 		r.sys.Events.Publish(AgentAnnounced{r.sys.at(), r.id, capabilities})
@@ -255,13 +265,12 @@ func (r *Registration) watchRemoval(fn func()) (cancel func()) {
 
 // Find returns the entry of the directory with that id, also if discovery excludes the agent.
 func (s *System) Find(id performatives.AgentID) (*Registration, bool) {
-	v, ok := s.registrations.Load(id)
-	if !ok {
-		if v, ok = s.registrations.Load(id.Fold()); !ok {
+	r := s.registrations.load(id)
+	if r == nil {
+		if r = s.registrations.load(id.Fold()); r == nil {
 			return nil, false
 		}
 	}
-	r := v.(*Registration) //nolint:forcetypeassert // nothing else is stored
 	current := r.current()
 	return r, current
 }

@@ -97,7 +97,7 @@ func checkRegistrationSet(t *testing.T, r *registrationSet, all []*Registration,
 // The index keeps no stopped agent, and WithAction yields no agent without an actor.
 func TestCapabilityIndexRemovesStoppedAgents(t *testing.T) {
 	s := &System{}
-	c := &Registration{folded: "a", local: &cell{}, describes: performatives.Capabilities{Actions: []performatives.Action{{Name: "Dig it"}, {Name: "dig-it"}}}}
+	c := &Registration{folded: "a", local: &cell{}, describes: &performatives.Capabilities{Actions: []performatives.Action{{Name: "Dig it"}, {Name: "dig-it"}}}}
 	s.capabilities.add(c)
 	for range s.WithAction("dig_it", "") {
 		t.Error("WithAction yields an agent without an actor")

@@ -45,9 +45,9 @@ func (r requestIDs) takeOn(c *cell, m *performatives.Message, id string, otherwi
 	until := retainedUntil(m, now, otherwise)
 	switch _, result := r.known.Add(r.key(c, m, id), r.owner(c.sys, m.Sender()), struct{}{}, now, until); result {
 	case expiring.Known:
-		return refusal(m, c.spec.ID, performatives.CodeConversationEnded, "")
+		return refusal(m, c.id, performatives.CodeConversationEnded, "")
 	case expiring.Full:
-		return refusal(m, c.spec.ID, performatives.CodeBusy, "too many requests to remember")
+		return refusal(m, c.id, performatives.CodeBusy, "too many requests to remember")
 	case expiring.Added:
 		c.taken.add(TakenOn{m.Sender(), performatives.MessageID(id), until}, now)
 	}

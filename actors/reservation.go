@@ -228,11 +228,11 @@ func (v *Reservation) refuse(all []undelivered) {
 // swap puts another entry of the id in the place of r, whatever their destinations are. It reports false when r was removed before.
 func (r *Registration) swap(by *Registration) bool {
 	s := r.sys
-	if !s.registrations.CompareAndSwap(r.folded, r, by) {
+	if !s.registrations.swap(r.folded, r, by) {
 		return false
 	}
 	if by.id != r.folded {
-		s.registrations.Store(by.id, by)
+		s.registrations.swap(by.id, anyEntry, by)
 	}
 	s.capabilities.add(by)
 	if by.local == nil {
@@ -240,8 +240,9 @@ func (r *Registration) swap(by *Registration) bool {
 	}
 	s.removeRegistration(r)
 	if !s.capabilities.has(by) { // it has stopped meanwhile
-		s.registrations.CompareAndDelete(by.id, by)
-		s.registrations.CompareAndDelete(by.folded, by)
+		s.registrations.swap(by.id, by, nil)
+		s.registrations.swap(by.folded, by, nil)
+		s.opts.OnList(by.id)
 		return false
 	}
 	return true

@@ -54,8 +54,7 @@ func (s *System) retire(ctx context.Context, id performatives.AgentID, t *retire
 		return nil, nil, fmt.Errorf("actors: retire %q: %w", id, caller.selfWait())
 	}
 	v := &Reservation{sys: s, taken: cmp.Or(c.taken, new(takenOn))}
-	v.entry = &Registration{ // not in the directory before the agent stops
-		sys: s, id: c.id, folded: c.folded, destination: v, unannounced: true}
+	v.entry = s.newRegistration(c.id, v) // not in the directory before the agent stops
 	v.from.Store(c)
 	t.reservation = v
 	if !t.ifQuiet && !c.retiring.CompareAndSwap(nil, t) || (Self{c}).post(&retire{t}) != nil {

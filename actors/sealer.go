@@ -87,7 +87,7 @@ func (c *cell) sealerFailed(m *performatives.Message, method string, err error) 
 		attributes = append(attributes, "stack", string(panicked.Stack))
 	}
 	Self{c}.Logger().Error("the sealer of an agent failed", attributes...)
-	return refusal(m, c.spec.ID, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
+	return refusal(m, c.id, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
 }
 
 // unseal returns a received message as its sender made it. It returns nil if the agent cannot open the message; the sender then
@@ -98,7 +98,7 @@ func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 		if !m.Sealed() {
 			return m
 		}
-		c.sys.RefuseCopy(c.spec.ID, m, &performatives.Refusal{Code: performatives.CodeUnknownKey, Text: "the agent opens no sealed payloads: it has no keys"})
+		c.sys.RefuseCopy(c.id, m, &performatives.Refusal{Code: performatives.CodeUnknownKey, Text: "the agent opens no sealed payloads: it has no keys"})
 		return nil
 	}
 	opened, authentic, err := c.openSealed(m)
@@ -117,10 +117,10 @@ func (c *cell) notOpened(m *performatives.Message, err error) {
 	Self{c}.Logger().Warn("a message was not opened", "peer", string(m.Sender()), "conversation", string(m.ConversationID()), "performative", m.Performative().String(), "err", err)
 	r := asRefusal(m, err)
 	if errors.Is(r, performatives.CodeReplayed) { // its sender must not take this for an answer to the first copy
-		c.sys.deadLetter(string(c.spec.ID), m, r.Code)
+		c.sys.deadLetter(string(c.id), m, r.Code)
 		return
 	}
-	c.sys.RefuseCopy(c.spec.ID, m, r)
+	c.sys.RefuseCopy(c.id, m, r)
 }
 
 // describe returns the capabilities of an agent of the directory.

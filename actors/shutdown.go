@@ -158,18 +158,21 @@ func (s *System) awaitZero(ctx context.Context, g *gauge, what string) error {
 func (s *System) agentStopped(c *cell) {
 	c.reset()
 	c.tombstones = nil
-	c.spec.New, c.spec.State = nil, nil // a handle that is kept keeps none of the agent
+	c.create = nil // a handle that is kept keeps none of the agent
+	if c.spec != &plainSpec {
+		c.spec.State = nil
+	}
 	if c.startPublished {
-		s.stoppedAgents.add(c.spec.ID)
+		s.stoppedAgents.add(c.id)
 	}
 	s.removeRegistration(&c.Registration)
 	c.runAfterStop()
 	if !c.startPublished {
 		return
 	}
-	s.opts.OnChange(c.spec.ID)
+	s.opts.OnChange(c.id)
 	if Wants[AgentStopped](&s.Events) {
-		s.Events.Publish(AgentStopped{s.at(), c.spec.ID})
+		s.Events.Publish(AgentStopped{s.at(), c.id})
 	}
 }
 
@@ -206,7 +209,7 @@ func (s *System) workFor(c *cell, fn func()) {
 func (s *System) countWork(c *cell, n int) {
 	s.work.add(n)
 	if c != nil {
-		c.working.Add(int64(n))
+		c.working.Add(int32(n)) //nolint:gosec // a few
 	}
 }
 
@@ -235,7 +238,7 @@ func atOnce() {}
 // stopActor stops an agent and waits until it has stopped.
 func (s *System) stopActor(ctx context.Context, c *cell) error {
 	if err := c.checkActor(ctx); err != nil {
-		return fmt.Errorf("actors: stop agent %q: %w", c.spec.ID, err)
+		return fmt.Errorf("actors: stop agent %q: %w", c.id, err)
 	}
 	if caller, ok := s.callerOf(ctx); ok && caller.Agent.c == c { // its own stop ends ctx
 		var cancel context.CancelFunc
@@ -250,7 +253,7 @@ func (s *System) stopActor(ctx context.Context, c *cell) error {
 	case <-c.done.done():
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("actors: agent %q has not stopped: %w", c.spec.ID, context.Cause(ctx))
+		return fmt.Errorf("actors: agent %q has not stopped: %w", c.id, context.Cause(ctx))
 	}
 }
 

@@ -2,7 +2,6 @@ package actors
 
 import (
 	"context"
-	goruntime "runtime"
 	"strconv"
 	"testing"
 
@@ -78,32 +77,4 @@ func BenchmarkSpawnAgent(b *testing.B) {
 			stop()
 		})
 	}
-}
-
-// BenchmarkIdleAgent measures the memory of an idle agent, with a plain actor as the
-// baseline.
-func BenchmarkIdleAgent(b *testing.B) {
-	const n = 20_000
-	for name, start := range spawners(b) {
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				spawn, stop := start()
-				before := liveBytes()
-				for i := range n {
-					spawn(i)
-				}
-				after := liveBytes()
-				b.ReportMetric(float64(after-before)/n, "B/idle")
-				stop()
-			}
-		})
-	}
-}
-
-func liveBytes() uint64 {
-	var m goruntime.MemStats
-	goruntime.GC()
-	goruntime.GC()
-	goruntime.ReadMemStats(&m)
-	return m.HeapAlloc + m.StackInuse
 }

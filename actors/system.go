@@ -36,7 +36,7 @@ type System struct {
 	mailbox *mailboxConfig // for conversations, and agents without Spec.Capacity
 
 	guarding      []Guarding      // the protocols of opts that implement Guarding
-	registrations sync.Map        // AgentID → *Registration, by folded id and also by registered id if that differs
+	registrations registry        // by folded id and also by registered id if that differs
 	capabilities  capabilityIndex // of the registered agents
 	sealing       atomic.Bool     // an agent had a Sealer
 	stoppedAgents stoppedAgents
@@ -153,7 +153,7 @@ func (s *System) prepare(spec Spec) (c *cell, started <-chan error, err error) {
 		return nil, nil, fmt.Errorf("actors: spawn %q: %w", spec.ID, roles.err)
 	}
 	c = s.newCell(spec, agent, describes)
-	c.roles, c.plays = roles.names, roles.plays
+	c.roles = roles
 	started = c.waitForStart()
 	return c, started, nil
 }
@@ -184,12 +184,29 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 	if spec.Capacity != 0 {
 		config = s.mailboxConfig(spec.Capacity)
 	}
-	c := &cell{spec: spec, agent: agent, firstValue: true, mailbox: newMailbox(config)}
+	c := &cell{spec: optionsOf(spec), create: spec.New, agent: agent, firstValue: true, mailbox: newMailbox(config)}
 	if spec.Sealer != nil {
 		s.sealing.Store(true)
 	}
-	c.sys, c.id, c.folded, c.local, c.describes, c.unannounced = s, spec.ID, spec.ID.Fold(), c, describes, spec.Hidden
+	c.sys, c.id, c.folded, c.local, c.unannounced = s, spec.ID, spec.ID.Fold(), c, spec.Hidden
+	if describes.Topics != nil || describes.Actions != nil || describes.Ontologies != nil || describes.Extra != nil {
+		own := describes
+		c.describes = &own
+	}
 	return c
+}
+
+// plainSpec has the options of an agent without any. Most agents share it.
+var plainSpec Spec
+
+// optionsOf returns a spec without the id and the constructor.
+func optionsOf(spec Spec) *Spec {
+	if spec.Group == "" && spec.Capacity == 0 && spec.State == nil && spec.Activation == 0 && spec.Sealer == nil {
+		return &plainSpec
+	}
+	own := spec // only here, so that others need no allocation
+	own.New = nil
+	return &own
 }
 
 // mailboxConfig returns the configuration that mailboxes of that capacity share.
@@ -244,6 +261,7 @@ func (s *System) register(ctx context.Context, c *cell) error {
 		s.running.add(-1)
 		return err
 	}
+	s.opts.OnList(c.id)
 	return nil
 }
 
@@ -260,11 +278,11 @@ func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) 
 			return Self{c}, nil
 		}
 		_ = s.stopActor(ctx, c) // the agent stops by itself; err is the error to return
-		return Self{}, fmt.Errorf("actors: spawn %q: %w", c.spec.ID, err)
+		return Self{}, fmt.Errorf("actors: spawn %q: %w", c.id, err)
 	case <-ctx.Done():
 		turn()
 		s.engine.Root.Stop(c.pid.Load())
-		return Self{}, fmt.Errorf("actors: spawn %q: Start has not returned: %w", c.spec.ID, context.Cause(ctx))
+		return Self{}, fmt.Errorf("actors: spawn %q: Start has not returned: %w", c.id, context.Cause(ctx))
 	}
 }
 
@@ -280,10 +298,11 @@ func (s *System) stepSimulation(until func() bool) (turn func()) {
 // registered yields the entries of the directory in no particular order.
 func (s *System) registered() iter.Seq[*Registration] {
 	return func(yield func(*Registration) bool) {
-		s.registrations.Range(func(id, v any) bool {
-			r := v.(*Registration)                 //nolint:forcetypeassert // nothing else is stored
-			return id != any(r.folded) || yield(r) // it is stored under its id as written, too
-		})
+		for id, r := range s.registrations.all() {
+			if id == r.folded && !yield(r) { // it is stored under its id as written, too
+				return
+			}
+		}
 	}
 }
 
@@ -326,7 +345,7 @@ func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) err
 // post posts a message of another agent.
 func (c *cell) post(m *performatives.Message) Reason {
 	if m.InReplyTo() != "" {
-		return c.mailbox.postRelated(m, c.live.Load())
+		return c.mailbox.postRelated(m, int64(c.live.Load()))
 	}
 	return c.mailbox.post(m)
 }

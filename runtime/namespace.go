@@ -46,8 +46,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return l.deliverAs(m, chosen, from.id)
 		}
 	}
-	agents := p.seenMembers(l, m, from.id)
-	if !p.coversAll(m.Receiver()) && isEmpty(agents) {
+	if !p.coversAll(m.Receiver()) && !slices.ContainsFunc(p.node.catalog.namespace(p.node.system, m.Receiver()), isNot(from.id)) {
 		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
 			return l.deliver(m, from.id)
 		}
@@ -58,7 +57,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
-		return p.answerQueryCapabilities(l, m, agents)
+		return p.answerQueryCapabilities(l, m, from.id)
 	case performatives.ActTaskRequest:
 		return p.performTask(l, m)
 	case performatives.ActQueryRef:
@@ -78,44 +77,10 @@ func (p *Peers) coversAll(name performatives.AgentID) bool {
 	return name == "" || p.reserved(name.Fold())
 }
 
-// members yields the visible agents of a namespace except the sender, in no particular
-// order.
-func (p *Peers) members(name, sender performatives.AgentID) iter.Seq[*actors.Registration] {
-	all, folded := p.coversAll(name), string(name.Fold())
-	return func(yield func(*actors.Registration) bool) {
-		for a := range p.node.system.Agents() {
-			if (all || within(folded, string(a.ID().Fold()))) && !a.ID().Is(sender) && !yield(a) {
-				return
-			}
-		}
-	}
+// isNot reports of an agent that it is another one.
+func isNot(id performatives.AgentID) func(*listed) bool {
+	return func(a *listed) bool { return a.key != id.Fold() }
 }
-
-// seenMembers yields the members of the namespace to which m is, except its sender, that the peer may call. Who may send to a namespace that
-// does not contain all agents may call its members.
-func (p *Peers) seenMembers(l *peerLink, m *performatives.Message, sender performatives.AgentID) iter.Seq[*actors.Registration] {
-	all := p.members(m.Receiver(), sender)
-	if !p.coversAll(m.Receiver()) {
-		return all
-	}
-	return func(yield func(*actors.Registration) bool) {
-		for a := range all {
-			if l.session.MayCall(m, a.ID()) && !yield(a) {
-				return
-			}
-		}
-	}
-}
-
-func isEmpty(agents iter.Seq[*actors.Registration]) bool {
-	for range agents {
-		return false
-	}
-	return true
-}
-
-// byID compares agents by folded id. It determines the first agent of a namespace.
-func byID(a, b *actors.Registration) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) }
 
 // within reports whether an id belongs to a namespace. Both are folded.
 func within(namespace, id string) bool {
@@ -123,14 +88,22 @@ func within(namespace, id string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// answerQueryCapabilities replies with the capabilities of the namespace's agents, each
-// action with its schemas.
-func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, agents iter.Seq[*actors.Registration]) error {
+// answerQueryCapabilities replies with the capabilities of the namespace's agents, except the sender, each action with its schemas. From a
+// namespace that contains all agents, the reply has those that the peer may call. Who may send to another namespace may call its members.
+func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, sender performatives.AgentID) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
 		return p.node.recordRefusal(m, err)
 	}
-	all := union(slices.SortedFunc(agents, byID))
+	name, seen := m.Receiver(), isNot(sender)
+	if p.coversAll(name) {
+		if q.Type == performatives.QuerySummary && !l.session.Restricted() {
+			return p.reply(l, m, performatives.ActInformCapabilities, p.node.catalog.summary(p.node.system, sender))
+		}
+		name = ""
+		seen = func(a *listed) bool { return isNot(sender)(a) && l.session.MayCall(m, a.id) }
+	}
+	all := union(p.node.catalog.namespace(p.node.system, name), seen)
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
@@ -145,29 +118,6 @@ const memberRegistration = "agent_registration"
 
 // memberAgent is the JSON member of an action that contains the id of its agent.
 const memberAgent = "agent"
-
-// union returns the combined capabilities of several agents. Each action contains the id
-// of its agent. Of several actions with the same name, the first agent's is kept.
-func union(agents []*actors.Registration) performatives.Capabilities {
-	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
-	topics, actions := make(map[string]bool), make(map[string]bool)
-	for _, agent := range agents {
-		c := agent.Describe()
-		for _, t := range c.Topics {
-			if name := performatives.FoldCapability(t); !topics[name] {
-				topics[name] = true
-				all.Topics = append(all.Topics, t)
-			}
-		}
-		for _, a := range c.Actions {
-			if name := performatives.FoldCapability(a.Name); !actions[name] {
-				actions[name] = true
-				all.Actions = append(all.Actions, withAgentID(a, agent.ID()))
-			}
-		}
-	}
-	return all
-}
 
 // withAgentID returns a copy of the action with the id of its agent.
 func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {

@@ -27,6 +27,7 @@ type Node struct {
 	chain   *chain      // nil without middleware
 	routed  atomic.Bool // a middleware has routed a request: see [Node.onward]
 	placer  *placer
+	catalog catalog
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
 
@@ -47,7 +48,7 @@ func New(o Options) (*Node, error) {
 	if n.chain, err = newChain(n, o.Middleware); err != nil {
 		return nil, err
 	}
-	so, err := o.system(o.Network(router{n}), n.agentChanged)
+	so, err := o.system(o.Network(router{n}), n.agentChanged, func(id performatives.AgentID) { n.catalog.changed(n.system, id) })
 	if err != nil {
 		return nil, err
 	}

@@ -118,8 +118,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// system returns the options of the actor system. changed is their OnChange.
-func (o Options) system(router actors.Router, changed func(performatives.AgentID)) (actors.Options, error) {
+// system returns the options of the actor system. changed is their OnChange, and listed their OnList.
+func (o Options) system(router actors.Router, changed, listed func(performatives.AgentID)) (actors.Options, error) {
 	groups := map[string]actors.Supervision{"": o.Supervision}
 	for name, g := range o.Groups {
 		if name == "" {
@@ -133,7 +133,7 @@ func (o Options) system(router actors.Router, changed func(performatives.AgentID
 	}
 	return actors.Options{
 		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
-		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed, Tracing: o.Tracing,
+		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed, OnList: listed, Tracing: o.Tracing,
 	}, nil
 }
 

@@ -200,7 +200,7 @@ func (c *core) owns(s *Session, m *performatives.Message) bool {
 // Permits reports whether Options.Authorize permits the peer to send m to that receiver. Without an authorizer, and for a peer that this
 // end chose, it does.
 func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bool {
-	if s.core.opts.Authorize == nil || s.initiator {
+	if !s.Restricted() {
 		return true
 	}
 	id, _ := s.Identity()
@@ -208,10 +208,13 @@ func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bo
 	return err == nil && s.core.opts.Authorize(id, m) == nil
 }
 
+// Restricted reports whether Options.Authorize decides what the peer may send. If it does not, the peer may call every agent.
+func (s *Session) Restricted() bool { return s.core.opts.Authorize != nil && !s.initiator }
+
 // MayCall reports whether the peer may begin something with an agent: whether Options.Authorize permits a message of any act that
 // expects a reply. m is a message of the peer.
 func (s *Session) MayCall(m *performatives.Message, to performatives.AgentID) bool {
-	if s.core.opts.Authorize == nil || s.initiator {
+	if !s.Restricted() {
 		return true
 	}
 	for act := range performatives.Performatives() {
