@@ -172,6 +172,25 @@ func reflectMarshal(v any, extra Members) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
+// reflectStatus is [unmarshalStatus] by reflection.
+func reflectStatus(b []byte, v any, status string) (Members, error) {
+	members, err := reflectUnmarshal(b, v)
+	if err != nil {
+		return nil, err
+	}
+	raw, ok := members[statusMember]
+	var got string
+	switch {
+	case !ok || string(raw) == "null":
+	case json.Unmarshal(raw, &got) != nil || !strings.EqualFold(got, status):
+		return nil, invalid(statusMember, fmt.Sprintf("%q", status), fmt.Sprintf("%.64s", raw))
+	case got != status:
+		return members, nil
+	}
+	delete(members, statusMember)
+	return members, nil
+}
+
 // sameError reports whether two errors are of the same kind, with the same text.
 func sameError(a, b error) bool {
 	if a == nil || b == nil {
@@ -193,6 +212,23 @@ func compareWithReflection(t *testing.T, b []byte) {
 		if !reflect.DeepEqual(gotExtra, wantExtra) || !reflect.DeepEqual(got.Interface(), want.Interface()) {
 			t.Fatalf("%s of %q:\n%+v %q\nby reflection\n%+v %q", of, b, got.Elem(), gotExtra, want.Elem(), wantExtra)
 		}
+		status, err := unmarshalStatus(b, reflect.New(of).Interface().(interface{ fields() fieldList }).fields(), "accepted")
+		wantStatus, wantErr := reflectStatus(b, reflect.New(of).Interface(), "accepted")
+		if !sameError(err, wantErr) || !reflect.DeepEqual(status, wantStatus) {
+			t.Fatalf("%s of %q with a status: %q, %v\nby reflection %q, %v", of, b, status, err, wantStatus, wantErr)
+		}
+		with := maps.Clone(gotExtra)
+		if with == nil {
+			with = Members{}
+		}
+		if len(with[statusMember]) == 0 {
+			with[statusMember] = json.RawMessage(`"accepted"`)
+		}
+		text, err := marshalStatus(fields, "accepted", gotExtra)
+		wantText, wantErr := reflectMarshal(want.Interface(), with)
+		if !bytes.Equal(text, wantText) || !sameError(err, wantErr) {
+			t.Fatalf("%s with a status: %s, %v\nby reflection %s, %v", of, text, err, wantText, wantErr)
+		}
 		for _, extra := range []Members{gotExtra, nil} {
 			text, err := marshalMembers(fields, extra)
 			wantText, wantErr := reflectMarshal(want.Interface(), extra)
@@ -205,6 +241,7 @@ func compareWithReflection(t *testing.T, b []byte) {
 
 func FuzzFields(f *testing.F) {
 	for _, seed := range []string{
+		`{"status":"accepted"}`, `{"status":"x","status":"accepted"}`, `{"status":"Accepted","comments":"c"}`, `{"status":""}`, `{"status":{}}`, `{"status":"\u0061ccepted"}`, `{"status":"accepted","status":null}`,
 		`{}`, ` {"task_type":"x","task_type":"y","Task_Type":"z","task_parameters":{"a": "<b>"},"unknown":[1, 2]}`, `{"task_type":null}`, `{"task_type":7}`,
 		`{"task_status":"Success","result_summary":"\u00e9\ud800","result_details":null,"artifacts":[{"type":"file","path":"a","x":1},{"type":2}]}`,
 		`{"reason_code":"busy","reason_text":"","status":"rejected","error_code":"failed","retry_after_ms":250,"error_text":"a\nb","reason":"r","text":"t"}`,

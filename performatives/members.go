@@ -114,12 +114,21 @@ func (f *field) setZero() {
 // value is returned too, because marshalMembers leaves out zero fields. Names match
 // exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
 func unmarshalMembers(b []byte, fields fieldList) (Members, error) {
+	return unmarshalWithout(b, fields, "")
+}
+
+// unmarshalWithout is [unmarshalMembers] without the member status that has the value without.
+func unmarshalWithout(b []byte, fields fieldList, without string) (Members, error) {
 	if form := jsonForm(b); form != "an object" {
 		return nil, invalid("", "an object", form)
 	}
 	members := Members{}
 	err := eachMember(b, func(name, raw []byte) error {
 		dst := fields.named(string(name))
+		if without != "" && string(name) == statusMember && raw[0] == '"' && string(raw[1:len(raw)-1]) == without {
+			delete(members, statusMember) // it may occur twice
+			return nil
+		}
 		if dst == nil {
 			members[string(name)] = bytes.Clone(raw)
 			return nil
@@ -196,9 +205,9 @@ const statusMember = "status"
 // unmarshalStatus is [unmarshalMembers] for a payload with a constant status (addenda §7): a
 // missing one is filled in when the payload is written, and another one is refused.
 func unmarshalStatus(b []byte, fields fieldList, status string) (Members, error) {
-	members, err := unmarshalMembers(b, fields)
-	if err != nil {
-		return nil, err
+	members, err := unmarshalWithout(b, fields, status)
+	if err != nil || len(members) == 0 {
+		return members, err
 	}
 	raw, ok := members[statusMember]
 	var got string
@@ -218,16 +227,16 @@ func marshalStatus(fields fieldList, status string, extra Members) ([]byte, erro
 	if len(extra[statusMember]) > 0 {
 		return marshalMembers(fields, extra)
 	}
-	quoted := json.RawMessage(`"` + status + `"`)
 	if len(extra) == 0 {
 		out, err := appendFields(&fields)
 		if err != nil {
 			return nil, err
 		}
-		return append(appendMember(out, statusMember, quoted), '}'), nil
+		out = append(startMember(out), `"`+statusMember+`":"`...)
+		return append(append(out, status...), `"}`...), nil
 	}
 	with := maps.Clone(extra)
-	with[statusMember] = quoted
+	with[statusMember] = json.RawMessage(`"` + status + `"`)
 	return marshalMembers(fields, with)
 }
 
