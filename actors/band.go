@@ -63,6 +63,10 @@ func (b *band) push(message any, capacity int32, exempt bool) Reason {
 		b.mu.Unlock()
 		return ReasonFull
 	}
+	if b.queued+b.claimed >= crowd && !exempt && b.hopelessLocked(message) {
+		b.mu.Unlock()
+		return ReasonFull
+	}
 	s := b.tail
 	if s == nil || s.n == segmentSize {
 		s = b.growLocked()
@@ -72,6 +76,54 @@ func (b *band) push(message any, capacity int32, exempt bool) Reason {
 	b.queued++
 	b.mu.Unlock()
 	return 0
+}
+
+// The bounds of a wait in a mailbox.
+const (
+	crowd       = 256             // queued messages, below which a band takes any
+	longestWait = 5 * time.Second // of the oldest message, from which on the band takes no request
+)
+
+// hopelessLocked reports whether message is a request of NORMAL or LOW priority that would wait
+// for too long: the oldest message has waited for a quarter of the time that the request has left.
+// The rest is for the queues behind this one, and for the work.
+func (b *band) hopelessLocked(message any) bool {
+	m := requestIn(message)
+	if m == nil || m.Priority() > performatives.Normal || b.claimed == 0 || b.waits.IsZero() {
+		return false
+	}
+	now := time.Now()
+	most := longestWait
+	if by := m.ReplyBy(); !by.IsZero() {
+		most = min(most, by.Sub(now)/4)
+	}
+	return now.Sub(b.waits) > most
+}
+
+// delay returns how long the oldest message has waited, zero while few are queued. Safe for concurrent use.
+func (b *band) delay() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.queued+b.claimed < crowd || b.claimed == 0 || b.waits.IsZero() {
+		return 0
+	}
+	return time.Since(b.waits)
+}
+
+// requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil
+// for any other value.
+func requestIn(value any) *performatives.Message {
+	switch v := value.(type) {
+	case *performatives.Message:
+		if v.Performative().ExpectsReply() && v.InReplyTo() == "" {
+			return v
+		}
+	case *begin:
+		if o, ok := v.conversation.(interface{ Opening() *performatives.Message }); ok {
+			return o.Opening()
+		}
+	}
+	return nil
 }
 
 // growLocked appends an empty segment.
@@ -193,7 +245,7 @@ func (b *band) oldest() time.Time {
 	return time.Time{}
 }
 
-// arrivalAt returns when the first message at index i of a chain or behind it arrived. It passes over other values, such as commands, up to the end of the
+// arrivalAt returns when the first message at index i of a chain or behind it arrived. A command that begins a conversation arrived with its request. It passes over other commands, up to the end of the
 // segment, and returns the zero time if there are only such values.
 func arrivalAt(s *segment, i int32) time.Time {
 	if i == segmentSize {
@@ -201,6 +253,9 @@ func arrivalAt(s *segment, i int32) time.Time {
 	}
 	for _, value := range s.items[i:s.n] {
 		if m, ok := value.(*performatives.Message); ok {
+			return m.Arrived()
+		}
+		if m := requestIn(value); m != nil {
 			return m.Arrived()
 		}
 	}

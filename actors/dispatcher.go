@@ -74,6 +74,8 @@ func (o PoolOptions) validate() error {
 type Pool struct {
 	options PoolOptions
 
+	wait delayMeter // in queue
+
 	mu         sync.Mutex
 	queue      taskQueue
 	express    taskQueue // served before queue
@@ -122,6 +124,7 @@ func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn)) }
 func (p *Pool) schedule(t task) {
 	p.mu.Lock()
 	p.queue.push(t)
+	p.wait.pushed(p.queue.n)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
@@ -192,6 +195,7 @@ func (p *Pool) nextLocked() task {
 		return p.express.pop()
 	}
 	p.expressRun = 0
+	p.wait.popped(p.queue.n)
 	return p.queue.pop()
 }
 

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Errors of Post, Ask, Spawn and conversations. Callers compare them with errors.Is.
 var (
-	// ErrMailboxFull means that the band of the message holds Capacity messages already.
-	// A later attempt may succeed.
-	ErrMailboxFull = errors.New("actors: mailbox full")
+	// ErrMailboxFull means that the band of the message holds Capacity messages already, or that a
+	// request would wait too long in it: see [MailboxOptions]. A later attempt may succeed. It wraps
+	// [performatives.CodeBusy].
+	ErrMailboxFull = fmt.Errorf("actors: mailbox full (%w)", performatives.CodeBusy)
 
 	// ErrStopped means that the receiver has stopped, or that there is no such actor.
 	ErrStopped = errors.New("actors: stopped")

@@ -38,6 +38,7 @@ const (
 	KindAgentStopped        Kind = "agent.stopped"
 	KindSupervisionDecided  Kind = "supervision.decided"
 	KindJobAbandoned        Kind = "job.abandoned"
+	KindNodeOverload        Kind = "node.overload"
 )
 
 // At is the time of an event; every event type embeds it.
@@ -146,3 +147,16 @@ type WorkAbandoned struct {
 
 // Kind returns KindJobAbandoned.
 func (WorkAbandoned) Kind() Kind { return KindJobAbandoned }
+
+// Overload says that a node begins to refuse requests because it has more to do than its
+// processors can, or that it has refused none for a second.
+type Overload struct {
+	At
+	Refusing bool   `json:"refusing"`
+	Refused  uint64 `json:"refused"` // requests that were refused for this since the node started
+	Queued   int    `json:"queued"`  // handlers that wait for a processor
+	Working  int    `json:"working"` // handlers that run
+}
+
+// Kind returns KindNodeOverload.
+func (Overload) Kind() Kind { return KindNodeOverload }

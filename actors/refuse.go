@@ -163,7 +163,7 @@ func unwrap(message any) any {
 	return message
 }
 
-// Counts are the counters of a system. Refused, DeadLetters, Busy and Loops are totals since it
+// Counts are the counters of a system. Refused, DeadLetters, Busy, Overload and Loops are totals since it
 // started; the others are current numbers.
 type Counts struct {
 	Refused     uint64 // messages refused to their senders
@@ -171,14 +171,25 @@ type Counts struct {
 	Agents      int    // running agents
 	Remote      int    // registered agents of other processes
 	Open        int    // open conversations
-	Working     int    // running handlers, including abandoned ones
+	Working     int    // handlers that run, abandoned ones included, or wait for a processor
 	Busy        uint64 // how often the actor of an agent had not come back for [BusyTime]
+	Overload    uint64 // requests refused because the node had more to do than its processors can
+	Refusing    bool   // the node has refused such a request within the last second
+	Queued      int    // handlers that wait for a processor
 	Loops       uint64 // chains of messages that [System.ReportLoop] was told of
 }
 
 // Counts returns the current values.
 func (s *System) Counts() Counts {
-	return Counts{s.refused.Load(), s.dead.Load(), s.running.value(), s.remote.value(), s.open.value() + s.longLived.value(), s.work.value(), s.busy.Load(), s.looped.Load()}
+	c := Counts{
+		Refused: s.refused.Load(), DeadLetters: s.dead.Load(), Agents: s.running.value(), Remote: s.remote.value(),
+		Open: s.open.value() + s.longLived.value(), Working: s.work.value(), Busy: s.busy.Load(), Loops: s.looped.Load(),
+	}
+	if s.gate != nil {
+		g := s.gate.Counts()
+		c.Overload, c.Refusing, c.Queued = g.Refused, g.Refusing, g.Waiting
+	}
+	return c
 }
 
 // RecordRefusal counts and publishes the refusal of m, which was not routed. The caller

@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -30,10 +31,11 @@ type System struct {
 
 	opts    Options
 	engine  *actor.ActorSystem
-	pool    *Pool          // nil when Options.Dispatcher is set
-	sim     *Sim           // Options.Dispatcher, when it is a simulation
-	turns   turns          // of the conversations
-	mailbox *mailboxConfig // for conversations, and agents without Spec.Capacity
+	pool    *Pool           // nil when Options.Dispatcher is set
+	sim     *Sim            // Options.Dispatcher, when it is a simulation
+	turns   turns           // of the conversations
+	gate    *admission.Gate // of the handlers; nil in a simulation
+	mailbox *mailboxConfig  // for conversations, and agents without Spec.Capacity
 
 	guarding      []Guarding      // the protocols of opts that implement Guarding
 	registrations registry        // by folded id and also by registered id if that differs
@@ -90,6 +92,9 @@ func NewSystem(o Options) (*System, error) {
 	}
 	s.turns = newTurns(s.opts.Dispatcher)
 	s.sim = s.turns.sim
+	if s.sim == nil {
+		s.gate = admission.New(s.overloadChanged)
+	}
 	s.mailbox = s.mailboxConfig(o.Capacity)
 	s.engine = newEngine(s)
 	for name, sup := range s.opts.Groups {

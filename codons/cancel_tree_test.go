@@ -148,6 +148,12 @@ func (f *forest) plant(t testing.TB, w *kit.World, idle func()) *delegation.Dele
 	return d
 }
 
+// grown waits until all handlers have begun: while many wait, more begin with each millisecond.
+func grown() {
+	time.Sleep(100 * time.Millisecond)
+	synctest.Wait()
+}
+
 func (f *forest) felled(t testing.TB) {
 	t.Helper()
 	if f.running.Load() != 0 || f.tooEarly.Load() != 0 {
@@ -161,7 +167,7 @@ func (f *forest) felled(t testing.TB) {
 func TestCancelTree(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		f := &forest{}
-		d := f.plant(t, w, synctest.Wait)
+		d := f.plant(t, w, grown)
 		start := time.Now()
 		d.Cancel()
 		_, err := d.Wait()
@@ -239,7 +245,7 @@ func cancelTree(t *testing.T, stuck int) (took time.Duration, end error) {
 func TestTreeDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		f := &forest{leaf: func(string) { time.Sleep(100 * time.Millisecond) }}
-		d := f.plant(t, w, synctest.Wait)
+		d := f.plant(t, w, grown)
 		if _, err := d.Wait(); !errors.Is(err, p.CodeTimeout) {
 			t.Errorf("got %v, want a timeout, whichever side says so first", err)
 		}

@@ -83,6 +83,10 @@ func newConversation(agent actors.Self, codon *Codon, role machine.Role, key act
 // Agent returns the handle of the agent on this side. Safe for concurrent use.
 func (c *Conversation) Agent() actors.Self { return c.agent }
 
+// Opening returns the request that the initiator is about to send. It may be called until the
+// conversation starts. It is nil at the responder.
+func (c *Conversation) Opening() *performatives.Message { return c.opening }
+
 // Key returns the key under which the agent finds the conversation. Safe for concurrent use.
 func (c *Conversation) Key() actors.Key { return c.key }
 
@@ -164,6 +168,12 @@ func (c *Conversation) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.child.release()
 		return c.abandonError(EndOf(ctx))
+	}
+	if scopeOf(ctx) == nil && c.opening != nil { // else it belongs to work that was taken on
+		if busy := c.agent.System().Foresee(c.opening); busy != nil {
+			c.child.release()
+			return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, busy)
+		}
 	}
 	c.release = context.AfterFunc(ctx, func() {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {

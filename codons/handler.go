@@ -118,6 +118,19 @@ func (h *Handler) run() {
 	returned = true
 }
 
+// admitted is a handler as work of the node.
+type admitted Handler
+
+func (a *admitted) Run()  { (*Handler)(a).run() }
+func (a *admitted) Left() { (*Handler)(a).leave() }
+
+// leave gives the last command of a handler whose context has ended while it was queued.
+func (h *Handler) leave() {
+	last := Command{CommandFail, FailureOf(context.Cause(h.ctx))}
+	stopped, _ := h.settle()
+	h.finish(h.ofOperator(last, stopped), stopped)
+}
+
 // settle ends the children that the handler has not waited for. It reports whether all
 // children have stopped. The error is the shortfall of the budget.
 func (h *Handler) settle() (stopped bool, overspent error) {

@@ -3,8 +3,10 @@ package codons
 import (
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Limited is an agent with its own limit of handlers under way.
@@ -31,6 +33,7 @@ type limiter struct {
 // the request and released when the last handler has returned.
 type slot struct {
 	of       *limiter
+	permit   actors.Permit
 	released atomic.Bool
 }
 
@@ -51,14 +54,28 @@ func (l *limiter) take() *slot {
 	return &slot{of: l}
 }
 
-// full returns the text of a refusal for want of a slot.
-func (l *limiter) full() string {
-	return fmt.Sprintf("%d tasks are under way, which is the limit", l.limit)
+// admit returns a slot for the work on a request, or why there is none: all slots are taken, or
+// the node has no room.
+func (r *Responder) admit(m *performatives.Message) (*slot, *performatives.Refusal) {
+	s := r.take()
+	if s == nil {
+		return nil, &performatives.Refusal{Code: performatives.CodeBusy, Text: fmt.Sprintf("%d tasks are under way, which is the limit", r.limit)}
+	}
+	var deadline time.Time
+	if !r.longLived {
+		deadline = r.times.until(m, time.Now())
+	}
+	if busy := r.agent.Admit(&s.permit, m, ParentOf(m) != "", deadline); busy != nil {
+		s.release()
+		return nil, busy
+	}
+	return s, nil
 }
 
 // release releases the slot. A nil slot and a second release do nothing.
 func (s *slot) release() {
 	if s != nil && s.released.CompareAndSwap(false, true) {
 		s.of.inUse.Add(-1)
+		s.permit.Release()
 	}
 }

@@ -203,18 +203,19 @@ func (s *Responding) Run(c *Conversation, job string) {
 func (s *Responding) start(c *Conversation, w *Work) {
 	if w.Considers && c.request.Expired(time.Now()) {
 		s.releaseSlot()
-		s.refuse(c, performatives.CodeExpired, "")
+		s.refuse(c, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
 	}
 	held := s.slot.Swap(nil)
+	var busy *performatives.Refusal
 	if held == nil {
-		held = s.responder.take()
+		held, busy = s.responder.admit(c.request)
 	}
-	if held == nil {
+	if busy != nil {
 		if s.responder.decision == nil && (s.handler == nil || s.handler.request != c.request) { // no job has run
 			c.agent.ForgetRequest(c.request)
 		}
-		s.refuse(c, performatives.CodeBusy, s.responder.full())
+		s.refuse(c, busy)
 		return
 	}
 	h, err := newHandler(c, s.responder.times, held, w.Job, w.Do(c.side))
@@ -227,7 +228,7 @@ func (s *Responding) start(c *Conversation, w *Work) {
 		h.hold = s.holds(w.Holds)
 	}
 	s.handler = h
-	c.agent.Work(h.run)
+	held.permit.Work(h.ctx, (*admitted)(h))
 }
 
 // holds returns a function that reports whether a handler leaves its slot to the
@@ -245,12 +246,12 @@ func (s *Responding) holds(after []string) func(*Handler, string) bool {
 	}
 }
 
-func (s *Responding) refuse(c *Conversation, code performatives.Code, text string) {
-	c.Happen(s.responder.refuse(code, text))
+func (s *Responding) refuse(c *Conversation, why *performatives.Refusal) {
+	c.Happen(s.responder.refuse(why))
 }
 
-func (r *Responder) refuse(code performatives.Code, text string) Command {
-	var why any = performatives.Refuse{ReasonCode: code, ReasonText: text}
+func (r *Responder) refuse(of *performatives.Refusal) Command {
+	var why any = performatives.Refuse{ReasonCode: of.Code, ReasonText: of.Text, RetryAfter: of.RetryAfter}
 	if r.codon.contents[r.refusal] == reflect.TypeFor[performatives.TaskReject]() {
 		why = asReject(why)
 	}
@@ -292,7 +293,7 @@ func (s *Responding) runDecision(c *Conversation) {
 			code = performatives.CodeStopped
 		}
 		c.agent.ForgetRequest(request)
-		s.refuse(c, code, "")
+		s.refuse(c, &performatives.Refusal{Code: code})
 	}
 }
 
@@ -301,12 +302,12 @@ func (s *Responding) runDecision(c *Conversation) {
 func (s *Responding) decide(c *Conversation, do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
 	r := s.responder
 	if m.Expired(time.Now()) {
-		return r.refuse(performatives.CodeExpired, "")
+		return r.refuse(&performatives.Refusal{Code: performatives.CodeExpired})
 	}
-	held := r.take()
-	if held == nil {
+	held, busy := r.admit(m)
+	if busy != nil {
 		r.agent.ForgetRequest(m)
-		return r.refuse(performatives.CodeBusy, r.full())
+		return r.refuse(busy)
 	}
 	defer func() { // also when the agent panics
 		if slices.Contains(r.decision.Holds, d.Name) {

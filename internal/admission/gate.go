@@ -1,0 +1,432 @@
+// Package admission decides when the handlers of a node begin, so that it takes on what its
+// processors can do in time. The scheduler of Go serves goroutines in turn and knows no priority:
+// a thousand handlers that compute delay all else of the process a thousandfold. So a [Gate] has
+// only about as many handlers compute as there are processors.
+//
+// It cannot see which handlers compute and which wait, and measures whether the scheduler is
+// behind: a probe that is due each millisecond sees how late it runs, and how many goroutines
+// could run and do not. While the scheduler keeps up, handlers begin at once, by a budget that
+// doubles with each probe. While it is behind, a handler begins when fewer are under way than
+// there are processors, and one with each probe, so that handlers which wait for each other go on.
+//
+// What cannot begin at once is queued: by band, then in turn among agents, then in turn among the
+// askers of an agent. A request whose turn would come too late for its deadline is refused when
+// it arrives.
+package admission
+
+import (
+	"math"
+	goruntime "runtime"
+	"runtime/metrics"
+	"sync"
+	"time"
+)
+
+const (
+	// Bands is the number of bands.
+	Bands = 8
+	// Kept is the number of bands, from the first, for which room is kept: as many of their handlers
+	// as there are processors begin in any case.
+	Kept = 4
+	// MaxWait is the longest expected time in the queue of a request that is taken on.
+	MaxWait = 5 * time.Second
+	// MaxAgain is the longest [Busy.Again].
+	MaxAgain = 30 * time.Second
+)
+
+const (
+	probeEvery = time.Millisecond
+	late       = 4 * time.Millisecond // a probe that is later finds the scheduler behind
+	soon       = time.Millisecond     // a probe that is later stops the growth of the budget
+	maxBudget  = 4096
+	firstPause = 200 * time.Millisecond // between a trial that has failed and the next one
+	maxIdle    = 10                     // probes without anything to do, after which there are no more
+	calm       = time.Second            // without a refusal, after which the gate refuses no longer
+)
+
+// Request is what a [Gate] has to know of a request.
+type Request struct {
+	Band     int       // Band is from 0, which is served first, to below [Bands].
+	Agent    string    // Agent takes turns with the other agents that have requests in the band.
+	Asker    string    // Asker takes turns with the other askers of the agent.
+	Deadline time.Time // Deadline is when the answer is of no use any more. Zero means none.
+}
+
+// Busy is the refusal of a request.
+type Busy struct {
+	Wait  time.Duration // Wait is the time in the queue that was expected.
+	Again time.Duration // Again is the time after which the queue may have room, up to [MaxAgain].
+}
+
+// Counts is the state of a [Gate].
+type Counts struct {
+	UnderWay int           // UnderWay is the number of handlers that have begun and not returned.
+	Waiting  int           // Waiting is the number of those that are queued.
+	Refused  uint64        // Refused is how many requests were refused, ever.
+	Refusing bool          // Refusing is true from the first refusal until there was none for a second.
+	Delay    time.Duration // Delay is how late the last probe was. It is zero while there are no probes.
+}
+
+// Gate bounds the handlers of a node that compute at a time. [New] makes it. All methods are safe
+// for concurrent use.
+type Gate struct {
+	changed func(Counts)
+
+	mu        sync.Mutex
+	procs     int
+	underWay  [2]int // in the bands with kept room, and in the others
+	budget    int    // how many begin between two probes while the scheduler keeps up
+	used      int    // of the budget
+	behind    bool   // the scheduler, at the last probe
+	delay     time.Duration
+	bands     [Bands]group
+	waiting   int
+	each      time.Duration // mean time between two that leave the queue; zero before the first
+	left      time.Time     // when the last one left the queue, or when there began to be one
+	timer     *time.Timer
+	due       time.Time // of the next probe
+	probing   bool
+	idle      int       // probes since the last one with something to do
+	step      int       // how many begin with a probe that finds the scheduler behind
+	trial     time.Time // when step may grow from one
+	failed    int       // trials since one was passed
+	refused   uint64
+	refusedAt time.Time
+	recent    float64 // refusals, with a half-life of a second
+	refusing  bool
+	state     []metrics.Sample
+}
+
+// New returns a gate for as many processors as Go uses. changed is called when the gate begins
+// and ends to refuse, on a goroutine of its own. It may be nil.
+func New(changed func(Counts)) *Gate {
+	if changed == nil {
+		changed = func(Counts) {}
+	}
+	return &Gate{changed: changed, procs: procs(), budget: 2 * procs(), step: 1, state: []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}}
+}
+
+// Counts returns the state.
+func (g *Gate) Counts() Counts {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.countsLocked()
+}
+
+func (g *Gate) countsLocked() Counts {
+	c := Counts{UnderWay: g.underWay[0] + g.underWay[1], Waiting: g.waiting, Refused: g.refused, Refusing: g.refusing}
+	if g.probing {
+		c.Delay = g.delay
+	}
+	return c
+}
+
+// Ticket is a request that was taken on. Its zero value is for [Gate.Take].
+type Ticket struct {
+	gate  *Gate
+	agent string
+	name  string // of the asker
+	band  int
+	asker *group  // counts it while it is expected to begin; nil otherwise
+	begin Starter // of the handler, while it is queued
+}
+
+// Starter starts a handler. Start is called at most once for each [Ticket.Begin], and must not
+// block.
+type Starter interface{ Start() }
+
+// Take takes a request on, with the zero t for its ticket, or returns why not. It does so at once.
+func (g *Gate) Take(t *Ticket, r Request) *Busy {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if busy := g.lookLocked(r); busy != nil {
+		return busy
+	}
+	t.gate, t.agent, t.name, t.band = g, r.Agent, r.Asker, r.Band
+	if g.waiting > 0 {
+		t.expectLocked()
+	}
+	return nil
+}
+
+// Look returns the refusal that Take would return, and counts it.
+func (g *Gate) Look(r Request) *Busy {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.lookLocked(r)
+}
+
+// Refuse counts the refusal of a request that would wait for so long elsewhere.
+func (g *Gate) Refuse(wait time.Duration) *Busy {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.refuseLocked(wait, time.Now())
+}
+
+func (g *Gate) lookLocked(r Request) *Busy {
+	if g.waiting == 0 {
+		return nil
+	}
+	now := time.Now()
+	most := MaxWait
+	if !r.Deadline.IsZero() {
+		most = min(most, r.Deadline.Sub(now)/2)
+	}
+	if wait := g.waitLocked(r, now); wait > most {
+		return g.refuseLocked(wait, now)
+	}
+	return nil
+}
+
+// waitLocked returns the expected time in the queue of a request.
+func (g *Gate) waitLocked(r Request, now time.Time) time.Duration {
+	ahead := g.bands[r.Band].ahead(r.Agent, r.Asker)
+	for i := range r.Band {
+		ahead += g.bands[i].expected
+	}
+	return time.Duration(ahead) * max(g.each, now.Sub(g.left)/4)
+}
+
+func (g *Gate) refuseLocked(wait time.Duration, now time.Time) *Busy {
+	g.refused++
+	g.recent = g.recent*math.Exp2(-now.Sub(g.refusedAt).Seconds()) + 1
+	g.refusedAt = now
+	if !g.refusing {
+		g.refusing = true
+		g.probeLocked() // until it refuses no longer
+		go g.changed(g.countsLocked())
+	}
+	// Those that were refused before come again, too.
+	again := wait + time.Duration(g.recent*float64(g.each))
+	return &Busy{Wait: wait, Again: min(again, MaxAgain)}
+}
+
+func (t *Ticket) expectLocked() {
+	agent := t.gate.bands[t.band].of(t.agent)
+	t.asker = agent.of(t.name)
+	t.asker.expect(1)
+}
+
+func (t *Ticket) settleLocked() {
+	if t.asker != nil {
+		t.asker.expect(-1)
+		t.asker = nil
+	}
+}
+
+// Begin starts a handler at once or when its turn has come. A false result says that it is queued.
+// The handler calls [Ticket.Return] at its end. Another handler of the ticket may begin after that.
+func (t *Ticket) Begin(s Starter) bool {
+	g := t.gate
+	g.mu.Lock()
+	if g.waiting == 0 && g.mayBeginLocked(t.band) {
+		t.settleLocked()
+		g.underWay[kept(t.band)]++
+		g.mu.Unlock()
+		s.Start()
+		return true
+	}
+	if t.asker == nil {
+		t.expectLocked()
+	}
+	t.begin = s
+	t.asker.push(t)
+	if g.waiting++; g.waiting == 1 {
+		g.each, g.left = 0, time.Now()
+	}
+	g.probeLocked()
+	g.drain() // unlocks
+	return false
+}
+
+// Leave takes a handler out of the queue. A false result says that it has begun, or was taken out
+// before.
+func (t *Ticket) Leave() bool {
+	g := t.gate
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if t.begin == nil {
+		return false
+	}
+	t.begin = nil
+	g.waiting--
+	t.asker.remove(t)
+	t.settleLocked()
+	return true
+}
+
+// Return says that the handler has returned.
+func (t *Ticket) Return() {
+	g := t.gate
+	g.mu.Lock()
+	g.underWay[kept(t.band)]--
+	g.drain() // unlocks
+}
+
+// Release says that no handler of the ticket begins any more. It may be called more than once, and
+// for a ticket that was not taken.
+func (t *Ticket) Release() {
+	if t.gate == nil {
+		return
+	}
+	t.gate.mu.Lock()
+	defer t.gate.mu.Unlock()
+	if t.begin == nil {
+		t.settleLocked()
+	}
+}
+
+// kept returns the index of a band in Gate.underWay.
+func kept(band int) int {
+	if band < Kept {
+		return 0
+	}
+	return 1
+}
+
+// mayBeginLocked reports whether a handler may begin now, and uses the budget if it needs it.
+func (g *Gate) mayBeginLocked(band int) bool {
+	switch {
+	case g.underWay[0]+g.underWay[1] < g.procs:
+	case band < Kept && g.underWay[0] < g.procs:
+	case !g.behind && g.used < g.budget:
+		g.used++
+		g.probeLocked()
+	default:
+		return false
+	}
+	return true
+}
+
+// drain begins what may begin, and unlocks.
+func (g *Gate) drain() {
+	for g.waiting > 0 && g.mayBeginLocked(g.firstLocked()) {
+		g.beginNext()
+	}
+	g.mu.Unlock()
+}
+
+// firstLocked returns the first band with a queued handler. There is one.
+func (g *Gate) firstLocked() int {
+	band := 0
+	for g.bands[band].queued == 0 {
+		band++
+	}
+	return band
+}
+
+// beginNext begins the next handler of the queue. It unlocks while it does.
+func (g *Gate) beginNext() {
+	s := g.nextLocked(g.firstLocked())
+	g.mu.Unlock()
+	s.Start()
+	g.mu.Lock()
+}
+
+// nextLocked takes the next one out of the queue.
+func (g *Gate) nextLocked(band int) Starter {
+	t := g.bands[band].pop()
+	t.settleLocked()
+	s := t.begin
+	t.begin = nil
+	g.waiting--
+	g.underWay[kept(band)]++
+	now := time.Now()
+	if took := now.Sub(g.left); g.each == 0 {
+		g.each = took
+	} else {
+		g.each += (took - g.each) / 64
+	}
+	g.left = now
+	return s
+}
+
+// probeLocked has the next probe run.
+func (g *Gate) probeLocked() {
+	g.idle = 0
+	if !g.probing {
+		g.probing, g.behind = true, false
+		g.armLocked(probeEvery)
+	}
+}
+
+func (g *Gate) armLocked(d time.Duration) {
+	g.due = time.Now().Add(d)
+	if g.timer == nil {
+		g.timer = time.AfterFunc(d, g.probe)
+		return
+	}
+	g.timer.Reset(d)
+}
+
+// probe measures the scheduler.
+func (g *Gate) probe() {
+	g.mu.Lock()
+	metrics.Read(g.state)
+	g.procs = procs()
+	now := time.Now()
+	delay := now.Sub(g.due)
+	switch {
+	case g.idle < maxIdle:
+		g.armLocked(probeEvery)
+	case g.refusing:
+		g.armLocked(calm / 10)
+	default:
+		g.probing = false
+	}
+	g.probed(now, delay, int(min(g.state[0].Value.Uint64(), math.MaxInt32))) // unlocks
+}
+
+// probed renews the budget after a probe with that delay, which has seen so many goroutines that
+// could run and did not. It begins what may begin, and unlocks.
+func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
+	g.delay = delay
+	g.behind = delay > late && runnable >= g.procs // else other processes have delayed it
+	switch {
+	case g.behind:
+		g.budget = max(g.procs, g.budget/4)
+	case delay > soon:
+		g.budget = max(g.procs, g.budget/2)
+	case g.used >= g.budget:
+		g.budget = min(2*g.budget, maxBudget)
+	case g.used < g.budget/4:
+		g.budget = max(2*g.procs, g.budget-g.budget/8)
+	}
+	if g.used == 0 && g.waiting == 0 {
+		g.idle++
+	}
+	g.used = 0
+	if g.refusing && now.Sub(g.refusedAt) > calm {
+		g.refusing = false
+		go g.changed(g.countsLocked())
+	}
+	g.judgeLocked(now, runnable)
+	if g.behind {
+		for n := g.step; n > 0 && g.waiting > 0; n-- { // others begin meanwhile, too
+			g.beginNext()
+		}
+	}
+	g.drain() // unlocks
+}
+
+// judgeLocked finds out whether the handlers that begin compute, or wait while something else
+// keeps the processors busy, such as messages that arrive. Most of those which have begun with the
+// last probe could run now if they compute. Handlers that wait may begin by more with each probe.
+// The others are tried now and then, so seldom that a trial takes up a hundredth of the time.
+func (g *Gate) judgeLocked(now time.Time, runnable int) {
+	switch {
+	case g.step > 1 && runnable >= g.procs+g.step/2:
+		g.step = 1
+		pause := firstPause << min(g.failed, 5)
+		g.failed++
+		g.trial = now.Add(pause)
+	case g.step > 1:
+		g.failed = 0
+		g.step = min(2*g.step, maxBudget)
+	case g.behind && g.waiting > 4*g.procs && !now.Before(g.trial):
+		g.step = 4 * g.procs
+	}
+}
+
+// procs returns the number of handlers that can compute at a time.
+func procs() int { return min(goruntime.GOMAXPROCS(0), goruntime.NumCPU()) }
