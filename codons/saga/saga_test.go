@@ -140,10 +140,17 @@ func TestUndoRetries(t *testing.T) {
 		var d deeds
 		stuck := errors.New("stuck")
 		a, b, c := d.step("a"), d.step("b"), d.step("c")
-		tries := 0
+		tries, last := 0, time.Time{}
 		b.Undo = func(context.Context, any) error {
-			if tries++; tries < 3 {
+			if tries++; tries == 2 {
+				last = time.Now()
+				return &p.Refusal{Code: p.CodeBusy, RetryAfter: 25 * time.Second}
+			}
+			if tries == 1 {
 				return errors.New("not now")
+			}
+			if wait := time.Since(last); wait < 25*time.Second || wait > 38*time.Second {
+				t.Errorf("tried again after %v by an agent that is busy for 25 s", wait)
 			}
 			d.do("undo b at last")
 			return nil
