@@ -79,10 +79,8 @@ func TestOverload(t *testing.T) {
 	if refused.Load() == 0 {
 		t.Error("no asker was told")
 	}
-	for e := range overload {
-		if !e.Refusing {
-			break
-		}
+	for n.Counts().Refusing {
+		<-overload
 	}
 	if c := n.Counts(); c.Overload == 0 || c.Refusing || c.Queued != 0 {
 		t.Errorf("%+v", c)

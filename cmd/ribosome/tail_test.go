@@ -100,7 +100,11 @@ func TestLinesOfSteps(t *testing.T) {
 func TestFailuresArePrinted(t *testing.T) {
 	const failure = `{"kind":"job.failed","time":"2026-01-02T03:04:05Z","agent":"W","job":"perform","conversation_id":"c","reason":"a\u001b[31m\nb","stack":"goroutine 1\nmain.f()\n\tx.go:7\u001b[2J\n"}`
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/api/events" {
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/tree"):
+			_, _ = w.Write([]byte(`{"root":"c","conversations":[{"conversation_id":"c","sides":[]}]}`))
+			return
+		case r.URL.Path != "/api/events":
 			_, _ = w.Write([]byte(`{"conversation_id":"c","sides":[],"failures":[` + failure + `]}`))
 			return
 		}
