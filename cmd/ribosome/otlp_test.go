@@ -24,6 +24,11 @@ import (
 	metrics "go.opentelemetry.io/proto/otlp/metrics/v1"
 	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // otlpCollector takes the spans and the metrics of nodes, as the official messages of OTLP say.
@@ -314,6 +319,37 @@ func TestCancelledExport(t *testing.T) {
 	defer cancel()
 	if err := e.Export(late, nil); err == nil || of.lost() != 1 || !strings.Contains(log.String(), "takes no metrics") {
 		t.Errorf("%v, %d are lost, and the log is %s", err, of.lost(), log.String())
+	}
+}
+
+// The text of a failed job is exported with --otlp-content only, and masked as --mask says.
+func TestContentOfFailures(t *testing.T) {
+	for _, content := range []bool{false, true} {
+		of := collects(t)
+		n, err := runtime.New(runtime.Options{Name: "n"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := &endpoint{node: n, log: slog.New(slog.DiscardHandler)}
+		c := &nodeCmd{Name: "n", Mask: []string{"card"}, otlpFlags: otlpFlags{OTLP: of.URL, TraceRatio: 1, OTLPContent: content}}
+		if err := p.observe(t.Context(), c); err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		n.Events().Publish(codons.JobEnded{
+			At: actors.At{Time: now}, Subject: &codons.Subject{Agent: "W", Conversation: "c", Protocol: "p"}, Job: "perform", Began: now, Code: performatives.CodeInternal,
+			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}, Sampled: true}, Err: errors.New("no card=4711 and no password=hunter2"),
+		})
+		p.observers.close(t.Context())
+		if err := n.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+		of.mu.Lock()
+		all := string(of.raw)
+		of.mu.Unlock()
+		if !strings.Contains(all, "perform") || strings.Contains(all, "no card=*** and no password=***") != content || strings.Contains(all, "hunter2") || strings.Contains(all, "4711") {
+			t.Errorf("with content: %v, the collector has %q", content, all)
+		}
 	}
 }
 

@@ -1,10 +1,14 @@
 package api_test
 
 import (
+	"bufio"
 	"errors"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -73,5 +77,34 @@ func TestFailuresInAStream(t *testing.T) {
 	frame := h.Frame(actors.Record{Seq: 7, Event: failureIn("c", 1, &actors.PanicError{Value: "password=hunter2", Stack: []byte("main.f()")})})
 	if !strings.HasPrefix(frame, "event: job.failed\nid: 7\n") || strings.Contains(frame, "hunter2") || !strings.Contains(frame, "password=***") || !strings.Contains(frame, "main.f()") {
 		t.Error(frame)
+	}
+}
+
+// A stream has the failures of jobs and the decisions of supervisors that pass its filters, and none if it is about the acts of messages.
+func TestFailuresInFilteredStreams(t *testing.T) {
+	n, h, _ := serve(t, nil)
+	server := httptest.NewServer(h)
+	t.Cleanup(server.Close)
+	of, acts := streamOf(t, server, "agent=w"), streamOf(t, server, "act=REQUEST")
+	other := failureIn("c", 1, errors.New("of another"))
+	other.Agent = "V"
+	n.Events().Publish(other)
+	n.Events().Publish(failureIn("c", 1, errors.New("no")))
+	n.Events().Publish(actors.Supervised{Agent: "W", SupervisionEvent: actors.SupervisionEvent{Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective, Reason: errors.New("oh")}})
+	say(t, n, "m", "c", "")
+	for _, c := range []struct {
+		lines *bufio.Scanner
+		want  []string
+	}{{of, []string{"job.failed", "supervision.decided"}}, {acts, []string{"message.sent"}}} {
+		for _, want := range c.want {
+			for c.lines.Scan() && !strings.HasPrefix(c.lines.Text(), "event: ") { //nolint:revive // the lines before the next event
+			}
+			if got := c.lines.Text(); got != "event: "+want {
+				t.Errorf("%s, want %s", got, want)
+			}
+			if c.lines.Scan() && c.lines.Scan() && strings.Contains(c.lines.Text(), "of another") {
+				t.Error(c.lines.Text())
+			}
+		}
 	}
 }
