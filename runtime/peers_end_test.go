@@ -367,8 +367,6 @@ func TestReplacementNeedsEqualProof(t *testing.T) {
 	}
 }
 
-func (h *hub) runs(id performatives.AgentID) bool { _, ok := h.Directory().Lookup(id); return ok }
-
 func TestReservedNames(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{MaxAgents: 2})
 	h.spawn("Eliza", always(scripted{receive: echo}))

@@ -317,6 +317,41 @@ func TestRecordsExpire(t *testing.T) {
 }
 
 // Without a table, an asker that has heard something is not told of the deadline, and still of the loss of the worker.
+// The record of a request follows its asker to another link. At the asker's node it ends at the deadline, without a grace. If the asker goes
+// to another node, and the worker is of a third one, the record of that node stands.
+func TestRecordFollowsItsAsker(t *testing.T) {
+	for name, c := range map[string]struct {
+		from, to, works bool // a link between nodes
+		after           time.Duration
+		want            []string
+	}{
+		"to a session":                           {from: true, after: 10 * time.Second, want: []string{"q timeout asker worker"}},
+		"to another session":                     {after: 10 * time.Second, want: []string{"q timeout asker worker"}},
+		"to another node":                        {to: true, after: 10 * time.Second, want: []string{"q timeout asker worker"}},
+		"to another node, the worker on a third": {to: true, works: true, after: time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newRecordsFixture(t)
+				via := func(node bool) *link {
+					l := &link{node: d.node, limits: testLimits, toNode: node}
+					if node {
+						l.out = &nodeLink{link: l}
+					}
+					return l
+				}
+				d.ann.via, d.bob.via = via(c.from), via(c.works)
+				d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = time.Now().Add(10 * time.Second) }))
+				d.follow("Ann", d.ann.via, via(c.to))
+				time.Sleep(c.after)
+				synctest.Wait()
+				d.wantEnds(c.want...)
+				d.wantOpen(0)
+			})
+		})
+	}
+}
+
 func TestUncertainRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{false, true} {

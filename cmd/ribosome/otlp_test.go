@@ -326,12 +326,12 @@ func TestCancelledExport(t *testing.T) {
 func TestContentOfFailures(t *testing.T) {
 	for _, content := range []bool{false, true} {
 		of := collects(t)
-		n, err := runtime.New(runtime.Options{Name: "n"})
+		c := &nodeCmd{Name: "n", logFlags: logFlags{Mask: []string{"card"}}, otlpFlags: otlpFlags{OTLP: of.URL, TraceRatio: 1, OTLPContent: content}}
+		n, err := runtime.New(runtime.Options{Name: "n", Tracing: c.tracing()})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := &endpoint{node: n, log: slog.New(slog.DiscardHandler)}
-		c := &nodeCmd{Name: "n", Mask: []string{"card"}, otlpFlags: otlpFlags{OTLP: of.URL, TraceRatio: 1, OTLPContent: content}}
 		if err := p.observe(t.Context(), c); err != nil {
 			t.Fatal(err)
 		}

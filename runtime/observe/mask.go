@@ -162,7 +162,7 @@ func (w *walk) member(name string, value any, at []string) any {
 	_, number := value.(json.Number)
 	hidden := w.mask.hides(name, number)
 	if len(w.mask.paths) > 0 {
-		at = append(at, normal(name)) //nolint:gocritic // the members of one object follow each other
+		at = append(at, normal(name))
 		hidden = hidden || slices.ContainsFunc(w.mask.paths, func(path []string) bool { return endsWith(at, path) })
 	}
 	if hidden {

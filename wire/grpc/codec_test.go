@@ -405,8 +405,12 @@ func TestRetryAfter(t *testing.T) {
 			millis  uint64
 			want    time.Duration
 		}{
-			{`{}`, 0, 0}, {`{}`, 250, 250 * time.Millisecond}, {`{"retry_after_ms":9,"x":1}`, 0, 9 * time.Millisecond},
-			{`{"retry_after_ms":9}`, 250, 250 * time.Millisecond}, {`{"retry_after_ms":-9}`, 0, 0}, {`{}`, math.MaxUint64, performatives.MaxRetryAfter},
+			{`{}`, 0, 0},
+			{`{}`, 250, 250 * time.Millisecond},
+			{`{"retry_after_ms":9,"x":1}`, 0, 9 * time.Millisecond},
+			{`{"retry_after_ms":9}`, 250, 250 * time.Millisecond},
+			{`{"retry_after_ms":-9}`, 0, 0},
+			{`{}`, math.MaxUint64, performatives.MaxRetryAfter},
 		} {
 			m := decodeOne(t, c, envelopes(t, refusal(act, tt.payload, tt.millis)))
 			if r := m.AsRefusal(); r.RetryAfter != tt.want {
