@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -12,89 +11,60 @@ import (
 	"os/exec"
 	"strconv"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// serveCommand is the first argument of a child. The others are the name of its node, the turns of its agents, and its place: listen or
-// cluster, and then the address of a node to join, if any. It prints an address, then a line of JSON for each line that it reads: its
-// usage, from which it begins anew after the line reset. It ends with its input, and so with its parent.
+// serveCommand is the first argument of a child, a process with a node. The others are the name
+// of the node, the turns of its workers (0: it has none), and the place, tcp or node, with the
+// address of a node to join, if any. It prints its address, then its usage in JSON for each
+// command that it reads. It ends with its input, and so with its parent.
 const serveCommand = "serve"
 
-const (
-	listenPlace  = "listen"
-	clusterPlace = "cluster"
-)
+// The commands of a process: see [sampler.call].
+const commandRead, commandReset = "read", "reset"
 
 // serve is the main function of a child.
-func serve(ctx context.Context, args []string, in io.Reader, out io.Writer) error {
-	if len(args) < 3 {
-		return errors.New("usage: serve name turns listen|cluster [join]")
-	}
-	turns, err := strconv.ParseInt(args[1], 10, 64)
-	if err != nil {
-		return err
-	}
-	s := new(sampler)
+func serve(args []string) {
+	ctx := context.Background()
+	s := startSampler(ctx)
 	var n *runtime.Node
 	var addr string
-	if args[2] == listenPlace {
-		n, addr, err = listen(args[0])
-	} else if n, err = newNode(args[0], &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: args[3:]}); err == nil {
-		addr = n.Members()[0].Gossip
+	if args[2] == siteTCP {
+		n = newNode(args[0], nil)
+		peers := must(runtime.NewPeers(n, runtime.PeerOptions{}))
+		server := must(wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}}, Anonymous: true}))
+		addr = "tcp://" + must(tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:0"})).Addr().String()
+	} else {
+		n = newNode(args[0], &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: args[3:]})
 		s.watch(ctx, n)
+		addr = n.Members()[0].Gossip
 	}
-	if err != nil {
-		return err
+	spawn(ctx, n, must(strconv.ParseInt(args[1], 10, 64)), s)
+	fmt.Println(addr)
+	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+		check(json.NewEncoder(os.Stdout).Encode(s.call(lines.Text())))
 	}
-	if turns > 0 {
-		if err := spawnWorkers(ctx, n, turns, s); err != nil {
-			return err
-		}
-	}
-	go s.run(ctx)
-	fmt.Fprintln(out, addr)
-	for lines := bufio.NewScanner(in); lines.Scan(); {
-		u, _ := s.read()
-		if lines.Text() == "reset" {
-			_ = s.reset()
-		}
-		if err := json.NewEncoder(out).Encode(u); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // newNode starts a node. Its log is discarded: failures are counted.
-func newNode(name string, cluster *runtime.ClusterOptions) (*runtime.Node, error) {
-	return runtime.New(runtime.Options{Name: name, Logger: slog.New(slog.DiscardHandler), Cluster: cluster})
+func newNode(name string, cluster *runtime.ClusterOptions) *runtime.Node {
+	return must(runtime.New(runtime.Options{Name: name, Logger: slog.New(slog.DiscardHandler), Cluster: cluster}))
 }
 
-// listen starts a node that programs reach by the address.
-func listen(name string) (*runtime.Node, string, error) {
-	n, err := newNode(name, nil)
-	if err != nil {
-		return nil, "", err
+// spawn spawns the workers on a node, if turns is not 0.
+func spawn(ctx context.Context, n *runtime.Node, turns int64, s *sampler) {
+	for _, id := range agents {
+		if turns > 0 {
+			check(n.Spawn(ctx, id, func() actors.Agent { return worker{turns, s} }))
+		}
 	}
-	peers, err := runtime.NewPeers(n, runtime.PeerOptions{})
-	if err != nil {
-		return nil, "", err
-	}
-	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}}, Anonymous: true})
-	if err != nil {
-		return nil, "", err
-	}
-	listener, err := tcp.Listen(server, tcp.Options{Addr: "127.0.0.1:0"})
-	if err != nil {
-		return nil, "", err
-	}
-	return n, "tcp://" + listener.Addr().String(), nil
 }
 
-// child is a node in a process of its own. Only one goroutine may use it.
+// child is a child of this process. Only one goroutine may use it.
 type child struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
@@ -102,52 +72,26 @@ type child struct {
 	addr string
 }
 
-// startChild starts a child, which ends with ctx at the latest.
-func startChild(ctx context.Context, args ...string) (*child, error) {
-	program, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	c := &child{cmd: exec.CommandContext(ctx, program, append([]string{serveCommand}, args...)...)}
+// startChild starts a child.
+func startChild(ctx context.Context, args ...string) *child {
+	c := &child{cmd: exec.CommandContext(ctx, must(os.Executable()), append([]string{serveCommand}, args...)...)}
 	c.cmd.Stderr = os.Stderr
-	if c.in, err = c.cmd.StdinPipe(); err != nil {
-		return nil, err
-	}
-	out, err := c.cmd.StdoutPipe()
-	if err != nil {
-		return nil, err
-	}
-	c.out = bufio.NewScanner(out)
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
+	c.in, c.out = must(c.cmd.StdinPipe()), bufio.NewScanner(must(c.cmd.StdoutPipe()))
+	check(c.cmd.Start())
+	c.addr = c.line()
+	return c
+}
+
+// line reads a line from the child.
+func (c *child) line() string {
 	if !c.out.Scan() {
-		return nil, fmt.Errorf("the child did not start: %w", errors.Join(c.out.Err(), c.cmd.Wait()))
+		check(fmt.Errorf("a child has ended: %w", c.cmd.Wait()))
 	}
-	c.addr = c.out.Text()
-	return c, nil
+	return c.out.Text()
 }
 
-// stop kills the child: its agents have nothing to lose.
-func (c *child) stop() {
-	_ = c.cmd.Process.Kill()
-	_ = c.cmd.Wait() // it was killed
-}
-
-func (c *child) reset() error {
-	_, err := c.call("reset")
-	return err
-}
-
-func (c *child) read() (usage, error) { return c.call("read") }
-
-// call writes a line, and reads the usage.
-func (c *child) call(line string) (u usage, err error) {
-	if _, err := fmt.Fprintln(c.in, line); err != nil {
-		return u, err
-	}
-	if !c.out.Scan() {
-		return u, fmt.Errorf("a child has ended: %w", c.out.Err())
-	}
-	return u, json.Unmarshal(c.out.Bytes(), &u)
+func (c *child) call(command string) (u usage) {
+	must(fmt.Fprintln(c.in, command))
+	check(json.Unmarshal([]byte(c.line()), &u))
+	return u
 }

@@ -1,6 +1,6 @@
-// Command overload shows what the product does at and above its capacity. It measures the capacity of a
-// place for a kind of work by a closed loop, then offers multiples of it by an open loop, in which no
-// request waits for an earlier one, and prints a row of a Markdown table for each load:
+// Command overload shows what the product does at and above its capacity. It measures the capacity of
+// a place for a kind of work by a closed loop. Then it offers multiples of it by an open loop, in which
+// no request waits for an earlier one, and prints a row of a Markdown table for each load:
 //
 //	go run ./internal/overload -where local,tcp,node -kinds cpu,wait,mixed -loads 1,2,5,10 -time 20s
 //
@@ -8,32 +8,36 @@
 //
 //   - local: the agents are in the process that asks, on one node.
 //   - tcp: a program asks a node in another process, in acl over TCP.
-//   - node: a node asks the agents of another node. A third one takes part in the cluster. Each node is a
-//     process of its own.
+//   - node: a node asks the agents of another node. A third one takes part in the cluster. Each node
+//     is a process of its own.
 //
 // The kinds of work are:
 //
 //   - cpu: 5 ms of processor work. Its length is calibrated once, so it takes longer on a busy machine.
 //   - wait: a timer of 50 ms.
 //   - mixed: cpu for one hot agent; nine quiet ones get 5 tasks a second each, in addition.
-//   - tenthousand: 10,000 askers of ten agents, each of which asks again when it is answered. The handlers
-//     wait 2 s. There is one row, without a load.
+//   - tenthousand: 10,000 tasks in 2 s, to ten agents. Each waits 3 s, so that all are under way at a
+//     time. The flags -time and -loads have no effect.
 //
 // The columns are:
 //
-//   - offered, goodput: tasks a second, and those whose result came in time and before the end of the load.
-//     Those of the quiet agents count too.
+//   - capacity: the best of four measurements. Of tenthousand it is what is offered.
+//   - offered, goodput: tasks a second, and those whose result came in time and before the end of the
+//     load. Those of the quiet agents count too.
 //   - of capacity: the goodput as a part of the capacity, or of what was offered if that is less.
-//   - busy, late, other, held, never: parts of what was offered. Late is told that the deadline has passed,
-//     or told the result after it. Held was not sent, since the product slowed its producer down for 1 s or
-//     the connection took no more. Never had no answer within 6 s after the end.
+//   - busy, late, other, held, never: parts of what was offered. Late is told that the deadline has
+//     passed, or told the result after it. Held was not sent: the mailbox of the asker or the outbox
+//     of its connection was full, or its producers were blocked for 1 s. Never had no answer within
+//     6 s after the end.
 //   - refusal: p99 of the time to an answer busy.
 //   - told late: how many were told after their deadline, and p99 of the time after it.
-//   - URGENT idle, URGENT hot: p50/p99 of a task that does nothing, each 50 ms, at an agent that does
-//     nothing else, and at the one with the load; and how many of them had no result within 5 s.
+//   - URGENT idle, URGENT hot: p50/p99 of a task that does nothing, each 50 ms, for an agent with
+//     nothing else to do, and for the one with the load; and how many had no result within 5 s.
 //   - quiet: the part of the quiet agents' tasks that had their result in time.
-//   - memory: the peak of heap and stacks in the process of the agents, and the means of the first and of
-//     the last quarter of the time. goroutines, handlers: the peaks of their numbers there.
+//   - memory: the peak of heap and stacks in the process of the agents, and the means of the first and
+//     of the last quarter of the time.
+//   - goroutines, handlers: the peaks of their numbers in that process.
 //   - lost: how often a node declared another one dead.
-//   - others: the part of the processors that other processes used. Look at it before you believe a row.
+//   - others: the part of the processors that other processes used. Look at it before you believe a
+//     row. Only Linux tells.
 package main

@@ -2,73 +2,128 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
+	goruntime "runtime"
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	var err error
 	if args := os.Args[1:]; len(args) > 0 && args[0] == serveCommand {
-		err = serve(ctx, args[1:], os.Stdin, os.Stdout)
-	} else {
-		err = command(ctx, args)
+		serve(args[1:])
+		return
 	}
+	r := run{turns: calibrate(), many: 10_000}
+	where := flag.String("where", "local,tcp,node", "the places of the agents")
+	kinds := flag.String("kinds", "cpu,wait,mixed,tenthousand", "the kinds of work")
+	loads := flag.String("loads", "1,2,5,10", "multiples of the capacity")
+	flag.DurationVar(&r.length, "time", 20*time.Second, "how long each load lasts")
+	markdown := flag.String("markdown", "", "replace the table in this file, between "+tableBegin+" and "+tableEnd)
+	flag.Parse()
+	r.where, r.kinds = strings.Split(*where, ","), strings.Split(*kinds, ",")
+	for text := range strings.SplitSeq(*loads, ",") {
+		r.loads = append(r.loads, must(strconv.ParseFloat(text, 64)))
+	}
+	// A product that never answers must not keep the program. The children end with it.
+	time.AfterFunc(r.bound(), func() { check(fmt.Errorf("not ended after %v", r.bound())) })
+
+	var table strings.Builder
+	out := io.MultiWriter(os.Stdout, &table)
+	fmt.Fprint(out, header("go run ./internal/overload "+strings.Join(os.Args[1:], " ")))
+	r.print = func(w *row) { fmt.Fprint(out, w) }
+	r.all(context.Background())
+	if *markdown != "" {
+		check(replaceTable(*markdown, table.String()))
+	}
+}
+
+// check ends the program if there is an error, and with it its children.
+func check(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "overload:", err)
 		os.Exit(1)
 	}
 }
 
-// command runs the program with its flags.
-func command(ctx context.Context, args []string) error {
-	f := flag.NewFlagSet("overload", flag.ExitOnError)
-	where := f.String("where", "local,tcp,node", "the places of the agents")
-	kinds := f.String("kinds", "cpu,wait,mixed,tenthousand", "the kinds of work")
-	loads := f.String("loads", "1,2,5,10", "multiples of the capacity")
-	r := run{turns: calibrate(), askers: 10_000}
-	f.DurationVar(&r.length, "time", 20*time.Second, "how long each load lasts")
-	markdown := f.String("markdown", "", "replace the table in this file, between "+tableBegin+" and "+tableEnd)
-	_ = f.Parse(args) // it exits
-	for text := range strings.SplitSeq(*loads, ",") {
-		x, err := strconv.ParseFloat(text, 64)
-		if err != nil || x <= 0 {
-			return fmt.Errorf("-loads: %q is no positive number", text)
-		}
-		r.loads = append(r.loads, x)
-	}
-	r.where, r.kinds = strings.Split(*where, ","), strings.Split(*kinds, ",")
+// must returns v, and ends the program if there is an error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
 
-	var table strings.Builder
-	out := io.MultiWriter(os.Stdout, &table)
-	fmt.Fprint(out, header("go run ./internal/overload "+strings.Join(args, " ")))
-	r.print = func(w *row) {
-		fmt.Fprint(out, w)
-		for i, t := range w.tallies() {
-			if t.reason != "" {
-				fmt.Fprintf(os.Stderr, "overload: other, %s: %s\n", []string{"load", "quiet", "URGENT idle", "URGENT hot"}[i], t.reason)
-			}
-		}
+// The markers around the table in a document.
+const (
+	tableBegin = "<!-- overload -->"
+	tableEnd   = "<!-- /overload -->"
+)
+
+// columns are the titles of the table. Their lengths are the least widths of the cells.
+var columns = []string{
+	"where, kind, load", "capacity/s", "offered/s", "goodput/s", "of capacity", "busy ", "late ", "other", "held ", "never",
+	"refusal p99 ms", "told late (p99 ms)", "URGENT idle p50/p99 ms (failed)", "URGENT hot p50/p99 ms (failed)", "quiet", "memory MB (first, last)",
+	"goroutines", "handlers", "lost", "others",
+}
+
+// header returns the lines above the rows.
+func header(command string) string {
+	return fmt.Sprintf("`%s`, %s, GOMAXPROCS %d\n\n", command, goruntime.Version(), goruntime.GOMAXPROCS(0)) +
+		line(columns...) + strings.Repeat("|---", len(columns)) + "|\n"
+}
+
+// line returns a line of the table.
+func line(cells ...string) string {
+	text := ""
+	for i, cell := range cells {
+		text += fmt.Sprintf("| %-*s ", utf8.RuneCountInString(columns[i]), cell)
 	}
-	// A product that never answers must not keep the program: the main goroutine ends it, and its children with it.
-	ctx, cancel := context.WithTimeout(ctx, r.bound())
-	defer cancel()
-	ended := make(chan error, 1)
-	go func() { ended <- r.all(ctx) }()
-	select {
-	case err := <-ended:
-		if err != nil || *markdown == "" {
-			return err
-		}
-		return replaceTable(*markdown, table.String())
-	case <-ctx.Done():
-		return fmt.Errorf("not ended in time: %w", context.Cause(ctx))
+	return text + "|\n"
+}
+
+// String returns the line of a row.
+func (w *row) String() string {
+	t, u, seconds := &w.tasks, w.usage, w.length.Seconds()
+	offered, goodput := float64(t.offered+w.quiet.offered)/seconds, float64(t.goodput+w.quiet.goodput)/seconds
+	return line(fmt.Sprintf("%s %s %g×", w.where, w.kind, w.load), fmt.Sprintf("%.0f", w.capacity), fmt.Sprintf("%.0f", offered), fmt.Sprintf("%.0f", goodput),
+		fmt.Sprintf("%.0f%%", 100*goodput/min(w.capacity, offered)),
+		t.percent(busy), t.percent(late), t.percent(other), t.percent(held), t.percent(never),
+		t.refused.quantile(.99), fmt.Sprintf("%d (%s)", t.after.all, t.after.quantile(.99)),
+		w.idle.urgent(), w.hot.urgent(), w.quiet.percent(done),
+		fmt.Sprintf("%.0f (%.0f, %.0f)", u.Peak, u.First, u.Last), fmt.Sprint(u.Goroutines), fmt.Sprint(u.Handlers), fmt.Sprint(u.Lost),
+		fmt.Sprintf("%.0f%%", 100*w.others))
+}
+
+// percent returns the part of an outcome, and a dash if nothing was offered. Only zero is 0.
+func (t *tally) percent(o outcome) string {
+	switch {
+	case t.offered == 0:
+		return "-"
+	case t.n[o] == 0:
+		return "0"
 	}
+	return fmt.Sprintf("%.3g%%", 100*float64(t.n[o])/float64(t.offered))
+}
+
+// urgent returns the times of URGENT tasks, and how many had no result in time.
+func (t *tally) urgent() string {
+	return fmt.Sprintf("%s/%s (%d of %d)", t.took.quantile(.5), t.took.quantile(.99), t.offered-t.n[done], t.offered)
+}
+
+// replaceTable replaces what is between the markers in a document.
+func replaceTable(file, table string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := strings.Cut(string(text), tableBegin)
+	_, after, ends := strings.Cut(rest, tableEnd)
+	if !begins || !ends {
+		return errors.New(file + " has no " + tableBegin + " with " + tableEnd + " after it")
+	}
+	return os.WriteFile(file, []byte(before+tableBegin+"\n"+table+tableEnd+after), 0o600)
 }

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -24,26 +25,50 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// In each place and for each kind, what those that ask have counted is what was offered, and agrees with what the agents have counted.
+// In each place all that ask get their results, and what they used is known.
+func TestSites(t *testing.T) {
+	for _, where := range []string{siteLocal, siteTCP, siteNode} {
+		t.Run(where, func(t *testing.T) {
+			t.Parallel()
+			si := openSite(t.Context(), where, 1)
+			defer si.close()
+			si.call(commandReset)
+			var c tally
+			for i, a := range si.askers {
+				task := []string{taskSpin, taskWait, taskNothing}[i%3]
+				if err := <-c.issue(a, request{agents[i], task, p.Urgent, time.Now(), time.Hour}); err != nil {
+					t.Error(err)
+				}
+			}
+			if u := si.call(commandReset); u.Began != int64(len(si.askers)) || u.Running != 0 || u.Peak <= 0 || u.Goroutines == 0 || u.Lost != 0 {
+				t.Errorf("%+v, after a handler for each of %d that ask", u, len(si.askers))
+			}
+			if u := si.call(commandRead); u.Began != 0 {
+				t.Errorf("%d handlers after a reset", u.Began)
+			}
+		})
+	}
+}
+
+// The counts of those that ask agree with those of the agents, and with what was offered.
 func TestRows(t *testing.T) {
 	turns := calibrate()
-	for _, c := range []struct{ where, kind string }{{"local", kindMixed}, {"tcp", kindCPU}, {"node", kindCPU}, {"local", kindMany}} {
+	for _, c := range []struct {
+		where, kind string
+		loads       []float64
+	}{{siteLocal, kindMixed, []float64{1, 2}}, {siteTCP, kindCPU, []float64{2}}, {siteLocal, kindMany, []float64{1}}} {
 		t.Run(c.where+" "+c.kind, func(t *testing.T) {
 			t.Parallel()
 			rows := 0
-			r := run{where: []string{c.where}, kinds: []string{c.kind}, loads: []float64{1, 2}, length: 250 * time.Millisecond, turns: turns, askers: 100}
+			r := run{where: []string{c.where}, kinds: []string{c.kind}, loads: c.loads, length: 250 * time.Millisecond, turns: turns, many: 100}
 			r.print = func(w *row) {
 				rows++
 				t.Logf("%s", w)
 				checkRow(t, w)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), r.bound())
-			defer cancel()
-			if err := r.all(ctx); err != nil {
-				t.Fatal(err)
-			}
-			if want := map[bool]int{true: 1, false: 2}[c.kind == kindMany]; rows != want {
-				t.Errorf("%d rows, want %d", rows, want)
+			r.all(t.Context())
+			if rows != len(c.loads) {
+				t.Errorf("%d rows, want %d", rows, len(c.loads))
 			}
 		})
 	}
@@ -52,44 +77,27 @@ func TestRows(t *testing.T) {
 // checkRow checks the counts of a row.
 func checkRow(t *testing.T, w *row) {
 	t.Helper()
-	offered := func(name string, tally *tally, rate float64) {
-		if want := int(math.Ceil(rate * 0.25)); tally.offered != want {
-			t.Errorf("%s: %d requests offered, want %d", name, tally.offered, want)
-		}
-	}
-	offered("idle", &w.idle, probeRate)
-	offered("hot", &w.hot, probeRate)
-	if w.kind != kindMany {
-		offered("tasks", &w.tasks, w.capacity*w.load)
-	}
-	if w.kind == kindMixed {
-		offered("quiet", &w.quiet, quietRate*quietAgents)
-	}
 	var results, begun int // at least, at most
-	for _, tally := range w.tallies() {
-		if tally.open() < 0 {
-			t.Errorf("%d outcomes too many", -tally.open())
+	rates := map[*tally]float64{&w.tasks: w.capacity * w.load, &w.quiet: 0, &w.idle: probeRate, &w.hot: probeRate}
+	if w.kind == kindMixed {
+		rates[&w.quiet] = quietRate
+	}
+	for tally, rate := range rates {
+		if want := int(math.Ceil(rate * w.length.Seconds())); tally.offered != want {
+			t.Errorf("%d requests offered, want %d", tally.offered, want)
 		}
 		results += tally.n[done]
 		begun += tally.offered - tally.n[busy] - tally.n[held]
 	}
-	if began := int(w.usage.Began); results == 0 || began < results || began > begun {
-		t.Errorf("%d handlers began, want %d to %d, and more than none", began, results, begun)
-	}
-	if w.usage.Peak <= 0 || w.usage.Goroutines <= 0 || w.usage.Handlers <= 0 {
-		t.Errorf("the process of the agents was not sampled: %+v", w.usage)
+	if began := int(w.usage.Began); began < results || began > begun {
+		t.Errorf("%d handlers began, want %d to %d", began, results, begun)
 	}
 }
 
 // A child ends with its input, so that it does not outlive its parent.
 func TestChildEnds(t *testing.T) {
-	c, err := startChild(t.Context(), "alone", "1", listenPlace)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := c.read(); err != nil {
-		t.Error(err)
-	}
+	c := startChild(t.Context(), "alone", "1", siteTCP)
+	c.call(commandRead)
 	if err := c.in.Close(); err != nil {
 		t.Error(err)
 	}
@@ -101,33 +109,39 @@ func TestChildEnds(t *testing.T) {
 // A producer that is blocked does not change what is offered: the rest is held.
 func TestOfferBlocked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var issued, heldBack atomic.Int64
-		offer(10*time.Second, 100, func() {
+		var issued, held atomic.Int64
+		offer(10*time.Second, 100, func(int) {
 			issued.Add(1)
 			time.Sleep(time.Second)
-		}, func() { heldBack.Add(1) })
-		if issued.Load() != 2*11 || issued.Load()+heldBack.Load() != 1000 {
-			t.Errorf("%d issued and %d held, want the 22 of two producers, and 1,000 in all", issued.Load(), heldBack.Load())
+		}, func() { held.Add(1) })
+		if issued.Load() != 2*11 || held.Load() != 1000-2*11 {
+			t.Errorf("%d issued and %d held, want the 22 of two producers, and the rest of 1,000", issued.Load(), held.Load())
 		}
 	})
 }
 
 // Outcomes are counted once, by their error and the time.
 func TestTally(t *testing.T) {
-	at := time.Now()
-	deadline := at.Add(patience)
+	r := request{at: time.Now(), patience: patience}
 	var c tally
 	for _, e := range []error{
-		nil, fmt.Errorf("wrapped: %w", &p.Refusal{Code: p.CodeBusy}), &p.Refusal{Code: p.CodeExpired}, context.DeadlineExceeded, errors.New("else"), errHeld,
+		nil, fmt.Errorf("wrapped: %w", &p.Refusal{Code: p.CodeBusy}), &p.Refusal{Code: p.CodeExpired}, context.DeadlineExceeded, errors.New("else"),
+		errHeld, actors.ErrMailboxFull,
 	} {
-		c.offered += 2
-		c.told(at, deadline, at.Add(10*time.Millisecond), e)
+		c.begin()
+		c.end(r, r.at.Add(10*time.Millisecond), e)
 	}
-	c.told(at, deadline, deadline.Add(time.Second), nil)
+	for range 3 {
+		c.begin()
+	}
+	c.end(r, r.at.Add(2*patience), nil)
+	c.until = r.at
+	c.end(r, r.at.Add(10*time.Millisecond), nil)
+	waits := c.waits()
 	c.close()
-	c.told(at, deadline, at, nil)
-	if want := [outcomes]int{done: 1, busy: 1, late: 3, other: 1, held: 1}; c.n != want || c.open() != 12-7 {
-		t.Errorf("%v, and %d open, want %v and 5", c.n, c.open(), want)
+	c.end(r, r.at, nil)
+	if want := [outcomes]int{done: 2, busy: 1, late: 3, other: 1, held: 2, never: 1}; c.n != want || !waits || c.goodput != 1 {
+		t.Errorf("%v, goodput %d; want %v, goodput 1, and one request that waits", c.n, c.goodput, want)
 	}
 	if c.after.all != 1 || c.took.quantile(.5) != "10.1" || c.refused.quantile(.99) != "10.1" || new(times).quantile(.5) != "-" {
 		t.Errorf("%d after the deadline; results took %s, refusals %s", c.after.all, c.took.quantile(.5), c.refused.quantile(.99))
@@ -144,7 +158,7 @@ func TestReplaceTable(t *testing.T) {
 		err := replaceTable(file, "new\n")
 		got, _ := os.ReadFile(file)
 		if text[0] == 'a' {
-			if want := "a\n" + tableBegin + "\nnew\n\n" + tableEnd + "\nb\n"; err != nil || string(got) != want {
+			if want := "a\n" + tableBegin + "\nnew\n" + tableEnd + "\nb\n"; err != nil || string(got) != want {
 				t.Errorf("%v: %q, want %q", err, got, want)
 			}
 		} else if err == nil || string(got) != text {

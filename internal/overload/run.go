@@ -2,31 +2,42 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"os"
 	goruntime "runtime"
+	"slices"
 	"sync"
 	"time"
 
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The kinds of work.
-const (
-	kindCPU   = "cpu"
-	kindWait  = "wait"
-	kindMixed = "mixed"
-	kindMany  = "tenthousand"
-)
+const kindCPU, kindWait, kindMixed, kindMany = "cpu", "wait", "mixed", "tenthousand"
+
+// kind is a kind of work.
+type kind struct {
+	task     string
+	to       []p.AgentID
+	patience time.Duration
+	askers   int // that measure the capacity; zero if it is not measured
+}
+
+var kinds = map[string]kind{
+	kindCPU:   {taskSpin, hotAgent, patience, 2 * goruntime.GOMAXPROCS(0)},
+	kindWait:  {taskWait, hotAgent, patience, 1024},
+	kindMixed: {taskSpin, hotAgent, patience, 2 * goruntime.GOMAXPROCS(0)},
+	kindMany:  {taskRest, slices.Concat(hotAgent, quietAgents), taskTime[taskRest] + longPatience, 0},
+}
 
 const (
-	patience       = time.Second     // of a request of the load
-	probePatience  = 5 * time.Second // of an URGENT task, and of a request that measures the capacity
-	probeRate      = 20              // URGENT tasks a second, for each of two agents
-	quietRate      = 5               // tasks a second of a quiet agent
-	settleTime     = 6 * time.Second // after the load, for late answers and handlers
-	capacityRounds = 4               // the best of them counts, since other processes use the processors too
-	waiters        = 1024            // the askers that measure the capacity of an agent that waits
+	patience       = time.Second            // of a request
+	longPatience   = 5 * time.Second        // of an URGENT task, and of those that measure the capacity or rest
+	probeRate      = 20                     // URGENT tasks a second, for each of two agents
+	quietRate      = 45                     // tasks a second, for the quiet agents together
+	settleTime     = 6 * time.Second        // after the load, for late answers and handlers
+	capacityRounds = 4                      // the best counts, since other processes use the processors too
+	drainTime      = 100 * time.Millisecond // see [offer]
+	pause          = 10 * time.Millisecond  // after a failure, and between two looks at what is awaited
 )
 
 // run is one run of the program.
@@ -34,155 +45,162 @@ type run struct {
 	where, kinds []string
 	loads        []float64
 	length       time.Duration // of each load
-	turns        int64         // of burn in a millisecond
-	askers       int           // of kindMany
+	turns        int64         // of burn, in a millisecond
+	many         float64       // the requests of kindMany
 	print        func(*row)
 }
 
 // row is what was measured of one load.
 type row struct {
-	where, kind  string
-	load         float64 // a multiple of the capacity; zero for kindMany
-	capacity     float64 // results a second
-	length       time.Duration
-	tasks, quiet tally // quiet are the tasks of the quiet agents
-	idle, hot    tally // URGENT tasks
-	usage        usage
-	others       float64 // part of the processors that other processes used
+	where, kind    string
+	load, capacity float64 // multiple of the capacity; results a second
+	length         time.Duration
+	tasks, quiet   tally // of the quiet agents
+	idle, hot      tally // URGENT tasks
+	usage          usage
+	others         float64 // part of the processors used by other processes
 }
-
-// tallies returns all tallies of a row.
-func (w *row) tallies() []*tally { return []*tally{&w.tasks, &w.quiet, &w.idle, &w.hot} }
-
-// capacityTime is the length of one of capacityRounds.
-func (r *run) capacityTime() time.Duration { return min(r.length/8, 1500*time.Millisecond) }
 
 // bound is the time after which a run is given up.
 func (r *run) bound() time.Duration {
-	one := time.Minute + capacityRounds*(r.capacityTime()+2*probePatience) + time.Duration(len(r.loads))*(r.length+4*settleTime)
+	one := time.Minute + time.Duration(len(r.loads)+1)*(r.length+4*settleTime)
 	return time.Duration(len(r.where)*len(r.kinds)) * one
 }
 
 // all measures all rows.
-func (r *run) all(ctx context.Context) error {
+func (r *run) all(ctx context.Context) {
 	for _, where := range r.where {
 		for _, kind := range r.kinds {
-			if err := r.rows(ctx, where, kind); err != nil {
-				return err
-			}
+			r.rows(ctx, where, kind)
 		}
 	}
-	return nil
 }
 
 // rows measures the rows of one place and one kind.
-func (r *run) rows(ctx context.Context, where, kind string) error {
-	pl, err := openPlace(ctx, where, r.turns)
-	defer pl.close()
-	if err != nil {
-		return err
+func (r *run) rows(ctx context.Context, where, kind string) {
+	k, known := kinds[kind]
+	if !known {
+		check(fmt.Errorf("no such kind: %q; there are cpu, wait, mixed and tenthousand", kind))
 	}
-	task, askers := taskSpin, 2*goruntime.GOMAXPROCS(0)
-	switch kind {
-	case kindCPU, kindMixed:
-	case kindWait:
-		task, askers = taskWait, waiters
-	case kindMany:
-		w := &row{where: where, kind: kind, capacity: float64(r.askers) / restTime.Seconds()}
-		return r.measure(ctx, pl, w, func() { r.many(ctx, pl, w) })
-	default:
-		return fmt.Errorf("no such kind: %q; there are cpu, wait, mixed and tenthousand", kind)
+	si := openSite(ctx, where, r.turns)
+	defer si.close()
+	if k.askers == 0 {
+		length := min(r.length, 2*time.Second)
+		r.row(si, &row{where: where, kind: kind, load: 1, capacity: r.many / length.Seconds(), length: length})
+		return
 	}
 	capacity := 0.0
 	for range capacityRounds {
-		var t tally
-		asked := closedLoop(ctx, askers, r.capacityTime(), 0, func(int) error {
-			return t.ask(ctx, pl.crowd(), request{to: hotAgent, task: task}, probePatience)
-		})
-		capacity = max(capacity, float64(t.count(done))/asked.Seconds())
+		capacity = max(capacity, k.capacity(si, r.length/8))
 	}
 	for _, load := range r.loads {
-		w := &row{where: where, kind: kind, load: load, capacity: capacity}
-		if err := r.measure(ctx, pl, w, func() { r.open(pl, w, task) }); err != nil {
-			return err
-		}
+		r.row(si, &row{where: where, kind: kind, load: load, capacity: capacity, length: r.length})
 	}
-	return nil
 }
 
-// measure runs a load beside the URGENT tasks, waits for the last answers, and prints the row.
-func (r *run) measure(ctx context.Context, pl *place, w *row, load func()) (err error) {
-	if err := pl.reset(); err != nil {
-		return err
-	}
-	w.length = r.length
-	before, began := readProcessors(pl.pids), time.Now()
+// capacity has askers ask again when they are answered, for a time, and returns the results a
+// second.
+func (k kind) capacity(si *site, length time.Duration) float64 {
+	var t tally
 	var all sync.WaitGroup
-	all.Go(func() { r.urgent(pl, &w.idle, idleAgent) })
-	all.Go(func() { r.urgent(pl, &w.hot, hotAgent) })
-	all.Go(load)
-	all.Wait()
-	after := readProcessors(pl.pids)
-	w.others = (after.all - before.all - after.own + before.own) / time.Since(began).Seconds() / float64(goruntime.NumCPU())
-	if w.usage, err = pl.read(); err != nil {
-		return err
-	}
-	if w.usage.Began, err = pl.settle(ctx, w.tallies()); err != nil {
-		return err
-	}
-	for _, t := range w.tallies() {
-		t.close()
-	}
-	r.print(w)
-	return nil
-}
-
-// settle waits until all is answered and no handler runs, for settleTime at most. It returns how many handlers have begun.
-func (pl *place) settle(ctx context.Context, tallies []*tally) (int64, error) {
-	for began := time.Now(); ; _ = wait(ctx, pause) {
-		u, err := pl.read()
-		open := int(u.Running)
-		for _, t := range tallies {
-			open += t.open()
-		}
-		if err = errors.Join(err, context.Cause(ctx)); err != nil || open == 0 || time.Since(began) > settleTime {
-			return u.Began, err
-		}
-	}
-}
-
-// urgent offers URGENT tasks to an agent.
-func (r *run) urgent(pl *place, t *tally, to p.AgentID) {
-	offer(r.length, probeRate, func() {
-		t.issue(pl.askers[0], request{to: to, task: taskNothing, priority: p.Urgent}, probePatience)
-	}, t.hold)
-}
-
-// open offers a multiple of the capacity to the hot agent, and with kindMixed some tasks to the quiet ones in turns.
-func (r *run) open(pl *place, w *row, task string) {
-	// The processors work on after the end of the load. Those results are no goodput, save of the time that each task takes.
-	w.tasks.until = time.Now().Add(r.length + taskTime[task])
-	w.quiet.until = w.tasks.until
-	var all sync.WaitGroup
-	if w.kind == kindMixed {
-		next := 0 // of the only producer, since the rate is low
+	began := time.Now()
+	for i := range k.askers {
+		from := si.crowd()[i%len(si.crowd())]
 		all.Go(func() {
-			offer(r.length, quietRate*quietAgents, func() {
-				next++
-				w.quiet.issue(pl.askers[1], request{to: quietAgent(next % quietAgents), task: task}, patience)
-			}, w.quiet.hold)
+			for time.Since(began) < length {
+				select {
+				case err := <-t.issue(from, request{k.to[0], k.task, p.Normal, time.Now(), longPatience}):
+					if err != nil {
+						<-time.After(pause)
+					}
+				case <-time.After(2 * longPatience):
+				}
+			}
 		})
 	}
-	offer(r.length, w.capacity*w.load, func() {
-		w.tasks.issue(pl.crowd(), request{to: hotAgent, task: task}, patience)
-	}, w.tasks.hold)
 	all.Wait()
+	t.close()
+	return float64(t.goodput) / time.Since(began).Seconds()
 }
 
-// many has many askers at ten agents, whose handlers wait.
-func (r *run) many(ctx context.Context, pl *place, w *row) {
-	agents := append([]p.AgentID{hotAgent}, allAgents()[2:]...)
-	w.length = closedLoop(ctx, r.askers, r.length, min(restTime, r.length), func(i int) error {
-		return w.tasks.ask(ctx, pl.crowd(), request{to: agents[i%len(agents)], task: taskRest}, restTime+probePatience)
-	})
+// row measures a load beside URGENT tasks, waits for the last answers and handlers, and prints
+// the row.
+func (r *run) row(si *site, w *row) {
+	k := kinds[w.kind]
+	si.call(commandReset)
+	others, began := othersTime(si.pids), time.Now()
+	if k.askers > 0 {
+		// The processors work on after the end. Those results are no goodput, save for the time
+		// that a task takes.
+		w.tasks.until = began.Add(w.length + taskTime[k.task])
+		w.quiet.until = w.tasks.until
+	}
+	var loads sync.WaitGroup
+	load := func(t *tally, rate float64, from []asker, to []p.AgentID, task string, priority p.Priority, patience time.Duration) {
+		loads.Go(func() {
+			offer(w.length, rate, func(i int) {
+				t.issue(from[i%len(from)], request{to[i%len(to)], task, priority, time.Now(), patience})
+			}, func() {
+				t.begin()
+				t.end(request{at: time.Now(), patience: patience}, time.Now(), errHeld)
+			})
+		})
+	}
+	load(&w.idle, probeRate, si.operator(), idleAgent, taskNothing, p.Urgent, longPatience)
+	load(&w.hot, probeRate, si.operator(), hotAgent, taskNothing, p.Urgent, longPatience)
+	if w.kind == kindMixed {
+		load(&w.quiet, quietRate, si.calm(), quietAgents, k.task, p.Normal, patience)
+	}
+	load(&w.tasks, w.capacity*w.load, si.crowd(), k.to, k.task, p.Normal, k.patience)
+	loads.Wait()
+	w.others = (othersTime(si.pids) - others) / time.Since(began).Seconds() / float64(goruntime.NumCPU())
+	w.usage = si.call(commandRead)
+	tallies := []*tally{&w.tasks, &w.quiet, &w.idle, &w.hot}
+	for end := time.Now().Add(settleTime); time.Now().Before(end); <-time.After(pause) {
+		u := si.call(commandRead)
+		w.usage.Began, w.usage.Handlers = u.Began, max(u.Handlers, w.usage.Handlers)
+		if u.Running == 0 && !slices.ContainsFunc(tallies, (*tally).waits) {
+			break
+		}
+	}
+	for _, t := range tallies {
+		if t.close(); t.reason != nil {
+			fmt.Fprintln(os.Stderr, "overload: other:", t.reason)
+		}
+	}
+	r.print(w)
+}
+
+// offer issues requests at a rate, in requests a second, for a time. It does not wait for their
+// ends. A request may block its producer, so there are several. It holds a request that none of
+// them has issued within patience, or within drainTime after the end.
+func offer(length time.Duration, rate float64, issue func(i int), hold func()) {
+	queue := make(chan int, 1+int(rate*patience.Seconds()))
+	began, offered := time.Now(), 0
+	var producers sync.WaitGroup
+	for range min(64, 1+int(rate/100)) {
+		producers.Go(func() {
+			for i := range queue {
+				if time.Since(began) < length+drainTime {
+					issue(i)
+				} else {
+					hold()
+				}
+			}
+		})
+	}
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for elapsed := time.Duration(0); elapsed < length; <-tick.C {
+		elapsed = min(time.Since(began), length)
+		for ; float64(offered) < rate*elapsed.Seconds(); offered++ {
+			select {
+			case queue <- offered:
+			default:
+				hold()
+			}
+		}
+	}
+	close(queue)
+	producers.Wait()
 }

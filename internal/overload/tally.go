@@ -21,15 +21,18 @@ const (
 	late                 // told that the deadline has passed, or told the result after it
 	other                // any other failure
 	held                 // not sent: the producer was slowed down
+	never                // no answer: of a closed tally only
 	outcomes
 )
+
+var errHeld = errors.New("held back")
 
 // outcomeOf returns the outcome that an error stands for.
 func outcomeOf(err error) outcome {
 	switch {
 	case err == nil:
 		return done
-	case errors.Is(err, errHeld), errors.Is(err, actors.ErrMailboxFull): // the asker's own
+	case errors.Is(err, errHeld), errors.Is(err, actors.ErrMailboxFull): // the asker's own mailbox
 		return held
 	case errors.Is(err, p.CodeBusy):
 		return busy
@@ -39,96 +42,84 @@ func outcomeOf(err error) outcome {
 	return other
 }
 
-// errHeld is the error of a request that was not sent, because the product slows down its producer.
-var errHeld = errors.New("held back")
-
-// tally counts the outcomes of requests. It is safe for concurrent use.
+// tally counts the outcomes of requests. Its methods are safe for concurrent use; its fields may
+// be read after close.
 type tally struct {
-	mu      sync.Mutex
-	offered int
-	n       [outcomes]int
-	goodput int       // results in time, and before until
-	until   time.Time // zero means no limit
-	took    times     // to results in time
-	refused times     // to answers busy
-	after   times     // the deadline
-	reason  string    // of the last outcome other
-	closed  bool      // nothing changes any more
+	mu            sync.Mutex
+	offered, open int
+	n             [outcomes]int
+	goodput       int       // results in time, and before until
+	until         time.Time // zero means no limit
+	took, refused times     // to results in time, and to answers busy
+	after         times     // after the deadline
+	reason        error     // of the last outcome other
+	closed        bool      // nothing changes any more
 }
 
-// issue sends a request with a deadline, and counts what becomes of it.
-func (t *tally) issue(a asker, r request, patience time.Duration) {
-	at := time.Now()
-	r.deadline = at.Add(patience)
-	t.mu.Lock()
-	t.offered++
-	t.mu.Unlock()
-	a.ask(r, func(err error) { t.told(at, r.deadline, time.Now(), err) })
+// issue sends a request, and counts what becomes of it. The channel then has its error.
+func (t *tally) issue(a asker, r request) <-chan error {
+	t.begin()
+	ended := make(chan error, 1)
+	a.ask(r, func(err error) {
+		t.end(r, time.Now(), err)
+		ended <- err
+	})
+	return ended
 }
 
-// hold counts a request that could not be issued.
-func (t *tally) hold() {
+// begin counts a request that is offered.
+func (t *tally) begin() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.offered++
-	t.n[held]++
+	t.open++
 }
 
-// told counts the end of a request.
-func (t *tally) told(at, deadline, now time.Time, err error) {
+// end counts the end of a request.
+func (t *tally) end(r request, now time.Time, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.closed {
 		return
 	}
-	o := outcomeOf(err)
+	o, deadline := outcomeOf(err), r.at.Add(r.patience)
 	if now.After(deadline) {
 		t.after.add(now.Sub(deadline))
 		if o == done {
 			o = late
 		}
 	}
+	t.open--
 	t.n[o]++
-	switch o {
+	switch o { //nolint:exhaustive // the others are counted only
 	case done:
-		t.took.add(now.Sub(at))
+		t.took.add(now.Sub(r.at))
 		if t.until.IsZero() || now.Before(t.until) {
 			t.goodput++
 		}
 	case busy:
-		t.refused.add(now.Sub(at))
+		t.refused.add(now.Sub(r.at))
 	case other:
-		t.reason = err.Error()
+		t.reason = err
 	}
 }
 
-// close ends the count: the requests without an outcome are never answered.
+// waits reports whether requests have no outcome yet.
+func (t *tally) waits() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.open > 0
+}
+
+// close ends the count.
 func (t *tally) close() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.closed = true
+	t.closed, t.n[never] = true, t.open
 }
 
-// count returns the number of requests with an outcome.
-func (t *tally) count(o outcome) int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.n[o]
-}
-
-// open returns the number of requests without an outcome.
-func (t *tally) open() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	open := t.offered
-	for _, n := range t.n {
-		open -= n
-	}
-	return open
-}
-
-// times is a histogram of times from 1 µs to 100 s, so that its memory does not grow with the load. Each bucket ends 2% above the
-// one before.
+// times is a histogram of times from 1 µs to 100 s, so that its memory does not grow with the
+// load. Each bucket ends 2% above the one before.
 type times struct {
 	n   [950]int
 	all int
@@ -142,11 +133,12 @@ func (t *times) add(d time.Duration) {
 	t.all++
 }
 
-// quantile returns the upper end of the bucket with the quantile q in milliseconds, and a dash without times.
+// quantile returns the upper end of the bucket with the quantile q in milliseconds, and a dash
+// without times.
 func (t *times) quantile(q float64) string {
 	rest := int(math.Ceil(q * float64(t.all)))
-	for i, n := range t.n {
-		if rest -= n; n > 0 && rest <= 0 {
+	for i := range t.n {
+		if rest -= t.n[i]; t.n[i] > 0 && rest <= 0 {
 			return fmt.Sprintf("%.3g", math.Exp(float64(i+1)/bucketsPerE)/1000)
 		}
 	}

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"fmt"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -16,23 +17,17 @@ import (
 type program struct {
 	name    p.AgentID
 	session *wire.Session
-	closed  context.CancelFunc
-
-	mu   sync.Mutex
-	sent int
-	open map[string]func(error) // by the id of the request
+	sent    atomic.Int64
+	open    sync.Map // the functions of [asker], by the ids of the requests
 }
 
-// dial connects a program. It is stopped by stop.
-func dial(ctx context.Context, url string, name p.AgentID) (*program, error) {
-	conn, err := tcp.Dial(ctx, url, tcp.DialOptions{})
-	if err != nil {
-		return nil, err
-	}
-	c := &program{name: name, open: make(map[string]func(error))}
-	limits := wire.Limits{Outbox: 1 << 10} // what does not fit is held
-	c.session, err = wire.Connect(conn, wire.Options{Handler: c, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: limits})
-	return c, err
+// dial connects a program. The caller must stop it.
+func dial(ctx context.Context, url string, name p.AgentID) *program {
+	c := &program{name: name}
+	c.session = must(wire.Connect(must(tcp.Dial(ctx, url, tcp.DialOptions{})), wire.Options{
+		Handler: c, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: wire.Limits{Outbox: 1 << 10}, // what does not fit is held
+	}))
+	return c
 }
 
 func (c *program) stop() {
@@ -42,19 +37,14 @@ func (c *program) stop() {
 }
 
 func (c *program) ask(r request, told func(error)) {
-	c.mu.Lock()
-	c.sent++
-	id := fmt.Sprint(c.name, "-", c.sent)
-	c.open[id] = told
-	c.mu.Unlock()
-	m, err := p.New(p.Envelope{
-		ID: p.MessageID(id), Sender: c.name, Receiver: r.to, Priority: r.priority, ReplyBy: r.deadline, Timestamp: time.Now(),
+	id := string(c.name) + strconv.FormatInt(c.sent.Add(1), 10)
+	c.open.Store(id, told)
+	err := c.session.Send(must(p.New(p.Envelope{
+		ID: p.MessageID(id), Sender: c.name, Receiver: r.to, Priority: r.priority, ReplyBy: r.at.Add(r.patience), Timestamp: time.Now(),
 		Payload: p.TaskRequest{TaskType: r.task},
-	})
-	if err == nil {
-		if err = c.session.Send(m); outcomeOf(err) == busy {
-			err = errHeld
-		}
+	})))
+	if outcomeOf(err) == busy {
+		err = errHeld
 	}
 	if err != nil {
 		c.end(id, err)
@@ -63,24 +53,16 @@ func (c *program) ask(r request, told func(error)) {
 
 // end ends a request. A further answer has no effect.
 func (c *program) end(id string, err error) {
-	c.mu.Lock()
-	told := c.open[id]
-	delete(c.open, id)
-	c.mu.Unlock()
-	if told != nil {
-		told(err)
+	if told, open := c.open.LoadAndDelete(id); open {
+		told.(func(error))(err) //nolint:forcetypeassert // see open
 	}
 }
 
-// Opened does nothing.
-func (*program) Opened(*wire.Session) {}
-
 // Receive ends the request that a message answers at last.
 func (c *program) Receive(_ *wire.Session, m *p.Message) error {
-	switch refusal := m.AsRefusal(); {
-	case refusal != nil:
+	if refusal := m.AsRefusal(); refusal != nil {
 		c.end(m.InReplyTo(), refusal)
-	case m.Performative() == p.ActInformResult:
+	} else if m.Performative() == p.ActInformResult {
 		c.end(m.InReplyTo(), nil)
 	}
 	return nil
@@ -90,6 +72,9 @@ func (c *program) Receive(_ *wire.Session, m *p.Message) error {
 func (c *program) Undelivered(_ *wire.Session, m *p.Message, why *p.Refusal) {
 	c.end(string(m.ID()), why)
 }
+
+// Opened does nothing.
+func (*program) Opened(*wire.Session) {}
 
 // Closed leaves the open requests without an answer.
 func (*program) Closed(*wire.Session, error) {}
