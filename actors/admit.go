@@ -133,8 +133,14 @@ func (s *System) admission(c *cell, m *performatives.Message, within bool, deadl
 	return r
 }
 
-// overloadChanged publishes that the node begins or ends to refuse.
+// overloadChanged logs and publishes that the node begins or ends to refuse.
 func (s *System) overloadChanged(c admission.Counts) {
+	args := []any{"refused", c.Refused, "queued", c.Waiting, "working", c.UnderWay, "delay", c.Delay}
+	if c.Refusing {
+		s.opts.Logger.Warn("the node is overloaded: it refuses as busy what its processors cannot do in time", args...)
+	} else {
+		s.opts.Logger.Info("the node is not overloaded any more: it takes on all work", args...)
+	}
 	if Wants[Overload](&s.Events) {
 		s.Events.Publish(Overload{At: At{time.Now()}, Refusing: c.Refusing, Refused: c.Refused, Queued: c.Waiting, Working: c.UnderWay})
 	}

@@ -124,6 +124,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
 		codons.JobFailed{At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Job: "perform", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
+		actors.Overload{At: at, Refusing: true, Refused: 7, Queued: 300, Working: 4},
 	}
 }
 

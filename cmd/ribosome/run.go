@@ -52,6 +52,7 @@ type cli struct {
 	Conversations conversationsCmd `cmd:"" help:"List conversations, live and recent, as an operator."`
 	Trace         traceCmd         `cmd:"" help:"Print a conversation and all that belong to it, as an operator."`
 	Top           topCmd           `cmd:"" help:"List the agents that have the most to do, as an operator."`
+	Check         checkCmd         `cmd:"" help:"Say what an operator has to look at: overload, links that are down, agents that block."`
 	Cancel        cancelCmd        `cmd:"" help:"Cancel a conversation, as an operator, and wait for the receipt."`
 	Approvals     approvalsCmd     `cmd:"" help:"List the steps that wait for an operator's approval."`
 	Approve       approveCmd       `cmd:"" help:"Approve a step that waits."`

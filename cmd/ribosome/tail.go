@@ -47,6 +47,12 @@ type live struct {
 	To    string `json:"to"`
 	On    string `json:"on"`
 
+	// Of the load of a node.
+	Refusing *bool  `json:"refusing"`
+	Refused  uint64 `json:"refused"`
+	Queued   int    `json:"queued"`
+	Working  int    `json:"working"`
+
 	// Of what the node says about the stream. State is that of a side that has ended, too.
 	Node  string `json:"node"`
 	State string `json:"state"`
@@ -118,7 +124,7 @@ func (c *tailCmd) take(e serverEvent, out, say *printer) error {
 		say.line(fmt.Sprintf("ribosome: the events of the node %s are missing: %s", v.Node, v.Why))
 	case e.name == "node":
 		say.line(fmt.Sprintf("ribosome: the events of the node %s follow", v.Node))
-	case v.Message == nil && v.Reason == nil && !c.Steps:
+	case v.Message == nil && v.Reason == nil && v.Refusing == nil && !c.Steps:
 	case c.JSON:
 		out.text(string(plainJSON(e.data)) + "\n")
 	default:
@@ -137,8 +143,14 @@ func (v *live) line() string {
 		m.Sent, m.Refused = 1, v.Code
 		return fmt.Sprintf("%s  %s → %s  %s  %s  %s", at, m.Sender, cmp.Or(m.Receiver, "all"), m.what(), cmp.Or(v.Conversation, "-"), m.content())
 	}
-	text := fmt.Sprintf("%s  %s  %s", at, v.Agent, v.Kind)
+	text := fmt.Sprintf("%s  %s  %s", at, cmp.Or(v.Agent, v.Node), v.Kind)
 	switch {
+	case v.Refusing != nil:
+		what := "takes on all work again"
+		if *v.Refusing {
+			what = "refuses new work"
+		}
+		return fmt.Sprintf("%s  %s: %d requests refused since it started, %d handlers wait for a processor, %d run", text, what, v.Refused, v.Queued, v.Working)
 	case v.Reason != nil:
 		return fmt.Sprintf("%s  %s  %s  %s", text, cmp.Or(v.Job, "-"), cmp.Or(v.Conversation, "-"), *v.Reason)
 	case v.To != "":

@@ -82,9 +82,11 @@ func TestAgainIsInterrupted(t *testing.T) {
 // A step and the end of a side are one line each.
 func TestLinesOfSteps(t *testing.T) {
 	for want, data := range map[string]string{
-		"a  conversation.transition  initiator  idle → asked  c": `{"kind":"conversation.transition","agent":"a","role":"initiator","to":"asked","conversation_id":"c"}`,
-		"a  conversation.ended  responder  abandoned  c":         `{"kind":"conversation.ended","agent":"a","role":"responder","state":"abandoned","conversation_id":"c"}`,
-		"a  job.failed  perform  c  the disk is full":            `{"kind":"job.failed","agent":"a","conversation_id":"c","job":"perform","reason":"the disk is full"}`,
+		"a  conversation.transition  initiator  idle → asked  c":                                                                  `{"kind":"conversation.transition","agent":"a","role":"initiator","to":"asked","conversation_id":"c"}`,
+		"a  conversation.ended  responder  abandoned  c":                                                                          `{"kind":"conversation.ended","agent":"a","role":"responder","state":"abandoned","conversation_id":"c"}`,
+		"n1  node.overload  refuses new work: 7 requests refused since it started, 5 handlers wait for a processor, 2 run":        `{"kind":"node.overload","node":"n1","refusing":true,"refused":7,"queued":5,"working":2}`,
+		"n1  node.overload  takes on all work again: 9 requests refused since it started, 0 handlers wait for a processor, 1 run": `{"kind":"node.overload","node":"n1","refusing":false,"refused":9,"queued":0,"working":1}`,
+		"a  job.failed  perform  c  the disk is full":                                                                             `{"kind":"job.failed","agent":"a","conversation_id":"c","job":"perform","reason":"the disk is full"}`,
 	} {
 		var v live
 		if err := json.Unmarshal([]byte(data), &v); err != nil {
@@ -96,7 +98,7 @@ func TestLinesOfSteps(t *testing.T) {
 	}
 }
 
-// Failures are printed without --steps, in one line with the stack below it. Their texts cannot control the terminal.
+// Failures, and what nodes say about their load, are printed without --steps, failures in one line with the stack below it. Their texts cannot control the terminal.
 func TestFailuresArePrinted(t *testing.T) {
 	const failure = `{"kind":"job.failed","time":"2026-01-02T03:04:05Z","agent":"W","job":"perform","conversation_id":"c","reason":"a\u001b[31m\nb","stack":"goroutine 1\nmain.f()\n\tx.go:7\u001b[2J\n"}`
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +111,7 @@ func TestFailuresArePrinted(t *testing.T) {
 			return
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = w.Write([]byte("event: job.failed\ndata: " + failure + "\n\nevent: conversation.ended\ndata: {\"kind\":\"conversation.ended\",\"agent\":\"W\"}\n\n"))
+		_, _ = w.Write([]byte("event: job.failed\ndata: " + failure + "\n\nevent: node.overload\ndata: {\"kind\":\"node.overload\",\"node\":\"n1\",\"refusing\":false}\n\nevent: conversation.ended\ndata: {\"kind\":\"conversation.ended\",\"agent\":\"W\"}\n\n"))
 		w.(http.Flusher).Flush()
 		<-r.Context().Done()
 	}))
@@ -117,6 +119,7 @@ func TestFailuresArePrinted(t *testing.T) {
 	const stack = "      goroutine 1\n      main.f()\n        x.go:7"
 	tail := begins(t, "tail", "--addr", node.URL)
 	tail.shows(&tail.stdout, stack)
+	tail.shows(&tail.stdout, "n1 node.overload takes on all work again")
 	got := tail.end().stdout
 	if !strings.Contains(got, " W job.failed perform c a[31m b\n"+stack) || strings.Contains(got, "\x1b") || strings.Contains(got, "ended") {
 		t.Errorf("tail prints %q", got)

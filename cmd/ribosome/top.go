@@ -72,7 +72,7 @@ func (c *topCmd) run(ctx context.Context, std streams) error {
 	defer cancel()
 	out := newPrinter(std.out)
 	for {
-		all, missing, err := c.list(ctx, o)
+		all, nodes, missing, err := c.list(ctx, o)
 		switch {
 		case ctx.Err() != nil:
 			return out.end()
@@ -81,6 +81,7 @@ func (c *topCmd) run(ctx context.Context, std streams) error {
 		}
 		if c.JSON {
 			tellMissing(std, missing)
+			tellOverloaded(std, nodes)
 			out.json(all)
 			return out.end()
 		}
@@ -89,17 +90,18 @@ func (c *topCmd) run(ctx context.Context, std streams) error {
 		}
 		out.text(table(topRows(all)))
 		tellMissing(std, missing)
+		tellOverloaded(std, nodes)
 		if !out.terminal || out.broken() || !pause(ctx, c.Every) {
 			return out.end()
 		}
 	}
 }
 
-// list returns the agents that have the most to do.
-func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []absentNode, error) {
+// list returns the agents that have the most to do, and the nodes.
+func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []nodeState, []absentNode, error) {
 	ctx, cancel, err := within(ctx, c.Deadline)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	defer cancel()
 	var answer struct {
@@ -107,12 +109,16 @@ func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []absentNo
 		Missing []absentNode `json:"missing"`
 	}
 	if err := o.ask(ctx, "GET", "/api/agents", nil, nil, &answer); err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
+	}
+	nodes, err := o.nodes(ctx)
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	slices.SortStableFunc(answer.Agents, func(a, b busyAgent) int {
 		return cmp.Or(cmp.Compare(b.depth(), a.depth()), cmp.Compare(b.Wait, a.Wait), cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.Conversations, a.Conversations))
 	})
-	return answer.Agents[:min(c.Limit, len(answer.Agents))], answer.Missing, nil
+	return answer.Agents[:min(c.Limit, len(answer.Agents))], nodes.Nodes, answer.Missing, nil
 }
 
 func topRows(all []busyAgent) [][]string {

@@ -94,7 +94,7 @@ func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []acto
 	}
 	return []actors.Kind{
 		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
-		actors.KindSupervisionDecided,
+		actors.KindSupervisionDecided, actors.KindNodeOverload,
 	}, func() []Peer { return h.peers(r) }
 }
 
@@ -129,6 +129,15 @@ type liveMessage struct {
 	Message      observe.Message              `json:"message"`
 }
 
+// liveOverload is the data of an event about the load of a node.
+type liveOverload struct {
+	Kind actors.Kind `json:"kind"`
+	Seq  uint64      `json:"seq"`
+	Time time.Time   `json:"time"`
+	Node string      `json:"node"`
+	actors.Overload
+}
+
 // event returns the text of an event, or nothing if the filter does not select it.
 func (h *Handler) event(f filter, record actors.Record) string {
 	var data any = record
@@ -161,6 +170,11 @@ func (h *Handler) event(f filter, record actors.Record) string {
 			return ""
 		}
 		data = one
+	case actors.Overload:
+		if f != (filter{}) {
+			return ""
+		}
+		data = liveOverload{record.Kind(), record.Seq, record.EventTime(), h.options.Node.Name(), ev}
 	}
 	if data == nil {
 		return ""

@@ -73,7 +73,7 @@ func TestMembersOfAnswers(t *testing.T) {
 
 	events := o.Paths["/api/events"]["get"].Responses["200"].Content["text/event-stream"].Events
 	for name, value := range map[string]any{
-		"message.sent": api.Live, "job.failed": observe.Failure{}, "supervision.decided": observe.Failure{}, "lost": struct {
+		"message.sent": api.Live, "node.overload": api.Overload, "job.failed": observe.Failure{}, "supervision.decided": observe.Failure{}, "lost": struct {
 			Lost int    `json:"lost"`
 			Node string `json:"node"`
 		}{}, "node": api.Stands,

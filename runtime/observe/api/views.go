@@ -32,6 +32,9 @@ type nodeView struct {
 	Remote      int            `json:"remote_agents"`
 	Open        int            `json:"open_conversations"`
 	Working     int            `json:"running_handlers"`
+	Queued      int            `json:"queued_handlers"`  // of those, the ones that wait for a processor
+	Overloaded  bool           `json:"overloaded"`       // the node refuses requests that it cannot do in time
+	Overload    uint64         `json:"overload_refused"` // such requests since it started
 	Members     int            `json:"members"`
 	Links       int            `json:"links"`    // to other nodes of the cluster
 	LinksUp     int            `json:"links_up"` // those over which messages pass
@@ -43,7 +46,7 @@ func (h *Handler) counts() nodeView {
 	c := n.Counts()
 	links, up := n.Links()
 	return nodeView{
-		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, max(1, len(n.Members())), links, up, h.options.Recorder.Counts(),
+		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, c.Queued, c.Refusing, c.Overload, max(1, len(n.Members())), links, up, h.options.Recorder.Counts(),
 	}
 }
 

@@ -283,6 +283,8 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	open := gauge(metricOpen, "{conversation}", "Sides of conversations that are under way")
 	running := gauge(metricRunning, "{job}", "Jobs that run")
 	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links")
+	queued := gauge(metricQueued, "{job}", "Jobs that wait for a processor")
+	overloaded := gauge(metricOverloaded, "{node}", "1 while the node refuses requests that its processors cannot do in time")
 	members := gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live")
 	links := gauge(metricLinks, "{link}", "Links to other nodes of the cluster")
 	working := gauge(metricWorking, "{job}", "Jobs of an agent that run")
@@ -296,6 +298,7 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 	}
 	gone := counter(metricLost, "{event}", "Events that found the queue full, because too many came at once")
 	busy := counter(metricBusy, "{agent}", "How often the actor of an agent had not come back for 5 s")
+	overload := counter(metricOverload, "{request}", "Requests refused because the processors could not have done them in time")
 	loops := counter(metricLoops, "{chain}", "Chains of a thousand notices, each of which followed from the one before")
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
@@ -304,15 +307,22 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		c := node.Counts()
 		o.ObserveInt64(open, int64(c.Open))
 		o.ObserveInt64(running, int64(c.Working))
+		o.ObserveInt64(queued, int64(c.Queued))
+		refusing := int64(0)
+		if c.Refusing {
+			refusing = 1
+		}
+		o.ObserveInt64(overloaded, refusing)
 		o.ObserveInt64(agents, int64(c.Agents), with(attribute.String(attrLocation, "here")))
 		o.ObserveInt64(agents, int64(c.Remote), with(attribute.String(attrLocation, "elsewhere")))
 		o.ObserveInt64(members, int64(max(1, len(node.Members()))))
 		all, up := node.Links()
 		o.ObserveInt64(links, int64(up), with(attribute.String(attrState, "up")))
 		o.ObserveInt64(links, int64(all-up), with(attribute.String(attrState, "down")))
-		o.ObserveInt64(gone, int64(lost()))   //nolint:gosec // so many events never happen
-		o.ObserveInt64(busy, int64(c.Busy))   //nolint:gosec // so many never happen
-		o.ObserveInt64(loops, int64(c.Loops)) //nolint:gosec // so many never happen
+		o.ObserveInt64(gone, int64(lost()))         //nolint:gosec // so many events never happen
+		o.ObserveInt64(busy, int64(c.Busy))         //nolint:gosec // so many never happen
+		o.ObserveInt64(loops, int64(c.Loops))       //nolint:gosec // so many never happen
+		o.ObserveInt64(overload, int64(c.Overload)) //nolint:gosec // so many never happen
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}

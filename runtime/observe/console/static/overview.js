@@ -9,12 +9,13 @@ const rates = [
 ];
 
 export function overview(root, { signal }) {
+  const overload = h('div', { role: 'status' });
   const numbers = h('div', { class: 'cards' });
   const charts = h('div', { class: 'cards charts' });
   const members = h('tbody');
   const refusals = h('div');
   root.append(
-    h('h1', {}, 'Overview'), numbers,
+    h('h1', {}, 'Overview'), overload, numbers,
     h('section', { 'aria-labelledby': 'rates' }, h('h2', { id: 'rates' }, 'Rates'), charts),
     h('section', { 'aria-labelledby': 'members' }, h('h2', { id: 'members' }, 'Nodes'), h('div', { class: 'scroll' }, h('table', {},
       h('thead', {}, h('tr', {}, ['Node', 'State', 'Agents', 'Conversations', 'Handlers', 'Refused', 'Dead letters', 'Links up', 'Gossip', 'Links', 'Labels'].map((t) => h('th', { scope: 'col' }, t)))), members))),
@@ -24,6 +25,8 @@ export function overview(root, { signal }) {
     const [nodes, cluster, samples, refused] = await Promise.all([
       counts(signal), get('members', {}, signal), optional('rates', {}, signal), optional('refusals', { limit: 5 }, signal),
     ]);
+    replace(overload, nodes.nodes.filter((n) => n.overloaded).map((n) => h('p', { class: 'bad' }, name(n.node),
+      ` refuses new work that its processors cannot do in time: ${number(n.overload_refused)} requests refused for this since it started, ${number(n.queued_handlers)} handlers wait for a processor.`)));
     const sum = (of) => nodes.nodes.reduce((n, node) => n + (of(node) || 0), 0);
     const refusedCount = sum((n) => n.messages_refused);
     const dead = sum((n) => Math.max(0, n.dead_letters - (n.recorder.duplicates || 0))); // a repeated message has had its effect
@@ -50,8 +53,9 @@ async function counts(signal) {
 // row shows a member of the cluster. n has its counts; undefined if it has not answered.
 function row(m, n = { recorder: {} }) {
   const down = n.links - n.links_up;
+  const state = m.leaving ? 'leaving' : m.unlinked ? `no link: ${m.unlinked}` : n.overloaded ? 'refuses new work' : 'here';
   return h('tr', {},
-    h('td', {}, name(m.node)), h('td', { class: m.unlinked ? 'bad' : '' }, m.leaving ? 'leaving' : m.unlinked ? `no link: ${m.unlinked}` : 'here'), h('td', {}, number(n.agents)), h('td', {}, number(n.open_conversations)),
+    h('td', {}, name(m.node)), h('td', { class: m.unlinked || n.overloaded ? 'bad' : '' }, state), h('td', {}, number(n.agents)), h('td', {}, number(n.open_conversations)),
     h('td', {}, number(n.running_handlers)), h('td', {}, number(n.messages_refused)), h('td', {}, number(n.dead_letters && n.dead_letters - (n.recorder.duplicates || 0))),
     h('td', { class: down > 0 ? 'bad' : '' }, n.links === undefined ? '–' : `${number(n.links_up)} of ${number(n.links)}`),
     h('td', {}, m.gossip || '–'), h('td', {}, m.links || '–'), h('td', {}, Object.entries(m.labels || {}).map(([k, v]) => h('span', { class: 'state' }, `${k}=${v}`))));
