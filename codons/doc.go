@@ -70,7 +70,9 @@
 // # Backpressure
 //
 // An agent runs a bounded number of handlers of one codon at a time ([Limited],
-// [DefaultMaxTasks]) and refuses further requests as busy. A handler may have 16 commands
+// [DefaultMaxTasks]) and refuses further requests as busy. These are upper bounds: the node begins
+// handlers as its processors can take them, and refuses as busy what it could not begin in time
+// ([actors.Self.Admit]). The refusal says when to come again. A handler may have 16 commands
 // that are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps
 // the ids of the last 64 messages that it received, to recognise duplicates of those that are no
 // requests. A handler may

@@ -13,14 +13,15 @@ import (
 type Limited interface {
 	actors.Agent
 	// MaxTasks returns the largest number of handlers of one codon that may be under way at a
-	// time. A further request is refused as busy. A number below 1 means [DefaultMaxTasks].
+	// time. It is an upper bound: a node whose processors are behind has fewer under way. A further
+	// request is refused as busy. A number below 1 means [DefaultMaxTasks].
 	// It is called once for each codon when the agent starts. Handlers that outlive a restart of
 	// the agent do not count.
 	MaxTasks() int
 }
 
 // DefaultMaxTasks is the largest number of handlers of one codon that an agent has under way at
-// a time unless it is [Limited].
+// a time unless it is [Limited]. It is an upper bound, as [Limited] says.
 const DefaultMaxTasks = 1024
 
 // limiter bounds the number of conversations of one codon that an agent works on at a time.
