@@ -25,7 +25,7 @@ func TestConsole(t *testing.T) {
 	browser := startBrowser(t)
 	tests := map[string]func(*testing.T, context.Context){
 		"views": testViews, "live": testLive, "cancel": testCancel, "approvals": testApprovals, "inbox": testInbox, "rights": testRights, "many": testMany, "injection": testInjection,
-		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "failures": testFailures, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand, "burst": testBurst, "pages": testPages, "group": testGroup, "rows": testRows, "ends": testEnds, "room": testRoom, "phone": testPhone,
+		"keyboard": testKeyboard, "colours": testColours, "names": testNames, "refusals": testRefusals, "failures": testFailures, "filters": testFilters, "addresses": testAddresses, "return": testReturn, "approvals by keyboard": testApprovalsByKeyboard, "swarm": testSwarm, "again": testAgain, "texts": testTexts, "diagram": testDiagram, "nodes": testNodes, "served": testServed, "command": testCommand, "burst": testBurst, "pages": testPages, "group": testGroup, "rows": testRows, "ends": testEnds, "room": testRoom, "phone": testPhone, "overload": testOverload,
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
