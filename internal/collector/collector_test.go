@@ -26,6 +26,8 @@ func TestCollector(t *testing.T) {
 		{"takes what is under way", p.testUnderWay},
 		{"takes what goes wrong with peers", p.testPeers},
 		{"takes what goes wrong with agents", faulty.testFaulty},
+		{"takes an overload", faulty.testOverload},
+		{"takes what operators may not do", p.testOperators},
 		{"takes a trace of two nodes", p.testNodes},
 		{"takes a link that is down", p.testDown},
 		{"refuses", p.testRefusing},

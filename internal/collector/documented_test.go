@@ -12,6 +12,12 @@ import (
 
 // instruments has the kind and the unit of each metric.
 var instruments = map[string]string{
+	"ribosome.node.handlers.queued":     "gauge {job}",
+	"ribosome.node.overload.refused":    "counter {request}",
+	"ribosome.node.overloaded":          "gauge {node}",
+	"ribosome.agents.busy":              "counter {agent}",
+	"ribosome.notices.loops":            "counter {chain}",
+	"ribosome.operator.refused":         "counter {request}",
 	"ribosome.conversations.begun":      "counter {conversation}",
 	"ribosome.conversations.ended":      "counter {conversation}",
 	"ribosome.conversation.duration":    "histogram s",

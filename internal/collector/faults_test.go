@@ -3,7 +3,9 @@ package collector
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -167,7 +169,7 @@ func (p program) testFaulty(t *testing.T) {
 		}
 	}
 	waiting := map[string]uint64{}
-	for _, agent := range []string{"Clumsy", "Fragile", "Key", "Loud", "Stuck"} {
+	for _, agent := range []string{"Clumsy", "Dizzy", "Fragile", "Key", "Loud", "Stuck"} {
 		for _, band := range []string{"high", "low", "normal", "urgent"} {
 			waiting["gen_ai.agent.name="+agent+" ribosome.band="+band] = 0
 		}
@@ -200,7 +202,10 @@ func (p program) testFaulty(t *testing.T) {
 		}
 	}
 	covered.value("ribosome.agent.mailbox.wait", waiting)
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{"ribosome.agents.busy": {"": 1}})
 	tell("Key", performatives.Normal)
+	tell("Dizzy", performatives.Normal)
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{"ribosome.notices.loops": {"": 1}})
 	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{
 		"ribosome.agent.mailbox.depth": empty, "ribosome.agent.mailbox.wait": empty,
 		"ribosome.agent.restarts": {"gen_ai.agent.name=Fragile": 2},
@@ -231,4 +236,65 @@ func (p program) testFaulty(t *testing.T) {
 	if strings.Contains(r.json(t), "c4n4ry") {
 		t.Error("the text of an error or a panic is in what the receiver got")
 	}
+}
+
+// A collector gets the requests that a node refuses because its processors could not do them in time, and the jobs that wait for a processor.
+func (p program) testOverload(t *testing.T) {
+	r := receive(t)
+	n := p.host(t, "faulty", nil, "--otlp", r.url, "--metrics-interval", often)
+	resources := map[string]string{"node": "service.instance.id=node service.name=ribosome"}
+	ana := n.connect("Ana")
+	seen := map[string]uint64{"ribosome.node.overload.refused": 0, "ribosome.node.overloaded": 0, "ribosome.node.handlers.queued": 0}
+	r.await(t, "an overload", func() bool {
+		for range 100 {
+			task := ana.envelope("Clumsy", performatives.TaskRequest{TaskType: "compute"})
+			task.ReplyBy = time.Now().Add(time.Second)
+			ana.sendAs(task)
+		}
+		for len(ana.received) > 0 {
+			<-ana.received
+		}
+		all := true
+		for name, before := range seen {
+			seen[name] = max(before, r.metricsOf(t, "node", resources)[name].points[""].n)
+			all = all && seen[name] > 0
+		}
+		return all
+	})
+	for name, most := range seen {
+		covered.value(name, map[string]uint64{"": most})
+	}
+	if seen["ribosome.node.overloaded"] != 1 {
+		t.Errorf("ribosome.node.overloaded is %d", seen["ribosome.node.overloaded"])
+	}
+	r.awaitCounts(t, "node", resources, map[string]map[string]uint64{"ribosome.node.overloaded": {"": 0}, "ribosome.node.handlers.queued": {"": 0}})
+	n.end()
+	r.stop()
+}
+
+// A collector gets the requests of operators that a node refuses.
+func (p program) testOperators(t *testing.T) {
+	r := receive(t)
+	tokens := filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(tokens, []byte("Ana "+strings.Repeat("a", 32)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	n := p.start(t, nil, "--no-auth=false", "--tokens", tokens, "--http", "127.0.0.1:0", "--otlp", r.url, "--metrics-interval", often)
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, n.line(&n.stdout, "serving ")+"/api/node", http.NoBody)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header.Set("Authorization", "Bearer "+strings.Repeat("b", 32))
+	answer, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := answer.Body.Close(); err != nil || answer.StatusCode != http.StatusUnauthorized {
+		t.Errorf("%s: %v", answer.Status, err)
+	}
+	r.awaitCounts(t, "node", map[string]string{"node": "service.instance.id=node service.name=ribosome"}, map[string]map[string]uint64{
+		"ribosome.operator.refused": {"error.type=unauthorized": 1},
+	})
+	n.end()
+	r.stop()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -26,7 +27,7 @@ func spawnFaulty(ctx context.Context, n *runtime.Node) error {
 	door := &door{open: make(chan struct{})}
 	var errs []error
 	for id, agent := range map[performatives.AgentID]actors.Agent{
-		"Clumsy": clumsy{}, "Fragile": fragile{}, "Stuck": stuck{door: door}, "Key": key{door: door}, "Loud": loud{node: n},
+		"Clumsy": clumsy{}, "Fragile": fragile{}, "Stuck": stuck{door: door}, "Key": key{door: door}, "Loud": loud{node: n}, "Dizzy": dizzy{node: n},
 	} {
 		errs = append(errs, n.Spawn(ctx, id, func() actors.Agent { return agent }))
 	}
@@ -38,7 +39,7 @@ type plain struct{}
 
 func (plain) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// clumsy is an agent whose jobs panic for a task of the type panic, and else return an error.
+// clumsy is an agent whose jobs panic for a task of the type panic, compute for one of the type compute, and else return an error.
 type clumsy struct{ plain }
 
 func (clumsy) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
@@ -46,8 +47,13 @@ func (clumsy) ConsiderTask(context.Context, delegation.Task) delegation.Decision
 }
 
 func (clumsy) PerformTask(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
-	if t.TaskType == "panic" {
+	switch t.TaskType {
+	case "panic":
 		panic("c4n4ry of a panic")
+	case "compute":
+		for began := time.Now(); time.Since(began) < 20*time.Millisecond; {
+		}
+		return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 	}
 	return performatives.InformResult{}, errors.New("c4n4ry of an error")
 }
@@ -96,5 +102,17 @@ type loud struct {
 func (l loud) Receive(c *actors.Context, _ *performatives.Message) {
 	for range loudness {
 		l.node.Events().Publish(codons.JobFailed{Agent: c.ID()})
+	}
+}
+
+// dizzy is an agent that passes a notice on to itself until the node finds a loop.
+type dizzy struct {
+	plain
+	node *runtime.Node
+}
+
+func (d dizzy) HandleNotice(_ context.Context, n notify.Notice) {
+	if d.node.Counts().Loops == 0 {
+		_ = notify.Notify(n.Agent.Self(), n.Agent.Self().ID(), n.Message.Payload())
 	}
 }
