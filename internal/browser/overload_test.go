@@ -10,12 +10,16 @@ import (
 )
 
 // jammed is an agent that decides about no task while it is jammed.
-type jammed chan struct{}
+type jammed struct{ begun, decide chan struct{} }
 
 func (jammed) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 func (j jammed) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
-	<-j
+	select {
+	case j.begun <- struct{}{}:
+	default: // not the first one
+	}
+	<-j.decide
 	return delegation.Reject(performatives.CodeIncapable, "")
 }
 
@@ -30,21 +34,23 @@ func testOverload(t *testing.T, browser context.Context) {
 	b.goTo("")
 	b.shows("main", "north")
 	b.until(`!document.querySelector('main').textContent.includes('refuses new work')`)
-	j := make(jammed)
+	j := jammed{make(chan struct{}, 1), make(chan struct{})}
 	n.spawn("Jammed", j)
 	ctx := within(t)
 	ask := func(ctx context.Context) { // in vain
 		_, _ = n.Delegate(ctx, "Jammed", performatives.TaskRequest{TaskType: "dig"})
 	}
+	go ask(ctx)
+	<-j.begun
 	const tasks = 300
 	for range tasks {
 		go ask(ctx)
 	}
 	agent, _ := n.System().Lookup("Jammed")
-	for waiting := 0; waiting < tasks-1; waiting, _ = agent.Backlog(performatives.Normal) {
+	for waiting := 0; waiting < tasks; waiting, _ = agent.Backlog(performatives.Normal) {
 		time.Sleep(time.Millisecond)
 	}
-	j <- struct{}{} // it takes all that wait out of its mailbox
+	j.decide <- struct{}{} // it takes all that wait out of its mailbox
 	refusing, end := context.WithCancel(ctx)
 	defer end()
 	go func() {
@@ -58,6 +64,6 @@ func testOverload(t *testing.T, browser context.Context) {
 	b.shows("main [role=status]", "north refuses new work that its processors cannot do in time: ")
 	b.shows("#members ~ .scroll td.bad", "refuses new work")
 	end()
-	close(j)
+	close(j.decide)
 	b.until(`!document.querySelector('main').textContent.includes('refuses new work')`)
 }

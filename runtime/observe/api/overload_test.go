@@ -52,15 +52,18 @@ func TestOverload(t *testing.T) {
 		}
 		ctx := within(t)
 		var tasks sync.WaitGroup
-		for range 300 {
+		for i := range 300 {
 			tasks.Go(func() {
 				if _, err := n.Delegate(ctx, "jammed", performatives.TaskRequest{TaskType: "work"}); err != nil {
 					t.Error(err)
 				}
 			})
+			if i == 0 {
+				synctest.Wait() // it decides about the first one
+			}
 		}
 		synctest.Wait()
-		j <- struct{}{} // it takes all that wait out of its mailbox
+		j <- struct{}{} // it takes all others out of its mailbox
 		time.Sleep(time.Second)
 		want(false, 0)
 		soon, cancel := context.WithTimeout(ctx, time.Second)

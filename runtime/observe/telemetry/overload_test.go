@@ -73,15 +73,18 @@ func TestOverload(t *testing.T) {
 		want(0, 0, 0)
 		ctx := within(t)
 		var tasks sync.WaitGroup
-		for range 300 {
+		for i := range 300 {
 			tasks.Go(func() {
 				if _, err := n.Delegate(ctx, "jammed", performatives.TaskRequest{TaskType: "work"}); err != nil {
 					t.Error(err)
 				}
 			})
+			if i == 0 {
+				synctest.Wait() // it decides about the first one
+			}
 		}
 		synctest.Wait()
-		j.decide <- struct{}{} // it takes all that wait out of its mailbox
+		j.decide <- struct{}{} // it takes all others out of its mailbox
 		time.Sleep(time.Second)
 		soon, cancel := context.WithTimeout(ctx, time.Second)
 		defer cancel()
