@@ -31,7 +31,8 @@ type nodeStates struct {
 
 // nodes asks for the states of all nodes.
 func (o *operator) nodes(ctx context.Context) (all nodeStates, err error) {
-	return all, o.ask(ctx, "GET", "/api/nodes", nil, nil, &all)
+	err = o.ask(ctx, "GET", "/api/nodes", nil, nil, &all)
+	return all, err
 }
 
 // overload says that the node refuses work; the text is empty while it does not.
