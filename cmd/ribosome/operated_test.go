@@ -41,6 +41,7 @@ func TestOneAddress(t *testing.T) {
 		"top":           {want: "Jules", operator: true},
 		"cancel":        {args: id + " --reason late", want: "it had ended before", operator: true},
 		"approvals":     {want: "", operator: true},
+		"check":         {want: "nothing found", operator: true},
 		"approve":       {args: "7", want: "no open step", operator: true},
 		"deny":          {args: "7", want: "no open step", operator: true},
 		"drain":         {args: "n2", want: "n2"},
