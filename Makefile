@@ -9,7 +9,6 @@ FUZZTIME ?= 5s
 BENCH    ?= .
 COUNT    ?= 1
 BENCHTIME ?= 1s
-TIME ?= 20s
 OVERLOAD ?=
 SEEDS    ?= 1000
 CLUSTER_SEEDS ?= 1000
@@ -61,8 +60,8 @@ bench-compare: ## compare two outputs of make bench: OLD=bench-a.txt NEW=bench-b
 	$(TOOL) benchstat $(OLD) $(NEW)
 
 .PHONY: overload
-overload: ## measure 1 to 10 times the capacity, in a quarter of an hour, and write the table of docs/performance.md; TIME=20s OVERLOAD="-where local -kinds cpu -loads 1,10"
-	go run ./internal/overload -time $(TIME) -markdown docs/performance.md $(OVERLOAD)
+overload: ## measure 1 to 10 times the capacity, in a quarter of an hour, and write the table of docs/performance.md; OVERLOAD="-time 5s -where local -kinds cpu -loads 1,10"
+	go run ./internal/overload -markdown docs/performance.md $(OVERLOAD)
 
 .PHONY: explore
 explore: ## run the explorations (tests named TestExplore…) in their long forms and print their coverage
