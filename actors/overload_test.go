@@ -231,6 +231,7 @@ func TestForesee(t *testing.T) {
 		if foresee(time.Second, normal) {
 			t.Error("an idle node refuses")
 		}
+		synctest.Wait() // a worker that takes a task from a short queue notes that there is no delay
 		s.pool.wait.waited.Store(int64(time.Second / 4))
 		for _, c := range []struct {
 			left     time.Duration
