@@ -126,7 +126,7 @@ func checkReference(t *testing.T, text, name string) {
 }
 
 // A text in which nothing is masked is not copied.
-func TestMaskCopiesNothing(t *testing.T) {
+func TestMaskAllocatesNothing(t *testing.T) {
 	m := NewMask(DefaultMask())
 	for _, text := range []string{"a text of words", "Note: x = 1, see https://example.org/?a=b", `{"a": [1, "x: y"], "n": "line\n"}`} {
 		w := walk{mask: m}
