@@ -88,8 +88,8 @@ const (
 // for too long: the oldest message has waited for a quarter of the time that the request has left.
 // The rest is for the queues behind this one, and for the work.
 func (b *band) hopelessLocked(message any) bool {
-	m := requestIn(message)
-	if m == nil || m.Priority() > performatives.Normal || b.claimed == 0 || b.waits.IsZero() {
+	m, oldest := requestIn(message), b.oldestLocked()
+	if m == nil || m.Priority() > performatives.Normal || oldest.IsZero() {
 		return false
 	}
 	now := time.Now()
@@ -97,17 +97,18 @@ func (b *band) hopelessLocked(message any) bool {
 	if by := m.ReplyBy(); !by.IsZero() {
 		most = min(most, by.Sub(now)/4)
 	}
-	return now.Sub(b.waits) > most
+	return now.Sub(oldest) > most
 }
 
 // delay returns how long the oldest message has waited, zero while few are queued. Safe for concurrent use.
 func (b *band) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.queued+b.claimed < crowd || b.claimed == 0 || b.waits.IsZero() {
+	oldest := b.oldestLocked()
+	if b.queued+b.claimed < crowd || oldest.IsZero() {
 		return 0
 	}
-	return time.Since(b.waits)
+	return time.Since(oldest)
 }
 
 // requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil
@@ -236,6 +237,10 @@ func (b *band) len() int {
 func (b *band) oldest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.oldestLocked()
+}
+
+func (b *band) oldestLocked() time.Time {
 	switch {
 	case b.claimed > 0 && !b.waits.IsZero(): // claimed before those that are queued
 		return b.waits
@@ -245,8 +250,9 @@ func (b *band) oldest() time.Time {
 	return time.Time{}
 }
 
-// arrivalAt returns when the first message at index i of a chain or behind it arrived. A command that begins a conversation arrived with its request. It passes over other commands, up to the end of the
-// segment, and returns the zero time if there are only such values.
+// arrivalAt returns when the first message at index i of a chain or behind it arrived. A command
+// that begins a conversation arrived with its request. It passes over other values, up to the end
+// of the segment, and returns the zero time if there are only such values.
 func arrivalAt(s *segment, i int32) time.Time {
 	if i == segmentSize {
 		s, i = s.next, 0

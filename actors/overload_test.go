@@ -92,6 +92,25 @@ func answerTo(t *testing.T, m *performatives.Message) *performatives.Message {
 	return a
 }
 
+// TestStuckAgentHasADelay has an agent handle a single message while others come.
+func TestStuckAgentHasADelay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b band
+		b.push(request(t, 0, 0, normal), 10*crowd, false)
+		b.claim() // one message, which is being handled
+		for range crowd {
+			b.push(request(t, 0, 0, normal), 10*crowd, false)
+		}
+		time.Sleep(time.Second)
+		if b.delay() != time.Second {
+			t.Errorf("delay %v", b.delay())
+		}
+		if r := b.push(request(t, 0, 3*time.Second, normal), 10*crowd, false); r != ReasonFull {
+			t.Errorf("a request that has no time: %v", r)
+		}
+	})
+}
+
 // beginner is a conversation with a request to send.
 type beginner struct{ request *performatives.Message }
 

@@ -8,6 +8,9 @@
 // could run and do not. While the scheduler keeps up, handlers begin at once, by a budget that
 // doubles with each probe. While it is behind, a handler begins when fewer are under way than
 // there are processors, and one with each probe, so that handlers which wait for each other go on.
+// Now and then more begin with a probe: if the next one finds that most of them could run, they
+// compute. Otherwise they wait, something else keeps the processors busy, such as messages that
+// arrive, and holding handlers back would not help.
 //
 // What cannot begin at once is queued: by band, then in turn among agents, then in turn among the
 // askers of an agent. A request whose turn would come too late for its deadline is refused when
@@ -86,6 +89,7 @@ type Gate struct {
 	timer     *time.Timer
 	due       time.Time // of the next probe
 	probing   bool
+	slow      bool      // the next probe is only to notice that the gate refuses no longer
 	idle      int       // probes since the last one with something to do
 	step      int       // how many begin with a probe that finds the scheduler behind
 	trial     time.Time // when step may grow from one
@@ -344,8 +348,8 @@ func (g *Gate) nextLocked(band int) Starter {
 // probeLocked has the next probe run.
 func (g *Gate) probeLocked() {
 	g.idle = 0
-	if !g.probing {
-		g.probing, g.behind = true, false
+	if !g.probing || g.slow {
+		g.probing, g.slow, g.behind = true, false, false
 		g.armLocked(probeEvery)
 	}
 }
@@ -370,6 +374,7 @@ func (g *Gate) probe() {
 	case g.idle < maxIdle:
 		g.armLocked(probeEvery)
 	case g.refusing:
+		g.slow = true
 		g.armLocked(calm / 10)
 	default:
 		g.probing = false
@@ -409,10 +414,9 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	g.drain() // unlocks
 }
 
-// judgeLocked finds out whether the handlers that begin compute, or wait while something else
-// keeps the processors busy, such as messages that arrive. Most of those which have begun with the
-// last probe could run now if they compute. Handlers that wait may begin by more with each probe.
-// The others are tried now and then, so seldom that a trial takes up a hundredth of the time.
+// judgeLocked sets how many handlers begin with a probe: more each time while they wait, one when
+// they compute. A trial of handlers that compute delays everything else while it lasts, so the
+// next one comes after twice the time.
 func (g *Gate) judgeLocked(now time.Time, runnable int) {
 	switch {
 	case g.step > 1 && runnable >= g.procs+g.step/2:

@@ -344,6 +344,27 @@ func TestChanges(t *testing.T) {
 	})
 }
 
+// TestSlowProbesEnd queues handlers while probes only wait for the end of a refusal.
+func TestSlowProbesEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(nil)
+		g.Refuse(time.Second)
+		time.Sleep(calm / 4) // the probes are slow by now
+		b := new(began)
+		for range 100 {
+			take(t, g, Request{Band: 5}).Begin(handler{"", b})
+		}
+		time.Sleep(calm / 20)
+		if n := len(b.all()); n != 100 {
+			t.Errorf("%d have begun", n)
+		}
+		time.Sleep(2 * calm)
+		if g.Counts().Refusing || g.probing {
+			t.Errorf("%+v, probing: %v", g.Counts(), g.probing)
+		}
+	})
+}
+
 // TestLeave takes handlers out of the queue.
 func TestLeave(t *testing.T) {
 	g, under := busyGate(t)
