@@ -94,7 +94,7 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 }
 
 // addFarewells adds the ends of a responder that has not got the last message of an initiator which ended
-// with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the responder.
+// with it: unless the responder asks again, nothing sends that again, so a timer, a stop or the loss of the peer ends the responder.
 // After a timer of its own the initiator may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
@@ -114,6 +114,10 @@ func (c *completion) addFarewells() {
 				c.addClockPairs(r.To, s)
 			}
 			known := func(o machine.Rest) bool { return slices.Contains(o.Initiator, r.To) }
+			waiting = slices.DeleteFunc(waiting, func(s machine.State) bool { // it asks again, and is answered again
+				_, asks := c.rows[rowKey{machine.Responder, s, machine.Timeout(TimerRetry)}]
+				return asks
+			})
 			if len(waiting) > 0 && !slices.ContainsFunc(c.table.Rest, known) {
 				c.table.Rest = append(slices.Clip(c.table.Rest), machine.Rest{
 					Initiator: []machine.State{r.To}, Responder: waiting, ToldOnce: true, Why: "the " + act.String() + " that ended the initiator was lost",

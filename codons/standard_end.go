@@ -198,11 +198,12 @@ func (c *completion) sendsRefusable(role machine.Role) bool {
 	})
 }
 
-// addRepeatedReplays answers a duplicate of a request that an own row of a terminal state answers.
+// addRepeatedReplays answers a duplicate of a request that an own row of a terminal state answers by its message
+// type. A duplicate of the only request of its act has a row before, where it needs one.
 func (c *completion) addRepeatedReplays(s machine.State) {
 	for _, r := range c.own {
 		for _, on := range r.On {
-			if r.Role == machine.Responder && slices.Contains(r.From, s) && on.Kind == machine.KindReceive && r.Do[0].Kind == machine.EffectResend && c.asksFor(machine.Initiator, on.Act) {
+			if r.Role == machine.Responder && slices.Contains(r.From, s) && on.Kind == machine.KindReceive && on.Name != "" && r.Do[0].Kind == machine.EffectResend && c.asksFor(machine.Initiator, on.Act) {
 				c.add(Answers(s).When(machine.Duplicate(on.Act)).Stay(r.Do...).Because("the initiator has not heard the answer to the first copy"))
 			}
 		}

@@ -139,6 +139,22 @@ func TestPairAlso(t *testing.T) {
 	}
 }
 
+// TestLateRequestIsAnsweredAgain has an own row of a terminal state for a request, by its message type: it answers its
+// duplicates, too.
+func TestLateRequestIsAnsweredAgain(t *testing.T) {
+	own := reviewTable()
+	own.Rows = append(own.Rows, codons.Answers("approved").When(machine.ReceiveTagged(p.ActSubscribe, "LATE")).Stay(machine.Resend(p.ActInform)))
+	table, err := codons.StandardAll.Complete(own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(table.Rows, func(r machine.Row) bool {
+		return slices.Contains(r.From, "approved") && slices.Contains(r.On, machine.Duplicate(p.ActSubscribe)) && slices.Contains(r.Do, machine.Resend(p.ActInform))
+	}) {
+		t.Error("no row for its duplicates")
+	}
+}
+
 // TestAmbiguousTables are tables whose own rows do not tell which standard row is right.
 func TestAmbiguousTables(t *testing.T) {
 	author, reviewer := machine.Initiator, machine.Responder

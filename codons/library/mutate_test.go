@@ -186,6 +186,7 @@ func lateBidder(rising bool) map[string]string {
 		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": failedAgain,
 		"no row responder in absent on duplicate CFP, duplicate CANCEL":                     absentAgain,
 		"initiator in proposed on command reject: without send REJECT_PROPOSAL":             "the next price, or the end, says the same later",
+		"initiator in proposed on command accept: without disarm retry":                     "the bid has disarmed the timer; the effect only says that no standard row is to arm it for the ACCEPT_PROPOSAL",
 	}
 	if rising {
 		all["no row responder in considering on receive INFORM (closed)"] = laterDeadline
