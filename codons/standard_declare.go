@@ -94,7 +94,8 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 }
 
 // addFarewells adds the ends of a responder that has not got the last message of an initiator which ended
-// with it: unless the responder asks again, nothing sends that again, so a timer, a stop or the loss of the peer ends the responder.
+// with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the responder. A
+// responder that asks again is answered again.
 // After a timer of its own the initiator may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
