@@ -36,7 +36,7 @@ func (s Self) Admit(p *Permit, m *performatives.Message, within bool, deadline t
 		return nil
 	}
 	if busy := gate.Take(&p.ticket, s.c.sys.admission(s.c, m, within, deadline)); busy != nil {
-		return s.c.sys.overloaded(m, busy)
+		return s.c.sys.overloaded(m, busy, nodeOverloaded)
 	}
 	return nil
 }
@@ -67,6 +67,9 @@ func (p *Permit) Start() { go p.run() }
 func (p *Permit) run() {
 	defer p.c.sys.countWork(p.c, -1)
 	defer p.ticket.Return()
+	if s := p.ticket.Sample(); s != nil {
+		defer s.End()
+	}
 	p.work.Run()
 }
 
@@ -78,33 +81,91 @@ func (p *Permit) Release() {
 	}
 }
 
-// Foresee returns the refusal that a new request would meet on this node, before anything is
-// spent on it: the node does not keep up with its messages, or the receiver is an agent of this
-// node, and its mailbox or the node has no room. Nil means that it may be sent. It foresees nothing
-// for URGENT and HIGH requests. Safe for concurrent use.
-func (s *System) Foresee(m *performatives.Message) *performatives.Refusal {
+// Foresee returns the refusal that a new request would meet, before anything is spent on it: this
+// node does not keep up with its messages, the receiver is an agent of this node, and its mailbox
+// or the node has no room, or it is an agent of another process, which does not keep up with the
+// messages that this node sends. Nil means that it may be sent. A refusal takes 10 ms, and a request
+// that may be sent waits for [System.Pause], both no longer than ctx lasts, so that a caller in a
+// loop is slowed down. Foresee foresees nothing for URGENT and HIGH requests. Safe for concurrent
+// use.
+func (s *System) Foresee(ctx context.Context, m *performatives.Message) *performatives.Refusal {
 	if s.gate == nil || m.Priority() > performatives.Normal {
 		return nil
 	}
-	if s.pool != nil {
-		if d := s.pool.wait.delay(); d > 0 && d > foreseen(m) {
-			return s.overloaded(m, s.gate.Refuse(d))
+	wait, where := s.obstacle(m)
+	pause := 10 * time.Millisecond
+	if wait == 0 {
+		if pause = s.Pause(m); s.pool != nil {
+			pause = max(pause, s.pool.wait.Delay()/4)
 		}
 	}
-	c, ok := s.lookup(m.Receiver())
-	if !ok {
+	if pause > 0 {
+		timer := time.NewTimer(pause)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+		}
+	}
+	if wait == 0 {
 		return nil
 	}
-	if b := c.mailbox.bands[m.Priority().Band()].Load(); b != nil {
-		if d := b.delay(); d > 0 && d > foreseen(m) {
-			return s.overloaded(m, s.gate.Refuse(d))
+	return s.overloaded(m, s.gate.Refuse(wait), where)
+}
+
+// Pause returns how long whoever has read m from another process is to wait before it reads more,
+// so that the flow control of the connection slows the other process down. It is a few milliseconds
+// for a request of NORMAL or LOW priority while this node does not keep up with its messages, or
+// the receiver refuses requests as busy, and zero otherwise. Safe for concurrent use.
+func (s *System) Pause(m *performatives.Message) time.Duration {
+	if s.gate == nil || m.InReplyTo() != "" || m.Priority() > performatives.Normal {
+		return 0
+	}
+	if s.pool != nil && s.pool.wait.Delay() > 50*time.Millisecond {
+		return 5 * time.Millisecond
+	}
+	if c, ok := s.lookup(m.Receiver()); ok && nowMillis()-c.refused.Load() < 10 {
+		return time.Millisecond
+	}
+	return 0
+}
+
+// nowMillis is a clock of milliseconds.
+func nowMillis() uint32 { return uint32(time.Now().UnixMilli()) } //nolint:gosec // it wraps
+
+// NoteBusy notes that the agent refuses a request as busy, for [System.Pause].
+func (s Self) NoteBusy() { s.c.noteBusy() }
+
+func (c *cell) noteBusy() { c.refused.Store(nowMillis()) }
+
+// obstacle returns the wait for which a request is not to be sent, with what is overloaded, and
+// zero for no such wait.
+func (s *System) obstacle(m *performatives.Message) (wait time.Duration, where string) {
+	most := foreseen(m)
+	if s.pool != nil {
+		if wait = s.pool.wait.Delay(); wait > 0 && wait > most {
+			return wait, nodeOverloaded
 		}
 	}
-	if busy := s.gate.Look(s.admission(c, m, false, m.ReplyBy())); busy != nil {
-		return s.overloaded(m, busy)
+	r, ok := s.Find(m.Receiver())
+	switch {
+	case !ok:
+		return 0, ""
+	case r.local == nil:
+		if wait = r.Destination().Wait(); wait > 0 && wait > most {
+			return wait, "the connection to the agent is congested"
+		}
+		return 0, ""
 	}
-	return nil
+	if b := r.local.mailbox.bands[m.Priority().Band()].Load(); b != nil {
+		if wait = b.delay(); wait > 0 && wait > most {
+			return wait, nodeOverloaded
+		}
+	}
+	return s.gate.Look(s.admission(r.local, m, false, m.ReplyBy())), nodeOverloaded
 }
+
+const nodeOverloaded = "the node is overloaded"
 
 // foreseen returns how long agents and conversations may wait for a processor, or messages for
 // their agent, when a request is sent: it waits there more than once.
@@ -115,10 +176,10 @@ func foreseen(m *performatives.Message) time.Duration {
 	return time.Second
 }
 
-func (s *System) overloaded(m *performatives.Message, busy *admission.Busy) *performatives.Refusal {
+func (s *System) overloaded(m *performatives.Message, busy *admission.Busy, where string) *performatives.Refusal {
 	return &performatives.Refusal{
 		Code: performatives.CodeBusy, About: m.ID(), RetryAfter: busy.Again,
-		Text: fmt.Sprintf("the node is overloaded: the request would wait for %v", busy.Wait.Round(time.Millisecond)),
+		Text: fmt.Sprintf("%s: the request would wait for %v", where, busy.Wait.Round(time.Millisecond)),
 	}
 }
 

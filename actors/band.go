@@ -44,7 +44,11 @@ type band struct {
 	next       int32    // index in out
 	remaining  int32    // messages of the claim that are not served yet
 	unreleased int32    // slots of served messages that are not released yet
-	_          [64 - 28]byte
+
+	// Fields of the rate, guarded by mu.
+	released int64 // when slots were released last, in Unix nanoseconds; zero if the band was no crowd then
+	each     int64 // time between two messages, in nanoseconds; zero if it is not known
+	_        [64 - 48]byte
 }
 
 // closedBand replaces a band that had received no message when its mailbox closed. Only
@@ -63,7 +67,7 @@ func (b *band) push(message any, capacity int32, exempt bool) Reason {
 		b.mu.Unlock()
 		return ReasonFull
 	}
-	if b.queued+b.claimed >= crowd && !exempt && b.hopelessLocked(message) {
+	if !exempt && b.queued+b.claimed >= crowd && b.hopelessLocked(message) {
 		b.mu.Unlock()
 		return ReasonFull
 	}
@@ -81,15 +85,15 @@ func (b *band) push(message any, capacity int32, exempt bool) Reason {
 // The bounds of a wait in a mailbox.
 const (
 	crowd       = 256             // queued messages, below which a band takes any
-	longestWait = 5 * time.Second // of the oldest message, from which on the band takes no request
+	longestWait = 5 * time.Second // of a request that the band takes
 )
 
 // hopelessLocked reports whether message is a request of NORMAL or LOW priority that would wait
-// for too long: the oldest message has waited for a quarter of the time that the request has left.
-// The rest is for the queues behind this one, and for the work.
+// for too long, which is a quarter of the time that it has left. The rest is for the queues behind
+// this one, and for the work.
 func (b *band) hopelessLocked(message any) bool {
-	m, oldest := requestIn(message), b.oldestLocked()
-	if m == nil || m.Priority() > performatives.Normal || oldest.IsZero() {
+	m := requestIn(message)
+	if m == nil || m.Priority() > performatives.Normal {
 		return false
 	}
 	now := time.Now()
@@ -97,18 +101,29 @@ func (b *band) hopelessLocked(message any) bool {
 	if by := m.ReplyBy(); !by.IsZero() {
 		most = min(most, by.Sub(now)/4)
 	}
-	return now.Sub(oldest) > most
+	return b.waitLocked(now) > most
 }
 
-// delay returns how long the oldest message has waited, zero while few are queued. Safe for concurrent use.
+// waitLocked returns how long a new message would wait: by the number of those before it and the
+// rate at which they are served, or as long as the oldest one has waited, if that is more. It is
+// zero for a band that is no crowd.
+func (b *band) waitLocked(now time.Time) time.Duration {
+	n := b.queued + b.claimed
+	if n < crowd {
+		return 0
+	}
+	wait := time.Duration(n) * time.Duration(b.each)
+	if oldest := b.oldestLocked(); !oldest.IsZero() {
+		wait = max(wait, now.Sub(oldest))
+	}
+	return wait
+}
+
+// delay returns how long a new message would wait. Safe for concurrent use.
 func (b *band) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	oldest := b.oldestLocked()
-	if b.queued+b.claimed < crowd || oldest.IsZero() {
-		return 0
-	}
-	return time.Since(oldest)
+	return b.waitLocked(time.Now())
 }
 
 // requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil
@@ -183,12 +198,30 @@ func (b *band) pop(step int32) any {
 // releaseSlots releases the slots of the messages served since the last call.
 func (b *band) releaseSlots() {
 	b.mu.Lock()
+	if b.queued+b.claimed >= crowd {
+		b.measureLocked()
+	} else {
+		b.released, b.each = 0, 0
+	}
 	b.claimed -= b.unreleased
 	if b.claimed > 0 {
 		b.waits = arrivalAt(b.out, b.next)
 	}
 	b.mu.Unlock()
 	b.unreleased = 0
+}
+
+// measureLocked measures the rate at which the messages of a crowd are served.
+func (b *band) measureLocked() {
+	now := time.Now().UnixNano()
+	if b.released != 0 {
+		took := (now - b.released) / int64(b.unreleased)
+		if b.each != 0 {
+			took = (took + 3*b.each) / 4
+		}
+		b.each = took
+	}
+	b.released = now
 }
 
 // advance moves on to the segment after s, and recycles s.

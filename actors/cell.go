@@ -37,12 +37,13 @@ type cell struct {
 	roles *roles
 
 	agent          Agent
-	firstValue     bool  // agent is the value that Spawn created
-	running        bool  // Start of agent has succeeded, and Stop was not called since
-	startPublished bool  // AgentStarted has been published
-	stopping       bool  // the agent is stopping for good, and starts nothing new
-	used           bool  // a message has come since the last [Self.Quiet]
-	finite         int32 // open conversations that are not long-lived
+	firstValue     bool          // agent is the value that Spawn created
+	running        bool          // Start of agent has succeeded, and Stop was not called since
+	startPublished bool          // AgentStarted has been published
+	stopping       bool          // the agent is stopping for good, and starts nothing new
+	used           bool          // a message has come since the last [Self.Quiet]
+	refused        atomic.Uint32 // when the agent has refused a request as busy, by nowMillis
+	finite         int32         // open conversations that are not long-lived
 	conversations  conversations
 	tombstones     *tombstones
 	responders     *[]Responding            // by index of the protocol, nil where the agent does not play the role; nil before the first request

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
+	"github.com/ribosome-agents/ribosome/internal/admission"
 )
 
 // The defaults of [PoolOptions].
@@ -74,7 +76,7 @@ func (o PoolOptions) validate() error {
 type Pool struct {
 	options PoolOptions
 
-	wait delayMeter // in queue
+	wait admission.Meter // in queue
 
 	mu         sync.Mutex
 	queue      taskQueue
@@ -124,7 +126,7 @@ func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn)) }
 func (p *Pool) schedule(t task) {
 	p.mu.Lock()
 	p.queue.push(t)
-	p.wait.pushed(p.queue.n)
+	p.wait.Pushed(p.queue.n)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
@@ -195,8 +197,9 @@ func (p *Pool) nextLocked() task {
 		return p.express.pop()
 	}
 	p.expressRun = 0
-	p.wait.popped(p.queue.n)
-	return p.queue.pop()
+	t := p.queue.pop()
+	p.wait.Popped(p.queue.n, 1)
+	return t
 }
 
 // finishCloseLocked wakes Close and stops the timer, after the last worker has ended.

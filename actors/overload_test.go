@@ -121,52 +121,6 @@ func (beginner) Start()                            {}
 func (beginner) Receive(any)                       {}
 func (beginner) Stop()                             {}
 
-// TestDelayMeter measures one task at a time.
-func TestDelayMeter(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var d delayMeter
-		n := 0
-		push := func(tasks int) {
-			for range tasks {
-				n++
-				d.pushed(n)
-			}
-		}
-		pop := func(tasks int) {
-			for range tasks {
-				d.popped(n)
-				n--
-			}
-		}
-		want := func(want time.Duration) {
-			t.Helper()
-			if got := d.delay(); got != want {
-				t.Errorf("delay %v, want %v", got, want)
-			}
-		}
-		push(shortQueue)
-		time.Sleep(time.Second)
-		want(0)
-		push(2) // the first of them is measured
-		time.Sleep(2 * time.Second)
-		want(2 * time.Second)
-		pop(shortQueue)
-		push(shortQueue)
-		time.Sleep(time.Second)
-		pop(1)
-		time.Sleep(time.Second)
-		want(3 * time.Second) // until the next one
-		push(1)
-		time.Sleep(4 * time.Second)
-		want(4 * time.Second)
-		pop(n)
-		want(4 * time.Second)
-		push(1)
-		pop(1)
-		want(0)
-	})
-}
-
 // TestPermitLeavesTheQueue ends the ctx of work that waits for a processor, and stops the system
 // while other work waits.
 func TestPermitLeavesTheQueue(t *testing.T) {
@@ -228,6 +182,17 @@ type quietAgent struct{}
 
 func (quietAgent) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
+// lag has the queue of an idle pool seem to have stood still for so long.
+func lag(p *Pool, d time.Duration) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.wait.Popped(0, 1)
+	if d > 0 {
+		p.wait.Pushed(1000)
+		time.Sleep(d)
+	}
+}
+
 // TestForesee asks what a request would meet.
 func TestForesee(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -241,7 +206,7 @@ func TestForesee(t *testing.T) {
 			t.Fatal(err)
 		}
 		foresee := func(left time.Duration, priority performatives.Priority) bool {
-			r := s.Foresee(request(t, 0, left, priority))
+			r := s.Foresee(t.Context(), request(t, 0, left, priority))
 			if r != nil && (r.Code != performatives.CodeBusy || r.RetryAfter <= 0) {
 				t.Errorf("%+v", r)
 			}
@@ -251,7 +216,7 @@ func TestForesee(t *testing.T) {
 			t.Error("an idle node refuses")
 		}
 		synctest.Wait() // a worker that takes a task from a short queue notes that there is no delay
-		s.pool.wait.waited.Store(int64(time.Second / 4))
+		lag(s.pool, time.Second/4)
 		for _, c := range []struct {
 			left     time.Duration
 			priority performatives.Priority
@@ -261,7 +226,7 @@ func TestForesee(t *testing.T) {
 				t.Errorf("the pool is late: %+v: %v", c, got)
 			}
 		}
-		s.pool.wait.waited.Store(0)
+		lag(s.pool, 0)
 		b := self.c.mailbox.newBand(normal.Band())
 		b.mu.Lock()
 		b.claimed, b.waits = crowd, time.Now().Add(-time.Second/4)
@@ -274,6 +239,119 @@ func TestForesee(t *testing.T) {
 		b.mu.Unlock()
 		if c := s.Counts(); c.Overload != 3 || !c.Refusing {
 			t.Errorf("%+v", c)
+		}
+	})
+}
+
+// TestForeseeSlowsDown asks in a loop.
+func TestForeseeSlowsDown(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSystemFor(t)
+		if _, err := s.Register("far", congested{}); err != nil {
+			t.Fatal(err)
+		}
+		e := performatives.Envelope{ID: "m", Timestamp: time.Now(), Sender: "asker", Receiver: "far", Performative: performatives.ActRequest, Payload: performatives.Raw(`{}`)}
+		ended, end := context.WithCancel(t.Context())
+		end()
+		for name, c := range map[string]struct {
+			ctx    context.Context
+			left   time.Duration
+			lag    time.Duration
+			refuse bool
+			took   time.Duration
+		}{
+			"room":                           {t.Context(), 10 * time.Second, 0, false, 0},
+			"a congested connection":         {t.Context(), 2 * time.Second, 0, true, 10 * time.Millisecond},
+			"the caller has gone":            {ended, 2 * time.Second, 0, true, 0},
+			"the node is a little behind":    {t.Context(), 10 * time.Second, 20 * time.Millisecond, false, 5 * time.Millisecond},
+			"the node is behind for a while": {t.Context(), 10 * time.Second, time.Second, false, 250 * time.Millisecond},
+		} {
+			lag(s.pool, c.lag)
+			e.ReplyBy = time.Now().Add(c.left)
+			m, err := performatives.New(e)
+			if err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			r := s.Foresee(c.ctx, m)
+			if took := time.Since(began); took != c.took || (r != nil) != c.refuse {
+				t.Errorf("%s: %v after %v", name, r, took)
+			}
+			lag(s.pool, 0)
+		}
+	})
+}
+
+// congested is a destination that takes messages in after a second.
+type congested struct{ mute }
+
+func (congested) Wait() time.Duration { return time.Second }
+
+// TestPause slows down whoever reads requests.
+func TestPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSystemFor(t)
+		self, err := s.Spawn(t.Context(), Spec{ID: "agent", Capacity: 1, New: func() Agent { return quietAgent{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		want := func(what string, want time.Duration) {
+			t.Helper()
+			m := request(t, 0, time.Second, normal)
+			if got := s.Pause(m); got != want {
+				t.Errorf("%s: %v", what, got)
+			}
+			for what, m := range map[string]*performatives.Message{"URGENT": request(t, 0, time.Second, performatives.Urgent), "an answer": answerTo(t, m)} {
+				if got := s.Pause(m); got != 0 {
+					t.Errorf("%s: %v", what, got)
+				}
+			}
+		}
+		want("nothing to do", 0)
+		lag(s.pool, 60*time.Millisecond)
+		want("the node is behind", 5*time.Millisecond)
+		lag(s.pool, 0)
+		self.NoteBusy()
+		want("the agent is busy", time.Millisecond)
+		time.Sleep(10 * time.Millisecond)
+		want("it is not any more", 0)
+		for full := false; !full; {
+			full = s.Deliver("agent", request(t, 0, time.Second, normal)) != nil
+		}
+		want("its mailbox is full", time.Millisecond)
+	})
+}
+
+// TestBandForesees estimates the wait in a band by the rate at which it is served.
+func TestBandForesees(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const capacity = 10 * crowd
+		var b band
+		for range 3 * crowd {
+			b.push(request(t, 0, 0, normal), capacity, false)
+		}
+		if got := b.delay(); got != 0 {
+			t.Errorf("a wait of %v at once", got)
+		}
+		b.claim()
+		const each = 100 * time.Microsecond
+		for range crowd {
+			time.Sleep(each)
+			b.pop(8)
+		}
+		n := time.Duration(b.queued + b.claimed)
+		if got := b.delay(); got < n*each*9/10 || got > n*each*11/10 {
+			t.Errorf("a wait of %v for %d messages", got, n)
+		}
+		if r := b.push(request(t, 0, 4*n*each/2, normal), capacity, false); r != ReasonFull {
+			t.Errorf("a request that would wait for half of its time: %v", r)
+		}
+		for range crowd + crowd/2 {
+			b.pop(8)
+		}
+		if b.each != 0 || b.released != 0 {
+			t.Errorf("the rate of a crowd that has gone: %+v", &b)
 		}
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -18,6 +19,10 @@ type Destination interface {
 	// Load returns what the conversations with the agents behind the destination are counted in, the same at each
 	// call. Nil counts nothing.
 	Load() *Load
+
+	// Wait returns how long messages for the agent wait at present until its process takes them in. Zero means that
+	// there is no such wait, or that it is not known. It does not block.
+	Wait() time.Duration
 }
 
 // Load counts the open conversations that agents of this process have with the agents behind a [Destination]. It is safe
@@ -239,6 +244,9 @@ func (c *cell) take(m *performatives.Message) error {
 		return refusal(m, c.id, performatives.CodeConversationEnded, "the message answers an earlier run of the agent")
 	}
 	if reason := c.post(m); reason != 0 {
+		if reason == ReasonFull {
+			c.noteBusy()
+		}
 		return refusal(m, c.id, codeForReason(reason), "")
 	}
 	return nil

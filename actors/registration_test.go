@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -63,6 +64,7 @@ func TestAnnounce(t *testing.T) {
 type outbox struct {
 	got  []performatives.MessageID
 	full bool
+	wait time.Duration
 }
 
 func (o *outbox) Deliver(m *performatives.Message) error {
@@ -74,6 +76,8 @@ func (o *outbox) Deliver(m *performatives.Message) error {
 }
 
 func (o *outbox) Load() *actors.Load { return nil }
+
+func (o *outbox) Wait() time.Duration { return o.wait }
 
 func send(t *testing.T, s *actors.System, id performatives.MessageID, to performatives.AgentID) error {
 	t.Helper()

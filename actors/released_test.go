@@ -38,6 +38,8 @@ func (mute) Deliver(*performatives.Message) error { return nil }
 
 func (mute) Load() *Load { return nil }
 
+func (mute) Wait() time.Duration { return 0 }
+
 func (*heavy) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 // patience bounds the waits of the tests for the garbage collector.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
 
@@ -46,6 +47,9 @@ func (s *System) Reserve(id performatives.AgentID) (*Reservation, error) {
 
 // Load returns nil: the agent is of this process.
 func (*Reservation) Load() *Load { return nil }
+
+// Wait returns zero.
+func (*Reservation) Wait() time.Duration { return 0 }
 
 // Deliver queues a message. It refuses the message as busy when as many wait already as one band of a mailbox holds. Once the
 // reservation has ended, Deliver passes the message on.

@@ -170,7 +170,7 @@ func (c *Conversation) begin(ctx context.Context) error {
 		return c.abandonError(EndOf(ctx))
 	}
 	if scopeOf(ctx) == nil && c.opening != nil { // else it belongs to work that was taken on
-		if busy := c.agent.System().Foresee(c.opening); busy != nil {
+		if busy := c.agent.System().Foresee(ctx, c.opening); busy != nil {
 			c.child.release()
 			return fmt.Errorf("codons: %s with %q: %w", c.machine.Name(), c.key.Peer, busy)
 		}

@@ -251,6 +251,9 @@ func (s *Responding) refuse(c *Conversation, why *performatives.Refusal) {
 }
 
 func (r *Responder) refuse(of *performatives.Refusal) Command {
+	if of.Code == performatives.CodeBusy {
+		r.agent.NoteBusy()
+	}
 	var why any = performatives.Refuse{ReasonCode: of.Code, ReasonText: of.Text, RetryAfter: of.RetryAfter}
 	if r.codon.contents[r.refusal] == reflect.TypeFor[performatives.TaskReject]() {
 		why = asReject(why)

@@ -70,6 +70,8 @@ type nodeLinks interface {
 	Remove(peer cluster.Incarnation)
 	// Send queues a message, or returns a [*performatives.Refusal].
 	Send(peer cluster.Incarnation, m *performatives.Message) error
+	// Wait returns how long messages for a node wait until it has acknowledged them.
+	Wait(peer cluster.Incarnation) time.Duration
 	// Control sends a text about capabilities, which may be lost.
 	Control(peer cluster.Incarnation, text []byte) bool
 	// States returns the nodes to which there are links, with nil if messages pass now, or the reason why not.

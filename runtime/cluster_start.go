@@ -68,7 +68,7 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 	c.mu.Unlock()
 	c.links, err = o.network.links(nodelink.LinksOptions{
 		Self: c.self, Handler: (*linkHandler)(c), Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
-		Link: nodelink.Options{Tables: hashesOf(all)}, Timeout: o.LinkTimeout, Logger: n.system.Logger(),
+		Link: nodelink.Options{Tables: hashesOf(all)}, Timeout: o.LinkTimeout, Pause: n.system.Pause, Logger: n.system.Logger(),
 	})
 	if err != nil {
 		return err

@@ -428,6 +428,9 @@ func (ls *simLinks) Control(peer cluster.Incarnation, text []byte) bool {
 	return true
 }
 
+// Wait returns zero: nothing waits for long.
+func (ls *simLinks) Wait(cluster.Incarnation) time.Duration { return 0 }
+
 // States returns the links, with an error for those that have no stream.
 func (ls *simLinks) States() map[cluster.Incarnation]error {
 	ls.net.mu.Lock()

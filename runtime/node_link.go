@@ -317,6 +317,12 @@ func (a *nodeAgent) over() *nodeLink {
 // Load returns that of the link.
 func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
 
+// Wait returns that of the link.
+func (a *nodeAgent) Wait() time.Duration {
+	to := a.over()
+	return to.cluster.links.Wait(to.peer)
+}
+
 // gone returns the refusal of a message for an agent of the node, which is being given up.
 func (l *nodeLink) gone() *performatives.Refusal {
 	return refused(performatives.CodeStopped, nodeLost(l.peer).ErrorText)

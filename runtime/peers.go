@@ -206,6 +206,9 @@ func linkOf(s *wire.Session) *peerLink { return s.Value().(*peerLink) }
 // Receive routes a message of the session to its receiver: an agent, a namespace, or all
 // agents.
 func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
+	if pause := p.node.system.Pause(m); pause > 0 {
+		time.Sleep(pause) //nolint:forbidigo // it slows the peer down
+	}
 	l := linkOf(s)
 	agent, err := p.speaker(l, m)
 	if err != nil {

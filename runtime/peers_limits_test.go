@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -59,6 +60,39 @@ func TestConversationsOfASessionAreBounded(t *testing.T) {
 		}
 	})
 }
+
+// Who asks an agent that refuses as busy is read slowly.
+func TestBusyAgentSlowsItsSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHub(t, runtime.PeerOptions{})
+		h.spawn("Jules", returning(selfish{newCancellableWorker(make(chan struct{}, 10), make(chan error, 10))}))
+		c := newCaller(t, h, nil)
+		took := func(n int, want performatives.Performative) time.Duration {
+			began := time.Now()
+			c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
+			if m := c.answer(n); m.Performative() != want {
+				t.Errorf("answer %d: %s", n, m.Performative())
+			}
+			return time.Since(began)
+		}
+		if d := took(1, performatives.ActTaskAccept) + took(2, performatives.ActTaskReject); d != 0 {
+			t.Errorf("not busy yet: %v", d)
+		}
+		if d := took(3, performatives.ActTaskReject); d != time.Millisecond {
+			t.Errorf("busy: %v", d)
+		}
+		c.cut()
+		synctest.Wait()
+		if err := h.Stop(within(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// selfish performs one task at a time.
+type selfish struct{ worker }
+
+func (selfish) MaxTasks() int { return 1 }
 
 // A session may have as many delegations of the node open as its bound says, not one less.
 func TestDelegationsToASessionAreBounded(t *testing.T) {

@@ -79,6 +79,7 @@ func (*sentLinks) Rename(cluster.Incarnation)               {}
 func (*sentLinks) Add(cluster.Member)                       {}
 func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
 func (*sentLinks) Stop(context.Context) error               { return nil }
+func (*sentLinks) Wait(cluster.Incarnation) time.Duration   { return 0 }
 func (*sentLinks) States() map[cluster.Incarnation]error    { return nil }
 
 // Remove ends a link.

@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
@@ -34,6 +35,9 @@ func (a *sessionAgent) via() *link { return a.link.link }
 
 // Load returns that of the session.
 func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
+
+// Wait returns that of the session.
+func (a *sessionAgent) Wait() time.Duration { return a.link.session.Wait() }
 
 // Deliver passes a message on to the peer. For a peer that has introduced itself, the node answers the Whispering Wind and refuses
 // requests in an ontology that the peer does not know.

@@ -2,7 +2,8 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Handler receives the messages and lifecycle events of sessions. Its methods must not block.
+// Handler receives the messages and lifecycle events of sessions. Its methods must not block. Only Receive may, for some milliseconds,
+// to have the flow control of the connection slow the peer down.
 // The calls for one session are ordered: Opened, then one Receive at a time, then
 // Undelivered, then Closed. There is one exception: Undelivered for a message that the
 // dialect cannot encode may run earlier and concurrently with Receive.

@@ -3,6 +3,7 @@ package wire
 import (
 	"sync"
 
+	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -20,6 +21,8 @@ type outbox struct {
 	last     []Frame // written after everything else
 	sealed   bool    // refuses further frames and messages
 	paused   bool    // messages are not written yet, because the dialect is unknown
+
+	wait admission.Meter // of the messages
 
 	capacity, maxBytes, maxBacklog int
 
@@ -58,6 +61,7 @@ func (o *outbox) put(m *performatives.Message) putResult {
 	}
 	o.bands[m.Priority().Band()].push(q)
 	o.messages++
+	o.wait.Pushed(o.messages)
 	o.backlog += q.size
 	o.mu.Unlock()
 	signal(o.wake)
@@ -143,6 +147,7 @@ func (o *outbox) take(b *batch, maxMessages int) {
 		}
 	}
 	o.messages -= len(b.messages)
+	o.wait.Popped(o.messages, len(b.messages))
 	b.final = o.sealed && (o.messages == 0 || o.paused)
 	if b.final {
 		b.last, o.last = o.last, nil
@@ -180,6 +185,7 @@ func (o *outbox) drain() []*performatives.Message {
 		}
 	}
 	o.messages, o.frames, o.bytes = 0, nil, 0
+	o.wait.Popped(0, 0)
 	return left
 }
 

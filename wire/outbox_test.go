@@ -2,6 +2,7 @@ package wire
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -40,6 +41,36 @@ func TestNoBandStarves(t *testing.T) {
 	if got[performatives.Urgent] != maxBatch-3*least || got[performatives.High] != least || got[performatives.Normal] != least || got[performatives.Low] != least {
 		t.Errorf("a write of %d messages holds %v", len(b.messages), got)
 	}
+}
+
+// A session tells how long its messages wait.
+func TestWaitInTheOutbox(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o := newOutbox(Limits{}.WithDefaults())
+		o.resume()
+		m, err := performatives.New(performatives.Envelope{ID: "1", Sender: "a", Timestamp: time.Unix(1, 0), Performative: performatives.ActInform})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 100 {
+			o.put(m)
+		}
+		time.Sleep(time.Second)
+		if got := o.wait.Delay(); got != time.Second {
+			t.Errorf("wait %v", got)
+		}
+		o.take(new(batch), 50)
+		if got := o.wait.Delay(); got != 0 {
+			t.Errorf("wait %v of a short queue", got)
+		}
+		for range 50 {
+			o.put(m)
+		}
+		time.Sleep(time.Second)
+		if o.drain(); o.wait.Delay() != 0 {
+			t.Errorf("wait %v of an outbox that has ended", o.wait.Delay())
+		}
+	})
 }
 
 // The slots reserved for a lower band never exceed its queued messages.

@@ -174,6 +174,9 @@ func (s *Session) Send(m *performatives.Message) error {
 	return nil
 }
 
+// Wait returns how long messages wait at present from Send until they are written. It is zero while few of them wait.
+func (s *Session) Wait() time.Duration { return s.out.wait.Delay() }
+
 // Stop closes the session in order: it writes the queued messages and exchanges close frames.
 // It blocks until nothing of the session is running. When ctx ends first, Stop ends the
 // session immediately and returns the cause. The handler must not call Stop, because Stop

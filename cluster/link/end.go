@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -20,12 +21,14 @@ type end struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // has a value when the link may have something to send
 
-	handling sync.Mutex // held while the handler is called; taken before mu
+	pause    time.Duration // before the next frame is read; of the reader
+	handling sync.Mutex    // held while the handler is called; taken before mu
 
 	mu       sync.Mutex
 	link     *Link
-	stream   Stream // nil: none
-	why      error  // why messages did not pass when the last stream ended, or could not be opened
+	wait     admission.Meter // of the messages until the peer has acknowledged them
+	stream   Stream          // nil: none
+	why      error           // why messages did not pass when the last stream ended, or could not be opened
 	gone     bool
 	down     *time.Timer   // set while there is no stream
 	ackTimer *time.Timer   // for an acknowledgement that no frame takes along
@@ -37,6 +40,9 @@ type end struct {
 	silence  *time.Timer   // set while Stop waits
 	silent   bool          // the peer has made no progress for so long that Stop does not wait for it any more
 }
+
+// maxPause is the longest pause between two frames.
+const maxPause = 5 * time.Millisecond
 
 // ackTime is how long an acknowledgement waits for a frame to go with.
 const ackTime = time.Millisecond
@@ -65,9 +71,15 @@ func (e *end) remove() {
 		e.stream = nil
 	}
 	e.stopWaitingLocked()
-	returned := e.link.End()
+	returned := e.endLocked()
 	e.mu.Unlock()
 	e.undelivered(returned)
+}
+
+// endLocked ends both sessions, and returns the unacknowledged messages.
+func (e *end) endLocked() []Returned {
+	e.wait.Popped(0, 0)
+	return e.link.End()
 }
 
 // stopWaitingLocked lets Stop go on.
@@ -105,6 +117,7 @@ func (e *end) send(m *performatives.Message, data []byte, memory *[]byte) error 
 	if err := e.link.send(m, data, memory); err != nil {
 		return err
 	}
+	e.wait.Pushed(e.link.Pending())
 	e.signal()
 	return nil
 }
@@ -237,6 +250,13 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 	for frame := first; ; frame = nil {
 		if frame == nil {
 			var err error
+			if e.pause > 0 {
+				select {
+				case <-time.After(min(e.pause, maxPause)):
+				case <-e.ctx.Done():
+				}
+				e.pause = 0
+			}
 			if frame, err = stream.Recv(); err != nil {
 				return err
 			}
@@ -262,6 +282,7 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 	if acknowledged := pending - e.link.Pending(); acknowledged > 0 {
 		e.progress, e.silent = now, false
 		e.flushing -= acknowledged
+		e.wait.Popped(e.link.Pending(), acknowledged)
 		if e.awaited != nil { // it may be set for a long message, which is acknowledged now
 			e.silence.Reset(closeTime)
 		}
@@ -329,6 +350,7 @@ func (e *end) take(in Inbound, item wire.Inbound) {
 	case m == nil:
 		e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
 	default:
+		e.pause += e.links.o.Pause(m)
 		e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
 	}
 }
@@ -353,7 +375,7 @@ func (e *end) expire() {
 		e.mu.Unlock()
 		return
 	}
-	returned := e.link.End()
+	returned := e.endLocked()
 	if e.stream != nil { // it says hello again, over another stream
 		e.stream.Close()
 		e.stream = nil

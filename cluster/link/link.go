@@ -20,7 +20,7 @@ const (
 // The defaults of [Options].
 const (
 	DefaultWindow   = 1 << 20
-	DefaultBatch    = 256 << 10
+	DefaultBatch    = 32 << 10
 	DefaultCapacity = 1 << 17
 	DefaultBytes    = 256 << 20
 )

@@ -647,7 +647,7 @@ func TestLinkPropertyFindsFaults(t *testing.T) {
 // Streams that break within a frame of full length bring all messages to the other end all the same: frames get shorter, and long again when a
 // stream holds.
 func TestShortStreams(t *testing.T) {
-	const messages, size, breaks = 100, 1000, 3000 // bytes after which a stream breaks
+	const messages, size, breaks = 30, 1000, 3000 // bytes after which a stream breaks
 	links := [2]*Link{New(Options{Self: nodeA, Peer: nodeB}), New(Options{Self: nodeB, Peer: nodeA})}
 	send := func() {
 		for i := range uint64(messages) {

@@ -64,6 +64,9 @@ type LinksOptions struct {
 	Timeout time.Duration
 	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50 ms, doubled up to 2 s, with jitter.
 	Backoff func(attempt int) time.Duration
+	// Pause returns how long a message delays the next frame, so that the flow control of the stream slows the peer down. Nil means
+	// not at all. A frame is delayed by 5 ms at most.
+	Pause func(*performatives.Message) time.Duration
 	// Logger gets the events of streams. Nil discards them.
 	Logger *slog.Logger
 }
@@ -99,6 +102,9 @@ func NewLinks(o LinksOptions) (*Links, error) {
 	}
 	if o.Backoff == nil {
 		o.Backoff = defaultBackoff
+	}
+	if o.Pause == nil {
+		o.Pause = func(*performatives.Message) time.Duration { return 0 }
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -178,6 +184,15 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 		return err
 	}
 	return nil
+}
+
+// Wait returns how long messages for a node wait at present, from [Links.Send] until the node has acknowledged them. It is zero while few of
+// them wait.
+func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
+	if e := ls.find(peer); e != nil {
+		return e.wait.Delay()
+	}
+	return 0
 }
 
 // encode returns the form of a message. A short one is in memory of forms.

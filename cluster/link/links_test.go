@@ -730,6 +730,37 @@ func contentOf(data []byte) (content []byte) {
 }
 
 // While the owner of one end is slow, the other end keeps what the window does not hold, and refuses what is more.
+// A node that does not keep up reads slowly, and the other one knows.
+func TestLinksPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		const messages, each = 100, time.Millisecond
+		a, b, _, atB := n.both(t, func(o *LinksOptions) {
+			o.Link.Batch = 1
+			o.Pause = func(*performatives.Message) time.Duration { return each }
+		})
+		atB.await, atB.reached = messages, make(chan struct{})
+		settle()
+		began := time.Now()
+		for i := range messages {
+			mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+		}
+		time.Sleep(each / 2)
+		if got := a.Wait(nodeB); got == 0 {
+			t.Error("no wait")
+		}
+		<-atB.reached
+		if took := time.Since(began); took < (messages-1)*each {
+			t.Errorf("%d messages are read in %v", messages, took)
+		}
+		time.Sleep(time.Second)
+		if got := a.Wait(nodeB); got != 0 {
+			t.Errorf("a wait of %v for nothing", got)
+		}
+		n.finish(t, a, b)
+	})
+}
+
 func TestLinksSlowReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n network

@@ -483,7 +483,7 @@ func TestLinkAllocs(t *testing.T) {
 	stop(t, ls)
 	a, b := pair(nil)
 	meet(t, a, b)
-	m, memory := sized(t, 1000), make([]byte, 0, 1<<20)
+	m, memory := sized(t, 1000), make([]byte, 0, DefaultBatch)
 	reused := func(capacity int) []byte {
 		if capacity > cap(memory) {
 			t.Fatalf("a frame of %d bytes", capacity)
@@ -492,8 +492,11 @@ func TestLinkAllocs(t *testing.T) {
 	}
 	const many = 100
 	pass := func(from, to *Link) (messages int) {
-		for _, frame := range from.NextParts(noon, reused) {
-			r, err := to.Receive(frame, noon)
+		for parts := from.NextParts(noon, reused); len(parts) > 0; parts = from.NextParts(noon, reused) {
+			if len(parts) > 1 {
+				t.Fatalf("a frame of %d parts", len(parts))
+			}
+			r, err := to.Receive(parts[0], noon)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,14 +3,13 @@
 // a thousand handlers that compute delay all else of the process a thousandfold. So a [Gate] has
 // only about as many handlers compute as there are processors.
 //
-// It cannot see which handlers compute and which wait, and measures whether the scheduler is
-// behind: a probe that is due each millisecond sees how late it runs, and how many goroutines
-// could run and do not. While the scheduler keeps up, handlers begin at once, by a budget that
-// doubles with each probe. While it is behind, a handler begins when fewer are under way than
-// there are processors, and one with each probe, so that handlers which wait for each other go on.
-// Now and then more begin with a probe: if the next one finds that most of them could run, they
-// compute. Otherwise they wait, something else keeps the processors busy, such as messages that
-// arrive, and holding handlers back would not help.
+// It measures whether the scheduler is behind: a probe that is due each millisecond sees how late
+// it runs, and how many goroutines could run and do not. While the scheduler keeps up, handlers
+// begin at once, by a budget that doubles with each probe. While it is behind, a handler begins
+// when fewer are under way than there are processors, and one with each probe, so that handlers
+// which wait for each other go on. More begin with a probe if they take little processor time
+// together, which is measured of a few handlers of each agent: those that wait for something
+// outside of the processors are not held back by those that compute.
 //
 // What cannot begin at once is queued: by band, then in turn among agents, then in turn among the
 // askers of an agent. A request whose turn would come too late for its deadline is refused when
@@ -22,6 +21,7 @@ import (
 	goruntime "runtime"
 	"runtime/metrics"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -42,9 +42,8 @@ const (
 	late       = 4 * time.Millisecond // a probe that is later finds the scheduler behind
 	soon       = time.Millisecond     // a probe that is later stops the growth of the budget
 	maxBudget  = 4096
-	firstPause = 200 * time.Millisecond // between a trial that has failed and the next one
-	maxIdle    = 10                     // probes without anything to do, after which there are no more
-	calm       = time.Second            // without a refusal, after which the gate refuses no longer
+	maxIdle    = 10          // probes without anything to do, after which there are no more
+	calm       = time.Second // without a refusal, after which the gate refuses no longer
 )
 
 // Request is what a [Gate] has to know of a request.
@@ -88,17 +87,18 @@ type Gate struct {
 	left      time.Time     // when the last one left the queue, or when there began to be one
 	timer     *time.Timer
 	due       time.Time // of the next probe
+	lastProbe time.Time
 	probing   bool
-	slow      bool      // the next probe is only to notice that the gate refuses no longer
-	idle      int       // probes since the last one with something to do
-	step      int       // how many begin with a probe that finds the scheduler behind
-	trial     time.Time // when step may grow from one
-	failed    int       // trials since one was passed
+	slow      bool // the next probe is only to notice that the gate refuses no longer
+	idle      int  // probes since the last one with something to do
 	refused   uint64
 	refusedAt time.Time
 	recent    float64 // refusals, with a half-life of a second
 	refusing  bool
 	state     []metrics.Sample
+	costs     map[string]time.Duration // processor time of a handler, by agent
+	samples   [samples]*Sample         // under way
+	sampled   atomic.Bool              // another sample is wanted
 }
 
 // New returns a gate for as many processors as Go uses. changed is called when the gate begins
@@ -107,7 +107,7 @@ func New(changed func(Counts)) *Gate {
 	if changed == nil {
 		changed = func(Counts) {}
 	}
-	return &Gate{changed: changed, procs: procs(), budget: 2 * procs(), step: 1, state: []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}}
+	return &Gate{changed: changed, procs: procs(), budget: 2 * procs(), state: []metrics.Sample{{Name: "/sched/goroutines/runnable:goroutines"}}}
 }
 
 // Counts returns the state.
@@ -143,8 +143,9 @@ type Starter interface{ Start() }
 func (g *Gate) Take(t *Ticket, r Request) *Busy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if busy := g.lookLocked(r); busy != nil {
-		return busy
+	now := time.Now()
+	if wait := g.lookLocked(r, now); wait > 0 {
+		return g.refuseLocked(wait, now)
 	}
 	t.gate, t.agent, t.name, t.band = g, r.Agent, r.Asker, r.Band
 	if g.waiting > 0 {
@@ -153,33 +154,33 @@ func (g *Gate) Take(t *Ticket, r Request) *Busy {
 	return nil
 }
 
-// Look returns the refusal that Take would return, and counts it.
-func (g *Gate) Look(r Request) *Busy {
+// Look returns the expected time in the queue of a request for which Take would refuse it, and
+// zero for one that Take would take on.
+func (g *Gate) Look(r Request) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.lookLocked(r)
+	return g.lookLocked(r, time.Now())
 }
 
-// Refuse counts the refusal of a request that would wait for so long elsewhere.
+// Refuse counts the refusal of a request that would wait for so long, here or elsewhere.
 func (g *Gate) Refuse(wait time.Duration) *Busy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.refuseLocked(wait, time.Now())
 }
 
-func (g *Gate) lookLocked(r Request) *Busy {
+func (g *Gate) lookLocked(r Request, now time.Time) time.Duration {
 	if g.waiting == 0 {
-		return nil
+		return 0
 	}
-	now := time.Now()
 	most := MaxWait
 	if !r.Deadline.IsZero() {
 		most = min(most, r.Deadline.Sub(now)/2)
 	}
 	if wait := g.waitLocked(r, now); wait > most {
-		return g.refuseLocked(wait, now)
+		return wait
 	}
-	return nil
+	return 0
 }
 
 // waitLocked returns the expected time in the queue of a request.
@@ -319,22 +320,24 @@ func (g *Gate) firstLocked() int {
 	return band
 }
 
-// beginNext begins the next handler of the queue. It unlocks while it does.
-func (g *Gate) beginNext() {
-	s := g.nextLocked(g.firstLocked())
+// beginNext begins the next handler of the queue, and returns its agent. It unlocks while it does.
+func (g *Gate) beginNext() (agent string) {
+	t := g.bands[g.firstLocked()].pop()
+	s := g.leftLocked(t)
+	agent = t.agent
 	g.mu.Unlock()
 	s.Start()
 	g.mu.Lock()
+	return agent
 }
 
-// nextLocked takes the next one out of the queue.
-func (g *Gate) nextLocked(band int) Starter {
-	t := g.bands[band].pop()
+// leftLocked counts that a ticket has left the queue, since its handler begins.
+func (g *Gate) leftLocked(t *Ticket) Starter {
 	t.settleLocked()
 	s := t.begin
 	t.begin = nil
 	g.waiting--
-	g.underWay[kept(band)]++
+	g.underWay[kept(t.band)]++
 	now := time.Now()
 	if took := now.Sub(g.left); g.each == 0 {
 		g.each = took
@@ -405,30 +408,24 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 		g.refusing = false
 		go g.changed(g.countsLocked())
 	}
-	g.judgeLocked(now, runnable)
 	if g.behind {
-		for n := g.step; n > 0 && g.waiting > 0; n-- { // others begin meanwhile, too
-			g.beginNext()
-		}
+		g.weighLocked(now)
+		g.beginSome(time.Duration(g.procs) * min(now.Sub(g.lastProbe), 10*late))
+	} else {
+		g.sampled.Store(false)
 	}
+	g.lastProbe = now
 	g.drain() // unlocks
 }
 
-// judgeLocked sets how many handlers begin with a probe: more each time while they wait, one when
-// they compute. A trial of handlers that compute delays everything else while it lasts, so the
-// next one comes after twice the time.
-func (g *Gate) judgeLocked(now time.Time, runnable int) {
-	switch {
-	case g.step > 1 && runnable >= g.procs+g.step/2:
-		g.step = 1
-		pause := firstPause << min(g.failed, 5)
-		g.failed++
-		g.trial = now.Add(pause)
-	case g.step > 1:
-		g.failed = 0
-		g.step = min(2*g.step, maxBudget)
-	case g.behind && g.waiting > 4*g.procs && !now.Before(g.trial):
-		g.step = 4 * g.procs
+// beginSome begins handlers that take so much processor time together, up to the first one that
+// computes. It unlocks meanwhile.
+func (g *Gate) beginSome(left time.Duration) {
+	for left > 0 && g.waiting > 0 {
+		cost := g.costLocked(g.beginNext())
+		if left -= cost; cost > computes {
+			return
+		}
 	}
 }
 

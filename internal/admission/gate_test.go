@@ -241,9 +241,10 @@ func TestHandlersThatWait(t *testing.T) {
 }
 
 // TestHandlersThatWaitForOthers has one handler begin with each probe while the scheduler is
-// behind.
+// behind, though all of them compute.
 func TestHandlersThatWaitForOthers(t *testing.T) {
 	g, _ := busyGate(t)
+	g.setCostLocked("", time.Hour)
 	b := new(began)
 	for range 3 {
 		take(t, g, Request{Band: 5}).Begin(handler{"", b})
@@ -257,57 +258,47 @@ func TestHandlersThatWaitForOthers(t *testing.T) {
 	}
 }
 
-// TestTrials finds out whether handlers compute or wait, while the scheduler is behind.
-func TestTrials(t *testing.T) {
-	g, _ := busyGate(t)
-	b := new(began)
-	for range 1000 {
-		take(t, g, Request{Band: 5}).Begin(handler{"", b})
-	}
-	now, n := time.Now(), 0
-	for i, c := range []struct {
-		after    time.Duration
-		runnable int
-		begin    int
+// TestCosts begins handlers by their processor time, while the scheduler is behind.
+func TestCosts(t *testing.T) {
+	for name, c := range map[string]struct {
+		cost, since time.Duration
+		begin       int
 	}{
-		{0, 3, 8}, // the first trial
-		{0, 6, 1}, // most of them compute
-		{firstPause - 1, 3, 1},
-		{1, 3, 8},  // the next trial
-		{0, 5, 16}, // they wait
-		{0, 9, 32},
-		{0, 18, 1},         // those compute
-		{firstPause, 3, 8}, // after the shortest pause
-		{0, 20, 1},
-		{firstPause, 3, 1}, // the pause is longer after each trial that fails
-		{firstPause, 3, 8},
+		"they wait":                       {20 * time.Microsecond, 10 * time.Millisecond, 1000}, // 20 ms of two processors
+		"the last probe was long ago":     {100 * time.Microsecond, time.Hour, 800},
+		"they compute":                    {computes + 1, time.Hour, 1},
+		"they compute a little":           {computes, 5 * time.Millisecond, 10},
+		"their cost is not known":         {0, time.Hour, 1},
+		"they need less than can be read": {1, time.Millisecond, 2000},
 	} {
-		now = now.Add(c.after)
-		g.mu.Lock()
-		g.probed(now, late+1, c.runnable)
-		if got := len(b.all()) - n; got != c.begin {
-			t.Errorf("probe %d: %+v: %d begin", i, c, got)
-		}
-		n = len(b.all())
-	}
-	g.mu.Lock()
-	g.trial = time.Time{}
-	g.step = 1
-	g.probed(now, soon, 3) // it is not behind, and needs no trial
-	if g.step != 1 {
-		t.Errorf("a trial of %d", g.step)
+		synctest.Test(t, func(t *testing.T) { // the time stands still
+			g, _ := busyGate(t)
+			b, now := new(began), time.Now()
+			for range 2000 {
+				take(t, g, Request{Band: 5, Agent: "a"}).Begin(handler{"", b})
+			}
+			if c.cost > 0 {
+				g.setCostLocked("a", c.cost)
+			}
+			g.mu.Lock()
+			g.lastProbe = now
+			g.probed(now.Add(c.since), late+1, 3)
+			if got := len(b.all()); got != c.begin {
+				t.Errorf("%s: %d begin, want %d", name, got, c.begin)
+			}
+		})
 	}
 }
 
-// TestLook counts as Take does, and takes nothing.
+// TestLook finds what Take would refuse, takes nothing and counts nothing.
 func TestLook(t *testing.T) {
 	g, _ := busyGate(t)
 	take(t, g, Request{Band: 5}).Begin(handler{"", new(began)})
 	r := Request{Band: 5, Deadline: time.Now().Add(-time.Second)}
-	if g.Look(r) == nil || g.Look(Request{Band: 5, Deadline: time.Now().Add(time.Hour)}) != nil {
+	if g.Look(r) == 0 || g.Look(Request{Band: 5, Deadline: time.Now().Add(time.Hour)}) != 0 {
 		t.Error("wrong")
 	}
-	if c := g.Counts(); c.Refused != 1 || g.bands[5].expected != 1 {
+	if c := g.Counts(); c.Refused != 0 || g.bands[5].expected != 1 {
 		t.Errorf("%+v, %d expected", c, g.bands[5].expected)
 	}
 	var none Ticket

@@ -39,12 +39,16 @@ func (c *program) stop() {
 func (c *program) ask(r request, told func(error)) {
 	id := string(c.name) + strconv.FormatInt(c.sent.Add(1), 10)
 	c.open.Store(id, told)
-	err := c.session.Send(must(p.New(p.Envelope{
+	m := must(p.New(p.Envelope{
 		ID: p.MessageID(id), Sender: c.name, Receiver: r.to, Priority: r.priority, ReplyBy: r.at.Add(r.patience), Timestamp: time.Now(),
 		Payload: p.TaskRequest{TaskType: r.task},
-	})))
-	if outcomeOf(err) == busy {
-		err = errHeld
+	}))
+	err := c.session.Send(m)
+	for outcomeOf(err) == busy && time.Since(r.at) < r.patience { // as a program that writes to a socket
+		<-time.After(pause)
+		if err = c.session.Send(m); outcomeOf(err) == busy {
+			err = errHeld
+		}
 	}
 	if err != nil {
 		c.end(id, err)

@@ -59,6 +59,7 @@ func (o DialOptions) dial(ctx context.Context, hostport string, config *tls.Conf
 	if err != nil {
 		return nil, err
 	}
+	sockets.Shorten(raw)
 	stream := raw
 	if config != nil {
 		secure := tls.Client(raw, config)

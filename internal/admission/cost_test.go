@@ -1,0 +1,96 @@
+package admission
+
+import (
+	"strconv"
+	"testing"
+	"time"
+)
+
+// TestSample measures a handler that computes, and one that waits.
+func TestSample(t *testing.T) {
+	if _, ok := threadTime(threadID()); !ok {
+		t.Skip("the system does not tell the processor time of a thread")
+	}
+	g := New(nil)
+	run := func(agent string, handler func(*Sample)) {
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			s := take(t, g, Request{Band: 5, Agent: agent}).Sample()
+			if s != nil {
+				defer s.End()
+			}
+			handler(s)
+		}()
+		<-done
+	}
+	run("early", func(s *Sample) {
+		if s != nil {
+			t.Error("a handler is measured although the scheduler is not behind")
+		}
+	})
+	weigh := func() {
+		g.mu.Lock()
+		defer g.mu.Unlock()
+		g.weighLocked(time.Now().Add(longSample))
+	}
+	weigh()
+	const work = 10 * computes
+	compute := func(s *Sample) {
+		for cost, ok := s.cost(); ok && cost < work; cost, ok = s.cost() {
+		}
+	}
+	run("computes", func(s *Sample) {
+		compute(s)
+		weigh()
+		if g.costs["computes"] < work {
+			t.Errorf("it has taken %v so far", g.costs["computes"])
+		}
+	})
+	run("waits", func(*Sample) { <-time.After(work) })
+	if g.costs["computes"] < work || g.costs["waits"] >= work/2 {
+		t.Errorf("costs %v", g.costs)
+	}
+	before := g.costs["computes"]
+	run("computes", func(*Sample) {})
+	if got := g.costs["computes"]; got >= before || got < before/2 {
+		t.Errorf("after a handler without work the cost is %v, was %v", got, before)
+	}
+	for i := range 2 * maxCosts {
+		g.setCostLocked(strconv.Itoa(i), 1)
+	}
+	if n := len(g.costs); n > maxCosts {
+		t.Errorf("%d costs are kept", n)
+	}
+}
+
+// TestFewSamples measures few handlers at a time.
+func TestFewSamples(t *testing.T) {
+	g := New(nil)
+	g.sampled.Store(true)
+	end := make(chan struct{})
+	ended := make(chan struct{}, 2*samples)
+	measured := 0
+	for range 2 * samples {
+		began := make(chan bool)
+		go func() {
+			s := take(t, g, Request{Band: 5}).Sample()
+			began <- s != nil
+			<-end
+			if s != nil {
+				s.End()
+			}
+			ended <- struct{}{}
+		}()
+		if <-began {
+			measured++
+		}
+	}
+	close(end)
+	for range 2 * samples {
+		<-ended
+	}
+	if _, ok := threadTime(threadID()); ok && measured != samples || g.samples != [samples]*Sample{} {
+		t.Errorf("%d were measured, %v are left", measured, g.samples)
+	}
+}
