@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -94,6 +95,13 @@ func (n *Node) startWatch(o Options) (err error) {
 	n.watch, err = watch.New(n.Events(), with)
 	return err
 }
+
+// SpareProcessor raises GOMAXPROCS by one for what keeps a node alive: sessions, links, gossip, timers
+// and urgent tasks. As many handlers as before compute at a time, so the operating system gives that
+// processor its part at once, where Go's scheduler lets it wait for 10 ms behind each handler that
+// computes. A program calls it when it begins, as ribosome node does; further calls do nothing. Go
+// does not follow a change of its container's limit of processors any more.
+func SpareProcessor() { admission.Spare() }
 
 // Name returns the node's name.
 func (n *Node) Name() string { return n.system.Node() }

@@ -28,6 +28,7 @@ var swarms = func(pace time.Duration) runtime.Swarms {
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
+	runtime.SpareProcessor()
 	if err := c.check(swarms(c.pace())); err != nil {
 		return err
 	}

@@ -98,6 +98,19 @@ func (g *Gate) setCostLocked(agent string, cost time.Duration) {
 	g.costs[agent] = cost
 }
 
+// affordsLocked reports whether a handler of an agent may begin while the scheduler keeps up: one
+// that waits, or the processors have had time for one that computes.
+func (g *Gate) affordsLocked(agent string) bool {
+	if g.costs[agent] <= computes || g.credit > 0 {
+		return true
+	}
+	g.sampled.Store(true) // the cost may be another one now
+	return false
+}
+
+// creditLocked returns the most processor time that is saved for a burst of handlers.
+func (g *Gate) creditLocked() time.Duration { return time.Duration(g.procs) * 10 * time.Millisecond }
+
 func (g *Gate) costLocked(agent string) time.Duration {
 	if cost, ok := g.costs[agent]; ok {
 		return cost

@@ -18,7 +18,6 @@ package admission
 
 import (
 	"math"
-	goruntime "runtime"
 	"runtime/metrics"
 	"sync"
 	"sync/atomic"
@@ -96,6 +95,7 @@ type Gate struct {
 	recent    float64 // refusals, with a half-life of a second
 	refusing  bool
 	state     []metrics.Sample
+	credit    time.Duration            // processor time that was not given to handlers
 	costs     map[string]time.Duration // processor time of a handler, by agent
 	samples   [samples]*Sample         // under way
 	sampled   atomic.Bool              // another sample is wanted
@@ -224,9 +224,9 @@ func (t *Ticket) settleLocked() {
 func (t *Ticket) Begin(s Starter) bool {
 	g := t.gate
 	g.mu.Lock()
-	if g.waiting == 0 && g.mayBeginLocked(t.band) {
+	if g.waiting == 0 && g.mayBeginLocked(t.band, t.agent) {
 		t.settleLocked()
-		g.underWay[kept(t.band)]++
+		g.begunLocked(t)
 		g.mu.Unlock()
 		s.Start()
 		return true
@@ -290,11 +290,11 @@ func kept(band int) int {
 }
 
 // mayBeginLocked reports whether a handler may begin now, and uses the budget if it needs it.
-func (g *Gate) mayBeginLocked(band int) bool {
+func (g *Gate) mayBeginLocked(band int, agent string) bool {
 	switch {
 	case g.underWay[0]+g.underWay[1] < g.procs:
 	case band < Kept && g.underWay[0] < g.procs:
-	case !g.behind && g.used < g.budget:
+	case !g.behind && g.used < g.budget && g.affordsLocked(agent):
 		g.used++
 		g.probeLocked()
 	default:
@@ -305,10 +305,20 @@ func (g *Gate) mayBeginLocked(band int) bool {
 
 // drain begins what may begin, and unlocks.
 func (g *Gate) drain() {
-	for g.waiting > 0 && g.mayBeginLocked(g.firstLocked()) {
+	for g.waiting > 0 {
+		band := g.firstLocked()
+		if !g.mayBeginLocked(band, g.bands[band].turn[0].key) {
+			break
+		}
 		g.beginNext()
 	}
 	g.mu.Unlock()
+}
+
+// begunLocked counts a handler that begins.
+func (g *Gate) begunLocked(t *Ticket) {
+	g.underWay[kept(t.band)]++
+	g.credit = max(g.credit-g.costs[t.agent], -g.creditLocked())
 }
 
 // firstLocked returns the first band with a queued handler. There is one.
@@ -337,7 +347,7 @@ func (g *Gate) leftLocked(t *Ticket) Starter {
 	s := t.begin
 	t.begin = nil
 	g.waiting--
-	g.underWay[kept(t.band)]++
+	g.begunLocked(t)
 	now := time.Now()
 	if took := now.Sub(g.left); g.each == 0 {
 		g.each = took
@@ -414,6 +424,7 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	} else {
 		g.sampled.Store(false)
 	}
+	g.credit = min(g.credit+time.Duration(g.procs)*now.Sub(g.lastProbe), g.creditLocked())
 	g.lastProbe = now
 	g.drain() // unlocks
 }
@@ -428,6 +439,3 @@ func (g *Gate) beginSome(left time.Duration) {
 		}
 	}
 }
-
-// procs returns the number of handlers that can compute at a time.
-func procs() int { return min(goruntime.GOMAXPROCS(0), goruntime.NumCPU()) }

@@ -12,9 +12,12 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 func main() {
+	runtime.SpareProcessor() // as ribosome node does
 	if args := os.Args[1:]; len(args) > 0 && args[0] == serveCommand {
 		serve(args[1:])
 		return
