@@ -1,6 +1,7 @@
 package runtime_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // Conversations of the node's agents with those of a session count for its bounds, in both directions, as long as they are open.
@@ -82,6 +85,46 @@ func TestBusyAgentSlowsItsSession(t *testing.T) {
 			t.Errorf("busy: %v", d)
 		}
 		c.cut()
+		synctest.Wait()
+		if err := h.Stop(within(t)); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// unread is a peer that does not come back from its first message.
+type unread struct {
+	*wiretest.Recorder
+	release <-chan struct{}
+}
+
+func (s unread) Receive(*wire.Session, *performatives.Message) error { <-s.release; return nil }
+
+// A task for an agent whose peer does not read is refused before it is sent.
+func TestCongestedSession(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, release := newHub(t, runtime.PeerOptions{}), make(chan struct{})
+		s, cut, err := h.dial(nil, unread{new(wiretest.Recorder), release})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("debug_code"))); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		for range 2000 {
+			if err := h.Send(message(t, "hub", "Eddy", performatives.ActInform, with(performatives.Raw(`{"text":"`+strings.Repeat("x", 1000)+`"}`)))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+		defer cancel()
+		if _, err := h.Delegate(ctx, "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) || !strings.Contains(err.Error(), "congested") {
+			t.Error(err)
+		}
+		close(release)
+		cut()
 		synctest.Wait()
 		if err := h.Stop(within(t)); err != nil {
 			t.Error(err)

@@ -70,6 +70,7 @@ type sentLinks struct {
 	removed func(peer cluster.Incarnation)       // is called as a link ends, if it is not nil
 
 	gone bool // nothing can be sent
+	wait time.Duration
 
 	mu   sync.Mutex
 	sent []string
@@ -79,7 +80,7 @@ func (*sentLinks) Rename(cluster.Incarnation)               {}
 func (*sentLinks) Add(cluster.Member)                       {}
 func (*sentLinks) Control(cluster.Incarnation, []byte) bool { return true }
 func (*sentLinks) Stop(context.Context) error               { return nil }
-func (*sentLinks) Wait(cluster.Incarnation) time.Duration   { return 0 }
+func (l *sentLinks) Wait(cluster.Incarnation) time.Duration { return l.wait }
 func (*sentLinks) States() map[cluster.Incarnation]error    { return nil }
 
 // Remove ends a link.
@@ -630,11 +631,15 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	if to := c.peers[peer].whereIs(m, nil); to != c.peers[peer] {
 		t.Errorf("a message of n2, the only host, which takes this node for one, goes to %v", to)
 	}
+	c.links = &sentLinks{wait: time.Minute}
 	there, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: c.peers[peer], placed: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer there.Remove()
+	if got := there.Destination().Wait(); got != time.Minute {
+		t.Errorf("a wait of %v for its node", got)
+	}
 	if to := c.peers[peer].whereIs(m, there); to != c.peers[peer] {
 		t.Errorf("a message of n2 for an agent that by the directory runs there, and has left, goes to %v", to)
 	}

@@ -34,45 +34,65 @@ type present struct {
 
 // run queries the node, and prints its agents.
 func (c *agentsCmd) run(ctx context.Context, std streams) error {
-	if c.Deadline <= 0 {
+	return showList(ctx, std, &c.clientFlags, c.listFlags, agentsReference, c.byInterface, rowsOf)
+}
+
+// showList queries a node for a list, by a message or by its operator's interface, and prints the list.
+func showList[T any](
+	ctx context.Context, std streams, c *clientFlags, f listFlags, reference string,
+	byInterface func(context.Context, streams) ([]T, error), rows func([]T) [][]string,
+) error {
+	if f.Deadline <= 0 {
 		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
 	}
-	find := c.bySession
-	if c.byHTTP() {
-		find = c.byInterface
+	find := byInterface
+	if !c.byHTTP() {
+		find = func(ctx context.Context, std streams) ([]T, error) {
+			l, err := c.plan(std.err)
+			if err != nil {
+				return nil, err
+			}
+			all, err := asked[T](ctx, l, reference, f.Deadline)
+			return all, l.explain(err, string(systemAgent)).failure()
+		}
 	}
 	all, err := find(ctx, std)
 	if err != nil {
 		return err
 	}
 	out := newPrinter(std.out)
-	if c.JSON {
+	if f.JSON {
 		out.json(all)
 	} else {
-		out.text(table(rowsOf(all)))
+		out.text(table(rows(all)))
 	}
 	return out.end()
 }
 
-// bySession asks the node by a message.
-func (c *agentsCmd) bySession(ctx context.Context, std streams) ([]present, error) {
-	l, err := c.plan(std.err)
-	if err != nil {
+// asked asks a node for a list by a message.
+func asked[T any](ctx context.Context, l *link, reference string, limit time.Duration) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := l.join(ctx); err != nil {
 		return nil, err
 	}
-	all, err := c.ask(ctx, l)
-	return all, l.explain(err, string(systemAgent)).failure()
+	defer l.leave()
+	all, err := query.Ref[[]T](ctx, l, systemAgent, reference)
+	if all == nil {
+		all = []T{} // --json prints an empty list, not null
+	}
+	return all, err
 }
 
 // byInterface asks a node by its operator's interface.
 func (c *agentsCmd) byInterface(ctx context.Context, std streams) ([]present, error) {
-	all, missing, err := c.listed(ctx, c.listFlags)
+	all, missing, err := c.agents(ctx, c.listFlags)
 	tellMissing(std, missing)
 	return all, err
 }
 
-// listed returns the agents that the operator's interface lists, without the nodes themselves.
-func (f *clientFlags) listed(ctx context.Context, list listFlags) ([]present, []absentNode, error) {
+// agents returns the agents that the operator's interface lists, without the nodes themselves.
+func (f *clientFlags) agents(ctx context.Context, list listFlags) ([]present, []absentNode, error) {
 	var answer struct {
 		Agents []struct {
 			ID      performatives.AgentID `json:"agent"`
@@ -97,20 +117,6 @@ func (f *clientFlags) listed(ctx context.Context, list listFlags) ([]present, []
 		all = append(all, p)
 	}
 	return all, answer.Missing, nil
-}
-
-func (c *agentsCmd) ask(ctx context.Context, l *link) ([]present, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
-	all, err := query.Ref[[]present](ctx, l, systemAgent, agentsReference)
-	if all == nil {
-		all = []present{} // --json prints an empty list, not null
-	}
-	return all, err
 }
 
 // rowsOf returns the table of agents.

@@ -5,8 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-
-	"github.com/ribosome-agents/ribosome/codons/query"
 )
 
 // membersCmd is ribosome members.
@@ -34,34 +32,7 @@ type member struct {
 
 // run queries the node, and prints the nodes of its cluster.
 func (c *membersCmd) run(ctx context.Context, std streams) error {
-	if c.Deadline <= 0 {
-		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
-	}
-	find := c.bySession
-	if c.byHTTP() {
-		find = c.byInterface
-	}
-	all, err := find(ctx, std)
-	if err != nil {
-		return err
-	}
-	out := newPrinter(std.out)
-	if c.JSON {
-		out.json(all)
-	} else {
-		out.text(table(rowsOfMembers(all)))
-	}
-	return out.end()
-}
-
-// bySession asks the node by a message.
-func (c *membersCmd) bySession(ctx context.Context, std streams) ([]member, error) {
-	l, err := c.plan(std.err)
-	if err != nil {
-		return nil, err
-	}
-	all, err := c.ask(ctx, l)
-	return all, l.explain(err, string(systemAgent)).failure()
+	return showList(ctx, std, &c.clientFlags, c.listFlags, membersReference, c.byInterface, rowsOfMembers)
 }
 
 // byInterface asks a node by its operator's interface.
@@ -72,7 +43,7 @@ func (c *membersCmd) byInterface(ctx context.Context, _ streams) ([]member, erro
 	if err := c.view(ctx, c.listFlags, "/api/members", &answer); err != nil {
 		return nil, err
 	}
-	agents, _, err := c.listed(ctx, c.listFlags)
+	agents, _, err := c.agents(ctx, c.listFlags)
 	for i := range answer.Members {
 		m := &answer.Members[i]
 		if m.Labels == nil {
@@ -85,20 +56,6 @@ func (c *membersCmd) byInterface(ctx context.Context, _ streams) ([]member, erro
 		}
 	}
 	return answer.Members, err
-}
-
-func (c *membersCmd) ask(ctx context.Context, l *link) ([]member, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
-	all, err := query.Ref[[]member](ctx, l, systemAgent, membersReference)
-	if all == nil {
-		all = []member{} // --json prints an empty list, not null
-	}
-	return all, err
 }
 
 // rowsOfMembers returns the table of nodes.

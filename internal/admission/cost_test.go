@@ -3,6 +3,7 @@ package admission
 import (
 	"strconv"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -62,6 +63,48 @@ func TestSample(t *testing.T) {
 	if n := len(g.costs); n > maxCosts {
 		t.Errorf("%d costs are kept", n)
 	}
+}
+
+// TestCredit has handlers that are known to compute begin by the time that the processors have had.
+func TestCredit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := New(nil)
+		g.procs, g.budget, g.probing = 2, maxBudget, true
+		g.setCostLocked("computes", 5*time.Millisecond)
+		b, now := new(began), time.Now()
+		probe := func(after time.Duration) {
+			now = now.Add(after)
+			g.mu.Lock()
+			g.probed(now, 0, 0)
+		}
+		probe(time.Hour)
+		begin := func(agent string) { take(t, g, Request{Band: 5, Agent: agent, Asker: "x"}).Begin(handler{agent, b}) }
+		want := func(what string, want int) {
+			t.Helper()
+			if got := len(b.all()); got != want {
+				t.Errorf("%s: %d have begun, want %d", what, got, want)
+			}
+		}
+		for range 20 {
+			begin("computes")
+		}
+		want("a burst", 4) // 10 ms of two processors
+		if !g.sampled.Load() {
+			t.Error("the cost is not measured again")
+		}
+		begin("waits")
+		want("one that waits", 4) // the other one has its turn
+		probe(5 * time.Millisecond)
+		want("after 5 ms", 7) // two that compute, and the one that waits
+		probe(time.Minute)
+		want("after a minute", 11)
+		g.setCostLocked("computes", time.Hour)
+		probe(5 * time.Millisecond)
+		want("an hour of work", 12)
+		if g.credit != -g.creditLocked() {
+			t.Errorf("a debt of %v", -g.credit)
+		}
+	})
 }
 
 // TestFewSamples measures few handlers at a time.

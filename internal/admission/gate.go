@@ -418,13 +418,14 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 		g.refusing = false
 		go g.changed(g.countsLocked())
 	}
+	had := time.Duration(g.procs) * min(now.Sub(g.lastProbe), 10*late) // by the processors
+	g.credit = min(g.credit+had, g.creditLocked())
 	if g.behind {
 		g.weighLocked(now)
-		g.beginSome(time.Duration(g.procs) * min(now.Sub(g.lastProbe), 10*late))
+		g.beginSome(had)
 	} else {
 		g.sampled.Store(false)
 	}
-	g.credit = min(g.credit+time.Duration(g.procs)*now.Sub(g.lastProbe), g.creditLocked())
 	g.lastProbe = now
 	g.drain() // unlocks
 }
