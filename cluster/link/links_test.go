@@ -757,6 +757,18 @@ func TestLinksPause(t *testing.T) {
 		if got := a.Wait(nodeB); got != 0 {
 			t.Errorf("a wait of %v for nothing", got)
 		}
+		n.cut(true)
+		for i := range messages {
+			mustSend(t, a, nodeB, numbered(t, i, performatives.Normal))
+		}
+		time.Sleep(time.Second)
+		if got := a.Wait(nodeB); got != time.Second {
+			t.Errorf("a wait of %v for a node without a link", got)
+		}
+		time.Sleep(DefaultTimeout)
+		if got := a.Wait(nodeB); got != 0 {
+			t.Errorf("a wait of %v after the link was given up", got)
+		}
 		n.finish(t, a, b)
 	})
 }
