@@ -91,7 +91,7 @@ type explorer struct {
 	silence map[silent]bool // positions that end in silence
 
 	former  bitset.Set                  // messages of the responder that no conversation of it has: see fairJoint
-	latest  int                         // the number of the message that the latest step handed to the network
+	handed  int                         // the number of the message that the latest step handed to the network
 	needs   [2]map[machine.State]*needs // of a strict walk
 	problem *Counterexample             // the violation of the latest step, without its path
 }

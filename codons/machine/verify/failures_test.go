@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/internal/tabletest"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -187,6 +188,43 @@ func TestOracleTakesAPeerForLostAtAnyMoment(t *testing.T) {
 		possible := false
 		if trace, possible, err = k.extend(trace, u); err != nil || !possible {
 			t.Fatalf("%s: possible %v, %v", u, possible, err)
+		}
+	}
+}
+
+// manyTypes returns a table whose initiator asks one question of n types, and whose responder has another answer to each.
+func manyTypes(n int) machine.Table {
+	table := machine.Table{
+		Name: "many", Title: "Many", Purpose: "Many types.", Source: "none", Terminal: []machine.State{"done"}, Live: []machine.State{"waiting"},
+		Agree: []machine.Pair{{Initiator: "done", Responder: "done"}, {Initiator: "done", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}},
+	}
+	for i := range n {
+		tag := string(rune('A' + i))
+		table.Rows = append(table.Rows,
+			machine.For(machine.Initiator, machine.Idle).When(machine.Command("ask "+tag)).Goto("waiting", machine.SendTagged(p.ActRequest, tag), machine.Arm("retry")),
+			machine.For(machine.Initiator, "waiting").When(machine.ReceiveTagged(p.ActInform, tag)).Goto("done"),
+			machine.For(machine.Responder, machine.Idle).When(machine.ReceiveTagged(p.ActRequest, tag)).Goto("done", machine.SendTagged(p.ActInform, tag)))
+	}
+	table.Timers = []machine.Timer{{Role: machine.Initiator, Name: "retry", Doc: "retry", Ticks: true}}
+	table.Rows = append(table.Rows,
+		machine.For(machine.Initiator, "waiting").When(machine.Timeout("retry")).Stay(machine.Resend(p.ActRequest), machine.Arm("retry")),
+		machine.For(machine.Initiator, "waiting").When(machine.Receive(p.ActFailure)).Goto("done"),
+		machine.For(machine.Initiator, "done").When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
+		machine.For(machine.Responder, "done").When(machine.Duplicate(p.ActRequest)).Stay(machine.Resend(p.ActInform)))
+	return table
+}
+
+// TestTooManyMessages explores a responder with as many answers as there is room for. Where it forgets its replies, a
+// further answer comes from its node.
+func TestTooManyMessages(t *testing.T) {
+	for n, run := range map[int]Run{
+		bitset.Size + 1: {Name: "no loss"},
+		bitset.Size:     {Name: "replies forgotten", Losses: 1, Forgets: true},
+	} {
+		_, err := ExploreFair(manyTypes(n).MustCompile(), run)
+		var found *Counterexample
+		if !errors.As(err, &found) || found.Problem != TooMany || !strings.Contains(found.Detail, "more than 64 different messages") {
+			t.Errorf("%s: got %v", run.Name, err)
 		}
 	}
 }

@@ -325,12 +325,12 @@ func (x *explorer) job(r machine.Role, name string) machine.Job {
 func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, must duty, yield func(step) bool) bool {
 	before := j.joint[r].out
 	more := true
-	x.latest = -1
+	x.handed = -1
 	x.take(j.joint, r, on, msg, func(to joint, via Move) bool {
 		next := j
 		next.joint = to
-		if x.latest >= 0 && before.Has(x.latest) {
-			next.twice[r] = next.twice[r].With(x.latest)
+		if x.handed >= 0 && before.Has(x.handed) {
+			next.twice[r] = next.twice[r].With(x.handed)
 		}
 		if next.cut {
 			next = next.afterCut()

@@ -160,12 +160,12 @@ func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yie
 	if reply.act != 0 {
 		reply.from = r
 		if r == machine.Responder || x.verdicts && reply.act == performatives.ActRejectProposal {
-			reply.answers = uint8(i + 1)
+			reply.answers = x.question(msg)
 		}
 		reply.n = x.lastAnswer(next.joint, reply) + 1
 		x.sendNumbered(&next.joint, reply, &move)
-		if r == machine.Responder { // no conversation has it
-			next.former = next.former.With(x.latest)
+		if r == machine.Responder && x.problem == nil { // no conversation has it
+			next.former = next.former.With(x.handed)
 		}
 	}
 	return yield(step{Move: move, to: next, duty: due}) && x.problem == nil

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/bitset"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Move is one transition of an exploration, as a counterexample shows it.
@@ -118,7 +117,8 @@ func (x *explorer) stale(j joint, r machine.Role, msg *message) bool {
 		return false
 	}
 	request := x.messages[r][msg.answers-1]
-	return request.n < x.last(j, r, request.act)
+	latest := x.latest(j[r].sent, r, request.act) // -1 after withoutPast
+	return latest >= 0 && x.after(x.messages[r][latest], request)
 }
 
 // overtaken reports whether the responder has received a later request of the same act.
@@ -138,16 +138,6 @@ func (x *explorer) count(j joint, r machine.Role, e machine.Effect) int {
 	for i := range j[r].sent.All {
 		if m := &x.messages[r][i]; m.act == e.Act && (e.Name == "" || m.tag == e.Name) {
 			n++
-		}
-	}
-	return n
-}
-
-// last returns the number of the latest message of an act that a role has sent, 0 for none.
-func (x *explorer) last(j joint, r machine.Role, act performatives.Performative) (n uint8) {
-	for i := range j[r].sent.All {
-		if m := &x.messages[r][i]; m.act == act {
-			n = max(n, m.n)
 		}
 	}
 	return n

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/bitset"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -86,15 +87,20 @@ func (x *explorer) undelivered(j joint, r machine.Role, i int, yield yields) boo
 	return x.take(next, r, on, nil, yield)
 }
 
-// latestOf returns the index of the latest message of an act that a side has sent, -1 for none.
+// latestOf returns the index of the latest message of an act that a conversation of a side has sent, -1 for none.
 func (x *explorer) latestOf(s side, r machine.Role, act performatives.Performative) int {
-	latest, n := -1, uint8(0)
 	if r == machine.Responder {
 		s.sent &^= x.former
 	}
-	for i := range s.sent.All {
-		if m := x.messages[r][i]; m.act == act && m.n > n {
-			latest, n = i, m.n
+	return x.latest(s.sent, r, act)
+}
+
+// latest returns the index of the latest message of an act in a set, -1 for none.
+func (x *explorer) latest(in bitset.Set, r machine.Role, act performatives.Performative) int {
+	latest := -1
+	for i := range in.All {
+		if m := x.messages[r][i]; m.act == act && (latest < 0 || x.after(m, x.messages[r][latest])) {
+			latest = i
 		}
 	}
 	return latest

@@ -54,7 +54,7 @@ func (x *explorer) apply(j joint, t *machine.Transition, msg *message, move *Mov
 	me := &j[t.Role]
 	me.state = x.index[t.To]
 	if msg != nil && t.On.Kind == machine.KindReceive && (t.Role == machine.Responder || x.verdicts && msg.act == performatives.ActPropose) {
-		me.requests.Accept(msg.act, uint8(x.numbers[*msg]+1), t.Do)
+		me.requests.Accept(msg.act, x.question(*msg), t.Do)
 	}
 	for _, e := range t.Do {
 		x.perform(&j, t.Role, e, msg, move)
@@ -83,7 +83,7 @@ func (x *explorer) perform(j *joint, r machine.Role, e machine.Effect, msg *mess
 	case machine.EffectRefuse:
 		refusal := message{from: r, act: e.Answer(msg.act)}
 		if r == machine.Responder || x.verdicts {
-			refusal.answers = uint8(x.numbers[*msg] + 1)
+			refusal.answers = x.question(*msg)
 		}
 		x.send(j, refusal, move)
 	case machine.EffectResend:
@@ -108,10 +108,35 @@ func (x *explorer) runs(a machine.Activity, r machine.Role, name string) bool {
 	return false
 }
 
-// send sends a new message.
+// send sends a new message. Its number is above those of all earlier messages of the act. It is that of the
+// latest one if the two answer different requests of one act, so that the number of messages stays small: see after.
 func (x *explorer) send(j *joint, m message, move *Move) {
-	m.n = x.last(*j, m.from, m.act) + 1
+	m.n = 1
+	if latest := x.latest(j[m.from].sent, m.from, m.act); latest >= 0 {
+		before := x.messages[m.from][latest]
+		if m.n = before.n; !x.after(m, before) {
+			m.n++
+		}
+	}
 	x.sendNumbered(j, m, move)
+}
+
+// question returns the number by which an answer names the message m: 1 + the index of the first message that
+// differs from m in its tag alone. A conversation has one of these at most.
+func (x *explorer) question(m message) uint8 {
+	return uint8(1 + slices.IndexFunc(x.messages[m.from], func(o message) bool {
+		o.tag = m.tag
+		return o == m
+	}))
+}
+
+// after reports whether a side has sent m after o, a message of the same act.
+func (x *explorer) after(m, o message) bool {
+	if m.n != o.n || m.from == machine.Initiator || m.answers == 0 || o.answers == 0 {
+		return m.n > o.n
+	}
+	asked, before := x.messages[machine.Initiator][m.answers-1], x.messages[machine.Initiator][o.answers-1]
+	return asked.act == before.act && asked.n > before.n
 }
 
 // sendNumbered sends a new message that has its number.
@@ -121,7 +146,8 @@ func (x *explorer) sendNumbered(j *joint, m message, move *Move) {
 		i = len(x.messages[m.from])
 		if i == bitset.Size {
 			x.violate(TooMany, fmt.Sprintf("the %s sends more than %d different messages, the last one %s by the row %s on %s: "+
-				"a row that sends a new message each time that a message arrives should send the former one again", m.from, bitset.Size, m, move.From, move.On))
+				"messages differ by act, tag, number, and the number of the request that they answer, so that there may be as many as requests times answers. "+
+				"Use one tag with a payload for several of them, fewer rounds, or machine.Resend in a row that sends anew each time that a message arrives", m.from, bitset.Size, m, move.From, move.On))
 			return
 		}
 		x.messages[m.from] = append(x.messages[m.from], m)
@@ -143,7 +169,7 @@ func (x *explorer) resend(j *joint, r machine.Role, e machine.Effect, move *Move
 // dispatch hands message i to the network.
 func (x *explorer) dispatch(j *joint, i int, m message, move *Move) {
 	me := &j[m.from]
-	x.latest = i
+	x.handed = i
 	move.Sent = m.String()
 	move.Utterance = machine.Utterance{From: m.from, Act: m.act, Tag: m.tag, Again: me.sent.Has(i)}
 	if !me.sent.Has(i) && x.refusable[m.from].tracked[m.act] {

@@ -97,7 +97,7 @@ func (x *explorer) checkRepeat(t *machine.Transition, me side, msg *message) {
 	if t.Role == machine.Initiator || t.On.Kind != machine.KindDuplicate || x.Terminal(t.From) || !msg.act.ExpectsReply() {
 		return
 	}
-	number := uint8(x.numbers[*msg] + 1)
+	number := x.question(*msg)
 	latest, receipt := me.requests.Answered(performatives.ActAgree), me.requests.Answered(performatives.ActInform)
 	if number != latest || receipt != latest || has(t, machine.EffectResend) || excepted(x.Table(), RuleRepeat, t) {
 		return
