@@ -19,12 +19,14 @@ var (
 	// ErrDeadline is the cause when the deadline has passed. It wraps
 	// [context.DeadlineExceeded].
 	ErrDeadline = fmt.Errorf("codons: the deadline of the request has passed: %w", context.DeadlineExceeded)
+	// ErrTimer is the cause when another timer of the table has stopped the job, and has its name. The conversation may go on.
+	ErrTimer = errors.New("codons: a timer of the table has stopped the job")
 	// ErrPeerLost is the cause when the destination of the initiator has gone.
 	ErrPeerLost = errors.New("codons: the initiator cannot be reached any more")
 	// ErrMisread is the cause when the initiator has not understood a message of this side.
 	ErrMisread = errors.New("codons: the initiator has not understood a message")
-	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent,
-	// and after the handler has returned.
+	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent, when another row of the
+	// table stops the job, and after the handler has returned.
 	ErrEnded = errors.New("codons: the conversation has ended")
 )
 
@@ -39,8 +41,10 @@ func stopCause(on machine.Symbol) error {
 		return ErrCanceled
 	case on.Act == performatives.ActNotUnderstood:
 		return ErrMisread
-	case on.Kind == machine.KindTimeout:
+	case on == machine.Timeout(TimerDeadline):
 		return ErrDeadline
+	case on.Kind == machine.KindTimeout:
+		return fmt.Errorf("%w: %s", ErrTimer, on.Name)
 	case on.Kind == machine.KindPeerLost:
 		return ErrPeerLost
 	}

@@ -30,3 +30,14 @@ func TestTaskContext(t *testing.T) {
 		}
 	}
 }
+
+// TestEndedBy: an error that the end of the context has caused is no failure of the job, but for that of a deadline.
+func TestEndedBy(t *testing.T) {
+	for _, cause := range []error{ErrCanceled, ErrOperator, ErrTimer, ErrPeerLost, ErrMisread, ErrEnded, ErrDeadline} {
+		ctx, end := workContext(&Handler{scope: &scope{}})
+		end(cause)
+		if got, want := endedBy(ctx, errors.Join(context.Cause(ctx))), !errors.Is(cause, ErrDeadline); got != want {
+			t.Errorf("%v: got %t", cause, got)
+		}
+	}
+}

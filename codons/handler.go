@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -168,7 +169,7 @@ func (h *Handler) finish(last Command, stopped bool) {
 
 // Say sends a command of a job that goes on to the conversation. It blocks while 16 earlier
 // commands are not handled, until the handler's context ends. The error is the cause of that
-// end: [ErrCanceled], [ErrDeadline], [ErrOperator], [ErrEnded] or a shortfall of the budget.
+// end: [ErrCanceled], [ErrDeadline], [ErrTimer], [ErrOperator], [ErrEnded] or a shortfall of the budget.
 func (h *Handler) Say(m Command) error {
 	select {
 	case h.room() <- struct{}{}:
@@ -323,7 +324,8 @@ func (h *Handler) Failed(err error) {
 
 // endedBy reports whether the end of the work's context has caused an error, and not its deadline.
 func endedBy(ctx context.Context, err error) bool {
-	return errors.Is(err, ErrCanceled) || errors.Is(err, ErrOperator) || errors.Is(err, ErrEnded) || errors.Is(err, context.Canceled) && ctx.Err() != nil
+	ends := []error{ErrCanceled, ErrOperator, ErrTimer, ErrPeerLost, ErrMisread, ErrEnded}
+	return errors.Is(err, context.Canceled) && ctx.Err() != nil || slices.ContainsFunc(ends, func(end error) bool { return errors.Is(err, end) })
 }
 
 // ownRefusal returns the refusal of an error with which code of an agent turns its own request
