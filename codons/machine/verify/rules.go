@@ -115,7 +115,20 @@ func (c *ruleChecker) checkAnswer(t *machine.Transition) {
 			return
 		}
 	}
-	c.fault(RuleComplete, t, "neither starts a job nor answers the request")
+	if !c.stopAnswers(t) {
+		c.fault(RuleComplete, t, "neither starts a job nor answers the request: "+
+			"send an answer, run a job, or stop one whose Ends all have rows in %s that do more than drop them", t.To)
+	}
+}
+
+// stopAnswers reports whether a row stops a job whose last command is the answer: the next state has a row for each.
+func (c *ruleChecker) stopAnswers(t *machine.Transition) bool {
+	return slices.ContainsFunc(c.table.Jobs, func(j machine.Job) bool {
+		return j.Role == t.Role && slices.Contains(t.Do, machine.Stop(j.Name)) && !slices.ContainsFunc(j.Ends, func(end string) bool {
+			row := c.Find(t.Role, t.To, machine.Command(end))
+			return row == nil || has(row, machine.EffectDrop)
+		})
+	})
 }
 
 // checkReports finds events that are not reported.
@@ -138,7 +151,7 @@ func (c *ruleChecker) checkEnd(t *machine.Transition) {
 		c.fault(RuleEnds, t, "does not end the conversation, although the agent stops")
 	}
 	if to, declared := c.table.End(t.Role, t.From, t.On); declared && !t.Wildcard && !c.Terminal(t.From) && c.Terminal(t.To) && t.To != to {
-		c.fault(RuleEnds, t, "ends in %s, not in %s", t.To, to)
+		c.fault(RuleEnds, t, "ends in %s, not in %s: go there, or declare the end in Table.Ends, with In", t.To, to)
 	}
 }
 
