@@ -307,12 +307,7 @@ func (x *fair) waits(j fairJoint, r machine.Role) bool {
 
 // withdrawn reports whether the initiator has sent CANCEL.
 func (x *explorer) withdrawn(j joint) bool {
-	for i := range j[machine.Initiator].sent.All {
-		if x.messages[machine.Initiator][i].act == performatives.ActCancel {
-			return true
-		}
-	}
-	return false
+	return x.latest(j[machine.Initiator].sent, machine.Initiator, performatives.ActCancel) >= 0
 }
 
 // job returns the declaration of a job.

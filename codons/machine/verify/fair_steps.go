@@ -2,6 +2,7 @@ package verify
 
 import (
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -62,7 +63,7 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 		switch job, ends := x.issuer(j.joint[r].activity, activity, r, on.Name); {
 		case ends:
 			must = due
-			if !job.Swift && !x.stopping(j.joint[r].activity, r, job.Name) {
+			if !job.Swift && !maps.Collect(x.Jobs(j.joint[r].activity, r))[job.Name] { // it was not asked to stop
 				must = answer
 			}
 		case job.Name != "": // a command before the last one
@@ -103,16 +104,6 @@ func (x *fair) issuer(before, after machine.Activity, r machine.Role, command st
 		}
 	}
 	return machine.Job{}, false
-}
-
-// stopping reports whether a running job was asked to stop.
-func (x *fair) stopping(a machine.Activity, r machine.Role, name string) bool {
-	for job, stopping := range x.Jobs(a, r) {
-		if job == name {
-			return stopping
-		}
-	}
-	return false
 }
 
 // arrivals yields, of each message on its way to a role, the delivery, the loss and the refusal

@@ -129,7 +129,8 @@ func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, yield func(step
 func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int, yield func(step) bool) bool {
 	act := x.messages[t.Role.Other()][i].act
 	receipt := func(e machine.Effect) bool {
-		return e.Kind == machine.EffectResend && x.latestTag(next.joint, t.Role, e.Act) == x.net.Receipt
+		latest := x.latestOf(next.joint[t.Role], t.Role, e.Act)
+		return e.Kind == machine.EffectResend && latest >= 0 && x.messages[t.Role][latest].tag == x.net.Receipt
 	}
 	switch {
 	case act == performatives.ActPropose && slices.Contains(t.Do, machine.Resend(performatives.ActRejectProposal)):
@@ -144,25 +145,19 @@ func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int,
 	return x.answers(next, t.Role, i, message{}, yield)
 }
 
-// latestTag returns the tag of the latest message of an act that a role has sent.
-func (x *explorer) latestTag(j joint, r machine.Role, act performatives.Performative) (tag string) {
-	if i := x.latestOf(j[r], r, act); i >= 0 {
-		tag = x.messages[r][i].tag
-	}
-	return tag
-}
-
 // answers yields the reception of message i, and a reply that no row of the table gives. If the reply has no act,
 // the message is dropped without one.
 func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yield func(step) bool) bool {
 	msg, state := x.messages[r.Other()][i], x.state(next.joint, r)
 	move := Move{Role: r, On: machine.ReceiveTagged(msg.act, msg.tag), Message: msg.String(), From: state, To: state}
 	if reply.act != 0 {
-		reply.from = r
+		reply.from, reply.n = r, 1
 		if r == machine.Responder || x.verdicts && reply.act == performatives.ActRejectProposal {
 			reply.answers = x.question(msg)
 		}
-		reply.n = x.lastAnswer(next.joint, reply) + 1
+		for at, known := x.numbers[reply]; known && next.joint[r].sent.Has(at); at, known = x.numbers[reply] {
+			reply.n++
+		}
 		x.sendNumbered(&next.joint, reply, &move)
 		if r == machine.Responder && x.problem == nil { // no conversation has it
 			next.former = next.former.With(x.handed)

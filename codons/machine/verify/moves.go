@@ -123,12 +123,8 @@ func (x *explorer) stale(j joint, r machine.Role, msg *message) bool {
 
 // overtaken reports whether the responder has received a later request of the same act.
 func (x *explorer) overtaken(j joint, request *message) bool {
-	for i := range j[machine.Responder].received.All {
-		if later := x.messages[machine.Initiator][i]; later.act == request.act && later.n > request.n {
-			return request.act.ExpectsReply()
-		}
-	}
-	return false
+	latest := x.latest(j[machine.Responder].received, machine.Initiator, request.act)
+	return latest >= 0 && x.after(x.messages[machine.Initiator][latest], *request) && request.act.ExpectsReply()
 }
 
 // count returns the number of different messages that a role has sent with the act and the tag of
@@ -138,16 +134,6 @@ func (x *explorer) count(j joint, r machine.Role, e machine.Effect) int {
 	for i := range j[r].sent.All {
 		if m := &x.messages[r][i]; m.act == e.Act && (e.Name == "" || m.tag == e.Name) {
 			n++
-		}
-	}
-	return n
-}
-
-// lastAnswer returns the number of the latest message that has the act of m and answers the same message as m, 0 for none.
-func (x *explorer) lastAnswer(j joint, m message) (n uint8) {
-	for i := range j[m.from].sent.All {
-		if o := &x.messages[m.from][i]; o.act == m.act && o.answers == m.answers {
-			n = max(n, o.n)
 		}
 	}
 	return n
