@@ -13,17 +13,17 @@ func TestBuffers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer l.Close() //nolint:errcheck // nothing is lost
 	c, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer c.Close() //nolint:errcheck // nothing is lost
 	s, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.Close() //nolint:errcheck // nothing is lost
 	raw, err := s.(*net.TCPConn).SyscallConn()
 	if err != nil {
 		t.Fatal(err)
