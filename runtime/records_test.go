@@ -316,7 +316,6 @@ func TestRecordsExpire(t *testing.T) {
 	}
 }
 
-// Without a table, an asker that has heard something is not told of the deadline, and still of the loss of the worker.
 // The record of a request follows its asker to another link. At the asker's node it ends at the deadline, without a grace. If the asker goes
 // to another node, and the worker is of a third one, the record of that node stands.
 func TestRecordFollowsItsAsker(t *testing.T) {
@@ -352,6 +351,7 @@ func TestRecordFollowsItsAsker(t *testing.T) {
 	}
 }
 
+// Without a table, an asker that has heard something is not told of the deadline, and still of the loss of the worker.
 func TestUncertainRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{false, true} {

@@ -54,11 +54,18 @@ func testSwarm(t *testing.T, browser context.Context) {
 	b := open(t, browser, n.url)
 	above := conversationOf(d.Conversation())
 	b.goTo(above)
-	b.click(".tree li li a", "")                                            // any child: they are in the order of their begin, and the last one is Jules's
-	b.until("document.getElementById('main').dataset.at !== " + js(above) + // a click may meet a row that is drawn again
-		" || (document.querySelector('.tree li li a')?.click(), false)")
-	b.until(`document.querySelectorAll('.tree li li a').length >= 3`)
-	b.click(".tree li li:last-child a", "")
+	follow := func(row string) { // a click may meet a row that is drawn again, since the tree grows
+		b.until(`[...document.querySelectorAll('.tree li li')].some((e) => e.textContent.includes(` + js(row) + `))`)
+		b.until(`(() => {
+			const main = document.getElementById('main');
+			window.left ??= main.dataset.at;
+			if (main.dataset.at !== window.left) { delete window.left; return true; }
+			[...document.querySelectorAll('.tree li li')].find((e) => e.textContent.includes(` + js(row) + `))?.querySelector('a').click();
+			return false;
+		})()`)
+	}
+	follow("Boss") // any child, and from there to another one
+	follow("task-delegation Eddy → Jules")
 	b.shows(".agent", "Jules")
 	b.shows(".tree a", string(d.Conversation()))
 	b.until(`document.querySelectorAll('.message').length === 3`)
