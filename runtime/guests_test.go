@@ -259,6 +259,36 @@ func TestAnswersFollowAnOwnedIDToAnotherNode(t *testing.T) {
 	}
 }
 
+// The node of the first connection may stop before the answer.
+func TestAnswersFollowFromANodeThatStops(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	for works := 1; works < 3; works++ {
+		nodes := newCluster(t, 3)
+		var hubs []*holdHub
+		for i, n := range nodes {
+			hubs = append(hubs, newHoldHubOf(t, n, p.AgentID(fmt.Sprint("Jules", i+1))))
+		}
+		to := fmt.Sprint("Ext", works+1)
+		testFollowing(t, hubs[0], hubs[1], hubs[works], speeches()["acl"], to, func(asker string) {
+			for _, n := range nodes {
+				isAt(t, n, p.AgentID(asker), "n2")
+			}
+			hubs[0].stopServer()
+			if err := nodes[0].Stop(within(t)); err != nil {
+				t.Error(err)
+			}
+			for _, n := range nodes[1:] {
+				eventually(t, n, func() error {
+					if got := len(n.Members()); got != 2 {
+						return fmt.Errorf("%s knows %d members", n.Name(), got)
+					}
+					return nil
+				})
+			}
+		})
+	}
+}
+
 // isAt waits until a node knows that an agent is at a node.
 func isAt(t *testing.T, n *runtime.Node, id p.AgentID, at string) {
 	t.Helper()
