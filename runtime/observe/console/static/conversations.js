@@ -178,6 +178,7 @@ export function conversations(root, frame) {
   };
   const refresh = throttled(attempt(top), 400, signal);
   const everything = throttled(attempt(all), 1000, signal);
+  const redraw = throttled(async () => display(), 400, signal);
 
   // enter enters a transition.
   function enter(t) {
@@ -217,6 +218,7 @@ export function conversations(root, frame) {
       if (kind === 'conversation.transition') {
         for (const since of asked) since.push(data);
         enter(data);
+        redraw(); // refresh waits longer after a slow answer
         if (comes(data)) everything();
       }
       refresh();
