@@ -84,10 +84,13 @@ func (p *Permit) Release() {
 // Foresee returns the refusal that a new request would meet, before anything is spent on it: this
 // node does not keep up with its messages, the receiver is an agent of this node, and its mailbox
 // or the node has no room, or it is an agent of another process, which does not keep up with the
-// messages that this node sends. Nil means that it may be sent. A refusal takes 10 ms, and a request
-// that may be sent waits for [System.Pause], both no longer than ctx lasts, so that a caller in a
-// loop is slowed down. Foresee foresees nothing for URGENT and HIGH requests. Safe for concurrent
-// use.
+// messages that this node sends. Nil means that it may be sent.
+//
+// Foresee slows a caller in a loop down, no longer than ctx lasts: a refusal takes 10 ms. A request
+// that may be sent waits for [System.Pause], or for a quarter of the time that actors wait for a
+// processor if that is longer, which is 250 ms at most.
+//
+// For URGENT and HIGH requests the result is nil at once. Safe for concurrent use.
 func (s *System) Foresee(ctx context.Context, m *performatives.Message) *performatives.Refusal {
 	if s.gate == nil || m.Priority() > performatives.Normal {
 		return nil
@@ -113,8 +116,8 @@ func (s *System) Foresee(ctx context.Context, m *performatives.Message) *perform
 	return s.overloaded(m, s.gate.Refuse(wait), where)
 }
 
-// Pause returns how long whoever has read m from another process is to wait before it reads more,
-// so that the flow control of the connection slows the other process down. It is a few milliseconds
+// Pause returns the time for which the reader of m, a message of another process, reads no more, so
+// that the flow control of the connection slows the other process down. It is a few milliseconds
 // for a request of NORMAL or LOW priority while this node does not keep up with its messages, or
 // the receiver refuses requests as busy, and zero otherwise. Safe for concurrent use.
 func (s *System) Pause(m *performatives.Message) time.Duration {

@@ -6,10 +6,12 @@ import (
 )
 
 // Handlers that compute are told from those that wait by the processor time that they take. It is
-// measured of a few handlers at a time, which keep a thread each while they run.
+// measured of a few handlers at a time, which keep a thread each while they run. A handler that runs
+// for long is read meanwhile, and is then the only one of its agent, so that handlers which wait for
+// hours leave room for those of other agents.
 
 const (
-	samples     = 4
+	samples     = 16
 	unknownCost = 5 * time.Millisecond  // of handlers of an agent of which none was measured
 	computes    = time.Millisecond      // the least cost of a handler that is said to compute
 	longSample  = 20 * time.Millisecond // after which the cost so far is as good as the whole
@@ -34,6 +36,11 @@ func (t *Ticket) Sample() *Sample {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
+	for _, s := range g.samples {
+		if s != nil && s.agent == t.agent && time.Since(s.began) >= longSample {
+			return nil
+		}
+	}
 	for i := range g.samples {
 		if g.samples[i] != nil {
 			continue

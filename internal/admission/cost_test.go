@@ -48,7 +48,23 @@ func TestSample(t *testing.T) {
 			t.Errorf("it has taken %v so far", g.costs["computes"])
 		}
 	})
-	run("waits", func(*Sample) { <-time.After(work) })
+	weigh()
+	run("waits", func(s *Sample) {
+		g.mu.Lock()
+		s.began = s.began.Add(-longSample)
+		g.mu.Unlock()
+		weigh()
+		run("waits", func(second *Sample) {
+			if second != nil {
+				t.Error("a second handler of the agent is measured beside one that runs for long")
+			}
+		})
+		run("another", func(other *Sample) {
+			if other == nil {
+				t.Error("a handler that runs for long is in the way of another agent")
+			}
+		})
+	})
 	if g.costs["computes"] < work || g.costs["waits"] >= work/2 {
 		t.Errorf("costs %v", g.costs)
 	}
@@ -114,10 +130,10 @@ func TestFewSamples(t *testing.T) {
 	end := make(chan struct{})
 	ended := make(chan struct{}, 2*samples)
 	measured := 0
-	for range 2 * samples {
+	for i := range 2 * samples {
 		began := make(chan bool)
 		go func() {
-			s := take(t, g, Request{Band: 5}).Sample()
+			s := take(t, g, Request{Band: 5, Agent: strconv.Itoa(i)}).Sample()
 			began <- s != nil
 			<-end
 			if s != nil {
