@@ -198,11 +198,15 @@ func (o *observed) open(sides int) {
 	}
 }
 
-// propose asks the boss for an approval.
+// propose asks the boss for an approval, again while the node is overloaded, as it is when many tests run at once.
 func (o *observed) propose(what string, data map[string]any) <-chan approval.Approval {
 	verdict := make(chan approval.Approval, 1)
 	go func() {
-		v, _ := approval.Approve(within(o.t), o, "Boss", approval.Step{What: what, Data: performatives.ContentOf(data)})
+		ctx := within(o.t)
+		v, err := approval.Approve(ctx, o, "Boss", approval.Step{What: what, Data: performatives.ContentOf(data)}, codons.WithRetry(codons.Retry{First: -1, Busy: true}))
+		if err != nil && ctx.Err() == nil {
+			o.t.Errorf("the step %q is not proposed: %v", what, err)
+		}
 		verdict <- v
 	}()
 	return verdict
