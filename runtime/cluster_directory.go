@@ -140,28 +140,28 @@ func (c *clustered) checkCapabilities(a actors.Self) error {
 	return err
 }
 
-// Received takes in a delta of another node: see [membership.Gossiped].
+// Received takes in a delta of another node: see [membership.GossipState].
 func (c *clustered) Received(delta []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changedLocked(c.replica.Receive(delta))
 }
 
-// State returns the node's state of the directory: see [membership.Gossiped].
+// State returns the node's state of the directory: see [membership.GossipState].
 func (c *clustered) State() []byte {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.replica.State()
 }
 
-// Merge takes in the state of another node: see [membership.Gossiped].
+// Merge takes in the state of another node: see [membership.GossipState].
 func (c *clustered) Merge(state []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.changedLocked(c.replica.Merge(state))
 }
 
-var _ membership.Gossiped = (*clustered)(nil)
+var _ membership.GossipState = (*clustered)(nil)
 
 func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 	if err != nil {

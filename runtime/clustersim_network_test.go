@@ -631,14 +631,14 @@ func (m simMembership) Leave(ctx context.Context) error {
 
 // staleGossip is what a node replicates, but it misses some changes, and what it has missed is not repaired.
 type staleGossip struct {
-	membership.Gossiped
+	membership.GossipState
 	dice *simDice
 }
 
 // Received drops some changes.
 func (g staleGossip) Received(delta []byte) {
 	if !g.dice.oneIn(4) {
-		g.Gossiped.Received(delta)
+		g.GossipState.Received(delta)
 	}
 }
 

@@ -121,7 +121,7 @@ type Peers struct {
 	drained chan struct{}
 }
 
-var _ wire.Hosting = (*Peers)(nil)
+var _ wire.HostHandler = (*Peers)(nil)
 
 // NewPeers returns the handler of a server for node. The error names the invalid option.
 // Peers has no Stop: stop the server, and then the node.

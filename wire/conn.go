@@ -40,15 +40,15 @@ type Peer struct {
 	TLS       bool   // whether the connection is encrypted
 }
 
-// Speaking is a [Conn] whose transport fixes the dialect, so that no frame has to be
+// DialectConn is a [Conn] whose transport fixes the dialect, so that no frame has to be
 // inspected to choose one.
-type Speaking interface {
+type DialectConn interface {
 	Conn
 	Dialect() Dialect
 }
 
-// Compressing is a [Conn] that can start to compress after both ends agreed on a method.
-type Compressing interface {
+// CompressConn is a [Conn] that can start to compress after both ends agreed on a method.
+type CompressConn interface {
 	Conn
 	// Compressions returns the supported methods, such as gzip, in order of preference. It
 	// may be empty.

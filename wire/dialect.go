@@ -14,10 +14,10 @@ type Dialect interface {
 	Open(CodecOptions) (Codec, error)
 }
 
-// Labeling is a [Dialect] in which the sender of a message may be a label. Many clients have the same label, so it
+// LabelDialect is a [Dialect] in which the sender of a message may be a label. Many clients have the same label, so it
 // proves nothing, and nothing is refused for it: a message whose label the identity of the session does not cover
 // comes from the identity's own name.
-type Labeling interface {
+type LabelDialect interface {
 	Dialect
 	// SenderIsLabel reports whether the sender of a message from the peer is a label. It must not change the message.
 	SenderIsLabel(m *performatives.Message) bool
@@ -75,8 +75,8 @@ type Inbound struct {
 	Ref any
 }
 
-// Adopting is a [Codec] that keeps state about the requests of its peer.
-type Adopting interface {
+// HandoverCodec is a [Codec] that keeps state about the requests of its peer.
+type HandoverCodec interface {
 	Codec
 	// Requests returns the requests of an agent of the peer that have no answer yet, in a form of the dialect's own. It may be called
 	// by any goroutine.
@@ -86,8 +86,8 @@ type Adopting interface {
 	Adopt(requests []byte) error
 }
 
-// Negotiating is a [Codec] that negotiates a compression method with its peer.
-type Negotiating interface {
+// CompressionCodec is a [Codec] that negotiates a compression method with its peer.
+type CompressionCodec interface {
 	Codec
 	// Agreed returns the method that both ends agreed on, once: after the Encode of the frame
 	// that agrees, or during the Decode of the frame that agrees. It returns an empty string

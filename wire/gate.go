@@ -188,12 +188,12 @@ func (s *Session) admit(in *Inbound) error {
 }
 
 func (c *core) hosts(m *performatives.Message) bool {
-	h, ok := c.opts.Handler.(Hosting)
+	h, ok := c.opts.Handler.(HostHandler)
 	return ok && h.Hosts(m)
 }
 
 func (c *core) owns(s *Session, m *performatives.Message) bool {
-	h, ok := c.opts.Handler.(Hosting)
+	h, ok := c.opts.Handler.(HostHandler)
 	return ok && h.Owns(s, m)
 }
 

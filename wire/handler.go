@@ -23,10 +23,10 @@ type Handler interface {
 	Closed(s *Session, err error)
 }
 
-// Hosting is a [Handler] that serves some messages itself, such as a handshake, a registration, or a query for agents. They need no
+// HostHandler is a [Handler] that serves some messages itself, such as a handshake, a registration, or a query for agents. They need no
 // permission of [Options].Authorize. What it answers must be what the peer may know: see [Session.MayCall]. It knows which ids of
 // senders its sessions own. Its methods are called before Receive, on the same goroutine.
-type Hosting interface {
+type HostHandler interface {
 	Handler
 	// Hosts reports whether the handler serves m itself.
 	Hosts(m *performatives.Message) bool

@@ -17,7 +17,7 @@ type Options struct {
 	// Dialects are the supported dialects. A session uses the first one that recognizes a frame
 	// of the peer. A frame that none recognizes is read in Dialects[0], and decides the dialect
 	// only if it is a message. A session that this end opened uses Dialects[0]. Connections
-	// with a fixed dialect ([Speaking]) ignore Dialects.
+	// with a fixed dialect ([DialectConn]) ignore Dialects.
 	Dialects []Dialect
 	// Name is the sender of messages that a session itself creates. Empty means system.
 	Name performatives.AgentID

@@ -110,7 +110,7 @@ func (s *Session) open(d Dialect) (*language, error) {
 		Local: o.Name, Initiator: s.initiator, Path: s.peer.Path, Registry: o.Registry, Stamper: o.Stamper,
 		MaxBytes: o.Limits.Frame, MaxPending: o.Limits.Pending, Token: o.Token,
 	}
-	if c, ok := s.conn.(Compressing); ok {
+	if c, ok := s.conn.(CompressConn); ok {
 		co.Compression = c.Compressions()
 	}
 	codec, err := d.Open(co)
@@ -132,11 +132,11 @@ func (s *Session) applyCompression(codec Codec) {
 	if !s.initiator {
 		return
 	}
-	n, ok := codec.(Negotiating)
+	n, ok := codec.(CompressionCodec)
 	if !ok {
 		return
 	}
-	if c, ok := s.conn.(Compressing); ok {
+	if c, ok := s.conn.(CompressConn); ok {
 		if method := n.Agreed(); method != "" {
 			if err := c.Compress(method, nil); err != nil {
 				s.step(event{kind: connectionLost, err: err})

@@ -49,7 +49,7 @@ func (c *core) close() {
 // the connection fixes its dialect, or the dialect recognizes the frame. Otherwise it is the first
 // of the options, in which an unreadable frame is refused. It is nil when there is none.
 func (c *core) dialectOf(conn Conn, frame []byte, initiator bool) (d Dialect, certain bool) {
-	if s, ok := conn.(Speaking); ok {
+	if s, ok := conn.(DialectConn); ok {
 		return s.Dialect(), true
 	}
 	if len(c.opts.Dialects) == 0 {
@@ -146,7 +146,7 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 // the peer must carry credentials, unless the server is anonymous. Serve closes conn.
 func (s *Server) Serve(conn Conn, id *Identity) error {
 	session := newSession(s.core, conn, id, false)
-	if c, ok := conn.(Speaking); ok { // messages can be written before the peer's first frame
+	if c, ok := conn.(DialectConn); ok { // messages can be written before the peer's first frame
 		l, err := session.open(c.Dialect())
 		if err != nil {
 			_ = conn.Close()

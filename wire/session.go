@@ -99,10 +99,10 @@ func (s *Session) Identity() (Identity, bool) {
 	return Identity{}, false
 }
 
-// SenderIsLabel reports whether the dialect of the session is [Labeling], and the sender of a message from the peer is a label.
+// SenderIsLabel reports whether the dialect of the session is [LabelDialect], and the sender of a message from the peer is a label.
 func (s *Session) SenderIsLabel(m *performatives.Message) bool {
 	if l := s.language.Load(); l != nil {
-		d, ok := l.dialect.(Labeling)
+		d, ok := l.dialect.(LabelDialect)
 		return ok && d.SenderIsLabel(m)
 	}
 	return false
@@ -115,7 +115,7 @@ func (s *Session) Requests(agent performatives.AgentID) []byte {
 	if l == nil {
 		return nil
 	}
-	c, ok := l.codec.(Adopting)
+	c, ok := l.codec.(HandoverCodec)
 	if !ok {
 		return nil
 	}
@@ -133,7 +133,7 @@ func (s *Session) Adopt(dialect string, requests []byte) {
 	if l == nil || l.dialect.Name() != dialect || requests == nil {
 		return
 	}
-	if c, ok := l.codec.(Adopting); ok {
+	if c, ok := l.codec.(HandoverCodec); ok {
 		if err := c.Adopt(requests); err != nil {
 			s.logger().Warn("the answers to an agent do not follow it to another connection", "err", err)
 		}

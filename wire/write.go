@@ -127,7 +127,7 @@ func (w *writer) message(m *performatives.Message) error {
 	if method := w.agreed(codec); method != "" {
 		return w.compress(method)
 	}
-	if n, ok := codec.(Negotiating); ok && w.s.initiator && n.Offered() {
+	if n, ok := codec.(CompressionCodec); ok && w.s.initiator && n.Offered() {
 		return w.awaitAnswer()
 	}
 	if len(buf) >= w.s.core.opts.Limits.OutboxBytes {
@@ -160,7 +160,7 @@ func (w *writer) returnUnencodable(m *performatives.Message, err error) {
 
 // agreed returns the compression method that the last encoded message agreed on.
 func (w *writer) agreed(codec Codec) string {
-	if n, ok := codec.(Negotiating); ok && !w.s.initiator {
+	if n, ok := codec.(CompressionCodec); ok && !w.s.initiator {
 		return n.Agreed()
 	}
 	return ""
@@ -168,7 +168,7 @@ func (w *writer) agreed(codec Codec) string {
 
 // compress writes the collected frames and starts compression after them.
 func (w *writer) compress(method string) error {
-	c, ok := w.s.conn.(Compressing)
+	c, ok := w.s.conn.(CompressConn)
 	if !ok {
 		return w.flush()
 	}

@@ -33,9 +33,9 @@ type Membership interface {
 	Stop(ctx context.Context) error
 }
 
-// Gossiped is the state that the members replicate. Its methods are called from several goroutines, and must not block:
+// GossipState is the state that the members replicate. Its methods are called from several goroutines, and must not block:
 // failure detection waits for them.
-type Gossiped interface {
+type GossipState interface {
 	// Received takes a delta that another member passed to Broadcast or SendBulk. It owns the slice.
 	Received(delta []byte)
 	// State returns all of this node's state, for a push/pull with one other member. At most MaxState bytes; longer state

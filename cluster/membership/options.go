@@ -41,8 +41,8 @@ type Options struct {
 	Links string
 	// Labels describe the node. Together with its addresses they have to fit into 512 bytes.
 	Labels map[string]string
-	// Gossiped is the state that members replicate. Nil: none, and the data of other members is dropped.
-	Gossiped Gossiped
+	// GossipState is the state that members replicate. Nil: none, and the data of other members is dropped.
+	Gossiped GossipState
 	// Notify takes the events, one at a time and in order. It may block: that delays later events, which are merged as Event says,
 	// and nothing else. It is a function, not a channel, so that a simulation needs no goroutine to take the events and
 	// stays deterministic. Gossip calls it on a goroutine of its own. Nil: events are dropped.

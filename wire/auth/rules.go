@@ -20,7 +20,7 @@ type Rule struct {
 	// Scope is a scope that the identity must have.
 	Scope string `json:"scope,omitempty"`
 	// Allow are patterns of the permitted receivers: agents and namespaces. A message without
-	// a receiver needs "*". What the node serves itself needs none: see [wire.Hosting].
+	// a receiver needs "*". What the node serves itself needs none: see [wire.HostHandler].
 	Allow []string `json:"allow"`
 	// Acts are the permitted performatives. Empty means all.
 	Acts []performatives.Performative `json:"acts,omitempty"`

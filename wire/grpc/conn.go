@@ -46,7 +46,7 @@ type conn struct {
 	done chan struct{} // closed by Close
 }
 
-var _ wire.Speaking = (*conn)(nil)
+var _ wire.DialectConn = (*conn)(nil)
 
 func newConn(s stream, p wire.Peer, l wire.Limits) *conn {
 	return &conn{stream: s, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}

@@ -16,7 +16,7 @@ import (
 // gzipMethod is the only supported compression method.
 const gzipMethod = "gzip"
 
-// conn is one connection: a [wire.Conn] that is also [wire.Compressing].
+// conn is one connection: a [wire.Conn] that is also [wire.CompressConn].
 type conn struct {
 	raw           net.Conn // TCP connection
 	stream        net.Conn // raw, or TLS over it

@@ -103,7 +103,7 @@ func (c *conn) Compressions() []string {
 }
 
 // Compress writes frames with 7-byte headers and uses 8-byte headers afterwards. Reading
-// switches to 8-byte headers before the last of frames is written. See [wire.Compressing].
+// switches to 8-byte headers before the last of frames is written. See [wire.CompressConn].
 func (c *conn) Compress(method string, frames []wire.Frame) error {
 	if method != gzipMethod || c.noCompression || c.form() == versioned {
 		return fmt.Errorf("tcp: compression %q was not offered", method)

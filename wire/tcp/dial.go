@@ -35,7 +35,7 @@ type DialOptions struct {
 
 // Dial connects to addr: host:port, tcp://host:port, or tcps://host:port for TLS. It blocks
 // until the connection is established or ctx ends. The result is for [wire.Connect] and also
-// implements [wire.Compressing]. When the server does not support the version, the error
+// implements [wire.CompressConn]. When the server does not support the version, the error
 // wraps a [*wire.PeerError] with the server's text or a [*performatives.Refusal].
 func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	hostport, config, err := target(addr, o.TLS)

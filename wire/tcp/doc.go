@@ -17,7 +17,7 @@
 //
 //	4D 43 | type u8 | length u32
 //
-// After both ends have agreed on gzip ([wire.Compressing]), headers have 8 bytes (flagged
+// After both ends have agreed on gzip ([wire.CompressConn]), headers have 8 bytes (flagged
 // form). Bit 0 of the flags marks a compressed payload:
 //
 //	4D 43 | type u8 | flags u8 | length u32

@@ -113,4 +113,4 @@ func FuzzDataType(f *testing.F) {
 	})
 }
 
-var _ wire.Compressing = (*conn)(nil)
+var _ wire.CompressConn = (*conn)(nil)

@@ -200,7 +200,7 @@ func neverReads(t *testing.T, tr Transport) {
 	}
 	idle := dial(t, tr, h.addr, wire.Limits{})
 	session := h.Session(t, 0)
-	if _, speaks := idle.(wire.Speaking); !speaks {
+	if _, speaks := idle.(wire.DialectConn); !speaks {
 		if err := idle.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(`{"act":"INFORM","ID":"1","From":"a","To":"b","Time":1,"Payload":{}}`)}}); err != nil {
 			t.Fatal(err)
 		}

@@ -112,7 +112,7 @@ type handedOver struct {
 	Cancels []performatives.MessageID
 }
 
-// Requests returns the requests of an agent of the peer. It implements [wire.Adopting].
+// Requests returns the requests of an agent of the peer. It implements [wire.HandoverCodec].
 func (s *session) Requests(agent performatives.AgentID) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,7 +130,7 @@ func (s *session) Requests(agent performatives.AgentID) ([]byte, error) {
 	return json.Marshal(slices.Collect(maps.Values(open)))
 }
 
-// Adopt takes over the requests that Requests of another session has returned. It implements [wire.Adopting].
+// Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (s *session) Adopt(requests []byte) error {
 	var open []handedOver
 	if err := json.Unmarshal(requests, &open); err != nil {

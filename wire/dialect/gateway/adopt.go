@@ -25,7 +25,7 @@ type handedCall struct {
 	Of                  performatives.Envelope // without a payload
 }
 
-// Requests returns the pending calls of a source. It implements [wire.Adopting].
+// Requests returns the pending calls of a source. It implements [wire.HandoverCodec].
 func (c *codec) Requests(source performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *codec) Requests(source performatives.AgentID) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Adopt takes over the calls that Requests of another session has returned. It implements [wire.Adopting].
+// Adopt takes over the calls that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
 	var in handedOver
 	if err := json.Unmarshal(requests, &in); err != nil {

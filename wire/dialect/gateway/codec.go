@@ -29,7 +29,7 @@ func newCodec(o Options, s wire.CodecOptions) *codec {
 	return &codec{opts: o, session: s, pending: newPending(s.MaxPending)}
 }
 
-var _ wire.Negotiating = (*codec)(nil)
+var _ wire.CompressionCodec = (*codec)(nil)
 
 // Agreed returns the compression that both ends have just agreed on.
 func (c *codec) Agreed() string {

@@ -76,7 +76,7 @@ func (d *Dialect) Recognizes(frame []byte) bool {
 	}
 }
 
-// Open returns the codec of one session. It is a [wire.Negotiating].
+// Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if o.Stamper == nil {
 		return nil, errors.New("gateway: CodecOptions.Stamper is nil")

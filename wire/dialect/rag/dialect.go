@@ -30,7 +30,7 @@ type Dialect struct {
 	MaxDepth int
 }
 
-var _ wire.Labeling = Dialect{}
+var _ wire.LabelDialect = Dialect{}
 
 // Name returns "rag".
 func (Dialect) Name() string { return Name }

@@ -28,7 +28,7 @@ type codec struct {
 // maxForms bounds the agents of one session whose form is stored.
 const maxForms = 1024
 
-// Requests returns the open requests of an agent of the peer. It implements [wire.Adopting].
+// Requests returns the open requests of an agent of the peer. It implements [wire.HandoverCodec].
 func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -41,7 +41,7 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	return json.Marshal(open)
 }
 
-// Adopt takes over the requests that Requests of another session has returned. It implements [wire.Adopting].
+// Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
 	var open []*exchange
 	if err := json.Unmarshal(requests, &open); err != nil {
