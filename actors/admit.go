@@ -13,11 +13,11 @@ import (
 type Permit struct {
 	c      *cell
 	ticket admission.Ticket
-	work   Admitted
+	work   QueuedWork
 }
 
-// Admitted is work that begins when the node has room for it.
-type Admitted interface {
+// QueuedWork is work that begins when the node has room for it.
+type QueuedWork interface {
 	// Run does the work, on a goroutine of its own.
 	Run()
 	// Left is called in place of Run when the ctx of the work has ended while it was queued.
@@ -43,7 +43,7 @@ func (s Self) Admit(p *Permit, m *performatives.Message, within bool, deadline t
 
 // Work runs w like [Self.Work], once the node's processors have room for it. When ctx ends before
 // that, w is left. Before either has returned, Work must not be called again.
-func (p *Permit) Work(ctx context.Context, w Admitted) {
+func (p *Permit) Work(ctx context.Context, w QueuedWork) {
 	s := p.c.sys
 	if s.gate == nil {
 		s.workFor(p.c, w.Run)

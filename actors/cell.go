@@ -46,7 +46,7 @@ type cell struct {
 	finite         int32         // open conversations that are not long-lived
 	conversations  conversations
 	tombstones     *tombstones
-	responders     *[]Responding            // by index of the protocol, nil where the agent does not play the role; nil before the first request
+	responders     *[]Responder             // by index of the protocol, nil where the agent does not play the role; nil before the first request
 	watchers       map[string][]func(Agent) // by the name of the actor, or of the removed agent
 	guards         *[]Guard                 // results of Guarding.Guard; nil before they are asked for
 
@@ -186,7 +186,7 @@ func expired(m *performatives.Message) bool {
 // reports false when the agent does not play the role.
 func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	if c.responders == nil {
-		all := make([]Responding, len(c.sys.opts.Protocols))
+		all := make([]Responder, len(c.sys.opts.Protocols))
 		for i, protocol := range c.sys.opts.Protocols {
 			all[i] = protocol.Bind(Self{c}, c.agent)
 		}
@@ -196,7 +196,7 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 	if role == nil {
 		return false
 	}
-	if t, ok := role.(Taking); ok {
+	if t, ok := role.(NoticeResponder); ok {
 		t.Take(m)
 		return true
 	}
@@ -214,9 +214,9 @@ func (c *cell) openConversation(p int, m *performatives.Message) bool {
 
 // takeOn records the request m, which opens a conversation. A CANCEL that opens one has
 // overtaken its request, which must not run any more. It is not refused itself.
-func (c *cell) takeOn(role Responding, m *performatives.Message) *performatives.Refusal {
+func (c *cell) takeOn(role Responder, m *performatives.Message) *performatives.Refusal {
 	otherwise := MaxRequestAge
-	if t, ok := role.(Timed); ok {
+	if t, ok := role.(TimedResponder); ok {
 		if otherwise = t.Deadline(); otherwise == 0 {
 			return nil
 		}
@@ -233,7 +233,7 @@ func (c *cell) takeOn(role Responding, m *performatives.Message) *performatives.
 // newConversation returns the role's conversation for m. When the role panics, the caller
 // refuses m, and a tombstone refuses duplicates of m, so that they do not open the
 // conversation again.
-func (c *cell) newConversation(role Responding, m *performatives.Message) Conversation {
+func (c *cell) newConversation(role Responder, m *performatives.Message) Conversation {
 	begun := false
 	defer func() {
 		if !begun {

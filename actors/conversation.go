@@ -50,20 +50,20 @@ type Protocol interface {
 	// Bind returns the responder of one agent, or nil when the agent does not play the
 	// role. It is called on the agent's actor, for the first message that any protocol
 	// Opens, and again after a restart.
-	Bind(self Self, agent Agent) Responding
+	Bind(self Self, agent Agent) Responder
 }
 
-// Responding is the responder of one codon for one agent. It creates the conversations.
-type Responding interface {
+// Responder is the responder of one codon for one agent. It creates the conversations.
+type Responder interface {
 	// Open returns the conversation for the request m. m is then delivered as its first
 	// message. Open is called on the agent's actor.
 	Open(m *performatives.Message) Conversation
 }
 
-// Taking is a [Responding] whose conversations end with their first message. No
+// NoticeResponder is a [Responder] whose conversations end with their first message. No
 // conversation is opened and no actor spawned.
-type Taking interface {
-	Responding
+type NoticeResponder interface {
+	Responder
 	// Take handles the message on the agent's actor, instead of Open. It must not block.
 	Take(m *performatives.Message)
 }

@@ -64,7 +64,7 @@ type recordings struct {
 func (*recordings) Name() string                        { return "recording" }
 func (*recordings) Opens(m *performatives.Message) bool { return m.Protocol() == "recording" }
 
-func (p *recordings) Bind(self Self, _ Agent) Responding {
+func (p *recordings) Bind(self Self, _ Agent) Responder {
 	p.self = self
 	return p
 }

@@ -2,9 +2,9 @@ package actors
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Guarding is a [Protocol] that decides whether a message may open a conversation with an
+// GuardProtocol is a [Protocol] that decides whether a message may open a conversation with an
 // agent or reach its Receive. It decides for all codons, not only its own.
-type Guarding interface {
+type GuardProtocol interface {
 	Protocol
 	// Guard returns the guard of one agent, or nil when it needs none. It is called on
 	// the agent's actor, before the first message that a guard decides about, and again
@@ -20,11 +20,11 @@ type Guarding interface {
 // dead-lettered when it expects no reply.
 type Guard func(m *performatives.Message) *performatives.Refusal
 
-// Unguarded is a [Protocol] whose opening messages no guard sees: its responder decides
+// UnguardedProtocol is a [Protocol] whose opening messages no guard sees: its responder decides
 // itself about them.
-type Unguarded interface {
+type UnguardedProtocol interface {
 	Protocol
-	// Unguarded reports whether that is so. It never changes.
+	// UnguardedProtocol reports whether that is so. It never changes.
 	Unguarded() bool
 }
 
@@ -55,6 +55,6 @@ func (c *cell) checkGuards(m *performatives.Message, p int) *performatives.Refus
 }
 
 func unguarded(p Protocol) bool {
-	u, ok := p.(Unguarded)
+	u, ok := p.(UnguardedProtocol)
 	return ok && u.Unguarded()
 }

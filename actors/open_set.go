@@ -140,7 +140,7 @@ func (s *System) Conversing(agent performatives.AgentID, id performatives.Conver
 }
 
 // Converses reports whether the agent of this process handles m, a request to it, by a conversation: one that is
-// open, or one that m opens. Else it is a message for its Receive. Of a [Protocol] that is not [Played], it is not
+// open, or one that m opens. Else it is a message for its Receive. Of a [Protocol] that is not [RoleProtocol], it is not
 // known, and Converses reports false.
 func (s *System) Converses(agent performatives.AgentID, m *performatives.Message) bool {
 	c, ok := s.lookup(agent)

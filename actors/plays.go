@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Played is a [Protocol] that knows which agents play its role, without binding them.
-type Played interface {
+// RoleProtocol is a [Protocol] that knows which agents play its role, without binding them.
+type RoleProtocol interface {
 	Protocol
 	// Plays reports whether an agent plays the role. The error says that its type would
 	// only play it in another form, such as by its pointer: Spawn refuses such an agent. A
@@ -47,7 +47,7 @@ func (s *System) rolesOf(agent Agent) *roles {
 	var errs []error
 	var methods []string // of the roles that the agent plays
 	for i, p := range s.opts.Protocols {
-		played, ok := p.(Played)
+		played, ok := p.(RoleProtocol)
 		if !ok {
 			continue
 		}

@@ -79,9 +79,9 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 }
 
 // refuseOpening is refuse for a message that opens a conversation of a role. Where the act by itself
-// expects no reply, the initiator of a [Timed] role does, and gets FAILURE.
-func (c *cell) refuseOpening(role Responding, m *performatives.Message, r *performatives.Refusal) {
-	if _, timed := role.(Timed); timed && !m.Performative().ExpectsReply() {
+// expects no reply, the initiator of a [TimedResponder] role does, and gets FAILURE.
+func (c *cell) refuseOpening(role Responder, m *performatives.Message, r *performatives.Refusal) {
+	if _, timed := role.(TimedResponder); timed && !m.Performative().ExpectsReply() {
 		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text), RetryAfter: r.RetryAfter}
 		if reply, err := m.ReplyFrom(c.id, c.sys.Stamp(), performatives.ActFailure, failure); err == nil {
 			c.sys.sendRefusal(m, reply, r)

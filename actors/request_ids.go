@@ -26,11 +26,11 @@ func newRequestIDs(capacity int) requestIDs {
 	return requestIDs{expiring.New[struct{}](capacity)}
 }
 
-// Timed is a [Responding] whose conversations have a deadline or are long-lived, and whose
+// TimedResponder is a [Responder] whose conversations have a deadline or are long-lived, and whose
 // initiators await an answer also to an opening act that by itself expects none. The requests
 // of any other are remembered until their ReplyBy, and without one for [MaxRequestAge].
-type Timed interface {
-	Responding
+type TimedResponder interface {
+	Responder
 	// Deadline returns the time in which a request without a ReplyBy must have been answered:
 	// so long its id is remembered. Zero means that the conversations are long-lived: while one
 	// is open it recognises its request itself, and after its end the same request, such as the

@@ -21,7 +21,7 @@ type numbers struct{ opened, guarded []int }
 func (*numbers) Name() string                        { return "recording" }
 func (*numbers) Opens(m *performatives.Message) bool { return m.Protocol() == "recording" }
 
-func (p *numbers) Bind(self Self, agent Agent) Responding {
+func (p *numbers) Bind(self Self, agent Agent) Responder {
 	return opening(func(m *performatives.Message) Conversation {
 		p.opened = append(p.opened, int(agent.(numbered)))
 		return &recording{self: self, key: Key{ID: m.ConversationID(), Peer: m.Sender()}}
@@ -35,7 +35,7 @@ func (p *numbers) Guard(_ Self, agent Agent) Guard {
 	}
 }
 
-// opening is the Open of a [Responding].
+// opening is the Open of a [Responder].
 type opening func(*performatives.Message) Conversation
 
 func (o opening) Open(m *performatives.Message) Conversation { return o(m) }

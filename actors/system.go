@@ -37,7 +37,7 @@ type System struct {
 	gate    *admission.Gate // of the handlers; nil in a simulation
 	mailbox *mailboxConfig  // for conversations, and agents without Spec.Capacity
 
-	guarding      []Guarding      // the protocols of opts that implement Guarding
+	guarding      []GuardProtocol // the protocols of opts that implement Guarding
 	registrations registry        // by folded id and also by registered id if that differs
 	capabilities  capabilityIndex // of the registered agents
 	sealing       atomic.Bool     // an agent had a Sealer
@@ -71,7 +71,7 @@ func NewSystem(o Options) (*System, error) {
 	}
 	s := &System{opts: o, groups: make(map[string]*actor.PID), requestIDs: newRequestIDs(o.RequestIDs)}
 	for _, p := range s.opts.Protocols {
-		if g, ok := p.(Guarding); ok {
+		if g, ok := p.(GuardProtocol); ok {
 			s.guarding = append(s.guarding, g)
 		}
 	}

@@ -66,7 +66,7 @@ func (v *Value) Failure() performatives.Failure {
 }
 
 // failureOf is Failure, and after the loss of the peer, or the move of the agent, says so.
-func (v *Value) failureOf(e *Event) performatives.Failure {
+func (v *Value) failureOf(e *Input) performatives.Failure {
 	if code, ok := e.lostPeer(); ok && v.cancel == nil {
 		return performatives.Failure{ErrorCode: code, ErrorText: "the initiator could not be reached, and the work was given up"}
 	}

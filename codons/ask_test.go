@@ -33,13 +33,13 @@ var review = codons.MustDefine(codons.Definition{
 			{Role: machine.Initiator, Name: "revise", Ends: []string{"resubmit"}, Doc: "the change is revised"},
 		},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.Send(p.ActRequest)).Because("a change"),
+			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.Send(p.ActRequest)).Because("a change"),
 			codons.Asks("waiting").When(machine.ReceiveTagged(p.ActInform, "APPROVED")).Goto("approved").Because("no objections"),
 			codons.Asks("waiting").When(machine.ReceiveTagged(p.ActInform, "CHANGES_REQUESTED")).Goto("revising", machine.Run("revise")).Because("comments"),
-			codons.Asks("revising").When(machine.Command("resubmit")).Goto("waiting", machine.Send(p.ActRequest)).Because("it is revised"),
+			codons.Asks("revising").When(machine.Commanded("resubmit")).Goto("waiting", machine.Send(p.ActRequest)).Because("it is revised"),
 			codons.Answers(machine.Idle, "commented").When(machine.Receive(p.ActRequest)).Goto("reviewing", machine.Run("review")).Because("a change"),
-			codons.Answers("reviewing").When(machine.Command("approve")).Goto("approved", machine.SendTagged(p.ActInform, "APPROVED")).Because("no objections"),
-			codons.Answers("reviewing").When(machine.Command("comment")).Goto("commented", machine.SendTagged(p.ActInform, "CHANGES_REQUESTED")).Because("objections"),
+			codons.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(p.ActInform, "APPROVED")).Because("no objections"),
+			codons.Answers("reviewing").When(machine.Commanded("comment")).Goto("commented", machine.SendTagged(p.ActInform, "CHANGES_REQUESTED")).Because("objections"),
 		},
 	},
 	Standard: codons.StandardAll,
@@ -82,7 +82,7 @@ func addTests(_ context.Context, t codons.Turn[comments]) (codons.Command, error
 func inReviews(t *testing.T, r critic, test func(t *testing.T, s *actors.System, asker actors.Self)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{review.Answer(codons.Job("review", reviewing.Review))}})
+		s, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{review.Answer(codons.Method("review", reviewing.Review))}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -111,11 +111,11 @@ func Spend(ctx context.Context, used Budget) error {
 	return err
 }
 
-// Left returns the remaining budget of a handler's conversation, without the leases of children
+// BudgetLeft returns the remaining budget of a handler's conversation, without the leases of children
 // under way. In a decision it is the budget of the request. It names only the resources that
 // have a limit, and is nil where ctx belongs to neither. A number below 0 is the overdraft of a
 // peer. The map is the caller's. Safe for concurrent use.
-func Left(ctx context.Context) Budget {
+func BudgetLeft(ctx context.Context) Budget {
 	s := scopeOf(ctx)
 	if s == nil {
 		return nil

@@ -24,7 +24,7 @@ func middle(w *kit.World, perform func(context.Context, delegation.Task) error) 
 	w.T.Helper()
 	w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 		err := perform(ctx, t)
-		return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, err
+		return p.InformResult{Status: p.StatusSuccess, Summary: codons.BudgetLeft(ctx).String()}, err
 	}})
 	d, err = delegation.Start(w.T.Context(), w.Eddy, "Middle", kit.Task(),
 		codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 5}))

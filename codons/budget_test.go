@@ -84,7 +84,7 @@ func TestChildrenLeaseTheirBudget(t *testing.T) {
 			if _, err := delegation.Delegate(ctx, t.Agent, "Leaf", t.TaskRequest, part); err != nil {
 				return p.InformResult{}, err
 			}
-			return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, nil
+			return p.InformResult{Status: p.StatusSuccess, Summary: codons.BudgetLeft(ctx).String()}, nil
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(),
 			codons.WithBudget(codons.Budget{codons.Tokens: 120, codons.Calls: 2, codons.Depth: 1}))
@@ -143,7 +143,7 @@ func TestUnusedBudgetIsReturned(t *testing.T) {
 						d.Cancel()
 						_, _ = d.Wait()
 					}
-					return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, nil
+					return p.InformResult{Status: p.StatusSuccess, Summary: codons.BudgetLeft(ctx).String()}, nil
 				}})
 				d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 100, codons.Calls: 5}))
 				if err != nil {
@@ -225,7 +225,7 @@ func TestSpendOutsideOfAConversation(t *testing.T) {
 	if err := codons.Spend(t.Context(), codons.Budget{codons.Tokens: 1}); err != nil {
 		t.Error(err)
 	}
-	if left := codons.Left(t.Context()); left != nil {
+	if left := codons.BudgetLeft(t.Context()); left != nil {
 		t.Errorf("left %v", left)
 	}
 }
@@ -246,7 +246,7 @@ func TestShareKeepsCallsBack(t *testing.T) {
 					return p.InformResult{}, err
 				}
 			}
-			return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, nil
+			return p.InformResult{Status: p.StatusSuccess, Summary: codons.BudgetLeft(ctx).String()}, nil
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9, codons.Calls: 10}))
 		if err != nil {

@@ -224,7 +224,7 @@ func TestDecisionBeginsNoConversation(t *testing.T) {
 		loop := &kit.Worker{}
 		loop.Consider = func(ctx context.Context, t delegation.Task) delegation.Decision {
 			calls.Add(1)
-			if left := codons.Left(ctx).String(); left != "depth 32, tokens 9" {
+			if left := codons.BudgetLeft(ctx).String(); left != "depth 32, tokens 9" {
 				w.T.Errorf("left %q", left)
 			}
 			if err := codons.Spend(ctx, codons.Budget{codons.Tokens: 10}); err != nil {
@@ -341,7 +341,7 @@ func childWhoseAgentStops(t *testing.T, fails bool) {
 			}
 			<-d.Done()
 			s.broken.Store(false)
-			left <- codons.Left(ctx).String() + ", spent " + d.Spent().String()
+			left <- codons.BudgetLeft(ctx).String() + ", spent " + d.Spent().String()
 			return kit.UntilDone[p.InformResult, delegation.Task](ctx, task)
 		}})
 		d, err := delegation.Start(t.Context(), w.Eddy, "Middle", kit.Task(), codons.WithBudget(codons.Budget{codons.Tokens: 9}))

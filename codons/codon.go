@@ -77,7 +77,7 @@ type Definition struct {
 	// depends on that: a saga's depends on the number of steps. The content of a command
 	// that this codon does not have is [performatives.Raw] where the record was JSON. Nil,
 	// and a nil codon, mean this codon.
-	Variant func(first Event) *Codon
+	Variant func(first Input) *Codon
 }
 
 // Codon is a named protocol: a table that is ready to run, with its documentation.
@@ -213,7 +213,7 @@ func (c *Codon) responderSide(r *Responding) Side {
 }
 
 // variant returns the codon of a record that begins with an event.
-func (c *Codon) variant(first Event) *Codon {
+func (c *Codon) variant(first Input) *Codon {
 	if c.Variant != nil {
 		if v := c.Variant(first); v != nil {
 			return v

@@ -39,8 +39,8 @@ type Conversation struct {
 
 	timers       timers
 	withdrawn    atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
-	event        Event                        // of the current step, or of the latest one
-	pending      []Event                      // events that the current step has caused
+	event        Input                        // of the current step, or of the latest one
+	pending      []Input                      // events that the current step has caused
 	recorder     *recorder                    // nil where events are not recorded
 	fingerprints *fingerprints                // nil where payloads are not compared, see [CheckPayloads]
 	lost         *actors.PeerLost             // how it has lost its peer; nil if it has not
@@ -99,9 +99,9 @@ func (c *Conversation) Over() bool { return c.over.Load() }
 // LongLived reports whether the conversation has no deadline. Safe for concurrent use.
 func (c *Conversation) LongLived() bool { return c.longLived }
 
-// Left reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
+// BudgetLeft reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
 // end of its ctx. Safe for concurrent use.
-func (c *Conversation) Left() bool { return c.withdrawn.Load() != nil }
+func (c *Conversation) Withdrawn() bool { return c.withdrawn.Load() != nil }
 
 // Actor returns the actor. Safe for concurrent use.
 func (c *Conversation) Actor() *actors.ConversationActor { return &c.actor }
@@ -116,7 +116,7 @@ func (c *Conversation) Receive(message any) {
 	case *actors.PeerLost:
 		if m.Reached() && !c.over.Load() && c.at.State != machine.Idle {
 			c.lost = m
-			c.take(Event{On: machine.PeerLost(), Data: m.Code})
+			c.take(Input{On: machine.PeerLost(), Data: m.Code})
 		}
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
@@ -124,7 +124,7 @@ func (c *Conversation) Receive(message any) {
 				c.timers.arm(name, time.Until(c.again))
 				continue
 			}
-			c.take(Event{On: machine.Timeout(name)})
+			c.take(Input{On: machine.Timeout(name)})
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (c *Conversation) handleCommand(m *command) {
 	case m.call != nil:
 		m.call()
 	case m.unstopped && c.at.State == StateCancelling:
-		c.take(Event{On: machine.Timeout(TimerGrace)})
+		c.take(Input{On: machine.Timeout(TimerGrace)})
 	default:
 		c.take(c.commanded(c.typed(m.Command), m.final))
 	}
@@ -158,7 +158,7 @@ func (c *Conversation) Start() {
 		c.agent.End(c, nil)
 		return
 	}
-	c.take(Event{On: machine.Command(CommandStart), Message: c.opening})
+	c.take(Input{On: machine.Commanded(CommandStart), Message: c.opening})
 }
 
 // begin starts the conversation of a caller, and withdraws it when ctx is cancelled. The
@@ -167,7 +167,7 @@ func (c *Conversation) Start() {
 func (c *Conversation) begin(ctx context.Context) error {
 	if ctx.Err() != nil {
 		c.child.release()
-		return c.abandonError(EndOf(ctx))
+		return c.abandonError(actors.EndOf(ctx))
 	}
 	if scopeOf(ctx) == nil && c.opening != nil { // else it belongs to work that was taken on
 		if busy := c.agent.System().Foresee(ctx, c.opening); busy != nil {
@@ -179,7 +179,7 @@ func (c *Conversation) begin(ctx context.Context) error {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
 			// The cause of ctx is read later. It is locked until all that depends on ctx is cancelled, so that many
 			// conversations would wait here.
-			c.withdrawFor(func() error { return EndOf(ctx) }, nil)
+			c.withdrawFor(func() error { return actors.EndOf(ctx) }, nil)
 		}
 	})
 	if err := c.agent.Begin(c); err != nil {
@@ -189,10 +189,6 @@ func (c *Conversation) begin(ctx context.Context) error {
 	}
 	return nil
 }
-
-// EndOf returns the reason for the end of ctx: its cause, which wraps the error of ctx too. It
-// may be called only once ctx has ended.
-func EndOf(ctx context.Context) error { return actors.EndOf(ctx) }
 
 // withdraw cancels the conversation on behalf of its caller. Only the first call has an
 // effect. Safe for concurrent use.
@@ -270,7 +266,7 @@ func (c *Conversation) handle(m *performatives.Message) {
 				return
 			}
 		}
-		c.take(Event{On: on, Message: m})
+		c.take(Input{On: on, Message: m})
 	}
 }
 
@@ -278,11 +274,11 @@ func (c *Conversation) handle(m *performatives.Message) {
 // message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another, and for a
 // state without the row: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
-	command := machine.Command(CommandMisread)
+	command := machine.Commanded(CommandMisread)
 	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
 		return false
 	}
-	c.take(Event{On: command, Message: m, Data: performatives.NotUnderstood{ReasonCode: why.Code, ReasonText: why.Text}})
+	c.take(Input{On: command, Message: m, Data: performatives.NotUnderstood{ReasonCode: why.Code, ReasonText: why.Text}})
 	return true
 }
 
@@ -386,7 +382,7 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 // FAILURE that the peer's table sends by itself. Such a FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
-		return false, c.Left() || c.at.State == StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
+		return false, c.Withdrawn() || c.at.State == StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
 	}
 	if last.Performative() != performatives.ActFailure {
 		return true, false
@@ -413,7 +409,7 @@ func (c *Conversation) Stop() {
 	case c.at.State == machine.Idle:
 		c.Abandon(actors.ErrStopped)
 	default:
-		c.take(Event{On: machine.Command(CommandStop), Moves: c.agent.Retiring()})
+		c.take(Input{On: machine.Commanded(CommandStop), Moves: c.agent.Retiring()})
 	}
 	c.timers.stop()
 }

@@ -47,22 +47,22 @@ func dealOf() codons.Definition {
 				{Role: machine.Initiator, Name: "decide", Ends: []string{"order", "decline"}, Doc: "decides"},
 			},
 			Rows: []machine.Row{
-				codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("asked", machine.SendTagged(actRequest, "RFQ")).Because("a wish"),
+				codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("asked", machine.SendTagged(actRequest, "RFQ")).Because("a wish"),
 				codons.Asks("asked").When(machine.Receive(quote)).Goto("deciding", machine.Run("decide")).Because("a price"),
-				codons.Asks("deciding").When(machine.Command("order")).Goto("ordered", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience")).Because("good"),
-				codons.Asks("deciding").When(machine.Command("decline")).Goto("declined", machine.Send(p.ActRejectProposal)).Because("bad"),
+				codons.Asks("deciding").When(machine.Commanded("order")).Goto("ordered", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience")).Because("good"),
+				codons.Asks("deciding").When(machine.Commanded("decline")).Goto("declined", machine.Send(p.ActRejectProposal)).Because("bad"),
 				codons.Asks("asked", "deciding", "ordered").When(machine.ReceiveTagged(inform, "LAPSED")).Goto("lapsed", machine.Stop("decide")).Because("late"),
 				codons.Asks("ordered").When(machine.Timeout("patience")).Goto("waived", machine.SendTagged(inform, "WAIVED")).Because("too slow"),
 				codons.Asks("ordered").When(machine.ReceiveTagged(inform, "SHIPPED")).Goto("paying", machine.SendTagged(actRequest, "PAYMENT"), machine.Disarm("patience")).Because("it comes"),
 				codons.Asks("paying").When(machine.Receive(p.ActConfirm)).Goto("paid").Because("paid"),
 
 				codons.Answers(machine.Idle).When(machine.ReceiveTagged(actRequest, "RFQ")).Goto("quoting", machine.Run("quote")).Because("a wish"),
-				codons.Answers("quoting").When(machine.Command("offer")).Goto("quoted", machine.Send(quote), machine.Arm("validity")).Because("a price"),
+				codons.Answers("quoting").When(machine.Commanded("offer")).Goto("quoted", machine.Send(quote), machine.Arm("validity")).Because("a price"),
 				codons.Answers("quoted").When(machine.Timeout("validity")).Goto("lapsed", machine.SendTagged(inform, "LAPSED")).Because("late"),
 				codons.Answers("quoted").When(machine.ReceiveTagged(actRequest, "ORDER")).Goto("shipping", machine.Disarm("validity"), machine.Run("ship")).Because("good"),
 				codons.Answers("quoted").When(machine.Receive(p.ActRejectProposal)).Goto("declined").Because("bad"),
 				codons.Answers("shipping").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived", machine.Stop("ship")).Because("too slow"),
-				codons.Answers("shipping").When(machine.Command("shipped")).Goto("shipped", machine.SendTagged(inform, "SHIPPED")).Because("it goes"),
+				codons.Answers("shipping").When(machine.Commanded("shipped")).Goto("shipped", machine.SendTagged(inform, "SHIPPED")).Because("it goes"),
 				codons.Answers("quoted", "shipped").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived").Because("they crossed"),
 				codons.Answers("shipped").When(machine.ReceiveTagged(actRequest, "PAYMENT")).Goto("paid", machine.Send(p.ActConfirm)).Because("paid"),
 			},
@@ -132,7 +132,7 @@ func TestErrorsOfDefine(t *testing.T) {
 			d.Standard = 0
 		},
 		`codons: deal: Definition.Table.Rows[5] (initiator in ordered on timeout patience): the initiator never gets to ordered`: func(d *codons.Definition) {
-			d.Table.Rows[2] = codons.Asks("deciding").When(machine.Command("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
+			d.Table.Rows[2] = codons.Asks("deciding").When(machine.Commanded("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
 			d.Table.Rows[4].From = d.Table.Rows[4].From[:2]
 		},
 		`codons: deal: Definition.Table.Rows[14] (responder in shipping on command shipped): it would send INFORM (SHIPMENT), which no row of the initiator receives`: func(d *codons.Definition) {
@@ -191,9 +191,9 @@ func (s shop) Ship(ctx context.Context, _ codons.Turn[order]) (codons.Command, e
 // TestOwnTimers has timers of the table's own expire after their times, and after those of the role and of the caller.
 func TestOwnTimers(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
-	role := deal.Answer(codons.Job("quote", seller.Quote), codons.Job("ship", seller.Ship))
+	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))
 	for name, c := range map[string]struct {
-		role          *codons.Role
+		role          *codons.Service
 		thinks, ships time.Duration
 		opts          []codons.Option
 		want          machine.State
@@ -245,7 +245,7 @@ func TestOwnTimers(t *testing.T) {
 // TestOwnTimerMistakes names timers that a role does not have, and durations that no timer can have.
 func TestOwnTimerMistakes(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
-	role := deal.Answer(codons.Job("quote", seller.Quote), codons.Job("ship", seller.Ship))
+	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))
 	panicked := func(name string, d time.Duration) (err error) {
 		defer func() { err, _ = recover().(error) }()
 		role.WithTimer(name, d)
@@ -284,15 +284,15 @@ func (half) Quote(context.Context, codons.Turn[wish]) (codons.Command, error) {
 // these methods.
 func TestNearMisses(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
-	role := deal.Answer(codons.Job("quote", seller.Quote), codons.Job("ship", seller.Ship))
+	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))
 	other := codons.MustDefine(func() codons.Definition {
 		d := dealOf()
 		d.Table.Name = "quote"
 		d.Table.Rows = []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("asked", machine.Send(p.ActRequest)).Because("a wish"),
+			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("asked", machine.Send(p.ActRequest)).Because("a wish"),
 			codons.Asks("asked").When(machine.Receive(p.ActInform)).Goto("paid").Because("a price"),
 			codons.Answers(machine.Idle).When(machine.Receive(p.ActRequest)).Goto("quoting", machine.Run("quote")).Because("a wish"),
-			codons.Answers("quoting").When(machine.Command("offer")).Goto("paid", machine.Send(p.ActInform)).Because("a price"),
+			codons.Answers("quoting").When(machine.Commanded("offer")).Goto("paid", machine.Send(p.ActInform)).Because("a price"),
 		}
 		d.Table.Terminal, d.Table.Timers, d.Table.Jobs = d.Table.Terminal[:1], nil, d.Table.Jobs[:1]
 		d.Messages = codons.Messages{"WISH": codons.Says[wish](p.ActRequest), "PRICE": codons.Says[price](p.ActInform)}
@@ -302,7 +302,7 @@ func TestNearMisses(t *testing.T) {
 		actors.Agent
 		Quote(context.Context, codons.Turn[wish]) (codons.Command, error)
 	}
-	quotes := other.Answer(codons.Job("quote", quoter.Quote))
+	quotes := other.Answer(codons.Method("quote", quoter.Quote))
 	for name, c := range map[string]struct {
 		agent actors.Agent
 		roles []actors.Protocol

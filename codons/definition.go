@@ -39,10 +39,10 @@ func (d *Definition) leadsOn(r machine.Row) bool {
 // the responder has a row for it. A table without a responder sends nothing.
 func (d *Definition) checkOpening() error {
 	start := slices.IndexFunc(d.Table.Rows, func(r machine.Row) bool {
-		return r.Role == machine.Initiator && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Command(CommandStart))
+		return r.Role == machine.Initiator && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Commanded(CommandStart))
 	})
 	if start < 0 {
-		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
+		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
 	}
 	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder }) {
 		return nil
@@ -132,7 +132,7 @@ func (d *Definition) checkJobs() error {
 		}
 		for _, name := range slices.Concat(j.Says, j.Ends) {
 			_, standard := standardCommands[name]
-			if standard || slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == j.Role && slices.Contains(r.On, machine.Command(name)) }) {
+			if standard || slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == j.Role && slices.Contains(r.On, machine.Commanded(name)) }) {
 				continue
 			}
 			errs = append(errs, fmt.Errorf("Definition.Table.Jobs[%d] (%s of the %s): no row of that role takes the command %q", i, j.Name, j.Role, name))
@@ -272,7 +272,7 @@ func contentsOf(t machine.Table, own map[string]any) (map[string]reflect.Type, e
 		types[name] = reflect.TypeOf(content)
 	}
 	for name, content := range own {
-		if !slices.ContainsFunc(t.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.Command(name)) }) {
+		if !slices.ContainsFunc(t.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.Commanded(name)) }) {
 			return nil, fmt.Errorf("no row takes the command %q of Definition.Commands", name)
 		}
 		types[name] = reflect.TypeOf(content)
@@ -296,14 +296,14 @@ func (c *Codon) checkContent(m Command) error {
 // commanded returns the event of a command. A content that is not of the registered
 // type is a programmer's mistake: it is logged, and the conversation fails, or is
 // cancelled where the table has no failure.
-func (c *Conversation) commanded(m Command, final bool) Event {
+func (c *Conversation) commanded(m Command, final bool) Input {
 	err := c.codon.checkContent(m)
 	if err != nil {
 		c.agent.Logger().Error("command with another content than its codon registers", "conversation", string(c.key.ID), "command", m.Name, "err", err)
 		m = Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: performatives.CodeInternal.Traits().Text}}
-		if !c.machine.Takes(c.at, machine.Command(CommandFail)) {
+		if !c.machine.Takes(c.at, machine.Commanded(CommandFail)) {
 			m = Command{Name: CommandCancel}
 		}
 	}
-	return Event{On: machine.Command(m.Name), Data: m.Data, Final: final}
+	return Input{On: machine.Commanded(m.Name), Data: m.Data, Final: final}
 }

@@ -44,7 +44,7 @@ func TestDefineMistakes(t *testing.T) {
 			d.Table.Rows = d.Table.Rows[1:]
 		},
 		`Rows[0] (initiator in idle on command start): it opens the conversation and sends nothing`: func(d *codons.Definition) {
-			d.Table.Rows[0] = codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto(waiting)
+			d.Table.Rows[0] = codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto(waiting)
 		},
 		`no row of the responder receives the opening REQUEST`: func(d *codons.Definition) {
 			d.Table.Rows = slices.Delete(d.Table.Rows, 4, 5)
@@ -74,7 +74,7 @@ func TestDefineMistakes(t *testing.T) {
 		},
 		`Rows[5] (responder in reviewing on command approve): it sends INFORM as "FINE", which is no message type`: func(d *codons.Definition) {
 			d.Table.Rows[1] = codons.Asks(waiting).When(machine.ReceiveTagged(p.ActInform, "FINE")).Goto("approved")
-			d.Table.Rows[5] = codons.Answers("reviewing").When(machine.Command("approve")).Goto("approved", machine.SendTagged(p.ActInform, "FINE"))
+			d.Table.Rows[5] = codons.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(p.ActInform, "FINE"))
 		},
 		`Definition.Commands["approve"] is int: want codons_test.comments, the payload of APPROVED`: func(d *codons.Definition) {
 			d.Commands = map[string]any{"approve": 3}
@@ -95,14 +95,14 @@ func TestDefineMistakes(t *testing.T) {
 // TestAnswerMistakes checks the panics of Answer.
 func TestAnswerMistakes(t *testing.T) {
 	type reads = func(reviewing, context.Context, codons.Turn[comments]) (codons.Command, error)
-	right := codons.Job("review", reviewing.Review)
+	right := codons.Method("review", reviewing.Review)
 	for want, jobs := range map[string][]codons.AnswerJob{
 		`at least one job`: nil,
-		`the responder has no job "revew": want one of ["review"]`: {codons.Job("revew", reviewing.Review)},
+		`the responder has no job "revew": want one of ["review"]`: {codons.Method("revew", reviewing.Review)},
 		`two jobs are called "review"`:                             {right, right},
-		`the function of the job "review" is nil`:                  {codons.Job[reviewing, change]("review", nil)},
+		`the function of the job "review" is nil`:                  {codons.Method[reviewing, change]("review", nil)},
 		`the job "review" reads a Turn[codons_test.comments], but REVIEW_REQUEST with codons_test.change starts it`: {
-			codons.Job("review", reads(func(reviewing, context.Context, codons.Turn[comments]) (codons.Command, error) {
+			codons.Method("review", reads(func(reviewing, context.Context, codons.Turn[comments]) (codons.Command, error) {
 				return codons.Command{}, nil
 			})),
 		},

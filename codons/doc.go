@@ -17,7 +17,7 @@
 //
 // # Answer a codon
 //
-// [NewRole] makes a [Role]: an [actors.Protocol] for the agents that implement a Go
+// [NewService] makes a [Service]: an [actors.Protocol] for the agents that implement a Go
 // interface. It binds each agent to a [Responder], which opens the conversations and runs
 // their jobs: [Work] on a goroutine of its own ([Handler]), a [Consideration] on the agent's
 // own actor. [AnswerWith] is the responder of an [Exchange].
@@ -33,7 +33,7 @@
 // # Sides and rebuilding
 //
 // A [Side] is the code of one role of a codon. Its pure part works on a [Value], the plain
-// data of a conversation, and an [Event]; its other part acts on the [Conversation]. The
+// data of a conversation, and an [Input]; its other part acts on the [Conversation]. The
 // kernel publishes each step as a [Transition] and each ended conversation as [Recorded].
 // [Rebuild] makes the value again of the recorded events. A [Solo] is a conversation without a
 // peer, such as a saga.
@@ -69,7 +69,7 @@
 //
 // # Backpressure
 //
-// An agent runs a bounded number of handlers of one codon at a time ([Limited],
+// An agent runs a bounded number of handlers of one codon at a time ([TaskLimiter],
 // [DefaultMaxTasks]) and refuses further requests as busy. These are upper bounds: the node begins
 // handlers as its processors can take them, and refuses as busy what it could not begin in time
 // ([actors.Self.Admit]). The refusal says when to come again. A handler may have 16 commands
@@ -92,5 +92,5 @@
 // Functions that wait may be called from any goroutine, but not on an agent's own actor.
 // Handlers run beside one another. The methods of a [Side] and of a [Value], and those of a
 // [Conversation] unless they say otherwise, run on the actor of the conversation. A [Codon]
-// and a [Role] never change after they are made.
+// and a [Service] never change after they are made.
 package codons

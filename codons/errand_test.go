@@ -16,7 +16,7 @@ var errand = MustDefine(Definition{Table: Exchange{
 }.Table()})
 
 // errandRole makes every sleeper answer errands.
-var errandRole = NewRole(errand, RoleOptions{Usual: true}, func(self actors.Self, s sleeper, t Times) actors.Responding {
+var errandRole = NewService(errand, ServiceOptions{Usual: true}, func(self actors.Self, s sleeper, t Times) actors.Responder {
 	return AnswerWith(self, s, errand, t, func(ctx context.Context, h *Handler) Command {
 		select {
 		case <-time.After(time.Duration(s)):

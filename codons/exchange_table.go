@@ -22,7 +22,7 @@ type Exchange struct {
 	// Reports adds STATUS_UPDATE: a responder that has agreed may report progress. It
 	// needs Agree.
 	Reports bool
-	// Job says what the handler of the responder does, for the documentation.
+	// Method says what the handler of the responder does, for the documentation.
 	Job string
 	// Opened says why the initiator opens the conversation, for the documentation.
 	Opened string
@@ -84,8 +84,8 @@ func (x Exchange) Own() machine.Table {
 		t.Jobs[0].Ends = append(t.Jobs[0].Ends, a.Command)
 		t.Terminal = append(t.Terminal, a.End)
 		t.Ends = append(t.Ends,
-			machine.End{Role: machine.Initiator, On: machine.Receive(a.Act), To: a.End},
-			machine.End{Role: machine.Responder, On: machine.Command(a.Command), To: a.End})
+			machine.Ending{Role: machine.Initiator, On: machine.Receive(a.Act), To: a.End},
+			machine.Ending{Role: machine.Responder, On: machine.Commanded(a.Command), To: a.End})
 	}
 	if x.Denial != nil {
 		t.Jobs[0].Ends = append(t.Jobs[0].Ends, CommandNotUnderstood, CommandFail)
@@ -96,7 +96,7 @@ func (x Exchange) Own() machine.Table {
 // Ask returns the rows of the initiator from the opening act to the answer.
 func (x Exchange) Ask() []machine.Row {
 	rows := []machine.Row{
-		Asks(machine.Idle).When(machine.Command(CommandStart)).
+		Asks(machine.Idle).When(machine.Commanded(CommandStart)).
 			Goto(StateAsked, machine.Send(x.Opening), machine.Arm(TimerRetry)). // also for an act that expects no reply by itself
 			Because(x.Opened),
 	}
@@ -128,10 +128,10 @@ func (x Exchange) serve() []machine.Row {
 			Because("the agent's handler takes it on"),
 	}
 	for _, a := range x.Answers {
-		rows = append(rows, Answers(x.during(StateAnswering)...).When(machine.Command(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+		rows = append(rows, Answers(x.during(StateAnswering)...).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
 	}
 	if x.Denial != nil {
-		rows = append(rows, Answers(StateAnswering).When(machine.Command(x.Denial.Command)).Goto(x.Denial.End, machine.Send(x.Denial.Act)).Because(x.Denial.Why))
+		rows = append(rows, Answers(StateAnswering).When(machine.Commanded(x.Denial.Command)).Goto(x.Denial.End, machine.Send(x.Denial.Act)).Because(x.Denial.Why))
 	}
 	return rows
 }
@@ -142,10 +142,10 @@ func exchangeAgrees() []machine.Row {
 		Asks(StateAsked).When(machine.Receive(performatives.ActAgree)).
 			Goto(StateAgreed, machine.Arm(TimerRetry), machine.Report(ReportAgreed)).
 			Because("it will be done; agree may be skipped, lost or overtaken (addenda §6)"),
-		Answers(StateAnswering).When(machine.Command(CommandAgree)).
+		Answers(StateAnswering).When(machine.Commanded(CommandAgree)).
 			Goto(StateAgreed, machine.Send(performatives.ActAgree)).
 			Because("it will be done, and takes a while"),
-		Answers(StateAgreed).When(machine.Command(CommandAgree)).
+		Answers(StateAgreed).When(machine.Commanded(CommandAgree)).
 			Stay(machine.Drop(DropDuplicate)).
 			Because("once is enough"),
 	}
@@ -164,10 +164,10 @@ func exchangeReports() []machine.Row {
 		agreed.When(machine.Receive(performatives.ActAgree)).
 			Stay(machine.Drop(DropLate)).
 			Because("progress overtook it, and said more"),
-		Answers(StateAnswering).When(machine.Command(CommandReport)).
+		Answers(StateAnswering).When(machine.Commanded(CommandReport)).
 			Goto(StateAgreed, machine.Send(performatives.ActAgree)).
 			Because("a report implies the agreement, and a repeated act is answered with that; the last answer says the news again"),
-		Answers(StateAgreed).When(machine.Command(CommandReport)).
+		Answers(StateAgreed).When(machine.Commanded(CommandReport)).
 			Stay(machine.Send(performatives.ActStatusUpdate)).
 			Because("as often as there is news"),
 	}

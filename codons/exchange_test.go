@@ -204,7 +204,7 @@ func TestExchangeIsBounded(t *testing.T) {
 	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		var late []*kit.Ongoing
 		agent, limit := k.Agent(untilEnd), codons.DefaultMaxTasks
-		if l, ok := agent.(codons.Limited); ok {
+		if l, ok := agent.(codons.TaskLimiter); ok {
 			limit = l.MaxTasks()
 		}
 		w.Add("Shop", agent)

@@ -249,7 +249,7 @@ func (g *Group) moved(i int, member *Initiator, on machine.Symbol, at machine.St
 	}
 	g.mu.Lock()
 	g.states[i] = at
-	if on == machine.Command(g.pending[i]) || g.rules.Machine.Terminal(at) {
+	if on == machine.Commanded(g.pending[i]) || g.rules.Machine.Terminal(at) {
 		g.pending[i] = ""
 	}
 	g.mu.Unlock()

@@ -136,7 +136,7 @@ func (i *Initiator) Tag(v *Value, m *performatives.Message) string {
 }
 
 // Reduce counts the retries of each message and each state.
-func (i *Initiator) Reduce(v *Value, e *Event) {
+func (i *Initiator) Reduce(v *Value, e *Input) {
 	if e.Sends() || i.retried != v.State() {
 		i.retries, i.retried = 0, v.State()
 	}
@@ -162,7 +162,7 @@ type initiatorData struct {
 func (i *Initiator) Data() any { return initiatorData{i.retries, i.retried, i.acknowledged} }
 
 // Compose returns the content of the event's command. It makes the content of a CANCEL.
-func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Event) any {
+func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Input) any {
 	_, withdrawn := e.Data.(performatives.Cancel) // by an operator
 	switch {
 	case f.Act == performatives.ActCancel && e.Data == nil:

@@ -27,7 +27,7 @@ type Turn[P any] struct {
 // that is none of the Says. Safe for concurrent use.
 func (t Turn[P]) Say(command string, content any) error { return t.say(Command{command, content}) }
 
-// AnswerJob is the code of one job of the responder. [Job] makes it.
+// AnswerJob is the code of one job of the responder. [Method] makes it.
 type AnswerJob struct {
 	name  string
 	role  reflect.Type
@@ -37,9 +37,9 @@ type AnswerJob struct {
 	do    func(actors.Agent) func(context.Context, *Handler) Command
 }
 
-// Job returns the code of the responder's job of that name, for agents that implement A. do
+// Method returns the code of the responder's job of that name, for agents that implement A. do
 // is usually a method expression, such as Reviewer.Review. It runs on a goroutine of its
-// own, within the agent's limit ([Limited]), and may access the agent's fields only by
+// own, within the agent's limit ([TaskLimiter]), and may access the agent's fields only by
 // [actors.Self.Do]. Its ctx ends on CANCEL, at the deadline, or when the agent stops;
 // context.Cause returns the reason.
 //
@@ -48,7 +48,7 @@ type AnswerJob struct {
 // fails it otherwise. The peer gets the code and the text of a [*performatives.Refusal], and
 // only a code for any other error, which is logged. A panic fails the request. A payload that
 // is no P is answered with NOT_UNDERSTOOD, and do is not called.
-func Job[A actors.Agent, P any](name string, do func(A, context.Context, Turn[P]) (Command, error)) AnswerJob {
+func Method[A actors.Agent, P any](name string, do func(A, context.Context, Turn[P]) (Command, error)) AnswerJob {
 	return AnswerJob{
 		name: name, role: reflect.TypeFor[A](), reads: reflect.TypeFor[P](), given: do != nil,
 		plays: func(a actors.Agent) bool { _, ok := a.(A); return ok },
@@ -126,14 +126,14 @@ func (c *Codon) jobs(role machine.Role) []machine.Job {
 // in the table, all of them for the same interface: the agents that implement it answer the
 // codon. Answer panics when a job is missing, unknown, given twice or without a function, or
 // reads another payload than the table starts it with.
-func (c *Codon) Answer(jobs ...AnswerJob) *Role {
+func (c *Codon) Answer(jobs ...AnswerJob) *Service {
 	if err := c.checkJobs(jobs); err != nil {
 		panic(err)
 	}
 	first := jobs[0]
-	r := &Role{
+	r := &Service{
 		codon: c, iface: first.role,
-		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responding {
+		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responder {
 			if !first.plays(agent) {
 				return nil
 			}
@@ -170,7 +170,7 @@ func (c *Codon) checkJobs(jobs []AnswerJob) error {
 			continue
 		}
 		if !given[j.Name] {
-			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code: give it by codons.Job", c.Name(), j.Name))
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code: give it by codons.Method", c.Name(), j.Name))
 		}
 		if !slices.Contains(j.Ends, CommandFail) {
 			errs = append(errs, fmt.Errorf("codons: %s: the job %q cannot end with %q, as it does by an error or a panic; Standard rows add that", c.Name(), j.Name, CommandFail))

@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Limited is an agent with its own limit of handlers under way.
-type Limited interface {
+// TaskLimiter is an agent with its own limit of handlers under way.
+type TaskLimiter interface {
 	actors.Agent
 	// MaxTasks returns the largest number of handlers of one codon that may be under way at a
 	// time. It is an upper bound: a node whose processors are behind has fewer under way. A further
@@ -21,7 +21,7 @@ type Limited interface {
 }
 
 // DefaultMaxTasks is the largest number of handlers of one codon that an agent has under way at
-// a time unless it is [Limited]. It is an upper bound, as [Limited] says.
+// a time unless it is [TaskLimiter]. It is an upper bound, as [TaskLimiter] says.
 const DefaultMaxTasks = 1024
 
 // limiter bounds the number of conversations of one codon that an agent works on at a time.
@@ -40,7 +40,7 @@ type slot struct {
 
 // limitOf returns the limit of an agent.
 func limitOf(agent actors.Agent) int64 {
-	if l, ok := agent.(Limited); ok && l.MaxTasks() > 0 {
+	if l, ok := agent.(TaskLimiter); ok && l.MaxTasks() > 0 {
 		return int64(l.MaxTasks())
 	}
 	return DefaultMaxTasks

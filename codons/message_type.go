@@ -128,7 +128,7 @@ func (c *Conversation) typed(m Command) Command {
 	if len(c.codon.types) == 0 {
 		return m
 	}
-	t := c.machine.Find(c.at.Role, c.at.State, machine.Command(m.Name))
+	t := c.machine.Find(c.at.Role, c.at.State, machine.Commanded(m.Name))
 	if t == nil {
 		return m
 	}

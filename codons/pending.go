@@ -30,7 +30,7 @@ type Question[T any] struct {
 	// actor, and must not block. Its error becomes the [*EndError] of the conversation. Read
 	// is required.
 	Read func(*performatives.Message) (T, error)
-	// Denial makes the message that refuses the opening act, as [Denied] describes it. Nil
+	// Denial makes the message that refuses the opening act, as [Side] describes it. Nil
 	// where the opening act expects a reply.
 	Denial func(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message
 }

@@ -12,12 +12,12 @@ import (
 // Record holds the events of one side of a conversation. [Rebuild] makes its [Value] of them.
 type Record struct {
 	Protocol string                       // Protocol is the name of the codon.
-	Role     machine.Role                 // Role is the role of this side.
+	Role     machine.Role                 // Service is the role of this side.
 	Agent    performatives.AgentID        // Agent is the agent on this side.
 	Peer     performatives.AgentID        // Peer is the agent on the other side; empty for a [Solo].
 	ID       performatives.ConversationID // ID is the id of the conversation.
 	First    *performatives.Message       // First is the message with which the conversation began on this side; nil for a [Solo].
-	Events   []Event                      // Events are the events of this side, in their order.
+	Events   []Input                      // Events are the events of this side, in their order.
 }
 
 // Recorded is published when one side of a conversation has ended. Only conversations that
@@ -26,7 +26,7 @@ type Recorded struct {
 	actors.At
 	Record Record                   // Record holds the events of the conversation.
 	State  machine.State            // State is the terminal state.
-	Data   any                      // Data is that of [Keeping]; nil for a side that has none.
+	Data   any                      // Data is that of [Side]; nil for a side that has none.
 	Sent   []*performatives.Message // Sent holds all messages of this side in their order, each once.
 }
 
@@ -47,13 +47,8 @@ func (r Recorded) MarshalJSON() ([]byte, error) {
 	}{r.Record.Agent, r.Record.Peer, r.Record.ID, r.Record.Protocol, r.Record.Role.String(), r.State, len(r.Record.Events)})
 }
 
-// Keeping is a [Side] whose data can be compared with the data of a rebuilt side.
-type Keeping interface {
-	Side
-	// Data returns a copy of the data that Reduce keeps, as a value that encoding/json
-	// writes.
-	Data() any
-}
+// dataSide is a [Side] whose data can be compared with the data of a rebuilt side.
+type dataSide interface{ Data() any }
 
 // recorder records the events of one conversation. A nil recorder records nothing.
 type recorder struct {
@@ -90,7 +85,7 @@ func (r *recorder) note(s performatives.Stamp) performatives.Stamp {
 
 // add records an event, with the ids and times that its step has used and the messages that
 // it sends.
-func (r *recorder) add(e *Event, actions []action) {
+func (r *recorder) add(e *Input, actions []action) {
 	if r == nil {
 		return
 	}
@@ -137,9 +132,9 @@ func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 	return &v, sent, nil
 }
 
-// Data returns the data of the value's side ([Keeping]); nil for a side that has none.
+// Data returns the data of the value's side ([Side]); nil for a side that has none.
 func (v *Value) Data() any {
-	if k, ok := v.side.(Keeping); ok {
+	if k, ok := v.side.(dataSide); ok {
 		return k.Data()
 	}
 	return nil

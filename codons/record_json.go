@@ -22,7 +22,7 @@ type recordJSON struct {
 	Events   []eventJSON                  `json:"events"`
 }
 
-// eventJSON is the JSON form of an [Event].
+// eventJSON is the JSON form of an [Input].
 type eventJSON struct {
 	On      symbolJSON                 `json:"on"`
 	At      time.Time                  `json:"at"`
@@ -70,7 +70,7 @@ func (r Record) MarshalJSON() ([]byte, error) {
 	return json.Marshal(out)
 }
 
-func (e *Event) json() (eventJSON, error) {
+func (e *Input) json() (eventJSON, error) {
 	out := eventJSON{On: symbolJSON{Kind: e.On.Kind.String(), Name: e.On.Name}, At: e.At, Moves: e.Moves, Final: e.Final, Used: e.Used, Ontology: e.Ontology}
 	if e.On.Act != 0 {
 		out.On.Act = e.On.Act.String()
@@ -123,7 +123,7 @@ func ReadRecord(b []byte, cs ...*Codon) (*Codon, Record, error) {
 }
 
 func (in *recordJSON) record(c *Codon) (Record, error) {
-	r := Record{Protocol: in.Protocol, Role: in.Role, Agent: in.Agent, Peer: in.Peer, ID: in.ID, Events: make([]Event, len(in.Events))}
+	r := Record{Protocol: in.Protocol, Role: in.Role, Agent: in.Agent, Peer: in.Peer, ID: in.ID, Events: make([]Input, len(in.Events))}
 	types := c.payloadTypes()
 	for i := range in.Events {
 		e, err := in.Events[i].event(c, types)
@@ -145,18 +145,18 @@ func (in *recordJSON) record(c *Codon) (Record, error) {
 	return r, nil
 }
 
-func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Event, error) {
-	e := Event{At: in.At, Moves: in.Moves, Final: in.Final, Used: in.Used, Ontology: in.Ontology}
+func (in *eventJSON) event(c *Codon, types map[string]reflect.Type) (Input, error) {
+	e := Input{At: in.At, Moves: in.Moves, Final: in.Final, Used: in.Used, Ontology: in.Ontology}
 	var err error
 	if e.On, err = in.On.symbol(); err != nil {
-		return Event{}, err
+		return Input{}, err
 	}
 	for _, s := range in.Stamps {
 		e.Stamps = append(e.Stamps, performatives.Stamp(s))
 	}
 	if in.Message != nil {
 		if e.Message, err = in.Message.Message(types); err != nil {
-			return Event{}, err
+			return Input{}, err
 		}
 	}
 	switch {

@@ -7,11 +7,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Event is the input of one step of one side of a conversation. It holds all that the step
+// Input is the input of one step of one side of a conversation. It holds all that the step
 // depends on: a step reads no clock, draws no ids and calls no code of the agent. [Rebuild]
 // makes a conversation's [Value] of its events. An event that [Recorded] has published must
 // not be changed.
-type Event struct {
+type Input struct {
 	// On is the symbol of the event in the table.
 	On machine.Symbol
 	// At is the time of the step.
@@ -42,24 +42,24 @@ type Event struct {
 }
 
 // Sends reports whether the step sends a new message.
-func (e *Event) Sends() bool { return e.does(machine.EffectSend, "") }
+func (e *Input) Sends() bool { return e.does(machine.EffectSend, "") }
 
 // misread reports whether the event is a message that this side cannot read.
-func (e *Event) misread() bool { return e.On == machine.Command(CommandMisread) && e.Message != nil }
+func (e *Input) misread() bool { return e.On == machine.Commanded(CommandMisread) && e.Message != nil }
 
 // Arms reports whether the step starts a timer.
-func (e *Event) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
+func (e *Input) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }
 
 // lostPeer returns the reason for the loss of the peer, and whether the event is one.
-func (e *Event) lostPeer() (performatives.Code, bool) {
+func (e *Input) lostPeer() (performatives.Code, bool) {
 	code, _ := e.Data.(performatives.Code)
 	return code, e.On.Kind == machine.KindPeerLost
 }
 
 // hasCode reports whether the data of an event of this kind is a code.
-func (e *Event) hasCode() bool { return e.On.Kind == machine.KindPeerLost }
+func (e *Input) hasCode() bool { return e.On.Kind == machine.KindPeerLost }
 
-func (e *Event) does(kind machine.EffectKind, name string) bool {
+func (e *Input) does(kind machine.EffectKind, name string) bool {
 	for _, f := range e.effects {
 		if f.Kind == kind && (name == "" || f.Name == name) {
 			return true
@@ -82,7 +82,7 @@ type action struct {
 // reduce takes one step of the table and appends its actions to out, in order. It is pure: the
 // same events give the same states and messages. An event for which the table has no row is
 // a [*machine.UnexpectedError] and changes nothing.
-func (v *Value) reduce(e *Event, ids stamper, out []action) ([]action, error) {
+func (v *Value) reduce(e *Input, ids stamper, out []action) ([]action, error) {
 	next, effects, err := v.machine.Step(v.at, machine.Event{On: e.On, At: e.At, ID: idOf(e.Message)})
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func idOf(m *performatives.Message) performatives.MessageID {
 
 // compose returns the action of an effect. It changes only the records of sent messages and of
 // the deadline.
-func (v *Value) compose(f machine.Effect, e *Event, ids stamper) action {
+func (v *Value) compose(f machine.Effect, e *Input, ids stamper) action {
 	a := action{effect: f}
 	switch f.Kind { //nolint:exhaustive // the other effects need neither message nor time
 	case machine.EffectSend:
@@ -152,7 +152,7 @@ func (v *Value) arm(timer string, now time.Time, after time.Duration) {
 }
 
 // next returns the next message of this side.
-func (v *Value) next(f machine.Effect, e *Event, ids stamper) (*performatives.Message, error) {
+func (v *Value) next(f machine.Effect, e *Input, ids stamper) (*performatives.Message, error) {
 	if e.misread() && f.Act == performatives.ActNotUnderstood {
 		draft := e.Message.ReplyEnvelope(v.self, ids.stamp(), f.Act, e.Data)
 		v.complete(&draft, f, e)
@@ -195,7 +195,7 @@ func (v *Value) fits(m *performatives.Message, f machine.Effect) bool {
 }
 
 // complete sets the message type, the ReplyBy and the usage of a message.
-func (v *Value) complete(draft *performatives.Envelope, f machine.Effect, e *Event) {
+func (v *Value) complete(draft *performatives.Envelope, f machine.Effect, e *Input) {
 	draft.MessageType = v.codon.typeOf(f)
 	draft.ReplyBy = v.replyBy(f, draft.ReplyBy)
 	if e.Used != nil && (e.Final || v.Ended()) { // a handler that goes on may use more
@@ -205,7 +205,7 @@ func (v *Value) complete(draft *performatives.Envelope, f machine.Effect, e *Eve
 
 // replyBy returns the ReplyBy of the act that an effect sends.
 func (v *Value) replyBy(f machine.Effect, otherwise time.Time) time.Time {
-	if d, ok := v.side.(Dated); ok {
+	if d, ok := v.side.(dateSide); ok {
 		if by := d.ReplyBy(v, f); !by.IsZero() {
 			return by
 		}

@@ -17,7 +17,7 @@ import (
 
 // Work is a job of the responder that runs on a goroutine of its own.
 type Work struct {
-	// Job is the name of the job in the table.
+	// Method is the name of the job in the table.
 	Job string
 	// Do is called on the conversation's actor and must not block. It returns the handler
 	// function, which runs on a goroutine of its own and may block. That returns the last
@@ -36,7 +36,7 @@ type Work struct {
 // may read and change the agent's fields, and it must not block. An expired request, and a
 // request for which there is no slot, is refused and the job does not run.
 type Consideration struct {
-	// Job is the name of the job in the table.
+	// Method is the name of the job in the table.
 	Job string
 	// Do is called on the conversation's actor, or when the conversation opens, and must not
 	// block. It returns the decision function, which runs on the agent's actor. No
@@ -83,7 +83,7 @@ type ResponderOptions struct {
 }
 
 // NewResponder returns the responder of an agent in one codon. It reads the limit of a
-// [Limited] agent.
+// [TaskLimiter] agent.
 func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Responder {
 	return &Responder{
 		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
@@ -96,7 +96,7 @@ func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Res
 func (r *Responder) Times() Times { return r.times }
 
 // Deadline returns the time in which a request without a ReplyBy must have been answered. It is
-// zero for long-lived conversations: see [actors.Timed].
+// zero for long-lived conversations: see [actors.TimedResponder].
 func (r *Responder) Deadline() time.Duration {
 	if r.longLived {
 		return 0
@@ -134,14 +134,14 @@ type Responding struct {
 func (s *Responding) Tag(*Value, *performatives.Message) string { return "" }
 
 // Reduce does nothing.
-func (s *Responding) Reduce(*Value, *Event) {}
+func (s *Responding) Reduce(*Value, *Input) {}
 
 // Data returns nil, because Reduce keeps nothing.
 func (s *Responding) Data() any { return nil }
 
 // Compose returns the content of the event's command, converted to the payload of the act
 // where that has another form. It makes the receipt, and the FAILURE of the table itself.
-func (s *Responding) Compose(v *Value, f machine.Effect, e *Event) any {
+func (s *Responding) Compose(v *Value, f machine.Effect, e *Input) any {
 	switch {
 	case f.Name == TagReceipt:
 		return receipt
@@ -155,7 +155,7 @@ func (s *Responding) Compose(v *Value, f machine.Effect, e *Event) any {
 	return e.Data
 }
 
-// Timer returns the grace for [TimerGrace], the duration of [Role.WithTimer] or of the table for
+// Timer returns the grace for [TimerGrace], the duration of [Service.WithTimer] or of the table for
 // a timer of the table's own, and for any other timer the time until the request's deadline.
 func (s *Responding) Timer(v *Value, name string, now time.Time) time.Duration {
 	return s.Times().timer(v, name, now)

@@ -260,7 +260,7 @@ func testDepth(t *testing.T, times codons.Times, b codons.Budget, want int64) {
 			calls.Add(1)
 			return delegation.Delegate(ctx, task.Agent, "Loop", task.TaskRequest)
 		}, Consider: func(ctx context.Context, _ delegation.Task) delegation.Decision {
-			decided.CompareAndSwap(0, codons.Left(ctx)[codons.Depth])
+			decided.CompareAndSwap(0, codons.BudgetLeft(ctx)[codons.Depth])
 			return delegation.Accept()
 		}})
 		_, err := delegation.Delegate(t.Context(), w.Eddy, "Loop", kit.Task(), codons.WithBudget(b))

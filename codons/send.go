@@ -12,7 +12,7 @@ func (c *Conversation) send(a *action) {
 		c.agent.Logger().Error("message not made", "conversation", string(c.key.ID), "performative", a.effect.Act.String(), "err", a.err)
 		return
 	}
-	if s, ok := c.side.(Sending); ok {
+	if s, ok := c.side.(sendSide); ok {
 		s.Send(c, m)
 	}
 	c.fingerprint(m)
@@ -64,7 +64,7 @@ func (c *Conversation) route(m *performatives.Message) *performatives.Refusal {
 		r = &performatives.Refusal{Code: performatives.CodeInternal}
 	}
 	expects := m.Performative().ExpectsReply()
-	if s, ok := c.side.(Undeliverable); ok && !expects {
+	if s, ok := c.side.(undeliveredSide); ok && !expects {
 		s.Undelivered(c, m, r)
 	}
 	if expects || c.opens(m) && r.Code != performatives.CodeBusy { // a retry follows for a busy peer
@@ -87,19 +87,16 @@ func (c *Conversation) refused(m *performatives.Message, r *performatives.Refusa
 		return
 	}
 	answer := m.RefuseCopy(m.Receiver(), c.agent.Stamp(), r)
-	if d, ok := c.side.(Denied); answer == nil && ok {
+	if d, ok := c.side.(denialSide); answer == nil && ok {
 		answer = d.Denial(m, c.agent.Stamp(), r)
 	}
 	if answer != nil {
-		c.take(Event{On: s.refusedBy(r.Code), Message: answer, local: true})
+		c.take(Input{On: s.refusedBy(r.Code), Message: answer, local: true})
 	}
 }
 
-// Denied is a [Side] whose opening act expects no reply by its own meaning.
-type Denied interface {
-	Side
-	// Denial returns the answer with which the conversation handles an undeliverable message
-	// m, made with the stamp s for the refusal r. Nil means no answer. It is pure.
+// denialSide is a [Side] whose opening act expects no reply by its own meaning.
+type denialSide interface {
 	Denial(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message
 }
 

@@ -12,14 +12,14 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Role is the responder's role in a codon: an [actors.Protocol] for the agents that
-// implement its Go interface. [NewRole] makes it. It never changes, so it is safe for
+// Service is a codon as the agents of a node answer it: an [actors.Protocol] for the agents that
+// implement its Go interface, the role. [NewService] makes it. It never changes, so it is safe for
 // concurrent use.
-type Role struct {
+type Service struct {
 	codon *Codon
 	times Times
 	iface reflect.Type // the interface that an agent implements
-	bind  func(self actors.Self, agent actors.Agent, t Times) actors.Responding
+	bind  func(self actors.Self, agent actors.Agent, t Times) actors.Responder
 	opens func(m *performatives.Message) bool
 	guard func(self actors.Self, agent actors.Agent) actors.Guard
 
@@ -27,29 +27,29 @@ type Role struct {
 	usual     bool
 }
 
-// RoleOptions configures a [Role]. The zero value is a role that accepts the opening acts
+// ServiceOptions configures a [Service]. The zero value is a service that accepts the opening acts
 // which name its codon.
-type RoleOptions struct {
-	// Usual makes the role accept opening acts that name no protocol too.
+type ServiceOptions struct {
+	// Usual makes the service accept opening acts that name no protocol too.
 	Usual bool
 	// Opens reports whether a message opens a conversation at the responder. It must be pure
 	// and safe for concurrent use. Nil means [Codon.OpenedBy].
 	Opens func(m *performatives.Message) bool
-	// Guard makes the guard of an agent, see [actors.Guarding]. Nil means no guard.
+	// Guard makes the guard of an agent, see [actors.GuardProtocol]. Nil means no guard.
 	Guard func(self actors.Self, agent actors.Agent) actors.Guard
-	// Unguarded exempts the codon's opening acts from all guards of the agent: the role
+	// Unguarded exempts the codon's opening acts from all guards of the agent: the service
 	// decides by itself which peers it serves.
 	Unguarded bool
 }
 
-// NewRole returns the role that agents play in a codon by implementing R. With R =
+// NewService returns the service of a codon for the agents that implement R, its role. With R =
 // [actors.Agent], every agent plays it. bind returns the responder of one agent, such as a
 // [Responder]. It is called on the agent's actor and must not block. Its times have the
 // defaults filled in.
-func NewRole[R actors.Agent](c *Codon, o RoleOptions, bind func(self actors.Self, role R, t Times) actors.Responding) *Role {
-	r := &Role{
+func NewService[R actors.Agent](c *Codon, o ServiceOptions, bind func(self actors.Self, role R, t Times) actors.Responder) *Service {
+	r := &Service{
 		codon: c, iface: reflect.TypeFor[R](), opens: o.Opens, guard: o.Guard, unguarded: o.Unguarded, usual: o.Usual && o.Opens == nil,
-		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responding {
+		bind: func(self actors.Self, agent actors.Agent, t Times) actors.Responder {
 			role, ok := agent.(R)
 			if !ok {
 				return nil
@@ -63,19 +63,19 @@ func NewRole[R actors.Agent](c *Codon, o RoleOptions, bind func(self actors.Self
 	return r
 }
 
-// With returns a copy of the role with other times. Zero times mean the defaults. The durations of
-// [Role.WithTimer] stay.
-func (r *Role) With(t Times) *Role {
+// With returns a copy of the service with other times. Zero times mean the defaults. The durations of
+// [Service.WithTimer] stay.
+func (r *Service) With(t Times) *Service {
 	other := *r
 	t.own = r.times.own
 	other.times = t
 	return &other
 }
 
-// WithTimer returns a copy of the role with another duration of a responder's timer than
+// WithTimer returns a copy of the service with another duration of a responder's timer than
 // [machine.Timer.After]. It panics if the table has no such timer of its own, or d is not more
 // than zero.
-func (r *Role) WithTimer(name string, d time.Duration) *Role {
+func (r *Service) WithTimer(name string, d time.Duration) *Service {
 	if err := r.codon.checkTimer(machine.Responder, name, d); err != nil {
 		panic(err)
 	}
@@ -89,12 +89,12 @@ func (r *Role) WithTimer(name string, d time.Duration) *Role {
 }
 
 // Everyone reports whether every agent plays the role.
-func (r *Role) Everyone() bool { return r.iface == reflect.TypeFor[actors.Agent]() }
+func (r *Service) Everyone() bool { return r.iface == reflect.TypeFor[actors.Agent]() }
 
-// Claims returns what the role takes as its own, as text: the protocol's name, the
+// Claims returns what the service takes as its own, as text: the protocol's name, the
 // message types that open its conversations, and the acts that do so without naming a
-// protocol. No two roles of a node may claim the same.
-func (r *Role) Claims() []string {
+// protocol. No two services of a node may claim the same.
+func (r *Service) Claims() []string {
 	claims := []string{"protocol " + r.Name()}
 	for _, name := range r.codon.openings() {
 		claims = append(claims, "message type "+name)
@@ -107,23 +107,23 @@ func (r *Role) Claims() []string {
 	return claims
 }
 
-// Codon returns the codon that the role answers.
-func (r *Role) Codon() *Codon { return r.codon }
+// Codon returns the codon that the service answers.
+func (r *Service) Codon() *Codon { return r.codon }
 
 // Name returns the name of the codon.
-func (r *Role) Name() string { return r.codon.Name() }
+func (r *Service) Name() string { return r.codon.Name() }
 
 // Opens reports whether m opens a conversation of the codon at the responder.
-func (r *Role) Opens(m *performatives.Message) bool { return r.opens(m) }
+func (r *Service) Opens(m *performatives.Message) bool { return r.opens(m) }
 
 // Bind returns the responder of an agent, or nil when the agent does not implement the
 // interface of the role.
-func (r *Role) Bind(self actors.Self, agent actors.Agent) actors.Responding {
+func (r *Service) Bind(self actors.Self, agent actors.Agent) actors.Responder {
 	return r.bind(self, agent, r.times.withDefaults())
 }
 
-// Guard returns the guard of an agent, or nil when the role has none.
-func (r *Role) Guard(self actors.Self, agent actors.Agent) actors.Guard {
+// Guard returns the guard of an agent, or nil when the service has none.
+func (r *Service) Guard(self actors.Self, agent actors.Agent) actors.Guard {
 	if r.guard == nil {
 		return nil
 	}
@@ -131,13 +131,13 @@ func (r *Role) Guard(self actors.Self, agent actors.Agent) actors.Guard {
 }
 
 // Unguarded reports whether the codon's opening acts are exempt from guards.
-func (r *Role) Unguarded() bool { return r.unguarded }
+func (r *Service) Unguarded() bool { return r.unguarded }
 
 // Plays reports whether an agent implements the interface of the role. The error names an
 // agent whose pointer type implements the interface but whose own type does not, because its
 // methods would never be called. An [*actors.NearMissError] names an agent that has methods of
 // the interface by their names.
-func (r *Role) Plays(agent actors.Agent) (bool, error) {
+func (r *Service) Plays(agent actors.Agent) (bool, error) {
 	t := reflect.TypeOf(agent)
 	if t == nil || r.iface.Kind() != reflect.Interface {
 		return t != nil && t == r.iface, nil
@@ -152,7 +152,7 @@ func (r *Role) Plays(agent actors.Agent) (bool, error) {
 }
 
 // Methods returns the names of the methods of the role's interface, without those of [actors.Agent].
-func (r *Role) Methods() []string {
+func (r *Service) Methods() []string {
 	var names []string
 	if r.iface.Kind() != reflect.Interface {
 		return nil
@@ -166,7 +166,7 @@ func (r *Role) Methods() []string {
 }
 
 // nearMiss returns an error for an agent that has some methods of the role's interface by name.
-func (r *Role) nearMiss(agent reflect.Value) error {
+func (r *Service) nearMiss(agent reflect.Value) error {
 	var has, faults []string
 	for _, name := range r.Methods() {
 		want, _ := r.iface.MethodByName(name)

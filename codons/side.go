@@ -17,16 +17,32 @@ import (
 //   - Run, Stop and Report act: they start and end jobs, and inform the agent or the caller.
 //   - Ended and Abandoned end the side. Exactly one of them is called, once.
 //
+// A side may have further methods:
+//
+//   - Data() any returns a copy of the data that Reduce keeps, as a value that encoding/json writes,
+//     so that it can be compared with the data of a rebuilt side.
+//   - ReplyBy(v *Value, f machine.Effect) time.Time returns the ReplyBy of the act that the effect
+//     sends. The zero time leaves it unchanged. It is pure.
+//   - Denial(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal)
+//     *performatives.Message returns the answer with which the conversation handles an undeliverable
+//     message m, made with the stamp s for the refusal r. Nil means no answer. It is pure. It is for
+//     an opening act that expects no reply by its own meaning.
+//   - Send(c *Conversation, m *performatives.Message) is called right before a new message is sent,
+//     on the conversation's actor. It must not block.
+//   - Undelivered(c *Conversation, m *performatives.Message, r *performatives.Refusal) is called with
+//     a message that expects no reply and could not be delivered, and the reason. The message is a
+//     dead letter already. It runs on the conversation's actor and must not block.
+//
 // [Initiator] and [Responding] are bases to embed.
 type Side interface {
 	// Tag returns the tag of a received message for [machine.ReceiveTagged], empty for none.
 	Tag(v *Value, m *performatives.Message) string
 	// Reduce records the data that the side needs of an event. It is called after the table's
 	// step and before any effect of the step.
-	Reduce(v *Value, e *Event)
+	Reduce(v *Value, e *Input)
 	// Compose returns the content of the message that an effect of the event's step
 	// sends.
-	Compose(v *Value, f machine.Effect, e *Event) any
+	Compose(v *Value, f machine.Effect, e *Input) any
 	// Timer returns the time from now until a timer is due. Zero and less mean at once,
 	// [Never] means that the timer does not run.
 	Timer(v *Value, name string, now time.Time) time.Duration
@@ -45,27 +61,17 @@ type Side interface {
 	Abandoned(c *Conversation, cause error)
 }
 
-// Dated is a [Side] that sets the ReplyBy of some of its acts.
-type Dated interface {
-	Side
-	// ReplyBy returns the ReplyBy of the act that the effect sends. The zero time leaves it
-	// unchanged. It is pure.
+// dateSide is a [Side] that sets the ReplyBy of some of its acts.
+type dateSide interface {
 	ReplyBy(v *Value, f machine.Effect) time.Time
 }
 
-// Sending is a [Side] that acts before its messages are sent.
-type Sending interface {
-	Side
-	// Send is called right before a new message is sent, on the conversation's actor. It must
-	// not block.
+// sendSide is a [Side] that acts before its messages are sent.
+type sendSide interface {
 	Send(c *Conversation, m *performatives.Message)
 }
 
-// Undeliverable is a [Side] that handles undeliverable messages which expect no reply.
-type Undeliverable interface {
-	Side
-	// Undelivered is called with a message that could not be delivered and the reason. The
-	// message is a dead letter already. It runs on the conversation's actor and must not
-	// block.
+// undeliveredSide is a [Side] that handles undeliverable messages which expect no reply.
+type undeliveredSide interface {
 	Undelivered(c *Conversation, m *performatives.Message, r *performatives.Refusal)
 }

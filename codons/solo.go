@@ -31,7 +31,7 @@ func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo
 		Value: newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time),
 		agent: agent,
 	}
-	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Event, 0, 4)}
+	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Input, 0, 4)}
 	return s
 }
 
@@ -54,7 +54,7 @@ func (s *Solo) Take(on machine.Symbol, data any) ([]machine.Effect, error) {
 	if err := s.codon.checkContent(Command{on.Name, data}); on.Kind == machine.KindCommand && err != nil {
 		return nil, err
 	}
-	e := Event{On: on, At: time.Now(), Data: data}
+	e := Input{On: on, At: time.Now(), Data: data}
 	var room [4]action
 	if _, err := s.reduce(&e, &replayed{}, room[:0]); err != nil {
 		return nil, err

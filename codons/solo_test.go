@@ -14,7 +14,7 @@ import (
 func TestSoloRefuses(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		s := codons.NewSolo(saga.Codon, w.Eddy.Self(), "")
-		if _, err := s.Take(machine.Command(codons.CommandStart), 7); err == nil {
+		if _, err := s.Take(machine.Commanded(codons.CommandStart), 7); err == nil {
 			t.Error("a number is the content of start")
 		}
 		var unexpected *machine.UnexpectedError
@@ -34,15 +34,15 @@ func TestSoloRecords(t *testing.T) {
 		if s.ID() == "" || s.ID() == other.ID() {
 			t.Errorf("the ids are %q and %q", s.ID(), other.ID())
 		}
-		effects, err := s.Take(machine.Command(codons.CommandStart), nil)
+		effects, err := s.Take(machine.Commanded(codons.CommandStart), nil)
 		if err != nil || len(effects) == 0 {
 			t.Fatal(effects, err)
 		}
 		first := s.Record()
-		if _, err := s.Take(machine.Command("done_1"), "a"); err != nil {
+		if _, err := s.Take(machine.Commanded("done_1"), "a"); err != nil {
 			t.Fatal(err)
 		}
-		_ = append(first.Events, codons.Event{Data: "b"}) // must not be seen in s
+		_ = append(first.Events, codons.Input{Data: "b"}) // must not be seen in s
 		if again := s.Record(); len(first.Events) != 1 || len(again.Events) != 2 || again.Events[1].Data != "a" {
 			t.Errorf("the records have %d events and %+v", len(first.Events), again.Events)
 		}

@@ -154,7 +154,7 @@ func (c *completion) addClockPairs(initiator, s machine.State) {
 
 // clocksOf returns the timers with a row of the responder in a state, and the stop of its agent.
 func (c *completion) clocksOf(s machine.State) []machine.Symbol {
-	clocks := []machine.Symbol{machine.Timeout(TimerDeadline), machine.Command(CommandStop)}
+	clocks := []machine.Symbol{machine.Timeout(TimerDeadline), machine.Commanded(CommandStop)}
 	for _, t := range c.table.Timers {
 		if t.Role == machine.Responder && !isStandardTimer(t.Name) {
 			clocks = append(clocks, machine.Timeout(t.Name))
@@ -182,9 +182,9 @@ func (c *completion) pairAfter(initiator, responder machine.State, cause machine
 // addMisreadCauses adds the cause of a responder that could not read a message of the initiator to the rough pairs in
 // which it ends so by a stop.
 func (c *completion) addMisreadCauses() {
-	stop, misread := machine.At(machine.Responder, machine.Command(CommandStop)), machine.At(machine.Responder, machine.Command(CommandMisread))
+	stop, misread := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.Commanded(CommandMisread))
 	if !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
-		return r.Role == machine.Responder && slices.Contains(r.On, machine.Command(CommandMisread))
+		return r.Role == machine.Responder && slices.Contains(r.On, machine.Commanded(CommandMisread))
 	}) {
 		return
 	}
@@ -251,7 +251,7 @@ func receives(r machine.Row, act performatives.Performative) bool {
 // addLostPairs adds the rough pairs of a side that ends because the destination of its peer has gone. The
 // initiator knows nothing of the end of the responder then. The responder ends as by the stop of its agent.
 func (c *completion) addLostPairs() {
-	stop, lost := machine.At(machine.Responder, machine.Command(CommandStop)), machine.At(machine.Responder, machine.PeerLost())
+	stop, lost := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.PeerLost())
 	for i := range c.table.Agree {
 		if p := &c.table.Agree[i]; slices.Contains(p.After, stop) {
 			p.After = append(slices.Clip(p.After), lost)
@@ -343,7 +343,7 @@ func (c *completion) causes(role machine.Role, end machine.State) []machine.Caus
 	var all []machine.Cause
 	for _, r := range c.table.Rows {
 		for _, on := range r.On {
-			own := on.Kind == machine.KindTimeout || on == machine.Command(CommandStop) || on == machine.Command(CommandMisread)
+			own := on.Kind == machine.KindTimeout || on == machine.Commanded(CommandStop) || on == machine.Commanded(CommandMisread)
 			if cause := machine.At(role, on); own && r.Role == role && r.To == end && !slices.Contains(all, cause) {
 				all = append(all, cause)
 			}
@@ -472,38 +472,38 @@ func (c *completion) declareReports() {
 func (c *completion) declareEnds() {
 	all := slices.Clone(c.table.Ends)
 	add := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
-		same := func(e machine.End) bool {
+		same := func(e machine.Ending) bool {
 			return e.Role == role && e.On == on && slices.Equal(e.In, in)
 		}
 		if slices.Contains(c.table.Terminal, to) && !slices.ContainsFunc(all, same) {
-			all = append(all, machine.End{Role: role, On: on, To: to, In: in})
+			all = append(all, machine.Ending{Role: role, On: on, To: to, In: in})
 		}
 	}
 	for _, d := range denials() {
 		add(machine.Initiator, machine.Receive(d.Act), d.End)
-		add(machine.Responder, machine.Command(d.Command), d.End)
+		add(machine.Responder, machine.Commanded(d.Command), d.End)
 	}
 	for _, command := range []string{CommandRefuse, CommandNotUnderstood} { // of a request that was agreed to
 		if slices.Contains(c.table.Live, StateAgreed) {
-			add(machine.Responder, machine.Command(command), StateFailed, StateAgreed)
+			add(machine.Responder, machine.Commanded(command), StateFailed, StateAgreed)
 		}
 	}
 	add(machine.Initiator, machine.ReceiveTagged(performatives.ActInform, TagReceipt), StateCancelled)
 	add(machine.Initiator, machine.Timeout(TimerDeadline), StateTimedOut)
 	add(machine.Initiator, machine.Timeout(TimerGrace), StateTimedOut)
-	add(machine.Initiator, machine.Command(CommandStop), StateAbandoned)
-	add(machine.Initiator, machine.Command(CommandMisread), StateMisread)
+	add(machine.Initiator, machine.Commanded(CommandStop), StateAbandoned)
+	add(machine.Initiator, machine.Commanded(CommandMisread), StateMisread)
 	add(machine.Responder, machine.Receive(performatives.ActCancel), StateCancelled)
 	add(machine.Responder, machine.Receive(performatives.ActNotUnderstood), StateFailed)
 	add(machine.Responder, machine.Timeout(TimerDeadline), StateTimedOut)
 	add(machine.Responder, machine.Timeout(TimerGrace), StateFailed)
-	add(machine.Responder, machine.Command(CommandStop), StateFailed)
+	add(machine.Responder, machine.Commanded(CommandStop), StateFailed)
 	if slices.Contains(c.table.Live, StateCancelling) && len(c.before(machine.Responder)) > 0 {
 		add(machine.Responder, machine.Timeout(TimerDeadline), StateFailed, StateCancelling)
 		for _, j := range c.table.Jobs {
 			for _, name := range j.Ends {
 				if j.Role == machine.Responder {
-					add(machine.Responder, machine.Command(name), StateCancelled, StateCancelling)
+					add(machine.Responder, machine.Commanded(name), StateCancelled, StateCancelling)
 				}
 			}
 		}

@@ -25,12 +25,12 @@ func (c *completion) addCancelling(role machine.Role) {
 	if f.any(func(w way) bool { return w.deadline }) {
 		timeouts = append(timeouts, machine.Timeout(TimerDeadline))
 	}
-	stop := row.When(machine.Command(CommandStop))
+	stop := row.When(machine.Commanded(CommandStop))
 	if role == machine.Initiator {
 		c.addRaces()
 		c.add(row.When(timeouts...).Goto(StateTimedOut).Because("no end was heard in time"))
 		c.add(stop.Goto(StateAbandoned).Because("CANCEL is on its way"))
-		c.add(row.When(machine.Command(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
+		c.add(row.When(machine.Commanded(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
 		c.addMisread(role, StateCancelling, f)
 		c.addClocks(role, StateCancelling, f)
 		c.addStoppedWords(f)

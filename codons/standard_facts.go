@@ -318,7 +318,7 @@ func (c *completion) commandsOfJobs(role machine.Role, jobs []string) (says, end
 		for _, name := range names {
 			if !seen[name] {
 				seen[name] = true
-				all = append(all, machine.Command(name))
+				all = append(all, machine.Commanded(name))
 			}
 		}
 		return all

@@ -118,14 +118,14 @@ func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 	switch {
 	case !c.has(StandardCancel):
 	case role == machine.Initiator:
-		events = append(events, machine.Command(CommandCancel))
+		events = append(events, machine.Commanded(CommandCancel))
 	default:
 		events = append(events, machine.Receive(performatives.ActCancel))
 	}
 	if c.has(StandardDeadline) && f.any(func(w way) bool { return w.deadline }) {
 		events = append(events, machine.Timeout(TimerDeadline))
 	}
-	return append(events, machine.Command(CommandStop))
+	return append(events, machine.Commanded(CommandStop))
 }
 
 // leave completes a row of the initiator for CANCEL, the deadline or a stop.
@@ -138,7 +138,7 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 	case machine.Timeout(TimerDeadline):
 		return row.Goto(StateTimedOut, stop...).
 			Because("the responder keeps the same deadline and stops by itself")
-	case machine.Command(CommandStop):
+	case machine.Commanded(CommandStop):
 		return row.Goto(StateAbandoned, slices.Concat(stop, cancel)...).
 			Because("the agent stops and does not wait any longer; the responder need not go on")
 	}
@@ -153,7 +153,7 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 // addPeerLost adds what either side does when the destination of its peer has gone. The responder ends as
 // when its own agent stops. The initiator ends, too, and sends nothing.
 func (c *completion) addPeerLost(role machine.Role, s machine.State) {
-	stop, ok := c.rows[rowKey{role, s, machine.Command(CommandStop)}]
+	stop, ok := c.rows[rowKey{role, s, machine.Commanded(CommandStop)}]
 	if !ok || !c.hasRole(role.Other()) {
 		return
 	}
@@ -174,7 +174,7 @@ func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.R
 	case machine.Timeout(TimerDeadline):
 		return row.Goto(StateTimedOut, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
 			Because("the initiator has the same deadline and waits no longer")
-	case machine.Command(CommandStop):
+	case machine.Commanded(CommandStop):
 		return row.Goto(StateFailed, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
 			Because("the agent stops: the initiator need not wait for its deadline")
 	}
@@ -189,7 +189,7 @@ func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.R
 // addMisread adds NOT_UNDERSTOOD about a message that came after the request: the initiator sends it
 // and ends, and the responder stops. A responder that has sent nothing cannot be misunderstood.
 func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
-	on := machine.Command(CommandMisread)
+	on := machine.Commanded(CommandMisread)
 	if role == machine.Responder {
 		on = machine.Receive(performatives.ActNotUnderstood)
 	}
@@ -216,7 +216,7 @@ func (c *completion) addMisreading(s machine.State, f *facts) {
 	if !c.has(StandardMisread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
 		return
 	}
-	c.add(Answers(s).When(machine.Command(CommandMisread)).
+	c.add(Answers(s).When(machine.Commanded(CommandMisread)).
 		Goto(StateFailed, machine.Send(performatives.ActFailure)).
 		Because("what the initiator has sent cannot be read, so it is not known what it wants; nothing binds this side any longer"))
 }
@@ -240,7 +240,7 @@ func drops(r machine.Row) bool {
 // or fails. A request that was already answered, as by AGREE, can only fail.
 func (c *completion) addTurningDown(s machine.State, f *facts) {
 	for _, d := range denials() {
-		on := machine.Command(d.Command)
+		on := machine.Commanded(d.Command)
 		busy := slices.DeleteFunc(slices.Clone(f.ways), func(w way) bool {
 			return !slices.ContainsFunc(c.issuersFor(machine.Responder, on), func(j machine.Job) bool { return slices.Contains(jobsOf(w.running), j.Name) })
 		})

@@ -22,20 +22,20 @@ func reviewTable() machine.Table {
 		Terminal: []machine.State{"approved"},
 		Jobs:     []machine.Job{{Role: reviewer, Name: "review", Ends: []string{"approve", "request_changes"}, Doc: "the agent reads the code"}},
 		Rows: []machine.Row{
-			machine.For(author, machine.Idle).When(machine.Command(codons.CommandStart)).
+			machine.For(author, machine.Idle).When(machine.Commanded(codons.CommandStart)).
 				Goto("in_review", machine.Send(p.ActRequest)).Because("the code is ready"),
 			machine.For(author, "in_review").When(machine.ReceiveTagged(p.ActInform, approved)).
 				Goto("approved").Because("the code is good"),
 			machine.For(author, "in_review").When(machine.ReceiveTagged(p.ActInform, changes)).
 				Goto("changes_requested", machine.Report("changes")).Because("the code is not good yet"),
-			machine.For(author, "changes_requested").When(machine.Command("resubmit")).
+			machine.For(author, "changes_requested").When(machine.Commanded("resubmit")).
 				Goto("in_review", machine.Send(p.ActRequest)).Because("the code was changed"),
 
 			machine.For(reviewer, machine.Idle, "changes_requested").When(machine.Receive(p.ActRequest)).
 				Goto("in_review", machine.Run("review")).Because("a review is due"),
-			machine.For(reviewer, "in_review").When(machine.Command("approve")).
+			machine.For(reviewer, "in_review").When(machine.Commanded("approve")).
 				Goto("approved", machine.SendTagged(p.ActInform, approved)).Because("the code is good"),
-			machine.For(reviewer, "in_review").When(machine.Command("request_changes")).
+			machine.For(reviewer, "in_review").When(machine.Commanded("request_changes")).
 				Goto("changes_requested", machine.SendTagged(p.ActInform, changes)).Because("the code is not good yet"),
 		},
 	}
@@ -171,14 +171,14 @@ func TestAmbiguousTables(t *testing.T) {
 		{
 			name: "two answers to one request",
 			rows: []machine.Row{
-				machine.For(reviewer, "in_review").When(machine.Command("read")).Goto("read", machine.Send(p.ActAgree)),
-				machine.For(reviewer, "in_review").When(machine.Command("skim")).Goto("read", machine.Send(p.ActStatusUpdate)),
+				machine.For(reviewer, "in_review").When(machine.Commanded("read")).Goto("read", machine.Send(p.ActAgree)),
+				machine.For(reviewer, "in_review").When(machine.Commanded("skim")).Goto("read", machine.Send(p.ActStatusUpdate)),
 			},
 			want: codons.AmbiguityError{Role: reviewer, State: "read", Fault: "its latest answer depends on the way", Write: "the row for duplicate REQUEST"},
 		},
 		{
 			name: "two acts of one end",
-			rows: []machine.Row{machine.For(reviewer, "in_review").When(machine.Command("nod")).Goto("approved", machine.Send(p.ActAgree))},
+			rows: []machine.Row{machine.For(reviewer, "in_review").When(machine.Commanded("nod")).Goto("approved", machine.Send(p.ActAgree))},
 			want: codons.AmbiguityError{Role: reviewer, State: "approved", Fault: "the act that ended the conversation depends on the way"},
 		},
 		{
@@ -202,7 +202,7 @@ func TestAmbiguousTables(t *testing.T) {
 		},
 		{
 			name: "two requests without an answer",
-			rows: []machine.Row{machine.For(author, machine.Idle).When(machine.Command("ask")).Goto("in_review", machine.Send(p.ActQueryIf))},
+			rows: []machine.Row{machine.For(author, machine.Idle).When(machine.Commanded("ask")).Goto("in_review", machine.Send(p.ActQueryIf))},
 			want: codons.AmbiguityError{Role: author, State: "in_review", Fault: "the request without an answer depends on the way", Write: "the row for timeout retry"},
 		},
 	} {

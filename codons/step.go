@@ -39,7 +39,7 @@ func (c *Conversation) Happen(m Command) {
 }
 
 // take takes an event, and then the events that its step has caused.
-func (c *Conversation) take(e Event) {
+func (c *Conversation) take(e Input) {
 	if c.busy {
 		c.pending = append(c.pending, e)
 		return
@@ -55,7 +55,7 @@ func (c *Conversation) take(e Event) {
 	}
 }
 
-func (c *Conversation) step(e *Event) {
+func (c *Conversation) step(e *Input) {
 	from := c.at.State
 	e.At, e.Ontology = time.Now(), c.ontology
 	if c.limited() {
@@ -86,7 +86,7 @@ func (c *Conversation) step(e *Event) {
 }
 
 // last returns the message that ended a conversation by the event. One that cannot be read tells nothing.
-func (e *Event) last() *performatives.Message {
+func (e *Input) last() *performatives.Message {
 	if e.misread() {
 		return nil
 	}
@@ -106,7 +106,7 @@ func (c *Conversation) alias(m *performatives.Message) {
 
 // unexpected handles an event for which the table has no row. A message is refused, so that it
 // is not lost. A command is logged.
-func (c *Conversation) unexpected(e *Event) {
+func (c *Conversation) unexpected(e *Input) {
 	if e.Message != nil && e.On.Kind != machine.KindCommand {
 		c.agent.System().Refuse(c.agent.ID(), e.Message, performatives.CodeUnexpectedAct, "")
 		return
@@ -114,7 +114,7 @@ func (c *Conversation) unexpected(e *Event) {
 	c.agent.Logger().Error("event without a row in the table", "conversation", string(c.key.ID), "codon", c.Protocol(), "role", c.at.Role.String(), "state", string(c.at.State), "event", e.On.String())
 }
 
-func (c *Conversation) publish(from machine.State, e *Event) {
+func (c *Conversation) publish(from machine.State, e *Input) {
 	events := &c.agent.System().Events
 	if !actors.Wants[Transition](events) {
 		return
@@ -127,7 +127,7 @@ func (c *Conversation) publish(from machine.State, e *Event) {
 }
 
 // act carries out one effect of a step.
-func (c *Conversation) act(a *action, e *Event) {
+func (c *Conversation) act(a *action, e *Input) {
 	switch f := a.effect; f.Kind {
 	case machine.EffectSend:
 		c.send(a)

@@ -24,7 +24,7 @@ func TestAnOwnTimerStopsAJob(t *testing.T) {
 	d.Table.Rows[11].Do = append(d.Table.Rows[11].Do, machine.Arm("packing"))
 	d.Table.Rows = append(d.Table.Rows, codons.Answers("shipping").When(machine.Timeout("packing")).Goto("lapsed", machine.Stop("ship"), machine.SendTagged(p.ActInform, "LAPSED")).Because("too slow"))
 	deal, causes := codons.MustDefine(d), make(chan error, 1)
-	role := deal.Answer(codons.Job("quote", seller.Quote), codons.Job("ship", func(_ seller, ctx context.Context, _ codons.Turn[order]) (codons.Command, error) {
+	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", func(_ seller, ctx context.Context, _ codons.Turn[order]) (codons.Command, error) {
 		<-ctx.Done()
 		causes <- context.Cause(ctx)
 		return codons.Command{}, context.Cause(ctx)

@@ -60,7 +60,7 @@ func StopWork(system *actors.System, id performatives.ConversationID, cause erro
 			continue
 		}
 		at := c.Info().State
-		if at != machine.Idle && c.machine.Find(machine.Responder, at, machine.Command(CommandStop)) == nil {
+		if at != machine.Idle && c.machine.Find(machine.Responder, at, machine.Commanded(CommandStop)) == nil {
 			err = ErrNoStop
 			continue
 		}
@@ -86,7 +86,7 @@ func (c *Conversation) stopNow(cause error) {
 	if c.ends() || c.at.State == machine.Idle || c.stopHandler(cause) {
 		return
 	}
-	c.take(Event{On: machine.Command(CommandStop), Data: operatorFailure(stoppedCode(c.work.quiet() == CommandStopped), cause)})
+	c.take(Input{On: machine.Commanded(CommandStop), Data: operatorFailure(stoppedCode(c.work.quiet() == CommandStopped), cause)})
 }
 
 // ends reports whether the conversation has ended, or the table is about to send the receipt.
@@ -103,7 +103,7 @@ func (c *Conversation) stopHandler(cause error) (running bool) {
 // stopLate ends the conversation although its handler has not returned.
 func (c *Conversation) stopLate(cause error) {
 	if !c.ends() {
-		c.take(Event{On: machine.Command(CommandStop), Data: operatorFailure(performatives.CodeStillRunning, cause)})
+		c.take(Input{On: machine.Commanded(CommandStop), Data: operatorFailure(performatives.CodeStillRunning, cause)})
 	}
 }
 

@@ -290,7 +290,7 @@ func TestStopWorkHasRows(t *testing.T) {
 			for _, r := range table.Rows {
 				reached = reached || r.Role == machine.Responder && r.To == s
 			}
-			if reached && c.Machine().Find(machine.Responder, s, machine.Command(codons.CommandStop)) == nil {
+			if reached && c.Machine().Find(machine.Responder, s, machine.Commanded(codons.CommandStop)) == nil {
 				t.Errorf("%s: no row in %s", c.Name(), s)
 			}
 		}
@@ -322,7 +322,7 @@ func TestStopWorkBeforeTheFirstStep(t *testing.T) {
 			}}
 		}
 		codon := codons.MustDefine(d)
-		s, err = actors.NewSystem(actors.Options{Protocols: []actors.Protocol{codon.Answer(codons.Job("review", reviewing.Review))}})
+		s, err = actors.NewSystem(actors.Options{Protocols: []actors.Protocol{codon.Answer(codons.Method("review", reviewing.Review))}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -138,10 +138,10 @@ func SettlesIn(request performatives.Performative, states ...machine.State) []ma
 		Answers(states...).When(machine.Receive(performatives.ActCancel)).
 			Goto(StateSettling, machine.Run(JobChildren)).
 			Because("no handler runs, and the receipt speaks for the conversations of earlier handlers, too"),
-		settling.When(machine.Command(CommandStopped)).
+		settling.When(machine.Commanded(CommandStopped)).
 			Goto(StateCancelled, SendReceipt).
 			Because("nothing runs any more (addenda §6)"),
-		settling.When(machine.Command(CommandUnstopped)).
+		settling.When(machine.Commanded(CommandUnstopped)).
 			Goto(StateFailed, machine.Send(performatives.ActFailure)).
 			Because("a conversation of an earlier handler perhaps still runs: the work must not count as cancelled"),
 		settling.When(machine.Receive(performatives.ActCancel), machine.Duplicate(request)).

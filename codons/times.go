@@ -35,7 +35,7 @@ type Times struct {
 	// the request's budget is no more than it. Zero or less means [DefaultDepth].
 	Depth int64
 
-	own map[string]time.Duration // of [Role.WithTimer], by timer
+	own map[string]time.Duration // of [Service.WithTimer], by timer
 }
 
 func (t Times) withDefaults() Times {

@@ -82,9 +82,9 @@ func TestReopeningByMessageType(t *testing.T) {
 		Table: machine.Table{
 			Name: "sale", Title: "Sale", Purpose: "A buyer orders.", Source: "the tests", Terminal: []machine.State{"done"},
 			Rows: []machine.Row{
-				Asks(machine.Idle).When(machine.Command(CommandStart)).Goto("asked", machine.SendTagged(request, "ORDER")).Because("a buyer"),
-				Asks("asked").When(machine.Command("withdraw")).Goto("left", machine.SendTagged(request, "WITHDRAWAL")).Because("it is not wanted"),
-				Asks("asked").When(machine.Command("pay")).Goto("left", machine.SendTagged(request, "PAYMENT")).Because("it is wanted"),
+				Asks(machine.Idle).When(machine.Commanded(CommandStart)).Goto("asked", machine.SendTagged(request, "ORDER")).Because("a buyer"),
+				Asks("asked").When(machine.Commanded("withdraw")).Goto("left", machine.SendTagged(request, "WITHDRAWAL")).Because("it is not wanted"),
+				Asks("asked").When(machine.Commanded("pay")).Goto("left", machine.SendTagged(request, "PAYMENT")).Because("it is wanted"),
 				Asks("asked", "left").When(machine.ReceiveTagged(p.ActInform, "DONE")).Goto("done").Because("an answer"),
 				Answers(machine.Idle).When(machine.ReceiveTagged(request, "ORDER")).Goto("taken").Because("a buyer"),
 				Answers(machine.Idle, "taken").When(machine.ReceiveTagged(request, "WITHDRAWAL")).Goto("done", done).Because("it is not wanted"),

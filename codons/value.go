@@ -14,7 +14,7 @@ import (
 const maxRemembered = 64
 
 // Value is one side of a conversation as plain data: its state, the messages that it may refer
-// to or repeat, and the data of its [Side]. Only an [Event] changes it, so the same events
+// to or repeat, and the data of its [Side]. Only an [Input] changes it, so the same events
 // rebuild it ([Rebuild]). It is not safe for concurrent use: only the actor of the
 // conversation may use it.
 type Value struct {
@@ -73,7 +73,7 @@ func (v *Value) Protocol() string { return v.machine.Name() }
 // State returns the state of this side.
 func (v *Value) State() machine.State { return v.at.State }
 
-// Role returns the role of this side.
+// Service returns the role of this side.
 func (v *Value) Role() machine.Role { return v.at.Role }
 
 // Self returns the id of the agent on this side.
@@ -144,7 +144,7 @@ func (s *sentMessage) refusedBy(code performatives.Code) machine.Symbol {
 
 // refusedCopy records the refusal of a copy of the latest message of an act. That of a busy peer puts off
 // the retry of the latest message.
-func (v *Value) refusedCopy(e *Event) {
+func (v *Value) refusedCopy(e *Input) {
 	if s := v.sentOf(e.On.Act); s != nil {
 		s.refused = min(s.refused, maxCopies-1) + 1
 		if s == &v.sent[len(v.sent)-1] {

@@ -139,7 +139,7 @@ func (t untilEndProtocol) Opens(m *performatives.Message) bool {
 	return m.Protocol() == t.Name() && m.InReplyTo() == ""
 }
 
-func (t untilEndProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+func (t untilEndProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responder {
 	return untilEndResponder{t.l, self}
 }
 

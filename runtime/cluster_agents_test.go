@@ -426,12 +426,12 @@ func TestDifferentVersionsOfACodon(t *testing.T) {
 // testDifferentVersions has a node with codeReview ask one that has another version of it.
 func testDifferentVersions(t *testing.T, changed *codons.Codon) {
 	a := newNode(t, runtime.Options{
-		Name: "a", Codons: []*codons.Role{codeReview.Answer(codons.Job("review", codeReviewer.Review))},
+		Name: "a", Codons: []*codons.Service{codeReview.Answer(codons.Method("review", codeReviewer.Review))},
 		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0"},
 	})
 	links := listen(t, a, runtime.KindMemberLinked)
 	b := newNode(t, runtime.Options{
-		Name: "b", Codons: []*codons.Role{changed.Answer(codons.Job("review", codeReviewer.Review))},
+		Name: "b", Codons: []*codons.Service{changed.Answer(codons.Method("review", codeReviewer.Review))},
 		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: []string{a.Members()[0].Gossip}},
 	})
 	spawn(t, b, "Rev", func() actors.Agent { return strictReviewer{} })
@@ -503,7 +503,7 @@ func TestBudgetOverNodes(t *testing.T) {
 	task := p.TaskRequest{TaskType: "review"}
 	spawn(t, nodes[2], "Leaf", func() actors.Agent {
 		return working(func(ctx context.Context) error {
-			left <- codons.Left(ctx)[codons.Tokens]
+			left <- codons.BudgetLeft(ctx)[codons.Tokens]
 			return codons.Spend(ctx, codons.Budget{codons.Tokens: 3})
 		})
 	})
@@ -513,7 +513,7 @@ func TestBudgetOverNodes(t *testing.T) {
 				return err
 			}
 			_, err := delegation.Delegate(ctx, nodes[1], "Leaf", task)
-			left <- codons.Left(ctx)[codons.Tokens]
+			left <- codons.BudgetLeft(ctx)[codons.Tokens]
 			return err
 		})
 	})

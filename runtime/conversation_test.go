@@ -23,7 +23,7 @@ func (p scriptedProtocol) Opens(m *performatives.Message) bool {
 	return m.Protocol() == p.Name() && m.Performative() == performatives.ActRequest
 }
 
-func (p scriptedProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+func (p scriptedProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responder {
 	return scriptedResponder{p, self}
 }
 

@@ -39,7 +39,7 @@ type endingProtocol struct {
 	e *endingConversation
 }
 
-func (p endingProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responding {
+func (p endingProtocol) Bind(self actors.Self, _ actors.Agent) actors.Responder {
 	p.e.self = self
 	return p
 }

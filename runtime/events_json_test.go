@@ -107,7 +107,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		codons.Recorded{
 			At: at, State: "done", Data: "secret", Sent: []*performatives.Message{m},
 			Record: codons.Record{
-				Protocol: "request", Role: machine.Responder, Agent: "Jules", Peer: "Eddy", ID: "c1", Events: []codons.Event{{Message: m}, {}},
+				Protocol: "request", Role: machine.Responder, Agent: "Jules", Peer: "Eddy", ID: "c1", Events: []codons.Input{{Message: m}, {}},
 			},
 		},
 		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request", After: 250 * time.Millisecond, Err: errors.New("oh")},

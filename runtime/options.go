@@ -45,9 +45,9 @@ type Options struct {
 	// Codons: times, and the largest depth of the conversations below a handler.
 	Times codons.Times
 
-	// Codons are the roles of codons of the application, which agents answer besides those
+	// Codons are the services of codons of the application, which agents answer besides those
 	// of this library. Two that claim the same protocol, message type or act are an error.
-	Codons []*codons.Role
+	Codons []*codons.Service
 
 	// Protocols are further protocols that agents answer, not made of a codon. Codons take
 	// precedence.
@@ -149,19 +149,19 @@ func (o Options) codons() []*codons.Codon {
 // protocols are all that agents answer. The error names two codons that claim the same
 // opening.
 func (o Options) protocols() ([]actors.Protocol, error) {
-	roles := library.Roles(o.Times)
+	services := library.Services(o.Times)
 	for i, r := range o.Codons {
 		if r == nil {
 			return nil, fmt.Errorf("runtime: Options.Codons[%d] is nil", i)
 		}
-		roles = append(roles, r.With(o.Times))
+		services = append(services, r.With(o.Times))
 	}
 	claimed := map[string]string{}
 	var protocols []actors.Protocol
-	for _, r := range roles {
+	for _, r := range services {
 		for _, claim := range r.Claims() {
 			if before, taken := claimed[claim]; taken {
-				return nil, fmt.Errorf("runtime: Options.Codons: two roles claim the %s, of the codons %s and %s: rename one, or remove a role that is given twice", claim, before, r.Name())
+				return nil, fmt.Errorf("runtime: Options.Codons: two services claim the %s, of the codons %s and %s: rename one, or remove a service that is given twice", claim, before, r.Name())
 			}
 			claimed[claim] = r.Name()
 		}

@@ -27,13 +27,13 @@ var codeReview = codons.MustDefine(codons.Definition{
 			{Role: machine.Initiator, Name: "revise", Ends: []string{"resubmit"}, Doc: "the change is revised"},
 		},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest)).Because("a change"),
+			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest)).Because("a change"),
 			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "REVIEW_DONE")).Goto("approved").Because("no objections"),
 			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "REVIEW_COMMENTS")).Goto("revising", machine.Run("revise")).Because("comments"),
-			codons.Asks("revising").When(machine.Command("resubmit")).Goto("waiting", machine.Send(performatives.ActRequest)).Because("it is revised"),
+			codons.Asks("revising").When(machine.Commanded("resubmit")).Goto("waiting", machine.Send(performatives.ActRequest)).Because("it is revised"),
 			codons.Answers(machine.Idle, "commented").When(machine.Receive(performatives.ActRequest)).Goto("reviewing", machine.Run("review")).Because("a change"),
-			codons.Answers("reviewing").When(machine.Command("approve")).Goto("approved", machine.SendTagged(performatives.ActInform, "REVIEW_DONE")).Because("no objections"),
-			codons.Answers("reviewing").When(machine.Command("comment")).Goto("commented", machine.SendTagged(performatives.ActInform, "REVIEW_COMMENTS")).Because("objections"),
+			codons.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(performatives.ActInform, "REVIEW_DONE")).Because("no objections"),
+			codons.Answers("reviewing").When(machine.Commanded("comment")).Goto("commented", machine.SendTagged(performatives.ActInform, "REVIEW_COMMENTS")).Because("objections"),
 		},
 	},
 	Standard: codons.StandardAll,
@@ -66,7 +66,7 @@ func (strictReviewer) Review(_ context.Context, t codons.Turn[review]) (codons.C
 
 // reviewing are the options of a node whose agents review code.
 func reviewing() runtime.Options {
-	return runtime.Options{Name: "hub", Codons: []*codons.Role{codeReview.Answer(codons.Job("review", codeReviewer.Review))}}
+	return runtime.Options{Name: "hub", Codons: []*codons.Service{codeReview.Answer(codons.Method("review", codeReviewer.Review))}}
 }
 
 // addTest revises a review.
@@ -114,16 +114,16 @@ func checkTypes(t *testing.T, received *record, agent performatives.AgentID, wan
 
 // TestCodonsThatClaimTheSame make no node, and both are named.
 func TestCodonsThatClaimTheSame(t *testing.T) {
-	role := func(name, typ string) *codons.Role {
+	role := func(name, typ string) *codons.Service {
 		d := codeReview.Definition
 		d.Table.Name = name
 		d.Messages = codons.Messages{typ: d.Messages["REVIEW_REQUEST"], "REVIEW_COMMENTS": d.Messages["REVIEW_COMMENTS"], "REVIEW_DONE": d.Messages["REVIEW_DONE"]}
-		return codons.MustDefine(d).Answer(codons.Job("review", codeReviewer.Review))
+		return codons.MustDefine(d).Answer(codons.Method("review", codeReviewer.Review))
 	}
-	for want, roles := range map[string][]*codons.Role{
+	for want, roles := range map[string][]*codons.Service{
 		"the protocol code-review, of the codons code-review and code-review":             {role("code-review", "A"), role("code-review", "B")},
 		"the message type REVIEW_REQUEST, of the codons code-review and other-review":     {role("code-review", "REVIEW_REQUEST"), role("other-review", "REVIEW_REQUEST")},
-		"the protocol task-delegation, of the codons task-delegation and task-delegation": {delegation.Role},
+		"the protocol task-delegation, of the codons task-delegation and task-delegation": {delegation.Service},
 		"Options.Codons[0] is nil": {nil},
 	} {
 		_, err := runtime.New(runtime.Options{Codons: roles})

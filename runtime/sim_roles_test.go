@@ -59,7 +59,7 @@ func (a *answering) regardless() error {
 
 // withHelp sends a request to another agent first, in the same scope.
 func (a *answering) withHelp() error {
-	if codons.Left(a.ctx)[codons.Depth] <= codons.DefaultDepth-2 {
+	if codons.BudgetLeft(a.ctx)[codons.Depth] <= codons.DefaultDepth-2 {
 		return nil
 	}
 	_, err := query.If(a.ctx, a.self, a.randomAgent(), "help?")

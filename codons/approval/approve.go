@@ -52,7 +52,7 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 	err := discovery.UntilDone(ctx, p, o.chain, func(id performatives.AgentID) machine.State {
 		v, err := o.ask(ctx, p, id, s, time.Until(by)/time.Duration(len(o.chain)-len(errs)))
 		decided, errs = Approval{Approved: v.Accepted, By: id, Reason: v.Reason}, append(errs, err)
-		end = discovery.EndOf(err)
+		end = discovery.EndState(err)
 		return end
 	})
 	switch {
@@ -63,7 +63,7 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 	case end == codons.StateAbandoned || len(errs) > 0 && errors.Is(ctx.Err(), context.Canceled):
 		return Approval{}, errs[len(errs)-1]
 	case errors.Is(ctx.Err(), context.Canceled): // before any agent was asked
-		return Approval{}, codons.EndOf(ctx)
+		return Approval{}, actors.EndOf(ctx)
 	}
 	if actors.DeadlinePassed(by, time.Now()) { // the last approver was cancelled before it
 		errs = append(errs, context.DeadlineExceeded)

@@ -54,11 +54,11 @@ type ProposedStep struct {
 // conversation has ended.
 func (s ProposedStep) Seen() error { return s.agree() }
 
-// Role makes every [Approver] answer the PROPOSE of [Codon]. A PROPOSE without the codon's name is
-// for [ProposeRole].
-var Role = codons.NewRole(Codon, codons.RoleOptions{}, newResponder)
+// Service makes every [Approver] answer the PROPOSE of [Codon]. A PROPOSE without the codon's name is
+// for [ProposeService].
+var Service = codons.NewService(Codon, codons.ServiceOptions{}, newResponder)
 
-func newResponder(self actors.Self, role Approver, t codons.Times) actors.Responding {
+func newResponder(self actors.Self, role Approver, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, role, Codon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		step, err := performatives.PayloadAs[Step](h.Message())
 		if err != nil {

@@ -12,12 +12,12 @@ import (
 
 // TestConform runs proposals, and approvals that escalate, over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, approval.ProposeCodon, kit.Seeds(), codontest.Agents(1, newProposalHandler, approval.ProposeRole),
+	codontest.Conform(t, approval.ProposeCodon, kit.Seeds(), codontest.Agents(1, newProposalHandler, approval.ProposeService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := approval.Propose(ctx, s.Self(), s.Peers()[0], plan{Build: "a bench"})
 			return err
 		}))
-	codontest.Conform(t, approval.Codon, kit.Seeds(), codontest.Agents(3, newApprover, approval.Role),
+	codontest.Conform(t, approval.Codon, kit.Seeds(), codontest.Agents(3, newApprover, approval.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := approval.Approve(ctx, s.Self(), s.Peers()[0], deletion, approval.WithEscalation(s.Peers()[1:]...))
 			return err

@@ -15,7 +15,7 @@
 //
 // # Backpressure
 //
-// Proposals to one agent count against its limit of tasks ([codons.Limited]); more are refused
+// Proposals to one agent count against its limit of tasks ([codons.TaskLimiter]); more are refused
 // as busy. [Queue.Limit] sets it for a queue.
 //
 // # Shutdown

@@ -26,15 +26,15 @@ type Proposed struct {
 	Agent   actors.Self            // the handle of the agent that considers it
 }
 
-// ProposeRole makes every [ProposalHandler] answer PROPOSE. A PROPOSE that answers another
+// ProposeService makes every [ProposalHandler] answer PROPOSE. A PROPOSE that answers another
 // message is a bid, and none of its proposals.
-var ProposeRole = codons.NewRole(ProposeCodon, codons.RoleOptions{Opens: opensPropose}, newProposeResponder)
+var ProposeService = codons.NewService(ProposeCodon, codons.ServiceOptions{Opens: opensPropose}, newProposeResponder)
 
 func opensPropose(m *performatives.Message) bool {
 	return ProposeCodon.OpenedBy(m, m.InReplyTo() == "")
 }
 
-func newProposeResponder(self actors.Self, role ProposalHandler, t codons.Times) actors.Responding {
+func newProposeResponder(self actors.Self, role ProposalHandler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, role, ProposeCodon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		v, err := role.ConsiderProposal(ctx, Proposed{Message: h.Message(), Agent: self})
 		if err != nil {

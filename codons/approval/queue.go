@@ -26,7 +26,7 @@ var ErrNotOpen = errors.New("approval: no open step with this number")
 // change after the agent has started.
 type Queue struct {
 	Capabilities performatives.Capabilities // the description of the agent
-	Limit        int                        // the largest number of open steps; more are refused as busy. Zero is the default of [codons.Limited]
+	Limit        int                        // the largest number of open steps; more are refused as busy. Zero is the default of [codons.TaskLimiter]
 
 	mu      sync.Mutex
 	last    int // the number of the latest step
@@ -55,7 +55,7 @@ type queued struct {
 // Describe returns the capabilities.
 func (q *Queue) Describe() performatives.Capabilities { return q.Capabilities }
 
-// MaxTasks returns Limit: see [codons.Limited].
+// MaxTasks returns Limit: see [codons.TaskLimiter].
 func (q *Queue) MaxTasks() int { return q.Limit }
 
 // DecideStep reports the step as seen, and waits for [Queue.Approve] or [Queue.Deny].

@@ -11,7 +11,7 @@ import (
 // [DutchTable]. Both methods run on goroutines of the conversation, concurrently with
 // others. They must not touch the agent's fields other than by [actors.Self.Do], and
 // should return soon after the end of ctx. An auction holds one of the agent's slots
-// ([codons.Limited]) from the first price to the end.
+// ([codons.TaskLimiter]) from the first price to the end.
 type Bidder interface {
 	actors.Agent
 	// ConsiderPrice reports whether the agent takes the lot at the price of the offer. True

@@ -30,15 +30,15 @@ var DutchCodon = codons.MustDefine(codons.Definition{
 	Payloads:      payloads,
 })
 
-// EnglishRole has every [Bidder] take part in English auctions.
-var EnglishRole = role(EnglishCodon)
+// EnglishService has every [Bidder] take part in English auctions.
+var EnglishService = role(EnglishCodon)
 
-// DutchRole has every [Bidder] take part in Dutch auctions.
-var DutchRole = role(DutchCodon)
+// DutchService has every [Bidder] take part in Dutch auctions.
+var DutchService = role(DutchCodon)
 
-func role(c *codons.Codon) *codons.Role {
-	o := codons.RoleOptions{Opens: func(m *performatives.Message) bool { return opens(m, c) }}
-	return codons.NewRole(c, o, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responding {
+func role(c *codons.Codon) *codons.Service {
+	o := codons.ServiceOptions{Opens: func(m *performatives.Message) bool { return opens(m, c) }}
+	return codons.NewService(c, o, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responder {
 		return newResponder(self, bidder, c, t)
 	})
 }

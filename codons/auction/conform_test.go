@@ -14,13 +14,13 @@ import (
 
 // TestConform holds auctions with three bidders over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, auction.EnglishCodon, kit.Seeds(), codontest.Agents(3, newScripted, auction.EnglishRole),
+	codontest.Conform(t, auction.EnglishCodon, kit.Seeds(), codontest.Agents(3, newScripted, auction.EnglishService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			lot := auction.Lot{Item: "vase", Start: 10, Step: 10, Reserve: 20, RoundTime: time.Minute}
 			_, err := auction.English(ctx, s.Self(), s.Peers(), lot)
 			return err
 		}))
-	codontest.Conform(t, auction.DutchCodon, kit.Seeds(), codontest.Agents(3, newScripted, auction.DutchRole),
+	codontest.Conform(t, auction.DutchCodon, kit.Seeds(), codontest.Agents(3, newScripted, auction.DutchService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			lot := auction.Lot{Item: "clock", Start: 90, Step: 20, Reserve: 20, RoundTime: time.Minute}
 			_, err := auction.Dutch(ctx, s.Self(), s.Peers(), lot)

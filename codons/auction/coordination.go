@@ -128,8 +128,8 @@ func fallingRules() []machine.Rule {
 }
 
 // never are the combinations of states that must not occur.
-func never() []machine.Never {
-	return []machine.Never{
+func never() []machine.Ban {
+	return []machine.Ban{
 		{
 			Name: "two bids accepted at a time",
 			When: func(initiator, _ machine.Census) bool { return initiator.Count(stateLeading, stateWon, stateSold) > 1 },

@@ -32,19 +32,19 @@ func (x protocol) declarations() machine.Declarations {
 		Why: "the rejection of such a bid is sent once",
 	}}
 	end := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
-		d.Ends = append(d.Ends, machine.End{Role: role, On: on, To: to, In: in})
+		d.Ends = append(d.Ends, machine.Ending{Role: role, On: on, To: to, In: in})
 	}
 	end(machine.Initiator, machine.Receive(performatives.ActInformResult), codons.StateCompleted)
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateFailed)
-	end(machine.Initiator, machine.Command(commandOver), stateOver)
-	end(machine.Responder, machine.Command(codons.CommandFinish), codons.StateCompleted)
+	end(machine.Initiator, machine.Commanded(commandOver), stateOver)
+	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
 	end(machine.Responder, machine.ReceiveTagged(performatives.ActInform, tagClosed), stateOver)
 	end(machine.Responder, machine.Timeout(codons.TimerDeadline), stateAbsent, stateAnnounced)
-	end(machine.Responder, machine.Command(codons.CommandStop), stateAbsent, stateAnnounced)
+	end(machine.Responder, machine.Commanded(codons.CommandStop), stateAbsent, stateAnnounced)
 	d.Exceptions = []machine.Exception{
 		{
 			Rule: "silence", Role: machine.Responder, In: []machine.State{stateAnnounced},
-			On:  []machine.Symbol{machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)},
+			On:  []machine.Symbol{machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)},
 			Why: "there is no price to answer yet",
 		},
 		{
@@ -60,7 +60,7 @@ func (x protocol) declarations() machine.Declarations {
 	}
 	d.Renewals = []machine.Renewal{
 		{Role: machine.Initiator, Timer: codons.TimerDeadline, On: []machine.Symbol{
-			machine.Command(commandCall), machine.Command(commandSettle), machine.ReceiveTagged(performatives.ActRefuse, tagPass),
+			machine.Commanded(commandCall), machine.Commanded(commandSettle), machine.ReceiveTagged(performatives.ActRefuse, tagPass),
 		}},
 		{
 			Role: machine.Initiator, Timer: codons.TimerDeadline, In: []machine.State{stateCalled},
@@ -71,7 +71,7 @@ func (x protocol) declarations() machine.Declarations {
 		}},
 		{
 			Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{codons.StateConsidering},
-			On: []machine.Symbol{machine.Command(commandPropose), machine.Command(commandPass), machine.Timeout(codons.TimerDeadline)},
+			On: []machine.Symbol{machine.Commanded(commandPropose), machine.Commanded(commandPass), machine.Timeout(codons.TimerDeadline)},
 		},
 	}
 	d.Garbled = []machine.Garbled{{Role: machine.Initiator, On: machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)}}

@@ -7,7 +7,7 @@
 //
 // The auctioneer runs [English] or [Dutch], or [StartEnglish] or [StartDutch] for an
 // [Auction] that it does not wait for. An agent is a bidder when it implements [Bidder];
-// [EnglishRole] and [DutchRole] take part for it. With each bidder the auctioneer has one
+// [EnglishService] and [DutchService] take part for it. With each bidder the auctioneer has one
 // conversation, which follows [EnglishTable] or [DutchTable]:
 //
 //	auctioneer                              bidder
@@ -33,7 +33,7 @@
 //
 // # Backpressure
 //
-// A bidder that limits its tasks ([codons.Limited]) refuses to take part with the code
+// A bidder that limits its tasks ([codons.TaskLimiter]) refuses to take part with the code
 // busy when it has no free slot. An auction holds one slot of a bidder from the first
 // price to the end. An auctioneer begins one conversation for each bidder and queues
 // none.

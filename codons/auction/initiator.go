@@ -31,9 +31,9 @@ func (s *initiatorSide) hasWon() bool {
 }
 
 // Reduce keeps the lot, the latest call, the end that is sent to a winner, and the error of a bid.
-func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
+func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.Initiator.Reduce(v, e)
-	if e.On == machine.Command(codons.CommandStart) {
+	if e.On == machine.Commanded(codons.CommandStart) {
 		s.lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
 	}
 	if call, ok := e.Data.(calledPrice); ok {
@@ -51,7 +51,7 @@ func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
 }
 
 // Compose returns the contents of calls, ends and rejections.
-func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if call, ok := e.Data.(calledPrice); ok {
 		return call.Offer
 	}

@@ -13,7 +13,7 @@ import (
 
 // newResponder returns the responder of a bidder in one of the auctions. It holds the slot of the
 // first price to the end.
-func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responding {
+func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responder {
 	return codons.NewResponder(self, bidder, codons.ResponderOptions{
 		Codon: c, Times: t,
 		Works: []codons.Work{
@@ -104,7 +104,7 @@ func (s *responderSide) settle(bidder Bidder) func(context.Context, *codons.Hand
 }
 
 // Reduce keeps the beginning and the end of the auction, and the bids.
-func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
+func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 	if s.began.IsZero() && e.Message != nil {
 		s.began, s.until = e.At, endsByOf(e.Message)
 	}

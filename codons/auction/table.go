@@ -136,8 +136,8 @@ func (x protocol) pairs() []machine.Pair {
 	}
 	var (
 		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
-		bidderGone = machine.At(machine.Responder, machine.Command(codons.CommandStop))
-		gone       = machine.At(machine.Initiator, machine.Command(codons.CommandStop))
+		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
+		gone       = machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))
 		late       = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
 		grace      = machine.At(machine.Initiator, machine.Timeout(codons.TimerGrace))
 	)

@@ -14,10 +14,10 @@ func (x protocol) auctioneerCalls() []machine.Row {
 		callable = append(callable, stateOutbid)
 	}
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
 			Goto(stateWaiting, machine.Send(performatives.ActInform)).
 			Because("the auction begins"),
-		codons.Asks(callable...).When(machine.Command(commandCall)).
+		codons.Asks(callable...).When(machine.Commanded(commandCall)).
 			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
 			Because("another price"),
 		called.When(machine.Receive(performatives.ActPropose)).
@@ -67,26 +67,26 @@ func (x protocol) auctioneerDecides() []machine.Row {
 		closable = append(closable, stateCalled, stateProposed)
 	}
 	rows := []machine.Row{
-		codons.Asks(stateProposed).When(machine.Command(commandAccept)).
+		codons.Asks(stateProposed).When(machine.Commanded(commandAccept)).
 			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal), machine.Disarm(codons.TimerRetry)).
 			Because("the first bid at this price; no answer is awaited, so it is not sent again"),
-		codons.Asks(stateProposed).When(machine.Command(commandReject)).
+		codons.Asks(stateProposed).When(machine.Commanded(commandReject)).
 			Goto(stateWaiting, machine.Send(performatives.ActRejectProposal)).
 			Because("another bidder was first"),
-		codons.Asks(stateLeading).When(machine.Command(commandSell)).
+		codons.Asks(stateLeading).When(machine.Commanded(commandSell)).
 			Goto(stateWon, machine.SendTagged(performatives.ActInform, tagWon)).
 			Because("no bid is higher, and no other bidder is left in the auction"),
-		codons.Asks(stateWon).When(machine.Command(commandSettle)).
+		codons.Asks(stateWon).When(machine.Commanded(commandSettle)).
 			Goto(stateSold, machine.Send(performatives.ActRequest), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
 			Because("the winner is requested to carry out the transaction"),
 	}
 	if x.rising {
 		closable = append(closable, stateOutbid)
 		rows = append(rows,
-			codons.Asks(stateLeading).When(machine.Command(commandOutbid)).
+			codons.Asks(stateLeading).When(machine.Commanded(commandOutbid)).
 				Goto(stateOutbid).
 				Because("another bidder takes a higher price"),
-			codons.Asks(stateOutbid).When(machine.Command(commandRestore)).
+			codons.Asks(stateOutbid).When(machine.Commanded(commandRestore)).
 				Goto(stateLeading).
 				Because("the bidder that took a higher price is lost"))
 	}
@@ -98,7 +98,7 @@ func (x protocol) auctioneerDecides() []machine.Row {
 		codons.Asks(told...).When(machine.Undelivered(performatives.ActAcceptProposal)).
 			Stay(machine.Drop(codons.DropUndeliverable)).
 			Because("no answer to it is awaited, and the REQUEST of the transaction or the next price says the same"),
-		codons.Asks(closable...).When(machine.Command(commandOver)).
+		codons.Asks(closable...).When(machine.Commanded(commandOver)).
 			Goto(stateOver, machine.SendTagged(performatives.ActInform, tagClosed)).
 			Because("the auction is over"))
 }

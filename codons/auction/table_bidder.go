@@ -28,7 +28,7 @@ func bidderAttends() []machine.Row {
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over"),
-		announced.When(machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)).
+		announced.When(machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)).
 			Goto(stateAbsent).
 			Because("the bidder has no price to answer yet"),
 	}
@@ -38,10 +38,10 @@ func bidderAttends() []machine.Row {
 func bidderConsiders() []machine.Row {
 	considering := codons.Answers(codons.StateConsidering)
 	return []machine.Row{
-		considering.When(machine.Command(commandPropose)).
+		considering.When(machine.Commanded(commandPropose)).
 			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline)).
 			Because("the agent takes the price, and is bound until a higher one is called or the auction is over"),
-		considering.When(machine.Command(commandPass)).
+		considering.When(machine.Commanded(commandPass)).
 			Goto(statePassed, machine.SendTagged(performatives.ActRefuse, tagPass), machine.Arm(codons.TimerDeadline)).
 			Because("the agent does not take this price"),
 		considering.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
@@ -61,8 +61,8 @@ func bidderOverruns() []machine.Row {
 	missed, recalled := codons.Answers(stateMissed), codons.Answers(stateRecalled)
 	overruns := codons.Answers(stateMissed, stateRecalled)
 	decided := []machine.Symbol{
-		machine.Command(commandPropose), machine.Command(commandPass),
-		machine.Command(codons.CommandRefuse), machine.Command(codons.CommandNotUnderstood), machine.Command(codons.CommandFail),
+		machine.Commanded(commandPropose), machine.Commanded(commandPass),
+		machine.Commanded(codons.CommandRefuse), machine.Commanded(codons.CommandNotUnderstood), machine.Commanded(codons.CommandFail),
 	}
 	return []machine.Row{
 		missed.When(decided...).
@@ -120,7 +120,7 @@ func bidderBetweenPrices() []machine.Row {
 // bidderSettles has the rows of a bidder that carries out the transaction.
 func bidderSettles() []machine.Row {
 	return []machine.Row{
-		codons.Answers(statePurchasing).When(machine.Command(codons.CommandFinish)).
+		codons.Answers(statePurchasing).When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 		codons.Answers(statePurchasing).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).

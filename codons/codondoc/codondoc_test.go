@@ -34,12 +34,12 @@ func barter() *codons.Codon {
 			Live: []machine.State{"offered"}, Terminal: []machine.State{"sold", "bought", "lost"},
 			Timers: []machine.Timer{{Role: a, Name: "deadline", Doc: "the end of the day"}},
 			Rows: []machine.Row{
-				machine.For(a, machine.Idle).When(machine.Command("start")).Goto("offered", machine.Send(offer), machine.Arm("deadline")).Because("wares"),
+				machine.For(a, machine.Idle).When(machine.Commanded("start")).Goto("offered", machine.Send(offer), machine.Arm("deadline")).Because("wares"),
 				machine.For(a, "offered").When(machine.Receive(yes)).Goto("sold").Because("a price"),
 				machine.For(a, "offered").When(machine.Receive(performatives.ActFailure)).Goto("lost").Because("no market"),
 				machine.For(a, "offered").When(machine.Timeout("deadline")).Goto("lost").Because("night | rain"),
 				machine.For(r, machine.Idle).When(machine.Receive(offer)).Goto("bought", machine.Send(yes)).Because("a need"),
-				machine.For(r, machine.Idle).When(machine.Command("stop")).Goto("lost", machine.Send(performatives.ActFailure)).Because("no market"),
+				machine.For(r, machine.Idle).When(machine.Commanded("stop")).Goto("lost", machine.Send(performatives.ActFailure)).Because("no market"),
 			},
 			Agree: []machine.Pair{
 				{Initiator: "lost", Responder: "bought", After: []machine.Cause{machine.At(a, machine.Timeout("deadline"))}, Note: "late"},

@@ -21,7 +21,7 @@ func ExampleMarkdown() {
 			Name: "review", Title: "Review", Purpose: "One agent shows another a change.", Source: "our team",
 			Terminal: []machine.State{"shown", "seen"},
 			Rows: []machine.Row{
-				machine.For(machine.Initiator, machine.Idle).When(machine.Command("start")).
+				machine.For(machine.Initiator, machine.Idle).When(machine.Commanded("start")).
 					Goto("shown", machine.Send(performatives.ActInform)).Because("the change is ready"),
 				machine.For(machine.Responder, machine.Idle).When(machine.Receive(performatives.ActInform)).
 					Goto("seen").Because("no answer is expected"),

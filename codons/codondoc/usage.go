@@ -29,7 +29,7 @@ func (p *page) usage(c *codons.Codon) error {
 		p.WriteString("- To cancel, end the caller's context. The responder's work ends, and the call returns when the receipt says that nothing runs any more.\n")
 	}
 	if slices.ContainsFunc(c.Table.Jobs, func(j machine.Job) bool { return j.Role == machine.Responder }) {
-		p.WriteString("- An agent that implements `codons.Limited` says how many of its jobs may run at a time; further requests are refused as `busy`.\n")
+		p.WriteString("- An agent that implements `codons.TaskLimiter` says how many of its jobs may run at a time; further requests are refused as `busy`.\n")
 	}
 	p.WriteString("\n### What the caller gets\n\n| the initiator ends | the caller gets |\n|---|---|\n")
 	if success, ok := c.Table.Success(); ok {

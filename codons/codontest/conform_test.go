@@ -66,7 +66,7 @@ func TestBrokenTables(t *testing.T) {
 			"no row for duplicate REQUEST", "the table has no row for REQUEST",
 		},
 		"no row for a late word": {
-			without(machine.Initiator, "cancelling", machine.Command("resubmit")),
+			without(machine.Initiator, "cancelling", machine.Commanded("resubmit")),
 			"no row for command resubmit", "event without a row",
 		},
 		"no timeout of the responder": {
@@ -127,7 +127,7 @@ func TestExploreUnused(t *testing.T) {
 
 // TestSeed repeats the seed of a failure, and expects the same failure and no other.
 func TestSeed(t *testing.T) {
-	broken := reviewOf(without(machine.Initiator, "cancelling", machine.Command("resubmit")))
+	broken := reviewOf(without(machine.Initiator, "cancelling", machine.Commanded("resubmit")))
 	all := conform(t, broken, newOptions([]Option{Seeds(DefaultSeeds)}))
 	var seed uint64
 	if _, err := fmt.Sscanf(strings.Join(all, "\n"), "codontest: code-review, seed %d:", &seed); err != nil {
@@ -144,7 +144,7 @@ func TestWildcard(t *testing.T) {
 	hurried := reviewOf(func(d *codons.Definition) {
 		d.Table.Jobs[0].Says = []string{"hum"}
 		d.Table.Rows = append(d.Table.Rows,
-			codons.Answers("reviewing").When(machine.Command("hum")).Stay(machine.Send(performatives.ActStatusUpdate)).Because("it takes a while"),
+			codons.Answers("reviewing").When(machine.Commanded("hum")).Stay(machine.Send(performatives.ActStatusUpdate)).Because("it takes a while"),
 			codons.Asks("revising").When(machine.Receive(performatives.ActStatusUpdate)).Stay().Because("the only state that takes it"))
 	})
 	expectFault(t, conform(t, hurried, newOptions([]Option{Seeds(4), Content("hum", performatives.StatusUpdate{Description: "half"})})),
@@ -161,7 +161,7 @@ func TestWrongOptions(t *testing.T) {
 		codon *codons.Codon
 		opts  []Option
 	}{
-		"give its role to the option Agent or Agents": {review, []Option{Agent(other.Answer(codons.Job("review", (*reviewer).Review)), agent)}},
+		"give its role to the option Agent or Agents": {review, []Option{Agent(other.Answer(codons.Method("review", (*reviewer).Review)), agent)}},
 		"by the option Calling":                       {composed, nil},
 		"no conversation took a step; the first error of a call is: missing": {review, []Option{
 			Calling(func(context.Context, *Script) error { return errors.New("missing") }),
@@ -205,7 +205,7 @@ func TestAgents(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			review := reviewOf(nil)
-			agent := Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{c.review} })
+			agent := Agent(review.Answer(codons.Method("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{c.review} })
 			faults := conform(t, review, newOptions([]Option{Seeds(4), agent}))
 			if c.want != "" {
 				expectFault(t, faults, c.want)
@@ -228,7 +228,7 @@ func TestChangedPayload(t *testing.T) {
 	}
 	expectFault(t, conform(t, review, newOptions([]Option{
 		Seeds(3), Asking(codons.On("revise", revise)),
-		Agent(review.Answer(codons.Job("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{comment} }),
+		Agent(review.Answer(codons.Method("review", (*reviewer).Review)), func() actors.Agent { return &reviewer{comment} }),
 	})), "was changed after it was sent")
 }
 
@@ -238,7 +238,7 @@ type impure struct {
 	composed *atomic.Int64
 }
 
-func (s impure) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s impure) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Name != "CHANGES_REQUESTED" {
 		return s.Responding.Compose(v, f, e)
 	}

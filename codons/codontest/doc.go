@@ -17,7 +17,7 @@
 // an agent of the application in its place:
 //
 //	codontest.Conform(t, Review, codontest.Agent(
-//		Review.Answer(codons.Job("review", Reviewer.Review)),
+//		Review.Answer(codons.Method("review", Reviewer.Review)),
 //		func() actors.Agent { return &Rev{} }))
 //
 // [Agents] and [Calling] do this for several agents, and for a package with a function of its

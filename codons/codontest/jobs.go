@@ -30,11 +30,11 @@ type scripted struct{ *jobs }
 func (scripted) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
 // role returns the answering side with a scripted job for each job of the table.
-func (s *jobs) role() *codons.Role {
+func (s *jobs) role() *codons.Service {
 	var all []codons.AnswerJob
 	for _, job := range s.codon.Table.Jobs {
 		if job.Role == machine.Responder {
-			all = append(all, codons.Job(job.Name, func(a scripted, ctx context.Context, t codons.Turn[any]) (codons.Command, error) {
+			all = append(all, codons.Method(job.Name, func(a scripted, ctx context.Context, t codons.Turn[any]) (codons.Command, error) {
 				return a.do(ctx, job, t)
 			}))
 		}
@@ -116,7 +116,7 @@ func (s *jobs) content(chance *rand.Rand, role machine.Role, command string) any
 		return performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: text}
 	}
 	for _, row := range s.codon.Table.Rows {
-		if row.Role == role && slices.Contains(row.On, machine.Command(command)) {
+		if row.Role == role && slices.Contains(row.On, machine.Commanded(command)) {
 			for _, e := range row.Do {
 				if e.Kind == machine.EffectSend {
 					return s.zero(e)
@@ -158,7 +158,7 @@ func zeroOf(t reflect.Type) any {
 func (s *jobs) commands(state machine.State) (names []string) {
 	for t := range s.codon.Machine().Transitions() {
 		name := t.On.Name
-		if t.Role != machine.Initiator || t.From != state || t.On != machine.Command(name) || s.ofJob(name) {
+		if t.Role != machine.Initiator || t.From != state || t.On != machine.Commanded(name) || s.ofJob(name) {
 			continue
 		}
 		switch name {

@@ -182,7 +182,7 @@ func symbolGo(on machine.Symbol) string {
 	case machine.KindTimeout:
 		return fmt.Sprintf("machine.Timeout(%q)", on.Name)
 	case machine.KindCommand:
-		return fmt.Sprintf("machine.Command(%q)", on.Name)
+		return fmt.Sprintf("machine.Commanded(%q)", on.Name)
 	case machine.KindPeerLost:
 		return "machine.PeerLost()"
 	case machine.KindReceive:

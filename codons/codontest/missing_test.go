@@ -85,7 +85,7 @@ func TestGoOfSymbols(t *testing.T) {
 		`machine.Stale(performatives.ActRequest)`:                machine.Stale(performatives.ActRequest),
 		`machine.Undelivered(performatives.ActRequest)`:          machine.Undelivered(performatives.ActRequest),
 		`machine.Timeout("deadline")`:                            machine.Timeout("deadline"),
-		`machine.Command("stop")`:                                machine.Command("stop"),
+		`machine.Commanded("stop")`:                              machine.Commanded("stop"),
 		`machine.PeerLost()`:                                     machine.PeerLost(),
 	} {
 		if got := symbolGo(on); got != want {

@@ -20,7 +20,7 @@ import (
 func hurried() *codons.Codon {
 	return reviewOf(func(d *codons.Definition) {
 		d.Table.Rows = append(d.Table.Rows,
-			codons.Asks("waiting").When(machine.Command("hurry")).Stay(machine.Report("hurried")).Because("a command of no job"),
+			codons.Asks("waiting").When(machine.Commanded("hurry")).Stay(machine.Report("hurried")).Because("a command of no job"),
 			codons.Asks("waiting").When(machine.Undeliverable(performatives.ActRequest)).Stay().Because("a retry follows"))
 	})
 }
@@ -107,7 +107,7 @@ func TestSeedsDisturb(t *testing.T) {
 					continue
 				}
 				got[e.On.String()]++
-				if e.On == machine.Command(codons.CommandStart) {
+				if e.On == machine.Commanded(codons.CommandStart) {
 					begun[e.Conversation] = e.Time
 				}
 				if e.On == machine.Timeout(codons.TimerDeadline) && e.Time.Sub(begun[e.Conversation]) < codons.DefaultDeadline {

@@ -30,7 +30,7 @@ type options struct {
 type agents struct {
 	n      int
 	create func(*Script) actors.Agent
-	roles  []*codons.Role
+	roles  []*codons.Service
 }
 
 func newOptions(opts []Option) options {
@@ -85,7 +85,7 @@ func Seed(seed uint64) Option { return func(o *options) { o.seeds = []uint64{see
 
 // Agent has [Conform] test an agent of the application, which answers by role, in place of
 // an agent whose jobs end as the seed chooses. create is called once for each seed.
-func Agent(role *codons.Role, create func() actors.Agent) Option {
+func Agent(role *codons.Service, create func() actors.Agent) Option {
 	return Agents(1, func(*Script) actors.Agent { return create() }, role)
 }
 
@@ -93,7 +93,7 @@ func Agent(role *codons.Role, create func() actors.Agent) Option {
 // seed chooses. They answer by those roles, of which one may be of another codon: conversations of
 // it that the agents or the call open are checked against its own table. create is called once for
 // each agent of each seed. Several options give agents of several kinds.
-func Agents(n int, create func(*Script) actors.Agent, roles ...*codons.Role) Option {
+func Agents(n int, create func(*Script) actors.Agent, roles ...*codons.Service) Option {
 	return func(o *options) { o.agents = append(o.agents, agents{n, create, roles}) }
 }
 

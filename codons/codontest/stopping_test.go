@@ -17,13 +17,13 @@ func parcel(ends ...machine.Row) *codons.Codon {
 	request, inform := performatives.ActRequest, performatives.ActInform
 	says := codons.Says[struct{}](request)
 	rows := []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("waiting", machine.SendTagged(request, "PACK")).Because("a parcel"),
-		codons.Asks("waiting").When(machine.Command("withdraw")).Goto("withdrawing", machine.SendTagged(request, "WITHDRAW")).Because("no parcel"),
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.SendTagged(request, "PACK")).Because("a parcel"),
+		codons.Asks("waiting").When(machine.Commanded("withdraw")).Goto("withdrawing", machine.SendTagged(request, "WITHDRAW")).Because("no parcel"),
 		codons.Asks("waiting", "withdrawing").When(machine.ReceiveTagged(inform, "PACKED")).Goto("packed").Because("it is packed"),
 		codons.Asks("withdrawing").When(machine.ReceiveTagged(inform, "UNPACKED")).Goto("unpacked").Because("it is not packed"),
 		codons.Answers(machine.Idle).When(machine.ReceiveTagged(request, "PACK")).Goto("packing", machine.Run("pack")).Because("a parcel"),
 		codons.Answers(machine.Idle).When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("unpacked", machine.SendTagged(inform, "UNPACKED")).Because("it has overtaken PACK"),
-		codons.Answers("packing").When(machine.Command("done")).Goto("packed", machine.SendTagged(inform, "PACKED")).Because("it is packed"),
+		codons.Answers("packing").When(machine.Commanded("done")).Goto("packed", machine.SendTagged(inform, "PACKED")).Because("it is packed"),
 		codons.Answers("packing").When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("stopping", machine.Stop("pack")).Because("the packing has to stop first"),
 	}
 	return codons.MustDefine(codons.Definition{
@@ -32,8 +32,8 @@ func parcel(ends ...machine.Row) *codons.Codon {
 			Agree: []machine.Pair{
 				{Initiator: codons.StateFailed, Responder: "packed", After: []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, Also: true},
 			},
-			Declarations: machine.Declarations{Ends: []machine.End{
-				{Role: machine.Responder, On: machine.Command(codons.CommandFail), To: "unpacked", In: []machine.State{"stopping"}},
+			Declarations: machine.Declarations{Ends: []machine.Ending{
+				{Role: machine.Responder, On: machine.Commanded(codons.CommandFail), To: "unpacked", In: []machine.State{"stopping"}},
 			}},
 			Jobs: []machine.Job{{Role: machine.Responder, Name: "pack", Ends: []string{"done", codons.CommandFail}, Doc: "packs the parcel"}}, Rows: append(rows, ends...),
 		},
@@ -48,10 +48,10 @@ func TestAStoppedJobAnswers(t *testing.T) {
 	ends := func(commands ...machine.Symbol) machine.Row {
 		return codons.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")
 	}
-	done, fail := machine.Command("done"), machine.Command(codons.CommandFail)
+	done, fail := machine.Commanded("done"), machine.Commanded(codons.CommandFail)
 	drop := codons.Answers("stopping").When(done).Stay(machine.Drop("late")).Because("a fault")
 	missing := func(command string) string {
-		return `codons.Answers("stopping").When(machine.Command("` + command + `")).Stay(machine.Drop("late")).Because("…"),`
+		return `codons.Answers("stopping").When(machine.Commanded("` + command + `")).Stay(machine.Drop("late")).Because("…"),`
 	}
 	for name, c := range map[string]struct {
 		rows []machine.Row

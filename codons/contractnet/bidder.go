@@ -15,7 +15,7 @@ type Bidder interface {
 	actors.Agent
 	// ConsiderCall returns the cost for which the agent would do the task. The proposal
 	// binds the agent until its ValidUntil, and holds one of the agent's slots
-	// ([codons.Limited]). It is called once for each round.
+	// ([codons.TaskLimiter]). It is called once for each round.
 	//
 	// A [*performatives.Refusal] is sent with its code and text, as REFUSE,
 	// NOT_UNDERSTOOD or FAILURE, depending on the code. Any other error, and a panic, is

@@ -34,13 +34,13 @@ var IteratedCodon = codons.MustDefine(codons.Definition{
 	ResponderSide: responding,
 })
 
-// Role has every [Bidder] answer the CFP of a contract net.
-var Role = codons.NewRole(Codon, codons.RoleOptions{Usual: true}, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responding {
+// Service has every [Bidder] answer the CFP of a contract net.
+var Service = codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responder {
 	return newResponder(self, bidder, Codon, t)
 })
 
-// IteratedRole has every [Bidder] answer the CFP of an iterated contract net.
-var IteratedRole = codons.NewRole(IteratedCodon, codons.RoleOptions{}, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responding {
+// IteratedService has every [Bidder] answer the CFP of an iterated contract net.
+var IteratedService = codons.NewService(IteratedCodon, codons.ServiceOptions{}, func(self actors.Self, bidder Bidder, t codons.Times) actors.Responder {
 	return newResponder(self, bidder, IteratedCodon, t)
 })
 

@@ -15,8 +15,8 @@ import (
 
 // TestConform calls three bidders for proposals over a bad network, in one round and in several.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, contractnet.Codon, kit.Seeds(), codontest.Agents(3, newScripted, contractnet.Role), calling())
-	codontest.Conform(t, contractnet.IteratedCodon, kit.Seeds(), codontest.Agents(3, newScripted, contractnet.IteratedRole),
+	codontest.Conform(t, contractnet.Codon, kit.Seeds(), codontest.Agents(3, newScripted, contractnet.Service), calling())
+	codontest.Conform(t, contractnet.IteratedCodon, kit.Seeds(), codontest.Agents(3, newScripted, contractnet.IteratedService),
 		calling(contractnet.WithRounds(3), contractnet.WithDecision(revising)))
 }
 

@@ -110,21 +110,21 @@ var noReserve = machine.Rule{
 
 // never are the combinations of states that must not occur. With a reserve or with
 // rounds, a bidder whose failure was lost may work beside its replacement.
-func (r rules) never() []machine.Never {
-	all := []machine.Never{{
+func (r rules) never() []machine.Ban {
+	all := []machine.Ban{{
 		Name: "more winners than wanted",
 		When: func(initiator, _ machine.Census) bool {
 			return initiator.Count(stateAwarded, codons.StateCompleted) > r.winners
 		},
 	}}
 	if !r.reserve {
-		all = append(all, machine.Never{
+		all = append(all, machine.Ban{
 			Name: "a proposal is held without a reserve",
 			When: func(initiator, _ machine.Census) bool { return initiator.Count(stateHeld) > 0 },
 		})
 	}
 	if !r.reserve && !r.iterated {
-		all = append(all, machine.Never{
+		all = append(all, machine.Ban{
 			Name: "more bidders do the task than wanted",
 			When: func(_, responder machine.Census) bool {
 				return responder.Count(codons.StateWorking, codons.StateCompleted) > r.winners

@@ -18,22 +18,22 @@ func (x protocol) declarations() machine.Declarations {
 		},
 	}
 	end := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
-		d.Ends = append(d.Ends, machine.End{Role: role, On: on, To: to, In: in})
+		d.Ends = append(d.Ends, machine.Ending{Role: role, On: on, To: to, In: in})
 	}
 	end(machine.Initiator, machine.Receive(performatives.ActInformResult), codons.StateCompleted)
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActFailure, tagLapsed), stateLapsed)
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateRejected)
-	end(machine.Initiator, machine.Command(codons.CommandDecline), codons.StateRejected)
+	end(machine.Initiator, machine.Commanded(codons.CommandDecline), codons.StateRejected)
 	end(machine.Initiator, machine.Timeout(codons.TimerDeadline), stateLapsed, stateProposed, stateHeld)
 	end(machine.Responder, machine.Timeout(codons.TimerDeadline), stateLapsed, stateProposed)
-	end(machine.Responder, machine.Command(codons.CommandFinish), codons.StateCompleted)
+	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
 	end(machine.Responder, machine.Receive(performatives.ActRejectProposal), codons.StateRejected)
 	d.Renewals = []machine.Renewal{
 		{Role: machine.Initiator, Timer: codons.TimerDeadline, On: []machine.Symbol{
-			machine.Receive(performatives.ActPropose), machine.Command(commandAward), machine.Command(commandRevise),
+			machine.Receive(performatives.ActPropose), machine.Commanded(commandAward), machine.Commanded(commandRevise),
 		}},
 		{Role: machine.Responder, Timer: codons.TimerDeadline, On: []machine.Symbol{
-			machine.Command(commandPropose), machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActCFP),
+			machine.Commanded(commandPropose), machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActCFP),
 		}},
 	}
 	d.Exceptions = []machine.Exception{{

@@ -6,7 +6,7 @@
 // # Roles
 //
 // The caller runs [CallForProposals], or [Start] for a [Tender] that it does not wait for.
-// An agent is a bidder when it implements [Bidder]; [Role] and [IteratedRole] answer its
+// An agent is a bidder when it implements [Bidder]; [Service] and [IteratedService] answer its
 // calls. With each bidder the caller has one conversation, which follows [Table]:
 //
 //	caller                               bidder
@@ -26,7 +26,7 @@
 //
 // # Backpressure
 //
-// A bidder that limits its tasks ([codons.Limited]) refuses a call with the code busy when
+// A bidder that limits its tasks ([codons.TaskLimiter]) refuses a call with the code busy when
 // it has no free slot. A proposal holds its slot until the proposal is rejected, has
 // lapsed, or its work has ended. A caller begins one conversation for each bidder and
 // queues none.

@@ -345,7 +345,7 @@ func TestUnreadableResult(t *testing.T) {
 func TestBiddersShareTheBudget(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		ids := spawn(w, &bidder{cost: 2}, &bidder{cost: 1, perform: func(ctx context.Context, _ contractnet.Awarded) (p.InformResult, error) {
-			return p.InformResult{Status: p.StatusSuccess, Summary: codons.Left(ctx).String()}, codons.Spend(ctx, codons.Budget{codons.Tokens: 45})
+			return p.InformResult{Status: p.StatusSuccess, Summary: codons.BudgetLeft(ctx).String()}, codons.Spend(ctx, codons.Budget{codons.Tokens: 45})
 		}})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			a, err := contractnet.CallForProposals(ctx, t.Agent, ids, contractnet.Call{Task: t.TaskRequest})

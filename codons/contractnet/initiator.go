@@ -43,9 +43,9 @@ func (s *initiatorSide) bid(at machine.State) Bid {
 }
 
 // Reduce keeps the times of the round and of the award, and the proposal.
-func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
+func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.Initiator.Reduce(v, e)
-	if e.On == machine.Command(codons.CommandStart) {
+	if e.On == machine.Commanded(codons.CommandStart) {
 		call, _ := performatives.PayloadAs[Call](e.Message) // composed by Start, so it is readable
 		s.by, s.round, s.resultBy = e.Message.ReplyBy(), 1, call.ResultBy
 	}
@@ -68,7 +68,7 @@ func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Event) {
 }
 
 // Compose returns the contents of calls, awards and rejections.
-func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Act == performatives.ActRejectProposal {
 		r := s.rejection(v)
 		return performatives.RejectProposal{ReasonCode: r.Code, ReasonText: r.Text}

@@ -13,7 +13,7 @@ import (
 
 // newResponder returns the responder of a bidder in one of the contract nets. A proposal
 // holds the slot of the job that made it.
-func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responding {
+func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Times) actors.Responder {
 	return codons.NewResponder(self, bidder, codons.ResponderOptions{
 		Codon: c, Times: t,
 		Works: []codons.Work{
@@ -75,7 +75,7 @@ func (s *responderSide) perform(bidder Bidder) func(context.Context, *codons.Han
 func (s *responderSide) latest() Proposal { return s.proposals[len(s.proposals)-1] }
 
 // Reduce keeps the call, the proposals, and the number of retries of the latest.
-func (s *responderSide) Reduce(v *codons.Value, e *codons.Event) {
+func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 	if e.Message != nil && e.Message.Performative() == performatives.ActCFP && e.On.Kind == machine.KindReceive {
 		s.call, _ = performatives.PayloadAs[Call](e.Message) // the handler turns down an unreadable call
 	}
@@ -108,7 +108,7 @@ func (s *responderSide) Report(c *codons.Conversation, _ string, m *performative
 
 // Compose returns the failure of a lapsed proposal. Its code tells the caller that the
 // proposal lapsed, so the failure of a handler with the same code is sent with another.
-func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Name == tagLapsed {
 		return performatives.Failure{ErrorCode: performatives.CodeExpired, ErrorText: "the proposal was valid until now"}
 	}

@@ -108,7 +108,7 @@ func pairs() []machine.Pair {
 	var (
 		callerLate = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
 		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
-		bidderGone = machine.At(machine.Responder, machine.Command(codons.CommandStop))
+		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
 	)
 	return []machine.Pair{
 		rough(stateLapsed, stateLapsed, "", bidderLate),
@@ -123,7 +123,7 @@ func pairs() []machine.Pair {
 func (x protocol) callerCalls() []machine.Row {
 	called := codons.Asks(stateCalled)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
 			Goto(stateCalled, machine.Send(performatives.ActCFP)).
 			Because("the agent calls for proposals"),
 		called.When(machine.Receive(performatives.ActPropose)).
@@ -139,16 +139,16 @@ func (x protocol) callerCalls() []machine.Row {
 func (x protocol) callerDecides() []machine.Row {
 	decides := codons.Asks(stateProposed, stateHeld)
 	rows := []machine.Row{
-		decides.When(machine.Command(commandAward)).
+		decides.When(machine.Commanded(commandAward)).
 			Goto(stateAwarded, machine.Send(performatives.ActAcceptProposal), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
 			Because("the bid wins"),
-		decides.When(machine.Command(codons.CommandDecline)).
+		decides.When(machine.Commanded(codons.CommandDecline)).
 			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
 			Because("the bid loses, and no longer binds the bidder"),
-		codons.Asks(stateProposed).When(machine.Command(commandHold)).
+		codons.Asks(stateProposed).When(machine.Commanded(commandHold)).
 			Goto(stateHeld).
 			Because("another bid wins, and this one is kept in case that bidder fails"),
-		codons.Asks(stateHeld).When(machine.Command(commandHold)).
+		codons.Asks(stateHeld).When(machine.Commanded(commandHold)).
 			Goto(stateProposed).
 			Because("another bid wins again"),
 		decides.When(machine.Timeout(codons.TimerDeadline)).
@@ -156,7 +156,7 @@ func (x protocol) callerDecides() []machine.Row {
 			Because("the bid was valid until now; the rejection is for a bidder whose clock is slower"),
 	}
 	if x.iterated {
-		rows = append(rows, decides.When(machine.Command(commandRevise)).
+		rows = append(rows, decides.When(machine.Commanded(commandRevise)).
 			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
 			Because("a further round: the same task on other terms (SC00030H)"))
 	}
@@ -200,10 +200,10 @@ func (x protocol) bidderConsiders() []machine.Row {
 		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActCFP)).
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
 			Because("a call arrives"),
-		codons.Answers(codons.StateConsidering).When(machine.Command(commandPropose)).
+		codons.Answers(codons.StateConsidering).When(machine.Commanded(commandPropose)).
 			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
 			Because("the agent bids, and is bound until the proposal lapses"),
-		codons.Answers(codons.StateWorking).When(machine.Command(codons.CommandFinish)).
+		codons.Answers(codons.StateWorking).When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 	}

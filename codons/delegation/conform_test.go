@@ -15,7 +15,7 @@ import (
 // TestConform runs delegations over a bad network: with progress, and with further rounds that
 // the caller's code serves.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, delegation.Codon, kit.Seeds(), codontest.Agents(1, newWorker, delegation.Role),
+	codontest.Conform(t, delegation.Codon, kit.Seeds(), codontest.Agents(1, newWorker, delegation.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := delegation.Delegate(ctx, s.Self(), s.Peers()[0], kit.Task(),
 				delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
@@ -29,12 +29,12 @@ func TestConform(t *testing.T) {
 // TestConformInputFrom has another agent serve the further rounds.
 func TestConformInputFrom(t *testing.T) {
 	codontest.Conform(t, delegation.NeedInputCodon, kit.Seeds(),
-		codontest.Agents(1, newWorker, delegation.Role),
+		codontest.Agents(1, newWorker, delegation.Service),
 		codontest.Agents(1, func(s *codontest.Script) actors.Agent {
 			return &kit.RequestHandler{Handle: func(ctx context.Context, r request.Requested) (any, error) {
 				return delegation.InputGiven{Text: "blue"}, s.About(r.Message, "input").Do(ctx, r.Agree)
 			}}
-		}, request.Role),
+		}, request.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := delegation.Delegate(ctx, s.Self(), s.Peers()[0], kit.Task(), delegation.WithInputFrom(s.Peers()[1]))
 			return err

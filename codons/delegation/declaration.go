@@ -13,18 +13,18 @@ func declarations() machine.Declarations {
 			{Role: machine.Initiator, Name: codons.CommandAnswer, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
 			{Role: machine.Initiator, Name: codons.CommandDecline, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
 		},
-		Ends: []machine.End{
+		Ends: []machine.Ending{
 			{Role: machine.Initiator, On: machine.Receive(performatives.ActInformResult), To: codons.StateCompleted},
 			{Role: machine.Initiator, On: machine.Receive(performatives.ActTaskReject), To: codons.StateRejected},
-			{Role: machine.Responder, On: machine.Command(codons.CommandFinish), To: codons.StateCompleted},
-			{Role: machine.Responder, On: machine.Command(codons.CommandReject), To: codons.StateRejected},
+			{Role: machine.Responder, On: machine.Commanded(codons.CommandFinish), To: codons.StateCompleted},
+			{Role: machine.Responder, On: machine.Commanded(codons.CommandReject), To: codons.StateRejected},
 			partial(machine.Receive(performatives.ActTaskReject), StateInputGiven),
 			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
 			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(codons.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
-			partial(machine.Command(codons.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Commanded(codons.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(codons.TimerGrace), StateDeclining),
-			partial(machine.Command(codons.CommandStop), StateDeclining),
+			partial(machine.Commanded(codons.CommandStop), StateDeclining),
 		},
 		Renewals: []machine.Renewal{
 			{
@@ -40,6 +40,6 @@ func declarations() machine.Declarations {
 }
 
 // partial is the end of an initiator whose partial result is final.
-func partial(on machine.Symbol, in ...machine.State) machine.End {
-	return machine.End{Role: machine.Initiator, In: in, On: on, To: codons.StateCompleted}
+func partial(on machine.Symbol, in ...machine.State) machine.Ending {
+	return machine.Ending{Role: machine.Initiator, In: in, On: on, To: codons.StateCompleted}
 }

@@ -23,7 +23,7 @@
 //
 // # Backpressure
 //
-// A worker performs a bounded number of tasks at a time ([codons.Limited]) and rejects
+// A worker performs a bounded number of tasks at a time ([codons.TaskLimiter]) and rejects
 // further tasks with [performatives.CodeBusy]. [Task.Report] waits while 16 earlier reports
 // have not been sent.
 //

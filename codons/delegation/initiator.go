@@ -68,19 +68,19 @@ func inputTag(m *performatives.Message) string {
 
 // Reduce keeps the latest partial result, and whether the caller has answered it. A partial
 // result that crosses with CANCEL counts, too.
-func (i *Initiator) Reduce(v *codons.Value, e *codons.Event) {
+func (i *Initiator) Reduce(v *codons.Value, e *codons.Input) {
 	i.Initiator.Reduce(v, e)
 	if e.On.Name == TagInput && e.Message != nil && (v.State() == StateInputNeeded || v.State() == StateDeclining) {
 		if r, err := performatives.PayloadAs[performatives.InformResult](e.Message); err == nil {
 			i.partial, i.given = &r, false
 		}
 	}
-	i.given = i.given || e.On == machine.Command(codons.CommandAnswer) && e.Sends()
+	i.given = i.given || e.On == machine.Commanded(codons.CommandAnswer) && e.Sends()
 }
 
 // Compose returns the reason of a CANCEL that follows a partial result; the embedded Initiator
 // composes all other messages.
-func (i *Initiator) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (i *Initiator) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Act == performatives.ActCancel && i.partial != nil && e.Data == nil {
 		return performatives.Cancel{Reason: "the partial result is final"}
 	}

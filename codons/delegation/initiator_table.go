@@ -10,7 +10,7 @@ import (
 func initiatorRequest() []machine.Row {
 	requested, working := codons.Asks(StateRequested, StateInputGiven), codons.Asks(codons.StateWorking)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
 			Goto(StateRequested, machine.Send(performatives.ActTaskRequest)).
 			Because("the agent delegates a task"),
 		requested.When(machine.Receive(performatives.ActTaskAccept)).
@@ -45,7 +45,7 @@ func initiatorResult() []machine.Row {
 		codons.Asks(StateRequested, codons.StateWorking).When(machine.Receive(performatives.ActTaskReject)).
 			Goto(codons.StateRejected).
 			Because("the task was not taken on; a rejection after an acceptance counts as well"),
-		codons.Asks(StateInputGiven, StateInputNeeded, StateDeclining).When(machine.Command(codons.CommandMisread)).
+		codons.Asks(StateInputGiven, StateInputNeeded, StateDeclining).When(machine.Commanded(codons.CommandMisread)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActNotUnderstood)).
 			Because("the worker sent what cannot be read, and the partial result is final"),
 		codons.Asks(StateInputGiven).When(
@@ -61,10 +61,10 @@ func initiatorResult() []machine.Row {
 func initiatorInput() []machine.Row {
 	input := codons.Asks(StateInputNeeded)
 	return []machine.Row{
-		input.When(machine.Command(codons.CommandAnswer)).
+		input.When(machine.Commanded(codons.CommandAnswer)).
 			Goto(StateInputGiven, machine.Send(performatives.ActTaskRequest)).
 			Because("a further round in the same conversation (addenda §3); the deadline of the conversation stays"),
-		input.When(machine.Command(codons.CommandDecline), machine.Command(codons.CommandCancel)).
+		input.When(machine.Commanded(codons.CommandDecline), machine.Commanded(codons.CommandCancel)).
 			Goto(StateDeclining, machine.Send(performatives.ActCancel), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
 			Because("the partial result is final; CANCEL keeps the worker from waiting until its deadline"),
 		input.When(machine.Timeout(codons.TimerDeadline)).
@@ -93,10 +93,10 @@ func initiatorDecline() []machine.Row {
 		declining.When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
 			Because("the worker finished without an answer, and its result crossed with CANCEL"),
-		declining.When(machine.Timeout(codons.TimerGrace), machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandStop)).
+		declining.When(machine.Timeout(codons.TimerGrace), machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)).
 			Goto(codons.StateCompleted).
 			Because("no answer to CANCEL came in time; the partial result is final, and the worker's own deadline ends its side"),
-		declining.When(machine.Command(codons.CommandAnswer), machine.Command(codons.CommandDecline), machine.Command(codons.CommandCancel)).
+		declining.When(machine.Commanded(codons.CommandAnswer), machine.Commanded(codons.CommandDecline), machine.Commanded(codons.CommandCancel)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the further round is declined already"),
 		declining.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).

@@ -65,15 +65,15 @@ type responding struct {
 }
 
 // Reduce keeps the partial results.
-func (s *responding) Reduce(v *codons.Value, e *codons.Event) {
+func (s *responding) Reduce(v *codons.Value, e *codons.Input) {
 	if r, ok := partialResult(e); ok && e.Sends() && !v.Ended() {
 		s.previous = append(s.previous, r)
 	}
 }
 
 // partialResult returns the partial result of a command that asks for more.
-func partialResult(e *codons.Event) (performatives.InformResult, bool) {
-	if e.On != machine.Command(commandAsk) && e.On != machine.Command(CommandNeedInput) {
+func partialResult(e *codons.Input) (performatives.InformResult, bool) {
+	if e.On != machine.Commanded(commandAsk) && e.On != machine.Commanded(CommandNeedInput) {
 		return performatives.InformResult{}, false
 	}
 	r, ok := e.Data.(performatives.InformResult)
@@ -105,11 +105,11 @@ func (s *responding) perform(worker Worker) func(context.Context, *codons.Handle
 
 // Compose returns the payloads of the two acts for which no command has one: the TASK_ACCEPT
 // of a round that answers the handler, and the FAILURE for a second question.
-func (s *responding) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s *responding) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	switch {
 	case f.Act == performatives.ActTaskAccept && e.Data == nil:
 		return performatives.TaskAccept{}
-	case f.Act == performatives.ActFailure && e.On == machine.Command(CommandNeedInput):
+	case f.Act == performatives.ActFailure && e.On == machine.Commanded(CommandNeedInput):
 		return secondQuestion
 	}
 	return s.Responding.Compose(v, f, e)

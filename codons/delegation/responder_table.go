@@ -17,10 +17,10 @@ func responderConsider() []machine.Row {
 		codons.Answers(StateInputNeeded).When(machine.Receive(performatives.ActTaskRequest)).
 			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("the further round, with the input that the worker asked for"),
-		considering.When(machine.Command(codons.CommandAccept)).
+		considering.When(machine.Commanded(codons.CommandAccept)).
 			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Run(codons.JobPerform)).
 			Because("the agent takes the task on (acl §4.2)"),
-		considering.When(machine.Command(codons.CommandReject)).
+		considering.When(machine.Commanded(codons.CommandReject)).
 			Goto(codons.StateRejected, machine.Send(performatives.ActTaskReject)).
 			Because("busy, incapable, unauthorized (acl §4.5)"),
 		considering.When(machine.Receive(performatives.ActCancel)).
@@ -33,13 +33,13 @@ func responderConsider() []machine.Row {
 func responderWork() []machine.Row {
 	working := codons.Answers(codons.StateWorking)
 	return []machine.Row{
-		working.When(machine.Command(codons.CommandReport)).
+		working.When(machine.Commanded(codons.CommandReport)).
 			Stay(machine.Send(performatives.ActStatusUpdate)).
 			Because("the handler may report any number of times (rossnet §5.1)"),
-		working.When(machine.Command(codons.CommandFinish)).
+		working.When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("the work is done, and the result says success or failure (addenda §2)"),
-		working.When(machine.Command(CommandNeedInput)).
+		working.When(machine.Commanded(CommandNeedInput)).
 			Goto(StateInputNeeded, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("a partial result asks for more (addenda §3)"),
 		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActTaskRequest)).
@@ -55,22 +55,22 @@ func responderWork() []machine.Row {
 func responderAwait() []machine.Row {
 	working, awaiting := codons.Answers(codons.StateWorking), codons.Answers(StateAwaiting)
 	return []machine.Row{
-		working.When(machine.Command(commandAsk)).
+		working.When(machine.Commanded(commandAsk)).
 			Goto(StateAwaiting, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("the handler asks for input and waits for it (addenda §3)"),
 		awaiting.When(machine.Receive(performatives.ActTaskRequest)).
 			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Arm(codons.TimerDeadline), machine.Report(reportAnswer)).
 			Because("the further round is the answer, and the same handler continues"),
-		awaiting.When(machine.Command(codons.CommandFinish)).
+		awaiting.When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("the handler stopped waiting and finished without the answer"),
-		awaiting.When(machine.Command(CommandNeedInput)).
+		awaiting.When(machine.Commanded(CommandNeedInput)).
 			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
 			Because("the handler asks for more before it has its answer"),
-		awaiting.When(machine.Command(commandAsk)).
+		awaiting.When(machine.Commanded(commandAsk)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("one question at a time"),
-		awaiting.When(machine.Command(codons.CommandReport)).
+		awaiting.When(machine.Commanded(codons.CommandReport)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the initiator accepts no progress until it has answered"),
 	}

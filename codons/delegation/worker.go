@@ -11,12 +11,12 @@ import (
 )
 
 // Worker is an agent that performs tasks: the responder of the codon. It may also implement
-// [codons.Limited] to bound its tasks.
+// [codons.TaskLimiter] to bound its tasks.
 type Worker interface {
 	actors.Agent
 	// ConsiderTask decides whether to take a task on. It runs on the agent's own actor, so it
 	// must not block and may read and change the agent's fields. It may read the remaining
-	// budget ([codons.Left]), but ctx cannot begin a conversation ([codons.ErrDeciding]).
+	// budget ([codons.BudgetLeft]), but ctx cannot begin a conversation ([codons.ErrDeciding]).
 	ConsiderTask(ctx context.Context, t Task) Decision
 
 	// PerformTask does the work and returns its result. It runs on a goroutine of its
@@ -30,13 +30,13 @@ type Worker interface {
 	PerformTask(ctx context.Context, t Task) (performatives.InformResult, error)
 }
 
-// Role makes every [Worker] answer TASK_REQUEST.
-var Role = NewRole()
+// Service makes every [Worker] answer TASK_REQUEST.
+var Service = NewService()
 
-// NewRole returns a role whose [Worker] methods are called through middleware. The first
+// NewService returns a role whose [Worker] methods are called through middleware. The first
 // middleware is the outermost.
-func NewRole(middleware ...func(Worker) Worker) *codons.Role {
-	return codons.NewRole(Codon, codons.RoleOptions{Usual: true}, func(self actors.Self, w Worker, t codons.Times) actors.Responding {
+func NewService(middleware ...func(Worker) Worker) *codons.Service {
+	return codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, w Worker, t codons.Times) actors.Responder {
 		wrapped := w
 		for _, wrap := range slices.Backward(middleware) {
 			wrapped = wrap(wrapped)

@@ -15,12 +15,12 @@ import (
 
 // TestConform runs handshakes, and queries to several agents, over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, discovery.HandshakeCodon, kit.Seeds(), codontest.Agents(1, newHost, discovery.HandshakeRole),
+	codontest.Conform(t, discovery.HandshakeCodon, kit.Seeds(), codontest.Agents(1, newHost, discovery.HandshakeService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := discovery.Handshake(ctx, s.Self(), s.Peers()[0])
 			return err
 		}))
-	codontest.Conform(t, discovery.WhisperCodon, kit.Seeds(), codontest.Agents(3, newHost, discovery.WhisperRole),
+	codontest.Conform(t, discovery.WhisperCodon, kit.Seeds(), codontest.Agents(3, newHost, discovery.WhisperService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := discovery.WhisperAll(ctx, s.Self(), s.Peers(), kit.Summary)
 			return err
@@ -29,7 +29,7 @@ func TestConform(t *testing.T) {
 
 // TestConformFind delegates tasks to one of several workers over a bad network.
 func TestConformFind(t *testing.T) {
-	codontest.Conform(t, discovery.FindCodon, kit.Seeds(), codontest.Agents(3, newWorker, discovery.WhisperRole, delegation.Role),
+	codontest.Conform(t, discovery.FindCodon, kit.Seeds(), codontest.Agents(3, newWorker, discovery.WhisperService, delegation.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			var opts []codons.Option
 			if s.Chance("repeat").IntN(2) == 0 {

@@ -70,7 +70,7 @@ func (d *delegating) ended(to performatives.AgentID, err error) machine.State {
 		d.invalid = err
 		return commandImpossible
 	}
-	return EndOf(err)
+	return EndState(err)
 }
 
 // result returns the result of a run that ended in a state.
@@ -88,7 +88,7 @@ func (d *delegating) result(end machine.State) (Found, error) {
 	case actors.DeadlinePassed(by, time.Now()): // an attempt may have ended as cancelled
 		none.Cause = context.DeadlineExceeded
 	case len(none.Attempts) == 0 && ctx.Err() != nil:
-		none.Cause = codons.EndOf(ctx)
+		none.Cause = actors.EndOf(ctx)
 	}
 	return Found{}, none
 }

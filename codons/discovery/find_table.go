@@ -48,19 +48,19 @@ const (
 func ended(in ...machine.State) []machine.Symbol {
 	on := make([]machine.Symbol, len(in))
 	for i, s := range in {
-		on[i] = machine.Command(string(s))
+		on[i] = machine.Commanded(string(s))
 	}
 	return on
 }
 
 // The end states of the conversation with one agent, by their meaning.
 var (
-	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}          // the agent says that it does not do the task
-	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                   // whatever the agent did, it was not accepted or was withdrawn
-	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                     // the agent may have done a part, or the caller's agent has stopped
-	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)           // all of them
-	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                   // all but the result
-	lost      = []machine.Symbol{machine.Command(codons.CommandCancel), machine.Timeout(codons.TimerDeadline)} // the end of the caller's context
+	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}            // the agent says that it does not do the task
+	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                     // whatever the agent did, it was not accepted or was withdrawn
+	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                       // the agent may have done a part, or the caller's agent has stopped
+	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)             // all of them
+	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                     // all but the result
+	lost      = []machine.Symbol{machine.Commanded(codons.CommandCancel), machine.Timeout(codons.TimerDeadline)} // the end of the caller's context
 )
 
 // FindTable returns the table of [FindAndDelegate] and [DelegateToAny]: which agent is asked
@@ -98,7 +98,7 @@ func FindTable() machine.Table {
 			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "an agent has performed the task"},
 			{Initiator: stateUnperformed, Responder: machine.Idle, Note: "the error has the end of each conversation"},
 			{Initiator: stateImpossible, Responder: machine.Idle, Note: "the error says why"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "the program stopped"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))}, Note: "the program stopped"},
 		},
 		Declarations: findDeclarations(),
 	})
@@ -109,13 +109,13 @@ func findDeclarations() machine.Declarations {
 	var d machine.Declarations
 	end := func(to machine.State, on []machine.Symbol, in ...machine.State) {
 		for _, symbol := range on {
-			d.Ends = append(d.Ends, machine.End{Role: machine.Initiator, On: symbol, To: to, In: in})
+			d.Ends = append(d.Ends, machine.Ending{Role: machine.Initiator, On: symbol, To: to, In: in})
 		}
 	}
 	end(codons.StateCompleted, ended(codons.StateCompleted))
-	end(stateUnperformed, slices.Concat(ended(failures...), lost, []machine.Symbol{machine.Command(commandNone)}))
-	end(stateImpossible, []machine.Symbol{machine.Command(commandImpossible)})
-	end(stateUnperformed, []machine.Symbol{machine.Command(commandImpossible)}, stateStopping)
+	end(stateUnperformed, slices.Concat(ended(failures...), lost, []machine.Symbol{machine.Commanded(commandNone)}))
+	end(stateImpossible, []machine.Symbol{machine.Commanded(commandImpossible)})
+	end(stateUnperformed, []machine.Symbol{machine.Commanded(commandImpossible)}, stateStopping)
 	return d
 }
 
@@ -135,14 +135,14 @@ func next(r machine.Row, before ...machine.Effect) machine.Row {
 func findBegins() []machine.Row {
 	idle, searching := codons.Asks(machine.Idle), codons.Asks(stateSearching)
 	return []machine.Row{
-		next(idle.When(machine.Command(codons.CommandStart)), machine.Arm(codons.TimerDeadline)).
+		next(idle.When(machine.Commanded(codons.CommandStart)), machine.Arm(codons.TimerDeadline)).
 			Because("the agents are known"),
-		idle.When(machine.Command(commandSearch)).
+		idle.When(machine.Commanded(commandSearch)).
 			Goto(stateSearching, machine.Arm(codons.TimerDeadline), machine.Run(jobSearch)).
 			Because("the agents are searched for"),
-		next(searching.When(machine.Command(commandFound))).
+		next(searching.When(machine.Commanded(commandFound))).
 			Because("the best is asked first"),
-		searching.When(machine.Command(commandImpossible)).
+		searching.When(machine.Commanded(commandImpossible)).
 			Goto(stateImpossible).
 			Because("the directory failed, or no query could begin"),
 		searching.When(lost...).
@@ -154,16 +154,16 @@ func findBegins() []machine.Row {
 func findChooses() []machine.Row {
 	choosing := codons.Asks(stateChoosing)
 	return []machine.Row{
-		choosing.When(machine.Command(commandAsk)).
+		choosing.When(machine.Commanded(commandAsk)).
 			Goto(stateAsking, machine.Run(jobDelegate), machine.Arm(timerShare)).
 			Because("the agent has its share of the time to accept the task"),
-		choosing.When(machine.Command(commandTry)).
+		choosing.When(machine.Commanded(commandTry)).
 			Goto(stateTrying, machine.Run(jobDelegate)).
 			Because("the share is the deadline of the task, which another agent may repeat"),
-		choosing.When(machine.Command(commandWait)).
+		choosing.When(machine.Commanded(commandWait)).
 			Goto(stateWaiting, machine.Run(jobDelegate)).
 			Because("a broker has promised an answer, and waits for the agent"),
-		choosing.When(machine.Command(commandNone)).
+		choosing.When(machine.Commanded(commandNone)).
 			Goto(stateUnperformed).
 			Because("all agents were asked"),
 		choosing.When(lost...).
@@ -176,7 +176,7 @@ func findChooses() []machine.Row {
 func findAsks() []machine.Row {
 	asking, withdrawing := codons.Asks(stateAsking), codons.Asks(stateWithdrawing)
 	return []machine.Row{
-		asking.When(machine.Command(commandAccepted)).
+		asking.When(machine.Commanded(commandAccepted)).
 			Goto(statePerforming, machine.Disarm(timerShare)).
 			Because("the agent has all the time left"),
 		next(asking.When(ended(slices.Concat(notBegun, noAnswer)...)...), machine.Disarm(timerShare)).
@@ -184,7 +184,7 @@ func findAsks() []machine.Row {
 		asking.When(machine.Timeout(timerShare)).
 			Goto(stateWithdrawing, machine.Stop(jobDelegate)).
 			Because("the agent gets CANCEL, and its end is awaited, so that it does not begin the task later"),
-		withdrawing.When(machine.Command(commandAccepted)).
+		withdrawing.When(machine.Commanded(commandAccepted)).
 			Goto(stateStopping, machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
 			Because("the acceptance crossed with the end of the share, so the agent may have done a part of the task"),
 		next(withdrawing.When(ended(slices.Concat(notBegun, noAnswer)...)...)).
@@ -211,7 +211,7 @@ func findPerforms() []machine.Row {
 		all.When(ended(otherEnds...)...).
 			Goto(stateUnperformed).
 			Because("a second agent could repeat work that the first has done in part"),
-		all.When(machine.Command(commandImpossible)).
+		all.When(machine.Commanded(commandImpossible)).
 			Goto(stateImpossible).
 			Because("the task or an option is not valid, or the caller's agent has stopped"),
 		next(both.When(ended(notBegun...)...)).
@@ -219,10 +219,10 @@ func findPerforms() []machine.Row {
 		both.When(ended(noAnswer...)...).
 			Goto(stateUnperformed).
 			Because("the agent may have begun the task"),
-		performing.When(machine.Command(commandAccepted)).
+		performing.When(machine.Commanded(commandAccepted)).
 			Stay(machine.Drop(codons.DropDuplicate)).
 			Because("once is enough"),
-		waiting.When(machine.Command(commandAccepted)).
+		waiting.When(machine.Commanded(commandAccepted)).
 			Goto(statePerforming).
 			Because("the agent has begun the task"),
 		both.When(lost...).
@@ -243,10 +243,10 @@ func findTries() []machine.Row {
 		trying.When(ended(codons.StateAbandoned)...).
 			Goto(stateUnperformed).
 			Because("the caller's agent has stopped"),
-		trying.When(machine.Command(commandImpossible)).
+		trying.When(machine.Commanded(commandImpossible)).
 			Goto(stateImpossible).
 			Because("the task or an option is not valid"),
-		trying.When(machine.Command(commandAccepted)).
+		trying.When(machine.Commanded(commandAccepted)).
 			Stay(machine.Drop(codons.DropDuplicate)).
 			Because("the acceptance changes nothing"),
 		trying.When(lost...).
@@ -262,13 +262,13 @@ func findStops() []machine.Row {
 		stopping.When(ended(codons.StateCompleted)...).
 			Goto(codons.StateCompleted).
 			Because("the result crossed with the end of the context"),
-		stopping.When(append(ended(failures...), machine.Command(commandImpossible))...).
+		stopping.When(append(ended(failures...), machine.Commanded(commandImpossible))...).
 			Goto(stateUnperformed).
 			Because("nothing runs any more, and no further agent is asked"),
 		stopping.When(machine.Timeout(codons.TimerGrace)).
 			Goto(stateUnperformed).
 			Because("the conversation has not ended in its own grace; the agent's own deadline ends its side"),
-		stopping.When(machine.Command(commandAccepted), machine.Command(codons.CommandCancel)).
+		stopping.When(machine.Commanded(commandAccepted), machine.Commanded(codons.CommandCancel)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("it is stopped already"),
 	}

@@ -53,7 +53,7 @@ func newFinding(ctx context.Context, self actors.Self, to []performatives.AgentI
 
 // run takes the first command and the events that follow. It returns the end state.
 func (f *finding) run(first string) machine.State {
-	for f.step(machine.Command(first)); !f.solo.Ended(); {
+	for f.step(machine.Commanded(first)); !f.solo.Ended(); {
 		f.step(f.next())
 	}
 	for name := range f.timers {
@@ -66,7 +66,7 @@ func (f *finding) run(first string) machine.State {
 // so an error of Take is a mistake of this package.
 func (f *finding) step(on machine.Symbol) {
 	var content any
-	if on == machine.Command(f.asks) {
+	if on == machine.Commanded(f.asks) {
 		content = f.to[f.at]
 	}
 	effects, err := f.solo.Take(on, content)
@@ -135,18 +135,18 @@ func (f *finding) due() (machine.Symbol, bool) {
 		if errors.Is(f.ctx.Err(), context.DeadlineExceeded) {
 			return machine.Timeout(codons.TimerDeadline), true
 		}
-		return machine.Command(codons.CommandCancel), true
+		return machine.Commanded(codons.CommandCancel), true
 	}
 	if said := f.said; said != "" {
 		f.said = ""
-		return machine.Command(said), true
+		return machine.Commanded(said), true
 	}
 	switch {
 	case closed(f.accepted):
-		return machine.Command(commandAccepted), true
+		return machine.Commanded(commandAccepted), true
 	case closed(f.done):
 		f.done = nil
-		return machine.Command(string(f.outcome(f.to[f.at]))), true
+		return machine.Commanded(string(f.outcome(f.to[f.at]))), true
 	}
 	for _, name := range []string{timerShare, codons.TimerGrace} {
 		if closed(f.timers[name].due) {
@@ -193,7 +193,7 @@ func (f *finding) disarm(name string) {
 
 // InTurn asks agents one after the other until one has taken the work on, for a mediator that
 // gives each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks
-// until the conversation has ended, and returns its end state as [EndOf] does; it panics for another
+// until the conversation has ended, and returns its end state as [EndState] does; it panics for another
 // state. No agent is asked after the end of ctx. The error is [codons.ErrNoParty].
 func InTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
 	return inTurn(ctx, p, to, commandWait, ask)
@@ -215,11 +215,11 @@ func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask
 	return nil
 }
 
-// EndOf returns the end state of a conversation with an agent by its error, an [*codons.EndError]
+// EndState returns the end state of a conversation with an agent by its error, an [*codons.EndError]
 // or nil: completed, rejected, refused, not understood, timed out, cancelled, failed or abandoned. A
 // conversation whose answer could not be read has failed. One that had no time to begin is timed
 // out. Any other error means that no conversation can begin: abandoned.
-func EndOf(err error) machine.State {
+func EndState(err error) machine.State {
 	var end *codons.EndError
 	switch {
 	case err == nil:
@@ -241,7 +241,7 @@ type side struct {
 }
 
 // Reduce keeps the agents that were asked.
-func (s *side) Reduce(_ *codons.Value, e *codons.Event) {
+func (s *side) Reduce(_ *codons.Value, e *codons.Input) {
 	if to, ok := e.Data.(performatives.AgentID); ok {
 		s.asked = append(s.asked, to)
 	}

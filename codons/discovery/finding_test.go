@@ -23,14 +23,14 @@ func TestOrderOfEvents(t *testing.T) {
 		timers: map[string]timer{timerShare: {due: done}},
 	}
 	for _, want := range []machine.Symbol{
-		machine.Command(codons.CommandCancel), machine.Command(commandAccepted), machine.Command(string(codons.StateTimedOut)), machine.Timeout(timerShare),
+		machine.Commanded(codons.CommandCancel), machine.Commanded(commandAccepted), machine.Commanded(string(codons.StateTimedOut)), machine.Timeout(timerShare),
 	} {
 		if on, ok := f.due(); !ok || on != want {
 			t.Errorf("got %s, want %s", on, want)
 		}
 	}
 	f.over, f.said = ctx.Done(), string(codons.StateRejected)
-	if on, _ := f.due(); on != machine.Command(codons.CommandCancel) {
+	if on, _ := f.due(); on != machine.Commanded(codons.CommandCancel) {
 		t.Errorf("got %s before the end of ctx", on)
 	}
 }

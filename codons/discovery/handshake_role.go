@@ -44,8 +44,8 @@ type HandshakeRequirer interface {
 	RequiresHandshake() bool
 }
 
-// HandshakeRole makes every agent answer handshakes, and guards each [HandshakeRequirer].
-var HandshakeRole = codons.NewRole(HandshakeCodon, codons.RoleOptions{Guard: HandshakeGuard, Opens: opensHandshake}, newHandshakeResponder)
+// HandshakeService makes every agent answer handshakes, and guards each [HandshakeRequirer].
+var HandshakeService = codons.NewService(HandshakeCodon, codons.ServiceOptions{Guard: HandshakeGuard, Opens: opensHandshake}, newHandshakeResponder)
 
 // opensHandshake reports whether m begins a handshake: a QUERY_CAPABILITIES with the
 // capabilities of its sender does, also without the name of the protocol.
@@ -54,7 +54,7 @@ func opensHandshake(m *performatives.Message) bool {
 	return HandshakeCodon.OpenedBy(m, ok && q.Capabilities != nil)
 }
 
-func newHandshakeResponder(self actors.Self, agent actors.Agent, t codons.Times) actors.Responding {
+func newHandshakeResponder(self actors.Self, agent actors.Agent, t codons.Times) actors.Responder {
 	answer := func(ctx context.Context, h *codons.Handler) codons.Command {
 		if err := considerHandshake(ctx, h.Message(), self, agent); err != nil {
 			return h.TurnDown(err)

@@ -67,7 +67,7 @@ func TestEndOf(t *testing.T) {
 		{&codons.EndError{State: codons.StateAbandoned}, codons.StateAbandoned},
 		{&codons.EndError{State: codons.StateAbandoned, Refusal: p.Refusal{Code: p.CodeExpired}}, codons.StateTimedOut},
 	} {
-		if got := discovery.EndOf(c.err); got != c.want {
+		if got := discovery.EndState(c.err); got != c.want {
 			t.Errorf("%v: %s, want %s", c.err, got, c.want)
 		}
 	}

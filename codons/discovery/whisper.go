@@ -80,7 +80,7 @@ func WhisperAll(ctx context.Context, p codons.Party, to []performatives.AgentID,
 	}
 	rank(candidates)
 	if err := ctx.Err(); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return candidates, codons.EndOf(ctx)
+		return candidates, actors.EndOf(ctx)
 	}
 	return candidates, nil
 }

@@ -6,17 +6,17 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// WhisperRole makes every agent answer QUERY_CAPABILITIES from its description, whatever the
+// WhisperService makes every agent answer QUERY_CAPABILITIES from its description, whatever the
 // message's protocol. It guards each agent whose capabilities declare ontologies, by [OntologyGuard].
-// In a list of roles, [HandshakeRole] must precede it.
-var WhisperRole = codons.NewRole(WhisperCodon, codons.RoleOptions{Guard: OntologyGuard, Opens: opensWhisper}, newWhisperResponder)
+// In a list of roles, [HandshakeService] must precede it.
+var WhisperService = codons.NewService(WhisperCodon, codons.ServiceOptions{Guard: OntologyGuard, Opens: opensWhisper}, newWhisperResponder)
 
 func opensWhisper(m *performatives.Message) bool {
 	return m.Performative() == performatives.ActQueryCapabilities ||
 		m.Performative() == performatives.ActCancel && m.Protocol() == WhisperName
 }
 
-func newWhisperResponder(self actors.Self, agent actors.Agent, _ codons.Times) actors.Responding {
+func newWhisperResponder(self actors.Self, agent actors.Agent, _ codons.Times) actors.Responder {
 	return codons.NewResponder(self, agent, codons.ResponderOptions{Codon: WhisperCodon})
 }
 

@@ -47,13 +47,13 @@ func whisperTable() machine.Table {
 func whisperAsk() []machine.Row {
 	asked := codons.Asks(codons.StateAsked)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
 			Goto(codons.StateAsked, machine.Send(performatives.ActQueryCapabilities)).
 			Because("the agent asks for capabilities"),
 		asked.When(machine.Receive(performatives.ActInformCapabilities)).
 			Goto(codons.StateAnswered).
 			Because("also an answer that nothing matches"),
-		asked.When(machine.Command(codons.CommandCancel), machine.Command(codons.CommandStop)).
+		asked.When(machine.Commanded(codons.CommandCancel), machine.Commanded(codons.CommandStop)).
 			Goto(codons.StateAbandoned, machine.Send(performatives.ActCancel)).
 			Because("a query has no effects, so its receipt is not awaited"),
 		codons.Asks(codons.StateAbandoned).When(machine.Receive(performatives.ActInform)).
@@ -69,7 +69,7 @@ func whisperAnswer() []machine.Row {
 		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActQueryCapabilities)).
 			Goto(codons.StateAnswering, machine.Run(codons.JobAnswer)).
 			Because("a query arrives"),
-		answering.When(machine.Command(codons.CommandAnswer)).
+		answering.When(machine.Commanded(codons.CommandAnswer)).
 			Goto(codons.StateAnswered, machine.Send(performatives.ActInformCapabilities)).
 			Because("acl §4.9"),
 		answering.When(machine.Receive(performatives.ActCancel)).

@@ -120,15 +120,15 @@ func TestRulesFindBrokenTables(t *testing.T) {
 		mistake            func(*machine.Row)
 	}{
 		{
-			"saga", verify.RuleEnds, "does not end the conversation", "doing_1", machine.Command(codons.CommandStop),
+			"saga", verify.RuleEnds, "does not end the conversation", "doing_1", machine.Commanded(codons.CommandStop),
 			func(r *machine.Row) { r.To = "doing_1" },
 		},
 		{
-			"saga", verify.RuleTimers, "does not renew bound", "undoing_2", machine.Command("undone_2"),
+			"saga", verify.RuleTimers, "does not renew bound", "undoing_2", machine.Commanded("undone_2"),
 			func(r *machine.Row) { r.Do = slices.DeleteFunc(slices.Clone(r.Do), isArm) },
 		},
 		{
-			"discover-and-delegate", verify.RuleEnds, "not in impossible", "trying", machine.Command("impossible"),
+			"discover-and-delegate", verify.RuleEnds, "not in impossible", "trying", machine.Commanded("impossible"),
 			func(r *machine.Row) { r.To = "unperformed" },
 		},
 	} {
@@ -235,13 +235,13 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		},
 		{
 			name:   "a command of the handler after the end",
-			remove: func(r machine.Row) bool { return len(r.On) == 4 && r.On[0] == machine.Command(codons.CommandAccept) },
+			remove: func(r machine.Row) bool { return len(r.On) == 4 && r.On[0] == machine.Commanded(codons.CommandAccept) },
 			want:   verify.Unhandled,
 		},
 		{
 			name: "an initiator that declines input without a message", network: verify.Calm(),
 			change: func(r *machine.Row) {
-				if r.From[0] == delegation.StateInputNeeded && r.On[0] == machine.Command(codons.CommandDecline) {
+				if r.From[0] == delegation.StateInputNeeded && r.On[0] == machine.Commanded(codons.CommandDecline) {
 					r.Do = nil
 				}
 			},

@@ -78,7 +78,7 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 		},
 		{
 			"a stop that withdraws nothing", request.Codon.Table, func(r *machine.Row) {
-				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Command(codons.CommandStop)) {
+				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Commanded(codons.CommandStop)) {
 					drop(r, machine.Send(performatives.ActCancel))
 				}
 			}, "slow jobs",

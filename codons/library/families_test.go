@@ -169,13 +169,13 @@ func listed(t *testing.T, library *family, function string) (names []string) {
 	return names
 }
 
-// Codons and Roles name what the families export, each once. A codon or a role that is
+// Codons and Services name what the families export, each once. A codon or a service that is
 // missing here is not documented, not explored, not watched and not answered by a node.
-func TestCodonsAndRolesAreComplete(t *testing.T) {
+func TestCodonsAndServicesAreComplete(t *testing.T) {
 	all := families(t)
 	for function, made := range map[string]struct{ typ, maker string }{
-		"Codons": {"*codons.Codon", "codons.MustDefine"},
-		"Roles":  {"*codons.Role", "codons.NewRole"},
+		"Codons":   {"*codons.Codon", "codons.MustDefine"},
+		"Services": {"*codons.Service", "codons.NewService"},
 	} {
 		exported := map[string]string{}
 		for name, f := range all {

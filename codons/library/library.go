@@ -53,54 +53,54 @@ func Codons() []*codons.Codon {
 	}
 }
 
-// Roles returns the role of every codon that agents answer, with the time limits t, in the
+// Services returns the service of every codon that agents answer, with the time limits t, in the
 // order of [Codons]. An agent plays the roles whose interfaces it implements. The order
-// matters in one place: an opening message goes to the first role that takes it, and
-// [discovery.WhisperRole] takes every QUERY_CAPABILITIES that is not a handshake's.
+// matters in one place: an opening message goes to the first service that takes it, and
+// [discovery.WhisperService] takes every QUERY_CAPABILITIES that is not a handshake's.
 //
 // A [delegation.Worker] can be recruited, and gets only tasks that fit the input schemas that it
 // announces: [mediation.Recruitable] and [tool.CheckArguments] wrap it.
-func Roles(t codons.Times) []*codons.Role {
-	roles := []*codons.Role{
-		delegation.NewRole(tool.CheckArguments(), mediation.Recruitable),
-		tool.Role,
-		request.Role,
-		request.WhenRole,
-		query.IfRole,
-		query.RefRole,
-		approval.ProposeRole,
-		approval.Role,
-		notify.Role,
-		subscribe.Role,
-		subscribe.WheneverRole,
-		discovery.HandshakeRole, // before WhisperRole
-		discovery.WhisperRole,
-		contractnet.Role,
-		contractnet.IteratedRole,
-		auction.EnglishRole,
-		auction.DutchRole,
-		mediation.BrokeringRole,
-		mediation.RecruitingRole,
-		mediation.DeliveryRole,
+func Services(t codons.Times) []*codons.Service {
+	services := []*codons.Service{
+		delegation.NewService(tool.CheckArguments(), mediation.Recruitable),
+		tool.Service,
+		request.Service,
+		request.WhenService,
+		query.IfService,
+		query.RefService,
+		approval.ProposeService,
+		approval.Service,
+		notify.Service,
+		subscribe.Service,
+		subscribe.WheneverService,
+		discovery.HandshakeService, // before WhisperRole
+		discovery.WhisperService,
+		contractnet.Service,
+		contractnet.IteratedService,
+		auction.EnglishService,
+		auction.DutchService,
+		mediation.BrokeringService,
+		mediation.RecruitingService,
+		mediation.DeliveryService,
 	}
-	for i, r := range roles {
-		roles[i] = r.With(t)
+	for i, r := range services {
+		services[i] = r.With(t)
 	}
-	return roles
+	return services
 }
 
 // Protocols returns [Roles] in the type that actors.Options.Protocols has.
 func Protocols(t codons.Times) []actors.Protocol {
-	roles := Roles(t)
-	all := make([]actors.Protocol, len(roles))
-	for i, r := range roles {
+	services := Services(t)
+	all := make([]actors.Protocol, len(services))
+	for i, r := range services {
 		all[i] = r
 	}
 	return all
 }
 
 // compositionCodon documents conversations that a handler begins as children of its own
-// conversation: see [codons.WithBudget], [codons.Spend], [codons.Left] and [codons.Detach].
+// conversation: see [codons.WithBudget], [codons.Spend], [codons.BudgetLeft] and [codons.Detach].
 // It has no table, since any codon can be the parent and any codon the child.
 var compositionCodon = codons.MustDefine(codons.Definition{
 	Table: machine.Table{

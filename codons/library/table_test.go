@@ -182,9 +182,9 @@ func BenchmarkStep(b *testing.B) {
 	now := time.Unix(1, 0)
 	events := []machine.Event{
 		{On: machine.Receive(performatives.ActTaskRequest), At: now},
-		{On: machine.Command(codons.CommandAccept), At: now},
-		{On: machine.Command(codons.CommandReport), At: now},
-		{On: machine.Command(codons.CommandFinish), At: now},
+		{On: machine.Commanded(codons.CommandAccept), At: now},
+		{On: machine.Commanded(codons.CommandReport), At: now},
+		{On: machine.Commanded(codons.CommandFinish), At: now},
 	}
 	b.ReportAllocs()
 	for b.Loop() {

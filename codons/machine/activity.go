@@ -100,14 +100,14 @@ func (m *Machine) commands(a Activity, role Role, state uint8) iter.Seq2[Symbol,
 // whether to go on.
 func (a Activity) jobCommands(j Job, i int, yield func(Symbol, Activity) bool) bool {
 	for _, name := range j.Says {
-		if !yield(Command(name), a) {
+		if !yield(Commanded(name), a) {
 			return false
 		}
 	}
 	ended := a
 	ended.running, ended.stopping = a.running.Without(i), a.stopping.Without(i)
 	for _, name := range j.Ends {
-		if !yield(Command(name), ended) {
+		if !yield(Commanded(name), ended) {
 			return false
 		}
 	}

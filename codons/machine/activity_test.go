@@ -58,7 +58,7 @@ func TestJobsOfAnActivity(t *testing.T) {
 		}
 	}
 	for on, after := range m.Commands(stopping, machine.Responder, "busy") {
-		if ends := on != machine.Command("report"); ends != (after == machine.Activity{}) {
+		if ends := on != machine.Commanded("report"); ends != (after == machine.Activity{}) {
 			t.Errorf("after %s: %v", on, after)
 		}
 	}

@@ -345,7 +345,7 @@ func (c *compiler) checkJobs() {
 			c.fault("the %s's job %s has no final command", j.Role, j.Name)
 		}
 		for _, name := range slices.Concat(j.Says, j.Ends) {
-			if !c.takes(j.Role, Command(name)) {
+			if !c.takes(j.Role, Commanded(name)) {
 				c.fault("the %s's job %s gives command %s, which has no row", j.Role, j.Name, name)
 			}
 		}

@@ -32,7 +32,7 @@ func TestCompileRefuses(t *testing.T) {
 			"two wildcards for one event", add(machine.For(machine.Initiator, "done").When(machine.OtherDuplicates()).Stay(machine.Drop("again"))),
 			"row 4 has a wildcard for duplicate ACCEPT_PROPOSAL in done too",
 		},
-		{"an unknown state to leave", add(machine.For(machine.Initiator, "limbo").When(machine.Command("go")).Goto("done")), `state "limbo" is not declared`},
+		{"an unknown state to leave", add(machine.For(machine.Initiator, "limbo").When(machine.Commanded("go")).Goto("done")), `state "limbo" is not declared`},
 		{"an unknown state to enter", row(1, func(r *machine.Row) { r.To = "limbo" }), `row 1 (initiator in asked on receive INFORM_REF): state "limbo" is not declared`},
 		{"a row that is never reached", row(5, func(r *machine.Row) { r.To = "done"; r.Do = nil }), "the responder never gets to answering"},
 		{
@@ -90,8 +90,8 @@ func TestCompileRefuses(t *testing.T) {
 		{"a message again that is never sent", row(9, func(r *machine.Row) { r.Do = []machine.Effect{machine.Resend(p.ActAgree)} }), "it sends AGREE again, which the responder never sends"},
 		{"a refusal without a code", add(machine.For(machine.Responder, "done").When(machine.OtherRequests()).Stay(machine.Refuse("whim"))), `it refuses with "whim", which is not a known code`},
 		{"a refusal of a duplicate", row(9, func(r *machine.Row) { r.Do = []machine.Effect{machine.Refuse(p.CodeBusy)} }), "which is not a fresh message that expects a reply"},
-		{"a terminal state that is left", add(machine.For(machine.Initiator, "done").When(machine.Command("back")).Goto("asked")), "it leaves the terminal state done"},
-		{"a terminal state that works", add(machine.For(machine.Initiator, "done").When(machine.Command("go")).Stay(machine.Report("x"))), "a terminal state can resend, refuse and drop, not report x"},
+		{"a terminal state that is left", add(machine.For(machine.Initiator, "done").When(machine.Commanded("back")).Goto("asked")), "it leaves the terminal state done"},
+		{"a terminal state that works", add(machine.For(machine.Initiator, "done").When(machine.Commanded("go")).Stay(machine.Report("x"))), "a terminal state can resend, refuse and drop, not report x"},
 		{"a job started at the end", row(5, func(r *machine.Row) { r.To = "done" }), "it would run answer in the terminal state done"},
 		{"a timer that is not armed", row(0, func(r *machine.Row) { r.Do = r.Do[:1] }), "the initiator's timer deadline is never armed"},
 		{"a timer that is not declared", func(t *machine.Table) { t.Timers = t.Timers[1:] }, "timer deadline is not declared"},
@@ -119,7 +119,7 @@ func TestCompileRefuses(t *testing.T) {
 		},
 		{
 			"a report of an event without a row", func(t *machine.Table) {
-				t.Reports = []machine.Reported{{On: machine.Command("hum"), Name: "hum"}}
+				t.Reports = []machine.Reported{{On: machine.Commanded("hum"), Name: "hum"}}
 			}, "command hum is declared to be reported to the initiator as hum and has no row",
 		},
 		{
@@ -127,7 +127,7 @@ func TestCompileRefuses(t *testing.T) {
 			"receive AGREE of the initiator is declared as garbled",
 		},
 		{
-			"an end in a live state", func(t *machine.Table) { t.Ends = []machine.End{{On: machine.Command("start"), To: "asked"}} },
+			"an end in a live state", func(t *machine.Table) { t.Ends = []machine.Ending{{On: machine.Commanded("start"), To: "asked"}} },
 			"command start is declared to end the initiator in asked, which is not terminal",
 		},
 		{

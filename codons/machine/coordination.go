@@ -29,7 +29,7 @@ type Coordination struct {
 	Name    string
 	Machine *Machine // of each pair
 	Rules   []Rule   // in order of precedence
-	Never   []Never
+	Never   []Ban
 
 	// Unbidden are commands of the initiator that any member can get at any moment,
 	// such as cancel, whether rules have them or not. The end of a group must not
@@ -54,8 +54,8 @@ type Choice struct {
 	Max     int // the largest number of members that get it; zero means any number
 }
 
-// Never is a condition that must not hold in any state of any group.
-type Never struct {
+// Ban is a condition that must not hold in any state of any group.
+type Ban struct {
 	Name string
 	When func(initiator, responder Census) bool // pure, over the states of the two sides of all members
 }

@@ -12,7 +12,7 @@ type Declarations struct {
 	Reports    []Reported
 	Renewals   []Renewal
 	Garbled    []Garbled
-	Ends       []End
+	Ends       []Ending
 	Exceptions []Exception
 
 	// LongLived says that the conversations have no deadline, so no node remembers the opening act
@@ -84,8 +84,8 @@ type Garbled struct {
 	On   Symbol // as it arrives
 }
 
-// End declares the terminal state to which an event leads, if it ends the conversation.
-type End struct {
+// Ending declares the terminal state to which an event leads, if it ends the conversation.
+type Ending struct {
 	Role Role
 	In   []State // empty: in all live states without an End of their own for the event
 	On   Symbol
@@ -120,7 +120,7 @@ func (m *Machine) CommandKind(r Role, s State, name string) CommandKind {
 	return CommandMay
 }
 
-// End returns the terminal state that the table declares for an event in a live state.
+// Ending returns the terminal state that the table declares for an event in a live state.
 func (t Table) End(r Role, s State, on Symbol) (to State, declared bool) {
 	for _, e := range t.Ends {
 		if e.Role != r || e.On != on {
@@ -185,7 +185,7 @@ func (c *compiler) checkCommand(command AgentCommand, earlier []AgentCommand) {
 		}) {
 			c.fault("the %s's command %s is declared twice in %s", command.Role, command.Name, s)
 		}
-		if _, ok := c.machine.index.find(key{command.Role, s, Command(command.Name)}); !ok {
+		if _, ok := c.machine.index.find(key{command.Role, s, Commanded(command.Name)}); !ok {
 			c.fault("the %s has no row for its declared command %s in %s", command.Role, command.Name, s)
 		}
 	}

@@ -13,9 +13,9 @@ func ExampleMachine_Step() {
 	m := tabletest.Query().MustCompile()
 	now := time.Unix(0, 0)
 	c := m.Start(machine.Initiator, now)
-	c, effects, err := m.Step(c, machine.Event{On: machine.Command("start"), At: now})
+	c, effects, err := m.Step(c, machine.Event{On: machine.Commanded("start"), At: now})
 	fmt.Println(c.State, effects, err)
-	_, _, err = m.Step(c, machine.Event{On: machine.Command("start"), At: now})
+	_, _, err = m.Step(c, machine.Event{On: machine.Commanded("start"), At: now})
 	fmt.Println(err)
 	// Output:
 	// asked [send QUERY_IF arm deadline] <nil>

@@ -16,14 +16,14 @@ func TestInterjectedRefusals(t *testing.T) {
 	m := machine.Table{
 		Name: "errand", Live: []machine.State{"asked", "going", "again"}, Terminal: []machine.State{"over"},
 		Rows: []machine.Row{
-			asks(machine.Idle).When(machine.Command("start")).Goto("asked", machine.Send(ask)),
+			asks(machine.Idle).When(machine.Commanded("start")).Goto("asked", machine.Send(ask)),
 			asks("asked").When(machine.Receive(no)).Goto("again"),
 			asks("asked").When(machine.Receive(yes)).Stay(machine.Drop("news")),
 			asks("asked", "again").When(machine.Receive(done)).Goto("over"),
-			asks("again").When(machine.Command("insist")).Goto("over", machine.Send(performatives.ActCancel)),
+			asks("again").When(machine.Commanded("insist")).Goto("over", machine.Send(performatives.ActCancel)),
 			answers(machine.Idle).When(machine.Receive(ask)).Goto("going", machine.Send(yes)),
-			answers(machine.Idle).When(machine.Command("sulk")).Goto("over", machine.Send(no)),
-			answers("going").When(machine.Command("return")).Goto("over", machine.Send(done)),
+			answers(machine.Idle).When(machine.Commanded("sulk")).Goto("over", machine.Send(no)),
+			answers("going").When(machine.Commanded("return")).Goto("over", machine.Send(done)),
 			answers("going").When(machine.Receive(performatives.ActCancel)).Goto("over"),
 		},
 	}.MustCompile()

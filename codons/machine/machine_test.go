@@ -15,7 +15,7 @@ func TestStep(t *testing.T) {
 	m := tabletest.Ping().MustCompile()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	c := m.Start(machine.Initiator, at)
-	c, do, err := m.Step(c, machine.Event{On: machine.Command("start"), At: at.Add(time.Second)})
+	c, do, err := m.Step(c, machine.Event{On: machine.Commanded("start"), At: at.Add(time.Second)})
 	if err != nil || c.State != "asked" || c.Steps != 1 || !c.Updated.Equal(at.Add(time.Second)) {
 		t.Fatalf("start: %+v, %v", c, err)
 	}
@@ -59,7 +59,7 @@ func TestConversationIsJSON(t *testing.T) {
 func TestStepDoesNotAllocate(t *testing.T) {
 	m := tabletest.Ping().MustCompile()
 	c := m.Start(machine.Initiator, time.Time{})
-	e := machine.Event{On: machine.Command("start"), At: time.Unix(1, 0)}
+	e := machine.Event{On: machine.Commanded("start"), At: time.Unix(1, 0)}
 	if n := testing.AllocsPerRun(100, func() { _, _, _ = m.Step(c, e) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
@@ -68,7 +68,7 @@ func TestStepDoesNotAllocate(t *testing.T) {
 func BenchmarkStep(b *testing.B) {
 	m := tabletest.Ping().MustCompile()
 	c := m.Start(machine.Initiator, time.Time{})
-	e := machine.Event{On: machine.Command("start"), At: time.Unix(1, 0)}
+	e := machine.Event{On: machine.Commanded("start"), At: time.Unix(1, 0)}
 	b.ReportAllocs()
 	for b.Loop() {
 		if _, _, err := m.Step(c, e); err != nil {
@@ -80,13 +80,13 @@ func BenchmarkStep(b *testing.B) {
 // TestAnImpossibleStepPanics adds a transition that Compile would refuse.
 func TestAnImpossibleStepPanics(t *testing.T) {
 	m := tabletest.Ping().MustCompile()
-	m.Corrupt(machine.Transition{Role: machine.Initiator, From: "done", On: machine.Command("back"), To: "asked"})
+	m.Corrupt(machine.Transition{Role: machine.Initiator, From: "done", On: machine.Commanded("back"), To: "asked"})
 	defer func() {
 		if text, _ := recover().(string); text != "machine: ping: initiator would leave the terminal state done for asked" {
 			t.Errorf("panic %q", text)
 		}
 	}()
-	_, _, _ = m.Step(machine.Conversation{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Command("back")})
+	_, _, _ = m.Step(machine.Conversation{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Commanded("back")})
 }
 
 // TestStaleTagged has a row for a stale answer with a tag. One without it, or with another, counts as a fresh one.

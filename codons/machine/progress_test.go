@@ -84,12 +84,12 @@ func agreed() machine.Table {
 		Live: []machine.State{asked, promised, answering}, Terminal: []machine.State{done},
 		Jobs: []machine.Job{{Role: machine.Responder, Name: "answer", Ends: []string{"answer"}}},
 		Rows: []machine.Row{
-			machine.For(machine.Initiator, machine.Idle).When(machine.Command("start")).Goto(asked, machine.Send(p.ActRequest)),
+			machine.For(machine.Initiator, machine.Idle).When(machine.Commanded("start")).Goto(asked, machine.Send(p.ActRequest)),
 			machine.For(machine.Initiator, asked).When(machine.Receive(p.ActAgree)).Goto(promised),
 			machine.For(machine.Initiator, asked, promised).When(machine.Receive(p.ActInform)).Goto(done),
 			machine.For(machine.Initiator, done).When(machine.Receive(p.ActAgree)).Stay(machine.Drop("late")),
 			machine.For(machine.Responder, machine.Idle).When(machine.Receive(p.ActRequest)).Goto(answering, machine.Send(p.ActAgree), machine.Run("answer")),
-			machine.For(machine.Responder, answering).When(machine.Command("answer")).Goto(done, machine.Send(p.ActInform)),
+			machine.For(machine.Responder, answering).When(machine.Commanded("answer")).Goto(done, machine.Send(p.ActInform)),
 		},
 		Agree: []machine.Pair{{Initiator: "done", Responder: "done"}},
 	}

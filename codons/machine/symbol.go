@@ -76,8 +76,8 @@ func StaleTagged(act performatives.Performative, tag string) Symbol {
 	return Symbol{Kind: KindStale, Act: act, Name: tag}
 }
 
-// Command is a command of the agent on this side, or of one of its jobs.
-func Command(name string) Symbol { return Symbol{Kind: KindCommand, Name: name} }
+// Commanded is a command of the agent on this side, or of one of its jobs.
+func Commanded(name string) Symbol { return Symbol{Kind: KindCommand, Name: name} }
 
 // Timeout is the expiry of an armed timer.
 func Timeout(timer string) Symbol { return Symbol{Kind: KindTimeout, Name: timer} }

@@ -63,7 +63,7 @@ func (m *mediation) askInTurn(ctx context.Context, targets []performatives.Agent
 
 // askEach asks all targets, each with an equal share of the budget.
 func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID, messages chan<- message) {
-	m.share = shareOf(codons.Left(ctx), len(targets))
+	m.share = shareOf(codons.BudgetLeft(ctx), len(targets))
 	var open sync.WaitGroup
 	defer open.Wait()
 	room := make(chan struct{}, maxOpen)

@@ -137,7 +137,7 @@ func TestBrokerAsksMany(t *testing.T) {
 func TestBrokerSharesTheBudget(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		left := &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
-			had := codons.Left(ctx)
+			had := codons.BudgetLeft(ctx)
 			delete(had, codons.Depth)
 			return p.InformResult{Status: p.StatusSuccess, Summary: had.String()}, codons.Spend(ctx, had)
 		}}

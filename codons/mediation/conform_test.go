@@ -16,17 +16,17 @@ import (
 // TestConform has a mediator find agents for tasks, over a bad network. The conversations of the
 // mediator with the agents, and the deliveries, are checked too.
 func TestConform(t *testing.T) {
-	whisper := discovery.WhisperRole
+	whisper := discovery.WhisperService
 	codontest.Conform(t, mediation.BrokeringCodon, kit.Seeds(),
-		codontest.Agents(1, newMediator, mediation.BrokeringRole, whisper), codontest.Agents(2, newRecruit, delegation.Role),
+		codontest.Agents(1, newMediator, mediation.BrokeringService, whisper), codontest.Agents(2, newRecruit, delegation.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := mediation.AskThrough(ctx, s.Self(), s.Peers()[0], proxy(s))
 			return err
 		}))
 	codontest.Conform(t, mediation.RecruitingCodon, kit.Seeds(),
-		codontest.Agents(1, newMediator, mediation.RecruitingRole, whisper),
-		codontest.Agents(2, newRecruit, delegation.NewRole(mediation.Recruitable)),
-		codontest.Agents(1, newReceiver, mediation.DeliveryRole),
+		codontest.Agents(1, newMediator, mediation.RecruitingService, whisper),
+		codontest.Agents(2, newRecruit, delegation.NewService(mediation.Recruitable)),
+		codontest.Agents(1, newReceiver, mediation.DeliveryService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			q := proxy(s)
 			if s.Chance("receiver").IntN(2) == 0 {

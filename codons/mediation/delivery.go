@@ -37,13 +37,13 @@ type DeliveryHandler interface {
 	HandleDelivery(ctx context.Context, d Delivery) error
 }
 
-// DeliveryRole makes every agent answer deliveries. A delivery with the ticket of an open
+// DeliveryService makes every agent answer deliveries. A delivery with the ticket of an open
 // [Recruit] of the agent goes there, any other to the agent's [DeliveryHandler]. An agent
 // without one answers by DISCONFIRM. If the agent requires a handshake, the responder itself
 // decides by [discovery.HandshakeGuard] about deliveries without such a ticket.
-var DeliveryRole = codons.NewRole(DeliveryCodon, codons.RoleOptions{Unguarded: true}, newReceiver)
+var DeliveryService = codons.NewService(DeliveryCodon, codons.ServiceOptions{Unguarded: true}, newReceiver)
 
-func newReceiver(self actors.Self, agent actors.Agent, t codons.Times) actors.Responding {
+func newReceiver(self actors.Self, agent actors.Agent, t codons.Times) actors.Responder {
 	r := &receiver{self: self, guard: discovery.HandshakeGuard(self, agent)}
 	r.handler, _ = agent.(DeliveryHandler)
 	return codons.AnswerWith(self, agent, DeliveryCodon, t, r.answer)
@@ -120,7 +120,7 @@ func deliveryOf(m *performatives.Message) (Delivery, error) {
 type deliveryResponder struct{ *codons.Responding }
 
 // Compose makes the content of DISCONFIRM from that of a refusal.
-func (s deliveryResponder) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s deliveryResponder) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	data := s.Responding.Compose(v, f, e)
 	if r, ok := data.(performatives.Refuse); ok && f.Act == performatives.ActDisconfirm {
 		return denial{ReasonCode: r.ReasonCode, ReasonText: r.ReasonText}

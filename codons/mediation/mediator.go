@@ -53,19 +53,19 @@ func (q Proxied) admits(id performatives.AgentID, recruits bool) bool {
 	return len(q.Agents) == 0 || slices.ContainsFunc(q.Agents, id.Is)
 }
 
-// BrokeringRole makes every [Mediator] answer the PROXY of a brokering, and any PROXY without a
+// BrokeringService makes every [Mediator] answer the PROXY of a brokering, and any PROXY without a
 // protocol and without a designated receiver.
-var BrokeringRole = codons.NewRole(BrokeringCodon, codons.RoleOptions{
+var BrokeringService = codons.NewService(BrokeringCodon, codons.ServiceOptions{
 	Opens: func(m *performatives.Message) bool { return BrokeringCodon.OpenedBy(m, !hasReceiver(m)) },
-}, func(self actors.Self, role Mediator, t codons.Times) actors.Responding {
+}, func(self actors.Self, role Mediator, t codons.Times) actors.Responder {
 	return newMediation(self, role, BrokeringCodon, t, false)
 })
 
-// RecruitingRole makes every [Mediator] answer the PROXY of a recruiting, and any PROXY without a
+// RecruitingService makes every [Mediator] answer the PROXY of a recruiting, and any PROXY without a
 // protocol but with a designated receiver.
-var RecruitingRole = codons.NewRole(RecruitingCodon, codons.RoleOptions{
+var RecruitingService = codons.NewService(RecruitingCodon, codons.ServiceOptions{
 	Opens: func(m *performatives.Message) bool { return RecruitingCodon.OpenedBy(m, hasReceiver(m)) },
-}, func(self actors.Self, role Mediator, t codons.Times) actors.Responding {
+}, func(self actors.Self, role Mediator, t codons.Times) actors.Responder {
 	return newMediation(self, role, RecruitingCodon, t, true)
 })
 
@@ -89,7 +89,7 @@ type mediation struct {
 }
 
 // newMediation returns the responder of a mediator in one of the two codons.
-func newMediation(self actors.Self, role Mediator, c *codons.Codon, t codons.Times, recruits bool) actors.Responding {
+func newMediation(self actors.Self, role Mediator, c *codons.Codon, t codons.Times, recruits bool) actors.Responder {
 	return codons.AnswerWith(self, role, c, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		p, err := performatives.PayloadAs[Proxy](h.Message())
 		if err != nil {

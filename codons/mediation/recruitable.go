@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Recruitable returns a worker that can be recruited: middleware for [delegation.NewRole]. It
+// Recruitable returns a worker that can be recruited: middleware for [delegation.NewService]. It
 // delivers the result of a recruited task, or its failure, to the designated receiver, and
 // reports that to the recruiter. Other tasks go to w unchanged.
 func Recruitable(w delegation.Worker) delegation.Worker { return recruitable{w} }

@@ -14,7 +14,7 @@ import (
 func TestConform(t *testing.T) {
 	codontest.Explore(t, notify.Codon)
 	codontest.Conform(t, notify.Codon, kit.Seeds(),
-		codontest.Agents(2, func(*codontest.Script) actors.Agent { return &reader{} }, notify.Role),
+		codontest.Agents(2, func(*codontest.Script) actors.Agent { return &reader{} }, notify.Service),
 		codontest.Calling(func(_ context.Context, s *codontest.Script) error {
 			_, err := notify.All(s.Self(), s.Peers(), news{Text: "rain"})
 			return err

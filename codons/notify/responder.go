@@ -27,9 +27,9 @@ type Notice struct {
 	Agent   Agent                  // the handle of the agent that handles it, for the notices that follow from it
 }
 
-// Role makes every [Handler] receive INFORM messages with the codon's name, and those without
+// Service makes every [Handler] receive INFORM messages with the codon's name, and those without
 // a protocol that answer no other message.
-var Role = codons.NewRole(Codon, codons.RoleOptions{Opens: opens}, newResponder)
+var Service = codons.NewService(Codon, codons.ServiceOptions{Opens: opens}, newResponder)
 
 func opens(m *performatives.Message) bool {
 	if m.Performative() != performatives.ActInform {
@@ -50,7 +50,7 @@ type responder struct {
 	next  int
 }
 
-func newResponder(self actors.Self, agent Handler, _ codons.Times) actors.Responding {
+func newResponder(self actors.Self, agent Handler, _ codons.Times) actors.Responder {
 	return &responder{self: self, agent: agent, seen: make(map[noticeKey]bool)}
 }
 
@@ -88,7 +88,7 @@ func (r *responder) remember(key noticeKey) {
 	r.next = (r.next + 1) % maxRemembered
 }
 
-// Open is not called: see [actors.Taking].
+// Open is not called: see [actors.NoticeResponder].
 func (*responder) Open(*performatives.Message) actors.Conversation {
 	panic(errors.New("notify: Open called, but a notice opens no conversation"))
 }

@@ -12,12 +12,12 @@ import (
 
 // TestConform runs questions of both codons over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, query.IfCodon, kit.Seeds(), codontest.Agents(1, newOracle, query.IfRole),
+	codontest.Conform(t, query.IfCodon, kit.Seeds(), codontest.Agents(1, newOracle, query.IfService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := query.If(ctx, s.Self(), s.Peers()[0], "it rains")
 			return err
 		}))
-	codontest.Conform(t, query.RefCodon, kit.Seeds(), codontest.Agents(1, newOracle, query.RefRole),
+	codontest.Conform(t, query.RefCodon, kit.Seeds(), codontest.Agents(1, newOracle, query.RefService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := query.Ref[int](ctx, s.Self(), s.Peers()[0], "temperature")
 			return err

@@ -21,6 +21,6 @@
 // # Concurrency
 //
 // A handler runs on a goroutine of its conversation, beside others of the same agent. An agent
-// answers a bounded number of questions at a time ([codons.Limited]) and refuses further
+// answers a bounded number of questions at a time ([codons.TaskLimiter]) and refuses further
 // questions with [performatives.CodeBusy].
 package query

@@ -87,8 +87,8 @@ type AskedIf struct {
 // the handler's ctx.
 func (q AskedIf) Agree() error { return q.agree() }
 
-// IfRole makes every [IfHandler] answer QUERY_IF.
-var IfRole = codons.NewRole(IfCodon, codons.RoleOptions{Usual: true}, func(self actors.Self, agent IfHandler, t codons.Times) actors.Responding {
+// IfService makes every [IfHandler] answer QUERY_IF.
+var IfService = codons.NewService(IfCodon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent IfHandler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, agent, IfCodon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		asked, err := performatives.PayloadAs[performatives.QueryIf](h.Message())
 		if err != nil {

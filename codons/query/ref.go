@@ -63,8 +63,8 @@ type AskedRef struct {
 // Agree sends AGREE, as [AskedIf.Agree] does.
 func (q AskedRef) Agree() error { return q.agree() }
 
-// RefRole makes every [RefHandler] answer QUERY_REF.
-var RefRole = codons.NewRole(RefCodon, codons.RoleOptions{Usual: true}, func(self actors.Self, agent RefHandler, t codons.Times) actors.Responding {
+// RefService makes every [RefHandler] answer QUERY_REF.
+var RefService = codons.NewService(RefCodon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent RefHandler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, agent, RefCodon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		asked, err := performatives.PayloadAs[performatives.QueryRef](h.Message())
 		if err != nil {

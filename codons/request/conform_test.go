@@ -12,12 +12,12 @@ import (
 
 // TestConform runs requests of both codons over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, request.Codon, kit.Seeds(), codontest.Agents(1, newHandler, request.Role),
+	codontest.Conform(t, request.Codon, kit.Seeds(), codontest.Agents(1, newHandler, request.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := request.Request[kit.Bill](ctx, s.Self(), s.Peers()[0], kit.Order{Item: "tea"})
 			return err
 		}))
-	codontest.Conform(t, request.WhenCodon, kit.Seeds(), codontest.Agents(1, newWhenHandler, request.WhenRole),
+	codontest.Conform(t, request.WhenCodon, kit.Seeds(), codontest.Agents(1, newWhenHandler, request.WhenService),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			_, err := request.AskWhen[kit.Bill](ctx, s.Self(), s.Peers()[0], sowing)
 			return err

@@ -58,8 +58,8 @@ type Requested struct {
 // the handler's ctx.
 func (r Requested) Agree() error { return r.agree() }
 
-// Role makes every [Handler] answer REQUEST.
-var Role = codons.NewRole(Codon, codons.RoleOptions{Usual: true}, func(self actors.Self, agent Handler, t codons.Times) actors.Responding {
+// Service makes every [Handler] answer REQUEST.
+var Service = codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent Handler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, agent, Codon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		answer, err := agent.HandleRequest(ctx, Requested{
 			Message: h.Message(), Agent: self, agree: func() error { return h.Say(codons.Command{Name: codons.CommandAgree}) },

@@ -62,12 +62,12 @@ func agreeRows(x codons.Exchange) []machine.Row {
 		codons.Answers(machine.Idle).When(machine.Receive(x.Opening)).
 			Goto(codons.StateAnswering, machine.Run(codons.JobConsider)).
 			Because("the agent decides whether it will do the action"),
-		codons.Answers(codons.StateAnswering).When(machine.Command(codons.CommandAgree)).
+		codons.Answers(codons.StateAnswering).When(machine.Commanded(codons.CommandAgree)).
 			Goto(codons.StateAgreed, machine.Send(performatives.ActAgree), machine.Run(codons.JobAnswer)).
 			Because("AGREE is sent even where the condition is true already"),
 	}
 	for _, a := range x.Answers {
-		rows = append(rows, codons.Answers(codons.StateAgreed).When(machine.Command(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+		rows = append(rows, codons.Answers(codons.StateAgreed).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
 	}
 	return rows
 }

@@ -89,8 +89,8 @@ type RequestedWhen struct {
 	Agent   actors.Self            // the handle of the agent that handles the request
 }
 
-// WhenRole makes every [WhenHandler] answer REQUEST_WHEN.
-var WhenRole = codons.NewRole(WhenCodon, codons.RoleOptions{Usual: true}, func(self actors.Self, agent WhenHandler, t codons.Times) actors.Responding {
+// WhenService makes every [WhenHandler] answer REQUEST_WHEN.
+var WhenService = codons.NewService(WhenCodon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent WhenHandler, t codons.Times) actors.Responder {
 	return codons.NewResponder(self, agent, codons.ResponderOptions{Codon: WhenCodon, Times: t, Works: whenJobs(agent)})
 })
 

@@ -61,7 +61,7 @@ func codonOf(n int) *codons.Codon {
 
 // variant returns the codon of a record by its first event, nil for an event that begins no
 // saga.
-func variant(first codons.Event) *codons.Codon {
+func variant(first codons.Input) *codons.Codon {
 	p, ok := first.Data.(progress)
 	if raw, isRaw := first.Data.(performatives.Raw); isRaw { // a command of a longer saga
 		ok = performatives.Unmarshal(raw, &p) == nil

@@ -38,8 +38,8 @@ func TestUndoInReverse(t *testing.T) {
 	}
 	for i := 1; i <= steps; i++ {
 		for on, want := range map[machine.Symbol]machine.State{
-			machine.Command(commandUnknown(i)): undoing(i, false),
-			machine.Command(commandFailed(i)):  before(i, stateUndone),
+			machine.Commanded(commandUnknown(i)): undoing(i, false),
+			machine.Commanded(commandFailed(i)):  before(i, stateUndone),
 		} {
 			for _, from := range []machine.State{doing(i), stopping(i)} {
 				if c, _, err := m.Step(machine.Conversation{State: from}, machine.Event{On: on}); err != nil || c.State != want {
@@ -47,7 +47,7 @@ func TestUndoInReverse(t *testing.T) {
 				}
 			}
 		}
-		c, _, err := m.Step(machine.Conversation{State: undoing(i, false)}, machine.Event{On: machine.Command(commandUndone(i))})
+		c, _, err := m.Step(machine.Conversation{State: undoing(i, false)}, machine.Event{On: machine.Commanded(commandUndone(i))})
 		if err != nil || c.State != before(i, stateUndone) {
 			t.Errorf("undone %d: %s, %v", i, c.State, err)
 		}

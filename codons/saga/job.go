@@ -50,7 +50,7 @@ func (r *run) beginDo(ctx context.Context, step Step, i int) {
 	r.work(outcome{command: commandUnknown(i), step: i, err: errGoexit}, func() outcome {
 		err := r.saga.tell(ctx, record)
 		if err == nil && ctx.Err() != nil { // Do was not called yet
-			err = codons.EndOf(r.ctx)
+			err = actors.EndOf(r.ctx)
 		}
 		if err != nil {
 			return outcome{command: commandFailed(i), step: i, err: err}

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -41,9 +42,9 @@ type outcome struct {
 // event returns the arguments of run.step.
 func (o outcome) event() (machine.Symbol, any, error) {
 	if o.err != nil {
-		return machine.Command(o.command), o.err.Error(), o.err
+		return machine.Commanded(o.command), o.err.Error(), o.err
 	}
-	return machine.Command(o.command), o.data, nil
+	return machine.Commanded(o.command), o.data, nil
 }
 
 func newRun(ctx context.Context, s Saga, p codons.Party, id performatives.ConversationID) *run {
@@ -72,7 +73,7 @@ func (r *run) resume(from progress) {
 // finish takes the first event and those that follow, until the saga has ended.
 func (r *run) finish(first string, from progress) (map[string]any, error) {
 	defer r.stop()
-	for r.step(machine.Command(first), from, nil); !r.solo.Ended(); {
+	for r.step(machine.Commanded(first), from, nil); !r.solo.Ended(); {
 		r.step(r.next())
 	}
 	if err := r.saga.tell(codons.Detach(r.ctx), r.solo.Record()); err != nil {
@@ -127,9 +128,9 @@ func (r *run) next() (on machine.Symbol, data any, err error) {
 	case <-r.over:
 		r.over = nil
 		if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
-			return machine.Timeout(codons.TimerDeadline), nil, codons.EndOf(r.ctx)
+			return machine.Timeout(codons.TimerDeadline), nil, actors.EndOf(r.ctx)
 		}
-		return machine.Command(codons.CommandCancel), nil, codons.EndOf(r.ctx)
+		return machine.Commanded(codons.CommandCancel), nil, actors.EndOf(r.ctx)
 	case <-r.grace.C:
 		return machine.Timeout(codons.TimerGrace), nil, nil
 	case <-r.bound.C:

@@ -58,7 +58,7 @@ func (s *side) Ended(*codons.Conversation, *performatives.Message) {}
 func (s *side) Timer(*codons.Value, string, time.Time) time.Duration { return codons.Never }
 
 // Reduce keeps the outcome of a job, unless the saga has left the state of that job.
-func (s *side) Reduce(v *codons.Value, e *codons.Event) {
+func (s *side) Reduce(v *codons.Value, e *codons.Input) {
 	was, at := numbered(string(s.at))
 	s.at = v.State()
 	if begun, ok := e.Data.(progress); ok {

@@ -66,7 +66,7 @@ func Table(n int) machine.Table {
 			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "all steps are done"},
 			{Initiator: stateUndone, Responder: machine.Idle, Note: "all steps are undone"},
 			{Initiator: stateIncomplete, Responder: machine.Idle, Note: "the result names the steps that could not be undone"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Command(codons.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
+			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
 		},
 		Declarations: machine.Declarations{Renewals: []machine.Renewal{{Role: machine.Initiator, Timer: timerBound, On: s.undoes()}}},
 	})
@@ -116,13 +116,13 @@ func (s steps) backTo(r machine.Row, i int, lossy bool, before ...machine.Effect
 func (s steps) undoes() []machine.Symbol {
 	var on []machine.Symbol
 	for i := 1; i <= s.n; i++ {
-		on = append(on, machine.Command(commandUndone(i)), machine.Command(commandLost(i)))
+		on = append(on, machine.Commanded(commandUndone(i)), machine.Commanded(commandLost(i)))
 	}
 	return on
 }
 
 func (s steps) begin() []machine.Row {
-	start := codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart))
+	start := codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart))
 	return []machine.Row{s.begins(start, 1, machine.Arm(codons.TimerDeadline)).Because("the first step")}
 }
 
@@ -131,13 +131,13 @@ func (s steps) doing() []machine.Row {
 	for i := 1; i <= s.n; i++ {
 		doing := codons.Asks(doing(i))
 		rows = append(rows,
-			s.begins(doing.When(machine.Command(commandDone(i))), i+1).
+			s.begins(doing.When(machine.Commanded(commandDone(i))), i+1).
 				Because("the step is done, and the next step begins, if there is one"),
-			s.backTo(doing.When(machine.Command(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerDeadline)).
+			s.backTo(doing.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerDeadline)).
 				Because("the step did nothing, so the steps before it are undone"),
-			s.backTo(doing.When(machine.Command(commandUnknown(i))), i, false, machine.Disarm(codons.TimerDeadline)).
+			s.backTo(doing.When(machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(codons.TimerDeadline)).
 				Because("the step may have been done, so it is undone, too"),
-			doing.When(machine.Timeout(codons.TimerDeadline), machine.Command(codons.CommandCancel)).
+			doing.When(machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandCancel)).
 				Goto(stopping(i), machine.Stop(jobDo(i)), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
 				Because("the step is stopped, and then says whether it was done"))
 	}
@@ -149,13 +149,13 @@ func (s steps) stopping() []machine.Row {
 	for i := 1; i <= s.n; i++ {
 		stopping := codons.Asks(stopping(i))
 		rows = append(rows,
-			s.backTo(stopping.When(machine.Command(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerGrace)).
+			s.backTo(stopping.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerGrace)).
 				Because("the step did nothing"),
-			s.backTo(stopping.When(machine.Command(commandDone(i)), machine.Command(commandUnknown(i))), i, false, machine.Disarm(codons.TimerGrace)).
+			s.backTo(stopping.When(machine.Commanded(commandDone(i)), machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(codons.TimerGrace)).
 				Because("the step was done after all, or may have been"),
 			s.backTo(stopping.When(machine.Timeout(codons.TimerGrace)), i, false).
 				Because("the step has not returned, so it may have been done"),
-			stopping.When(machine.Command(codons.CommandCancel)).
+			stopping.When(machine.Commanded(codons.CommandCancel)).
 				Stay(machine.Drop(codons.DropDuplicate)).
 				Because("the step is stopped already"))
 	}
@@ -170,13 +170,13 @@ func (s steps) undoing(lossy bool) []machine.Row {
 		}
 		undoing := codons.Asks(undoing(i, lossy))
 		rows = append(rows,
-			s.backTo(undoing.When(machine.Command(commandUndone(i))), i-1, lossy).
+			s.backTo(undoing.When(machine.Commanded(commandUndone(i))), i-1, lossy).
 				Because("the step before is undone next"),
-			s.backTo(undoing.When(machine.Command(commandLost(i))), i-1, true).
+			s.backTo(undoing.When(machine.Commanded(commandLost(i))), i-1, true).
 				Because("the step cannot be undone; the steps before it can"),
 			s.backTo(undoing.When(machine.Timeout(timerBound)), i-1, true, machine.Stop(jobUndo(i))).
 				Because("the step was not undone in time"),
-			undoing.When(machine.Command(codons.CommandCancel)).
+			undoing.When(machine.Commanded(codons.CommandCancel)).
 				Stay(machine.Drop(codons.DropLate)).
 				Because("a cancelled saga is undone, and this one is being undone"))
 	}
@@ -190,12 +190,12 @@ func (s steps) resume() []machine.Row {
 	var rows []machine.Row
 	for i := 1; i <= s.n; i++ {
 		from := []machine.Symbol{
-			machine.Command(resume(doing(i))), machine.Command(resume(stopping(i))), machine.Command(resume(undoing(i, false))),
+			machine.Commanded(resume(doing(i))), machine.Commanded(resume(stopping(i))), machine.Commanded(resume(undoing(i, false))),
 		}
 		rows = append(rows, s.backTo(idle.When(from...), i, false).
 			Because("the saga crashed at this step: the step may have been done, and undoing it twice does no harm"))
 		if i < s.n {
-			rows = append(rows, s.backTo(idle.When(machine.Command(resume(undoing(i, true)))), i, true).
+			rows = append(rows, s.backTo(idle.When(machine.Commanded(resume(undoing(i, true)))), i, true).
 				Because("the same, and a later step was lost before the crash"))
 		}
 	}

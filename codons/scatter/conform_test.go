@@ -14,7 +14,7 @@ import (
 
 // TestConform scatters tasks to three workers over a bad network, and checks the delegations.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, scatter.Codon, kit.Seeds(), codontest.Agents(3, newScripted, delegation.Role),
+	codontest.Conform(t, scatter.Codon, kit.Seeds(), codontest.Agents(3, newScripted, delegation.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			gather := []scatter.Gather{scatter.FirstOf(), scatter.Quorum(2), scatter.AllOf()}[s.Chance("gather").IntN(3)]
 			_, err := scatter.Scatter(ctx, s.Self(), s.Peers(), kit.Task(), gather)

@@ -241,7 +241,7 @@ func TestBudgetIsShared(t *testing.T) {
 				to := []p.AgentID{"A", "B", "C"}
 				for _, id := range to {
 					w.Add(id, &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
-						left := codons.Left(ctx)
+						left := codons.BudgetLeft(ctx)
 						time.Sleep(time.Second) // so that no unused part returns before all have begun
 						return p.InformResult{Status: p.StatusSuccess, Summary: left.String()}, codons.Spend(ctx, codons.Budget{codons.Tokens: left[codons.Tokens]})
 					}})

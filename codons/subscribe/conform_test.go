@@ -15,8 +15,8 @@ import (
 
 // TestConform runs subscriptions and standing requests of at most ten minutes over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, subscribe.Codon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.Role), reading(subscribe.Subscribe[beat]))
-	codontest.Conform(t, subscribe.WheneverCodon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.WheneverRole), reading(subscribe.RequestWhenever[beat]))
+	codontest.Conform(t, subscribe.Codon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.Service), reading(subscribe.Subscribe[beat]))
+	codontest.Conform(t, subscribe.WheneverCodon, kit.Seeds(), codontest.Agents(1, newChancePublisher, subscribe.WheneverService), reading(subscribe.RequestWhenever[beat]))
 }
 
 type begin func(context.Context, codons.Party, p.AgentID, subscribe.Subscription, ...codons.Option) (*subscribe.Stream[beat], error)

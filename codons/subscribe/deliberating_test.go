@@ -21,7 +21,7 @@ func TestSignOfLife(t *testing.T) {
 		c = next
 	}
 	var s publisherSide
-	content := s.Compose(nil, machine.Send(performatives.ActStatusUpdate), &codons.Event{})
+	content := s.Compose(nil, machine.Send(performatives.ActStatusUpdate), &codons.Input{})
 	if err := performatives.CheckPayload(performatives.ActStatusUpdate, content); err != nil {
 		t.Errorf("%+v: %v", content, err)
 	}

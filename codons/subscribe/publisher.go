@@ -88,7 +88,7 @@ type progress struct {
 }
 
 // Reduce records the subscription.
-func (s *publisherSide) Reduce(v *codons.Value, e *codons.Event) {
+func (s *publisherSide) Reduce(v *codons.Value, e *codons.Input) {
 	if e.Message != nil && e.Message == v.Request() {
 		s.subscription, _ = performatives.PayloadAs[Subscription](e.Message) // an invalid one is turned down by considerSubscription
 	}
@@ -131,7 +131,7 @@ func (s *publisherSide) publish(c *codons.Conversation) {
 }
 
 // Compose returns the FAILURE to a silent subscriber, and the sign of life while the agent decides.
-func (s *publisherSide) Compose(v *codons.Value, f machine.Effect, e *codons.Event) any {
+func (s *publisherSide) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Act == performatives.ActStatusUpdate {
 		return performatives.StatusUpdate{Description: "the publisher has not decided yet"}
 	}

@@ -119,7 +119,7 @@ func (p *pause) begin(ctx context.Context, after time.Duration, self actors.Self
 			p.over()
 		}
 	})
-	release := context.AfterFunc(ctx, func() { end(codeOfEnd(ctx), codons.EndOf(ctx)) })
+	release := context.AfterFunc(ctx, func() { end(codeOfEnd(ctx), actors.EndOf(ctx)) })
 	forget := self.AfterStop(func() { end(performatives.CodeStopped, actors.ErrStopped) })
 	p.stop = []func() bool{timer, release, forget}
 }

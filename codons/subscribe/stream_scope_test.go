@@ -38,7 +38,7 @@ func TestStreamUsesNoBudget(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		w.Add("Station", st)
 		err := julesListens(t, w, codons.Budget{codons.Tokens: 100, codons.Calls: 3}, func(ctx context.Context, s *subscribe.Stream[beat]) error {
-			if left := codons.Left(ctx); left[codons.Tokens] != 100 || left[codons.Calls] != 2 {
+			if left := codons.BudgetLeft(ctx); left[codons.Tokens] != 100 || left[codons.Calls] != 2 {
 				t.Errorf("left %v", left)
 			}
 			stopStation(w)
@@ -49,7 +49,7 @@ func TestStreamUsesNoBudget(t *testing.T) {
 			if err := s.Unsubscribe(); err != nil {
 				t.Error(err)
 			}
-			if left := codons.Left(ctx); left[codons.Tokens] != 100 || left[codons.Calls] != 1 {
+			if left := codons.BudgetLeft(ctx); left[codons.Tokens] != 100 || left[codons.Calls] != 1 {
 				t.Errorf("left %v", left)
 			}
 			return codons.Spend(ctx, codons.Budget{codons.Tokens: 100})

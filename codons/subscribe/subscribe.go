@@ -44,15 +44,15 @@ type Publisher interface {
 	// incapable.
 	//
 	// When the agent stops or restarts, its subscriptions end with FAILURE. Subscriptions
-	// count against the agent's limit, see [codons.Limited].
+	// count against the agent's limit, see [codons.TaskLimiter].
 	//
 	// The decision keeps the agent's actor busy, so a subscriber gets no sign of life during it.
 	// One of an agent that is busy for three heartbeats takes it for lost.
 	ConsiderSubscription(ctx context.Context, s Subscribing) (Feed, error)
 }
 
-// Role makes every [Publisher] answer SUBSCRIBE. No time limit of the role applies to a
+// Service makes every [Publisher] answer SUBSCRIBE. No time limit of the role applies to a
 // subscription.
-var Role = codons.NewRole(Codon, codons.RoleOptions{Usual: true}, func(self actors.Self, role Publisher, t codons.Times) actors.Responding {
+var Service = codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, role Publisher, t codons.Times) actors.Responder {
 	return newPublisher(self, role, Codon, t, role.ConsiderSubscription)
 })

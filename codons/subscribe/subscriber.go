@@ -44,7 +44,7 @@ func newStream[T any](ctx context.Context, p codons.Party, c *codons.Codon, act 
 // beside that work and uses nothing: without this, all of the work's budget would be leased to
 // the stream.
 func emptyBudget(ctx context.Context) codons.Budget {
-	none := codons.Left(ctx)
+	none := codons.BudgetLeft(ctx)
 	for r := range none {
 		none[r] = 0
 	}
@@ -91,7 +91,7 @@ type subscriberSide[T any] struct {
 }
 
 // Reduce counts the heartbeats.
-func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Event) {
+func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Input) {
 	f.Initiator.Reduce(v, e)
 	if e.Arms(codons.TimerRetry) && v.State() == stateSubscribed {
 		f.beats++
@@ -199,7 +199,7 @@ func (f *subscriberSide[T]) Ended(c *codons.Conversation, last *performatives.Me
 // lease has ended, or the publisher's refusal is final.
 func (f *subscriberSide[T]) resumes(c *codons.Conversation, end *codons.EndError) bool {
 	switch {
-	case c.Left(), f.Request().Expired(time.Now()):
+	case c.Withdrawn(), f.Request().Expired(time.Now()):
 		return false
 	case c.State() == codons.StateAbandoned, c.State() == codons.StateCancelled:
 		return false

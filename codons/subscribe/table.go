@@ -110,7 +110,7 @@ func streamTimers() []machine.Timer {
 // subscribe returns the rows of the initiator before the first answer of the publisher.
 func (x stream) subscribe() []machine.Row {
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).
+		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
 			Goto(stateSubscribing, machine.Send(x.opening), machine.Arm(timerSilence)).
 			Because(x.opened),
 		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActAgree)).
@@ -141,7 +141,7 @@ func (x stream) follow() []machine.Row {
 		subscribed.When(machine.Receive(performatives.ActStatusUpdate)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("the AGREE, or an event, overtook it"),
-		subscribed.When(machine.Command(commandConfirm)).
+		subscribed.When(machine.Commanded(commandConfirm)).
 			Stay(machine.Send(performatives.ActConfirm)).
 			Because("the publisher waits for the confirmation before it sends more"),
 		both.When(machine.Timeout(codons.TimerRetry)).
@@ -150,10 +150,10 @@ func (x stream) follow() []machine.Row {
 		both.When(machine.Timeout(timerSilence)).
 			Goto(stateLost, machine.Send(performatives.ActCancel)).
 			Because("the publisher is gone or unreachable; the CANCEL ends a subscription that still exists there"),
-		both.When(machine.Command(codons.CommandCancel)).
+		both.When(machine.Commanded(codons.CommandCancel)).
 			Goto(codons.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
 			Because("the subscriber wants no more events; the receipt says that none will come"),
-		codons.Asks(stateSubscribing).When(machine.Command(commandConfirm)).
+		codons.Asks(stateSubscribing).When(machine.Commanded(commandConfirm)).
 			Stay(machine.Drop(codons.DropLate)).
 			Because("no event has come, so there is none to confirm"),
 	}
@@ -178,7 +178,7 @@ func (x stream) consider() []machine.Row {
 		codons.Answers(machine.Idle).When(machine.Receive(x.opening)).
 			Goto(codons.StateConsidering, machine.Arm(timerLease), machine.Run(codons.JobConsider)).
 			Because("the agent decides"),
-		considering.When(machine.Command(codons.CommandAgree)).
+		considering.When(machine.Commanded(codons.CommandAgree)).
 			Goto(stateSubscribed, machine.Send(performatives.ActAgree)).
 			Because("from here on the subscriber is informed"),
 		considering.When(machine.Receive(performatives.ActCancel)).
@@ -190,10 +190,10 @@ func (x stream) consider() []machine.Row {
 		codons.Answers(stateDeliberating).When(machine.Duplicate(x.opening)).
 			Stay(machine.Resend(performatives.ActStatusUpdate), machine.Arm(timerLease)).
 			Because("the subscriber asks once more"),
-		codons.Answers(stateDeliberating).When(machine.Command(codons.CommandRefuse)).
+		codons.Answers(stateDeliberating).When(machine.Commanded(codons.CommandRefuse)).
 			Goto(codons.StateRefused, machine.Send(performatives.ActRefuse)).
 			Because("not for this subscriber, or not now; the STATUS_UPDATE has promised nothing"),
-		codons.Answers(stateDeliberating).When(machine.Command(codons.CommandNotUnderstood)).
+		codons.Answers(stateDeliberating).When(machine.Commanded(codons.CommandNotUnderstood)).
 			Goto(codons.StateNotUnderstood, machine.Send(performatives.ActNotUnderstood)).
 			Because("the agent does not understand the subscription; the STATUS_UPDATE has promised nothing"),
 		considering.When(machine.Timeout(timerLease)).
@@ -206,10 +206,10 @@ func (x stream) consider() []machine.Row {
 func (x stream) publish() []machine.Row {
 	subscribed := codons.Answers(stateSubscribed)
 	return []machine.Row{
-		subscribed.When(machine.Command(commandPublish)).
+		subscribed.When(machine.Commanded(commandPublish)).
 			Stay(machine.Send(performatives.ActInform), machine.Report(reportSent)).
 			Because(x.informs),
-		subscribed.When(machine.Command(commandClose)).
+		subscribed.When(machine.Commanded(commandClose)).
 			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
 			Because("there will be no more events: the publisher ends it with a reason (addenda §6)"),
 		subscribed.When(machine.Receive(performatives.ActConfirm)).

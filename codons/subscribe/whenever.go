@@ -34,8 +34,8 @@ type WheneverHandler interface {
 	ConsiderWhenever(ctx context.Context, s Subscribing) (Feed, error)
 }
 
-// WheneverRole makes every [WheneverHandler] answer REQUEST_WHENEVER. No time limit of the role
+// WheneverService makes every [WheneverHandler] answer REQUEST_WHENEVER. No time limit of the role
 // applies to such a request, because its conversation is long-lived.
-var WheneverRole = codons.NewRole(WheneverCodon, codons.RoleOptions{Usual: true}, func(self actors.Self, role WheneverHandler, t codons.Times) actors.Responding {
+var WheneverService = codons.NewService(WheneverCodon, codons.ServiceOptions{Usual: true}, func(self actors.Self, role WheneverHandler, t codons.Times) actors.Responder {
 	return newPublisher(self, role, WheneverCodon, t, role.ConsiderWhenever)
 })

@@ -18,9 +18,9 @@ type Agent interface {
 	ToolSet() *Tools
 }
 
-// Role makes every [Agent] answer calls of its tools. A TASK_REQUEST that names no protocol is
+// Service makes every [Agent] answer calls of its tools. A TASK_REQUEST that names no protocol is
 // not one of them: it opens a delegation.
-var Role = codons.NewRole(Codon, codons.RoleOptions{}, func(self actors.Self, agent Agent, t codons.Times) actors.Responding {
+var Service = codons.NewService(Codon, codons.ServiceOptions{}, func(self actors.Self, agent Agent, t codons.Times) actors.Responder {
 	tools := agent.ToolSet()
 	return codons.AnswerWith(self, agent, Codon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		task, err := performatives.PayloadAs[performatives.TaskRequest](h.Message())

@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// CheckArguments returns a middleware for [delegation.NewRole] that checks the parameters of a
+// CheckArguments returns a middleware for [delegation.NewService] that checks the parameters of a
 // task against the input schema of the action, of the agent's capabilities, that has the name of
 // the task. Parameters that do not fit are NOT_UNDERSTOOD with
 // [performatives.CodeInvalidPayload]; the text gives the place and the reason, and ConsiderTask

@@ -12,7 +12,7 @@ import (
 
 // TestConform calls a tool over a bad network.
 func TestConform(t *testing.T) {
-	codontest.Conform(t, tool.Codon, kit.Seeds(), codontest.Agents(1, newCalculator, tool.Role),
+	codontest.Conform(t, tool.Codon, kit.Seeds(), codontest.Agents(1, newCalculator, tool.Service),
 		codontest.Calling(func(ctx context.Context, s *codontest.Script) error {
 			name := []string{"add", "add", "add", "subtract"}[s.Chance("tool").IntN(4)]
 			_, err := tool.Call[terms, sum](ctx, s.Self(), s.Peers()[0], name, terms{A: 1, B: 2})

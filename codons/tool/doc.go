@@ -25,7 +25,7 @@
 // # Concurrency
 //
 // A tool runs on a goroutine of its call, beside other calls of the same agent. An agent runs a
-// bounded number of calls at a time ([codons.Limited]) and rejects further calls with
+// bounded number of calls at a time ([codons.TaskLimiter]) and rejects further calls with
 // [performatives.CodeBusy]. [Tool] and [Tools] never change, so goroutines and agents may share
 // them.
 package tool

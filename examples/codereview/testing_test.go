@@ -15,7 +15,7 @@ import (
 )
 
 // role is how agents answer the codon.
-var role = Review.Answer(codons.Job("review", Reviewer.Review))
+var role = Review.Answer(codons.Method("review", Reviewer.Review))
 
 // TestTable explores all that can happen in a review.
 func TestTable(t *testing.T) { codontest.Explore(t, Review) }
@@ -35,7 +35,7 @@ func TestRev(t *testing.T) {
 // TestRevWantsTests has a scripted author submit a change twice. The network delays the
 // comments by a minute, which takes no time.
 func TestRevWantsTests(t *testing.T) {
-	agenttest.Run(t, runtime.Options{Codons: []*codons.Role{role}}, func(t *testing.T, n *agenttest.Node) {
+	agenttest.Run(t, runtime.Options{Codons: []*codons.Service{role}}, func(t *testing.T, n *agenttest.Node) {
 		n.Spawn("Rev", Rev{})
 		author := n.Peer("Author")
 		n.Fault(agenttest.Delay("Rev", performatives.ActInform, time.Minute).Once())

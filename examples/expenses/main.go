@@ -27,7 +27,7 @@ var (
 	told            = func(name string) machine.Symbol { return machine.ReceiveTagged(performatives.ActInform, name) }
 	request, inform = codons.Says[Claim](performatives.ActRequest), codons.Says[Claim](performatives.ActInform)
 	unsent          = []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActRequest))}
-	role            = Expense.Answer(codons.Job("check", Accounting.Check), codons.Job("decide", Accounting.Decide))
+	role            = Expense.Answer(codons.Method("check", Accounting.Check), codons.Method("decide", Accounting.Decide))
 )
 
 // Expense is the codon: an employee's agent asks, the accounting agent answers, a manager decides.
@@ -43,25 +43,25 @@ var Expense = codons.MustDefine(codons.Definition{
 		},
 		Agree: []machine.Pair{{Initiator: "failed", Responder: "denied", After: unsent, Also: true}, {Initiator: "failed", Responder: "lapsed", After: unsent, Also: true}},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Command(codons.CommandStart)).Goto("sent", ask("CLAIM")).Because("there were expenses"),
+			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("sent", ask("CLAIM")).Because("there were expenses"),
 			codons.Asks("sent").When(told("RECEIVED")).Goto("submitted").Because("accounting has the claim"),
 			codons.Asks("sent", "submitted").When(told("RECEIPTS_WANTED")).Goto("gathering", machine.Run("gather")).Because("receipts are missing"),
-			codons.Asks("gathering").When(machine.Command("supply")).Goto("submitted", ask("RECEIPTS")).Because("it has more receipts now"),
-			codons.Asks("gathering").When(machine.Command("give_up")).Goto("withdrawing", ask("WITHDRAWAL")).Because("there are no more receipts"),
-			codons.Asks("sent").When(machine.Command("withdraw")).Goto("leaving").Because("a withdrawal must not overtake the claim"),
+			codons.Asks("gathering").When(machine.Commanded("supply")).Goto("submitted", ask("RECEIPTS")).Because("it has more receipts now"),
+			codons.Asks("gathering").When(machine.Commanded("give_up")).Goto("withdrawing", ask("WITHDRAWAL")).Because("there are no more receipts"),
+			codons.Asks("sent").When(machine.Commanded("withdraw")).Goto("leaving").Because("a withdrawal must not overtake the claim"),
 			codons.Asks("leaving").When(told("RECEIVED"), told("RECEIPTS_WANTED")).Goto("withdrawing", ask("WITHDRAWAL")).Because("accounting has the claim"),
-			codons.Asks("submitted").When(machine.Command("withdraw")).Goto("withdrawing", ask("WITHDRAWAL")).Because("nothing is wanted"),
-			codons.Asks("gathering").When(machine.Command("withdraw")).Goto("withdrawing", machine.Stop("gather"), ask("WITHDRAWAL")).Because("nothing is wanted"),
+			codons.Asks("submitted").When(machine.Commanded("withdraw")).Goto("withdrawing", ask("WITHDRAWAL")).Because("nothing is wanted"),
+			codons.Asks("gathering").When(machine.Commanded("withdraw")).Goto("withdrawing", machine.Stop("gather"), ask("WITHDRAWAL")).Because("nothing is wanted"),
 			codons.Asks("withdrawing").When(told("RECEIPTS_WANTED")).Stay(machine.Drop(codons.DropLate)).Because("gather is over"),
 			codons.Asks("gathering", "submitted", "withdrawing", "comparing", "confirmed", "disputing").When(told("RECEIVED")).Stay(machine.Drop(codons.DropStale)).Because("a later answer has overtaken it"),
-			codons.Asks("leaving", "withdrawing", "comparing", "confirmed", "disputing").When(machine.Command("withdraw")).Stay(machine.Drop(codons.DropLate)).Because("once is enough, or it is too late"),
+			codons.Asks("leaving", "withdrawing", "comparing", "confirmed", "disputing").When(machine.Commanded("withdraw")).Stay(machine.Drop(codons.DropLate)).Because("once is enough, or it is too late"),
 			codons.Asks("sent", "submitted").When(told("PAYMENT")).Goto("comparing", machine.Run("compare")).Because("the manager has approved"),
 			codons.Asks("leaving", "withdrawing").When(told("PAYMENT")).Goto("comparing", machine.Report("too_late"), machine.Run("compare")).Because("the manager had approved"),
 			codons.Asks("sent", "submitted", "leaving", "withdrawing").When(told("DENIED")).Goto("denied").Because("the manager has denied it"),
 			codons.Asks("sent", "submitted", "leaving", "withdrawing").When(told("LAPSED")).Goto("lapsed").Because("the manager has not decided"),
 			codons.Asks("withdrawing").When(told("WITHDRAWN")).Goto("withdrawn").Because("it was in time"),
-			codons.Asks("comparing").When(machine.Command("confirm")).Goto("confirmed", ask("CONFIRMATION")).Because("the amount is right"),
-			codons.Asks("comparing").When(machine.Command("dispute")).Goto("disputing", ask("DISPUTE")).Because("the amount is wrong"),
+			codons.Asks("comparing").When(machine.Commanded("confirm")).Goto("confirmed", ask("CONFIRMATION")).Because("the amount is right"),
+			codons.Asks("comparing").When(machine.Commanded("dispute")).Goto("disputing", ask("DISPUTE")).Because("the amount is wrong"),
 			codons.Asks("confirmed").When(told("PAID")).Goto("paid").Because("both agree"),
 			codons.Asks("disputing").When(told("SETTLED")).Goto("settled").Because("the employee was right"),
 			codons.Asks("disputing").When(told("CLOSED")).Goto("disputed").Because("the amount stands"),
@@ -69,10 +69,10 @@ var Expense = codons.MustDefine(codons.Definition{
 			codons.Answers("wanting").When(asked("RECEIPTS")).Goto("checking", machine.Run("check")).Because("here they are"),
 			codons.Answers("announced").When(asked("WITHDRAWAL")).Stay(machine.Resend(performatives.ActInform)).Because("too late: the answer stands"),
 			codons.Answers("checking", "deciding").When(machine.Duplicate(performatives.ActRequest)).Stay(machine.Resend(performatives.ActInform)).Because("it is worked on"),
-			codons.Answers("checking").When(machine.Command("want")).Goto("wanting", say("RECEIPTS_WANTED")).Because("receipts are missing"),
-			codons.Answers("checking").When(machine.Command("forward")).Goto("deciding", machine.Arm("decision"), machine.Run("decide")).Because("it is complete"),
-			codons.Answers("deciding").When(machine.Command("approve")).Goto("announced", machine.Disarm("decision"), say("PAYMENT")).Because("it is approved"),
-			codons.Answers("deciding").When(machine.Command("deny")).Goto("denied", machine.Disarm("decision"), say("DENIED")).Because("it is denied"),
+			codons.Answers("checking").When(machine.Commanded("want")).Goto("wanting", say("RECEIPTS_WANTED")).Because("receipts are missing"),
+			codons.Answers("checking").When(machine.Commanded("forward")).Goto("deciding", machine.Arm("decision"), machine.Run("decide")).Because("it is complete"),
+			codons.Answers("deciding").When(machine.Commanded("approve")).Goto("announced", machine.Disarm("decision"), say("PAYMENT")).Because("it is approved"),
+			codons.Answers("deciding").When(machine.Commanded("deny")).Goto("denied", machine.Disarm("decision"), say("DENIED")).Because("it is denied"),
 			codons.Answers("deciding").When(machine.Timeout("decision")).Goto("lapsed", machine.Stop("decide"), say("LAPSED")).Because("nobody has decided"),
 			codons.Answers("wanting").When(asked("WITHDRAWAL")).Goto("withdrawn", say("WITHDRAWN")).Because("it is in time"),
 			codons.Answers("checking").When(asked("WITHDRAWAL")).Goto("withdrawn", machine.Stop("check"), say("WITHDRAWN")).Because("it is in time"),
@@ -80,8 +80,8 @@ var Expense = codons.MustDefine(codons.Definition{
 			codons.Answers("rechecking").When(asked("WITHDRAWAL")).Stay(machine.Drop(codons.DropLate)).Because("another answer is on its way"),
 			codons.Answers("announced").When(asked("CONFIRMATION")).Goto("paid", say("PAID")).Because("both agree"),
 			codons.Answers("announced").When(asked("DISPUTE")).Goto("rechecking", machine.Arm("decision"), machine.Run("decide")).Because("it is looked at once more"),
-			codons.Answers("rechecking").When(machine.Command("approve")).Goto("settled", machine.Disarm("decision"), say("SETTLED")).Because("the employee is right"),
-			codons.Answers("rechecking").When(machine.Command("deny")).Goto("disputed", machine.Disarm("decision"), say("CLOSED")).Because("the amount stands"),
+			codons.Answers("rechecking").When(machine.Commanded("approve")).Goto("settled", machine.Disarm("decision"), say("SETTLED")).Because("the employee is right"),
+			codons.Answers("rechecking").When(machine.Commanded("deny")).Goto("disputed", machine.Disarm("decision"), say("CLOSED")).Because("the amount stands"),
 			codons.Answers("rechecking").When(machine.Timeout("decision")).Goto("disputed", machine.Stop("decide"), say("CLOSED")).Because("the amount stands"),
 		},
 	},
@@ -123,7 +123,7 @@ func must[T any](v T, err error) T {
 
 func claim(c Claim, limit time.Duration, manage func(manager *approval.Queue, step int, mine *codons.Asked)) {
 	ctx, manager := context.Background(), &approval.Queue{}
-	node := must(runtime.New(runtime.Options{Codons: []*codons.Role{role.WithTimer("decision", limit)}}))
+	node := must(runtime.New(runtime.Options{Codons: []*codons.Service{role.WithTimer("decision", limit)}}))
 	defer func() { _ = node.Stop(ctx) }()
 	must(node, node.Spawn(ctx, "Manager", func() actors.Agent { return manager }))
 	must(node, node.Spawn(ctx, "Accounting", func() actors.Agent { return Accounting{"Manager"} }))

@@ -35,7 +35,7 @@ func TestClaims(t *testing.T) { codontest.Conform(t, Expense) }
 func TestAccounting(t *testing.T) {
 	codontest.Conform(t, Expense, codontest.Content(codons.CommandStart, Claim{Amount: 120}, Claim{Amount: 250, Receipts: 1}),
 		codontest.Agents(1, func(s *codontest.Script) actors.Agent { return Accounting{s.Peers()[1]} }, role),
-		codontest.Agents(1, func(s *codontest.Script) actors.Agent { return boss{s} }, approval.Role))
+		codontest.Agents(1, func(s *codontest.Script) actors.Agent { return boss{s} }, approval.Service))
 }
 
 func Example() {

@@ -20,7 +20,7 @@ type Goods struct{ Item, Price string }
 var Purchase = codons.MustDefine(definition())
 
 func definition() codons.Definition {
-	buyer, seller, command, got, run, send := codons.Asks, codons.Answers, machine.Command, machine.ReceiveTagged, machine.Run, machine.SendTagged
+	buyer, seller, command, got, run, send := codons.Asks, codons.Answers, machine.Commanded, machine.ReceiveTagged, machine.Run, machine.SendTagged
 	cfp, request, inform := performatives.ActCFP, performatives.ActRequest, performatives.ActInform
 	unsent, expiry := []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, []machine.Cause{machine.At(machine.Responder, machine.Timeout("validity"))}
 	ask, tell, bare := codons.Says[Goods](request), codons.Says[Goods](inform), codons.Says[struct{}](inform)
@@ -108,7 +108,7 @@ func (s Shop) Ship(ctx context.Context, t codons.Turn[Goods]) (codons.Command, e
 
 // seller and buyer end a job with one command. The buyer has no time for the quote of a house.
 func seller(job, command string) codons.AnswerJob {
-	return codons.Job(job, func(_ Seller, _ context.Context, t codons.Turn[Goods]) (codons.Command, error) {
+	return codons.Method(job, func(_ Seller, _ context.Context, t codons.Turn[Goods]) (codons.Command, error) {
 		return codons.Command{Name: command, Data: t.Content}, nil
 	})
 }
@@ -124,8 +124,8 @@ func buyer(job, command string) codons.Option {
 
 func main() {
 	ctx, packing := context.Background(), make(chan struct{})
-	role := Purchase.Answer(codons.Job("quote", Seller.Quote), codons.Job("ship", Seller.Ship), seller("insist", "too_late"), seller("book", "confirm"))
-	node := must(runtime.New(runtime.Options{Codons: []*codons.Role{role.WithTimer("validity", time.Second)}}))
+	role := Purchase.Answer(codons.Method("quote", Seller.Quote), codons.Method("ship", Seller.Ship), seller("insist", "too_late"), seller("book", "confirm"))
+	node := must(runtime.New(runtime.Options{Codons: []*codons.Service{role.WithTimer("validity", time.Second)}}))
 	defer func() { _ = node.Stop(ctx) }()
 	must[any](nil, node.Spawn(ctx, "Shop", func() actors.Agent { return Shop{packing} }))
 	for _, b := range []struct{ item, end string }{{"bike", "keep"}, {"shoes", "return"}, {"house", ""}, {"piano", ""}} {

@@ -26,7 +26,7 @@ func Asking(what string) performatives.InformResult {
 }
 
 // Worker is a worker of delegations that answers by functions. Without them it accepts and succeeds.
-// Max is the limit of [codons.Limited].
+// Max is the limit of [codons.TaskLimiter].
 type Worker struct {
 	Consider func(context.Context, delegation.Task) delegation.Decision
 	Perform  func(context.Context, delegation.Task) (performatives.InformResult, error)

@@ -28,7 +28,7 @@ func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 
 // stops reports whether a command is the stop of an agent.
 func (x *explorer) stops(r machine.Role, s machine.State, on machine.Symbol) bool {
-	return on == machine.Command(x.net.Stop) || x.CommandKind(r, s, on.Name) == machine.CommandStops
+	return on == machine.Commanded(x.net.Stop) || x.CommandKind(r, s, on.Name) == machine.CommandStops
 }
 
 // misreads reports whether a command says that a message of the peer cannot be read.

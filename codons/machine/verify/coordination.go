@@ -114,7 +114,7 @@ func (v *coordinationChecker) checkState(r machine.Rule, s machine.State) {
 		return
 	}
 	for _, c := range r.Say {
-		switch t := m.Find(machine.Initiator, s, machine.Command(c.Command)); {
+		switch t := m.Find(machine.Initiator, s, machine.Commanded(c.Command)); {
 		case t == nil:
 			v.fault(r.Name, "the initiator has no row for command %s in %s", c.Command, s)
 		case t.Inert():
@@ -142,7 +142,7 @@ func (v *coordinationChecker) checkUnbidden() {
 	for _, name := range v.coordination.Unbidden {
 		known := false
 		for t := range v.coordination.Machine.Transitions() {
-			known = known || t.Role == machine.Initiator && t.On == machine.Command(name)
+			known = known || t.Role == machine.Initiator && t.On == machine.Commanded(name)
 		}
 		if !known || v.fromJob(name) {
 			v.fault("", "unbidden command %q is not one of the initiator's agent", name)

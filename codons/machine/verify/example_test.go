@@ -31,8 +31,8 @@ func ExampleExploreGroup() {
 	asker := func(in ...machine.State) machine.Row { return machine.For(machine.Initiator, in...) }
 	table.Rows = append(
 		table.Rows,
-		asker("asked").When(machine.Command("hang up")).Goto("timed_out"),
-		asker("answered", "timed_out").When(machine.Command("hang up")).Stay(machine.Drop("late")),
+		asker("asked").When(machine.Commanded("hang up")).Goto("timed_out"),
+		asker("answered", "timed_out").When(machine.Commanded("hang up")).Stay(machine.Drop("late")),
 	)
 	first := machine.Coordination{
 		Name: "first answer", Machine: table.MustCompile(),

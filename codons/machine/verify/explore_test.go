@@ -52,7 +52,7 @@ func TestExploreFinds(t *testing.T) {
 		{
 			Stranded, Network{}, func(t *machine.Table) {
 				t.Rows[2].To, t.Rows[2].Do = "", []machine.Effect{machine.Arm("deadline")}
-				t.Rows = append(t.Rows, machine.For(machine.Initiator, "asked").When(machine.Command("give up")).Goto("lost"))
+				t.Rows = append(t.Rows, machine.For(machine.Initiator, "asked").When(machine.Commanded("give up")).Goto("lost"))
 			}, "should nothing arrive any more, no timer ends the initiator's asked",
 		},
 		{

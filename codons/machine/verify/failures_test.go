@@ -88,10 +88,10 @@ func TestExploreRequiresRowsForLostPeers(t *testing.T) {
 		if s.From == "asked" { // keep the states reachable
 			for i := range table.Agree {
 				if table.Agree[i].Initiator == s.To {
-					table.Agree[i].After = []machine.Cause{machine.At(machine.Initiator, machine.Command("leave"))}
+					table.Agree[i].After = []machine.Cause{machine.At(machine.Initiator, machine.Commanded("leave"))}
 				}
 			}
-			table.Rows = append(table.Rows, machine.For(machine.Initiator, "asked").When(machine.Command("leave")).Goto(s.To, s.Do...))
+			table.Rows = append(table.Rows, machine.For(machine.Initiator, "asked").When(machine.Commanded("leave")).Goto(s.To, s.Do...))
 		}
 		_, err := Explore(table.MustCompile(), Network{})
 		var found *Counterexample
@@ -201,7 +201,7 @@ func manyTypes(n int) machine.Table {
 	for i := range n {
 		tag := string(rune('A' + i))
 		table.Rows = append(table.Rows,
-			machine.For(machine.Initiator, machine.Idle).When(machine.Command("ask "+tag)).Goto("waiting", machine.SendTagged(p.ActRequest, tag), machine.Arm("retry")),
+			machine.For(machine.Initiator, machine.Idle).When(machine.Commanded("ask "+tag)).Goto("waiting", machine.SendTagged(p.ActRequest, tag), machine.Arm("retry")),
 			machine.For(machine.Initiator, "waiting").When(machine.ReceiveTagged(p.ActInform, tag)).Goto("done"),
 			machine.For(machine.Responder, machine.Idle).When(machine.ReceiveTagged(p.ActRequest, tag)).Goto("done", machine.SendTagged(p.ActInform, tag)))
 	}

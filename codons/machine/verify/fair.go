@@ -148,7 +148,7 @@ func newFair(m *machine.Machine, r Run) *fair {
 	x.verdicts, x.rounds = true, cmp.Or(r.Rounds, x.net.Repeat)
 	x.stopped = map[uint8]bool{}
 	for t := range m.Transitions() {
-		if t.Role == machine.Initiator && t.On == machine.Command(x.net.Stop) && !m.Terminal(t.From) && m.Terminal(t.To) {
+		if t.Role == machine.Initiator && t.On == machine.Commanded(x.net.Stop) && !m.Terminal(t.From) && m.Terminal(t.To) {
 			x.stopped[x.index[t.To]] = true
 		}
 	}
@@ -246,7 +246,7 @@ func (x *fair) settled(j fairJoint) bool {
 func (x *fair) spent(j fairJoint, r machine.Role) bool {
 	state := x.state(j.joint, r)
 	beyond := func(command string) bool {
-		t := x.Find(r, state, machine.Command(command))
+		t := x.Find(r, state, machine.Commanded(command))
 		return t != nil && x.exhausted(j.joint, r, t)
 	}
 	for name := range x.Jobs(j.joint[r].activity, r) {

@@ -49,7 +49,7 @@ func TestExploreGroupFinds(t *testing.T) {
 			Network{},
 			func(_ *machine.Coordination, t *machine.Table) {
 				for i, r := range t.Rows {
-					if r.Role == machine.Initiator && len(r.On) == 4 && r.On[1] == machine.Command("award") {
+					if r.Role == machine.Initiator && len(r.On) == 4 && r.On[1] == machine.Commanded("award") {
 						t.Rows[i].On = []machine.Symbol{r.On[0], r.On[2], r.On[3]}
 					}
 				}
@@ -185,8 +185,8 @@ func firstAnswer() machine.Coordination {
 	table := tabletest.Ping()
 	table.Rows = append(
 		table.Rows,
-		machine.For(machine.Initiator, "asked").When(machine.Command("hang up")).Goto("lost"),
-		machine.For(machine.Initiator, "done", "lost").When(machine.Command("hang up")).Stay(machine.Drop("late")),
+		machine.For(machine.Initiator, "asked").When(machine.Commanded("hang up")).Goto("lost"),
+		machine.For(machine.Initiator, "done", "lost").When(machine.Commanded("hang up")).Stay(machine.Drop("late")),
 	)
 	return machine.Coordination{
 		Name: "first", Machine: table.MustCompile(),

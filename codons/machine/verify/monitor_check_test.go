@@ -36,7 +36,7 @@ func TestCheckMonitor(t *testing.T) {
 // another table: it refuses a possible one, or accepts an impossible one.
 func TestCheckMonitorFindsAWrongMonitor(t *testing.T) {
 	strict, lax := tabletest.Ping(), tabletest.Ping()
-	lax.Rows = append(lax.Rows, machine.For(machine.Responder, "answering").When(machine.Command("hum")).Stay(machine.Send(p.ActInformRef)))
+	lax.Rows = append(lax.Rows, machine.For(machine.Responder, "answering").When(machine.Commanded("hum")).Stay(machine.Send(p.ActInformRef)))
 	for _, c := range []struct {
 		oracle, monitor machine.Table
 		possible        bool

@@ -49,7 +49,7 @@ func newPairs(c machine.Coordination, net Network) (*pairs, error) {
 func (p *pairs) label(j joint) uint64 {
 	label := uint64(j[machine.Initiator].state) | uint64(j[machine.Responder].state)<<8
 	for i, name := range p.commands {
-		t := p.Find(machine.Initiator, p.state(j, machine.Initiator), machine.Command(name))
+		t := p.Find(machine.Initiator, p.state(j, machine.Initiator), machine.Commanded(name))
 		if t != nil && p.exhausted(j, machine.Initiator, t) {
 			label |= 1 << (16 + i)
 		}

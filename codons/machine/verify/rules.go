@@ -125,7 +125,7 @@ func (c *ruleChecker) checkAnswer(t *machine.Transition) {
 func (c *ruleChecker) stopAnswers(t *machine.Transition) bool {
 	return slices.ContainsFunc(c.table.Jobs, func(j machine.Job) bool {
 		return j.Role == t.Role && slices.Contains(t.Do, machine.Stop(j.Name)) && !slices.ContainsFunc(j.Ends, func(end string) bool {
-			row := c.Find(t.Role, t.To, machine.Command(end))
+			row := c.Find(t.Role, t.To, machine.Commanded(end))
 			return row == nil || has(row, machine.EffectDrop)
 		})
 	})

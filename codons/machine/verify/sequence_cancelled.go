@@ -11,7 +11,7 @@ const cancelCommand = "cancel"
 func cancelled(m *machine.Machine) []Move {
 	x := newExplorer(m, Calm().withDefaults())
 	x.visit(joint{}, -1, Move{})
-	x.spread(0, func(via Move) bool { return via.On != machine.Command(cancelCommand) })
+	x.spread(0, func(via Move) bool { return via.On != machine.Commanded(cancelCommand) })
 	at := x.mostSent()
 	first := int32(len(x.nodes))
 	if at < 0 || !x.visitCancel(at) {
@@ -56,7 +56,7 @@ func (x *explorer) mostSent() int32 {
 // table has one in the state of the node.
 func (x *explorer) visitCancel(at int32) bool {
 	for to, via := range x.moves(x.nodes[at].joint) {
-		if via.On == machine.Command(cancelCommand) && via.Role == machine.Initiator {
+		if via.On == machine.Commanded(cancelCommand) && via.Role == machine.Initiator {
 			x.visit(to, at, via)
 			return true
 		}

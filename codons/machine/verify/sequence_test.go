@@ -15,16 +15,16 @@ func feed() machine.Table {
 		Live: []machine.State{"open", "closing"}, Terminal: []machine.State{"lost", "closed", "over"},
 		Timers: []machine.Timer{{Role: i, Name: "silence", Doc: "d"}, {Role: r, Name: "silence", Doc: "d"}},
 		Rows: []machine.Row{
-			machine.For(i, machine.Idle).When(machine.Command("start")).Goto("open", machine.Send(p.ActSubscribe), machine.Arm("silence")).Because("b"),
+			machine.For(i, machine.Idle).When(machine.Commanded("start")).Goto("open", machine.Send(p.ActSubscribe), machine.Arm("silence")).Because("b"),
 			machine.For(i, "open", "closing").When(machine.Timeout("silence")).Goto("lost").Because("b"),
 			machine.For(i, "open", "closing").When(machine.Receive(p.ActInform)).Stay().Because("b"),
 			machine.For(i, "open", "closing").When(machine.Receive(p.ActFailure)).Goto("over").Because("b"),
-			machine.For(i, "open").When(machine.Command("cancel")).Goto("closing", machine.Send(p.ActCancel)).Because("b"),
+			machine.For(i, "open").When(machine.Commanded("cancel")).Goto("closing", machine.Send(p.ActCancel)).Because("b"),
 			machine.For(i, "closing").When(machine.Receive(p.ActAgree)).Goto("closed").Because("b"),
 			machine.For(r, machine.Idle).When(machine.Receive(p.ActSubscribe)).Goto("open", machine.Arm("silence")).Because("b"),
 			machine.For(r, "open").When(machine.Timeout("silence")).Goto("lost").Because("b"),
-			machine.For(r, "open").When(machine.Command("publish")).Stay(machine.Send(p.ActInform)).Because("b"),
-			machine.For(r, "open").When(machine.Command("close")).Goto("over", machine.Send(p.ActFailure)).Because("b"),
+			machine.For(r, "open").When(machine.Commanded("publish")).Stay(machine.Send(p.ActInform)).Because("b"),
+			machine.For(r, "open").When(machine.Commanded("close")).Goto("over", machine.Send(p.ActFailure)).Because("b"),
 			machine.For(r, machine.Idle, "open").When(machine.Receive(p.ActCancel)).Goto("closed", machine.Send(p.ActAgree)).Because("b"),
 			machine.For(i, "closed", "over").When(machine.Receive(p.ActInform)).Stay(machine.Drop("late")).Because("b"),
 			machine.For(r, "closed").When(machine.Receive(p.ActSubscribe)).Stay(machine.Drop("late")).Because("b"),
@@ -57,8 +57,8 @@ func TestSequenceOfALongLivedConversation(t *testing.T) {
 func TestSequenceWithoutAnEnd(t *testing.T) {
 	table := feed()
 	for i, row := range table.Rows {
-		if row.On[0] == machine.Command("cancel") {
-			table.Rows[i].On[0] = machine.Command("leave")
+		if row.On[0] == machine.Commanded("cancel") {
+			table.Rows[i].On[0] = machine.Commanded("leave")
 		}
 	}
 	if got := Sequence(table.MustCompile()); got != "" {

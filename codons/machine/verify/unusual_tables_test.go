@@ -16,7 +16,7 @@ func note() machine.Table {
 	return machine.Table{
 		Name: "note", Title: "Note", Purpose: "One word.", Source: "none", Terminal: []machine.State{"told", "heard"},
 		Rows: []machine.Row{
-			machine.For(machine.Initiator, machine.Idle).When(machine.Command("start")).Goto("told", machine.Send(p.ActInform)),
+			machine.For(machine.Initiator, machine.Idle).When(machine.Commanded("start")).Goto("told", machine.Send(p.ActInform)),
 			machine.For(machine.Initiator, "told").When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 			machine.For(machine.Responder, machine.Idle).When(machine.Receive(p.ActInform)).Goto("heard", machine.Report("note")),
 			machine.For(machine.Responder, "heard").When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
@@ -114,7 +114,7 @@ func clocks() machine.Table {
 		}
 		if r == machine.Initiator {
 			arm = append(arm, machine.Send(p.ActInform))
-			table.Rows = append(table.Rows, machine.For(r, machine.Idle).When(machine.Command("start")).Goto(on, arm...))
+			table.Rows = append(table.Rows, machine.For(r, machine.Idle).When(machine.Commanded("start")).Goto(on, arm...))
 		} else {
 			table.Rows = append(table.Rows, machine.For(r, machine.Idle).When(machine.Receive(p.ActInform)).Goto(on, arm...))
 		}

@@ -41,7 +41,7 @@ func netInitiator() []machine.Row {
 	ended := []machine.State{completed, refused, notUnderstood, declined, failed, cancelled, lapsed, abandoned}
 	live := []machine.State{called, proposed, awarded, cancelling}
 	return []machine.Row{
-		in(machine.Idle).When(machine.Command("start")).Goto(called, machine.Send(p.ActCFP), machine.Arm("deadline"), machine.Arm("retry")),
+		in(machine.Idle).When(machine.Commanded("start")).Goto(called, machine.Send(p.ActCFP), machine.Arm("deadline"), machine.Arm("retry")),
 		in(called).When(machine.Timeout("retry")).Stay(machine.Resend(p.ActCFP), machine.Arm("retry")),
 		in(called).When(machine.Receive(p.ActPropose)).Goto(proposed, machine.Disarm("retry")),
 		in(called, cancelling).When(machine.Receive(p.ActRefuse)).Goto(refused),
@@ -49,22 +49,22 @@ func netInitiator() []machine.Row {
 		in(called, proposed, awarded, cancelling).When(machine.Receive(p.ActFailure)).Goto(failed),
 		in(called, proposed, awarded).When(machine.Timeout("deadline")).Goto(lapsed),
 
-		in(proposed).When(machine.Command("award")).Goto(awarded, machine.Send(p.ActAcceptProposal), machine.Arm("deadline"), machine.Arm("retry")),
-		in(proposed).When(machine.Command("decline")).Goto(declined, machine.Send(p.ActRejectProposal)),
+		in(proposed).When(machine.Commanded("award")).Goto(awarded, machine.Send(p.ActAcceptProposal), machine.Arm("deadline"), machine.Arm("retry")),
+		in(proposed).When(machine.Commanded("decline")).Goto(declined, machine.Send(p.ActRejectProposal)),
 		in(awarded).When(machine.Timeout("retry")).Stay(machine.Resend(p.ActAcceptProposal), machine.Arm("retry")),
 		in(awarded).When(machine.Receive(p.ActStatusUpdate)).Stay(machine.Disarm("retry"), machine.Report("progress")),
 		in(awarded, cancelling).When(machine.Receive(p.ActInformResult)).Goto(completed),
 
-		in(called, proposed, awarded).When(machine.Command("cancel")).Goto(cancelling, machine.Send(p.ActCancel), machine.Arm("grace"), machine.Arm("retry")),
-		in(called, proposed, awarded).When(machine.Command("stop")).Goto(abandoned, machine.Send(p.ActCancel)),
+		in(called, proposed, awarded).When(machine.Commanded("cancel")).Goto(cancelling, machine.Send(p.ActCancel), machine.Arm("grace"), machine.Arm("retry")),
+		in(called, proposed, awarded).When(machine.Commanded("stop")).Goto(abandoned, machine.Send(p.ActCancel)),
 		in(cancelling).When(machine.Receive(p.ActInform)).Goto(cancelled),
 		in(cancelling).When(machine.Timeout("retry")).Stay(machine.Resend(p.ActCancel), machine.Arm("retry")),
 		in(cancelling).When(machine.Timeout("grace"), machine.Timeout("deadline")).Goto(lapsed),
-		in(cancelling).When(machine.Command("stop")).Goto(abandoned),
-		in(cancelling).When(machine.Command("cancel"), machine.Command("award"), machine.Command("decline")).Stay(machine.Drop("late")),
+		in(cancelling).When(machine.Commanded("stop")).Goto(abandoned),
+		in(cancelling).When(machine.Commanded("cancel"), machine.Commanded("award"), machine.Commanded("decline")).Stay(machine.Drop("late")),
 		in(cancelling).When(machine.Receive(p.ActPropose), machine.Receive(p.ActStatusUpdate)).Stay(machine.Drop("late")),
 
-		in(ended...).When(machine.Command("cancel"), machine.Command("award"), machine.Command("decline"), machine.Command("stop")).Stay(machine.Drop("late")),
+		in(ended...).When(machine.Commanded("cancel"), machine.Commanded("award"), machine.Commanded("decline"), machine.Commanded("stop")).Stay(machine.Drop("late")),
 		in(append(live, ended...)...).When(machine.OtherDuplicates(), machine.OtherNotices()).Stay(machine.Drop("late")),
 		in(ended...).When(machine.Receive(p.ActPropose)).Stay(machine.Drop("late")),
 	}
@@ -80,30 +80,30 @@ func netResponder() []machine.Row {
 	return []machine.Row{
 		in(machine.Idle).When(machine.Receive(p.ActCFP)).Goto(considering, machine.Arm("deadline"), machine.Run("consider")),
 		in(machine.Idle).When(machine.Receive(p.ActCancel)).Goto(cancelled, machine.Send(p.ActInform)),
-		in(considering).When(machine.Command("propose")).Goto(proposed, machine.Send(p.ActPropose)),
-		in(considering).When(machine.Command("refuse")).Goto(refused, machine.Send(p.ActRefuse)),
-		in(considering).When(machine.Command("not_understood")).Goto(notUnderstood, machine.Send(p.ActNotUnderstood)),
-		in(considering).When(machine.Command("fail")).Goto(failed, machine.Send(p.ActFailure)),
+		in(considering).When(machine.Commanded("propose")).Goto(proposed, machine.Send(p.ActPropose)),
+		in(considering).When(machine.Commanded("refuse")).Goto(refused, machine.Send(p.ActRefuse)),
+		in(considering).When(machine.Commanded("not_understood")).Goto(notUnderstood, machine.Send(p.ActNotUnderstood)),
+		in(considering).When(machine.Commanded("fail")).Goto(failed, machine.Send(p.ActFailure)),
 		in(considering).When(machine.Receive(p.ActCancel)).Goto(cancelled, machine.Stop("consider"), machine.Send(p.ActInform)),
 		in(considering).When(machine.Timeout("deadline")).Goto(lapsed, machine.Stop("consider"), machine.Send(p.ActFailure)),
-		in(considering).When(machine.Command("stop")).Goto(failed, machine.Stop("consider"), machine.Send(p.ActFailure)),
+		in(considering).When(machine.Commanded("stop")).Goto(failed, machine.Stop("consider"), machine.Send(p.ActFailure)),
 
 		in(proposed).When(machine.Receive(p.ActAcceptProposal)).Goto(working, machine.Arm("deadline"), machine.Run("perform")),
 		in(proposed).When(machine.Receive(p.ActRejectProposal)).Goto(declined),
 		in(proposed).When(machine.Receive(p.ActCancel)).Goto(cancelled, machine.Send(p.ActInform)),
 		in(proposed).When(machine.Timeout("deadline")).Goto(lapsed, machine.Send(p.ActFailure)),
-		in(proposed).When(machine.Command("stop")).Goto(failed, machine.Send(p.ActFailure)),
+		in(proposed).When(machine.Commanded("stop")).Goto(failed, machine.Send(p.ActFailure)),
 		in(proposed).When(machine.Duplicate(p.ActCFP)).Stay(machine.Resend(p.ActPropose)),
 
-		in(working).When(machine.Command("report")).Stay(machine.Send(p.ActStatusUpdate)),
-		in(working).When(machine.Command("finish")).Goto(completed, machine.Send(p.ActInformResult)),
-		in(working).When(machine.Command("fail")).Goto(failed, machine.Send(p.ActFailure)),
+		in(working).When(machine.Commanded("report")).Stay(machine.Send(p.ActStatusUpdate)),
+		in(working).When(machine.Commanded("finish")).Goto(completed, machine.Send(p.ActInformResult)),
+		in(working).When(machine.Commanded("fail")).Goto(failed, machine.Send(p.ActFailure)),
 		in(working).When(machine.Receive(p.ActCancel)).Goto(cancelling, machine.Stop("perform"), machine.Arm("grace")),
 		in(working).When(machine.Timeout("deadline")).Goto(lapsed, machine.Stop("perform"), machine.Send(p.ActFailure)),
-		in(working).When(machine.Command("stop")).Goto(failed, machine.Stop("perform"), machine.Send(p.ActFailure)),
-		in(cancelling).When(machine.Command("finish"), machine.Command("fail")).Goto(cancelled, machine.Send(p.ActInform)),
-		in(cancelling).When(machine.Command("report")).Stay(machine.Drop("late")),
-		in(cancelling).When(machine.Timeout("grace"), machine.Timeout("deadline"), machine.Command("stop")).Goto(failed, machine.Send(p.ActFailure)),
+		in(working).When(machine.Commanded("stop")).Goto(failed, machine.Stop("perform"), machine.Send(p.ActFailure)),
+		in(cancelling).When(machine.Commanded("finish"), machine.Commanded("fail")).Goto(cancelled, machine.Send(p.ActInform)),
+		in(cancelling).When(machine.Commanded("report")).Stay(machine.Drop("late")),
+		in(cancelling).When(machine.Timeout("grace"), machine.Timeout("deadline"), machine.Commanded("stop")).Goto(failed, machine.Send(p.ActFailure)),
 
 		again(p.ActInformResult, completed),
 		again(p.ActRefuse, refused),
@@ -113,9 +113,9 @@ func netResponder() []machine.Row {
 		in(cancelled).When(machine.Duplicate(p.ActCancel), machine.Receive(p.ActAcceptProposal)).Stay(machine.Resend(p.ActInform)),
 		in(cancelled).When(machine.Receive(p.ActCFP)).Stay(machine.Refuse(p.CodeCanceled)),
 		in(failed, cancelled, lapsed).When(
-			machine.Command("propose"), machine.Command("refuse"), machine.Command("not_understood"), machine.Command("fail"), machine.Command("report"), machine.Command("finish"),
+			machine.Commanded("propose"), machine.Commanded("refuse"), machine.Commanded("not_understood"), machine.Commanded("fail"), machine.Commanded("report"), machine.Commanded("finish"),
 		).Stay(machine.Drop("late")),
-		in(ended...).When(machine.Command("stop")).Stay(machine.Drop("late")),
+		in(ended...).When(machine.Commanded("stop")).Stay(machine.Drop("late")),
 		in(append(live, ended...)...).When(machine.OtherDuplicates(), machine.OtherNotices()).Stay(machine.Drop("late")),
 		in(ended...).When(machine.OtherRequests()).Stay(machine.Refuse(p.CodeConversationEnded)),
 	}
@@ -130,7 +130,7 @@ func netPairs() []machine.Pair {
 	}
 	pairs = append(pairs, machine.Pair{Initiator: refused, Responder: cancelled, Note: "CANCEL overtook the call, and the refusal of the call its receipt"})
 	late := []machine.Cause{machine.At(machine.Initiator, machine.Timeout("deadline")), machine.At(machine.Initiator, machine.Timeout("grace"))}
-	gone := []machine.Cause{machine.At(machine.Initiator, machine.Command("stop"))}
+	gone := []machine.Cause{machine.At(machine.Initiator, machine.Commanded("stop"))}
 	for _, s := range []machine.State{completed, refused, notUnderstood, failed, cancelled, lapsed} {
 		pairs = append(pairs, machine.Pair{Initiator: lapsed, Responder: s, After: late}, machine.Pair{Initiator: abandoned, Responder: s, After: gone})
 	}
@@ -142,6 +142,6 @@ func netPairs() []machine.Pair {
 		pairs,
 		machine.Pair{Initiator: failed, Responder: lapsed, After: lapses},
 		machine.Pair{Initiator: declined, Responder: lapsed, After: lapses},
-		machine.Pair{Initiator: declined, Responder: failed, After: []machine.Cause{machine.At(machine.Responder, machine.Command("stop"))}},
+		machine.Pair{Initiator: declined, Responder: failed, After: []machine.Cause{machine.At(machine.Responder, machine.Commanded("stop"))}},
 	)
 }

@@ -13,7 +13,7 @@ func AwardOne() machine.Coordination {
 			Of:   []machine.State{proposed},
 			Say:  []machine.Choice{{Command: "award", Max: 1}, {Command: "decline"}},
 		}},
-		Never: []machine.Never{
+		Never: []machine.Ban{
 			{Name: "two are awarded", When: func(i, _ machine.Census) bool { return i.Count(awarded, completed) > 1 }},
 			{Name: "two work", When: func(_, r machine.Census) bool { return r.Count(working, completed) > 1 }},
 		},
@@ -39,6 +39,6 @@ func SellOne() machine.Coordination {
 				Of: []machine.State{"opened", "calling"}, Say: []machine.Choice{{Command: "call"}, {Command: "decline"}},
 			},
 		},
-		Never: []machine.Never{{Name: "sold twice", When: func(i, r machine.Census) bool { return max(i.Count("sold"), r.Count("sold")) > 1 }}},
+		Never: []machine.Ban{{Name: "sold twice", When: func(i, r machine.Census) bool { return max(i.Count("sold"), r.Count("sold")) > 1 }}},
 	}
 }

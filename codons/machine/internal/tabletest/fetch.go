@@ -23,26 +23,26 @@ func Fetch() machine.Table {
 			{Role: machine.Responder, Name: "deadline"},
 		},
 		Rows: []machine.Row{
-			in(machine.Idle).When(machine.Command("start")).Goto(asked, machine.Send(p.ActRequest), machine.Arm("deadline"), machine.Arm("retry")),
+			in(machine.Idle).When(machine.Commanded("start")).Goto(asked, machine.Send(p.ActRequest), machine.Arm("deadline"), machine.Arm("retry")),
 			in(asked).When(machine.Timeout("retry")).Stay(machine.Resend(p.ActRequest), machine.Arm("retry")),
 			in(asked).When(machine.Receive(p.ActAgree)).Stay(machine.Disarm("retry")),
 			in(asked).When(machine.Receive(p.ActInform)).Goto(fetched),
 			in(asked).When(machine.Undelivered(p.ActRequest)).Goto(unreachable),
 			in(asked).When(machine.PeerLost()).Goto(orphaned, machine.Send(p.ActCancel)),
 			in(asked).When(machine.Timeout("deadline")).Goto(expired),
-			in(asked).When(machine.Command("stop")).Goto(stopped),
+			in(asked).When(machine.Commanded("stop")).Goto(stopped),
 			in(append(ended, asked)...).When(machine.OtherRefusedCopies()).Stay(machine.Drop("undeliverable")),
 			in(append(ended, asked)...).When(machine.OtherNotices(), machine.OtherDuplicates()).Stay(machine.Drop("late")),
 
 			res(machine.Idle).When(machine.Receive(p.ActRequest)).Goto(fetching, machine.Run("fetch"), machine.Arm("deadline"), machine.Send(p.ActAgree)),
 			res(machine.Idle).When(machine.Receive(p.ActCancel)).Goto(orphaned),
-			res(fetching).When(machine.Command("bring")).Goto(fetched, machine.Send(p.ActInform)),
+			res(fetching).When(machine.Commanded("bring")).Goto(fetched, machine.Send(p.ActInform)),
 			res(fetching).When(machine.Duplicate(p.ActRequest)).Stay(machine.Resend(p.ActAgree)),
 			res(fetching).When(machine.Receive(p.ActCancel), machine.PeerLost()).Goto(orphaned, machine.Stop("fetch")),
 			res(fetching).When(machine.Timeout("deadline")).Goto(expired, machine.Stop("fetch")),
-			res(fetching).When(machine.Command("stop")).Goto(stopped, machine.Stop("fetch")),
+			res(fetching).When(machine.Commanded("stop")).Goto(stopped, machine.Stop("fetch")),
 			res(fetched).When(machine.Duplicate(p.ActRequest)).Stay(machine.Resend(p.ActInform)),
-			res(orphaned, expired, stopped).When(machine.Command("bring")).Stay(machine.Drop("late")),
+			res(orphaned, expired, stopped).When(machine.Commanded("bring")).Stay(machine.Drop("late")),
 			res(fetched, orphaned, expired, stopped).When(machine.OtherDuplicates()).Stay(machine.Drop("late")),
 			res(fetched, orphaned, expired, stopped).When(machine.OtherRequests()).Stay(machine.Refuse(p.CodeConversationEnded)),
 		},
@@ -56,7 +56,7 @@ func fetchPairs(ended []machine.State) []machine.Pair {
 	pairs := []machine.Pair{{Initiator: "fetched", Responder: "fetched"}}
 	events := map[machine.State]machine.Symbol{
 		"unreachable": machine.Undelivered(p.ActRequest), "orphaned": machine.PeerLost(),
-		"stopped": machine.Command("stop"), "expired": machine.Timeout("deadline"),
+		"stopped": machine.Commanded("stop"), "expired": machine.Timeout("deadline"),
 	}
 	for _, initiator := range ended[1:] {
 		after := []machine.Cause{machine.At(machine.Initiator, events[initiator])}

@@ -18,19 +18,19 @@ func Ping() machine.Table {
 			{Role: machine.Responder, Name: "deadline"},
 		},
 		Rows: []machine.Row{
-			machine.For(machine.Initiator, machine.Idle).When(machine.Command("start")).Goto(asked, machine.Send(p.ActQueryRef), machine.Arm("deadline")),
+			machine.For(machine.Initiator, machine.Idle).When(machine.Commanded("start")).Goto(asked, machine.Send(p.ActQueryRef), machine.Arm("deadline")),
 			machine.For(machine.Initiator, asked).When(machine.Receive(p.ActInformRef)).Goto(done).Because("the answer"),
 			machine.For(machine.Initiator, asked).When(machine.Timeout("deadline")).Goto(lost),
 			machine.For(machine.Initiator, done, lost).When(machine.Receive(p.ActInformRef)).Stay(machine.Drop("late")),
 			machine.For(machine.Initiator, done, lost).When(machine.OtherDuplicates()).Stay(machine.Drop("duplicate")),
 
 			machine.For(machine.Responder, machine.Idle).When(machine.Receive(p.ActQueryRef)).Goto(answering, machine.Run("answer"), machine.Arm("deadline")),
-			machine.For(machine.Responder, answering).When(machine.Command("answer")).Goto(done, machine.Send(p.ActInformRef)),
+			machine.For(machine.Responder, answering).When(machine.Commanded("answer")).Goto(done, machine.Send(p.ActInformRef)),
 			machine.For(machine.Responder, answering).When(machine.Duplicate(p.ActQueryRef)).Stay(machine.Drop("duplicate")),
 			machine.For(machine.Responder, answering).When(machine.Timeout("deadline")).Goto(lost, machine.Stop("answer")),
 			machine.For(machine.Responder, done).When(machine.Duplicate(p.ActQueryRef)).Stay(machine.Resend(p.ActInformRef)),
 			machine.For(machine.Responder, lost).When(machine.Duplicate(p.ActQueryRef)).Stay(machine.Drop("duplicate")),
-			machine.For(machine.Responder, lost).When(machine.Command("answer")).Stay(machine.Drop("late")),
+			machine.For(machine.Responder, lost).When(machine.Commanded("answer")).Stay(machine.Drop("late")),
 		},
 		Agree: []machine.Pair{
 			{Initiator: "done", Responder: "done"},

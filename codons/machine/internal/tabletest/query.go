@@ -14,7 +14,7 @@ func Query() machine.Table {
 		Live: []machine.State{"asked"}, Terminal: []machine.State{"answered", "timed_out"},
 		Timers: []machine.Timer{{Role: machine.Initiator, Name: "deadline"}},
 		Rows: []machine.Row{
-			initiator(machine.Idle).When(machine.Command("start")).
+			initiator(machine.Idle).When(machine.Commanded("start")).
 				Goto("asked", machine.Send(p.ActQueryIf), machine.Arm("deadline")),
 			initiator("asked").When(machine.Receive(p.ActInformIf)).Goto("answered"),
 			initiator("asked").When(machine.Timeout("deadline")).Goto("timed_out"),
