@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -205,7 +206,7 @@ func (s *System) overloadChanged(c admission.Counts) {
 	} else {
 		s.opts.Logger.Info("the node is not overloaded any more: it takes on all work", args...)
 	}
-	if Wants[Overload](&s.Events) {
-		s.Events.Publish(Overload{At: At{time.Now()}, Refusing: c.Refusing, Refused: c.Refused, Queued: c.Waiting, Working: c.UnderWay})
+	if events.Wants[events.Overload](&s.Events) {
+		s.Events.Publish(events.Overload{At: events.At{time.Now()}, Refusing: c.Refusing, Refused: c.Refused, Queued: c.Waiting, Working: c.UnderWay})
 	}
 }

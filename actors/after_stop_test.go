@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -57,17 +58,17 @@ func TestAfterStop(t *testing.T) {
 func TestOnChange(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s *actors.System
-		var events *actors.Subscription
+		var stream *events.Subscription
 		var seen []int // events that were published before each call
 		s, err := actors.NewSystem(actors.Options{OnChange: func(id performatives.AgentID) {
 			if id == "a" {
-				seen = append(seen, len(events.C))
+				seen = append(seen, len(stream.C))
 			}
 		}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		events = s.Events.Subscribe(actors.SubscribeOptions{})
+		stream = s.Events.Subscribe(events.SubscribeOptions{})
 		self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return staticAgent{} }})
 		if err != nil {
 			t.Fatal(err)
@@ -77,8 +78,8 @@ func TestOnChange(t *testing.T) {
 		if err := s.Stop(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		if !slices.Equal(seen, []int{0, 1, 2}) || len(events.C) != 3 {
-			t.Errorf("called after %v events, of %d", seen, len(events.C))
+		if !slices.Equal(seen, []int{0, 1, 2}) || len(stream.C) != 3 {
+			t.Errorf("called after %v events, of %d", seen, len(stream.C))
 		}
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -94,8 +95,8 @@ func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 	if m = c.unseal(m); m == nil {
 		return
 	}
-	if Wants[MessageReceived](&c.sys.Events) {
-		Publish(&c.sys.Events, MessageReceived{c.sys.at(), c.id, m})
+	if events.Wants[events.MessageReceived](&c.sys.Events) {
+		events.Publish(&c.sys.Events, events.MessageReceived{c.sys.at(), c.id, m})
 	}
 	c.handle(ctx, m)
 }
@@ -347,8 +348,8 @@ func (c *cell) start(ctx actor.Context) {
 	}
 	c.startPublished = true
 	c.sys.opts.OnChange(c.id)
-	if Wants[AgentStarted](&c.sys.Events) {
-		c.sys.Events.Publish(AgentStarted{c.sys.at(), c.id, again, c.roles.names})
+	if events.Wants[events.AgentStarted](&c.sys.Events) {
+		c.sys.Events.Publish(events.AgentStarted{c.sys.at(), c.id, again, c.roles.names})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -318,7 +319,7 @@ func (a *ConversationActor) fail(value, message any) {
 	if m, ok := message.(*performatives.Message); ok {
 		s.Refuse(a.cell.id, m, performatives.CodeInternal, "")
 	}
-	s.supervised(Supervised{s.at(), a.cell.id, a.conversation.Key().ID, SupervisionEvent{
+	s.supervised(events.Supervised{s.at(), a.cell.id, a.conversation.Key().ID, events.Decision{
 		Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
 	}})
 }

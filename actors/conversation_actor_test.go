@@ -14,6 +14,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -315,7 +316,7 @@ func TestConversationFails(t *testing.T) {
 					fails()
 				}
 				s, _ := recordingSystem(t, Options{}, all)
-				sub := s.Events.Subscribe(SubscribeOptions{Capacity: 100, Kinds: []Kind{KindSupervisionDecided, KindMessageRefused}})
+				sub := s.Events.Subscribe(events.SubscribeOptions{Capacity: 100, Kinds: []events.Kind{events.KindSupervisionDecided, events.KindMessageRefused}})
 				defer sub.Close()
 				deliverAll(t, s, recordedMessage(t, "c", "m1", performatives.Normal), recordedMessage(t, "c", "m2", performatives.Normal))
 				synctest.Wait()
@@ -323,10 +324,10 @@ func TestConversationFails(t *testing.T) {
 				synctest.Wait()
 				checkCalls(t, first, "start m1 stop")
 				checkCalls(t, second, "start m2")
-				if e, ok := (<-sub.C).Event.(MessageRefused); !ok || e.Message.ID() != "m1" || e.Refusal.Code != performatives.CodeInternal {
+				if e, ok := (<-sub.C).Event.(events.MessageRefused); !ok || e.Message.ID() != "m1" || e.Refusal.Code != performatives.CodeInternal {
 					t.Errorf("got %+v", e)
 				}
-				e, _ := (<-sub.C).Event.(Supervised)
+				e, _ := (<-sub.C).Event.(events.Supervised)
 				if e.Agent != "a" || e.Directive != actor.StopDirective || e.Reason == nil || !strings.HasSuffix(e.Child.GetId(), "/c") || len(e.Stack) == 0 {
 					t.Errorf("got %+v", e)
 				}

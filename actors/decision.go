@@ -4,11 +4,12 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 // decision is a supervisor's decision about one failure, with the parameters to apply it.
 type decision struct {
-	SupervisionEvent
+	events.Decision
 	system     *actor.ActorSystem
 	supervisor actor.Supervisor
 	message    any // the message that the child was handling

@@ -19,11 +19,7 @@
 // band is not empty, at least one is from that band. Within a band, messages of one
 // sender keep their order. There is no order between bands or between senders.
 //
-// [Events] numbers the events that it publishes, and each [Subscription] receives them in
-// the order of their numbers. The events of one goroutine are numbered in the order in
-// which it publishes them. Between goroutines the number is the order of publication; the
-// time of an event is taken before, so that times may go back a little where numbers
-// increase.
+// Package actors/events has the stream of the events of a system, and their order.
 //
 // # Backpressure
 //
@@ -41,12 +37,9 @@
 // conversation twice: see package codons. When there is no room for a further one
 // ([Options].RequestIDs), it is refused with [performatives.CodeBusy].
 //
-// No publisher of an event waits for a subscriber, and no code of a subscriber runs on a
-// publisher's goroutine. Each subscription has a bounded queue. An event that finds it full
-// is lost to that subscription and to no other: the older events stay, [Subscription.Lost]
-// counts the new one, and its number is missing. A subscription to all kinds has received
-// or lost every number between its first and its last event. State that must not miss a
-// change is kept by [Options].OnChange and [Self.AfterStop], which lose nothing.
+// An event that finds the queue of a subscription full is lost to it ([events.Subscription.Lost]).
+// State that must not miss a change is kept by [Options].OnChange and [Self.AfterStop], which lose
+// nothing.
 //
 // # Shutdown
 //
@@ -58,7 +51,7 @@
 //
 // # Concurrency
 //
-// An agent's methods run on its own actor, one at a time. [System], [Self] and [Events]
+// An agent's methods run on its own actor, one at a time. [System], [Self] and [events.Stream]
 // may be used from any goroutine. A method that waits for an agent must not be called on
 // that agent's actor. Where it gets the ctx of the code there, it returns [ErrSelfWait]. An
 // agent whose actor does not come back for [BusyTime] is logged and counted.

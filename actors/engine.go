@@ -9,6 +9,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/asynkron/protoactor-go/eventstream"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -151,8 +152,8 @@ func (s *System) startGroup(name string, sup Supervision) error {
 // agentOf returns the id of the agent that a failed child is or belongs to.
 func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performatives.AgentID) actor.SupervisorStrategy {
 	own := sup.OnEvent
-	sup.OnEvent = func(ev SupervisionEvent) {
-		s.supervised(Supervised{s.at(), agentOf(ev.Child), "", ev})
+	sup.OnEvent = func(ev events.Decision) {
+		s.supervised(events.Supervised{s.at(), agentOf(ev.Child), "", ev})
 		if own != nil {
 			own(ev)
 		}
@@ -162,7 +163,7 @@ func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performativ
 
 // supervised logs and publishes a decision about a failure. The log of an agent's failure does not
 // depend on a queue of events, which may lose it.
-func (s *System) supervised(e Supervised) {
+func (s *System) supervised(e events.Supervised) {
 	level, args := slog.LevelWarn, []any{"agent", string(e.Agent), "child", e.Child.GetId(), "directive", e.Directive.String()}
 	if e.Directive == actor.RestartDirective {
 		args = append(args, "effect", "the agent starts again with fresh state", "restarts", e.Restarts, "delay", e.Delay)
@@ -175,7 +176,7 @@ func (s *System) supervised(e Supervised) {
 		level, args = slog.LevelError, append(args, "stack", string(e.Stack))
 	}
 	s.opts.Logger.Log(context.Background(), level, "supervised", args...) //nolint:forbidigo // slog asks for one; nothing is cancelled by it
-	if Wants[Supervised](&s.Events) {
+	if events.Wants[events.Supervised](&s.Events) {
 		s.Events.Publish(e)
 	}
 }

@@ -63,7 +63,7 @@ type Options struct {
 	// OnChange is called with the id of each agent that has started, has announced its
 	// capabilities or has stopped for good, before the event is published. It is the
 	// hook of the layer that keeps its own state about agents: unlike a subscription
-	// to [Events] it loses nothing, and it returns before the agent continues. It runs
+	// to [events.Stream] it loses nothing, and it returns before the agent continues. It runs
 	// on the goroutine of the change and must not block. Nil means no call.
 	OnChange func(performatives.AgentID)
 

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -364,21 +365,21 @@ func TestOverloadIsPublished(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Stop(context.Background()) //nolint:errcheck // nothing runs
-		events := make(chan Overload, 10)
-		sub := s.Events.Subscribe(SubscribeOptions{Kinds: []Kind{KindNodeOverload}})
-		sub.Handle(func(r Record) { events <- r.Event.(Overload) })
+		stream := make(chan events.Overload, 10)
+		sub := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindNodeOverload}})
+		sub.Handle(func(r events.Record) { stream <- r.Event.(events.Overload) })
 		defer sub.Close()
 		for range 3 {
 			s.gate.Refuse(time.Second)
 		}
 		for i, want := range []bool{true, false} {
-			if e := <-events; e.Refusing != want || e.Refused < uint64(1+2*i) {
+			if e := <-stream; e.Refusing != want || e.Refused < uint64(1+2*i) {
 				t.Errorf("%+v", e)
 			}
 		}
 		synctest.Wait()
-		if len(events) > 0 {
-			t.Error(fmt.Sprint("one more: ", <-events))
+		if len(stream) > 0 {
+			t.Error(fmt.Sprint("one more: ", <-stream))
 		}
 	})
 }

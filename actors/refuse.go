@@ -6,6 +6,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -70,8 +71,8 @@ func (s *System) refuseBy(from performatives.AgentID, m *performatives.Message, 
 // sendRefusal counts and publishes a refusal, and sends the reply that carries it.
 func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.Refusal) {
 	s.publishRefused(m, r)
-	if Wants[MessageSent](&s.Events) {
-		s.Events.Publish(MessageSent{s.at(), reply})
+	if events.Wants[events.MessageSent](&s.Events) {
+		s.Events.Publish(events.MessageSent{s.at(), reply})
 	}
 	if err := s.opts.Router.Route(s.sealRefusal(reply.Sender(), m, reply, r)); err != nil {
 		s.deadLetter(string(reply.Receiver()), reply, asRefusal(reply, err).Code)
@@ -104,8 +105,8 @@ func (s *System) RefuseRequest(from performatives.AgentID, m *performatives.Mess
 
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {
 	s.refused.Add(1)
-	if Wants[MessageRefused](&s.Events) {
-		s.Events.Publish(MessageRefused{s.at(), m, r})
+	if events.Wants[events.MessageRefused](&s.Events) {
+		s.Events.Publish(events.MessageRefused{s.at(), m, r})
 	}
 }
 
@@ -116,8 +117,8 @@ func (s *System) DeadLetter(to string, m *performatives.Message, code performati
 
 func (s *System) deadLetter(to string, message any, code performatives.Code) {
 	s.dead.Add(1)
-	if Wants[DeadLetter](&s.Events) {
-		s.Events.Publish(DeadLetter{s.at(), to, message, code})
+	if events.Wants[events.DeadLetter](&s.Events) {
+		s.Events.Publish(events.DeadLetter{s.at(), to, message, code})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -165,8 +166,8 @@ func (r *Registration) Remove() {
 		return
 	}
 	r.sys.opts.OnChange(r.id)
-	if Wants[AgentStopped](&r.sys.Events) {
-		r.sys.Events.Publish(AgentStopped{r.sys.at(), r.id})
+	if events.Wants[events.AgentStopped](&r.sys.Events) {
+		r.sys.Events.Publish(events.AgentStopped{r.sys.at(), r.id})
 	}
 }
 
@@ -201,8 +202,8 @@ func (r *Registration) Announce(capabilities performatives.Capabilities) {
 	r.sys.capabilities.update(r, &capabilities)
 	r.sys.opts.OnList(r.id)
 	r.sys.opts.OnChange(r.id)
-	if Wants[AgentAnnounced](&r.sys.Events) {
-		r.sys.Events.Publish(AgentAnnounced{r.sys.at(), r.id, capabilities})
+	if events.Wants[events.AgentAnnounced](&r.sys.Events) {
+		r.sys.Events.Publish(events.AgentAnnounced{r.sys.at(), r.id, capabilities})
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -34,7 +35,7 @@ func TestAnnounce(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer func() { _ = s.Stop(context.Background()) }()
-		events := s.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+		stream := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 		self, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return staticAgent{} }, Hidden: true})
 		if err != nil {
 			t.Fatal(err)
@@ -48,11 +49,11 @@ func TestAnnounce(t *testing.T) {
 				t.Errorf("after Announce: %v, %+v", ids(s), self.Describe())
 			}
 		}
-		events.Close()
-		var last actors.AgentAnnounced
+		stream.Close()
+		var last events.AgentAnnounced
 		n := 0
-		for r := range events.C {
-			n, last = n+1, r.Event.(actors.AgentAnnounced)
+		for r := range stream.C {
+			n, last = n+1, r.Event.(events.AgentAnnounced)
 		}
 		if n != 2 || last.Agent != "a" || last.Capabilities.Topics[0] != "at last" {
 			t.Errorf("%d events, the last is %+v", n, last)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 // Stop stops the system in these steps. It accepts no new agents, conversations or tasks.
@@ -171,8 +172,8 @@ func (s *System) agentStopped(c *cell) {
 		return
 	}
 	s.opts.OnChange(c.id)
-	if Wants[AgentStopped](&s.Events) {
-		s.Events.Publish(AgentStopped{s.at(), c.id})
+	if events.Wants[events.AgentStopped](&s.Events) {
+		s.Events.Publish(events.AgentStopped{s.at(), c.id})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 // random is the default source of jitter.
@@ -26,7 +27,7 @@ func (s *strategy) HandleFailure(
 	system *actor.ActorSystem, supervisor actor.Supervisor, child *actor.PID,
 	stats *actor.RestartStatistics, reason, message any,
 ) {
-	e := SupervisionEvent{Child: child}
+	e := events.Decision{Child: child}
 	e.Reason = failureReason(reason)
 	if p, ok := errors.AsType[*PanicError](e.Reason); ok {
 		e.Stack = p.Stack
@@ -36,7 +37,7 @@ func (s *strategy) HandleFailure(
 		s.limit(&e, stats)
 	}
 	s.OnEvent(e)
-	d := decision{SupervisionEvent: e, system: system, supervisor: supervisor, message: message}
+	d := decision{Decision: e, system: system, supervisor: supervisor, message: message}
 	d.apply(s.AllForOne)
 }
 
@@ -62,7 +63,7 @@ func (s *strategy) decide(reason error) (directive actor.Directive, why error) {
 
 // limit counts a restart and sets its delay. When there are too many restarts, it
 // replaces the directive by a stop or an escalation.
-func (s *strategy) limit(e *SupervisionEvent, stats *actor.RestartStatistics) {
+func (s *strategy) limit(e *events.Decision, stats *actor.RestartStatistics) {
 	restarts, attempt := s.failures.add(stats, s.Window, s.ResetAfter)
 	if s.MaxRestarts == Unlimited || restarts <= s.MaxRestarts {
 		e.Restarts = restarts

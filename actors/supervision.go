@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 // The defaults of [Supervision]. With the default Backoff, a child that fails at every
@@ -60,17 +61,7 @@ type Supervision struct {
 
 	// OnEvent is called with each decision before it is applied, on the supervisor's
 	// goroutine. It must not block or panic. Nil means no call.
-	OnEvent func(SupervisionEvent)
-}
-
-// SupervisionEvent is one decision of a supervisor.
-type SupervisionEvent struct {
-	Child     *actor.PID      // the failed child; for a conversation, its agent's with a slash and the conversation id appended, which the engine does not know
-	Directive actor.Directive // the decision
-	Reason    error           // the failure
-	Stack     []byte          // stack of the panic; nil for other failures
-	Restarts  int             // restarts of the child within the window, including this one
-	Delay     time.Duration   // delay before the restart
+	OnEvent func(events.Decision)
 }
 
 // Strategy returns the supervision as a strategy of the engine. Any number of supervisors
@@ -96,7 +87,7 @@ func (s Supervision) withDefaults() Supervision {
 		s.Random = random
 	}
 	if s.OnEvent == nil {
-		s.OnEvent = func(SupervisionEvent) {}
+		s.OnEvent = func(events.Decision) {}
 	}
 	return s
 }

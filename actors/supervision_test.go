@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/go-cmp/cmp"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 var errBroken = errors.New("broken")
@@ -26,7 +27,7 @@ type testSupervisor struct {
 	supervisorStarts int                        // number of starts of the supervisor
 	starts           map[string][]time.Duration // start times of each child, since the creation of the supervisor
 	got              map[string][]int
-	events           []SupervisionEvent
+	events           []events.Decision
 }
 
 // newTestSupervisor spawns a supervisor of the named children.
@@ -40,7 +41,7 @@ func newTestSupervisorWith(t *testing.T, producer actor.MailboxProducer, s Super
 		t: t, system: newSystem(), children: map[string]*actor.PID{},
 		starts: map[string][]time.Duration{}, got: map[string][]int{},
 	}
-	s.OnEvent = func(e SupervisionEvent) {
+	s.OnEvent = func(e events.Decision) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		f.events = append(f.events, e)

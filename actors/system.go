@@ -11,6 +11,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -27,7 +28,7 @@ type Router interface {
 // and the event stream. All methods may be called from any goroutine.
 type System struct {
 	// Events is the event stream of the system.
-	Events Events
+	Events events.Stream
 
 	opts    Options
 	engine  *actor.ActorSystem
@@ -383,8 +384,8 @@ func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.
 
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
 func (s *System) send(m *performatives.Message, from *cell, r Router) error {
-	if Wants[MessageSent](&s.Events) {
-		Publish(&s.Events, MessageSent{s.at(), m})
+	if events.Wants[events.MessageSent](&s.Events) {
+		events.Publish(&s.Events, events.MessageSent{s.at(), m})
 	}
 	err := s.route(m, from, r)
 	if err == nil {
@@ -410,7 +411,7 @@ func (s *System) route(m *performatives.Message, from *cell, r Router) error {
 	return r.Route(sealed)
 }
 
-func (s *System) at() At { return At{time.Now()} }
+func (s *System) at() events.At { return events.At{time.Now()} }
 
 // localRouter is the router of a system without remote peers.
 type localRouter struct{ s *System }

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/clients"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -40,8 +41,8 @@ type host struct {
 	server *wire.Server
 	tcp    *tcp.Listener
 	ws     *ws.Listener
-	joined *actors.Subscription // to actors.AgentAnnounced
-	lost   *actors.Subscription // to messages that reached nobody
+	joined *events.Subscription // to events.AgentAnnounced
+	lost   *events.Subscription // to messages that reached nobody
 }
 
 func startHost(o hostOptions) (h *host, err error) {
@@ -63,8 +64,8 @@ func startHost(o hostOptions) (h *host, err error) {
 	if err := h.node.Spawn(context.Background(), "Helper", func() actors.Agent { return helper{} }); err != nil {
 		return h, err
 	}
-	h.joined = h.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
-	h.lost = h.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageDeadLettered, actors.KindMessageRefused}})
+	h.joined = h.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
+	h.lost = h.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 	peers, err := runtime.NewPeers(h.node, runtime.PeerOptions{})
 	if err != nil {
 		return h, err
@@ -93,7 +94,7 @@ func (h *host) stop() error {
 		errs = append(errs, h.server.Stop(ctx))
 	}
 	if h.node != nil {
-		for _, s := range []*actors.Subscription{h.joined, h.lost} {
+		for _, s := range []*events.Subscription{h.joined, h.lost} {
 			if s != nil {
 				s.Close()
 			}
@@ -228,7 +229,7 @@ func (f *fixture) waitJoined(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	if who, err := actors.Next[actors.AgentAnnounced](ctx, f.joined); err != nil || who.Agent != "Worker" {
+	if who, err := events.Next[events.AgentAnnounced](ctx, f.joined); err != nil || who.Agent != "Worker" {
 		t.Fatalf("%s has joined, %v", who.Agent, err)
 	}
 }
@@ -250,7 +251,7 @@ func runNode() {
 	fmt.Println("tcp", h.tcp.Addr())
 	fmt.Println("ws", h.ws.Addr())
 	go func() {
-		if _, err := actors.Next[actors.AgentAnnounced](context.Background(), h.joined); err != nil {
+		if _, err := events.Next[events.AgentAnnounced](context.Background(), h.joined); err != nil {
 			panic(err)
 		}
 		_, err := h.node.Delegate(context.Background(), "Worker", task("wait", nil), delegation.WithProgress(func(performatives.StatusUpdate) {

@@ -18,7 +18,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
@@ -154,7 +154,7 @@ func TestCancelRaces(t *testing.T) {
 		t.Logf("%d results, %d receipts", ends[0].Load(), ends[1].Load())
 		for len(f.lost.C) > 0 {
 			lost := (<-f.lost.C).Event
-			if m, ok := lost.(actors.DeadLetter); !ok || m.Code != "duplicate" { // a CANCEL after the end repeats the answer
+			if m, ok := lost.(events.DeadLetter); !ok || m.Code != "duplicate" { // a CANCEL after the end repeats the answer
 				t.Errorf("an answer too many: %+v", lost)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -111,7 +112,7 @@ func inReviews(t *testing.T, r critic, test func(t *testing.T, s *actors.System,
 // types.
 func TestAskARevisedChange(t *testing.T) {
 	inReviews(t, wantsTests, func(t *testing.T, s *actors.System, asker actors.Self) {
-		sent := s.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageSent}})
+		sent := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageSent}})
 		defer sent.Close()
 		end, err := review.Ask(t.Context(), asker, "Rev", change{Diff: "code"}, codons.On("revise", addTests))
 		if err != nil || end.State != "approved" {
@@ -121,7 +122,7 @@ func TestAskARevisedChange(t *testing.T) {
 			t.Errorf("got %+v, %v", c, err)
 		}
 		for _, want := range []string{"REVIEW_REQUEST", "CHANGES_REQUESTED", "REVIEW_REQUEST", "APPROVED"} {
-			m, err := actors.Next[actors.MessageSent](t.Context(), sent)
+			m, err := events.Next[events.MessageSent](t.Context(), sent)
 			if err != nil || m.Message.MessageType() != want || m.Message.Protocol() != "code-review" {
 				t.Errorf("sent %q of %q, %v, want %s", m.Message.MessageType(), m.Message.Protocol(), err, want)
 			}
@@ -388,7 +389,7 @@ func (*pointed) Review(context.Context, codons.Turn[change]) (codons.Command, er
 // TestSpawnByValue refuses an agent whose role has pointer receivers, and names both.
 func TestSpawnByValue(t *testing.T) {
 	inReviews(t, wantsTests, func(t *testing.T, s *actors.System, _ actors.Self) {
-		started := s.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentStarted}})
+		started := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentStarted}})
 		defer started.Close()
 		_, err := s.Spawn(t.Context(), actors.Spec{ID: "P", New: func() actors.Agent { return pointed{} }})
 		if err == nil || !strings.Contains(err.Error(), "codons_test.reviewing") || !strings.Contains(err.Error(), "*codons_test.pointed") {
@@ -397,7 +398,7 @@ func TestSpawnByValue(t *testing.T) {
 		if _, err := s.Spawn(t.Context(), actors.Spec{ID: "P", New: func() actors.Agent { return &pointed{} }}); err != nil {
 			t.Error(err)
 		}
-		e, err := actors.Next[actors.AgentStarted](t.Context(), started)
+		e, err := events.Next[events.AgentStarted](t.Context(), started)
 		if err != nil || len(e.Roles) != 1 || e.Roles[0] != "code-review" {
 			t.Errorf("got %+v, %v", e, err)
 		}
@@ -417,7 +418,7 @@ func TestChangedPayload(t *testing.T) {
 			return codons.Command{Name: "approve", Data: comments{"good"}}, nil
 		}
 		inReviews(t, change, func(t *testing.T, s *actors.System, asker actors.Self) {
-			changed := s.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindPayload}})
+			changed := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindPayload}})
 			defer changed.Close()
 			if _, err := review.Ask(t.Context(), asker, "Rev", newChange("test", labels), codons.On("revise", addTests)); err != nil {
 				t.Fatal(err)

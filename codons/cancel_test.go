@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
@@ -224,7 +224,7 @@ func TestHandlerIgnoresCancel(t *testing.T) {
 			<-release
 			return kit.Result(p.StatusSuccess), nil
 		}})
-		abandoned := kit.Recording(&w.Events, actors.KindJobAbandoned)
+		abandoned := kit.Recording(&w.Events, events.KindJobAbandoned)
 		d := w.Start(t.Context())
 		synctest.Wait()
 		start := time.Now()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -261,7 +262,7 @@ func TestTreeDeadline(t *testing.T) {
 // TestStuckLeafIsReported checks that the caller of CANCEL learns of one leaf that does not return, and that it is counted.
 func TestStuckLeafIsReported(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		abandoned := kit.Recording(&w.Events, actors.KindJobAbandoned)
+		abandoned := kit.Recording(&w.Events, events.KindJobAbandoned)
 		block := make(chan struct{})
 		w.Add("Stuck", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			<-block

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -128,7 +129,7 @@ func TestCancelOvertakesFurtherRound(t *testing.T) {
 				considered.Add(1)
 				return delegation.Accept()
 			}, Perform: curious(1)})
-			refused := kit.Recording(&w.Events, actors.KindMessageRefused)
+			refused := kit.Recording(&w.Events, events.KindMessageRefused)
 			var overtaken *p.Message
 			w.Net.Intercept(func(m *p.Message) bool {
 				if m.Performative() == p.ActTaskRequest && considered.Load() == 1 {
@@ -151,7 +152,7 @@ func TestCancelOvertakesFurtherRound(t *testing.T) {
 			if considered.Load() != 1 {
 				t.Errorf("conversation %q: %d tasks were considered, want 1", name, considered.Load())
 			}
-			for _, e := range kit.Published[actors.MessageRefused](t, refused) {
+			for _, e := range kit.Published[events.MessageRefused](t, refused) {
 				t.Errorf("conversation %q: %s was refused: %v", name, e.Message.Performative(), e.Refusal)
 			}
 		})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -124,7 +125,7 @@ func (c *Conversation) show() {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	if c.progress.state != c.at.State {
-		if actors.Wants[Ended](&c.agent.System().Events) {
+		if events.Wants[Ended](&c.agent.System().Events) {
 			c.enterLocked(c.at.State)
 		}
 		c.progress.state, c.progress.since = c.at.State, c.at.Updated

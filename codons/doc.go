@@ -85,7 +85,7 @@
 // A conversation whose agent stops, or whose actor panics, ends in a terminal state of its
 // table and tells its peer. The context of a handler ends with [ErrCanceled], [ErrDeadline], [ErrTimer]
 // or [ErrEnded]. [actors.System.Stop] waits for the handlers to return. A handler that does
-// not return within its grace is published as [actors.WorkAbandoned].
+// not return within its grace is published as [events.WorkAbandoned].
 //
 // # Concurrency
 //

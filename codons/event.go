@@ -5,23 +5,23 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // The kinds of the events of this package.
 const (
-	KindTransition actors.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
-	KindViolation  actors.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
-	KindRecorded   actors.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
-	KindJobFailed  actors.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
-	KindPayload    actors.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
+	KindTransition events.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
+	KindViolation  events.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
+	KindRecorded   events.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
+	KindJobFailed  events.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
+	KindPayload    events.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
 )
 
 // Transition is published after each step of one side of a conversation.
 type Transition struct {
-	actors.At                         // At is the time of the step.
+	events.At                         // At is the time of the step.
 	*Subject                          // Subject is the side.
 	From, To  machine.State           // From and To are the states before and after the step.
 	On        machine.Symbol          // On is the symbol of the event.
@@ -30,7 +30,7 @@ type Transition struct {
 }
 
 // Kind returns KindTransition.
-func (Transition) Kind() actors.Kind { return KindTransition }
+func (Transition) Kind() events.Kind { return KindTransition }
 
 // MarshalJSON writes the members of the transition.
 func (t Transition) MarshalJSON() ([]byte, error) {
@@ -55,7 +55,7 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 // a code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
 // published: see [Handler.Failed].
 type JobFailed struct {
-	actors.At                                 // At is the time of the failure.
+	events.At                                 // At is the time of the failure.
 	Agent        performatives.AgentID        // Agent is the agent whose job failed.
 	Peer         performatives.AgentID        // Peer is the agent on the other side.
 	Conversation performatives.ConversationID // Conversation is the id of the conversation.
@@ -67,7 +67,7 @@ type JobFailed struct {
 }
 
 // Kind returns KindJobFailed.
-func (JobFailed) Kind() actors.Kind { return KindJobFailed }
+func (JobFailed) Kind() events.Kind { return KindJobFailed }
 
 // MarshalJSON writes the members of the failure: "after_seconds" in seconds, and "reason" with the
 // text of the error.
@@ -91,7 +91,7 @@ func (j JobFailed) MarshalJSON() ([]byte, error) {
 // PayloadChanged says that the payload of a message was changed after the message was
 // sent, by code of the agent that sent it or of its receiver: see [CheckPayloads].
 type PayloadChanged struct {
-	actors.At
+	events.At
 	Agent        performatives.AgentID
 	Conversation performatives.ConversationID
 	Message      performatives.MessageID
@@ -99,7 +99,7 @@ type PayloadChanged struct {
 }
 
 // Kind returns KindPayload.
-func (PayloadChanged) Kind() actors.Kind { return KindPayload }
+func (PayloadChanged) Kind() events.Kind { return KindPayload }
 
 // MarshalJSON writes the members of the event.
 func (p PayloadChanged) MarshalJSON() ([]byte, error) {
@@ -112,8 +112,8 @@ func (p PayloadChanged) MarshalJSON() ([]byte, error) {
 }
 
 func (c *Conversation) publishChanged(m *performatives.Message) {
-	if events := &c.agent.System().Events; actors.Wants[PayloadChanged](events) {
-		events.Publish(PayloadChanged{actors.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
+	if stream := &c.agent.System().Events; events.Wants[PayloadChanged](stream) {
+		stream.Publish(PayloadChanged{events.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
 	}
 }
 
@@ -121,7 +121,7 @@ func (c *Conversation) publishChanged(m *performatives.Message) {
 // it. Package codons/watch publishes it. The message is delivered nevertheless, and the
 // receiver's table handles it.
 type Violation struct {
-	actors.At                                            // At is the time at which the message was sent.
+	events.At                                            // At is the time at which the message was sent.
 	Sender, Receiver        performatives.AgentID        // Sender and Receiver are those of the message.
 	Message                 *performatives.Message       // Message is the message that was sent.
 	Conversation            performatives.ConversationID // Conversation is the id under which the conversation was opened.
@@ -129,7 +129,7 @@ type Violation struct {
 }
 
 // Kind returns KindViolation.
-func (Violation) Kind() actors.Kind { return KindViolation }
+func (Violation) Kind() events.Kind { return KindViolation }
 
 // MarshalJSON writes the members of the violation. It writes the id, the act and the message type of
 // the message.

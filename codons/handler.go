@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -226,8 +227,8 @@ func (h *Handler) expire(grace time.Duration) {
 	}
 	c := h.conversation
 	c.job(h.job).logger(c.agent).Warn("handler still runs", "after", time.Since(h.began))
-	if events := &c.agent.System().Events; actors.Wants[actors.WorkAbandoned](events) {
-		events.Publish(actors.WorkAbandoned{At: actors.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
+	if stream := &c.agent.System().Events; events.Wants[events.WorkAbandoned](stream) {
+		stream.Publish(events.WorkAbandoned{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
 	}
 }
 
@@ -285,8 +286,8 @@ func (j JobFailed) report(agent actors.Self) {
 	} else {
 		log.Warn("handler failed", "after", j.After, "err", j.Err)
 	}
-	if events := &agent.System().Events; actors.Wants[JobFailed](events) {
-		events.Publish(j)
+	if stream := &agent.System().Events; events.Wants[JobFailed](stream) {
+		stream.Publish(j)
 	}
 }
 

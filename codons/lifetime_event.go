@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -13,10 +13,10 @@ import (
 // The kinds of the events about the lifetime of conversations and jobs. They are few in comparison with [KindTransition], which has an
 // event for each step.
 const (
-	KindBegan    actors.Kind = "conversation.began"  // KindBegan is the kind of [Began].
-	KindEnded    actors.Kind = "conversation.ended"  // KindEnded is the kind of [Ended].
-	KindResent   actors.Kind = "conversation.resent" // KindResent is the kind of [Resent].
-	KindJobEnded actors.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
+	KindBegan    events.Kind = "conversation.began"  // KindBegan is the kind of [Began].
+	KindEnded    events.Kind = "conversation.ended"  // KindEnded is the kind of [Ended].
+	KindResent   events.Kind = "conversation.resent" // KindResent is the kind of [Resent].
+	KindJobEnded events.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
 )
 
 // Subject names one side of a conversation. The events of a side refer to the same Subject, which is not to be changed. It is a part of the conversation: who keeps an
@@ -32,17 +32,17 @@ type Subject struct {
 
 // Began is published with the first step of one side of a conversation.
 type Began struct {
-	actors.At
+	events.At
 	*Subject
 }
 
 // Kind returns KindBegan.
-func (Began) Kind() actors.Kind { return KindBegan }
+func (Began) Kind() events.Kind { return KindBegan }
 
 // Ended is published when one side of a conversation that has begun is in its terminal state. A conversation whose actor failed ends in
 // [StateAbandoned].
 type Ended struct {
-	actors.At
+	events.At
 	*Subject
 	State machine.State      // the terminal state
 	Code  performatives.Code // why it is no good end; empty for a good one
@@ -55,7 +55,7 @@ type Ended struct {
 }
 
 // Kind returns KindEnded.
-func (Ended) Kind() actors.Kind { return KindEnded }
+func (Ended) Kind() events.Kind { return KindEnded }
 
 // MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
 func (e Ended) MarshalJSON() ([]byte, error) {
@@ -71,18 +71,18 @@ func (e Ended) MarshalJSON() ([]byte, error) {
 
 // Resent is published when one side repeats a message: the initiator because no answer has come, the responder because it was asked again.
 type Resent struct {
-	actors.At
+	events.At
 	*Subject
 	Message      performatives.MessageID    `json:"message_id"`
 	Performative performatives.Performative `json:"performative"`
 }
 
 // Kind returns KindResent.
-func (Resent) Kind() actors.Kind { return KindResent }
+func (Resent) Kind() events.Kind { return KindResent }
 
 // JobEnded is published when the code of a job has returned, and all that it began has ended.
 type JobEnded struct {
-	actors.At
+	events.At
 	*Subject
 	Job     string             // the name of the job in the table
 	Command string             // its last command; empty for a job of the initiator that has none
@@ -94,7 +94,7 @@ type JobEnded struct {
 }
 
 // Kind returns KindJobEnded.
-func (JobEnded) Kind() actors.Kind { return KindJobEnded }
+func (JobEnded) Kind() events.Kind { return KindJobEnded }
 
 // MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
 func (e JobEnded) MarshalJSON() ([]byte, error) {
@@ -110,31 +110,31 @@ func (e JobEnded) MarshalJSON() ([]byte, error) {
 }
 
 func (c *Conversation) publishBegan() {
-	if events := &c.agent.System().Events; actors.Wants[Began](events) {
-		actors.Publish(events, Began{actors.At{Time: c.at.Updated}, &c.about})
+	if stream := &c.agent.System().Events; events.Wants[Began](stream) {
+		events.Publish(stream, Began{events.At{Time: c.at.Updated}, &c.about})
 	}
 }
 
 // publishEnded publishes the end in a state. code is asked only when there is a subscription.
 func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
-	if events := &c.agent.System().Events; actors.Wants[Ended](events) {
+	if stream := &c.agent.System().Events; events.Wants[Ended](stream) {
 		c.progress.mu.Lock()
 		path := c.progress.path.states()
 		c.progress.mu.Unlock()
-		actors.Publish(events, Ended{actors.At{Time: at}, &c.about, state, code(), c.began, c.Span(), path})
+		events.Publish(stream, Ended{events.At{Time: at}, &c.about, state, code(), c.began, c.Span(), path})
 	}
 }
 
 func (c *Conversation) publishResent(m *performatives.Message) {
-	if events := &c.agent.System().Events; actors.Wants[Resent](events) {
-		events.Publish(Resent{actors.At{Time: c.at.Updated}, &c.about, m.ID(), m.Performative()})
+	if stream := &c.agent.System().Events; events.Wants[Resent](stream) {
+		stream.Publish(Resent{events.At{Time: c.at.Updated}, &c.about, m.ID(), m.Performative()})
 	}
 }
 
 // publishJob publishes the end of a job that m has started; m is nil for none. failure is the error of a job that has failed.
 func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
-	if events := &c.agent.System().Events; actors.Wants[JobEnded](events) {
-		actors.Publish(events, JobEnded{actors.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label, failure})
+	if stream := &c.agent.System().Events; events.Wants[JobEnded](stream) {
+		events.Publish(stream, JobEnded{events.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label, failure})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -23,7 +24,7 @@ type Record struct {
 // Recorded is published when one side of a conversation has ended. Only conversations that
 // begin while a subscription wants it are recorded, and each [Solo]. Its slices must not be changed.
 type Recorded struct {
-	actors.At
+	events.At
 	Record Record                   // Record holds the events of the conversation.
 	State  machine.State            // State is the terminal state.
 	Data   any                      // Data is that of [Side]; nil for a side that has none.
@@ -31,7 +32,7 @@ type Recorded struct {
 }
 
 // Kind returns KindRecorded.
-func (Recorded) Kind() actors.Kind { return KindRecorded }
+func (Recorded) Kind() events.Kind { return KindRecorded }
 
 // MarshalJSON writes the identity of the side, its terminal state and the number of its events.
 // It leaves their contents out.
@@ -58,7 +59,7 @@ type recorder struct {
 }
 
 func newRecorder(c *Conversation) *recorder {
-	if !actors.Wants[Recorded](&c.agent.System().Events) {
+	if !events.Wants[Recorded](&c.agent.System().Events) {
 		return nil
 	}
 	return &recorder{record: Record{
@@ -71,7 +72,7 @@ func (r *recorder) end(c *Conversation) {
 	if r == nil {
 		return
 	}
-	e := Recorded{At: actors.At{Time: c.at.Updated}, Record: r.record, State: c.at.State, Data: c.Data(), Sent: r.sent}
+	e := Recorded{At: events.At{Time: c.at.Updated}, Record: r.record, State: c.at.State, Data: c.Data(), Sent: r.sent}
 	c.agent.System().Events.Publish(e)
 }
 

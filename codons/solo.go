@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -60,8 +61,8 @@ func (s *Solo) Take(on machine.Symbol, data any) ([]machine.Effect, error) {
 		return nil, err
 	}
 	s.record.Events = append(s.record.Events, e)
-	if s.Ended() && actors.Wants[Recorded](&s.agent.System().Events) {
-		s.agent.System().Events.Publish(Recorded{At: actors.At{Time: e.At}, Record: s.Record(), State: s.State(), Data: s.Data()})
+	if s.Ended() && events.Wants[Recorded](&s.agent.System().Events) {
+		s.agent.System().Events.Publish(Recorded{At: events.At{Time: e.At}, Record: s.Record(), State: s.State(), Data: s.Data()})
 	}
 	return e.effects, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -25,13 +26,13 @@ const (
 )
 
 // inTracedWorld runs a test in a world with spans. events returns all events about lifetimes so far.
-func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, events func() []actors.Event)) {
+func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, stream func() []events.Event)) {
 	t.Helper()
 	kit.InWorldWith(t, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
-		s := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindBegan, codons.KindEnded, codons.KindResent, codons.KindJobEnded}})
+		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindBegan, codons.KindEnded, codons.KindResent, codons.KindJobEnded}})
 		defer s.Close()
-		var all []actors.Event
-		test(t, w, func() []actors.Event {
+		var all []events.Event
+		test(t, w, func() []events.Event {
 			synctest.Wait()
 			for len(s.C) > 0 {
 				all = append(all, (<-s.C).Event)
@@ -42,7 +43,7 @@ func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *ki
 }
 
 // of returns the events of a type.
-func of[E actors.Event](all []actors.Event) (found []E) {
+func of[E events.Event](all []events.Event) (found []E) {
 	for _, e := range all {
 		if e, ok := e.(E); ok {
 			found = append(found, e)
@@ -52,7 +53,7 @@ func of[E actors.Event](all []actors.Event) (found []E) {
 }
 
 // endOf returns the end of the side of an agent.
-func endOf(t *testing.T, all []actors.Event, agent, peer p.AgentID) codons.Ended {
+func endOf(t *testing.T, all []events.Event, agent, peer p.AgentID) codons.Ended {
 	t.Helper()
 	ends := of[codons.Ended](all)
 	i := slices.IndexFunc(ends, func(e codons.Ended) bool { return e.Agent == agent && e.Peer == peer })
@@ -64,7 +65,7 @@ func endOf(t *testing.T, all []actors.Event, agent, peer p.AgentID) codons.Ended
 
 // The span of each side is below that of the side which asked it, and a child of a handler below the span of its job.
 func TestSpansOfATree(t *testing.T) {
-	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 		var inside codons.Span
 		w.Add("Leaf", &kit.Worker{})
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
@@ -82,7 +83,7 @@ func TestSpansOfATree(t *testing.T) {
 		if _, err := w.Delegate(t.Context(), codons.WithTrace(sampledTrace)); err != nil {
 			t.Fatal(err)
 		}
-		all := events()
+		all := stream()
 		eddy, jules, asker, leaf := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy"), endOf(t, all, "Jules", "Leaf"), endOf(t, all, "Leaf", "Jules")
 		jobs := of[codons.JobEnded](all)
 		i := slices.IndexFunc(jobs, func(e codons.JobEnded) bool { return e.Agent == "Jules" })
@@ -130,7 +131,7 @@ func TestSpansSampled(t *testing.T) {
 		trace   string
 		sampled bool
 	}{{0, "", true}, {1, "", true}, {1e-18, "", false}, {1e-18, sampledTrace, true}, {1, unsampledTrace, false}} {
-		inTracedWorld(t, actors.Tracing{Ratio: test.ratio}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		inTracedWorld(t, actors.Tracing{Ratio: test.ratio}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 			w.Add("Jules", &kit.Worker{})
 			var opts []codons.Option
 			if test.trace != "" {
@@ -139,7 +140,7 @@ func TestSpansSampled(t *testing.T) {
 			if _, err := w.Delegate(t.Context(), opts...); err != nil {
 				t.Fatal(err)
 			}
-			all := events()
+			all := stream()
 			eddy, jules := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy")
 			if eddy.Span.Sampled != test.sampled || jules.Span.Sampled != test.sampled {
 				t.Errorf("%+v: sampled %v and %v", test, eddy.Span.Sampled, jules.Span.Sampled)
@@ -156,7 +157,7 @@ func TestSpansSampled(t *testing.T) {
 
 // A conversation with an agent that knows no traces begins a trace at the responder.
 func TestSpanOfAnUntracedRequest(t *testing.T) {
-	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 		w.Add("Jules", &kit.Worker{})
 		stamp := w.Eddy.Stamp()
 		m, err := p.New(p.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Performative: p.ActTaskRequest, Sender: "Eddy", Receiver: "Jules", Protocol: "task-delegation", Payload: kit.Task()})
@@ -166,7 +167,7 @@ func TestSpanOfAnUntracedRequest(t *testing.T) {
 		if _, err := w.Eddy.Ask(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if s := endOf(t, events(), "Jules", "Eddy").Span; s.IsZero() || s.Parent != (codons.SpanID{}) {
+		if s := endOf(t, stream(), "Jules", "Eddy").Span; s.IsZero() || s.Parent != (codons.SpanID{}) {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -174,7 +175,7 @@ func TestSpanOfAnUntracedRequest(t *testing.T) {
 
 // An invalid traceparent is refused, as without spans.
 func TestSpanOfAnInvalidTrace(t *testing.T) {
-	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, _ func() []actors.Event) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, _ func() []events.Event) {
 		w.Add("Jules", &kit.Worker{})
 		for _, trace := range []string{"x", strings.ToUpper(sampledTrace), "00-00000000000000000000000000000000-b7ad6b7169203331-01", sampledTrace + "-x", "ff" + sampledTrace[2:], "0g" + sampledTrace[2:]} {
 			var r *p.Refusal
@@ -188,7 +189,7 @@ func TestSpanOfAnInvalidTrace(t *testing.T) {
 // Without tracing nothing has a span, and traceparents are passed on.
 func TestNoSpans(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		s := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindEnded, codons.KindJobEnded}})
+		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindEnded, codons.KindJobEnded}})
 		defer s.Close()
 		var seen []string
 		w.Net.Intercept(func(m *p.Message) bool {
@@ -262,7 +263,7 @@ func TestEnds(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+			inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 				w.Add("Jules", &kit.Worker{Perform: test.perform, Consider: test.decide})
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 				defer cancel()
@@ -273,7 +274,7 @@ func TestEnds(t *testing.T) {
 					d.Cancel()
 				}
 				_, _ = d.Wait()
-				all := events()
+				all := stream()
 				eddy, jules := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy")
 				got := []string{string(eddy.State), string(jules.State), string(eddy.Code), string(jules.Code)}
 				if test.eddy == eitherTimeout {
@@ -311,7 +312,7 @@ func TestResentPublished(t *testing.T) {
 	for lost, want := range map[p.Performative][]string{
 		p.ActTaskRequest: {asked, asked}, p.ActInformResult: {asked, answered, asked, answered}, p.ActInform: {cancelled, stopped, cancelled, stopped},
 	} {
-		inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+		inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
@@ -327,7 +328,7 @@ func TestResentPublished(t *testing.T) {
 			}
 			var again []string
 			ids := map[p.ConversationID]bool{}
-			for _, r := range of[codons.Resent](events()) {
+			for _, r := range of[codons.Resent](stream()) {
 				again = append(again, string(r.Agent)+" "+r.Role.String()+" "+r.Performative.String())
 				ids[r.Conversation] = true
 				if r.Protocol != delegation.Codon.Name() || r.Peer == r.Agent || r.Message == "" {
@@ -349,7 +350,7 @@ func TestPathOfASide(t *testing.T) {
 			time.Sleep(time.Second)
 			return p.InformResult{Status: p.StatusSuccess}, nil
 		}})
-		var ends *actors.Subscription
+		var ends *events.Subscription
 		for _, want := range []map[machine.Role]string{
 			{machine.Initiator: "working completed", machine.Responder: "working completed"},
 			{machine.Initiator: "idle requested working completed", machine.Responder: "idle considering working completed"},
@@ -431,7 +432,7 @@ func pathOf(path []machine.State) string {
 
 // The events of a side share one Subject, which names its parent, also where the handler's goroutine publishes them.
 func TestEventsShareTheirSubject(t *testing.T) {
-	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, events func() []actors.Event) {
+	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 		steps := kit.Recording(&w.Events, codons.KindTransition)
 		w.Add("Leaf", &kit.Worker{})
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
@@ -440,11 +441,11 @@ func TestEventsShareTheirSubject(t *testing.T) {
 		if _, err := w.Delegate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		all, sides := events(), map[codons.Subject]*codons.Subject{}
+		all, sides := stream(), map[codons.Subject]*codons.Subject{}
 		for _, e := range of[codons.Began](all) {
 			sides[*e.Subject] = e.Subject
 		}
-		check := func(kind actors.Kind, s *codons.Subject) {
+		check := func(kind events.Kind, s *codons.Subject) {
 			t.Helper()
 			if sides[*s] != s {
 				t.Errorf("%s has a Subject of its own: %+v", kind, *s)

@@ -3,7 +3,7 @@ package codons
 import (
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -115,15 +115,15 @@ func (c *Conversation) unexpected(e *Input) {
 }
 
 func (c *Conversation) publish(from machine.State, e *Input) {
-	events := &c.agent.System().Events
-	if !actors.Wants[Transition](events) {
+	stream := &c.agent.System().Events
+	if !events.Wants[Transition](stream) {
 		return
 	}
-	t := Transition{At: actors.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
+	t := Transition{At: events.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
 	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}
-	actors.Publish(events, t)
+	events.Publish(stream, t)
 }
 
 // act carries out one effect of a step.

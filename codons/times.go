@@ -28,7 +28,7 @@ type Times struct {
 	// means [DefaultDeadline].
 	Deadline time.Duration
 	// Grace is the time that a handler has to return after its context has ended. Then the
-	// responder answers a CANCEL with FAILURE, and [actors.WorkAbandoned] is published. Zero or
+	// responder answers a CANCEL with FAILURE, and [events.WorkAbandoned] is published. Zero or
 	// less means [DefaultGrace].
 	Grace time.Duration
 	// Depth is the largest number of levels of conversations below a handler. The [Depth] of

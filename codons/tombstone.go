@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -190,12 +191,12 @@ func (t *tombstone) remember(m *performatives.Message, on machine.Symbol, effect
 
 // publish publishes a step.
 func (t *tombstone) publish(self actors.Self, at machine.State, on machine.Symbol, m *performatives.Message) {
-	events := &self.System().Events
-	if !actors.Wants[Transition](events) {
+	stream := &self.System().Events
+	if !events.Wants[Transition](stream) {
 		return
 	}
-	events.Publish(Transition{
-		At: actors.At{Time: time.Now()}, Subject: t.subject(self, m),
+	stream.Publish(Transition{
+		At: events.At{Time: time.Now()}, Subject: t.subject(self, m),
 		From: at, To: at, On: on, Ended: true, Message: m.ID(),
 	})
 }
@@ -211,8 +212,8 @@ func (t *tombstone) subject(self actors.Self, m *performatives.Message) *Subject
 
 // repeat publishes that a reply to m is sent again, and sends it.
 func (t *tombstone) repeat(self actors.Self, reply, m *performatives.Message) {
-	if events := &self.System().Events; actors.Wants[Resent](events) {
-		events.Publish(Resent{actors.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
+	if stream := &self.System().Events; events.Wants[Resent](stream) {
+		stream.Publish(Resent{events.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
 	}
 	_ = self.Send(reply) // Send has dead-lettered it
 }

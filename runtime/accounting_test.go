@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -68,13 +69,13 @@ func (l *outcomes) number(id string) (int, bool) {
 	return i, err == nil
 }
 
-func (l *outcomes) observe(r actors.Record) {
+func (l *outcomes) observe(r events.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		if i, ok := l.number(string(e.Message.ID())); ok {
 			l.messages.Count(i, account.Refused)
 		}
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		m, ok := e.Message.(*performatives.Message)
 		if !ok {
 			return
@@ -274,8 +275,8 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	s := &stressTest{outcomes: l, t: t, seed: seed, node: newNode(t, runtime.Options{
 		Capacity: 128, Supervision: fast, Protocols: []actors.Protocol{untilEndProtocol{l}},
 	})}
-	observing := s.node.Events().Subscribe(actors.SubscribeOptions{
-		Capacity: 1 << 20, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered},
+	observing := s.node.Events().Subscribe(events.SubscribeOptions{
+		Capacity: 1 << 20, Kinds: []events.Kind{events.KindMessageRefused, events.KindMessageDeadLettered},
 	}).Handle(l.observe)
 	ctx := within(t)
 	for i := range stormReceivers {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -52,7 +53,7 @@ func TestBroadcastOfANotice(t *testing.T) {
 // the broadcast reaches another agent.
 func TestBroadcastDeadLetters(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	dead := listen(t, n, actors.KindMessageDeadLettered)
+	dead := listen(t, n, events.KindMessageDeadLettered)
 	content := map[string]any{"text": "rain"}
 	for _, id := range []performatives.AgentID{"full1", "full2"} {
 		t.Cleanup(blocked(t, n, id, 1))
@@ -73,7 +74,7 @@ func TestBroadcastDeadLetters(t *testing.T) {
 	<-heard
 	var missed []string
 	for _, ev := range dead.all() { // Broadcast has published them before it returned
-		if d := ev.(actors.DeadLetter); d.Code == performatives.CodeBusy {
+		if d := ev.(events.DeadLetter); d.Code == performatives.CodeBusy {
 			missed = append(missed, d.To)
 		}
 	}

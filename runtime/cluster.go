@@ -11,7 +11,7 @@ import (
 	"time"
 	"weak"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -183,11 +183,11 @@ func (c *clustered) join(m cluster.Member) {
 	c.node.placer.changed()
 }
 
-func at() actors.At { return actors.At{Time: time.Now()} }
+func at() events.At { return events.At{Time: time.Now()} }
 
 // publish publishes an event if a subscriber wants its kind.
-func publish[E actors.Event](n *Node, e E) {
-	if actors.Wants[E](n.Events()) {
+func publish[E events.Event](n *Node, e E) {
+	if events.Wants[E](n.Events()) {
 		n.Events().Publish(e)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
@@ -593,11 +594,11 @@ func TestSenderOfThisNode(t *testing.T) {
 	spawn(t, nodes[1], "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *p.Message) { got <- m }}))
 	spawn(t, nodes[1], "Jules", always(scripted{topics: []string{"x"}}))
 	knowsTopic(t, nodes[0], "Eliza")
-	dead := listen(t, nodes[1], actors.KindMessageDeadLettered)
+	dead := listen(t, nodes[1], events.KindMessageDeadLettered)
 	if err := nodes[0].SendTo("n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
 		t.Fatal(err)
 	}
-	if e := await[actors.DeadLetter](t, dead, 1, nil); e[0].Code != p.CodeForbidden {
+	if e := await[events.DeadLetter](t, dead, 1, nil); e[0].Code != p.CodeForbidden {
 		t.Errorf("got %+v", e[0])
 	}
 	if len(got) != 0 {

@@ -3,7 +3,7 @@ package runtime
 import (
 	"errors"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -11,121 +11,121 @@ import (
 
 // The kinds of the events of this package.
 const (
-	KindMemberJoined    actors.Kind = "member.joined"
-	KindMemberLost      actors.Kind = "member.lost"
-	KindMemberLinked    actors.Kind = "member.linked"
-	KindAgentContested  actors.Kind = "agent.contested"
-	KindAgentActivated  actors.Kind = "agent.activated"
-	KindAgentMoving     actors.Kind = "agent.moving"
-	KindAgentMoved      actors.Kind = "agent.moved"
-	KindAgentPassivated actors.Kind = "agent.passivated"
-	KindHostsChanged    actors.Kind = "kind.hosts"
-	KindNodeDraining    actors.Kind = "node.draining"
+	KindMemberJoined    events.Kind = "member.joined"
+	KindMemberLost      events.Kind = "member.lost"
+	KindMemberLinked    events.Kind = "member.linked"
+	KindAgentContested  events.Kind = "agent.contested"
+	KindAgentActivated  events.Kind = "agent.activated"
+	KindAgentMoving     events.Kind = "agent.moving"
+	KindAgentMoved      events.Kind = "agent.moved"
+	KindAgentPassivated events.Kind = "agent.passivated"
+	KindHostsChanged    events.Kind = "kind.hosts"
+	KindNodeDraining    events.Kind = "node.draining"
 )
 
 // MemberJoined says that another node takes part in the cluster.
 type MemberJoined struct {
-	actors.At
+	events.At
 	Node  string `json:"node"`
 	Epoch uint64 `json:"epoch"` // of this run of the node
 }
 
 // Kind returns KindMemberJoined.
-func (MemberJoined) Kind() actors.Kind { return KindMemberJoined }
+func (MemberJoined) Kind() events.Kind { return KindMemberJoined }
 
 // MemberLost says that the agents of another node are lost, and how: the node has left, it has failed, or its link was down for
 // too long. All conversations with them have been told.
 type MemberLost struct {
-	actors.At
+	events.At
 	Node   string `json:"node"`
 	Epoch  uint64 `json:"epoch"`
 	Reason string `json:"reason"` // left, failed or unreachable
 }
 
 // Kind returns KindMemberLost.
-func (MemberLost) Kind() actors.Kind { return KindMemberLost }
+func (MemberLost) Kind() events.Kind { return KindMemberLost }
 
 // MemberLinked says that messages pass between this node and another one, for the first time or again.
 type MemberLinked struct {
-	actors.At
+	events.At
 	Node   string   `json:"node"`
 	Epoch  uint64   `json:"epoch"`
 	Differ []string `json:"differ"` // the codons of which the two have different versions, and whose messages are refused
 }
 
 // Kind returns KindMemberLinked.
-func (MemberLinked) Kind() actors.Kind { return KindMemberLinked }
+func (MemberLinked) Kind() events.Kind { return KindMemberLinked }
 
 // AgentContested says that an agent of this node has the id of one of another node. Each of the two nodes uses its own. Of an agent that is
 // placed, see [Kind], the activation that began later stops.
 type AgentContested struct {
-	actors.At
+	events.At
 	Agent performatives.AgentID `json:"agent"`
 	Node  string                `json:"node"`  // the other one
 	Stops bool                  `json:"stops"` // the agent of this node stops
 }
 
 // Kind returns KindAgentContested.
-func (AgentContested) Kind() actors.Kind { return KindAgentContested }
+func (AgentContested) Kind() events.Kind { return KindAgentContested }
 
 // AgentActivated says that an agent of a kind runs on this node.
 type AgentActivated struct {
-	actors.At
+	events.At
 	Agent      performatives.AgentID `json:"agent"`
 	Activation uint64                `json:"activation"` // see [performatives.Message.Activation]
 }
 
 // Kind returns KindAgentActivated.
-func (AgentActivated) Kind() actors.Kind { return KindAgentActivated }
+func (AgentActivated) Kind() events.Kind { return KindAgentActivated }
 
 // AgentMoving says that an agent of a kind is about to leave this node, or its memory. It takes no new messages.
 type AgentMoving struct {
-	actors.At
+	events.At
 	Agent performatives.AgentID `json:"agent"`
 }
 
 // Kind returns KindAgentMoving.
-func (AgentMoving) Kind() actors.Kind { return KindAgentMoving }
+func (AgentMoving) Kind() events.Kind { return KindAgentMoving }
 
 // AgentMoved says that an agent of a kind was handed over to another node.
 type AgentMoved struct {
-	actors.At
+	events.At
 	Agent   performatives.AgentID `json:"agent"`
 	Node    string                `json:"node"`    // the other one
 	Waiting int                   `json:"waiting"` // messages that were handed over
 }
 
 // Kind returns KindAgentMoved.
-func (AgentMoved) Kind() actors.Kind { return KindAgentMoved }
+func (AgentMoved) Kind() events.Kind { return KindAgentMoved }
 
 // AgentPassivated says that an agent of a kind has left memory, because it was quiet.
 type AgentPassivated struct {
-	actors.At
+	events.At
 	Agent performatives.AgentID `json:"agent"`
 }
 
 // Kind returns KindAgentPassivated.
-func (AgentPassivated) Kind() actors.Kind { return KindAgentPassivated }
+func (AgentPassivated) Kind() events.Kind { return KindAgentPassivated }
 
 // KindHosts says which nodes host a kind, after a change.
 type KindHosts struct {
-	actors.At
+	events.At
 	Name  string   `json:"name"`  // of the kind
 	Nodes []string `json:"nodes"` // sorted
 }
 
 // Kind returns KindHostsChanged.
-func (KindHosts) Kind() actors.Kind { return KindHostsChanged }
+func (KindHosts) Kind() events.Kind { return KindHostsChanged }
 
 // NodeDraining says that an operator has this node hand over its agents and leave: see [Peers.Drained].
 type NodeDraining struct {
-	actors.At
+	events.At
 	Principal string                `json:"principal"`       // the name that the operator has authenticated as; empty without authentication
 	Agent     performatives.AgentID `json:"agent,omitempty"` // the sender of the request; empty for a call of [Peers.Drain]
 }
 
 // Kind returns KindNodeDraining.
-func (NodeDraining) Kind() actors.Kind { return KindNodeDraining }
+func (NodeDraining) Kind() events.Kind { return KindNodeDraining }
 
 // GossipKeys returns the keys of the gossip, which may be changed while the node runs: see [ClusterOptions].Keys. It is nil for a node
 // without a cluster.

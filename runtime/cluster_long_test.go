@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -42,7 +43,7 @@ func TestMessageTooLongForALink(t *testing.T) {
 	for _, id := range []p.AgentID{"worker", "novelist"} {
 		knowsTopic(t, nodes[0], id)
 	}
-	lost := nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindMemberLost}})
+	lost := nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}})
 	defer lost.Close()
 	delegate := func(to p.AgentID) error {
 		// A copy that is sent again would end the conversation, too.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -67,9 +68,9 @@ func workAcross(t *testing.T, nodes []*runtime.Node) {
 		}
 	}
 	leaver := nodes[2]
-	var watches []*actors.Subscription
+	var watches []*events.Subscription
 	for _, n := range nodes[:2] {
-		watches = append(watches, n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindMemberLost}}))
+		watches = append(watches, n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}}))
 	}
 	if err := leaver.Stop(within(t)); err != nil {
 		t.Error(err)

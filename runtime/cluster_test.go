@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -58,14 +59,14 @@ func join(t testing.TB, n int, member func(t testing.TB, name string, join ...st
 // eventually waits until a check succeeds. It is made after each event of the node.
 func eventually(t testing.TB, n *runtime.Node, check func() error) {
 	t.Helper()
-	events := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14})
-	defer events.Close()
+	stream := n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14})
+	defer stream.Close()
 	for ctx := within(t); ; {
 		err := check()
 		if err == nil {
 			return
 		}
-		if _, late := events.Next(ctx); late != nil {
+		if _, late := stream.Next(ctx); late != nil {
 			t.Fatal(err)
 		}
 	}

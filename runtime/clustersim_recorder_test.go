@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -50,7 +50,7 @@ type clusterSent struct {
 
 // clusterEvents are the events of one run of a node.
 type clusterEvents struct {
-	*actors.Subscription
+	*events.Subscription
 	node      *clusterNode
 	handling  p.MessageID // what a conversation has just handled
 	handledAt time.Time
@@ -93,8 +93,8 @@ func newClusterRecorder() *clusterRecorder {
 // follow records the events of a node from now on.
 func (r *clusterRecorder) follow(c *clusterNode) {
 	r.sources = append(r.sources, &clusterEvents{
-		Subscription: c.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 12, Kinds: []actors.Kind{
-			actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition,
+		Subscription: c.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 12, Kinds: []events.Kind{
+			events.KindMessageSent, events.KindMessageReceived, events.KindMessageRefused, events.KindMessageDeadLettered, codons.KindTransition,
 			runtime.KindMemberLost, runtime.KindMemberJoined,
 		}}),
 		node: c, replyBy: make(map[p.AgentID]map[string]deadline), lost: make(map[string]bool), unsent: make(map[string][]unsentRefusal),
@@ -137,16 +137,16 @@ func saysLost(m *p.Message) bool {
 
 // observe takes in what was published since the last call.
 func (r *clusterRecorder) observe() {
-	for _, events := range r.sources {
-		for len(events.C) > 0 {
-			r.take(events, (<-events.C).Event)
+	for _, stream := range r.sources {
+		for len(stream.C) > 0 {
+			r.take(stream, (<-stream.C).Event)
 		}
 	}
 }
 
-func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
+func (r *clusterRecorder) take(of *clusterEvents, ev events.Event) {
 	switch e := ev.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		// A node also publishes what it passes on from another one, and what others have passed on to it comes to its own agents in this way, too.
 		if m := e.Message; m.Receiver() != "" && m.Forwards() == 0 && strings.HasPrefix(string(m.ID()), of.node.prefix) {
 			r.messages.Count(m.ID(), account.Accepted)
@@ -158,7 +158,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			r.sent[m.ID()] = sent
 			of.noteDeadline(m.Sender(), m)
 		}
-	case actors.MessageReceived:
+	case events.MessageReceived:
 		of.handling = ""
 		r.checkDeadline(of, e)
 		if saysLost(e.Message) && r.passedOn[p.MessageID(e.Message.InReplyTo())] { // by the agent's own node
@@ -169,7 +169,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			of.handling, of.handledAt = e.Message.ID(), e.Time
 			r.messages.Count(of.handling, account.Handled)
 		}
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		if sent, ok := r.inStep(of, e.Message); ok && e.Refusal.Code == p.CodeExpired && e.Time.Before(sent.message.ReplyBy()) {
 			r.broken = append(r.broken, fmt.Sprintf("%s: %s expires at %s, %v too early", of.node.Name(), e.Message.ID(), e.Message.Receiver(), sent.message.ReplyBy().Sub(e.Time)))
 		}
@@ -178,7 +178,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev actors.Event) {
 			r.refused[e.Message.ID()]++
 		}
 		r.ended(of, e.Time, e.Message, account.Refused, e.Refusal.Code)
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		if m, ok := e.Message.(*p.Message); ok {
 			if m.AsRefusal() != nil && e.Code == p.CodeConversationEnded { // its receiver was told an end before
 				r.answered[p.MessageID(m.InReplyTo())]++
@@ -231,7 +231,7 @@ func (r *clusterRecorder) inStep(of *clusterEvents, m *p.Message) (clusterSent, 
 }
 
 // checkDeadline checks that a message has the same time left at its receiver, but for the time on the way.
-func (r *clusterRecorder) checkDeadline(of *clusterEvents, e actors.MessageReceived) {
+func (r *clusterRecorder) checkDeadline(of *clusterEvents, e events.MessageReceived) {
 	sent, ok := r.inStep(of, e.Message)
 	if !ok {
 		return

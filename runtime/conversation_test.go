@@ -7,6 +7,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -80,7 +81,7 @@ func TestConversationPanics(t *testing.T) {
 			}
 		}
 	}
-	for _, e := range await[actors.Supervised](t, r, 2, nil) {
+	for _, e := range await[events.Supervised](t, r, 2, nil) {
 		if e.Agent != "Jules" || e.Directive != actor.StopDirective || len(e.Stack) == 0 {
 			t.Errorf("got %+v", e)
 		}
@@ -111,7 +112,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	if err := n.Send(first); err != nil {
 		t.Fatal(err)
 	}
-	await(t, r, 1, func(e actors.MessageReceived) bool { return e.Message == first })
+	await(t, r, 1, func(e events.MessageReceived) bool { return e.Message == first })
 	done := make(chan error)
 	go func() { done <- n.StopAgent(within(t), "a") }()
 	<-closing
@@ -126,7 +127,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	refused := await(t, r, 2, func(e actors.MessageRefused) bool { // the first message may be refused too, if it was not read
+	refused := await(t, r, 2, func(e events.MessageRefused) bool { // the first message may be refused too, if it was not read
 		return e.Message != first && e.Refusal.Code == performatives.CodeStopped
 	})
 	if len(refused) != 2 || late.Load() {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -165,7 +166,7 @@ func TestGraceIsTheWorkersAlone(t *testing.T) {
 		}
 		synctest.Wait()
 		for worker, grace := range map[p.AgentID]time.Duration{"Silent": 20 * time.Second, "Mute": 2 * codons.DefaultGrace} {
-			sent := listen(t, far, actors.KindMessageSent)
+			sent := listen(t, far, events.KindMessageSent)
 			due := time.Now().Add(2 * time.Second)
 			ctx, cancel := context.WithDeadline(t.Context(), due)
 			_, err := near.Ask(ctx, worker, p.TaskRequest{TaskType: "wait"})
@@ -175,7 +176,7 @@ func TestGraceIsTheWorkersAlone(t *testing.T) {
 			}
 			time.Sleep(time.Minute)
 			synctest.Wait()
-			ends := await(t, sent, 1, func(e actors.MessageSent) bool { return e.Message.Performative() == p.ActFailure })
+			ends := await(t, sent, 1, func(e events.MessageSent) bool { return e.Message.Performative() == p.ActFailure })
 			if after := ends[0].Time.Sub(due); len(ends) != 1 || after < grace || after > grace+lateness {
 				t.Errorf("%s: %d ends, the first %v after the deadline, want %v", worker, len(ends), after, grace)
 			}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -64,7 +65,7 @@ func TestEndReturnsUnreadMessages(t *testing.T) {
 		}
 	}
 	<-e.busy
-	await(t, r, 1, func(ev actors.MessageReceived) bool { return ev.Message == second })
+	await(t, r, 1, func(ev events.MessageReceived) bool { return ev.Message == second })
 	close(e.proceed)
 	select {
 	case m := <-e.late:

@@ -23,6 +23,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -33,7 +34,7 @@ import (
 var update = flag.Bool("update", false, "write the JSON of the events in testdata anew")
 
 // sampleTime is the time of the samples; it is not UTC.
-var sampleTime = actors.At{Time: time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.FixedZone("", 3600))}
+var sampleTime = events.At{Time: time.Date(2026, 3, 4, 5, 6, 7, 89_000_000, time.FixedZone("", 3600))}
 
 // sampleMessage has "secret" where an event must not show it.
 func sampleMessage(t *testing.T, to performatives.AgentID) *performatives.Message {
@@ -55,14 +56,14 @@ func sampleMessage(t *testing.T, to performatives.AgentID) *performatives.Messag
 }
 
 // eventSamples are events of every type, with every member and with those that must be.
-func eventSamples(t *testing.T) []actors.Event {
+func eventSamples(t *testing.T) []events.Event {
 	t.Helper()
 	at, m := sampleTime, sampleMessage(t, "Jules")
 	violation := &machine.ViolationError{
 		Table: "request", Got: machine.Utterance{From: machine.Responder, Act: performatives.ActInform},
 		Expected: []machine.Utterance{{From: machine.Responder, Act: performatives.ActAgree}, {From: machine.Responder, Act: performatives.ActRefuse}},
 	}
-	decision := actors.SupervisionEvent{
+	decision := events.Decision{
 		Child: actor.NewPID("nonhost", "Jules$1"), Directive: actor.RestartDirective, Reason: errors.New("oh"), Stack: []byte("goroutine 1"),
 		Restarts: 2, Delay: 1500 * time.Millisecond,
 	}
@@ -73,16 +74,16 @@ func eventSamples(t *testing.T) []actors.Event {
 	subject := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
 	child := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder, Parent: "c0"}
 	span := codons.Span{Trace: codons.TraceID{15: 1}, ID: codons.SpanID{7: 2}, Sampled: true}
-	return []actors.Event{
-		actors.MessageSent{At: at, Message: m},
-		actors.MessageSent{At: at, Message: sampleMessage(t, "")},
-		actors.MessageReceived{At: at, Agent: "Jules", Message: m},
-		actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: "secret", From: "Jules"}},
-		actors.DeadLetter{At: at, To: "Jules", Message: m, Code: performatives.CodeStopped},
-		actors.DeadLetter{At: at, To: "Jules$1", Message: 3, Code: performatives.CodeStopped},
-		actors.Supervised{At: at, Agent: "Jules", SupervisionEvent: decision},
-		actors.AgentStarted{At: at, Agent: "Jules", Again: true, Roles: []string{"task-delegation"}},
-		actors.AgentAnnounced{At: at, Agent: "Jules", Capabilities: can},
+	return []events.Event{
+		events.MessageSent{At: at, Message: m},
+		events.MessageSent{At: at, Message: sampleMessage(t, "")},
+		events.MessageReceived{At: at, Agent: "Jules", Message: m},
+		events.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: "secret", From: "Jules"}},
+		events.DeadLetter{At: at, To: "Jules", Message: m, Code: performatives.CodeStopped},
+		events.DeadLetter{At: at, To: "Jules$1", Message: 3, Code: performatives.CodeStopped},
+		events.Supervised{At: at, Agent: "Jules", Decision: decision},
+		events.AgentStarted{At: at, Agent: "Jules", Again: true, Roles: []string{"task-delegation"}},
+		events.AgentAnnounced{At: at, Agent: "Jules", Capabilities: can},
 		runtime.MiddlewareRefused{At: at, Middleware: "rates", Message: "m1", Sender: "Eddy", Origin: "session", Code: performatives.CodeRateLimited},
 		runtime.MiddlewareRefused{At: at, Middleware: "rates", Message: "m1", Sender: "Eddy", Origin: "local", Code: performatives.CodeMiddleware, Fault: true},
 		runtime.MemberJoined{At: at, Node: "n2", Epoch: 7},
@@ -97,9 +98,9 @@ func eventSamples(t *testing.T) []actors.Event {
 		runtime.AgentContested{At: at, Agent: "Jules", Node: "n2"},
 		observe.OperatorActed{At: at, Who: "ops", Host: "192.0.2.1", What: "cancel", Of: "c1", Reason: "wrong file", Outcome: "receipt"},
 		observe.OperatorRefused{At: at, Who: "ann", Host: "192.0.2.1", Right: "act", Of: "POST /api/node/drain", Code: "forbidden", Count: 3},
-		actors.AgentAnnounced{At: at, Agent: "Jules"},
-		actors.AgentStopped{At: at, Agent: "Jules"},
-		actors.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
+		events.AgentAnnounced{At: at, Agent: "Jules"},
+		events.AgentStopped{At: at, Agent: "Jules"},
+		events.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
 		codons.Transition{
 			At: at, Subject: child, From: machine.Idle, To: "agreed", On: machine.Receive(performatives.ActRequest), Message: "m1",
 		},
@@ -124,7 +125,7 @@ func eventSamples(t *testing.T) []actors.Event {
 		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
 		codons.JobFailed{At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Job: "perform", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
-		actors.Overload{At: at, Refusing: true, Refused: 7, Queued: 300, Working: 4},
+		events.Overload{At: at, Refusing: true, Refused: 7, Queued: 300, Working: 4},
 	}
 }
 
@@ -132,7 +133,7 @@ func eventSamples(t *testing.T) []actors.Event {
 func TestEventsAsJSON(t *testing.T) {
 	var got []byte
 	for i, ev := range eventSamples(t) {
-		text, err := json.Marshal(actors.Record{Seq: uint64(i + 1), Event: ev})
+		text, err := json.Marshal(events.Record{Seq: uint64(i + 1), Event: ev})
 		if err != nil {
 			t.Fatalf("%T: %v", ev, err)
 		}
@@ -156,7 +157,7 @@ func TestEventsAsJSON(t *testing.T) {
 
 var snakeCase = regexp.MustCompile(`^[a-z]+(_[a-z]+)*$`)
 
-func checkMembers(t *testing.T, ev actors.Event, text []byte) {
+func checkMembers(t *testing.T, ev events.Event, text []byte) {
 	t.Helper()
 	if bytes.Contains(text, []byte("secret")) {
 		t.Errorf("%T: %s shows what is not to be logged", ev, text)
@@ -183,10 +184,10 @@ func checkMembers(t *testing.T, ev actors.Event, text []byte) {
 // kind that no other type has.
 func TestEveryEventHasAKind(t *testing.T) {
 	subjectAndVerb := regexp.MustCompile(`^[a-z]+\.[a-z]+(_[a-z]+)*$`)
-	types := map[actors.Kind]string{}
+	types := map[events.Kind]string{}
 	for _, ev := range eventSamples(t) {
 		typ, kind := reflect.TypeOf(ev), ev.Kind()
-		if zero := reflect.Zero(typ).Interface().(actors.Event).Kind(); zero != kind {
+		if zero := reflect.Zero(typ).Interface().(events.Event).Kind(); zero != kind {
 			t.Errorf("%s: the kind of the zero value is %q, not %q", typ, zero, kind)
 		}
 		if other, taken := types[kind]; taken && other != typ.String() {
@@ -203,7 +204,7 @@ func TestEveryEventHasAKind(t *testing.T) {
 }
 
 // declaredEvents returns the types of the module that have a method Kind() Kind, such as
-// "actors.AgentStarted", sorted.
+// "events.AgentStarted", sorted.
 func declaredEvents(t *testing.T) (names []string) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -31,11 +32,11 @@ func TestEventsOfOneRequest(t *testing.T) {
 			t.Errorf("%T has no time", ev)
 		}
 		switch e := ev.(type) {
-		case actors.MessageSent:
+		case events.MessageSent:
 			got = append(got, fmt.Sprintf("sent %s by %s", e.Message.Performative(), e.Message.Sender()))
-		case actors.AgentStarted:
+		case events.AgentStarted:
 			started[e.Agent] = true // possibly after the first message to it was sent
-		case actors.MessageReceived:
+		case events.MessageReceived:
 			if !started[e.Agent] {
 				t.Errorf("%s has received before it started", e.Agent)
 			}
@@ -46,7 +47,7 @@ func TestEventsOfOneRequest(t *testing.T) {
 	}
 	want := []string{
 		"sent REQUEST by node", "received REQUEST by a", "sent INFORM by a", "received INFORM by node",
-		"actors.AgentStopped",
+		"events.AgentStopped",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)
@@ -86,7 +87,7 @@ func TestSendAllocates(t *testing.T) {
 	if got := testing.AllocsPerRun(20, send); got > 10 { // the queue may grow
 		t.Errorf("%v allocations in 100 sends, want none", got)
 	}
-	defer n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageDeadLettered}}).Close()
+	defer n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered}}).Close()
 	if got := testing.AllocsPerRun(20, send); got > 10 {
 		t.Errorf("%v allocations in 100 sends while someone listens to something else, want none", got)
 	}

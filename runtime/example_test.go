@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -99,7 +100,7 @@ func ExampleNode_Events() {
 		return
 	}
 	defer func() { _ = node.Stop(ctx) }()
-	refused := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageRefused}})
+	refused := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageRefused}})
 	defer refused.Close()
 
 	_, _ = node.Ask(ctx, "nobody", performatives.TaskRequest{TaskType: "find", Description: "it"})
@@ -108,7 +109,7 @@ func ExampleNode_Events() {
 		fmt.Println(err)
 		return
 	}
-	e := r.Event.(actors.MessageRefused)
+	e := r.Event.(events.MessageRefused)
 	fmt.Println(r.Seq, r.Kind(), e.Message.Performative(), "to", e.Message.Receiver(), e.Refusal.Code)
 	// Output: 1 message.refused TASK_REQUEST to nobody agent_not_found
 }

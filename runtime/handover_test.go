@@ -3,7 +3,7 @@ package runtime_test
 import (
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -35,7 +35,7 @@ func TestReplacedSessionIsCounted(t *testing.T) {
 			bob := newCaller(t, h, nil)
 			bob.say(message(t, "Bob", "system", performatives.ActQueryCapabilities, offers("read")))
 			bob.answer(1)
-			fates := listen(t, h.Node, actors.KindMessageDeadLettered, actors.KindMessageRefused)
+			fates := listen(t, h.Node, events.KindMessageDeadLettered, events.KindMessageRefused)
 			first, second := newCaller(t, h, nil), newCaller(t, h, nil)
 			first.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 			first.answer(1)
@@ -44,11 +44,11 @@ func TestReplacedSessionIsCounted(t *testing.T) {
 			second.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 			second.answer(1)
 			close(g.release)
-			await(t, fates, 1, func(e actors.Event) bool {
+			await(t, fates, 1, func(e events.Event) bool {
 				switch e := e.(type) {
-				case actors.DeadLetter:
+				case events.DeadLetter:
 					return act == performatives.ActInform && e.Message.(*performatives.Message).ID() == g.held
-				case actors.MessageRefused:
+				case events.MessageRefused:
 					return act == performatives.ActRequest && e.Message.ID() == g.held
 				}
 				return false

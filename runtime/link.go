@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -311,8 +312,8 @@ const busyRetryPeriod = 10 * time.Second
 // is full, because the end of a session may produce more messages than one has room for.
 func (n *Node) deliverWithRetry(messages []*performatives.Message, once bool) {
 	for _, m := range messages {
-		if actors.Wants[actors.MessageSent](n.Events()) {
-			n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
+		if events.Wants[events.MessageSent](n.Events()) {
+			n.Events().Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m})
 		}
 	}
 	until := time.Now().Add(busyRetryPeriod)

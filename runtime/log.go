@@ -14,7 +14,7 @@ import (
 
 	"github.com/lmittmann/tint"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -81,14 +81,14 @@ type eventLog struct {
 	lines    io.Writer // for messages as lines of their own; nil for none
 	failing  bool      // the last of the lines could not be written
 	mask     func([]byte) (json.RawMessage, error)
-	events   *actors.Subscription
-	handler  *actors.EventHandler
+	events   *events.Subscription
+	handler  *events.Handler
 	lost     atomic.Uint64 // of the events, as far as that was logged
 }
 
 // logEvents writes the node's events to its log until its stop. It returns nil where none of
 // them is to be logged, so that events stay free.
-func logEvents(o Options, events *actors.Events) *eventLog {
+func logEvents(o Options, stream *events.Stream) *eventLog {
 	kinds := o.logged()
 	if len(kinds) == 0 {
 		return nil
@@ -98,7 +98,7 @@ func logEvents(o Options, events *actors.Events) *eventLog {
 		panic(err) // the zero options are valid
 	}
 	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
-	l.events = events.Subscribe(actors.SubscribeOptions{Capacity: logCapacity, Kinds: kinds})
+	l.events = stream.Subscribe(events.SubscribeOptions{Capacity: logCapacity, Kinds: kinds})
 	l.handler = l.events.Handle(l.write)
 	return l
 }
@@ -124,17 +124,17 @@ func (l *eventLog) stop(ctx context.Context) error {
 // logged returns the kinds of the events that are worth making: those that Logger writes at its
 // level, and those of every message only when messages are logged. The failures of agents are
 // logged where they happen.
-func (o *Options) logged() (kinds []actors.Kind) {
+func (o *Options) logged() (kinds []events.Kind) {
 	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
 	_, none := o.Logger.Handler().(fallback)
 	if o.Logger.Enabled(ctx, slog.LevelWarn) && (!none || o.Watch != nil) {
 		kinds = append(kinds, codons.KindViolation)
 	}
 	if o.Logger.Enabled(ctx, slog.LevelInfo) {
-		kinds = append(kinds, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped, actors.KindAgentAnnounced)
+		kinds = append(kinds, events.KindMessageRefused, events.KindMessageDeadLettered, events.KindAgentStarted, events.KindAgentStopped, events.KindAgentAnnounced)
 	}
 	if o.LogMessages && o.Logger.Enabled(ctx, slog.LevelInfo) || o.MessageLog != nil {
-		kinds = append(kinds, actors.KindMessageSent, actors.KindMessageReceived)
+		kinds = append(kinds, events.KindMessageSent, events.KindMessageReceived)
 	}
 	if o.Logger.Enabled(ctx, slog.LevelDebug) {
 		kinds = append(kinds, codons.KindTransition)
@@ -143,24 +143,24 @@ func (o *Options) logged() (kinds []actors.Kind) {
 }
 
 // write logs one event. What happens all the time is for debugging.
-func (l *eventLog) write(r actors.Record) {
+func (l *eventLog) write(r events.Record) {
 	l.logLost()
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		l.message(e.Time, acl.Sent, e.Message)
-	case actors.MessageReceived:
+	case events.MessageReceived:
 		l.message(e.Time, acl.Received, e.Message)
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		l.line(e.Time, slog.LevelInfo, "message refused", typed(e.Message, "performative", e.Message.Performative().String(), "agent", string(e.Message.Receiver()),
 			"peer", string(e.Message.Sender()), "conversation", string(e.Message.ConversationID()), "err", e.Refusal.Code)...)
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		m, _ := e.Message.(*performatives.Message)
 		l.line(e.Time, slog.LevelInfo, "dead letter", typed(m, "to", e.To, "err", e.Code)...)
-	case actors.AgentStarted:
+	case events.AgentStarted:
 		l.line(e.Time, slog.LevelInfo, "agent started", "agent", string(e.Agent), "again", e.Again, "roles", strings.Join(e.Roles, ","))
-	case actors.AgentAnnounced:
+	case events.AgentAnnounced:
 		l.line(e.Time, slog.LevelInfo, "agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
-	case actors.AgentStopped:
+	case events.AgentStopped:
 		l.line(e.Time, slog.LevelInfo, "agent stopped", "agent", string(e.Agent))
 	case codons.Violation:
 		l.line(e.Time, slog.LevelWarn, "protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -231,9 +232,9 @@ func TestSlowLog(t *testing.T) {
 		}
 		start := time.Now()
 		ask(t, n, "a")
-		at := actors.At{Time: start}
+		at := events.At{Time: start}
 		for range 20_000 {
-			n.Events().Publish(actors.AgentStarted{At: at, Agent: "many"})
+			n.Events().Publish(events.AgentStarted{At: at, Agent: "many"})
 		}
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("the agent waited %v for the log", waited)

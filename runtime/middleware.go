@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -99,11 +99,11 @@ type MiddlewareCounts struct {
 }
 
 // KindMiddlewareRefused is the kind of [MiddlewareRefused].
-const KindMiddlewareRefused actors.Kind = "middleware.refused"
+const KindMiddlewareRefused events.Kind = "middleware.refused"
 
 // MiddlewareRefused says that a [Middleware] has refused a message, or failed.
 type MiddlewareRefused struct {
-	actors.At
+	events.At
 	Middleware string                  `json:"middleware"`
 	Message    performatives.MessageID `json:"message_id"`
 	Sender     performatives.AgentID   `json:"sender"`
@@ -113,7 +113,7 @@ type MiddlewareRefused struct {
 }
 
 // Kind returns KindMiddlewareRefused.
-func (MiddlewareRefused) Kind() actors.Kind { return KindMiddlewareRefused }
+func (MiddlewareRefused) Kind() events.Kind { return KindMiddlewareRefused }
 
 // Middleware returns the counts of the node's middleware, in its order. It is nil without any.
 func (n *Node) Middleware() []MiddlewareCounts {

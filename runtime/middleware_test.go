@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -184,7 +185,7 @@ func middlewareRefuses(t *testing.T, h handle, timeout time.Duration, code perfo
 	hub := newHubOf(t, newNode(t, runtime.Options{
 		Name: "hub", Middleware: []runtime.Middleware{m, unchangedBy("behind", behind.see)}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
 	}), noPeerOptions)
-	events := listen(t, hub.Node, runtime.KindMiddlewareRefused, actors.KindMessageRefused)
+	stream := listen(t, hub.Node, runtime.KindMiddlewareRefused, events.KindMessageRefused)
 	hub.spawn("Jules", returning(succeed))
 	_, err := hub.Delegate(within(t), "Jules", task("debug_code"))
 	if r := performatives.RefusalOf(err); r == nil || r.Code != code || r.Text != text || strings.Contains(err.Error(), "secret") {
@@ -201,11 +202,11 @@ func middlewareRefuses(t *testing.T, h handle, timeout time.Duration, code perfo
 		}
 	}
 	for _, origin := range []string{"local", "session"} {
-		await(t, events, 1, func(e runtime.MiddlewareRefused) bool {
+		await(t, stream, 1, func(e runtime.MiddlewareRefused) bool {
 			return e.Middleware == "m" && e.Code == code && e.Fault == fault && e.Origin == origin
 		})
 	}
-	await(t, events, 2, func(e actors.MessageRefused) bool { return e.Refusal.Code == code })
+	await(t, stream, 2, func(e events.MessageRefused) bool { return e.Refusal.Code == code })
 	got := hub.Middleware()[0]
 	if fault && (got.Failed != 2 || got.Refused != 0) || !fault && (got.Refused != 2 || got.Failed != 0) {
 		t.Errorf("counts %+v", got)
@@ -237,14 +238,14 @@ func (b *lockedBuffer) String() string {
 func TestMiddlewareRefusesNotice(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Hour} {
 		n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{{Name: "no", Timeout: timeout, Handle: refusals["refusal"].handle}}})
-		events := listen(t, n, actors.KindMessageDeadLettered)
+		stream := listen(t, n, events.KindMessageDeadLettered)
 		if err := n.Spawn(within(t), "Jules", returning(succeed)); err != nil {
 			t.Fatal(err)
 		}
 		if err := n.Send(message(t, "Ann", "Jules", performatives.ActInform)); timeout == 0 && code(err) != performatives.CodeRateLimited {
 			t.Errorf("got %v", err)
 		}
-		await(t, events, 1, func(e actors.DeadLetter) bool { return e.Code == performatives.CodeRateLimited && e.To == "Jules" })
+		await(t, stream, 1, func(e events.DeadLetter) bool { return e.Code == performatives.CodeRateLimited && e.To == "Jules" })
 		if c := n.Counts(); c.DeadLetters != 1 || c.Refused != 0 {
 			t.Errorf("counts %+v", c)
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
@@ -113,9 +114,9 @@ func (n *Node) Self() actors.Self { return n.self }
 // System returns the node's actor system, for features that Node does not wrap.
 func (n *Node) System() *actors.System { return n.system }
 
-// Events returns the event stream of the node. Its types are those of [actors.Event],
+// Events returns the event stream of the node. Its types are those of [events.Event],
 // [codons.Transition], [codons.Recorded], [codons.JobFailed] and [codons.Violation].
-func (n *Node) Events() *actors.Events { return &n.system.Events }
+func (n *Node) Events() *events.Stream { return &n.system.Events }
 
 // WatchCounts returns the counters of the watch since the node started. Without
 // [Options.Watch] they are zero.

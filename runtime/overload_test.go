@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -32,10 +32,10 @@ func TestOverload(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	overload := make(chan actors.Overload, 100)
-	sub := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindNodeOverload}})
+	overload := make(chan events.Overload, 100)
+	sub := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindNodeOverload}})
 	defer sub.Close()
-	sub.Handle(func(r actors.Record) { overload <- r.Event.(actors.Overload) })
+	sub.Handle(func(r events.Record) { overload <- r.Event.(events.Overload) })
 
 	var over atomic.Bool
 	var refused atomic.Int64

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -81,7 +82,7 @@ func TestOwnCodonOverTransports(t *testing.T) {
 	everywhereOf(t, reviewing(), crew{"Ada": strict}, crew{"Bob": strict}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for to, ends := range map[performatives.AgentID][2]*runtime.Node{"Ada": {o.Node, h.Node}, "Bob": {h.Node, o.Node}} {
 			asker, home := ends[0], ends[1]
-			requests, answers := listen(t, home, actors.KindMessageReceived), listen(t, asker, actors.KindMessageReceived)
+			requests, answers := listen(t, home, events.KindMessageReceived), listen(t, asker, events.KindMessageReceived)
 			end, err := codeReview.Ask(within(t), asker, to, review{"a.go"}, codons.On("revise", addTest), codons.WithRetry(codons.Retry{First: -1}))
 			if err != nil || end.State != "approved" {
 				t.Fatalf("%s: got %+v, %v", to, end, err)
@@ -103,7 +104,7 @@ func checkTypes(t *testing.T, received *record, agent performatives.AgentID, wan
 	t.Helper()
 	var got []string
 	for _, e := range received.all() {
-		if r, ok := e.(actors.MessageReceived); ok && r.Agent.Is(agent) {
+		if r, ok := e.(events.MessageReceived); ok && r.Agent.Is(agent) {
 			got = append(got, r.Message.Performative().String()+" "+r.Message.MessageType())
 		}
 	}
@@ -186,7 +187,7 @@ func TestWatchChecksOwnCodons(t *testing.T) {
 	o := reviewing()
 	o.Watch = &watch.Options{Codons: []*codons.Codon{codeReview}} // named twice, which is no error
 	n := newNode(t, o)
-	violations := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindViolation}})
+	violations := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindViolation}})
 	defer violations.Close()
 	for id, agent := range map[performatives.AgentID]actors.Agent{"Rev": strictReviewer{}, "Odd": proposer{}} {
 		if err := n.Spawn(within(t), id, func() actors.Agent { return agent }); err != nil {
@@ -201,7 +202,7 @@ func TestWatchChecksOwnCodons(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asked.Cancel()
-	v, err := actors.Next[codons.Violation](within(t), violations)
+	v, err := events.Next[codons.Violation](within(t), violations)
 	if err != nil || v.Sender != "Odd" {
 		t.Errorf("got %v, %v, want a violation of Odd", v, err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -33,12 +34,12 @@ func (l *messageOutcomes) count(m *performatives.Message, o account.Outcome) {
 
 func (l *messageOutcomes) handle(m *performatives.Message) { l.count(m, account.Handled) }
 
-func (l *messageOutcomes) observe(r actors.Record) {
+func (l *messageOutcomes) observe(r events.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		l.refusals++
 		l.count(e.Message, account.Refused)
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		l.deaths++
 		if m, ok := e.Message.(*performatives.Message); ok {
 			l.count(m, account.Dead)
@@ -67,8 +68,8 @@ func accountForAll(t *testing.T, seed uint64) {
 	h := newHub(t, runtime.PeerOptions{MaxOpen: 100}, func(o *wire.Options) {
 		o.Handler, o.Limits.Outbox = recordingHandler{o.Handler, l}, 64
 	})
-	events := h.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: []actors.Kind{actors.KindMessageRefused, actors.KindMessageDeadLettered}})
-	observing := events.Handle(l.observe)
+	stream := h.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: []events.Kind{events.KindMessageRefused, events.KindMessageDeadLettered}})
+	observing := stream.Handle(l.observe)
 	for i, capacity := range []int{1 << 16, 4, 1 << 16} {
 		if err := h.Spawn(within(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {
 			t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -100,7 +101,7 @@ func TestResultBeforeDisconnect(t *testing.T) {
 func TestDisconnectBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
-	events := listen(t, h.Node, codons.KindTransition)
+	stream := listen(t, h.Node, codons.KindTransition)
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Ada", "Rev", performatives.ActRequest, with(review{"a.go"}), func(e *performatives.Envelope) {
 		e.Protocol, e.MessageType = "code-review", "REVIEW_REQUEST"
@@ -109,7 +110,7 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 		t.Fatalf("got %s %s", m.Performative(), m.MessageType())
 	}
 	c.cut()
-	await(t, events, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+	await(t, stream, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 }
 
 // TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was reviewed here. No request is
@@ -124,7 +125,7 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Rev")
-	events := listen(t, o.Node, codons.KindTransition)
+	stream := listen(t, o.Node, codons.KindTransition)
 	revising := make(chan struct{})
 	asked, err := codeReview.Start(within(t), h, "Rev", review{"a.go"}, codons.On("revise", func(ctx context.Context, _ codons.Turn[verdict]) (codons.Command, error) {
 		close(revising)
@@ -145,7 +146,7 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 	}
 	<-started
 	o.disconnect()
-	await(t, events, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+	await(t, stream, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 	if _, err := asked.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
 	}
@@ -560,9 +561,9 @@ func nodeStopsWithPeers(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
 	<-started
-	received := listen(t, h.Node, actors.KindMessageReceived)
+	received := listen(t, h.Node, events.KindMessageReceived)
 	c.say(message(t, "Eddy", "Silent", performatives.ActRequest))
-	await(t, received, 1, func(e actors.MessageReceived) bool { return e.Agent == "Silent" })
+	await(t, received, 1, func(e events.MessageReceived) bool { return e.Agent == "Silent" })
 	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Second)
 	defer cancel()
 	if err := h.Stop(ctx); err != nil {
@@ -621,7 +622,7 @@ func TestUplinkWithdrawsStoppedAgents(t *testing.T) {
 		if err := o.StopAgent(within(t), id); err != nil {
 			t.Fatal(err)
 		}
-		await(t, h.events, 2, func(e actors.AgentAnnounced) bool { return e.Agent == id })
+		await(t, h.events, 2, func(e events.AgentAnnounced) bool { return e.Agent == id })
 		if slices.Contains(h.Directory().IDs(), id) {
 			t.Errorf("%s can still be found", id)
 		}
@@ -672,7 +673,7 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 	}})})
 	told := make(chan *performatives.Message, 10)
 	h.spawn("asker", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { told <- m }}))
-	dead := listen(t, o.Node, actors.KindMessageDeadLettered) // its record has ended, too
+	dead := listen(t, o.Node, events.KindMessageDeadLettered) // its record has ended, too
 	first, second := message(t, "asker", "Jules", performatives.ActRequest), message(t, "asker", "Jules", performatives.ActRequest)
 	if err := h.Send(first); err != nil {
 		t.Fatal(err)
@@ -688,7 +689,7 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 	}
 	h.awaitVisibleAgain("Jules", 1)
 	release <- struct{}{}
-	late := await(t, dead, 1, func(e actors.DeadLetter) bool {
+	late := await(t, dead, 1, func(e events.DeadLetter) bool {
 		m, ok := e.Message.(*performatives.Message)
 		return ok && m.InReplyTo() == string(first.ID())
 	})[0]
@@ -766,7 +767,7 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 			started, ended := make(chan struct{}, 1), make(chan error, 1)
 			h := newHub(t, noPeerOptions)
 			h.spawn("Jules", returning(newCancellableWorker(started, ended)))
-			events := listen(t, h.Node, codons.KindTransition)
+			stream := listen(t, h.Node, codons.KindTransition)
 			request := message(t, "Ada", "Jules", performatives.ActTaskRequest, with(task("debug_code")))
 			owner := func() *caller {
 				c := newCaller(t, h, nil)
@@ -791,7 +792,7 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 			if err := <-ended; err == nil {
 				t.Error("the handler was not cancelled")
 			}
-			await(t, events, 1, func(e codons.Transition) bool { return e.Role == machine.Responder && e.Ended })
+			await(t, stream, 1, func(e codons.Transition) bool { return e.Role == machine.Responder && e.Ended })
 			if reconnect {
 				c, answers = owner(), 1
 			}

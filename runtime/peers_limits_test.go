@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -287,10 +288,10 @@ func TestStopOfAnAgentWithARequest(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers()))
 	c.answer(1)
-	received := listen(t, h.Node, actors.KindMessageReceived)
+	received := listen(t, h.Node, events.KindMessageReceived)
 	request := message(t, "Jules", "Silent", performatives.ActRequest)
 	c.say(request)
-	await(t, received, 1, func(e actors.MessageReceived) bool { return e.Message.ID() == request.ID() })
+	await(t, received, 1, func(e events.MessageReceived) bool { return e.Message.ID() == request.ID() })
 	question := message(t, "Silent", "Jules", performatives.ActQueryIf, with(performatives.Raw(`{"condition":"x"}`)))
 	if err := h.Send(question); err != nil {
 		t.Fatal(err)

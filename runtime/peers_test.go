@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -284,8 +285,8 @@ func TestRefusedCopyAcross(t *testing.T) {
 		if far {
 			h.awaitVisible("Jules")
 		}
-		refusals := listen(t, receiver, actors.KindMessageRefused)
-		dropped := listen(t, nodeOf(h, o, far), actors.KindMessageDeadLettered)
+		refusals := listen(t, receiver, events.KindMessageRefused)
+		dropped := listen(t, nodeOf(h, o, far), events.KindMessageDeadLettered)
 		d, err := delegation.Start(within(t), caller, "Jules", task("debug_code"), codons.WithRetry(codons.Retry{First: 20 * time.Millisecond}))
 		if err != nil {
 			t.Fatal(err)
@@ -294,8 +295,8 @@ func TestRefusedCopyAcross(t *testing.T) {
 		for receiver.Send(message(t, "x", "Jules", performatives.ActInform)) == nil { // until the mailbox is full
 			continue
 		}
-		await(t, refusals, 2, func(e actors.MessageRefused) bool { return e.Refusal.Code == performatives.CodeBusy })
-		await(t, dropped, 2, func(e actors.DeadLetter) bool { return e.Code == codons.DropUndeliverable })
+		await(t, refusals, 2, func(e events.MessageRefused) bool { return e.Refusal.Code == performatives.CodeBusy })
+		await(t, dropped, 2, func(e events.DeadLetter) bool { return e.Code == codons.DropUndeliverable })
 		close(decide)
 		if _, err := d.Wait(); err != nil || performed.Load() != 1 {
 			t.Errorf("far %v: got %v, performed %d times", far, err, performed.Load())

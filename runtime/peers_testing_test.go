@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -42,7 +43,7 @@ func newHubOf(t testing.TB, n *runtime.Node, o runtime.PeerOptions, with ...func
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := &hub{Node: n, t: t, peers: peers, server: server, events: listen(t, n, actors.KindAgentAnnounced, actors.KindAgentStopped)}
+	h := &hub{Node: n, t: t, peers: peers, server: server, events: listen(t, n, events.KindAgentAnnounced, events.KindAgentStopped)}
 	t.Cleanup(h.stopServer)
 	return h
 }
@@ -80,13 +81,13 @@ func (h *hub) spawn(id performatives.AgentID, create func() actors.Agent) {
 // awaitVisible waits until an agent can be found.
 func (h *hub) awaitVisible(id performatives.AgentID) {
 	h.t.Helper()
-	await(h.t, h.events, 1, func(e actors.AgentAnnounced) bool { return e.Agent.Is(id) })
+	await(h.t, h.events, 1, func(e events.AgentAnnounced) bool { return e.Agent.Is(id) })
 }
 
 // awaitStopped waits until an agent has stopped n times.
 func (h *hub) awaitStopped(id performatives.AgentID, n int) {
 	h.t.Helper()
-	await(h.t, h.events, n, func(e actors.AgentStopped) bool { return e.Agent.Is(id) })
+	await(h.t, h.events, n, func(e events.AgentStopped) bool { return e.Agent.Is(id) })
 }
 
 // awaitVisibleAgain waits until an agent has stopped n times and can be found. The two
@@ -95,7 +96,7 @@ func (h *hub) awaitVisibleAgain(id performatives.AgentID, n int) {
 	h.t.Helper()
 	h.awaitStopped(id, n)
 	for seen := 0; !slices.Contains(h.Directory().IDs(), id); {
-		seen = len(await[actors.Event](h.t, h.events, seen+1, nil))
+		seen = len(await[events.Event](h.t, h.events, seen+1, nil))
 	}
 }
 

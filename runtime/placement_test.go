@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
@@ -350,7 +351,7 @@ func TestForgedNote(t *testing.T) {
 	id := counters(1)[0]
 	spawn(t, nodes[0], "mallory", func() actors.Agent { return colleague{} })
 	listed(t, nodes[0], "n2", "n2") // later than what it hosts
-	letters := listen(t, nodes[1], actors.KindMessageReceived)
+	letters := listen(t, nodes[1], events.KindMessageReceived)
 	forged := message(t, "mallory", "n2", p.ActInform, func(e *p.Envelope) {
 		e.Protocol = runtime.PlacementProtocol
 		e.Payload = p.Raw(fmt.Sprintf(`{"step":"offer","offer":1,"agent":%q,"activation":1,"first":1,"state":"NDE=","ran":true}`, id)) // 41
@@ -358,7 +359,7 @@ func TestForgedNote(t *testing.T) {
 	if err := nodes[0].Send(forged); err != nil {
 		t.Fatal(err)
 	}
-	await(t, letters, 1, func(e actors.MessageReceived) bool { return e.Message.ID() == forged.ID() })
+	await(t, letters, 1, func(e events.MessageReceived) bool { return e.Message.ID() == forged.ID() })
 	if got := count(t, nodes[0], id); got != 1 {
 		t.Errorf("%s counts %d: a forged note has set its state", id, got)
 	}
@@ -387,7 +388,7 @@ func TestAgentThatCannotMove(t *testing.T) {
 	kind(n1)
 	id := counters(1)[0]
 	count(t, n1, id)
-	again := n1.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindAgentActivated}})
+	again := n1.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindAgentActivated}})
 	defer again.Close()
 	n2 := newPatientMember(t, "n2", n1.Members()[0].Gossip)
 	kind(n2)
@@ -655,7 +656,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 	}
 	ends := make(map[p.AgentID]chan end)
 	nodes[0].LoseSlowly("n2", func() {
-		sent := listen(t, nodes[0], actors.KindMessageSent, actors.KindMessageRefused)
+		sent := listen(t, nodes[0], events.KindMessageSent, events.KindMessageRefused)
 		for _, id := range []p.AgentID{id, "elsewhere/a", "plain"} {
 			one := make(chan end, 1)
 			ends[id] = one
@@ -664,8 +665,8 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 				one <- end{result, err}
 			}()
 		}
-		await(t, sent, 2, func(e actors.MessageSent) bool { return e.Message.Performative() == p.ActTaskRequest })
-		await(t, sent, 1, func(e actors.MessageRefused) bool { return e.Message.Receiver() == "plain" })
+		await(t, sent, 2, func(e events.MessageSent) bool { return e.Message.Performative() == p.ActTaskRequest })
+		await(t, sent, 1, func(e events.MessageRefused) bool { return e.Message.Receiver() == "plain" })
 	})
 	if e := <-ends[id]; e.err != nil || numberOf(t, e.result) != 1 {
 		t.Errorf("a placed agent: %+v", e)
@@ -1068,7 +1069,7 @@ func TestTwoActivationsMeet(t *testing.T) {
 		end <- err
 	}()
 	<-h.began
-	contested := nodes[1].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindAgentContested}})
+	contested := nodes[1].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindAgentContested}})
 	defer contested.Close()
 	for i, n := range nodes {
 		if err := n.GossipKeys().Add(keys[1-i]); err != nil {
@@ -1191,7 +1192,7 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	letters := listen(t, nodes[0], actors.KindMessageDeadLettered)
+	letters := listen(t, nodes[0], events.KindMessageDeadLettered)
 	for _, m := range []*p.Message{stale, late} {
 		if err := oracle.Send(m); err != nil {
 			t.Fatal(err)
@@ -1200,7 +1201,7 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	if m := <-got; m.ID() != late.ID() {
 		t.Errorf("the next run got %s", m.ID())
 	}
-	isStale := func(e actors.DeadLetter) bool {
+	isStale := func(e events.DeadLetter) bool {
 		m, ok := e.Message.(*p.Message)
 		return ok && m.ID() == stale.ID()
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -494,7 +495,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					for _, peer := range []cluster.Incarnation{n2, n4} {
 						c.join(cluster.Member{Incarnation: peer})
 					}
-					lost := p.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindMessageDeadLettered, actors.KindMessageRefused}})
+					lost := p.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 					defer lost.Close()
 					c.heard.note("asker", heardOver{c.peers[n2], how != "an agent of n2"})
 					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })

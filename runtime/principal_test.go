@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -41,7 +42,7 @@ func TestPrincipal(t *testing.T) {
 		peer := newCaller(t, h, &wire.Identity{})
 		peer.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("x")))
 		peer.answer(1)
-		sent := listen(t, h.Node, actors.KindMessageSent)
+		sent := listen(t, h.Node, events.KindMessageSent)
 		c := newCaller(t, h, tt.id)
 		claim := func(e *performatives.Envelope) { e.Principal = "a claim" }
 		c.say(message(t, tt.from, "Eliza", performatives.ActInform, claim))
@@ -53,7 +54,7 @@ func TestPrincipal(t *testing.T) {
 		if m := peer.answer(2); m.ID() != relayed.ID() || m.Principal() != "" {
 			t.Errorf("the peer gets %s with the principal %q", m.ID(), m.Principal())
 		}
-		for _, e := range await(t, sent, 1, func(e actors.MessageSent) bool { return e.Message.ID() == relayed.ID() }) {
+		for _, e := range await(t, sent, 1, func(e events.MessageSent) bool { return e.Message.ID() == relayed.ID() }) {
 			text, err := json.Marshal(e)
 			if want := `"principal":"` + tt.principal + `"`; err != nil || strings.Contains(string(text), want) != (tt.principal != "") {
 				t.Errorf("%v: %s", err, text)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -391,7 +392,7 @@ func (r *ragPeer) health() (m ragHealth) {
 // A heartbeat that changes nothing announces nothing, and one that does is announced once.
 func TestRAGHeartbeatsAreQuiet(t *testing.T) {
 	h := newRAGHub(t)
-	announced := h.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	announced := h.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 	defer announced.Close()
 	peer := h.connect("RetrievalAgent")
 	peer.register("RETRIEVAL_REQUEST")

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -120,7 +121,7 @@ func TestDeadLetters(t *testing.T) {
 		if (err != nil) != (to == "nobody") {
 			t.Errorf("%s: Send: %v", to, err)
 		}
-		got := await(t, r, 1, func(d actors.DeadLetter) bool { return d.Message == m })
+		got := await(t, r, 1, func(d events.DeadLetter) bool { return d.Message == m })
 		if len(got) != 1 || got[0].Code != want || got[0].To != string(to) {
 			t.Errorf("%s: got %+v, want %s", to, got, want)
 		}
@@ -160,11 +161,11 @@ func TestStopAgentDrains(t *testing.T) {
 	}
 	got := 0
 	for _, e := range r.all() {
-		if m, ok := e.(actors.MessageRefused); ok && m.Refusal.Code == performatives.CodeStopped {
+		if m, ok := e.(events.MessageRefused); ok && m.Refusal.Code == performatives.CodeStopped {
 			got++
 		}
 	}
-	if handled := len(await[actors.MessageReceived](t, r, 1, func(m actors.MessageReceived) bool { return m.Agent == "a" })); handled+got != 4 {
+	if handled := len(await[events.MessageReceived](t, r, 1, func(m events.MessageReceived) bool { return m.Agent == "a" })); handled+got != 4 {
 		t.Errorf("%d handled, %d refused, want 4 in all, as StopAgent returns", handled, got)
 	}
 	if _, found := n.Directory().Lookup("a"); found {
@@ -193,8 +194,8 @@ func TestBroadcast(t *testing.T) {
 	if err := n.Send(m); err != nil {
 		t.Fatal(err)
 	}
-	await(t, r, 2, func(e actors.MessageReceived) bool { return e.Message == m })
-	refused := await(t, r, 1, func(e actors.MessageRefused) bool { return e.Message == m })
+	await(t, r, 2, func(e events.MessageReceived) bool { return e.Message == m })
+	refused := await(t, r, 1, func(e events.MessageRefused) bool { return e.Message == m })
 	if len(refused) != 1 || refused[0].Refusal.From != "full" {
 		t.Errorf("got %+v", refused)
 	}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/notify"
@@ -563,19 +564,19 @@ func TestSealerPanics(t *testing.T) {
 // A request that comes twice is taken once, and the second copy is no answer to its sender.
 func TestSealedRequestIsReplayed(t *testing.T) {
 	x := newSealedPair(t)
-	dead := listen(t, x.Node, actors.KindMessageDeadLettered)
+	dead := listen(t, x.Node, events.KindMessageDeadLettered)
 	x.way.set(onlyTo("Jules", p.ActTaskRequest, func(m *p.Message) []*p.Message { return []*p.Message{m, m} }))
 	result, err := x.delegate(t)
 	if err != nil || result.Summary != canary+"-done" {
 		t.Errorf("got %v, %v", result, err)
 	}
-	await(t, dead, 1, func(e actors.DeadLetter) bool { return e.Code == p.CodeReplayed })
+	await(t, dead, 1, func(e events.DeadLetter) bool { return e.Code == p.CodeReplayed })
 }
 
 // A forged answer in the clear is not believed: the true one still comes.
 func TestSealedAnswerIsForged(t *testing.T) {
 	x := newSealedPair(t)
-	dead := listen(t, x.Node, actors.KindMessageDeadLettered)
+	dead := listen(t, x.Node, events.KindMessageDeadLettered)
 	x.way.set(onlyTo("Eddy", p.ActInformResult, func(m *p.Message) []*p.Message {
 		return []*p.Message{altered(m, func(e *p.Envelope) {
 			e.MessageType, e.Payload = "", p.InformResult{Status: p.StatusSuccess, Summary: "forged"}
@@ -584,7 +585,7 @@ func TestSealedAnswerIsForged(t *testing.T) {
 	if result, err := x.delegate(t); err != nil || result.Summary != canary+"-done" {
 		t.Errorf("got %v, %v", result, err)
 	}
-	await(t, dead, 1, func(e actors.DeadLetter) bool { return e.Code == p.CodeSealRequired })
+	await(t, dead, 1, func(e events.DeadLetter) bool { return e.Code == p.CodeSealRequired })
 }
 
 // Of a refusal that is not signed the code remains, and nothing that an attacker has written.

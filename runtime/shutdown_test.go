@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -52,7 +53,7 @@ func TestStopFinishesWork(t *testing.T) {
 	if err := n.Send(m); err != nil {
 		t.Error(err)
 	}
-	refused := await(t, r, 1, func(e actors.MessageRefused) bool { return e.Message == m })
+	refused := await(t, r, 1, func(e events.MessageRefused) bool { return e.Message == m })
 	if refused[0].Refusal.Code != performatives.CodeStopped {
 		t.Errorf("got %v", refused[0].Refusal)
 	}
@@ -242,11 +243,11 @@ func TestStopRefusesBroadcast(t *testing.T) {
 	agent, _ := n.System().Lookup("a")
 	n.System().Engine().Root.Stop(agent.PID())
 	release()
-	refused := await(t, r, 1, func(e actors.MessageRefused) bool { return e.Message == request })
+	refused := await(t, r, 1, func(e events.MessageRefused) bool { return e.Message == request })
 	if refused[0].Refusal.Code != performatives.CodeStopped {
 		t.Errorf("got %v", refused[0].Refusal)
 	}
-	answers := await(t, r, 1, func(e actors.MessageSent) bool { return e.Message.Answers(request) })
+	answers := await(t, r, 1, func(e events.MessageSent) bool { return e.Message.Answers(request) })
 	if from := answers[0].Message.Sender(); from != n.Self().ID() {
 		t.Errorf("the answer is from %s, want the node", from)
 	}
@@ -264,7 +265,7 @@ func TestStopEndsAsks(t *testing.T) {
 		_, err := n.Self().Ask(context.Background(), message(t, n.Self().ID(), "silent", performatives.ActRequest))
 		asked <- err
 	}()
-	await(t, r, 1, func(e actors.MessageReceived) bool { return e.Agent == "silent" })
+	await(t, r, 1, func(e events.MessageReceived) bool { return e.Agent == "silent" })
 	if err := n.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}

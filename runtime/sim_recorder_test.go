@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -20,7 +21,7 @@ type simRecorder struct {
 	deeds  *tally
 	pairs  tally         // pairs of final states of conversations
 	counts actors.Counts // at the end
-	events *actors.Subscription
+	events *events.Subscription
 
 	mu            sync.Mutex
 	start         time.Time
@@ -59,10 +60,10 @@ type simRefusal struct {
 }
 
 // simKinds returns the kinds of the events that a recorder takes.
-func simKinds(checked bool) []actors.Kind {
-	kinds := []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageReceived, actors.KindMessageRefused, actors.KindMessageDeadLettered,
-		actors.KindAgentStarted, actors.KindAgentStopped, actors.KindSupervisionDecided, actors.KindJobAbandoned,
+func simKinds(checked bool) []events.Kind {
+	kinds := []events.Kind{
+		events.KindMessageSent, events.KindMessageReceived, events.KindMessageRefused, events.KindMessageDeadLettered,
+		events.KindAgentStarted, events.KindAgentStopped, events.KindSupervisionDecided, events.KindJobAbandoned,
 		codons.KindTransition, codons.KindViolation, codons.KindJobFailed,
 	}
 	if checked {
@@ -157,19 +158,19 @@ func (c *simRecorder) observeLocked() {
 	}
 }
 
-func (c *simRecorder) eventLocked(ev actors.Event) {
+func (c *simRecorder) eventLocked(ev events.Event) {
 	c.seen++
 	turnedAway := c.turnedAway
 	c.turnedAway = nil
 	switch e := ev.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		if turnedAway == nil || !e.Message.Answers(turnedAway) || !e.Message.Sender().Is(turnedAway.Receiver()) {
 			c.said[e.Message.ID()] = true
 		}
 		c.noteWordsLocked(e.Time, "sent     ", simLine(e.Message))
-	case actors.MessageReceived:
+	case events.MessageReceived:
 		c.handling = ""
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		c.refused++
 		c.noteLocked(e.Time, "refused  %s %s", e.Message.ID(), e.Refusal.Code)
 		if e.Message.ID() != c.handling { // otherwise a conversation failed on it
@@ -177,20 +178,20 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 			c.refusals[directionOf(e.Message)] = simRefusal{c.seen, e.Message.Performative(), e.Refusal.Code}
 			c.turnedAway = e.Message
 		}
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		c.observeDeadLocked(e)
 	case codons.Transition:
 		c.observeStepLocked(e)
-	case actors.AgentStarted:
+	case events.AgentStarted:
 		c.noteLocked(e.Time, "started  %s again=%t", e.Agent, e.Again)
-	case actors.AgentStopped:
+	case events.AgentStopped:
 		c.noteLocked(e.Time, "stopped  %s", e.Agent)
-	case actors.Supervised:
+	case events.Supervised:
 		if strings.Contains(fmt.Sprint(e.Reason), "runtime error") {
 			c.broken = append(c.broken, fmt.Sprintf("%s: %v", e.Agent, e.Reason))
 		}
 		c.noteLocked(e.Time, "failed   %s: %v, %v in %v", e.Agent, e.Reason, e.Directive, e.Delay)
-	case actors.WorkAbandoned:
+	case events.WorkAbandoned:
 		c.noteLocked(e.Time, "abandons %s %s", e.Agent, e.Conversation)
 	case codons.Recorded:
 		c.records = append(c.records, e)
@@ -203,7 +204,7 @@ func (c *simRecorder) eventLocked(ev actors.Event) {
 	}
 }
 
-func (c *simRecorder) observeDeadLocked(e actors.DeadLetter) {
+func (c *simRecorder) observeDeadLocked(e events.DeadLetter) {
 	c.dead++
 	m, ok := e.Message.(*p.Message)
 	if !ok {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
@@ -65,7 +66,7 @@ func newSimSwarm(t *testing.T, seed uint64, checked bool) *simSwarm {
 		t.Fatal(err)
 	}
 	s.node = node
-	s.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: simKinds(checked)})
+	s.events = node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: simKinds(checked)})
 	return s
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -83,7 +84,7 @@ func TestSpawnStartHangs(t *testing.T) {
 		t.Fatalf("got %v", err)
 	}
 	close(release)
-	await[actors.AgentStopped](t, r, 1, nil)
+	await[events.AgentStopped](t, r, 1, nil)
 	if err := n.StopAgent(within(t), "a"); err != nil {
 		t.Fatal(err)
 	}

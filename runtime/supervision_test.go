@@ -14,6 +14,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -77,12 +78,12 @@ func TestRestart(t *testing.T) {
 	if starts.Load() != 3 || stops.Load() != 2 {
 		t.Errorf("%d starts, %d stops", starts.Load(), stops.Load())
 	}
-	for _, e := range await[actors.Supervised](t, r, 2, nil) {
+	for _, e := range await[events.Supervised](t, r, 2, nil) {
 		if e.Agent != "A" || e.Directive != actor.RestartDirective || !strings.Contains(string(e.Stack), "supervision_test.go") {
-			t.Errorf("got %+v, stack %s", e.SupervisionEvent, e.Stack)
+			t.Errorf("got %+v, stack %s", e.Decision, e.Stack)
 		}
 	}
-	started := await[actors.AgentStarted](t, r, 3, func(e actors.AgentStarted) bool { return e.Agent == "A" })
+	started := await[events.AgentStarted](t, r, 3, func(e events.AgentStarted) bool { return e.Agent == "A" })
 	if len(started) != 3 || started[0].Again || !started[1].Again {
 		t.Errorf("got %+v", started)
 	}
@@ -145,7 +146,7 @@ func TestRestartLimit(t *testing.T) {
 		t.Errorf("got %v", got)
 	}
 	<-gone
-	await(t, r, 1, func(e actors.AgentStopped) bool { return e.Agent == "A" })
+	await(t, r, 1, func(e events.AgentStopped) bool { return e.Agent == "A" })
 	if _, found := n.Directory().Lookup("A"); found {
 		t.Error("it is still in the directory")
 	}
@@ -175,7 +176,7 @@ func TestAllForOne(t *testing.T) {
 		}
 	}
 	_ = n.Send(message(t, "x", "a", performatives.ActConfirm))
-	await(t, r, 2, func(e actors.AgentStarted) bool { return e.Again })
+	await(t, r, 2, func(e events.AgentStarted) bool { return e.Again })
 	got := []string{ask(t, n, "a"), ask(t, n, "b"), ask(t, n, "c")}
 	if want := []string{`{"value":2}`, `{"value":2}`, `{"value":1}`}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
@@ -195,8 +196,8 @@ func TestEscalation(t *testing.T) {
 		}
 	}
 	_ = n.Send(message(t, "x", "a", performatives.ActConfirm))
-	await[actors.AgentStopped](t, r, 2, nil)
-	if got := await[actors.Supervised](t, r, 2, nil); len(got) != 2 {
+	await[events.AgentStopped](t, r, 2, nil)
+	if got := await[events.Supervised](t, r, 2, nil); len(got) != 2 {
 		t.Errorf("got %+v", got)
 	}
 	err := n.Spawn(within(t), "c", newPanickingAgent(&born), runtime.InGroup("team"))
@@ -287,7 +288,7 @@ func TestSelfOfStoppedAgent(t *testing.T) {
 	sent := listen(t, n)
 	m := message(t, "client", "slow", performatives.ActRequest)
 	go func() { _, err := self.Ask(within(t), m); asked <- err }()
-	await(t, sent, 1, func(e actors.MessageSent) bool { return e.Message == m })
+	await(t, sent, 1, func(e events.MessageSent) bool { return e.Message == m })
 	fired := make(chan struct{})
 	self.After(time.Hour, func(actors.Agent) { close(fired) })
 	if err := n.StopAgent(within(t), "client"); err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -116,21 +117,21 @@ func code(err error) performatives.Code {
 // record stores events of a node.
 type record struct {
 	t            testing.TB
-	subscription *actors.Subscription
+	subscription *events.Subscription
 
 	mu     sync.Mutex
-	events []actors.Event
+	events []events.Event
 }
 
 // listen records the events of those kinds, all kinds if none is named, from now on.
-func listen(t testing.TB, n *runtime.Node, kinds ...actors.Kind) *record {
-	s := n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
+func listen(t testing.TB, n *runtime.Node, kinds ...events.Kind) *record {
+	s := n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
 	t.Cleanup(s.Close)
 	return &record{t: t, subscription: s}
 }
 
 // all returns what was published so far, and expects that nothing of it was lost.
-func (r *record) all() []actors.Event {
+func (r *record) all() []events.Event {
 	r.t.Helper()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -163,7 +164,7 @@ func (r *record) more(ctx context.Context) error {
 }
 
 // await waits until n events of type E were recorded that match, and returns them.
-func await[E actors.Event](t testing.TB, r *record, n int, match func(E) bool) []E {
+func await[E events.Event](t testing.TB, r *record, n int, match func(E) bool) []E {
 	t.Helper()
 	ctx := within(t)
 	for {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -23,7 +24,7 @@ type conversationEnds struct {
 	begun, ended map[string]int
 }
 
-func (s *conversationEnds) observe(ev actors.Event) {
+func (s *conversationEnds) observe(ev events.Event) {
 	e := ev.(codons.Transition)
 	key := fmt.Sprint(e.Conversation, " of ", e.Agent, ", ", e.Role)
 	s.begun[key]++

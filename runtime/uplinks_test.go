@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -94,7 +95,7 @@ func TestUplinkWithAnotherSender(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Eliza")
-	refused := listen(t, n, actors.KindMessageDeadLettered)
+	refused := listen(t, n, events.KindMessageDeadLettered)
 	for _, from := range []performatives.AgentID{"mallory", "crm/bot"} {
 		if err := h.Send(message(t, from, "Eliza", performatives.ActInform)); err != nil {
 			t.Fatal(err)
@@ -103,7 +104,7 @@ func TestUplinkWithAnotherSender(t *testing.T) {
 	if m := <-got; m.Sender() != "crm/bot" {
 		t.Errorf("got a message of %s", m.Sender())
 	}
-	await(t, refused, 1, func(e actors.DeadLetter) bool { return e.Code == performatives.CodeForbidden })
+	await(t, refused, 1, func(e events.DeadLetter) bool { return e.Code == performatives.CodeForbidden })
 }
 
 // A peer of a node reaches the agents and namespaces beyond the node's uplink, and is told an end when the uplink is lost.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -66,7 +67,7 @@ func TestNodeWithoutWatch(t *testing.T) {
 	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
 		t.Fatal(err)
 	}
-	if got := n.WatchCounts(); got != (watch.Counts{}) || actors.Wants[actors.MessageSent](n.Events()) {
+	if got := n.WatchCounts(); got != (watch.Counts{}) || events.Wants[events.MessageSent](n.Events()) {
 		t.Errorf("%+v", got)
 	}
 }

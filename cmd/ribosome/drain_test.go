@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -69,7 +70,7 @@ func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	changed := asker.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindHostsChanged}})
+	changed := asker.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindHostsChanged}})
 	defer changed.Close()
 	for len(asker.Hosts("topic")) != want {
 		if _, err := changed.Next(ctx); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -47,9 +48,9 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	}
 	defer l.leave()
 	out := newReceived(newPrinter(std.out), c.JSON)
-	events := l.node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnprinted, Kinds: []actors.Kind{actors.KindMessageReceived}})
-	printing := events.Handle(func(r actors.Record) {
-		if m, ok := r.Event.(actors.MessageReceived); ok && m.Agent.Is(l.name) && !welcomes(m.Message) {
+	stream := l.node.Events().Subscribe(events.SubscribeOptions{Capacity: maxUnprinted, Kinds: []events.Kind{events.KindMessageReceived}})
+	printing := stream.Handle(func(r events.Record) {
+		if m, ok := r.Event.(events.MessageReceived); ok && m.Agent.Is(l.name) && !welcomes(m.Message) {
 			out.message(m)
 		}
 	})

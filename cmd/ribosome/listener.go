@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -61,7 +62,7 @@ func newReceived(to *printer, asJSON bool) *received {
 }
 
 // message prints one message on one line, with the time of its arrival for people.
-func (r *received) message(ev actors.MessageReceived) {
+func (r *received) message(ev events.MessageReceived) {
 	if r.codec == nil {
 		r.to.line(ev.Time.Format(time.TimeOnly) + " " + summaryOf(ev.Message))
 		return
@@ -89,7 +90,7 @@ func (r *received) encoded(m *performatives.Message) {
 }
 
 // end prints the messages that wait. The error says that some messages were not printed.
-func (r *received) end(ctx context.Context, printing *actors.EventHandler) error {
+func (r *received) end(ctx context.Context, printing *events.Handler) error {
 	patient, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopTime)
 	defer cancel()
 	if err := printing.Stop(patient); err != nil {

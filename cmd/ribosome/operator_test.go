@@ -14,7 +14,7 @@ import (
 	"time"
 	"unicode"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -324,7 +324,7 @@ func TestOperatorApproves(t *testing.T) {
 	var trail []observe.OperatorActed
 	for line := range strings.Lines(string(text)) {
 		var one struct {
-			Kind actors.Kind
+			Kind events.Kind
 			observe.OperatorActed
 		}
 		if json.Unmarshal([]byte(line), &one) == nil && one.Kind == observe.KindOperatorActed {

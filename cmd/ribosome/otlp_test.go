@@ -25,7 +25,7 @@ import (
 	traces "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/protobuf/proto"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -337,7 +337,7 @@ func TestContentOfFailures(t *testing.T) {
 		}
 		now := time.Now()
 		n.Events().Publish(codons.JobEnded{
-			At: actors.At{Time: now}, Subject: &codons.Subject{Agent: "W", Conversation: "c", Protocol: "p"}, Job: "perform", Began: now, Code: performatives.CodeInternal,
+			At: events.At{Time: now}, Subject: &codons.Subject{Agent: "W", Conversation: "c", Protocol: "p"}, Job: "perform", Began: now, Code: performatives.CodeInternal,
 			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}, Sampled: true}, Err: errors.New("no card=4711 and no password=hunter2"),
 		})
 		p.observers.close(t.Context())

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -40,7 +40,7 @@ func holdFirst(w *kit.World, act p.Performative) (deliver func()) {
 // nor the end of the auction begins another conversation.
 func TestOvertakenAnnouncement(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		began := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindTransition}})
+		began := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindTransition}})
 		deliver := holdFirst(w, p.ActInform)
 		s, err := english(w, t.Context(), spawn(w, bidder{}.never()))
 		wantNoSale(t, s, err)
@@ -105,7 +105,7 @@ func TestAnnouncementAfterThePrice(t *testing.T) {
 	for name, cancelled := range map[string]bool{"after the price": false, "after CANCEL": true} {
 		t.Run(name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
-				dropped := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+				dropped := kit.Recording(&w.Events, events.KindMessageDeadLettered)
 				release := make(chan struct{})
 				ids := spawn(w, &bidder{consider: func(context.Context, auction.Offered) (bool, error) {
 					<-release
@@ -123,7 +123,7 @@ func TestAnnouncementAfterThePrice(t *testing.T) {
 				close(release)
 				_, _ = sale.Wait()
 				w.Settled(0)
-				if all := kit.Published[actors.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropLate {
+				if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropLate {
 					t.Errorf("dropped %+v, want the announcement as late", all)
 				}
 			})
@@ -157,7 +157,7 @@ func TestAbsentBidderRefusesAgain(t *testing.T) {
 // binds it still.
 func TestOvertakenPrice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		dropped := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+		dropped := kit.Recording(&w.Events, events.KindMessageDeadLettered)
 		var first *p.Message
 		w.Net.Intercept(func(m *p.Message) bool {
 			offer, err := p.PayloadAs[auction.Offer](m)
@@ -182,7 +182,7 @@ func TestOvertakenPrice(t *testing.T) {
 		if len(asked) != 1 || asked[0] != 2 {
 			t.Errorf("asked in the rounds %v", asked)
 		}
-		if all := kit.Published[actors.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropStale {
+		if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropStale {
 			t.Errorf("dropped %+v, want the first price as stale", all)
 		}
 	})

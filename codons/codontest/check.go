@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -70,9 +71,9 @@ func (w *world) check() map[*machine.Transition]bool {
 			} else if errors.Is(e.Err, codons.ErrInvalidAnswer) {
 				w.faultOf(e.Conversation, "a job of %s failed: %v", e.Agent, e.Err)
 			}
-		case actors.MessageRefused:
+		case events.MessageRefused:
 			w.checkRefusal(e)
-		case actors.DeadLetter:
+		case events.DeadLetter:
 			if m, ok := e.Message.(*performatives.Message); ok {
 				w.noteUndelivered(m, e.Code)
 			}
@@ -94,7 +95,7 @@ func (w *world) check() map[*machine.Transition]bool {
 
 // checkRefusal notes a message that the runtime refused. The refusal of an unexpected act is a fault of
 // the table.
-func (w *world) checkRefusal(e actors.MessageRefused) {
+func (w *world) checkRefusal(e events.MessageRefused) {
 	w.noteUndelivered(e.Message, e.Refusal.Code)
 	if e.Refusal.Code == performatives.CodeUnexpectedAct {
 		w.faultOf(e.Message.ConversationID(), "the table has no row for %s from %s: add one, if only to drop or refuse the message", e.Message.Performative(), e.Message.Sender())

@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/query"
@@ -35,7 +35,7 @@ func TestNetworkDisturbs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		refused := w.system.Events.Subscribe(actors.SubscribeOptions{Capacity: n, Kinds: []actors.Kind{actors.KindMessageRefused}})
+		refused := w.system.Events.Subscribe(events.SubscribeOptions{Capacity: n, Kinds: []events.Kind{events.KindMessageRefused}})
 		net := &network{dice: dice{1}, codons: w.codons, system: w.system}
 		fates, now := map[string]int{}, map[performatives.MessageID]string{}
 		began := time.Now()
@@ -61,7 +61,7 @@ func TestNetworkDisturbs(t *testing.T) {
 		w.stop(context.WithoutCancel(t.Context()))
 		refused.Close()
 		for r := range refused.C {
-			e, ok := r.Event.(actors.MessageRefused)
+			e, ok := r.Event.(events.MessageRefused)
 			if !ok || now[e.Message.ID()] == "" {
 				continue
 			}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -42,7 +43,7 @@ type world struct {
 	asker   actors.Self
 	peers   []performatives.AgentID
 	log     errorLog
-	events  *actors.Subscription
+	events  *events.Subscription
 	started []*codons.Asked
 	calls   []*call
 	cancels []context.CancelFunc // of started, or of calls
@@ -84,8 +85,8 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 		return nil, err
 	}
 	net.system = w.system
-	w.events = w.system.Events.Subscribe(actors.SubscribeOptions{Capacity: eventQueue, Kinds: []actors.Kind{
-		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobFailed, actors.KindMessageRefused, actors.KindMessageDeadLettered,
+	w.events = w.system.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
+		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobFailed, events.KindMessageRefused, events.KindMessageDeadLettered,
 	}})
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -22,7 +22,7 @@ func TestDeadline(t *testing.T) {
 				cause <- context.Cause(ctx)
 				return p.InformResult{}, ctx.Err()
 			}})
-			abandoned := kit.Recording(&w.Events, actors.KindJobAbandoned)
+			abandoned := kit.Recording(&w.Events, events.KindJobAbandoned)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			start := time.Now()
@@ -46,7 +46,7 @@ func TestDeadline(t *testing.T) {
 				<-release
 				return kit.Result(p.StatusSuccess), nil
 			}})
-			abandoned := kit.Recording(&w.Events, actors.KindJobAbandoned)
+			abandoned := kit.Recording(&w.Events, events.KindJobAbandoned)
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
 			start := time.Now()
@@ -54,7 +54,7 @@ func TestDeadline(t *testing.T) {
 			kit.WantElapsed(t, start, time.Second)
 			wantTimeout(t, err)
 			w.Settled(1)
-			if ev := (<-abandoned.C).Event.(actors.WorkAbandoned); ev.Agent != "Jules" {
+			if ev := (<-abandoned.C).Event.(events.WorkAbandoned); ev.Agent != "Jules" {
 				t.Errorf("got %+v", ev)
 			}
 			kit.WantElapsed(t, start, 2*time.Second)

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -54,7 +54,7 @@ func TestDeclineSurvivesLostMessages(t *testing.T) {
 			ready, cause := make(chan struct{}), make(chan error, 1)
 			close(ready)
 			w.Add("Jules", asking(ready, cause))
-			dead := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+			dead := kit.Recording(&w.Events, events.KindMessageDeadLettered)
 			w.Net.Lose(lost, 1)
 			d := w.Start(t.Context(), codons.WithGrace(100*time.Millisecond)) // less than the time until an ordinary retry
 			if got, err := d.Wait(); err != nil || got.RequestForUser() != "branch" || d.Unserved() != nil {

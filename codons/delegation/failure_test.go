@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -29,13 +30,13 @@ func TestPanicInConsiderTask(t *testing.T) {
 			}
 			return delegation.Accept()
 		}})
-		restarts := kit.Recording(&w.Events, actors.KindAgentStarted)
+		restarts := kit.Recording(&w.Events, events.KindAgentStarted)
 		failed := kit.Recording(&w.Events, codons.KindJobFailed)
 		_, err := w.Delegate(t.Context())
 		kit.WantEnd(t, err, "failed", p.CodeInternal)
 		kit.NoSecret(t, err)
 		for r := range restarts.C {
-			if r.Event.(actors.AgentStarted).Again {
+			if r.Event.(events.AgentStarted).Again {
 				break
 			}
 		}
@@ -78,7 +79,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				w.Add("Jules", &kit.Worker{Perform: c.perform, Max: 1})
-				restarts := kit.Recording(&w.Events, actors.KindSupervisionDecided)
+				restarts := kit.Recording(&w.Events, events.KindSupervisionDecided)
 				failed := kit.Recording(&w.Events, codons.KindJobFailed)
 				for range 2 { // the agent keeps running, and the slot was released
 					_, err := w.Delegate(t.Context())
@@ -111,7 +112,7 @@ func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
-		failed := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindJobFailed}})
+		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindJobFailed}})
 		defer failed.Close()
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, errors.New("the disk is full")
@@ -165,7 +166,7 @@ func TestRefusalOfAJobIsNoFailure(t *testing.T) {
 // TestInvalidResultNamesTheField checks the event that is published for an invalid result.
 func TestInvalidResultNamesTheField(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		failed := w.Events.Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindJobFailed}})
+		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindJobFailed}})
 		defer failed.Close()
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{Status: "perhaps"}, nil

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -111,7 +111,7 @@ func TestAskerDoesNotUnderstand(t *testing.T) {
 func TestMisreadAfterPartialResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		jules := w.Peer("Jules")
-		dead := kit.Recording(&w.Events, actors.KindMessageDeadLettered)
+		dead := kit.Recording(&w.Events, events.KindMessageDeadLettered)
 		d := w.Start(t.Context())
 		request := jules.Expect(p.ActTaskRequest)
 		jules.Reply(request, kit.Asking("branch"))

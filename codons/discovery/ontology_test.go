@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
@@ -30,9 +30,9 @@ func (linguist) RequiresHandshake() bool { return false }
 func newLinguist(w *kit.Worker) linguist { return linguist{&reserved{w, newReserved().host}} }
 
 // ontologiesOf returns the ontologies of the messages with an act, in their order.
-func ontologiesOf(t *testing.T, sent *actors.Subscription, act p.Performative) (all []string) {
+func ontologiesOf(t *testing.T, sent *events.Subscription, act p.Performative) (all []string) {
 	t.Helper()
-	for _, e := range kit.Published[actors.MessageSent](t, sent) {
+	for _, e := range kit.Published[events.MessageSent](t, sent) {
 		if e.Message.Performative() == act {
 			all = append(all, e.Message.Ontology())
 		}
@@ -71,7 +71,7 @@ func TestUnknownOntology(t *testing.T) {
 func TestKnownOntology(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", newLinguist(&kit.Worker{}))
-		sent := kit.Recording(&w.Events, actors.KindMessageSent)
+		sent := kit.Recording(&w.Events, events.KindMessageSent)
 		for _, tt := range []struct{ task, ontology, want string }{
 			{"debug_code", p.OntologyDebugRequest, p.OntologySolutionProvided},
 			{"debug_code", "ex:music", "ex:music"},

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -123,8 +124,8 @@ func send(self actors.Self, m *performatives.Message) error {
 // publishStep takes the only step of one side of a notice, and publishes its events if there
 // is a subscriber.
 func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.Message, role machine.Role, on machine.Symbol) {
-	events := &self.System().Events
-	if !actors.Wants[codons.Transition](events) && !actors.Wants[codons.Began](events) && !actors.Wants[codons.Ended](events) {
+	stream := &self.System().Events
+	if !events.Wants[codons.Transition](stream) && !events.Wants[codons.Began](stream) && !events.Wants[codons.Ended](stream) {
 		return
 	}
 	now := time.Now()
@@ -133,11 +134,11 @@ func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.
 	if err != nil {
 		panic(err) // unreachable: the table has this row
 	}
-	at := actors.At{Time: now}
+	at := events.At{Time: now}
 	of := &codons.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
-	events.Publish(codons.Began{At: at, Subject: of})
-	events.Publish(codons.Transition{
+	stream.Publish(codons.Began{At: at, Subject: of})
+	stream.Publish(codons.Transition{
 		At: at, Subject: of, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
 	})
-	events.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now, Path: []machine.State{before.State, after.State}})
+	stream.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now, Path: []machine.State{before.State, after.State}})
 }

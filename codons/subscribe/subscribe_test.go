@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
@@ -351,7 +352,7 @@ func TestStalledReaderLosesOnlyItsOwnEvents(t *testing.T) {
 
 // No event reaches the conversation of the stalled agent.
 func TestStalledAgentLosesOnlyItsOwnEvents(t *testing.T) {
-	const events, room = 100_000, 256
+	const number, room = 100_000, 256
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		st := newPublisher(subscribe.TopicOptions{Buffer: room})
 		w.Add("Station", st)
@@ -360,15 +361,15 @@ func TestStalledAgentLosesOnlyItsOwnEvents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sent := kit.Recording(&w.Events, actors.KindMessageSent)
+		sent := kit.Recording(&w.Events, events.KindMessageSent)
 		blocked := make(chan struct{})
 		if err := slow.Later(func(actors.Agent) { <-blocked }); err != nil {
 			t.Fatal(err)
 		}
-		st.publish(1, events)
+		st.publish(1, number)
 		synctest.Wait()
 		informed := 0
-		for _, e := range kit.Published[actors.MessageSent](t, sent) {
+		for _, e := range kit.Published[events.MessageSent](t, sent) {
 			if e.Message.Performative() == p.ActInform {
 				informed++
 			}
@@ -377,9 +378,9 @@ func TestStalledAgentLosesOnlyItsOwnEvents(t *testing.T) {
 			t.Errorf("%d INFORMs are under way, want %d", informed, room)
 		}
 		close(blocked)
-		got := readTo(t, s, events)
-		if len(got)+lost(got) != events {
-			t.Errorf("%d came and %d were lost, which is not %d", len(got), lost(got), events)
+		got := readTo(t, s, number)
+		if len(got)+lost(got) != number {
+			t.Errorf("%d came and %d were lost, which is not %d", len(got), lost(got), number)
 		}
 		if w.Counts().DeadLetters != 0 {
 			t.Errorf("%d dead letters", w.Counts().DeadLetters)

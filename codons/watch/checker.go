@@ -4,7 +4,7 @@ import (
 	"container/list"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -120,9 +120,9 @@ func (k *checker) check(c *conversation, role machine.Role, o observation) {
 // report publishes a violation.
 func (k *checker) report(c *conversation, o observation, err *machine.ViolationError) {
 	k.watch.counts.violations.Add(1)
-	if actors.Wants[codons.Violation](k.watch.events) {
+	if events.Wants[codons.Violation](k.watch.events) {
 		k.watch.events.Publish(codons.Violation{
-			At: actors.At{Time: o.at}, Sender: o.message.Sender(), Receiver: o.message.Receiver(), Message: o.message,
+			At: events.At{Time: o.at}, Sender: o.message.Sender(), Receiver: o.message.Receiver(), Message: o.message,
 			Conversation: c.key.name, ViolationError: err,
 		})
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/watch"
@@ -36,7 +37,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	violations := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindViolation}})
+	violations := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindViolation}})
 	defer violations.Close()
 
 	result, err := delegation.Delegate(ctx, node, "Hasty", performatives.TaskRequest{TaskType: "write_poem"})
@@ -44,7 +45,7 @@ func ExampleNew() {
 	if err := w.Stop(ctx); err != nil {
 		panic(err)
 	}
-	v, err := actors.Next[codons.Violation](ctx, violations)
+	v, err := events.Next[codons.Violation](ctx, violations)
 	if err != nil {
 		panic(err)
 	}

@@ -4,7 +4,7 @@ import (
 	"hash/maphash"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,12 +22,12 @@ type leftSlot struct {
 // further, because its next message may answer the missed one. Only the handler's goroutine
 // uses it.
 type gaps struct {
-	missed *actors.Losses // of the watch's subscription
+	missed *events.Losses // of the watch's subscription
 	seed   maphash.Seed
 	left   [leftSlots]leftSlot
 }
 
-func newGaps(missed *actors.Losses) *gaps { return &gaps{missed: missed, seed: maphash.MakeSeed()} }
+func newGaps(missed *events.Losses) *gaps { return &gaps{missed: missed, seed: maphash.MakeSeed()} }
 
 // since reports whether a message of the conversation was dropped after the event seq. It
 // may report a dropped message of another conversation with the same slot.

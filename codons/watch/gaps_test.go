@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -21,7 +21,7 @@ func TestGapsKnowEveryLeftConversation(t *testing.T) {
 		}
 		return m
 	}
-	g, start := newGaps(actors.NewLosses()), time.Unix(1, 0)
+	g, start := newGaps(events.NewLosses()), time.Unix(1, 0)
 	early := opening("first", start)
 	if g.isLeft(early) {
 		t.Fatal("nothing was left")

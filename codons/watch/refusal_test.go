@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/watch"
@@ -32,9 +32,9 @@ func cancelAfterRefusal() machine.Table {
 func TestRefusalOfTheRuntimeCountsAsThePeers(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
 		t.Run(name, func(t *testing.T) {
-			var events actors.Events
+			var stream events.Stream
 			codon := codons.MustDefine(codons.Definition{Table: cancelAfterRefusal()})
-			w, err := watch.New(&events, watch.Options{Codons: []*codons.Codon{codon}})
+			w, err := watch.New(&stream, watch.Options{Codons: []*codons.Codon{codon}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -48,11 +48,11 @@ func TestRefusalOfTheRuntimeCountsAsThePeers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events.Publish(actors.MessageSent{Message: request})
+			stream.Publish(events.MessageSent{Message: request})
 			if refused {
-				events.Publish(actors.MessageRefused{Message: request, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
+				stream.Publish(events.MessageRefused{Message: request, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
 			}
-			events.Publish(actors.MessageSent{Message: cancel})
+			stream.Publish(events.MessageSent{Message: cancel})
 			if err := w.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -82,9 +82,9 @@ func toldAndConfirmed() machine.Table {
 func TestFailureOfTheRuntimeToAnInform(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
 		t.Run(name, func(t *testing.T) {
-			var events actors.Events
+			var stream events.Stream
 			codon := codons.MustDefine(codons.Definition{Table: toldAndConfirmed()})
-			w, err := watch.New(&events, watch.Options{Codons: []*codons.Codon{codon}})
+			w, err := watch.New(&stream, watch.Options{Codons: []*codons.Codon{codon}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,11 +99,11 @@ func TestFailureOfTheRuntimeToAnInform(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			events.Publish(actors.MessageSent{Message: told})
+			stream.Publish(events.MessageSent{Message: told})
 			if refused {
-				events.Publish(actors.MessageRefused{Message: told, Refusal: &performatives.Refusal{Code: performatives.CodeConversationEnded}})
+				stream.Publish(events.MessageRefused{Message: told, Refusal: &performatives.Refusal{Code: performatives.CodeConversationEnded}})
 			}
-			events.Publish(actors.MessageSent{Message: answer})
+			stream.Publish(events.MessageSent{Message: answer})
 			if err := w.Stop(t.Context()); err != nil {
 				t.Fatal(err)
 			}

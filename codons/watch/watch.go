@@ -5,7 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,9 +22,9 @@ import (
 // [Watch.Counts] counts these messages as skipped. A refusal that the runtime gives on an
 // agent's behalf is no violation. A Watch sees the messages that are sent on its node.
 type Watch struct {
-	events  *actors.Events
-	handler *actors.EventHandler
-	missed  *actors.Losses
+	events  *events.Stream
+	handler *events.Handler
+	missed  *events.Losses
 
 	counts  totals
 	checker checker // used by the handler's goroutine only
@@ -40,7 +40,7 @@ type observation struct {
 
 // New returns a Watch that checks every message published on events from now on. The caller
 // must call [Watch.Stop]. The error names the option that is wrong.
-func New(events *actors.Events, o Options) (*Watch, error) {
+func New(stream *events.Stream, o Options) (*Watch, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -49,10 +49,10 @@ func New(events *actors.Events, o Options) (*Watch, error) {
 		return nil, err
 	}
 	o = o.withDefaults()
-	w := &Watch{events: events, missed: actors.NewLosses()}
+	w := &Watch{events: stream, missed: events.NewLosses()}
 	w.checker = newChecker(o, protocols, w)
-	w.handler = events.Subscribe(actors.SubscribeOptions{
-		Capacity: o.Queue, Kinds: []actors.Kind{actors.KindMessageSent, actors.KindMessageRefused}, Losses: w.missed,
+	w.handler = stream.Subscribe(events.SubscribeOptions{
+		Capacity: o.Queue, Kinds: []events.Kind{events.KindMessageSent, events.KindMessageRefused}, Losses: w.missed,
 	}).Handle(w.handle)
 	return w, nil
 }
@@ -67,11 +67,11 @@ func (w *Watch) Stop(ctx context.Context) error {
 }
 
 // handle passes one event to the checker, on the handler's goroutine.
-func (w *Watch) handle(r actors.Record) {
+func (w *Watch) handle(r events.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		w.checker.take(observation{at: e.Time, seq: r.Seq, message: e.Message})
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		w.checker.take(observation{at: e.Time, seq: r.Seq, message: e.Message, refused: e.Refusal.Code})
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
@@ -25,9 +25,9 @@ import (
 type fixture struct {
 	*watch.Watch
 	t          *testing.T
-	events     actors.Events
+	events     events.Stream
 	n          int
-	violated   *actors.Subscription
+	violated   *events.Subscription
 	violations []codons.Violation // set by want
 }
 
@@ -63,7 +63,7 @@ func (w *fixture) message(from string, e p.Envelope) *p.Message {
 
 // sent publishes that a message was sent.
 func (w *fixture) sent(m *p.Message) *p.Message {
-	w.events.Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	w.events.Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	return m
 }
 
@@ -267,7 +267,7 @@ func TestWatchAcceptsRefusalsOfTheRuntime(t *testing.T) {
 			w.sent(request)
 			n := uint64(4)
 			if c.refused {
-				w.events.Publish(actors.MessageRefused{Message: request, Refusal: busy})
+				w.events.Publish(events.MessageRefused{Message: request, Refusal: busy})
 			}
 			for range c.said {
 				w.answer(request, reject)
@@ -376,7 +376,7 @@ func TestStopIsIdempotent(t *testing.T) {
 		}
 	}
 	w.ask("d")
-	if n := w.Counts(); n.Conversations != 1 || n.Dropped != 0 || actors.Wants[actors.MessageSent](&w.events) {
+	if n := w.Counts(); n.Conversations != 1 || n.Dropped != 0 || events.Wants[events.MessageSent](&w.events) {
 		t.Errorf("%+v", n)
 	}
 }
@@ -418,7 +418,7 @@ func TestInvalidOptions(t *testing.T) {
 		"watch: Options.Messages is 65, want 0 to 64":                          {Codons: known, Messages: watch.MaxMessages + 1},
 		"watch: Options.Queue is -1":                                           {Codons: known, Queue: -1},
 	} {
-		if _, err := watch.New(&actors.Events{}, o); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := watch.New(&events.Stream{}, o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("got %v, want %s", err, want)
 		}
 	}
@@ -426,7 +426,7 @@ func TestInvalidOptions(t *testing.T) {
 
 // The same codon listed twice is no conflict.
 func TestCodonListedTwice(t *testing.T) {
-	w, err := watch.New(&actors.Events{}, watch.Options{Codons: []*codons.Codon{delegation.Codon, delegation.Codon}})
+	w, err := watch.New(&events.Stream{}, watch.Options{Codons: []*codons.Codon{delegation.Codon, delegation.Codon}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -178,7 +178,7 @@ type failedOver struct {
 
 // failOver kills n2 while all its reviewers work, and asks each of them again as soon as its review has failed.
 func failOver(ctx context.Context, node *runtime.Node, n2 *process, placed map[performatives.AgentID]review, say func(string, ...any)) error {
-	lost := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindMemberLost}})
+	lost := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}})
 	defer lost.Close()
 	var ids []performatives.AgentID
 	for _, id := range reviewers {
@@ -234,7 +234,7 @@ func askTwice(ctx context.Context, node *runtime.Node, id performatives.AgentID,
 
 // knowsJules waits until the node can find Jules.
 func knowsJules(ctx context.Context, node *runtime.Node) error {
-	announced := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	announced := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 	defer announced.Close()
 	for !slices.Contains(node.Directory().IDs(), swarm.JulesID) {
 		if _, err := announced.Next(ctx); err != nil {

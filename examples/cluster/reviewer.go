@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -119,7 +120,7 @@ func sayWhere(all map[performatives.AgentID]review, say func(string, ...any)) {
 
 // allHost waits until all three nodes host reviewers.
 func allHost(ctx context.Context, node *runtime.Node) error {
-	changed := node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindHostsChanged}})
+	changed := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindHostsChanged}})
 	defer changed.Close()
 	for len(node.Hosts("reviewer")) < 3 {
 		if _, err := changed.Next(ctx); err != nil {

@@ -5,7 +5,7 @@ import (
 	"io"
 	"sync"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
@@ -34,11 +34,11 @@ func newJSONLines(w io.Writer, logged bool) *jsonLines {
 	return j
 }
 
-func (j *jsonLines) observe(r actors.Record) {
+func (j *jsonLines) observe(r events.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		j.message(e.Message.Sender(), acl.Sent, e.Message)
-	case actors.MessageReceived:
+	case events.MessageReceived:
 		j.message(e.Agent, acl.Received, e.Message)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
@@ -58,7 +58,7 @@ func (o *options) ask(ctx context.Context, out output) (_ performatives.InformRe
 	if err != nil {
 		return none, err
 	}
-	observing := node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxWaiting}).Handle(out.observe)
+	observing := node.Events().Subscribe(events.SubscribeOptions{Capacity: maxWaiting}).Handle(out.observe)
 	defer func() {
 		if late := observeRest(observing); err == nil {
 			err = late
@@ -84,7 +84,7 @@ const maxWaiting = 1 << 14
 
 // observeRest waits until the remaining events are printed. The error says that some
 // were not.
-func observeRest(observing *actors.EventHandler) error {
+func observeRest(observing *events.Handler) error {
 	ctx, cancel := context.WithTimeout(context.Background(), program.StopTime)
 	defer cancel()
 	err := observing.Stop(ctx)

@@ -3,13 +3,13 @@ package main
 import (
 	"io"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // output prints the events of a run while they happen, and then the outcome.
 type output interface {
-	observe(actors.Record) // called for one event after the other
+	observe(events.Record) // called for one event after the other
 	// end prints the outcome. It is called last, and returns the first error of the
 	// output.
 	end(performatives.InformResult, error) error

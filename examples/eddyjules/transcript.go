@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -33,9 +34,9 @@ func newTranscript(w io.Writer, o *options) *transcript {
 	}
 }
 
-func (t *transcript) observe(r actors.Record) {
+func (t *transcript) observe(r events.Record) {
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		t.message(e.Message)
 	case codons.JobFailed:
 		if panicked, is := errors.AsType[*actors.PanicError](e.Err); is {
@@ -43,7 +44,7 @@ func (t *transcript) observe(r actors.Record) {
 			defer t.mu.Unlock()
 			t.panics[e.Conversation] = fmt.Sprintf("%s's worker panicked: %v", e.Agent, panicked.Value)
 		}
-	case actors.Supervised:
+	case events.Supervised:
 		t.note(fmt.Sprintf("%s failed and is to %s", e.Child.GetId(), e.Directive))
 	}
 }

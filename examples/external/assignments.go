@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"sync"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -35,7 +35,7 @@ func newAssignments(h *host, t *transcript) *assignments {
 }
 
 // assign delegates to an agent the tasks for its actions.
-func (e *assignments) assign(ctx context.Context, who actors.AgentAnnounced) {
+func (e *assignments) assign(ctx context.Context, who events.AgentAnnounced) {
 	given := false
 	for _, name := range actionsOf(who.Capabilities) {
 		if task, ok := taskFor[name]; ok {

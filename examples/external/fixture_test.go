@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -18,9 +19,9 @@ type fixture struct {
 	host        *host
 	helperAgent *slowHelper
 	dir         string
-	said        *actors.Subscription // to actors.MessageSent
-	joined      *actors.Subscription // to actors.AgentAnnounced
-	left        *actors.Subscription // to actors.AgentStopped
+	said        *events.Subscription // to events.MessageSent
+	joined      *events.Subscription // to events.AgentAnnounced
+	left        *events.Subscription // to events.AgentStopped
 }
 
 func newFixture(t *testing.T, g remote) *fixture {
@@ -39,15 +40,15 @@ func newFixture(t *testing.T, g remote) *fixture {
 			t.Error(err)
 		}
 	})
-	v.said, v.joined, v.left = v.subscribe(actors.KindMessageSent), v.subscribe(actors.KindAgentAnnounced), v.subscribe(actors.KindAgentStopped)
+	v.said, v.joined, v.left = v.subscribe(events.KindMessageSent), v.subscribe(events.KindAgentAnnounced), v.subscribe(events.KindAgentStopped)
 	if err := install(v.dir); err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func (v *fixture) subscribe(kind actors.Kind) *actors.Subscription {
-	return v.host.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{kind}})
+func (v *fixture) subscribe(kind events.Kind) *events.Subscription {
+	return v.host.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{kind}})
 }
 
 // join starts the remote, and waits until it has joined.
@@ -76,7 +77,7 @@ func (v *fixture) join(t *testing.T) *exec.Cmd {
 // waitJoined waits until the remote agent has introduced itself.
 func (v *fixture) waitJoined(t *testing.T) {
 	t.Helper()
-	who, err := actors.Next[actors.AgentAnnounced](t.Context(), v.joined)
+	who, err := events.Next[events.AgentAnnounced](t.Context(), v.joined)
 	if err != nil {
 		t.Fatal("nobody joins:", err)
 	}
@@ -89,7 +90,7 @@ func (v *fixture) waitJoined(t *testing.T) {
 // waitLeft waits until the remote agent is no longer an agent of the node.
 func (v *fixture) waitLeft(t *testing.T) {
 	t.Helper()
-	if who, err := actors.Next[actors.AgentStopped](t.Context(), v.left); err != nil || who.Agent != v.id {
+	if who, err := events.Next[events.AgentStopped](t.Context(), v.left); err != nil || who.Agent != v.id {
 		t.Fatalf("%s has left, %v", who.Agent, err)
 	}
 	if _, ok := v.host.node.Directory().Lookup(v.id); ok {

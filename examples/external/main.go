@@ -20,7 +20,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
@@ -56,7 +56,7 @@ func (o *options) runAgents(ctx context.Context, stdout, stderr io.Writer) (err 
 	defer func() { err = errors.Join(err, log.stop()) }()
 	log.say("The node listens on %s and %s; a page is at %s", h.tcpURL(), h.wsURL(), h.pageURL())
 
-	joined := h.node.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	joined := h.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 	defer joined.Close()
 	f, err := startProcesses(ctx, o, h, stderr)
 	if err != nil {
@@ -68,7 +68,7 @@ func (o *options) runAgents(ctx context.Context, stdout, stderr io.Writer) (err 
 
 // assignTasks delegates a task to each agent that joins, until the expected number of
 // tasks has ended; with --stay, until ctx ends.
-func (o *options) assignTasks(ctx context.Context, h *host, log *transcript, joined <-chan actors.Record, f *processes) error {
+func (o *options) assignTasks(ctx context.Context, h *host, log *transcript, joined <-chan events.Record, f *processes) error {
 	ctx, cancel := context.WithCancel(ctx)
 	tasks := newAssignments(h, log)
 	defer tasks.wait()
@@ -81,7 +81,7 @@ func (o *options) assignTasks(ctx context.Context, h *host, log *transcript, joi
 			}
 			return errors.New("interrupted before the agents had done their tasks; run it again")
 		case who := <-joined:
-			tasks.assign(ctx, who.Event.(actors.AgentAnnounced))
+			tasks.assign(ctx, who.Event.(events.AgentAnnounced))
 		case err := <-tasks.ended:
 			left--
 			if err != nil && !o.stay {

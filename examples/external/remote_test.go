@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -70,7 +70,7 @@ func TestTask(t *testing.T) {
 // helperActs returns the acts of the helper's messages to the remote agent so far.
 func (v *fixture) helperActs() (acts []string) {
 	for len(v.said.C) > 0 {
-		if m := (<-v.said.C).Event.(actors.MessageSent).Message; m.Sender().Is(v.helper) && m.Receiver().Is(v.id) {
+		if m := (<-v.said.C).Event.(events.MessageSent).Message; m.Sender().Is(v.helper) && m.Receiver().Is(v.id) {
 			acts = append(acts, m.Performative().String())
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -130,10 +130,10 @@ func TestTokenOverWebSocket(t *testing.T) {
 
 func testTokens(t *testing.T, n *runtime.Node, command func(id string) *exec.Cmd, id string) {
 	t.Helper()
-	joined := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced}})
+	joined := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 	defer joined.Close()
 	startWithToken(t, token, command(id))
-	if who := (<-joined.C).Event.(actors.AgentAnnounced); string(who.Agent) != id {
+	if who := (<-joined.C).Event.(events.AgentAnnounced); string(who.Agent) != id {
 		t.Errorf("%s has joined", who.Agent)
 	}
 	for name, wrong := range map[string]struct{ id, token string }{

@@ -6,14 +6,14 @@ import (
 	"io"
 	"strings"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // transcript prints the messages between agents in the order in which they are sent. Its
 // methods may be called from any goroutine.
 type transcript struct {
-	events *actors.Subscription
+	events *events.Subscription
 	lines  chan string // of the program itself
 	done   chan struct{}
 	failed error // of the writer; valid once done is closed
@@ -21,9 +21,9 @@ type transcript struct {
 
 // newTranscript starts to print the messages of events. When 512 events wait to be
 // printed, further messages are lost, so that a slow output delays no agent.
-func newTranscript(events *actors.Events, w io.Writer) *transcript {
+func newTranscript(stream *events.Stream, w io.Writer) *transcript {
 	t := &transcript{lines: make(chan string), done: make(chan struct{})}
-	t.events = events.Subscribe(actors.SubscribeOptions{Capacity: 512, Kinds: []actors.Kind{actors.KindMessageSent, actors.KindAgentAnnounced}})
+	t.events = stream.Subscribe(events.SubscribeOptions{Capacity: 512, Kinds: []events.Kind{events.KindMessageSent, events.KindAgentAnnounced}})
 	go t.print(w)
 	return t
 }
@@ -68,11 +68,11 @@ func (t *transcript) stop() error {
 }
 
 // describe returns the line for an event.
-func describe(ev actors.Event) string {
+func describe(ev events.Event) string {
 	switch e := ev.(type) {
-	case actors.AgentAnnounced:
+	case events.AgentAnnounced:
 		return fmt.Sprintf("%s joins: %s", e.Agent, strings.Join(actionsOf(e.Capabilities), ", "))
-	case actors.MessageSent:
+	case events.MessageSent:
 		m := e.Message
 		way := fmt.Sprintf("%s → %s", m.Sender(), m.Receiver())
 		return strings.TrimRight(fmt.Sprintf("  %-24s %-18s %s", way, m.Performative(), content(m.Payload())), " ")

@@ -8,7 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -17,7 +17,7 @@ import (
 
 // trace keeps the conversations of a node as a tree (Trace Correlation).
 type trace struct {
-	events *actors.Subscription
+	events *events.Subscription
 	done   chan struct{}
 	byID   map[performatives.ConversationID]*traced // valid once done is closed
 }
@@ -36,7 +36,7 @@ type traced struct {
 // follow keeps the conversations of the node from now on. Its caller must call stop.
 func follow(n *runtime.Node) *trace {
 	t := &trace{done: make(chan struct{}), byID: make(map[performatives.ConversationID]*traced)}
-	t.events = n.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: []actors.Kind{actors.KindMessageSent, codons.KindTransition}})
+	t.events = n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: []events.Kind{events.KindMessageSent, codons.KindTransition}})
 	go func() {
 		defer close(t.done)
 		for r := range t.events.C {
@@ -52,9 +52,9 @@ func (t *trace) stop() {
 	<-t.done
 }
 
-func (t *trace) note(ev actors.Event) {
+func (t *trace) note(ev events.Event) {
 	switch ev := ev.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		task, err := performatives.PayloadAs[performatives.TaskRequest](ev.Message)
 		if err != nil || ev.Message.Performative() != performatives.ActTaskRequest {
 			return

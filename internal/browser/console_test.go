@@ -11,7 +11,7 @@ import (
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -479,7 +479,7 @@ func testFailures(t *testing.T, browser context.Context) {
 		b.goTo(conversationOf(d.Conversation()))
 		b.shows(".failures", want)
 	}
-	n.Events().Publish(actors.DeadLetter{At: actors.At{Time: time.Now()}, To: "Wrong", Code: codons.DropDuplicate})
+	n.Events().Publish(events.DeadLetter{At: events.At{Time: time.Now()}, To: "Wrong", Code: codons.DropDuplicate})
 	b.goTo("#/agents")
 	b.click(".row a.bad", "2")
 	b.until(`location.hash === '#/agents/Wrong'`)

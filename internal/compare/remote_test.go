@@ -13,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/wrapperspb"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -84,7 +85,7 @@ func ribosome(b testing.TB, took func()) system {
 	if err := far.Spawn(b.Context(), "echo", func() actors.Agent { return echo{took} }); err != nil {
 		b.Fatal(err)
 	}
-	known := near.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 10})
+	known := near.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 10})
 	defer known.Close()
 	ctx, cancel := context.WithTimeout(b.Context(), patience)
 	defer cancel()

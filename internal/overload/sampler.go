@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -62,10 +62,10 @@ func (s *sampler) sampleLocked() {
 
 // watch counts the members that a node declares dead, until the end of ctx.
 func (s *sampler) watch(ctx context.Context, n *runtime.Node) {
-	events := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{runtime.KindMemberLost}})
+	stream := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}})
 	go func() {
-		defer events.Close()
-		for record, err := events.Next(ctx); err == nil; record, err = events.Next(ctx) {
+		defer stream.Close()
+		for record, err := stream.Next(ctx); err == nil; record, err = stream.Next(ctx) {
 			if lost, ok := record.Event.(runtime.MemberLost); ok && lost.Reason != "left" {
 				s.mu.Lock()
 				s.usage.Lost++

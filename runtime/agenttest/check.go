@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -77,7 +77,7 @@ var dropped = []performatives.Code{codons.DropDuplicate, codons.DropStale, codon
 func (n *Node) checkDeadLetters() {
 	n.t.Helper()
 	for r := range n.letters.C {
-		e, ok := r.Event.(actors.DeadLetter)
+		e, ok := r.Event.(events.DeadLetter)
 		if !ok || slices.Contains(dropped, e.Code) {
 			continue
 		}

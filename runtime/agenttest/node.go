@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
@@ -25,8 +26,8 @@ type Node struct {
 	t       testing.TB
 	network network
 	log     *errorLog
-	events  *actors.Subscription
-	letters *actors.Subscription // dead letters
+	events  *events.Subscription
+	letters *events.Subscription // dead letters
 
 	mu      sync.Mutex
 	agents  map[performatives.AgentID]spawned
@@ -87,10 +88,10 @@ func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
 		t.Fatal(err)
 	}
 	n.Node, n.network.system = node, node.System()
-	n.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: eventQueue, Kinds: []actors.Kind{
+	n.events = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
 		codons.KindViolation, codons.KindPayload,
 	}})
-	n.letters = node.Events().Subscribe(actors.SubscribeOptions{Capacity: eventQueue, Kinds: []actors.Kind{actors.KindMessageDeadLettered}})
+	n.letters = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{events.KindMessageDeadLettered}})
 	return n, func() { n.end(pool) }
 }
 

@@ -11,6 +11,7 @@ import (
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -163,7 +164,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-func benchmarkReplay(b *testing.B, all [][]actors.Event, recorded, measured bool) {
+func benchmarkReplay(b *testing.B, all [][]events.Event, recorded, measured bool) {
 	n := nodeWithWorker(b)
 	var settle []func() // each returns when the events so far are recorded
 	if recorded {
@@ -216,14 +217,14 @@ func benchmarkReplay(b *testing.B, all [][]actors.Event, recorded, measured bool
 }
 
 // delegated returns the events of each of 2,048 delegations.
-func delegated(b *testing.B) [][]actors.Event {
+func delegated(b *testing.B) [][]events.Event {
 	n := nodeWithWorker(b)
 	const most = 32
-	s := n.Events().Subscribe(actors.SubscribeOptions{Capacity: most, Kinds: []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageReceived, codons.KindTransition, codons.KindEnded, codons.KindJobEnded,
+	s := n.Events().Subscribe(events.SubscribeOptions{Capacity: most, Kinds: []events.Kind{
+		events.KindMessageSent, events.KindMessageReceived, codons.KindTransition, codons.KindEnded, codons.KindJobEnded,
 	}})
 	defer s.Close()
-	all := make([][]actors.Event, 2048)
+	all := make([][]events.Event, 2048)
 	for i := range all {
 		if _, err := n.Delegate(b.Context(), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
 			b.Fatal(err)
@@ -239,23 +240,23 @@ func delegated(b *testing.B) [][]actors.Event {
 	return all
 }
 
-func republish(events *actors.Events, ev actors.Event) {
+func republish(stream *events.Stream, ev events.Event) {
 	switch ev := ev.(type) {
-	case actors.MessageSent:
-		publish(events, ev)
-	case actors.MessageReceived:
-		publish(events, ev)
+	case events.MessageSent:
+		publish(stream, ev)
+	case events.MessageReceived:
+		publish(stream, ev)
 	case codons.Transition:
-		publish(events, ev)
+		publish(stream, ev)
 	case codons.Ended:
-		publish(events, ev)
+		publish(stream, ev)
 	case codons.JobEnded:
-		publish(events, ev)
+		publish(stream, ev)
 	}
 }
 
-func publish[E actors.Event](events *actors.Events, ev E) {
-	if actors.Wants[E](events) {
-		actors.Publish(events, ev)
+func publish[E events.Event](stream *events.Stream, ev E) {
+	if events.Wants[E](stream) {
+		events.Publish(stream, ev)
 	}
 }

@@ -5,15 +5,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Failure is a failure of code of an agent: the error or the panic of a job ([codons.JobFailed]), or
-// one about which its supervisor has decided ([actors.Supervised]).
+// one about which its supervisor has decided ([events.Supervised]).
 type Failure struct {
-	Kind         actors.Kind                  `json:"kind"` // that of its event
+	Kind         events.Kind                  `json:"kind"` // that of its event
 	Seq          uint64                       `json:"seq"`  // the number of its event on the node
 	Time         time.Time                    `json:"time"`
 	Agent        performatives.AgentID        `json:"agent"`                     // whose code has failed; empty for a group of agents
@@ -34,11 +34,11 @@ const (
 )
 
 // ShowFailure returns the failure of an event as the recorder shows it, whether it is recorded or not. It is false for any other event.
-func (r *Recorder) ShowFailure(of actors.Record) (f Failure, ok bool) {
+func (r *Recorder) ShowFailure(of events.Record) (f Failure, ok bool) {
 	switch e := of.Event.(type) {
 	case codons.JobFailed:
 		f = failureOf(of.Seq, &e)
-	case actors.Supervised:
+	case events.Supervised:
 		f = supervisionOf(of.Seq, &e)
 	default:
 		return f, false
@@ -54,7 +54,7 @@ func failureOf(seq uint64, e *codons.JobFailed) Failure {
 	}
 }
 
-func supervisionOf(seq uint64, e *actors.Supervised) Failure {
+func supervisionOf(seq uint64, e *events.Supervised) Failure {
 	return Failure{
 		Kind: e.Kind(), Seq: seq, Time: e.Time, Agent: e.Agent, Conversation: e.Conversation, Reason: textOf(e.Reason), Stack: shortened(string(e.Stack), maxStack),
 		Directive: strings.ToLower(strings.TrimSuffix(e.Directive.String(), "Directive")),

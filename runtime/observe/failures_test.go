@@ -10,6 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -19,11 +20,11 @@ import (
 func TestFailures(t *testing.T) {
 	n, r := record(t, observe.Options{Failures: 4})
 	long := strings.Repeat("x", 1<<20)
-	for _, ev := range []actors.Event{
+	for _, ev := range []events.Event{
 		codons.JobFailed{Agent: "Gone", Err: errors.New("pushed out")},
 		codons.JobFailed{Agent: "W", Peer: "E", Conversation: "c1", Protocol: "p", Job: "perform", After: time.Second, Err: errors.New("password=hunter2")},
 		codons.JobFailed{Agent: "W", Conversation: "c2", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
-		actors.Supervised{Agent: "W", Conversation: "c1", SupervisionEvent: actors.SupervisionEvent{
+		events.Supervised{Agent: "W", Conversation: "c1", Decision: events.Decision{
 			Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective, Reason: errors.New("token: abc"), Stack: []byte(long),
 		}},
 		codons.JobFailed{Agent: "x", Err: errors.New(long)},
@@ -65,9 +66,9 @@ func TestFailures(t *testing.T) {
 // A dead letter says why in words, also for a reason that is no code of a refusal. A repeated message raises no rate.
 func TestReasonsOfDeadLetters(t *testing.T) {
 	n, r := record(t, observe.Options{})
-	at := actors.At{Time: time.Now().Add(-10 * time.Second)}
+	at := events.At{Time: time.Now().Add(-10 * time.Second)}
 	for _, code := range []performatives.Code{codons.DropDuplicate, codons.DropLate, codons.DropStale, codons.DropUnexpected, codons.DropUndeliverable, "wrong_moon", performatives.CodeStopped} {
-		n.Events().Publish(actors.DeadLetter{At: at, To: "w", Code: code})
+		n.Events().Publish(events.DeadLetter{At: at, To: "w", Code: code})
 	}
 	texts := map[string]bool{}
 	for _, one := range r.Refusals() {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -106,8 +106,8 @@ func (c *HealthCounter) begin() bool {
 	if !c.begun && !c.closed {
 		c.begun, c.vitals = true, newHealth()
 		c.listen(c.node, DefaultQueue,
-			actors.On(func(_ uint64, ev *actors.MessageSent) { c.vitals.sent(ev) }), actors.On(func(_ uint64, ev *actors.MessageReceived) { c.vitals.received(ev) }),
-			actors.On(func(_ uint64, ev *actors.AgentStarted) { c.vitals.started(ev) }), actors.On(func(_ uint64, ev *actors.AgentStopped) { c.vitals.forget(ev.Agent) }))
+			events.On(func(_ uint64, ev *events.MessageSent) { c.vitals.sent(ev) }), events.On(func(_ uint64, ev *events.MessageReceived) { c.vitals.received(ev) }),
+			events.On(func(_ uint64, ev *events.AgentStarted) { c.vitals.started(ev) }), events.On(func(_ uint64, ev *events.AgentStopped) { c.vitals.forget(ev.Agent) }))
 	}
 	return c.begun
 }
@@ -141,7 +141,7 @@ func (h *health) complete(of *runtime.Health) {
 }
 
 // started drops the counts of an agent that begins anew. An agent that its supervisor restarts keeps its counts.
-func (h *health) started(ev *actors.AgentStarted) {
+func (h *health) started(ev *events.AgentStarted) {
 	if !ev.Again {
 		h.forget(ev.Agent)
 	}
@@ -160,13 +160,13 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 func (h *health) forget(agent performatives.AgentID) { delete(h.agents, agent.Fold()) }
 
 // received counts a message that an agent has taken out of its mailbox, and notes a request.
-func (h *health) received(ev *actors.MessageReceived) {
+func (h *health) received(ev *events.MessageReceived) {
 	h.taken(ev)
 	h.ask(ev.Message, ev.Time)
 }
 
 // taken counts a message that an agent has taken out of its mailbox.
-func (h *health) taken(ev *actors.MessageReceived) {
+func (h *health) taken(ev *events.MessageReceived) {
 	if v := h.of(ev.Agent.Fold()); v != nil {
 		v.taken++
 		v.last = ev.Time
@@ -174,7 +174,7 @@ func (h *health) taken(ev *actors.MessageReceived) {
 }
 
 // sent counts a message that was sent.
-func (h *health) sent(ev *actors.MessageSent) {
+func (h *health) sent(ev *events.MessageSent) {
 	h.ask(ev.Message, ev.Time)
 	from := ev.Message.Sender().Fold()
 	h.answer(from, ev.Message, ev.Time)

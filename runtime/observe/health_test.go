@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -29,7 +30,7 @@ func TestHealthCounter(t *testing.T) {
 	if _, ok := c.Health("nobody"); ok {
 		t.Error("there is nobody")
 	}
-	if actors.Wants[actors.MessageSent](n.Events()) {
+	if events.Wants[events.MessageSent](n.Events()) {
 		t.Error("it counts before it is asked")
 	}
 	testHealth(t, n, c.Health)
@@ -37,7 +38,7 @@ func TestHealthCounter(t *testing.T) {
 		t.Error("the task does not fail")
 	}
 	c.Close()
-	if actors.Wants[actors.MessageSent](n.Events()) {
+	if events.Wants[events.MessageSent](n.Events()) {
 		t.Error("it counts after the end")
 	}
 	for range 2 {
@@ -90,7 +91,7 @@ func testHealth(t *testing.T, n *runtime.Node, health func(performatives.AgentID
 // spawn starts an agent, and waits for the event of that, with which its counts begin.
 func spawn(t *testing.T, n *runtime.Node, id performatives.AgentID, w worker) {
 	t.Helper()
-	started := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentStarted}})
+	started := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentStarted}})
 	defer started.Close()
 	if err := n.Spawn(within(t), id, func() actors.Agent { return w }); err != nil {
 		t.Fatal(err)
@@ -125,7 +126,7 @@ func TestResponseTime(t *testing.T) {
 	task := performatives.TaskRequest{TaskType: "work"}
 	done := performatives.InformResult{Status: performatives.StatusSuccess}
 	request := publish(10, "Asker", "w", "q1", "", "ref", task)
-	n.Events().Publish(actors.MessageReceived{At: actors.At{Time: time.Unix(11, 0)}, Agent: "w", Message: request})
+	n.Events().Publish(events.MessageReceived{At: events.At{Time: time.Unix(11, 0)}, Agent: "w", Message: request})
 	sent(n, request)
 	publish(12, "w", "asker", "a1", "q1", "", performatives.TaskAccept{})
 	publish(12, "other", "asker", "a2", "q1", "", done)
@@ -140,7 +141,7 @@ func TestResponseTime(t *testing.T) {
 	if h, _ := r.Health("w"); h.ResponseMillis != 6000 || h.Processed != 2 || h.ErrorRate != 0.5 {
 		t.Errorf("got %+v", h)
 	}
-	n.Events().Publish(actors.MessageReceived{At: actors.At{Time: time.Unix(30, 0)}, Agent: "w", Message: say(30, "asker", "w", "q3", "", "", task)}) // of another node
+	n.Events().Publish(events.MessageReceived{At: events.At{Time: time.Unix(30, 0)}, Agent: "w", Message: say(30, "asker", "w", "q3", "", "", task)}) // of another node
 	publish(36, "w", "asker", "a7", "q3", "", done)
 	if h, _ := r.Health("w"); h.ResponseMillis != 6000 || h.Processed != 3 {
 		t.Errorf("got %+v", h)

@@ -3,13 +3,13 @@ package observe
 import (
 	"sync"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 // listener takes the events of a node in batches, under a lock that it shares with the readers of the results.
 type listener struct {
-	events *actors.Batches
+	events *events.Batches
 	closed chan struct{} // closed by end
 	close  sync.Once
 	done   chan struct{} // closed when the goroutine has ended
@@ -18,7 +18,7 @@ type listener struct {
 }
 
 // listen begins to take the events that are published from now on, of which so many may wait. The functions of the columns are called under the lock.
-func (l *listener) listen(node *runtime.Node, queue int, columns ...actors.Column) {
+func (l *listener) listen(node *runtime.Node, queue int, columns ...events.Column) {
 	l.closed, l.done = make(chan struct{}), make(chan struct{})
 	l.events = node.Events().SubscribeBatches(queue, columns...)
 	go l.run()

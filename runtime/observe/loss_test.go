@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -34,7 +34,7 @@ func TestLossIsCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{Message: m})
+		n.Events().Publish(events.MessageSent{Message: m})
 	}
 	mu.Unlock()
 	r.Close()
@@ -72,7 +72,7 @@ func TestParentOfALostEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+			n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 		}
 		say("top", "1", "")
 		say("below", "2", "top")
@@ -124,7 +124,7 @@ func TestParentIsBounded(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 		c, _ := r.Conversation("c")
 		if parent := r.recent.find("c").parent; c.Parent != "" || parent != "" || c.Messages[0].LeftOut == "" {
 			t.Errorf("the view has a parent of %d bytes, the record of %d", len(c.Parent), len(parent))

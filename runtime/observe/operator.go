@@ -4,16 +4,16 @@ import (
 	"slices"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // KindOperatorActed is the kind of [OperatorActed].
-const KindOperatorActed actors.Kind = "operator.acted"
+const KindOperatorActed events.Kind = "operator.acted"
 
 // OperatorActed says that an operator has tried to change something on the node, and has the outcome. It is published after the attempt.
 type OperatorActed struct {
-	actors.At
+	events.At
 	Who     string `json:"who"`              // the name that the operator has authenticated as; empty without authentication
 	Host    string `json:"host"`             // the address of the operator's client
 	What    string `json:"what"`             // cancel, drain, approve or deny; decide for a decision that cannot be read; forward for a request that was passed on to another node
@@ -28,15 +28,15 @@ type OperatorActed struct {
 }
 
 // Kind returns KindOperatorActed.
-func (OperatorActed) Kind() actors.Kind { return KindOperatorActed }
+func (OperatorActed) Kind() events.Kind { return KindOperatorActed }
 
 // KindOperatorRefused is the kind of [OperatorRefused].
-const KindOperatorRefused actors.Kind = "operator.refused"
+const KindOperatorRefused events.Kind = "operator.refused"
 
 // OperatorRefused says that requests of a client of the operator's interface were refused: their credentials are wrong, or they have not the right. One event may be about
 // several requests of the same address. The members other than Count are those of the last one.
 type OperatorRefused struct {
-	actors.At
+	events.At
 	Who   string `json:"who,omitempty"` // the name that the client has authenticated as; empty without
 	Host  string `json:"host"`
 	Right string `json:"right"` // read or act
@@ -46,7 +46,7 @@ type OperatorRefused struct {
 }
 
 // Kind returns KindOperatorRefused.
-func (OperatorRefused) Kind() actors.Kind { return KindOperatorRefused }
+func (OperatorRefused) Kind() events.Kind { return KindOperatorRefused }
 
 // Act is what an operator has done to a conversation: a cancel, or a decision about a step.
 type Act struct {

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
@@ -66,7 +66,7 @@ func TestRatesOfBegins(t *testing.T) {
 	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 1, Bytes: 1 << 20}}
 	last := beginOf(numberOf(time.Now()) - 1)
 	r.rates.first, r.vitals.since = numberOf(last)-1, last
-	r.events = new(actors.Events).SubscribeBatches(1)
+	r.events = new(events.Stream).SubscribeBatches(1)
 	under := func(began time.Time, state machine.State) codons.Info { return codons.Info{State: state, Began: began} }
 	r.node.all = func() []codons.Info {
 		return []codons.Info{
@@ -74,7 +74,7 @@ func TestRatesOfBegins(t *testing.T) {
 		}
 	}
 	for _, began := range []time.Time{last, last.Add(-1)} {
-		r.endedLocked(0, &codons.Ended{At: actors.At{Time: last}, Subject: &codons.Subject{}, Began: began})
+		r.endedLocked(0, &codons.Ended{At: events.At{Time: last}, Subject: &codons.Subject{}, Began: began})
 	}
 	all := r.Rates()
 	if n := len(all); n < 2 || all[0].Begun != 0 || all[1].Begun != 3 || all[1].Ended != 2 || n > 2 && all[2].Begun != 0 {

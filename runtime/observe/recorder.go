@@ -5,7 +5,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -71,10 +71,10 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 		recent: newEntries(), incidents: map[performatives.AgentID]*Incidents{},
 		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
-	r.listen(node, o.Queue, actors.On(r.endedLocked), actors.On(r.messageSentLocked), actors.On(r.messageReceivedLocked),
-		actors.On(r.messageRefusedLocked), actors.On(r.deadLetterLocked), actors.On(r.jobFailedLocked),
-		actors.On(r.supervisedLocked), actors.On(r.agentStartedLocked), actors.On(r.agentStoppedLocked),
-		actors.On(r.memberLostLocked), actors.On(r.memberJoinedLocked), actors.On(r.memberLinkedLocked), actors.On(r.operatorActedLocked))
+	r.listen(node, o.Queue, events.On(r.endedLocked), events.On(r.messageSentLocked), events.On(r.messageReceivedLocked),
+		events.On(r.messageRefusedLocked), events.On(r.deadLetterLocked), events.On(r.jobFailedLocked),
+		events.On(r.supervisedLocked), events.On(r.agentStartedLocked), events.On(r.agentStoppedLocked),
+		events.On(r.memberLostLocked), events.On(r.memberJoinedLocked), events.On(r.memberLinkedLocked), events.On(r.operatorActedLocked))
 	return r, nil
 }
 
@@ -90,7 +90,7 @@ func (r *Recorder) Counts() Counts {
 	return c
 }
 
-func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
+func (r *Recorder) messageSentLocked(_ uint64, ev *events.MessageSent) {
 	r.rates.at(ev.Time).Messages++
 	r.vitals.sent(ev)
 	if m := r.messageLocked(ev.Time, ev.Message); m != nil {
@@ -99,7 +99,7 @@ func (r *Recorder) messageSentLocked(_ uint64, ev *actors.MessageSent) {
 	r.boundLocked()
 }
 
-func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
+func (r *Recorder) messageReceivedLocked(_ uint64, ev *events.MessageReceived) {
 	m := r.messageLocked(ev.Time, ev.Message)
 	r.vitals.taken(ev)
 	if m.sent == 0 { // else its request is known
@@ -109,7 +109,7 @@ func (r *Recorder) messageReceivedLocked(_ uint64, ev *actors.MessageReceived) {
 	r.boundLocked()
 }
 
-func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
+func (r *Recorder) messageRefusedLocked(seq uint64, ev *events.MessageRefused) {
 	r.rates.at(ev.Time).Refused++
 	why := ev.Refusal
 	if why == nil {
@@ -122,7 +122,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 	r.boundLocked()
 }
 
-func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
+func (r *Recorder) deadLetterLocked(seq uint64, ev *events.DeadLetter) {
 	if ev.Code == codons.DropDuplicate { // it is expected: whoever waits long for an answer asks again
 		r.counts.Duplicates++
 	} else {
@@ -147,21 +147,21 @@ func (r *Recorder) errorLocked(of performatives.AgentID, at time.Time) {
 	r.rates.at(at).Errors++
 }
 
-func (r *Recorder) supervisedLocked(seq uint64, ev *actors.Supervised) {
+func (r *Recorder) supervisedLocked(seq uint64, ev *events.Supervised) {
 	r.failures.add(supervisionOf(seq, ev), r.options.Failures)
 	if ev.Directive == actor.RestartDirective && ev.Agent != "" {
 		r.incidentsLocked(ev.Agent).Restarts++
 	}
 }
 
-func (r *Recorder) agentStartedLocked(_ uint64, ev *actors.AgentStarted) {
+func (r *Recorder) agentStartedLocked(_ uint64, ev *events.AgentStarted) {
 	r.vitals.started(ev)
 	if !ev.Again {
 		delete(r.incidents, ev.Agent.Fold())
 	}
 }
 
-func (r *Recorder) agentStoppedLocked(_ uint64, ev *actors.AgentStopped) {
+func (r *Recorder) agentStoppedLocked(_ uint64, ev *events.AgentStopped) {
 	r.vitals.forget(ev.Agent)
 	delete(r.incidents, ev.Agent.Fold())
 }

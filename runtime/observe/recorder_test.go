@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -85,7 +86,7 @@ func message(t *testing.T, conversation, id string, payload any) *performatives.
 // sent publishes that messages were sent, in order.
 func sent(n *runtime.Node, all ...*performatives.Message) {
 	for _, m := range all {
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	}
 }
 
@@ -167,7 +168,7 @@ func TestRecordsACopyOnce(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	m := message(t, "c", "1", nil)
 	sent(n, m, m)
-	n.Events().Publish(actors.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeUnknownAgent}})
+	n.Events().Publish(events.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeUnknownAgent}})
 	r.Close()
 	c, _ := r.Conversation("c")
 	if len(c.Messages) != 1 || c.Messages[0].Sent != 2 || c.Messages[0].Refused != performatives.CodeUnknownAgent {
@@ -261,8 +262,8 @@ func TestRefusedMessage(t *testing.T) {
 		m := message(t, "c", "1", performatives.Raw(`{"text":"`+strings.Repeat("x", size)+`"}`))
 		sent(n, m)
 		before, _ := r.Conversation("c")
-		n.Events().Publish(actors.DeadLetter{Message: m, Code: performatives.CodeStopped})
-		n.Events().Publish(actors.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
+		n.Events().Publish(events.DeadLetter{Message: m, Code: performatives.CodeStopped})
+		n.Events().Publish(events.MessageRefused{Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy}})
 		after, _ := r.Conversation("c")
 		if len(after.Messages) != 1 || after.Messages[0].Refused != performatives.CodeBusy || before.Messages[0].Refused != "" {
 			t.Fatalf("%d bytes: %+v", size, after.Messages)
@@ -318,7 +319,7 @@ func TestRecordsEnds(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	of := codons.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
 	publish := func(n *runtime.Node, of codons.Subject, began, at int64, state machine.State) {
-		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Unix(at, 0)}, Subject: &of, State: state, Began: time.Unix(began, 0)})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Unix(at, 0)}, Subject: &of, State: state, Began: time.Unix(began, 0)})
 	}
 	publish(n, of, 0, 1, "done")
 	of.Conversation, of.Parent = "c", "top"

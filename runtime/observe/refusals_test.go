@@ -9,7 +9,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -18,14 +18,14 @@ import (
 // Refusals and dead letters are listed with their reasons, the latest first.
 func TestRefusals(t *testing.T) {
 	n, r := record(t, observe.Options{})
-	m, at := message(t, "c", "1", nil), actors.At{Time: time.Unix(7, 0)}
+	m, at := message(t, "c", "1", nil), events.At{Time: time.Unix(7, 0)}
 	long := strings.Repeat("é", 2000)
-	for _, ev := range []actors.Event{
-		actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: "password=canary, and busy"}},
-		actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: long}},
-		actors.MessageRefused{At: at, Message: m},
-		actors.DeadLetter{At: at, To: "gone", Message: m, Code: performatives.CodeStopped},
-		actors.DeadLetter{At: at, To: "actor$1", Message: 3, Code: performatives.CodeStopped},
+	for _, ev := range []events.Event{
+		events.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: "password=canary, and busy"}},
+		events.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: long}},
+		events.MessageRefused{At: at, Message: m},
+		events.DeadLetter{At: at, To: "gone", Message: m, Code: performatives.CodeStopped},
+		events.DeadLetter{At: at, To: "actor$1", Message: 3, Code: performatives.CodeStopped},
 	} {
 		n.Events().Publish(ev)
 	}
@@ -61,7 +61,7 @@ func TestRefusals(t *testing.T) {
 func TestRefusalsBounded(t *testing.T) {
 	n, r := record(t, observe.Options{Refusals: 3})
 	for i := range 8 {
-		n.Events().Publish(actors.DeadLetter{To: fmt.Sprint(i), Code: performatives.CodeStopped})
+		n.Events().Publish(events.DeadLetter{To: fmt.Sprint(i), Code: performatives.CodeStopped})
 	}
 	var to []string
 	for _, one := range r.Refusals() {
@@ -75,22 +75,22 @@ func TestRefusalsBounded(t *testing.T) {
 // Errors and restarts of an agent are counted from its start to its stop.
 func TestIncidents(t *testing.T) {
 	n, r := record(t, observe.Options{})
-	publish := func(all ...actors.Event) {
+	publish := func(all ...events.Event) {
 		for _, ev := range all {
 			n.Events().Publish(ev)
 		}
 	}
-	restart := actors.Supervised{Agent: "W", SupervisionEvent: actors.SupervisionEvent{Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective}}
+	restart := events.Supervised{Agent: "W", Decision: events.Decision{Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective}}
 	stop := restart
 	stop.Directive = actor.StopDirective
 	group := restart
 	group.Agent = ""
-	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, actors.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.JobFailed{Agent: "W"},
-		restart, actors.AgentStarted{Agent: "w", Again: true}, stop, group)
+	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, events.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.JobFailed{Agent: "W"},
+		restart, events.AgentStarted{Agent: "w", Again: true}, stop, group)
 	if got := r.Incidents(); len(got) != 1 || got["w"] != (observe.Incidents{Errors: 2, Restarts: 1}) {
 		t.Errorf("%+v", got)
 	}
-	publish(actors.AgentStopped{Agent: "W"})
+	publish(events.AgentStopped{Agent: "W"})
 	if got := r.Incidents(); len(got) != 0 {
 		t.Errorf("after its stop: %+v", got)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -46,7 +46,7 @@ func TestTrace(t *testing.T) {
 	say("other", "else", "", "", "UI", "System", task)
 	for child, parent := range map[string]string{"ret-" + base + "-002": base, "own-1": "ret-" + base + "-002"} {
 		n.Events().Publish(codons.Ended{
-			At:      actors.At{Time: time.Unix(1, 0)},
+			At:      events.At{Time: time.Unix(1, 0)},
 			Subject: &codons.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, State: "done",
 		})
 	}

@@ -6,40 +6,40 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // newEndRecorder returns a recorder of ends alone, and what it listens to. Its node lists the sides that live returns.
-func newEndRecorder(live func(*actors.Events) []codons.Info) (*Recorder, *actors.Events) {
-	events := new(actors.Events)
+func newEndRecorder(live func(*events.Stream) []codons.Info) (*Recorder, *events.Stream) {
+	stream := new(events.Stream)
 	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 10, Bytes: 1 << 20}}
 	r.rates.first = numberOf(time.Now())
-	r.events = events.SubscribeBatches(16, actors.On(r.endedLocked))
+	r.events = stream.SubscribeBatches(16, events.On(r.endedLocked))
 	r.node = liveSides{
-		all:  func() []codons.Info { return live(events) },
-		with: func(performatives.ConversationID) []codons.Info { return live(events) },
+		all:  func() []codons.Info { return live(stream) },
+		with: func(performatives.ConversationID) []codons.Info { return live(stream) },
 	}
-	return r, events
+	return r, stream
 }
 
 // A side that ends while a view is made has ended in that view.
 func TestEndsDuringAView(t *testing.T) {
 	began := time.Now()
 	end := codons.Ended{
-		At: actors.At{Time: began.Add(time.Second)}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"},
+		At: events.At{Time: began.Add(time.Second)}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"},
 		State: "done", Began: began, Path: []machine.State{"idle", "working", "done"},
 	}
 	side := codons.Info{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}
-	for name, live := range map[string]func(*actors.Events) []codons.Info{
-		"before the node lists it": func(events *actors.Events) []codons.Info {
-			events.Publish(end)
+	for name, live := range map[string]func(*events.Stream) []codons.Info{
+		"before the node lists it": func(stream *events.Stream) []codons.Info {
+			stream.Publish(end)
 			return nil
 		},
-		"after the node has listed it": func(events *actors.Events) []codons.Info {
-			defer events.Publish(end)
+		"after the node has listed it": func(stream *events.Stream) []codons.Info {
+			defer stream.Publish(end)
 			return []codons.Info{side}
 		},
 	} {
@@ -60,7 +60,7 @@ func TestEndsDuringAView(t *testing.T) {
 // A side that begins after the node has listed its sides is in the view of its conversation.
 func TestBeginsDuringAView(t *testing.T) {
 	began, lists := time.Now().Add(time.Hour), 0 // after any view
-	r, _ := newEndRecorder(func(*actors.Events) []codons.Info {
+	r, _ := newEndRecorder(func(*events.Stream) []codons.Info {
 		if lists++; lists == 1 {
 			return nil
 		}
@@ -79,11 +79,11 @@ func TestBeginsDuringAView(t *testing.T) {
 // A side whose end is published only after the recorder has taken the events is in the view of its conversation as the node listed it.
 func TestEndsAfterTheEventsOfAView(t *testing.T) {
 	began, lists := time.Now(), 0
-	r, _ := newEndRecorder(func(events *actors.Events) []codons.Info {
+	r, _ := newEndRecorder(func(stream *events.Stream) []codons.Info {
 		if lists++; lists == 1 {
 			return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
 		}
-		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
+		stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
 		return nil
 	})
 	r.entryLocked(began, "c") // by its first message
@@ -94,8 +94,8 @@ func TestEndsAfterTheEventsOfAView(t *testing.T) {
 
 // A conversation whose record begins with its end began when the side began.
 func TestBeganOfAnEnd(t *testing.T) {
-	r, events := newEndRecorder(func(*actors.Events) []codons.Info { return nil })
-	events.Publish(codons.Ended{At: actors.At{Time: time.Unix(3600, 0)}, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
+	r, stream := newEndRecorder(func(*events.Stream) []codons.Info { return nil })
+	stream.Publish(codons.Ended{At: events.At{Time: time.Unix(3600, 0)}, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
 	if c, _ := r.Conversation("c"); !c.Began.Equal(time.Unix(1, 0)) {
 		t.Errorf("it began at %v", c.Began)
 	}
@@ -103,7 +103,7 @@ func TestBeganOfAnEnd(t *testing.T) {
 
 // The view of one conversation asks the node for the sides and the children of that one, whatever else is under way.
 func TestViewOfOne(t *testing.T) {
-	r, events := newEndRecorder(func(*actors.Events) []codons.Info {
+	r, stream := newEndRecorder(func(*events.Stream) []codons.Info {
 		t.Error("all sides are listed")
 		return nil
 	})
@@ -118,9 +118,9 @@ func TestViewOfOne(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, id := range []performatives.ConversationID{"c-ended", "c-old"} {
-		events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
+		stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
 	}
-	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
+	stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
 	if got := r.Children("c"); !slices.Equal(got, []performatives.ConversationID{"c-as-new", "c-ended", "c-new", "c-old"}) {
 		t.Errorf("the children are %v", got)
 	}
@@ -152,10 +152,10 @@ func TestOrder(t *testing.T) {
 // The sides of a view have no readings of the monotonic clock, which would order them otherwise than the times that are written do, once the clock was set.
 func TestBeganHasNoMonotonicTime(t *testing.T) {
 	began := time.Now()
-	r, events := newEndRecorder(func(*actors.Events) []codons.Info {
+	r, stream := newEndRecorder(func(*events.Stream) []codons.Info {
 		return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
 	})
-	events.Publish(codons.Ended{At: actors.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
+	stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
 	one, _ := r.Conversation("c")
 	for _, c := range append(r.Conversations(), one) {
 		if len(c.Sides) != 2 || c.Sides[0].Began != began.Round(0) || c.Sides[1].Began != began.Round(0) {
@@ -166,7 +166,7 @@ func TestBeganHasNoMonotonicTime(t *testing.T) {
 
 // The messages of a conversation are had without asking the node for its live sides, as a search through all conversations needs.
 func TestMessages(t *testing.T) {
-	r, _ := newEndRecorder(func(*actors.Events) []codons.Info {
+	r, _ := newEndRecorder(func(*events.Stream) []codons.Info {
 		t.Error("the node is asked")
 		return nil
 	})

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -46,8 +46,8 @@ func TestVitalsHoldNoMessage(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		h.sent(&actors.MessageSent{At: actors.At{Time: time.Unix(1, 0)}, Message: m})
-		h.received(&actors.MessageReceived{At: actors.At{Time: time.Unix(1, 0)}, Agent: m.Receiver(), Message: m})
+		h.sent(&events.MessageSent{At: events.At{Time: time.Unix(1, 0)}, Message: m})
+		h.received(&events.MessageReceived{At: events.At{Time: time.Unix(1, 0)}, Agent: m.Receiver(), Message: m})
 	}
 	if grown := heap() - before; grown > requests*length/4 {
 		t.Errorf("%d requests hold %d bytes", requests, grown)
@@ -80,16 +80,16 @@ func TestHealthIsForgotten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	received := actors.MessageReceived{Agent: "W", Message: m}
+	received := events.MessageReceived{Agent: "W", Message: m}
 	for _, step := range []struct {
-		event actors.Event
+		event events.Event
 		known bool
 	}{
 		{received, true},
-		{actors.AgentStopped{Agent: "w"}, false},
+		{events.AgentStopped{Agent: "w"}, false},
 		{received, true},
-		{actors.AgentStarted{Agent: "w", Again: true}, true}, // by its supervisor
-		{actors.AgentStarted{Agent: "w"}, false},             // its stop was lost
+		{events.AgentStarted{Agent: "w", Again: true}, true}, // by its supervisor
+		{events.AgentStarted{Agent: "w"}, false},             // its stop was lost
 	} {
 		n.Events().Publish(step.event)
 		for by, health := range map[string]func() map[performatives.AgentID]*vitals{

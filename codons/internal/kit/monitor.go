@@ -6,7 +6,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/watch"
@@ -17,8 +17,8 @@ import (
 type monitor struct {
 	t        testing.TB
 	Watch    *watch.Watch
-	sent     *actors.Subscription // to messages
-	violated *actors.Subscription // to violations
+	sent     *events.Subscription // to messages
+	violated *events.Subscription // to violations
 
 	mu         sync.Mutex
 	said       map[p.MessageID]bool
@@ -26,24 +26,24 @@ type monitor struct {
 }
 
 // newMonitor watches the events of a world until its watch is stopped.
-func newMonitor(t testing.TB, events *actors.Events) *monitor {
+func newMonitor(t testing.TB, stream *events.Stream) *monitor {
 	t.Helper()
-	o := &monitor{t: t, sent: Recording(events, actors.KindMessageSent), violated: Recording(events, codons.KindViolation), said: map[p.MessageID]bool{}}
+	o := &monitor{t: t, sent: Recording(stream, events.KindMessageSent), violated: Recording(stream, codons.KindViolation), said: map[p.MessageID]bool{}}
 	var err error
-	if o.Watch, err = watch.New(events, watch.Options{Codons: library.Codons(), Conversations: 1 << 13, Messages: 12, Queue: 1 << 16}); err != nil {
+	if o.Watch, err = watch.New(stream, watch.Options{Codons: library.Codons(), Conversations: 1 << 13, Messages: 12, Queue: 1 << 16}); err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
 // Recording returns a subscription whose events [Published] returns.
-func Recording(events *actors.Events, kinds ...actors.Kind) *actors.Subscription {
-	return events.Subscribe(actors.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
+func Recording(stream *events.Stream, kinds ...events.Kind) *events.Subscription {
+	return stream.Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
 }
 
 // Published returns the events since the last call, without waiting. It fails the test when events were
 // lost.
-func Published[E actors.Event](t testing.TB, s *actors.Subscription) (all []E) {
+func Published[E events.Event](t testing.TB, s *events.Subscription) (all []E) {
 	t.Helper()
 	if n := s.Lost(); n > 0 {
 		t.Errorf("%d events were lost", n)
@@ -87,7 +87,7 @@ func (o *monitor) Lines() []string {
 	o.t.Helper()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, e := range Published[actors.MessageSent](o.t, o.sent) {
+	for _, e := range Published[events.MessageSent](o.t, o.sent) {
 		o.transcript = append(o.transcript, Line(e.Message, o.said[e.Message.ID()]))
 		o.said[e.Message.ID()] = true
 	}

@@ -3,7 +3,7 @@ package kit
 import (
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/internal/rebuilt"
@@ -19,7 +19,7 @@ const (
 // recordAll records the conversations of a test. Those of a benchmark are not recorded.
 func (w *World) recordAll() {
 	if _, ok := w.T.(*testing.T); ok {
-		w.records = w.Events.Subscribe(actors.SubscribeOptions{Capacity: maxRecords, Kinds: []actors.Kind{codons.KindRecorded}})
+		w.records = w.Events.Subscribe(events.SubscribeOptions{Capacity: maxRecords, Kinds: []events.Kind{codons.KindRecorded}})
 	}
 }
 

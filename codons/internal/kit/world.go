@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/library"
@@ -28,7 +29,7 @@ type World struct {
 	Monitor         *monitor
 	AllowViolations atomic.Bool          // the test breaks the protocol on purpose, so violations are no failures
 	NoJSON          atomic.Bool          // the test sends contents that have no JSON form, so its records are not read back
-	records         *actors.Subscription // nil in a benchmark
+	records         *events.Subscription // nil in a benchmark
 	stopOnce        sync.Once
 }
 

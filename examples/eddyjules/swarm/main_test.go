@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
@@ -30,7 +31,7 @@ type fixture struct {
 	user actors.Self
 	ctx  context.Context //nolint:containedctx // a test's own
 
-	events *actors.Subscription
+	events *events.Subscription
 
 	mu   sync.Mutex
 	sent []*performatives.Message // of those events
@@ -43,11 +44,11 @@ func newFixture(t *testing.T, o swarm.Options) *fixture {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
-	events := node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{actors.KindMessageSent}})
-	s := &fixture{T: t, node: node, ctx: ctx, events: events}
+	stream := node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{events.KindMessageSent}})
+	s := &fixture{T: t, node: node, ctx: ctx, events: stream}
 	t.Cleanup(func() {
 		defer cancel()
-		events.Close()
+		stream.Close()
 		if err := node.Stop(ctx); err != nil {
 			t.Error(err)
 		}
@@ -67,7 +68,7 @@ func (s *fixture) between(from, to performatives.AgentID) (ms []*performatives.M
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.events.C) > 0 {
-		s.sent = append(s.sent, (<-s.events.C).Event.(actors.MessageSent).Message)
+		s.sent = append(s.sent, (<-s.events.C).Event.(events.MessageSent).Message)
 	}
 	if n := s.events.Lost(); n > 0 {
 		s.Errorf("%d messages were not seen", n)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -149,7 +150,7 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 // awaitEnd waits until no side of a conversation is under way on a node. A responder's side ends a little after it has sent its last message.
 func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 	t.Helper()
-	ends := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindEnded}})
+	ends := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindEnded}})
 	defer ends.Close()
 	for len(n.Conversation(id)) > 0 {
 		if _, err := ends.Next(within(t)); err != nil {
@@ -183,7 +184,7 @@ func TestOrderOfNextMovesAndChildren(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	}
 	c := read[conversation](t, h, "/api/conversations/c")
 	var got, sides []string
@@ -204,7 +205,7 @@ func TestOrderOfNextMovesAndChildren(t *testing.T) {
 // A conversation is listed, shown with its legal moves, and cancelled with a receipt; no secret is in any answer.
 func TestConversationSeenAndCancelled(t *testing.T) {
 	n, h, w := serve(t, nil)
-	published := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
 	result := delegate(t, n, w, performatives.TaskRequest{
 		TaskType: "work", Description: "<script>dig</script>", Parameters: performatives.ContentOf(map[string]any{"api_key": "canary", "path": "visible"}),
@@ -251,7 +252,7 @@ func TestConversationSeenAndCancelled(t *testing.T) {
 }
 
 // actedOn returns the next act of an operator that was published, and whether there are more.
-func actedOn(t *testing.T, published *actors.Subscription) (act observe.OperatorActed, more bool) {
+func actedOn(t *testing.T, published *events.Subscription) (act observe.OperatorActed, more bool) {
 	t.Helper()
 	record, err := published.Next(within(t))
 	if err != nil {
@@ -264,7 +265,7 @@ func actedOn(t *testing.T, published *actors.Subscription) (act observe.Operator
 func TestPages(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	for _, id := range []string{"c1", "c2", "c3", "c", "d"} {
-		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Unix(1, 0)}, Subject: &codons.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, State: "done"})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Unix(1, 0)}, Subject: &codons.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, State: "done"})
 	}
 	var ids []string
 	for cursor := ""; ; {
@@ -361,7 +362,7 @@ func TestRights(t *testing.T) {
 		o.Auth, o.Permits = known, permits
 		o.Metrics = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("up 1")) })
 	})
-	published := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
 	for _, test := range []struct {
 		token       string
@@ -409,7 +410,7 @@ func TestApproval(t *testing.T) {
 	if err := n.Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
 		t.Fatal(err)
 	}
-	published := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
 	verdict := make(chan approval.Approval, 1)
 	go func() {
@@ -471,7 +472,7 @@ func TestEventsOfEnds(t *testing.T) {
 	t.Cleanup(server.Close)
 	lines := streamOf(t, server, "conversation=c")
 	for _, id := range []performatives.ConversationID{"other", "c"} {
-		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: codons.StateAbandoned})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: codons.StateAbandoned})
 	}
 	var text strings.Builder
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -95,7 +95,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	defer end()
 	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r), reason: body.Reason}
 	c.sides = h.options.Node.Conversation(c.id)
-	c.ends = h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: 1 << 14, Kinds: []actors.Kind{codons.KindEnded}})
+	c.ends = h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{codons.KindEnded}})
 	defer c.ends.Close()
 	c.run()
 	act.Outcome = c.answer(w)
@@ -111,7 +111,7 @@ type cancellation struct {
 	only string // the role of the sides that may end; empty for both
 
 	reason string // of the operator; empty for none
-	ends   *actors.Subscription
+	ends   *events.Subscription
 
 	sides   []codons.Info // those at this node that were under way at first
 	nodes   []elsewhere   // the other nodes that have a side under way, or perhaps have one

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -258,7 +259,7 @@ func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 		}
 		a := asksFor(t, n, "w", "c")
 		<-w.begun
-		n.Events().Publish(codons.Ended{At: actors.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: codons.StateTimedOut})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: codons.StateTimedOut})
 		if got, _ := cancelled(h, "?side=initiator"); got != over {
 			t.Errorf("the initiator: %s", got)
 		}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
@@ -73,7 +74,7 @@ func newTown(t *testing.T, change func(i int, o *api.Options)) *town {
 		})
 		c.peers = append(c.peers, api.Peer{Node: n.Name(), URL: c.servers[i].URL})
 	}
-	heard := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{actors.KindAgentAnnounced, actors.KindAgentStarted, runtime.KindMemberLinked}})
+	heard := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced, events.KindAgentStarted, runtime.KindMemberLinked}})
 	defer heard.Close()
 	if err := c.nodes[1].Spawn(within(t), "w", func() actors.Agent { return c.worker }); err != nil {
 		t.Fatal(err)
@@ -131,7 +132,7 @@ func view[T any](c *town, path string, headers ...string) (v T) {
 // delegate has a client of n1 delegate a task to the worker on n2, and returns when the work has begun.
 func (c *town) delegate() (performatives.ConversationID, <-chan error) {
 	c.t.Helper()
-	begun := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{codons.KindBegan}})
+	begun := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindBegan}})
 	defer begun.Close()
 	result := delegate(c.t, c.nodes[0], c.worker, performatives.TaskRequest{TaskType: "work", Description: "dig"})
 	r, err := begun.Next(within(c.t))
@@ -215,7 +216,7 @@ func TestViewsOfTwoNodes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	}
 	if both := view[traced](c, "/api/traces/ret-both-001"); len(both.Messages) != 2 || both.Messages[0].ID != "m0" {
 		t.Errorf("the trace of two nodes is %+v", both)
@@ -278,7 +279,7 @@ func TestCancelThroughANodeWithoutSides(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.nodes[1].Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		c.nodes[1].Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	}
 	cancel := func(id string, code int, want string) {
 		t.Helper()
@@ -527,7 +528,7 @@ func TestApprovalsOfTwoNodes(t *testing.T) {
 			o.Approvals = queue
 		}
 	})
-	published := c.nodes[0].Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+	published := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
 	if err := c.nodes[1].Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
 		t.Fatal(err)
@@ -686,7 +687,7 @@ func TestRelayedConversations(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c.nodes[node].Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+		c.nodes[node].Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	}
 	said(0, "between", "a", "b")
 	said(0, "to-n2", "a", "w") // n2 knows more, or has forgotten it
@@ -774,10 +775,10 @@ func TestLostNode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	events := c.nodes[0].Events()
-	events.Publish(actors.MessageSent{At: actors.At{Time: told.Timestamp()}, Message: told})
+	stream := c.nodes[0].Events()
+	stream.Publish(events.MessageSent{At: events.At{Time: told.Timestamp()}, Message: told})
 	lose := func(node string, ago time.Duration, reason string) {
-		events.Publish(runtime.MemberLost{At: actors.At{Time: time.Now().Add(-ago)}, Node: node, Reason: reason})
+		stream.Publish(runtime.MemberLost{At: events.At{Time: time.Now().Add(-ago)}, Node: node, Reason: reason})
 	}
 	lose("n3", time.Minute, "failed")
 	lose("n4", 11*time.Minute, "failed")
@@ -814,8 +815,8 @@ func TestLostNode(t *testing.T) {
 			t.Errorf("%q lists %+v", filter, all)
 		}
 	}
-	events.Publish(runtime.MemberJoined{At: actors.At{Time: time.Now()}, Node: "n3"})
-	events.Publish(runtime.MemberLinked{At: actors.At{Time: time.Now()}, Node: "n6"})
+	stream.Publish(runtime.MemberJoined{At: events.At{Time: time.Now()}, Node: "n3"})
+	stream.Publish(runtime.MemberLinked{At: events.At{Time: time.Now()}, Node: "n6"})
 	if got := names("/api/conversations"); got != "" {
 		t.Errorf("a list lacks %q after the nodes have come back", got)
 	}

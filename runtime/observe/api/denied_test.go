@@ -12,7 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -42,7 +42,7 @@ func TestWrongTokens(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		events := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorRefused, observe.KindOperatorActed}})
+		stream := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorRefused, observe.KindOperatorActed}})
 		recorder, err := observe.New(n, observe.Options{})
 		if err != nil {
 			t.Fatal(err)
@@ -102,8 +102,8 @@ func TestWrongTokens(t *testing.T) {
 		h.Close()
 		synctest.Wait()
 		count, last := 0, observe.OperatorRefused{}
-		for len(events.C) > 0 {
-			r := <-events.C
+		for len(stream.C) > 0 {
+			r := <-stream.C
 			last = r.Event.(observe.OperatorRefused)
 			count += last.Count
 		}
@@ -113,7 +113,7 @@ func TestWrongTokens(t *testing.T) {
 		if lines := strings.Count(log.String(), "operator refused"); lines < 5 || lines > 40 || strings.Contains(log.String(), "bad") {
 			t.Errorf("%d lines:\n%s", lines, &log)
 		}
-		events.Close()
+		stream.Close()
 		recorder.Close()
 		_ = n.Stop(context.Background())
 	})

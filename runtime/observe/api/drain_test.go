@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -50,9 +50,9 @@ func TestDrainOfAnotherNode(t *testing.T) {
 	})
 	c.peers = append(c.peers, api.Peer{Node: "n3"})
 	epoch := c.nodes[1].Members()[1].Epoch
-	var acted [2]*actors.Subscription
+	var acted [2]*events.Subscription
 	for i, n := range c.nodes {
-		acted[i] = n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed, runtime.KindNodeDraining}})
+		acted[i] = n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed, runtime.KindNodeDraining}})
 		defer acted[i].Close()
 	}
 	for path, want := range map[string]struct {
@@ -125,7 +125,7 @@ func TestOutcomesOfADrain(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			n, h, _ := serve(t, func(o *api.Options) { o.Drain = tt.drain })
-			published := n.Events().Subscribe(actors.SubscribeOptions{Kinds: []actors.Kind{observe.KindOperatorActed}})
+			published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 			defer published.Close()
 			a := ask(h, "POST", "/api/node/drain?node="+n.Name(), "{}", "Content-Type", jsonType)
 			var got drained

@@ -7,7 +7,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -20,7 +20,7 @@ const maxUnread = 4096
 const writeTime = 30 * time.Second
 
 // noKind is the kind of no event.
-const noKind actors.Kind = "none"
+const noKind events.Kind = "none"
 
 // beatTime is the time between two signs of life of a stream.
 const beatTime = 15 * time.Second
@@ -36,7 +36,7 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	if kinds == nil {
 		return
 	}
-	s := h.options.Node.Events().Subscribe(actors.SubscribeOptions{Capacity: maxUnread, Kinds: kinds})
+	s := h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: maxUnread, Kinds: kinds})
 	defer s.Close()
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := &stream{w: w, control: http.NewResponseController(w)}
@@ -84,17 +84,17 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 
 // streamed returns the kinds of events of this node that a stream has, and the nodes whose events it has, too. The kinds are nil when the request is
 // refused, which is done.
-func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []actors.Kind, peers func() []Peer) {
+func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []events.Kind, peers func() []Peer) {
 	if name := r.URL.Query().Get(nodeParam); name != "" && !performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
 		p, ok := h.peer(w, r, name)
 		if !ok {
 			return nil, nil
 		}
-		return []actors.Kind{noKind}, func() []Peer { return []Peer{p} }
+		return []events.Kind{noKind}, func() []Peer { return []Peer{p} }
 	}
-	return []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
-		actors.KindSupervisionDecided, actors.KindNodeOverload,
+	return []events.Kind{
+		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
+		events.KindSupervisionDecided, events.KindNodeOverload,
 	}, func() []Peer { return h.peers(r) }
 }
 
@@ -120,7 +120,7 @@ func quoted(text string) string {
 
 // liveMessage is the data of an event about a message.
 type liveMessage struct {
-	Kind         actors.Kind                  `json:"kind"`
+	Kind         events.Kind                  `json:"kind"`
 	Seq          uint64                       `json:"seq"`
 	Time         time.Time                    `json:"time"`
 	Conversation performatives.ConversationID `json:"conversation_id"`
@@ -131,29 +131,29 @@ type liveMessage struct {
 
 // liveOverload is the data of an event about the load of a node.
 type liveOverload struct {
-	Kind actors.Kind `json:"kind"`
+	Kind events.Kind `json:"kind"`
 	Seq  uint64      `json:"seq"`
 	Time time.Time   `json:"time"`
 	Node string      `json:"node"`
-	actors.Overload
+	events.Overload
 }
 
 // event returns the text of an event, or nothing if the filter does not select it.
-func (h *Handler) event(f filter, record actors.Record) string {
+func (h *Handler) event(f filter, record events.Record) string {
 	var data any = record
 	switch ev := record.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		if h.fromElsewhere(ev.Message) {
 			return ""
 		}
 		data = h.live(f, record, ev.Message, "")
-	case actors.MessageRefused:
+	case events.MessageRefused:
 		code := performatives.Code("")
 		if ev.Refusal != nil {
 			code = ev.Refusal.Code
 		}
 		data = h.live(f, record, ev.Message, code)
-	case actors.DeadLetter:
+	case events.DeadLetter:
 		m, _ := ev.Message.(*performatives.Message)
 		data = h.live(f, record, m, ev.Code)
 	case codons.Transition:
@@ -164,13 +164,13 @@ func (h *Handler) event(f filter, record actors.Record) string {
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
 			return ""
 		}
-	case codons.JobFailed, actors.Supervised:
+	case codons.JobFailed, events.Supervised:
 		one, _ := h.options.Recorder.ShowFailure(record)
 		if f.act != "" || !f.takes(string(one.Conversation), one.Protocol, one.Agent, one.Peer) {
 			return ""
 		}
 		data = one
-	case actors.Overload:
+	case events.Overload:
 		if f != (filter{}) {
 			return ""
 		}
@@ -196,7 +196,7 @@ func (h *Handler) fromElsewhere(m *performatives.Message) bool {
 }
 
 // live returns the data of an event about a message; nil if the filter does not select it.
-func (h *Handler) live(f filter, record actors.Record, m *performatives.Message, code performatives.Code) any {
+func (h *Handler) live(f filter, record events.Record, m *performatives.Message, code performatives.Code) any {
 	if m == nil || f.act != "" && f.act != m.Performative().String() && f.act != m.MessageType() ||
 		!f.takes(string(m.ConversationID()), m.Protocol(), m.Sender(), m.Receiver()) {
 		return nil

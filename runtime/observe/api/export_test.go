@@ -3,7 +3,7 @@ package api
 import (
 	"net/http"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 )
 
 // Through has the handler send requests to other nodes through t.
@@ -13,7 +13,7 @@ func (h *Handler) Through(t http.RoundTripper) { h.client.Transport = t }
 func (h *Handler) Patterns() []string { return h.patterns }
 
 // Frame returns the text of an event for a reader without filters.
-func (h *Handler) Frame(record actors.Record) string { return h.event(filter{}, record) }
+func (h *Handler) Frame(record events.Record) string { return h.event(filter{}, record) }
 
 // Answers has a value of the type of the answer of each route that answers with JSON.
 var Answers = map[string]any{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -34,7 +35,7 @@ func (f failed) text() string {
 
 // failureIn returns a failure of an agent in a conversation.
 func failureIn(id performatives.ConversationID, at int64, err error) codons.JobFailed {
-	f := codons.JobFailed{At: actors.At{Time: time.Unix(at, 0)}, Agent: "W", Conversation: id, Protocol: "p", Job: "perform", Err: err}
+	f := codons.JobFailed{At: events.At{Time: time.Unix(at, 0)}, Agent: "W", Conversation: id, Protocol: "p", Job: "perform", Err: err}
 	if p, ok := errors.AsType[*actors.PanicError](err); ok {
 		f.Stack = p.Stack
 	}
@@ -72,7 +73,7 @@ func TestFailuresOfTwoNodes(t *testing.T) {
 // A stream has the masked text and the stack of a failure.
 func TestFailuresInAStream(t *testing.T) {
 	_, h, _ := serve(t, nil)
-	frame := h.Frame(actors.Record{Seq: 7, Event: failureIn("c", 1, &actors.PanicError{Value: "password=hunter2", Stack: []byte("main.f()")})})
+	frame := h.Frame(events.Record{Seq: 7, Event: failureIn("c", 1, &actors.PanicError{Value: "password=hunter2", Stack: []byte("main.f()")})})
 	if !strings.HasPrefix(frame, "event: job.failed\nid: 7\n") || strings.Contains(frame, "hunter2") || !strings.Contains(frame, "password=***") || !strings.Contains(frame, "main.f()") {
 		t.Error(frame)
 	}

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -185,7 +185,7 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 	}
 }
 
-func now() actors.At { return actors.At{Time: time.Now()} }
+func now() events.At { return events.At{Time: time.Now()} }
 
 // maxBody is the longest body of a request, in bytes.
 const maxBody = 64 << 10

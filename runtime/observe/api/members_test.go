@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -71,29 +71,29 @@ func TestMembersOfAnswers(t *testing.T) {
 		t.Errorf("cancel: %v", err)
 	}
 
-	events := o.Paths["/api/events"]["get"].Responses["200"].Content["text/event-stream"].Events
+	documented := o.Paths["/api/events"]["get"].Responses["200"].Content["text/event-stream"].Events
 	for name, value := range map[string]any{
 		"message.sent": api.Live, "node.overload": api.Overload, "job.failed": observe.Failure{}, "supervision.decided": observe.Failure{}, "lost": struct {
 			Lost int    `json:"lost"`
 			Node string `json:"node"`
 		}{}, "node": api.Stands,
 	} {
-		compare(name, events[name], value)
+		compare(name, documented[name], value)
 	}
-	at := actors.At{Time: time.Unix(1, 0)}
+	at := events.At{Time: time.Unix(1, 0)}
 	subject := filled(reflect.TypeFor[codons.Subject]()).Interface().(codons.Subject)
-	for _, ev := range []actors.Event{
+	for _, ev := range []events.Event{
 		codons.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"},
 		codons.Ended{
 			At: at, Subject: &subject, State: "b", Code: performatives.CodeFailed, Began: time.Unix(0, 0), Path: []machine.State{"a", "b"},
 			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}},
 		},
 	} {
-		text, err := json.Marshal(actors.Record{Seq: 1, Event: ev})
+		text, err := json.Marshal(events.Record{Seq: 1, Event: ev})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.compareMembers(events[string(ev.Kind())], text, true, compared); err != nil {
+		if err := o.compareMembers(documented[string(ev.Kind())], text, true, compared); err != nil {
 			t.Errorf("%s: %v", ev.Kind(), err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -92,8 +93,8 @@ func TestEventsOfOverload(t *testing.T) {
 		return text.String() + lines.Text()
 	}
 	all, some := streamOf(t, server, ""), streamOf(t, server, "conversation=c")
-	at := actors.At{Time: time.Now()}
-	n.Events().Publish(actors.Overload{At: at, Refusing: true, Refused: 7, Queued: 5, Working: 2})
+	at := events.At{Time: time.Now()}
+	n.Events().Publish(events.Overload{At: at, Refusing: true, Refused: 7, Queued: 5, Working: 2})
 	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: codons.StateAbandoned})
 	if got := first(all); !strings.Contains(got, "event: node.overload\n") || !strings.HasSuffix(got, `"node":"`+n.Name()+`","refusing":true,"refused":7,"queued":5,"working":2}`) {
 		t.Error(got)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
@@ -228,7 +228,7 @@ func TestEventParametersHaveEffect(t *testing.T) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	t.Cleanup(h.Close) // before the server, which waits for the streams
-	message := func(id, sender, receiver, protocol string, act performatives.Performative) actors.MessageSent {
+	message := func(id, sender, receiver, protocol string, act performatives.Performative) events.MessageSent {
 		m, err := performatives.New(performatives.Envelope{
 			ID: performatives.NewID(), ConversationID: performatives.ConversationID(id), Timestamp: time.Now(), Performative: act, Protocol: protocol,
 			Sender: performatives.AgentID(sender), Receiver: performatives.AgentID(receiver), Payload: performatives.Raw("{}"),
@@ -236,7 +236,7 @@ func TestEventParametersHaveEffect(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m}
+		return events.MessageSent{At: events.At{Time: time.Now()}, Message: m}
 	}
 	values := map[string]string{"agent": "RIGHT", "act": "INFORM", "codon": "right-codon", "conversation": "right-conversation"}
 	of := o.parameters(o.Paths["/api/events"]["get"], "query")
@@ -244,7 +244,7 @@ func TestEventParametersHaveEffect(t *testing.T) {
 	for name := range of {
 		lines := streamOf(t, server, name+"="+values[name])
 		n.Events().Publish(codons.Ended{
-			At: actors.At{Time: time.Now()}, State: codons.StateCompleted,
+			At: events.At{Time: time.Now()}, State: codons.StateCompleted,
 			Subject: &codons.Subject{Conversation: "wrong-conversation", Protocol: "wrong-codon", Agent: "wrong", Peer: "wrong too"},
 		})
 		n.Events().Publish(message("wrong-conversation", "wrong", "wrong too", "wrong-codon", performatives.ActRequest))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -44,9 +45,9 @@ func refuse(t *testing.T, n *runtime.Node, second int64, text string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := actors.At{Time: time.Unix(second, 5)}
-	n.Events().Publish(actors.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: text}})
-	n.Events().Publish(actors.DeadLetter{At: at, To: "carl", Message: m, Code: performatives.CodeStopped})
+	at := events.At{Time: time.Unix(second, 5)}
+	n.Events().Publish(events.MessageRefused{At: at, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: text}})
+	n.Events().Publish(events.DeadLetter{At: at, To: "carl", Message: m, Code: performatives.CodeStopped})
 }
 
 // Refusals are listed by page, the latest first, as the filters say.
@@ -97,9 +98,9 @@ func past() time.Time { return time.Now().Add(-2 * observe.RateInterval) }
 // The rates have what was counted in the intervals that are over.
 func TestRates(t *testing.T) {
 	n, h, _ := serve(t, nil)
-	at := actors.At{Time: past()}
+	at := events.At{Time: past()}
 	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: codons.StateTimedOut})
-	n.Events().Publish(actors.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
+	n.Events().Publish(events.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
 	v := read[rates](t, h, "/api/rates")
@@ -142,7 +143,7 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	if own := view[refusals](c, "/api/refusals?kind=refused&node=n2"); len(own.Refusals) != 2 || own.Refusals[0].Node != "n2" {
 		t.Errorf("%+v", own)
 	}
-	at := actors.At{Time: past()}
+	at := events.At{Time: past()}
 	for _, n := range c.nodes {
 		n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "answered"})
 	}

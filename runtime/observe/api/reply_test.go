@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -29,7 +29,7 @@ func say(t *testing.T, n *runtime.Node, id, conversation, parent string) *perfor
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Events().Publish(actors.MessageSent{At: actors.At{Time: m.Timestamp()}, Message: m})
+	n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 	return m
 }
 
@@ -121,7 +121,7 @@ func TestSince(t *testing.T) {
 	if same := read[answer](t, h, "/api/conversations/c2?since="+one.AsOf); len(same.Messages) > 0 || same.Count != 2 {
 		t.Errorf("nothing has changed, and there is %+v", same)
 	}
-	n.Events().Publish(actors.MessageReceived{At: actors.At{Time: time.Now()}, Agent: "b", Message: second})
+	n.Events().Publish(events.MessageReceived{At: events.At{Time: time.Now()}, Agent: "b", Message: second})
 	say(t, n, "m4", "c2", "")
 	list, one = read[answer](t, h, "/api/conversations?since="+list.AsOf), read[answer](t, h, "/api/conversations/c2?since="+one.AsOf)
 	if len(list.Conversations) != 1 || list.Conversations[0].ID != "c2" {
@@ -130,7 +130,7 @@ func TestSince(t *testing.T) {
 	if len(one.Messages) != 2 || one.Messages[0].ID != "m3" || one.Messages[0].Received != 1 || one.Messages[1].ID != "m4" || one.Count != 3 {
 		t.Errorf("changed are %+v", one)
 	}
-	n.Events().Publish(actors.MessageRefused{At: actors.At{Time: time.Now()}, Message: second})
+	n.Events().Publish(events.MessageRefused{At: events.At{Time: time.Now()}, Message: second})
 	if one = read[answer](t, h, "/api/conversations/c2?since="+one.AsOf); len(one.Messages) != 1 || one.Messages[0].Refused == "" {
 		t.Errorf("refused is %+v", one)
 	}

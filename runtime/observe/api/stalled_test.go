@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -42,7 +42,7 @@ func TestStalledReader(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m})
 		if (i+1)%batch == 0 {
 			for k := i + 1 - batch; k <= i; k++ {
 				if line := until(t, good, "data: ", `event: lost`); !strings.Contains(line, fmt.Sprintf(`"id":"m%d"`, k)) {

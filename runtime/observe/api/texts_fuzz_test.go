@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -47,9 +47,9 @@ func FuzzTexts(f *testing.F) {
 		if err != nil {
 			t.Skip(err)
 		}
-		sent := actors.MessageSent{At: actors.At{Time: time.Now()}, Message: m}
+		sent := events.MessageSent{At: events.At{Time: time.Now()}, Message: m}
 		n.Events().Publish(sent)
-		n.Events().Publish(actors.MessageRefused{At: sent.At, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: text}})
+		n.Events().Publish(events.MessageRefused{At: sent.At, Message: m, Refusal: &performatives.Refusal{Code: performatives.CodeBusy, Text: text}})
 		for _, path := range []string{"/api/conversations/" + url.PathEscape(id), "/api/conversations", "/api/refusals"} {
 			got := ask(h, "GET", path, "")
 			if strings.HasPrefix(path, "/api/conversations/") && (got.Code == http.StatusBadRequest || got.Code == http.StatusNotFound) {
@@ -63,7 +63,7 @@ func FuzzTexts(f *testing.F) {
 				t.Errorf("%s: %s is not in %s", path, want, body)
 			}
 		}
-		frame := h.Frame(actors.Record{Seq: 7, Event: sent})
+		frame := h.Frame(events.Record{Seq: 7, Event: sent})
 		lines := strings.Split(frame, "\n")
 		if len(lines) != 5 || lines[0] != "event: message.sent" || lines[1] != "id: 7" || !strings.HasPrefix(lines[2], "data: ") || lines[3]+lines[4] != "" || strings.ContainsAny(frame, "\r<>&\u2028\u2029") {
 			t.Fatalf("%q", frame)

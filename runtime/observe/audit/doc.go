@@ -3,7 +3,7 @@
 //
 // # Format
 //
-// Each line is the JSON form of an [actors.Record]: "kind", "seq", "time" in UTC, and the members of its event. Events hold no payload
+// Each line is the JSON form of an [events.Record]: "kind", "seq", "time" in UTC, and the members of its event. Events hold no payload
 // and no credential. A message has its principal, the name that its sender has authenticated as. The trail has the events of [Kinds].
 // Of the messages that were sent, it has those that ask (such as requests and CANCEL) and those that answer (such as verdicts and results).
 // The trail adds lines of its own: "audit.opened", with the name of the node and the kinds, "audit.lost", with the number of events

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -21,9 +21,9 @@ const (
 const day = 24 * time.Hour
 
 // Kinds returns the kinds of the events in a [Trail] whose options name none.
-func Kinds() []actors.Kind {
-	return []actors.Kind{
-		actors.KindMessageSent, actors.KindMessageRefused, actors.KindMessageDeadLettered, actors.KindAgentStarted, actors.KindAgentStopped,
+func Kinds() []events.Kind {
+	return []events.Kind{
+		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, events.KindAgentStarted, events.KindAgentStopped,
 		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved, runtime.KindNodeDraining,
 		observe.KindOperatorActed, observe.KindOperatorRefused,
 	}
@@ -41,7 +41,7 @@ type Options struct {
 	Queue int
 
 	// Kinds are the kinds of the events that are written. Nil means those of the function [Kinds].
-	Kinds []actors.Kind
+	Kinds []events.Kind
 }
 
 func (o Options) withDefaults() (Options, error) {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -15,8 +15,8 @@ import (
 // Trail is the audit trail of a node. Its owner must call Close.
 type Trail struct {
 	file    *File
-	events  *actors.Subscription
-	handler *actors.EventHandler
+	events  *events.Subscription
+	handler *events.Handler
 	closed  error
 	close   sync.Once
 }
@@ -40,13 +40,13 @@ func Open(node *runtime.Node, o Options) (*Trail, error) {
 		Kind  string        `json:"kind"`
 		Time  string        `json:"time"`
 		Node  string        `json:"node"`
-		Kinds []actors.Kind `json:"kinds"`
+		Kinds []events.Kind `json:"kinds"`
 	}{"audit.opened", now(), node.Name(), o.Kinds}
 	if err := t.line(opened); err != nil {
 		_ = t.file.Close() // err is the reason
 		return nil, err
 	}
-	t.events = node.Events().Subscribe(actors.SubscribeOptions{Capacity: o.Queue, Kinds: o.Kinds})
+	t.events = node.Events().Subscribe(events.SubscribeOptions{Capacity: o.Queue, Kinds: o.Kinds})
 	t.handler = t.events.Handle(t.event)
 	return t, nil
 }
@@ -76,10 +76,10 @@ func (t *Trail) Close(ctx context.Context) error {
 }
 
 // event writes one event, if it belongs to the trail.
-func (t *Trail) event(r actors.Record) {
+func (t *Trail) event(r events.Record) {
 	t.file.missing(t.events.Lost())
 	switch e := r.Event.(type) {
-	case actors.MessageSent:
+	case events.MessageSent:
 		if act := e.Message.Performative(); !act.ExpectsReply() && !act.IsReply() {
 			return
 		}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
@@ -139,7 +140,7 @@ func TestTrail(t *testing.T) {
 func TestMessagesThatNeitherAskNorAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file, Kinds: []actors.Kind{actors.KindMessageSent}})
+	trail := open(t, n, audit.Options{File: file, Kinds: []events.Kind{events.KindMessageSent}})
 	for _, payload := range []any{
 		performatives.Cancel{}, performatives.RejectProposal{}, // one asks, one answers
 		performatives.StatusUpdate{Description: "half"},
@@ -150,7 +151,7 @@ func TestMessagesThatNeitherAskNorAnswer(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Events().Publish(actors.MessageSent{At: actors.At{Time: time.Unix(1, 0)}, Message: m})
+		n.Events().Publish(events.MessageSent{At: events.At{Time: time.Unix(1, 0)}, Message: m})
 	}
 	if err := trail.Close(t.Context()); err != nil {
 		t.Fatal(err)
@@ -162,13 +163,13 @@ func TestMessagesThatNeitherAskNorAnswer(t *testing.T) {
 
 // blocked is an event whose JSON is made when release is closed.
 type blocked struct {
-	actors.At
+	events.At
 	begun   chan<- struct{}
 	release <-chan struct{}
 	err     error
 }
 
-func (blocked) Kind() actors.Kind { return "test.blocked" }
+func (blocked) Kind() events.Kind { return "test.blocked" }
 
 func (b blocked) MarshalJSON() ([]byte, error) {
 	if b.begun != nil {
@@ -181,7 +182,7 @@ func (b blocked) MarshalJSON() ([]byte, error) {
 func TestLostEventsAreInTheTrail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file, Queue: 2, Kinds: []actors.Kind{"test.blocked"}})
+	trail := open(t, n, audit.Options{File: file, Queue: 2, Kinds: []events.Kind{"test.blocked"}})
 	begun, release := make(chan struct{}), make(chan struct{})
 	n.Events().Publish(blocked{begun: begun, release: release})
 	<-begun // it is out of the queue
@@ -210,7 +211,7 @@ func TestLinesThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
 	var log bytes.Buffer
-	trail := open(t, n, audit.Options{File: file, Kinds: []actors.Kind{"test.blocked"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	trail := open(t, n, audit.Options{File: file, Kinds: []events.Kind{"test.blocked"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	bad := errors.New("no JSON for this one")
 	for _, err := range []error{bad, bad, nil, bad} {
 		n.Events().Publish(blocked{err: err})
@@ -237,16 +238,16 @@ func TestRotation(t *testing.T) {
 		}
 	}
 	n := newNode(t)
-	const events = 6000
-	trail := open(t, n, audit.Options{File: file, Megabytes: 1, Keep: 25 * time.Hour, Kinds: []actors.Kind{actors.KindAgentStopped}})
+	const number = 6000
+	trail := open(t, n, audit.Options{File: file, Megabytes: 1, Keep: 25 * time.Hour, Kinds: []events.Kind{events.KindAgentStopped}})
 	long := performatives.AgentID(strings.Repeat("x", 200))
-	for i := range events {
-		n.Events().Publish(actors.AgentStopped{At: actors.At{Time: time.Unix(int64(i), 0)}, Agent: long})
+	for i := range number {
+		n.Events().Publish(events.AgentStopped{At: events.At{Time: time.Unix(int64(i), 0)}, Agent: long})
 	}
 	if err := trail.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if got := trail.Counts(); got != (audit.Counts{Written: events + 1}) {
+	if got := trail.Counts(); got != (audit.Counts{Written: number + 1}) {
 		t.Errorf("%+v", got)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
@@ -266,8 +267,8 @@ func TestRotation(t *testing.T) {
 			all += len(lines(t, name))
 		}
 	}
-	if all != events+1 || len(rotated) < 2 {
-		t.Errorf("%d lines in %s and %v, want %d in at least one more file", all, file, rotated, events+1)
+	if all != number+1 || len(rotated) < 2 {
+		t.Errorf("%d lines in %s and %v, want %d in at least one more file", all, file, rotated, number+1)
 	}
 	if _, err := os.Stat(kept); err != nil {
 		t.Errorf("%v: it is younger than two days", err)
@@ -284,7 +285,7 @@ func TestRotationWithoutEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := newNode(t)
-		trail := open(t, n, audit.Options{File: file, Keep: 24 * time.Hour, Kinds: []actors.Kind{actors.KindAgentStopped}})
+		trail := open(t, n, audit.Options{File: file, Keep: 24 * time.Hour, Kinds: []events.Kind{events.KindAgentStopped}})
 		time.Sleep(23 * time.Hour)
 		if _, err := os.Stat(old); err != nil {
 			t.Errorf("after 23 hours: %v", err)
@@ -307,7 +308,7 @@ func TestAFileIsContinued(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
 	for range 2 {
-		if err := open(t, n, audit.Options{File: file, Kinds: []actors.Kind{runtime.KindMemberLost}}).Close(t.Context()); err != nil {
+		if err := open(t, n, audit.Options{File: file, Kinds: []events.Kind{runtime.KindMemberLost}}).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}

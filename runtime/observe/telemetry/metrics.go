@@ -12,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -242,7 +243,7 @@ func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {
 	m.add(e.Agent, func(a *agentCounts) *tally { return &a.errors })
 }
 
-func (m *metrics) supervised(_ uint64, e *actors.Supervised) {
+func (m *metrics) supervised(_ uint64, e *events.Supervised) {
 	if e.Directive == actor.RestartDirective && e.Agent != "" {
 		m.add(e.Agent, func(a *agentCounts) *tally { return &a.restarts })
 	}
@@ -252,7 +253,7 @@ func (m *metrics) operatorRefused(_ uint64, e *observe.OperatorRefused) {
 	m.operator.Add(none, int64(e.Count), with(attribute.String(attrErrorType, e.Code)))
 }
 
-func (m *metrics) messageRefused(_ uint64, e *actors.MessageRefused) {
+func (m *metrics) messageRefused(_ uint64, e *events.MessageRefused) {
 	code := performatives.CodeUnspecified
 	if e.Refusal != nil {
 		code = e.Refusal.Code
@@ -260,7 +261,7 @@ func (m *metrics) messageRefused(_ uint64, e *actors.MessageRefused) {
 	m.refused.Add(none, 1, with(attribute.String(attrCode, known(code))))
 }
 
-func (m *metrics) deadLetter(_ uint64, e *actors.DeadLetter) {
+func (m *metrics) deadLetter(_ uint64, e *events.DeadLetter) {
 	reason := string(e.Code)
 	if !slices.Contains(drops, reason) {
 		reason = known(e.Code)

@@ -10,7 +10,7 @@ import (
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -21,7 +21,7 @@ import (
 type measured struct {
 	*Telemetry
 	t      *testing.T
-	events *actors.Events
+	events *events.Stream
 	reader *sdkmetric.ManualReader
 }
 
@@ -51,7 +51,7 @@ func (m *measured) stopTicks() {
 // end publishes the end of a side.
 func (m *measured) end(state machine.State, code performatives.Code) {
 	now := time.Now()
-	m.events.Publish(codons.Ended{At: actors.At{Time: now}, Subject: &codons.Subject{Protocol: "p"}, State: state, Code: code, Began: now.Add(-time.Second)})
+	m.events.Publish(codons.Ended{At: events.At{Time: now}, Subject: &codons.Subject{Protocol: "p"}, State: state, Code: code, Began: now.Add(-time.Second)})
 }
 
 // counts reads the metrics of conversations: the value of each counter, and the number of values of each histogram, by the end of its name, its state and its code.

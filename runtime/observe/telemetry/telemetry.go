@@ -11,7 +11,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 	"go.opentelemetry.io/otel/trace"
 
-	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -49,7 +49,7 @@ type Options struct {
 // Telemetry exports metrics and traces of a node. Its owner must call Close.
 type Telemetry struct {
 	live    func() []codons.Info // the sides of conversations that are under way
-	events  *actors.Batches
+	events  *events.Batches
 	metrics *metrics
 	spans   *spans
 	handle  sync.Mutex    // held while events are handled
@@ -72,7 +72,7 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 		return nil, errors.New("telemetry: Options.Tracers needs a node with runtime.Options.Tracing")
 	}
 	t := &Telemetry{live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{})}
-	columns := []actors.Column{actors.On(t.jobEnded)}
+	columns := []events.Column{events.On(t.jobEnded)}
 	if o.Tracers != nil {
 		t.spans = &spans{o.Tracers.Tracer(scope), o.FailureText}
 	}
@@ -82,10 +82,10 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 			return nil, fmt.Errorf("telemetry: %w", err)
 		}
 		t.metrics = m
-		columns = append(columns, actors.OnOrLost(t.ended, m.lost.count), actors.On(m.messageResent), actors.On(m.jobFailed),
-			actors.On(m.supervised), actors.On(m.messageRefused), actors.On(m.deadLetter), actors.On(m.operatorRefused))
+		columns = append(columns, events.OnOrLost(t.ended, m.lost.count), events.On(m.messageResent), events.On(m.jobFailed),
+			events.On(m.supervised), events.On(m.messageRefused), events.On(m.deadLetter), events.On(m.operatorRefused))
 	} else {
-		columns = append(columns, actors.On(t.ended))
+		columns = append(columns, events.On(t.ended))
 	}
 	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), columns...)
 	if t.metrics != nil {

@@ -33,6 +33,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/tool"
@@ -153,9 +154,9 @@ func TestPrometheusScrape(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.Events().Publish(actors.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
+	n.Events().Publish(events.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
 	for _, reason := range []performatives.Code{codons.DropLate, codons.DropUndeliverable, canary} {
-		n.Events().Publish(actors.DeadLetter{Code: reason})
+		n.Events().Publish(events.DeadLetter{Code: reason})
 	}
 	n.Events().Publish(codons.JobFailed{Agent: "x1"})
 	n.Events().Publish(codons.JobFailed{Agent: "x2"})

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"fmt"
@@ -11,9 +11,9 @@ import (
 )
 
 // laned returns a stream with so many lanes.
-func laned(n int) *Events { return &Events{lanes: newLanes(n)} }
+func laned(n int) *Stream { return &Stream{lanes: newLanes(n)} }
 
-// Events that many goroutines publish are handled once each, in the order of their numbers, which is that in which one has caused the other, and no number is missing.
+// Stream that many goroutines publish are handled once each, in the order of their numbers, which is that in which one has caused the other, and no number is missing.
 func TestLanesKeepTheOrder(t *testing.T) {
 	const lanes, rounds = 3, 2000
 	e := laned(lanes)
@@ -225,7 +225,7 @@ func TestLanes(t *testing.T) {
 
 // There are as many lanes as processors.
 func TestLanesOfAStream(t *testing.T) {
-	var e Events
+	var e Stream
 	b := e.SubscribeBatches(0)
 	defer b.Close()
 	if n := len(e.lanes.all); n != min(goruntime.GOMAXPROCS(0), maxLanes) {
@@ -252,9 +252,9 @@ func TestLanesOfTwoQueues(t *testing.T) {
 
 func TestTooManyColumns(t *testing.T) {
 	defer func() {
-		if v := recover(); v != "actors: batches have 257 columns, at most 256 are possible" {
+		if v := recover(); v != "events: batches have 257 columns, at most 256 are possible" {
 			t.Error(v)
 		}
 	}()
-	new(Events).SubscribeBatches(1, make([]Column, maxColumns+1)...)
+	new(Stream).SubscribeBatches(1, make([]Column, maxColumns+1)...)
 }

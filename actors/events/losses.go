@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"hash/maphash"

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"fmt"
@@ -136,15 +136,15 @@ func (c *column[E]) clear() {
 }
 
 // SubscribeBatches returns a queue of the events that are published from now on and that have a column. The memory of the queue is
-// allocated as it is used. Zero as capacity means [DefaultSubscriptionCapacity]; it panics if capacity is negative, or if there are more than 256 columns.
-func (e *Events) SubscribeBatches(capacity int, columns ...Column) *Batches {
+// allocated as it is used. Zero as capacity means [DefaultCapacity]; it panics if capacity is negative, or if there are more than 256 columns.
+func (e *Stream) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	switch {
 	case capacity < 0:
-		panic(fmt.Sprintf("actors: the capacity of batches is %d", capacity))
+		panic(fmt.Sprintf("events: the capacity of batches is %d", capacity))
 	case len(columns) > maxColumns:
-		panic(fmt.Sprintf("actors: batches have %d columns, at most %d are possible", len(columns), maxColumns))
+		panic(fmt.Sprintf("events: batches have %d columns, at most %d are possible", len(columns), maxColumns))
 	case capacity == 0:
-		capacity = DefaultSubscriptionCapacity
+		capacity = DefaultCapacity
 	}
 	ready := make(chan struct{}, 1)
 	b := &Batches{Ready: ready, ready: ready, full: capacity, columns: columns}

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	goruntime "runtime"
@@ -7,7 +7,7 @@ import (
 	"sync/atomic"
 )
 
-// Events is the stream of the events of one node: publishers number them, and each
+// Stream is the stream of the events of one node: publishers number them, and each
 // [Subscription] gets those that it wants in a bounded queue of its own. The zero Events
 // is ready. All methods may be called from any goroutine. Events must not be copied.
 //
@@ -16,7 +16,7 @@ import (
 // not even make the event.
 //
 // An event that only [Batches] want, and that [Publish] publishes, locks one of several lanes. Any other event locks the whole stream.
-type Events struct {
+type Stream struct {
 	routes atomic.Pointer[routes] // nil without a subscription; replaced, never changed; under mu
 
 	mu    sync.Mutex // with all lanes: nothing is published
@@ -30,7 +30,7 @@ type Events struct {
 // Wants reports whether a subscription wants events of type E, which is a struct type. An
 // event that happens for every message is made and published only then, so that a
 // subscription to rare events costs messages nothing.
-func Wants[E Event](e *Events) bool {
+func Wants[E Event](e *Stream) bool {
 	all := e.routes.Load()
 	return all != nil && wantsEvent[E](all) // apart, so that this is inlined
 }
@@ -43,7 +43,7 @@ func wantsEvent[E Event](all *routes) bool {
 // Publish numbers ev and puts it into the queue of every subscription that wants its
 // kind; one whose queue is full counts it as lost. An event that no subscription wants
 // gets no number. Publish does not block.
-func (e *Events) Publish(ev Event) {
+func (e *Stream) Publish(ev Event) {
 	kind := ev.Kind()
 	if e.routes.Load().to(kind).empty() {
 		return
@@ -63,9 +63,9 @@ func (e *Events) Publish(ev Event) {
 	}
 }
 
-// Publish is [Events.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
+// Publish is [Stream.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
 // other subscriptions need. Ask [Wants] first.
-func Publish[E Event](e *Events, ev E) {
+func Publish[E Event](e *Stream, ev E) {
 	if r := e.routes.Load(); r != nil && !publishInLane(e, r, &ev) {
 		publish(e, &ev)
 	}
@@ -73,7 +73,7 @@ func Publish[E Event](e *Events, ev E) {
 
 // publishInLane publishes an event with one lane locked. It does nothing and returns false where that is not possible: a subscription without
 // batches wants the event, the share of the lane in a queue is full, or the routes are not r any more.
-func publishInLane[E Event](e *Events, r *routes, ev *E) bool {
+func publishInLane[E Event](e *Stream, r *routes, ev *E) bool {
 	var event E // Kind called on ev would move it to the heap
 	to := r.to(event.Kind())
 	if len(to.single) > 0 {
@@ -97,7 +97,7 @@ func publishInLane[E Event](e *Events, r *routes, ev *E) bool {
 }
 
 // publish publishes an event with the stream locked.
-func publish[E Event](e *Events, ev *E) {
+func publish[E Event](e *Stream, ev *E) {
 	var event E
 	e.lock()
 	defer e.unlock()
@@ -118,24 +118,24 @@ func publish[E Event](e *Events, ev *E) {
 }
 
 // lock locks the stream: nothing is published, and no subscription comes or goes.
-func (e *Events) lock() {
+func (e *Stream) lock() {
 	e.mu.Lock()
 	e.lanes.lock()
 }
 
-func (e *Events) unlock() {
+func (e *Stream) unlock() {
 	e.lanes.unlock()
 	e.mu.Unlock()
 }
 
-func (e *Events) listLocked() []*Subscription {
+func (e *Stream) listLocked() []*Subscription {
 	if r := e.routes.Load(); r != nil {
 		return r.all
 	}
 	return nil
 }
 
-func (e *Events) add(s *Subscription) {
+func (e *Stream) add(s *Subscription) {
 	if s.batches != nil {
 		e.mu.Lock()
 		if e.lanes == nil {
@@ -150,7 +150,7 @@ func (e *Events) add(s *Subscription) {
 }
 
 // remove ends the subscription s, once. Nothing is queued for it afterwards.
-func (e *Events) remove(s *Subscription) {
+func (e *Stream) remove(s *Subscription) {
 	e.lock()
 	defer e.unlock()
 	if all := e.listLocked(); slices.Contains(all, s) {

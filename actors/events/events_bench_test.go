@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"testing"
@@ -12,7 +12,7 @@ func BenchmarkPublish(b *testing.B) {
 	kinds := []Kind{KindAgentStopped}
 	at := At{time.Now()}
 	b.Run("baseline", func(b *testing.B) {
-		var e Events
+		var e Stream
 		n := 0
 		for b.Loop() {
 			if e.routes.Load() != nil {
@@ -22,17 +22,17 @@ func BenchmarkPublish(b *testing.B) {
 	})
 	for _, c := range []struct {
 		name  string
-		setup func(*Events) (stop func())
+		setup func(*Stream) (stop func())
 	}{
-		{"no subscription", func(*Events) func() { return func() {} }},
-		{"another kind", func(e *Events) func() { return e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}}).Close }},
-		{"kept", func(e *Events) func() {
+		{"no subscription", func(*Stream) func() { return func() {} }},
+		{"another kind", func(e *Stream) func() { return e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}}).Close }},
+		{"kept", func(e *Stream) func() {
 			h := e.Subscribe(SubscribeOptions{Kinds: kinds}).Handle(func(Record) {})
 			return func() { _ = h.Stop(b.Context()) }
 		}},
-		{"full", func(e *Events) func() { return e.Subscribe(SubscribeOptions{Capacity: 1, Kinds: kinds}).Close }},
-		{"four subscriptions", func(e *Events) func() {
-			var all []*EventHandler
+		{"full", func(e *Stream) func() { return e.Subscribe(SubscribeOptions{Capacity: 1, Kinds: kinds}).Close }},
+		{"four subscriptions", func(e *Stream) func() {
+			var all []*Handler
 			for range 4 {
 				all = append(all, e.Subscribe(SubscribeOptions{}).Handle(func(Record) {}))
 			}
@@ -44,7 +44,7 @@ func BenchmarkPublish(b *testing.B) {
 		}},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			var e Events
+			var e Stream
 			stop := c.setup(&e)
 			defer stop()
 			b.ReportAllocs()

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"context"
@@ -11,7 +11,7 @@ import (
 // A handler that blocks delays no publisher, and Stop handles what is queued.
 func TestHandlerIsSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var e Events
+		var e Stream
 		goOn := make(chan struct{})
 		var got []uint64
 		h := e.Subscribe(SubscribeOptions{Capacity: 2}).Handle(func(r Record) {
@@ -47,7 +47,7 @@ func TestHandlerIsSlow(t *testing.T) {
 // Stop returns when its time is up. What is queued is not handled, and counts as lost.
 func TestHandlerStopsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var e Events
+		var e Stream
 		goOn := make(chan struct{})
 		calls := 0
 		h := e.Subscribe(SubscribeOptions{}).Handle(func(Record) { calls++; <-goOn })
@@ -73,7 +73,7 @@ func TestHandlerStopsInTime(t *testing.T) {
 
 // A handler may publish and subscribe.
 func TestHandlerPublishes(t *testing.T) {
-	var e Events
+	var e Stream
 	stopped := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStopped}})
 	defer stopped.Close()
 	h := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}}).Handle(func(Record) {

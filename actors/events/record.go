@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"encoding/json"
@@ -24,10 +24,10 @@ type Record struct {
 func (r Record) MarshalJSON() ([]byte, error) {
 	members, err := json.Marshal(r.Event)
 	if err != nil {
-		return nil, fmt.Errorf("actors: event %s: %w", r.Kind(), err)
+		return nil, fmt.Errorf("events: event %s: %w", r.Kind(), err)
 	}
 	if len(members) < 2 || members[0] != '{' {
-		return nil, fmt.Errorf("actors: event %s: its JSON is no object: %.20s", r.Kind(), members)
+		return nil, fmt.Errorf("events: event %s: its JSON is no object: %.20s", r.Kind(), members)
 	}
 	text := append([]byte(`{"kind":`), strconv.Quote(string(r.Kind()))...)
 	text = strconv.AppendUint(append(text, `,"seq":`...), r.Seq, 10)

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 )
 
 func TestSubscriptionLosesAndCounts(t *testing.T) {
-	var e Events
+	var e Stream
 	s := e.Subscribe(SubscribeOptions{Capacity: 2, Kinds: []Kind{KindAgentStarted}})
 	for range 5 {
 		e.Publish(AgentStarted{Agent: "a"})
@@ -32,14 +32,14 @@ func TestSubscriptionLosesAndCounts(t *testing.T) {
 			t.Error("what was queued is gone:", err)
 		}
 	}
-	if r, err := s.Next(t.Context()); !errors.Is(err, ErrSubscriptionClosed) {
+	if r, err := s.Next(t.Context()); !errors.Is(err, ErrClosed) {
 		t.Errorf("got %+v, %v after the end", r, err)
 	}
 }
 
 // A sequence number is given to each event that is wanted, by any subscription.
 func TestSequenceNumbers(t *testing.T) {
-	var e Events
+	var e Stream
 	e.Publish(AgentStarted{}) // wanted by none
 	all := e.Subscribe(SubscribeOptions{})
 	started := e.Subscribe(SubscribeOptions{Kinds: []Kind{KindAgentStarted}})
@@ -76,7 +76,7 @@ func TestSequenceNumbers(t *testing.T) {
 
 func TestNext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var e Events
+		var e Stream
 		s := e.Subscribe(SubscribeOptions{})
 		defer s.Close()
 		go func() {
@@ -98,15 +98,15 @@ func TestNext(t *testing.T) {
 
 func TestNegativeCapacity(t *testing.T) {
 	defer func() {
-		if v := recover(); v != "actors: SubscribeOptions.Capacity is -1" {
+		if v := recover(); v != "events: SubscribeOptions.Capacity is -1" {
 			t.Error(v)
 		}
 	}()
-	new(Events).Subscribe(SubscribeOptions{Capacity: -1})
+	new(Stream).Subscribe(SubscribeOptions{Capacity: -1})
 }
 
 func TestWantsAllocatesNothing(t *testing.T) {
-	var e Events
+	var e Stream
 	check := func() {
 		t.Helper()
 		if n := testing.AllocsPerRun(100, func() { _ = Wants[AgentStarted](&e) }); n != 0 {
@@ -119,7 +119,7 @@ func TestWantsAllocatesNothing(t *testing.T) {
 }
 
 func TestWants(t *testing.T) {
-	var e Events
+	var e Stream
 	wants := func(started, stopped bool) {
 		t.Helper()
 		if got := Wants[AgentStarted](&e); got != started {
@@ -147,7 +147,7 @@ func TestWants(t *testing.T) {
 // event once, and the sequence numbers in order; those of each publisher are in its order.
 func TestSubscriptionRaces(t *testing.T) {
 	const publishers, each = 4, 500
-	var e Events
+	var e Stream
 	s := e.Subscribe(SubscribeOptions{Capacity: publishers * each})
 	small := e.Subscribe(SubscribeOptions{Capacity: 7})
 	var all sync.WaitGroup

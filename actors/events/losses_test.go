@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"strconv"
@@ -50,7 +50,7 @@ func lossesOf(names ...string) *Losses {
 
 // Losses names the conversations and messages of the events that were lost, and no others.
 func TestLosses(t *testing.T) {
-	var e Events
+	var e Stream
 	l := lossesOf("kept", "c2", "c3", "m0", "else", "m1", "m2", "m3", "m6")
 	s := e.Subscribe(SubscribeOptions{Capacity: 1, Losses: l})
 	defer s.Close()

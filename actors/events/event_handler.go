@@ -1,13 +1,13 @@
-package actors
+package events
 
 import (
 	"context"
 	"sync"
 )
 
-// EventHandler calls a function for each event of a subscription, on one goroutine that it
+// Handler calls a function for each event of a subscription, on one goroutine that it
 // owns. Its owner must call Stop.
-type EventHandler struct {
+type Handler struct {
 	subscription *Subscription
 	abort        sync.Once
 	aborted      chan struct{} // closed: no further call
@@ -18,13 +18,13 @@ type EventHandler struct {
 // own: fn may block, publish and subscribe, and delays no publisher. Events that find the
 // queue full meanwhile are lost and counted. fn must not call Stop. A panic of fn ends the
 // process. The handler owns s from now on.
-func (s *Subscription) Handle(fn func(Record)) *EventHandler {
-	h := &EventHandler{subscription: s, aborted: make(chan struct{}), done: make(chan struct{})}
+func (s *Subscription) Handle(fn func(Record)) *Handler {
+	h := &Handler{subscription: s, aborted: make(chan struct{}), done: make(chan struct{})}
 	go h.run(fn)
 	return h
 }
 
-func (h *EventHandler) run(fn func(Record)) {
+func (h *Handler) run(fn func(Record)) {
 	defer close(h.done)
 	for r := range h.subscription.C {
 		select {
@@ -40,7 +40,7 @@ func (h *EventHandler) run(fn func(Record)) {
 // published before. The error is the cause of ctx's end when that comes first: then fn is
 // not called again, the events that are queued count as lost, and the goroutine ends when
 // the call under way returns. Stop may be called again, and by many.
-func (h *EventHandler) Stop(ctx context.Context) error {
+func (h *Handler) Stop(ctx context.Context) error {
 	h.subscription.Close()
 	select {
 	case <-h.done: // whatever ctx says
@@ -57,8 +57,8 @@ func (h *EventHandler) Stop(ctx context.Context) error {
 }
 
 // Done is closed once the goroutine of the handler has returned.
-func (h *EventHandler) Done() <-chan struct{} { return h.done }
+func (h *Handler) Done() <-chan struct{} { return h.done }
 
 // Lost returns how many events fn was not called for: they found the queue full, or Stop
 // was out of time.
-func (h *EventHandler) Lost() uint64 { return h.subscription.Lost() }
+func (h *Handler) Lost() uint64 { return h.subscription.Lost() }

@@ -1,13 +1,15 @@
-package actors
+package events
 
 import (
 	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Event is one thing that happened on a node and that can be observed on its stream,
-// [Events]. Every event is a struct type that embeds [At] and has a [Kind] of its own.
+// [Stream]. Every event is a struct type that embeds [At] and has a [Kind] of its own.
 // Packages above this one add their types; the type is never changed after it was
 // published.
 //
@@ -98,11 +100,21 @@ type Supervised struct {
 	At
 	Agent        performatives.AgentID        // the agent that failed, or whose conversation failed; empty for a group of agents
 	Conversation performatives.ConversationID // the conversation that failed; empty for an agent or a group
-	SupervisionEvent
+	Decision
 }
 
 // Kind returns KindSupervisionDecided.
 func (Supervised) Kind() Kind { return KindSupervisionDecided }
+
+// Decision is one decision of a supervisor.
+type Decision struct {
+	Child     *actor.PID      // the failed child; for a conversation, its agent's with a slash and the conversation id appended, which the engine does not know
+	Directive actor.Directive // the decision
+	Reason    error           // the failure
+	Stack     []byte          // stack of the panic; nil for other failures
+	Restarts  int             // restarts of the child within the window, including this one
+	Delay     time.Duration   // delay before the restart
+}
 
 // AgentStarted says that an agent runs, for the first time or again.
 type AgentStarted struct {

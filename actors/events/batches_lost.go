@@ -1,4 +1,4 @@
-package actors
+package events
 
 // OnOrLost is [On] with a second function, which is called for each event of the type that finds the queue full, so that something of it can be counted.
 // The publisher calls lost with the stream locked: calls come one at a time, perhaps while fn runs. lost must be short, and must neither

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"context"
@@ -8,17 +8,17 @@ import (
 	"sync/atomic"
 )
 
-// DefaultSubscriptionCapacity is the capacity of a [Subscription] whose options name none.
-const DefaultSubscriptionCapacity = 1024
+// DefaultCapacity is the capacity of a [Subscription] whose options name none.
+const DefaultCapacity = 1024
 
-// ErrSubscriptionClosed is returned by [Subscription.Next] once the subscription is closed
+// ErrClosed is returned by [Subscription.Next] once the subscription is closed
 // and its queue is empty.
-var ErrSubscriptionClosed = errors.New("actors: subscription closed")
+var ErrClosed = errors.New("events: subscription closed")
 
 // SubscribeOptions configures a [Subscription]. The zero value works: it wants every event.
 type SubscribeOptions struct {
 	// Capacity is how many events the queue holds, in events. Zero means
-	// [DefaultSubscriptionCapacity]. An event that finds the queue full is lost: the
+	// [DefaultCapacity]. An event that finds the queue full is lost: the
 	// publisher does not wait, the older events stay, and [Subscription.Lost] counts it.
 	// The memory of the queue, 24 bytes per event, is allocated at once.
 	Capacity int
@@ -39,7 +39,7 @@ type Subscription struct {
 	// C carries the records. It is closed by Close, after those that are queued.
 	C <-chan Record
 
-	events  *Events
+	events  *Stream
 	records chan Record
 	kinds   []Kind // nil for all
 	losses  *Losses
@@ -49,12 +49,12 @@ type Subscription struct {
 
 // Subscribe returns a subscription to the events that are published from now on. It panics
 // if o.Capacity is negative.
-func (e *Events) Subscribe(o SubscribeOptions) *Subscription {
+func (e *Stream) Subscribe(o SubscribeOptions) *Subscription {
 	switch {
 	case o.Capacity < 0:
-		panic(fmt.Sprintf("actors: SubscribeOptions.Capacity is %d", o.Capacity))
+		panic(fmt.Sprintf("events: SubscribeOptions.Capacity is %d", o.Capacity))
 	case o.Capacity == 0:
-		o.Capacity = DefaultSubscriptionCapacity
+		o.Capacity = DefaultCapacity
 	}
 	c := make(chan Record, o.Capacity)
 	s := &Subscription{C: c, events: e, records: c, kinds: slices.Clone(o.Kinds), losses: o.Losses}
@@ -63,7 +63,7 @@ func (e *Events) Subscribe(o SubscribeOptions) *Subscription {
 }
 
 // Next waits for the next record. The error is the cause of ctx's end, or
-// [ErrSubscriptionClosed].
+// [ErrClosed].
 func (s *Subscription) Next(ctx context.Context) (Record, error) {
 	select {
 	case r, ok := <-s.C:
@@ -75,7 +75,7 @@ func (s *Subscription) Next(ctx context.Context) (Record, error) {
 
 func received(r Record, ok bool) (Record, error) {
 	if !ok {
-		return Record{}, ErrSubscriptionClosed
+		return Record{}, ErrClosed
 	}
 	return r, nil
 }

@@ -1,4 +1,4 @@
-package actors
+package events
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 // A queue of batches keeps the order of events of several types, is ready at half of its capacity, and counts what finds it full, whichever way
 // it was published.
 func TestBatches(t *testing.T) {
-	var e Events
+	var e Stream
 	got := ""
 	b := e.SubscribeBatches(4,
 		On(func(seq uint64, ev *AgentStopped) { got += fmt.Sprint("-", ev.Agent, seq) }),
@@ -79,7 +79,7 @@ func TestBatches(t *testing.T) {
 
 // An event that finds the queue full is passed to the function for it, whichever way it was published; one that is queued is not.
 func TestBatchesLost(t *testing.T) {
-	var e Events
+	var e Stream
 	got, lost := "", ""
 	b := e.SubscribeBatches(2,
 		OnOrLost(func(_ uint64, ev *AgentStopped) { got += string(ev.Agent) }, func(ev AgentStopped) { lost += string(ev.Agent) }),
@@ -96,7 +96,7 @@ func TestBatchesLost(t *testing.T) {
 }
 
 func TestBatchesLostAllocs(t *testing.T) {
-	var e Events
+	var e Stream
 	b := e.SubscribeBatches(1, OnOrLost(func(uint64, *AgentStopped) {}, func(AgentStopped) {}))
 	defer b.Close()
 	e.Publish(AgentStopped{})
@@ -107,7 +107,7 @@ func TestBatchesLostAllocs(t *testing.T) {
 
 // What is handled is let go, and an event needs no memory of its own once the queue has grown.
 func TestBatchesAllocateNothing(t *testing.T) {
-	var e Events
+	var e Stream
 	c := &column[MessageSent]{fn: func(uint64, *MessageSent) {}}
 	b := e.SubscribeBatches(0, c)
 	defer b.Close()
@@ -159,9 +159,9 @@ func TestBatchesReady(t *testing.T) {
 
 func TestBatchesNegativeCapacity(t *testing.T) {
 	defer func() {
-		if v := recover(); v != "actors: the capacity of batches is -1" {
+		if v := recover(); v != "events: the capacity of batches is -1" {
 			t.Error(v)
 		}
 	}()
-	new(Events).SubscribeBatches(-1)
+	new(Stream).SubscribeBatches(-1)
 }
