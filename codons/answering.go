@@ -41,7 +41,7 @@ func stopCause(on machine.Symbol) error {
 		return ErrCanceled
 	case on.Act == performatives.ActNotUnderstood:
 		return ErrMisread
-	case on == machine.Timeout(TimerDeadline):
+	case on == machine.Timeout(machine.TimerDeadline):
 		return ErrDeadline
 	case on.Kind == machine.KindTimeout:
 		return fmt.Errorf("%w: %s", ErrTimer, on.Name)

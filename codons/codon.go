@@ -44,7 +44,7 @@ type Definition struct {
 	Payloads []Payload
 
 	// Commands has a value of the content's type for each command, by name; nil for a
-	// command without content. [CommandStart], [CommandCancel], [CommandStop],
+	// command without content. [machine.CommandStart], [CommandCancel], [CommandStop],
 	// [CommandRefuse], [CommandNotUnderstood] and [CommandFail] need no entry. A command
 	// that has no entry takes content of any type, which is [performatives.Raw] when it was
 	// read from JSON.

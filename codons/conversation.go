@@ -120,7 +120,7 @@ func (c *Conversation) Receive(message any) {
 		}
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
-			if name == TimerRetry && c.again.After(time.Now()) {
+			if name == machine.TimerRetry && c.again.After(time.Now()) {
 				c.timers.arm(name, time.Until(c.again))
 				continue
 			}
@@ -141,7 +141,7 @@ func (c *Conversation) handleCommand(m *command) {
 	case m.call != nil:
 		m.call()
 	case m.unstopped && c.at.State == StateCancelling:
-		c.take(Input{On: machine.Timeout(TimerGrace)})
+		c.take(Input{On: machine.Timeout(machine.TimerGrace)})
 	default:
 		c.take(c.commanded(c.typed(m.Command), m.final))
 	}
@@ -158,7 +158,7 @@ func (c *Conversation) Start() {
 		c.agent.End(c, nil)
 		return
 	}
-	c.take(Input{On: machine.Commanded(CommandStart), Message: c.opening})
+	c.take(Input{On: machine.Commanded(machine.CommandStart), Message: c.opening})
 }
 
 // begin starts the conversation of a caller, and withdraws it when ctx is cancelled. The
@@ -238,7 +238,7 @@ func (c *Conversation) handle(m *performatives.Message) {
 	case c.ofEarlier(m):
 		c.returnStale(m)
 	case c.refusedFormer(m):
-		c.Drop(m, DropUndeliverable)
+		c.Drop(m, machine.DropUndeliverable)
 	default:
 		tag, err := c.tagOf(m)
 		if err != nil && c.misread(m, c.classify(m, ""), performatives.RefusalOf(err)) {
@@ -312,7 +312,7 @@ func (c *Conversation) returnStale(m *performatives.Message) {
 		c.agent.System().Refuse(c.agent.ID(), m, performatives.CodeConversationEnded, "")
 		return
 	}
-	c.Drop(m, DropStale)
+	c.Drop(m, machine.DropStale)
 }
 
 // Tell sends a command to the conversation. It never blocks. A command before the
@@ -346,7 +346,7 @@ func (c *Conversation) finish(last *performatives.Message) {
 // passed. The table has no CANCEL there, because a responder keeps the same deadline and stops by
 // itself. A program may not keep it, and another node has another clock.
 func (c *Conversation) cancelExpired() {
-	if c.at.Role != machine.Initiator || c.event.On != machine.Timeout(TimerDeadline) || !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
+	if c.at.Role != machine.Initiator || c.event.On != machine.Timeout(machine.TimerDeadline) || !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
 		return
 	}
 	if _, local := c.agent.System().Lookup(c.key.Peer); local {

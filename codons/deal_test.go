@@ -47,24 +47,24 @@ func dealOf() codons.Definition {
 				{Role: machine.Initiator, Name: "decide", Ends: []string{"order", "decline"}, Doc: "decides"},
 			},
 			Rows: []machine.Row{
-				codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("asked", machine.SendTagged(actRequest, "RFQ")).Because("a wish"),
-				codons.Asks("asked").When(machine.Receive(quote)).Goto("deciding", machine.Run("decide")).Because("a price"),
-				codons.Asks("deciding").When(machine.Commanded("order")).Goto("ordered", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience")).Because("good"),
-				codons.Asks("deciding").When(machine.Commanded("decline")).Goto("declined", machine.Send(p.ActRejectProposal)).Because("bad"),
-				codons.Asks("asked", "deciding", "ordered").When(machine.ReceiveTagged(inform, "LAPSED")).Goto("lapsed", machine.Stop("decide")).Because("late"),
-				codons.Asks("ordered").When(machine.Timeout("patience")).Goto("waived", machine.SendTagged(inform, "WAIVED")).Because("too slow"),
-				codons.Asks("ordered").When(machine.ReceiveTagged(inform, "SHIPPED")).Goto("paying", machine.SendTagged(actRequest, "PAYMENT"), machine.Disarm("patience")).Because("it comes"),
-				codons.Asks("paying").When(machine.Receive(p.ActConfirm)).Goto("paid").Because("paid"),
+				machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("asked", machine.SendTagged(actRequest, "RFQ")).Because("a wish"),
+				machine.Asks("asked").When(machine.Receive(quote)).Goto("deciding", machine.Run("decide")).Because("a price"),
+				machine.Asks("deciding").When(machine.Commanded("order")).Goto("ordered", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience")).Because("good"),
+				machine.Asks("deciding").When(machine.Commanded("decline")).Goto("declined", machine.Send(p.ActRejectProposal)).Because("bad"),
+				machine.Asks("asked", "deciding", "ordered").When(machine.ReceiveTagged(inform, "LAPSED")).Goto("lapsed", machine.Stop("decide")).Because("late"),
+				machine.Asks("ordered").When(machine.Timeout("patience")).Goto("waived", machine.SendTagged(inform, "WAIVED")).Because("too slow"),
+				machine.Asks("ordered").When(machine.ReceiveTagged(inform, "SHIPPED")).Goto("paying", machine.SendTagged(actRequest, "PAYMENT"), machine.Disarm("patience")).Because("it comes"),
+				machine.Asks("paying").When(machine.Receive(p.ActConfirm)).Goto("paid").Because("paid"),
 
-				codons.Answers(machine.Idle).When(machine.ReceiveTagged(actRequest, "RFQ")).Goto("quoting", machine.Run("quote")).Because("a wish"),
-				codons.Answers("quoting").When(machine.Commanded("offer")).Goto("quoted", machine.Send(quote), machine.Arm("validity")).Because("a price"),
-				codons.Answers("quoted").When(machine.Timeout("validity")).Goto("lapsed", machine.SendTagged(inform, "LAPSED")).Because("late"),
-				codons.Answers("quoted").When(machine.ReceiveTagged(actRequest, "ORDER")).Goto("shipping", machine.Disarm("validity"), machine.Run("ship")).Because("good"),
-				codons.Answers("quoted").When(machine.Receive(p.ActRejectProposal)).Goto("declined").Because("bad"),
-				codons.Answers("shipping").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived", machine.Stop("ship")).Because("too slow"),
-				codons.Answers("shipping").When(machine.Commanded("shipped")).Goto("shipped", machine.SendTagged(inform, "SHIPPED")).Because("it goes"),
-				codons.Answers("quoted", "shipped").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived").Because("they crossed"),
-				codons.Answers("shipped").When(machine.ReceiveTagged(actRequest, "PAYMENT")).Goto("paid", machine.Send(p.ActConfirm)).Because("paid"),
+				machine.Answers(machine.Idle).When(machine.ReceiveTagged(actRequest, "RFQ")).Goto("quoting", machine.Run("quote")).Because("a wish"),
+				machine.Answers("quoting").When(machine.Commanded("offer")).Goto("quoted", machine.Send(quote), machine.Arm("validity")).Because("a price"),
+				machine.Answers("quoted").When(machine.Timeout("validity")).Goto("lapsed", machine.SendTagged(inform, "LAPSED")).Because("late"),
+				machine.Answers("quoted").When(machine.ReceiveTagged(actRequest, "ORDER")).Goto("shipping", machine.Disarm("validity"), machine.Run("ship")).Because("good"),
+				machine.Answers("quoted").When(machine.Receive(p.ActRejectProposal)).Goto("declined").Because("bad"),
+				machine.Answers("shipping").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived", machine.Stop("ship")).Because("too slow"),
+				machine.Answers("shipping").When(machine.Commanded("shipped")).Goto("shipped", machine.SendTagged(inform, "SHIPPED")).Because("it goes"),
+				machine.Answers("quoted", "shipped").When(machine.ReceiveTagged(inform, "WAIVED")).Goto("waived").Because("they crossed"),
+				machine.Answers("shipped").When(machine.ReceiveTagged(actRequest, "PAYMENT")).Goto("paid", machine.Send(p.ActConfirm)).Because("paid"),
 			},
 		},
 		Standard: codons.StandardAll,
@@ -90,7 +90,7 @@ func TestRetriesOfLaterRequests(t *testing.T) {
 		d := dealOf()
 		alter(&d)
 		for _, r := range codons.MustDefine(d).Table.Rows {
-			if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(codons.TimerRetry)) && !slices.Contains(r.From, codons.StateCancelling) {
+			if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(machine.TimerRetry)) && !slices.Contains(r.From, codons.StateCancelling) {
 				states = append(states, r.From...)
 			}
 		}
@@ -101,7 +101,7 @@ func TestRetriesOfLaterRequests(t *testing.T) {
 		t.Errorf("requests are sent again in %v, want %v", got, want)
 	}
 	got := retried(func(d *codons.Definition) {
-		d.Table.Rows[6].Do = append(d.Table.Rows[6].Do, machine.Disarm(codons.TimerRetry))
+		d.Table.Rows[6].Do = append(d.Table.Rows[6].Do, machine.Disarm(machine.TimerRetry))
 	})
 	if want := []machine.State{"asked", "ordered"}; !slices.Equal(got, want) {
 		t.Errorf("without the retry of a row, requests are sent again in %v, want %v", got, want)
@@ -132,7 +132,7 @@ func TestErrorsOfDefine(t *testing.T) {
 			d.Standard = 0
 		},
 		`codons: deal: Definition.Table.Rows[5] (initiator in ordered on timeout patience): the initiator never gets to ordered`: func(d *codons.Definition) {
-			d.Table.Rows[2] = codons.Asks("deciding").When(machine.Commanded("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
+			d.Table.Rows[2] = machine.Asks("deciding").When(machine.Commanded("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))
 			d.Table.Rows[4].From = d.Table.Rows[4].From[:2]
 		},
 		`codons: deal: Definition.Table.Rows[14] (responder in shipping on command shipped): it would send INFORM (SHIPMENT), which no row of the initiator receives`: func(d *codons.Definition) {
@@ -148,7 +148,7 @@ func TestErrorsOfDefine(t *testing.T) {
 			for _, name := range []string{"a", "b"} {
 				d.Table.Timers = append(d.Table.Timers, machine.Timer{Role: machine.Responder, Name: name, After: time.Second})
 				d.Table.Rows[9].Do = append(d.Table.Rows[9].Do, machine.Arm(name))
-				d.Table.Rows = append(d.Table.Rows, codons.Answers("quoted").When(machine.Timeout(name)).Stay().Because("nothing"))
+				d.Table.Rows = append(d.Table.Rows, machine.Answers("quoted").When(machine.Timeout(name)).Stay().Because("nothing"))
 			}
 		},
 		`codons: deal: Definition.Messages["QUOTE"]: the payload type *codons_test.price is a pointer: use codons_test.price`: func(d *codons.Definition) {
@@ -289,10 +289,10 @@ func TestNearMisses(t *testing.T) {
 		d := dealOf()
 		d.Table.Name = "quote"
 		d.Table.Rows = []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("asked", machine.Send(p.ActRequest)).Because("a wish"),
-			codons.Asks("asked").When(machine.Receive(p.ActInform)).Goto("paid").Because("a price"),
-			codons.Answers(machine.Idle).When(machine.Receive(p.ActRequest)).Goto("quoting", machine.Run("quote")).Because("a wish"),
-			codons.Answers("quoting").When(machine.Commanded("offer")).Goto("paid", machine.Send(p.ActInform)).Because("a price"),
+			machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("asked", machine.Send(p.ActRequest)).Because("a wish"),
+			machine.Asks("asked").When(machine.Receive(p.ActInform)).Goto("paid").Because("a price"),
+			machine.Answers(machine.Idle).When(machine.Receive(p.ActRequest)).Goto("quoting", machine.Run("quote")).Because("a wish"),
+			machine.Answers("quoting").When(machine.Commanded("offer")).Goto("paid", machine.Send(p.ActInform)).Because("a price"),
 		}
 		d.Table.Terminal, d.Table.Timers, d.Table.Jobs = d.Table.Terminal[:1], nil, d.Table.Jobs[:1]
 		d.Messages = codons.Messages{"WISH": codons.Says[wish](p.ActRequest), "PRICE": codons.Says[price](p.ActInform)}

@@ -35,14 +35,14 @@ func (d *Definition) leadsOn(r machine.Row) bool {
 	return r.To != "" && !slices.Contains(d.Table.Terminal, r.To)
 }
 
-// checkOpening checks that the initiator's row for [CommandStart] sends a message, and that
+// checkOpening checks that the initiator's row for [machine.CommandStart] sends a message, and that
 // the responder has a row for it. A table without a responder sends nothing.
 func (d *Definition) checkOpening() error {
 	start := slices.IndexFunc(d.Table.Rows, func(r machine.Row) bool {
-		return r.Role == machine.Initiator && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Commanded(CommandStart))
+		return r.Role == machine.Initiator && slices.Contains(r.From, machine.Idle) && slices.Contains(r.On, machine.Commanded(machine.CommandStart))
 	})
 	if start < 0 {
-		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
+		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
 	}
 	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder }) {
 		return nil
@@ -53,7 +53,7 @@ func (d *Definition) checkOpening() error {
 	}
 	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder && slices.Contains(r.From, machine.Idle) }) {
 		act := d.Table.Rows[start].Do[opening].Act
-		return fmt.Errorf("Definition.Table.Rows: no row of the responder receives the opening %s: write one that begins with codons.Answers(machine.Idle).When(machine.Receive(…))", act)
+		return fmt.Errorf("Definition.Table.Rows: no row of the responder receives the opening %s: write one that begins with machine.Answers(machine.Idle).When(machine.Receive(…))", act)
 	}
 	return nil
 }
@@ -255,7 +255,7 @@ func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) 
 
 // standardCommands are the contents of the commands that all tables share.
 var standardCommands = map[string]any{
-	CommandStart:         nil,                     // the event has the opening act
+	machine.CommandStart: nil,                     // the event has the opening act
 	CommandCancel:        performatives.Cancel{},  // none but that of Withdraw with ErrOperator
 	CommandStop:          performatives.Failure{}, // none but that of StopWork
 	CommandRefuse:        performatives.Refuse{},

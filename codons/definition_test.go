@@ -44,7 +44,7 @@ func TestDefineMistakes(t *testing.T) {
 			d.Table.Rows = d.Table.Rows[1:]
 		},
 		`Rows[0] (initiator in idle on command start): it opens the conversation and sends nothing`: func(d *codons.Definition) {
-			d.Table.Rows[0] = codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto(waiting)
+			d.Table.Rows[0] = machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto(waiting)
 		},
 		`no row of the responder receives the opening REQUEST`: func(d *codons.Definition) {
 			d.Table.Rows = slices.Delete(d.Table.Rows, 4, 5)
@@ -73,8 +73,8 @@ func TestDefineMistakes(t *testing.T) {
 			d.Messages["REVIEW_REQUEST"] = codons.Says[struct{ Parts []part }](p.ActRequest)
 		},
 		`Rows[5] (responder in reviewing on command approve): it sends INFORM as "FINE", which is no message type`: func(d *codons.Definition) {
-			d.Table.Rows[1] = codons.Asks(waiting).When(machine.ReceiveTagged(p.ActInform, "FINE")).Goto("approved")
-			d.Table.Rows[5] = codons.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(p.ActInform, "FINE"))
+			d.Table.Rows[1] = machine.Asks(waiting).When(machine.ReceiveTagged(p.ActInform, "FINE")).Goto("approved")
+			d.Table.Rows[5] = machine.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(p.ActInform, "FINE"))
 		},
 		`Definition.Commands["approve"] is int: want codons_test.comments, the payload of APPROVED`: func(d *codons.Definition) {
 			d.Commands = map[string]any{"approve": 3}

@@ -13,7 +13,7 @@
 //   - [Standard] completes a table with the rows that all codons share: CANCEL, retries, the
 //     deadline, duplicates, refusals, the loss of the peer and the stop of an agent.
 //   - [Exchange] describes a table in which one act is answered by one of a few others.
-//   - [Asks] and [Answers] start the rows of the initiator and of the responder.
+//   - [machine.Asks] and [machine.Answers] start the rows of the initiator and of the responder.
 //
 // # Answer a codon
 //

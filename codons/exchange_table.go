@@ -73,7 +73,7 @@ func (x Exchange) Own() machine.Table {
 		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandAgree)
 		t.Rows = append(t.Rows, exchangeAgrees()...)
 		t.Renewals = append(t.Renewals, machine.Renewal{
-			Role: machine.Initiator, Timer: TimerRetry, In: []machine.State{StateAsked}, On: []machine.Symbol{machine.Receive(performatives.ActAgree)},
+			Role: machine.Initiator, Timer: machine.TimerRetry, In: []machine.State{StateAsked}, On: []machine.Symbol{machine.Receive(performatives.ActAgree)},
 		})
 	}
 	if x.Reports {
@@ -96,12 +96,12 @@ func (x Exchange) Own() machine.Table {
 // Ask returns the rows of the initiator from the opening act to the answer.
 func (x Exchange) Ask() []machine.Row {
 	rows := []machine.Row{
-		Asks(machine.Idle).When(machine.Commanded(CommandStart)).
-			Goto(StateAsked, machine.Send(x.Opening), machine.Arm(TimerRetry)). // also for an act that expects no reply by itself
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
+			Goto(StateAsked, machine.Send(x.Opening), machine.Arm(machine.TimerRetry)). // also for an act that expects no reply by itself
 			Because(x.Opened),
 	}
 	for _, a := range x.ownAnswers() {
-		rows = append(rows, Asks(x.during(StateAsked)...).When(machine.Receive(a.Act)).Goto(a.End).Because(a.Why))
+		rows = append(rows, machine.Asks(x.during(StateAsked)...).When(machine.Receive(a.Act)).Goto(a.End).Because(a.Why))
 	}
 	return rows
 }
@@ -112,8 +112,8 @@ func (x Exchange) askLate() []machine.Row {
 	var rows []machine.Row
 	for _, a := range x.Answers {
 		if a.Act.ExpectsReply() {
-			rows = append(rows, Asks(StateFailed, StateTimedOut, StateAbandoned, StateMisread).When(machine.Receive(a.Act)).
-				Stay(machine.Drop(DropLate)).
+			rows = append(rows, machine.Asks(StateFailed, StateTimedOut, StateAbandoned, StateMisread).When(machine.Receive(a.Act)).
+				Stay(machine.Drop(machine.DropLate)).
 				Because("here it ends the conversation, so its sender waits for nothing"))
 		}
 	}
@@ -123,15 +123,15 @@ func (x Exchange) askLate() []machine.Row {
 // serve returns the rows of the responder from the request to its answer.
 func (x Exchange) serve() []machine.Row {
 	rows := []machine.Row{
-		Answers(machine.Idle).When(machine.Receive(x.Opening)).
+		machine.Answers(machine.Idle).When(machine.Receive(x.Opening)).
 			Goto(StateAnswering, machine.Run(JobAnswer)).
 			Because("the agent's handler takes it on"),
 	}
 	for _, a := range x.Answers {
-		rows = append(rows, Answers(x.during(StateAnswering)...).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+		rows = append(rows, machine.Answers(x.during(StateAnswering)...).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
 	}
 	if x.Denial != nil {
-		rows = append(rows, Answers(StateAnswering).When(machine.Commanded(x.Denial.Command)).Goto(x.Denial.End, machine.Send(x.Denial.Act)).Because(x.Denial.Why))
+		rows = append(rows, machine.Answers(StateAnswering).When(machine.Commanded(x.Denial.Command)).Goto(x.Denial.End, machine.Send(x.Denial.Act)).Because(x.Denial.Why))
 	}
 	return rows
 }
@@ -139,21 +139,21 @@ func (x Exchange) serve() []machine.Row {
 // exchangeAgrees returns the rows for an AGREE before the answer.
 func exchangeAgrees() []machine.Row {
 	return []machine.Row{
-		Asks(StateAsked).When(machine.Receive(performatives.ActAgree)).
-			Goto(StateAgreed, machine.Arm(TimerRetry), machine.Report(ReportAgreed)).
+		machine.Asks(StateAsked).When(machine.Receive(performatives.ActAgree)).
+			Goto(StateAgreed, machine.Arm(machine.TimerRetry), machine.Report(ReportAgreed)).
 			Because("it will be done; agree may be skipped, lost or overtaken (addenda §6)"),
-		Answers(StateAnswering).When(machine.Commanded(CommandAgree)).
+		machine.Answers(StateAnswering).When(machine.Commanded(CommandAgree)).
 			Goto(StateAgreed, machine.Send(performatives.ActAgree)).
 			Because("it will be done, and takes a while"),
-		Answers(StateAgreed).When(machine.Commanded(CommandAgree)).
-			Stay(machine.Drop(DropDuplicate)).
+		machine.Answers(StateAgreed).When(machine.Commanded(CommandAgree)).
+			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("once is enough"),
 	}
 }
 
 // exchangeReports returns the rows for progress before the answer.
 func exchangeReports() []machine.Row {
-	asked, agreed := Asks(StateAsked), Asks(StateAgreed)
+	asked, agreed := machine.Asks(StateAsked), machine.Asks(StateAgreed)
 	return []machine.Row{
 		asked.When(machine.Receive(performatives.ActStatusUpdate)).
 			Goto(StateAgreed, machine.Report(ReportProgress)).
@@ -162,12 +162,12 @@ func exchangeReports() []machine.Row {
 			Stay(machine.Report(ReportProgress)).
 			Because("as often as there is news; the last answer says all of it once more, so that a lost one does no harm"),
 		agreed.When(machine.Receive(performatives.ActAgree)).
-			Stay(machine.Drop(DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("progress overtook it, and said more"),
-		Answers(StateAnswering).When(machine.Commanded(CommandReport)).
+		machine.Answers(StateAnswering).When(machine.Commanded(CommandReport)).
 			Goto(StateAgreed, machine.Send(performatives.ActAgree)).
 			Because("a report implies the agreement, and a repeated act is answered with that; the last answer says the news again"),
-		Answers(StateAgreed).When(machine.Commanded(CommandReport)).
+		machine.Answers(StateAgreed).When(machine.Commanded(CommandReport)).
 			Stay(machine.Send(performatives.ActStatusUpdate)).
 			Because("as often as there is news"),
 	}

@@ -151,7 +151,7 @@ func TestGroupWithoutDecision(t *testing.T) {
 		decide Decider
 		want   func(error) bool
 	}{
-		"not allowed": {orders(CommandStart), func(err error) bool { return errors.As(err, &unallowed) }},
+		"not allowed": {orders(machine.CommandStart), func(err error) bool { return errors.As(err, &unallowed) }},
 		"an error":    {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) { return nil, broken }, func(err error) bool { return errors.Is(err, broken) }},
 		"a panic":     {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) { panic("oh") }, func(err error) bool { return errors.Is(err, errUndecided) }},
 		"an exit": {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) {

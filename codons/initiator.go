@@ -146,7 +146,7 @@ func (i *Initiator) Reduce(v *Value, e *Input) {
 	case e.On.Kind == machine.KindReceive && !refusedOrDropped(e.effects):
 		i.acknowledged = true
 	}
-	if e.Arms(TimerRetry) {
+	if e.Arms(machine.TimerRetry) {
 		i.retries++
 	}
 }
@@ -176,17 +176,17 @@ func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Input) any {
 // Report does nothing.
 func (i *Initiator) Report(*Conversation, string, *performatives.Message) {}
 
-// Timer returns the grace for [TimerGrace], the time until the next retry for [TimerRetry], the
+// Timer returns the grace for [machine.TimerGrace], the time until the next retry for [machine.TimerRetry], the
 // duration of [WithTimer] or of the table for a timer of the table's own, and for any other timer
 // the time until the ReplyBy of the opening act.
 func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
 	switch name {
-	case TimerGrace:
+	case machine.TimerGrace:
 		return i.options.grace
-	case TimerRetry:
+	case machine.TimerRetry:
 		wait := i.policy(v.Sent(performatives.ActCancel) != nil).Wait(v.first.ID(), i.retries)
 		return min(wait, i.latest(v, now, wait))
-	case TimerDeadline:
+	case machine.TimerDeadline:
 	default:
 		if d := v.codon.after(machine.Initiator, name, i.options.timers); d > 0 {
 			return d

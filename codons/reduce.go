@@ -143,7 +143,7 @@ func (v *Value) compose(f machine.Effect, e *Input, ids stamper) action {
 // arm records when the deadline timer is due.
 func (v *Value) arm(timer string, now time.Time, after time.Duration) {
 	switch {
-	case timer != TimerDeadline:
+	case timer != machine.TimerDeadline:
 	case after == Never:
 		v.deadline = time.Time{}
 	default:

@@ -155,7 +155,7 @@ func (s *Responding) Compose(v *Value, f machine.Effect, e *Input) any {
 	return e.Data
 }
 
-// Timer returns the grace for [TimerGrace], the duration of [Service.WithTimer] or of the table for
+// Timer returns the grace for [machine.TimerGrace], the duration of [Service.WithTimer] or of the table for
 // a timer of the table's own, and for any other timer the time until the request's deadline.
 func (s *Responding) Timer(v *Value, name string, now time.Time) time.Duration {
 	return s.Times().timer(v, name, now)

@@ -100,7 +100,7 @@ type denialSide interface {
 	Denial(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal) *performatives.Message
 }
 
-// Drop dead-letters a message that is not handled, under a reason such as [DropLate]. A nil
+// Drop dead-letters a message that is not handled, under a reason such as [machine.DropLate]. A nil
 // message does nothing.
 func (c *Conversation) Drop(m *performatives.Message, reason string) {
 	if m != nil {

@@ -14,11 +14,11 @@ import (
 func TestSoloRefuses(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		s := codons.NewSolo(saga.Codon, w.Eddy.Self(), "")
-		if _, err := s.Take(machine.Commanded(codons.CommandStart), 7); err == nil {
+		if _, err := s.Take(machine.Commanded(machine.CommandStart), 7); err == nil {
 			t.Error("a number is the content of start")
 		}
 		var unexpected *machine.UnexpectedError
-		if _, err := s.Take(machine.Timeout(codons.TimerGrace), nil); !errors.As(err, &unexpected) {
+		if _, err := s.Take(machine.Timeout(machine.TimerGrace), nil); !errors.As(err, &unexpected) {
 			t.Errorf("got %v", err)
 		}
 		if s.State() != machine.Idle || len(s.Record().Events) != 0 {
@@ -34,7 +34,7 @@ func TestSoloRecords(t *testing.T) {
 		if s.ID() == "" || s.ID() == other.ID() {
 			t.Errorf("the ids are %q and %q", s.ID(), other.ID())
 		}
-		effects, err := s.Take(machine.Commanded(codons.CommandStart), nil)
+		effects, err := s.Take(machine.Commanded(machine.CommandStart), nil)
 		if err != nil || len(effects) == 0 {
 			t.Fatal(effects, err)
 		}

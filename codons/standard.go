@@ -190,15 +190,15 @@ func actsOf(r machine.Row) []performatives.Performative {
 func (c *completion) withTimers(r machine.Row) machine.Row {
 	var timers []machine.Effect
 	live := r.To != "" && !c.terminal(r.To)
-	if c.standard&StandardDeadline != 0 && live && slices.Contains(r.From, machine.Idle) && !names(r, TimerDeadline) {
-		timers = append(timers, machine.Arm(TimerDeadline))
+	if c.standard&StandardDeadline != 0 && live && slices.Contains(r.From, machine.Idle) && !names(r, machine.TimerDeadline) {
+		timers = append(timers, machine.Arm(machine.TimerDeadline))
 	}
-	if c.standard&StandardRetry != 0 && !names(r, TimerRetry) {
+	if c.standard&StandardRetry != 0 && !names(r, machine.TimerRetry) {
 		switch arm, disarm := c.retries(r); {
 		case arm:
-			timers = append(timers, machine.Arm(TimerRetry))
+			timers = append(timers, machine.Arm(machine.TimerRetry))
 		case disarm:
-			timers = append(timers, machine.Disarm(TimerRetry))
+			timers = append(timers, machine.Disarm(machine.TimerRetry))
 		}
 	}
 	at := slices.IndexFunc(r.Do, func(e machine.Effect) bool { return e.Kind != machine.EffectSend })

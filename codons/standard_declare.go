@@ -116,7 +116,7 @@ func (c *completion) addFarewells() {
 			}
 			known := func(o machine.Rest) bool { return slices.Contains(o.Initiator, r.To) }
 			waiting = slices.DeleteFunc(waiting, func(s machine.State) bool { // it asks again, and is answered again
-				_, asks := c.rows[rowKey{machine.Responder, s, machine.Timeout(TimerRetry)}]
+				_, asks := c.rows[rowKey{machine.Responder, s, machine.Timeout(machine.TimerRetry)}]
 				return asks
 			})
 			if len(waiting) > 0 && !slices.ContainsFunc(c.table.Rest, known) {
@@ -154,7 +154,7 @@ func (c *completion) addClockPairs(initiator, s machine.State) {
 
 // clocksOf returns the timers with a row of the responder in a state, and the stop of its agent.
 func (c *completion) clocksOf(s machine.State) []machine.Symbol {
-	clocks := []machine.Symbol{machine.Timeout(TimerDeadline), machine.Commanded(CommandStop)}
+	clocks := []machine.Symbol{machine.Timeout(machine.TimerDeadline), machine.Commanded(CommandStop)}
 	for _, t := range c.table.Timers {
 		if t.Role == machine.Responder && !isStandardTimer(t.Name) {
 			clocks = append(clocks, machine.Timeout(t.Name))
@@ -399,7 +399,7 @@ func (c *completion) declare() {
 func (c *completion) declareTicks() {
 	c.table.Timers = slices.Clone(c.table.Timers)
 	for i, t := range c.table.Timers {
-		c.table.Timers[i].Ticks = t.Ticks || t.Name == TimerRetry
+		c.table.Timers[i].Ticks = t.Ticks || t.Name == machine.TimerRetry
 	}
 }
 
@@ -489,17 +489,17 @@ func (c *completion) declareEnds() {
 		}
 	}
 	add(machine.Initiator, machine.ReceiveTagged(performatives.ActInform, TagReceipt), StateCancelled)
-	add(machine.Initiator, machine.Timeout(TimerDeadline), StateTimedOut)
-	add(machine.Initiator, machine.Timeout(TimerGrace), StateTimedOut)
+	add(machine.Initiator, machine.Timeout(machine.TimerDeadline), StateTimedOut)
+	add(machine.Initiator, machine.Timeout(machine.TimerGrace), StateTimedOut)
 	add(machine.Initiator, machine.Commanded(CommandStop), StateAbandoned)
 	add(machine.Initiator, machine.Commanded(CommandMisread), StateMisread)
 	add(machine.Responder, machine.Receive(performatives.ActCancel), StateCancelled)
 	add(machine.Responder, machine.Receive(performatives.ActNotUnderstood), StateFailed)
-	add(machine.Responder, machine.Timeout(TimerDeadline), StateTimedOut)
-	add(machine.Responder, machine.Timeout(TimerGrace), StateFailed)
+	add(machine.Responder, machine.Timeout(machine.TimerDeadline), StateTimedOut)
+	add(machine.Responder, machine.Timeout(machine.TimerGrace), StateFailed)
 	add(machine.Responder, machine.Commanded(CommandStop), StateFailed)
 	if slices.Contains(c.table.Live, StateCancelling) && len(c.before(machine.Responder)) > 0 {
-		add(machine.Responder, machine.Timeout(TimerDeadline), StateFailed, StateCancelling)
+		add(machine.Responder, machine.Timeout(machine.TimerDeadline), StateFailed, StateCancelling)
 		for _, j := range c.table.Jobs {
 			for _, name := range j.Ends {
 				if j.Role == machine.Responder {
@@ -531,12 +531,12 @@ func (c *completion) declareState(s machine.State) {
 // standardTimers are the declarations of the timers that standard rows arm.
 func standardTimers() []machine.Timer {
 	return []machine.Timer{
-		{Role: machine.Initiator, Name: TimerDeadline, Doc: "until the opening act's ReplyBy"},
-		{Role: machine.Initiator, Name: TimerRetry, Doc: "until a request or CANCEL without a final answer is sent again"},
-		{Role: machine.Initiator, Name: TimerGrace, Doc: "how long to wait for the end after a CANCEL"},
-		{Role: machine.Responder, Name: TimerDeadline, Doc: "until the opening act's ReplyBy, or the agent's own limit when it has none"},
-		{Role: machine.Responder, Name: TimerRetry, Doc: "until a message without an answer is sent again"},
-		{Role: machine.Responder, Name: TimerGrace, Doc: "how long a cancelled handler may take to return"},
+		{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until the opening act's ReplyBy"},
+		{Role: machine.Initiator, Name: machine.TimerRetry, Doc: "until a request or CANCEL without a final answer is sent again"},
+		{Role: machine.Initiator, Name: machine.TimerGrace, Doc: "how long to wait for the end after a CANCEL"},
+		{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "until the opening act's ReplyBy, or the agent's own limit when it has none"},
+		{Role: machine.Responder, Name: machine.TimerRetry, Doc: "until a message without an answer is sent again"},
+		{Role: machine.Responder, Name: machine.TimerGrace, Doc: "how long a cancelled handler may take to return"},
 	}
 }
 

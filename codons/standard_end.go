@@ -20,34 +20,34 @@ func (c *completion) addCancelling(role machine.Role) {
 	row := machine.For(role, StateCancelling)
 	timeouts := []machine.Symbol{}
 	if f.any(func(w way) bool { return w.grace }) {
-		timeouts = append(timeouts, machine.Timeout(TimerGrace))
+		timeouts = append(timeouts, machine.Timeout(machine.TimerGrace))
 	}
 	if f.any(func(w way) bool { return w.deadline }) {
-		timeouts = append(timeouts, machine.Timeout(TimerDeadline))
+		timeouts = append(timeouts, machine.Timeout(machine.TimerDeadline))
 	}
 	stop := row.When(machine.Commanded(CommandStop))
 	if role == machine.Initiator {
 		c.addRaces()
 		c.add(row.When(timeouts...).Goto(StateTimedOut).Because("no end was heard in time"))
 		c.add(stop.Goto(StateAbandoned).Because("CANCEL is on its way"))
-		c.add(row.When(machine.Commanded(CommandCancel)).Stay(machine.Drop(DropDuplicate)).Because("it is cancelled already"))
+		c.add(row.When(machine.Commanded(CommandCancel)).Stay(machine.Drop(machine.DropDuplicate)).Because("it is cancelled already"))
 		c.addMisread(role, StateCancelling, f)
 		c.addClocks(role, StateCancelling, f)
 		c.addStoppedWords(f)
 		c.addUndelivered(StateCancelling, f)
 	} else {
 		c.addReturns(f)
-		c.add(row.When(c.overtaking()...).Stay(machine.Drop(DropLate)).Because("CANCEL has overtaken it"))
+		c.add(row.When(c.overtaking()...).Stay(machine.Drop(machine.DropLate)).Because("CANCEL has overtaken it"))
 		failure := machine.Send(performatives.ActFailure)
 		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
 		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
 		if c.has(StandardMisread) && f.any(func(w way) bool { return w.spoke }) {
-			c.add(row.When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
+			c.add(row.When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(machine.DropLate)).
 				Because("it is cancelled already"))
 		}
 	}
 	c.addPeerLost(role, StateCancelling)
-	c.add(row.When(c.agentCommands(role, c.before(role))...).Stay(machine.Drop(DropLate)).Because("it is cancelled already"))
+	c.add(row.When(c.agentCommands(role, c.before(role))...).Stay(machine.Drop(machine.DropLate)).Because("it is cancelled already"))
 	c.addLateCommands(role, StateCancelling, f)
 }
 
@@ -66,13 +66,13 @@ func (c *completion) before(role machine.Role) []machine.State {
 // reception that ends the conversation there wins the race with CANCEL. Any other is dropped.
 func (c *completion) addRaces() {
 	wins, late := c.races()
-	row := Asks(StateCancelling)
+	row := machine.Asks(StateCancelling)
 	for _, r := range wins {
 		c.add(row.When(r.On...).Goto(r.To, r.Do...).
 			Because("it won the race with CANCEL, or is the answer to that"))
 	}
 	for _, on := range late {
-		c.add(row.When(on).Stay(machine.Drop(DropLate)).Because("it says nothing about the end"))
+		c.add(row.When(on).Stay(machine.Drop(machine.DropLate)).Because("it says nothing about the end"))
 	}
 	c.add(row.When(machine.ReceiveTagged(performatives.ActInform, TagReceipt)).Goto(StateCancelled).
 		Because("the receipt: nothing runs any more (addenda §6)"))
@@ -128,15 +128,15 @@ func reported(r machine.Row) []machine.Effect {
 // addReturns adds the rows of the responder for the commands of the jobs that CANCEL has stopped.
 func (c *completion) addReturns(f *facts) {
 	says, ends := c.commandsOfJobs(machine.Responder, f.active())
-	row := Answers(StateCancelling)
+	row := machine.Answers(StateCancelling)
 	c.add(row.When(ends...).Goto(StateCancelled, SendReceipt).Because("the handler has returned; what it made was withdrawn"))
-	c.add(row.When(says...).Stay(machine.Drop(DropLate)).Because("the initiator has withdrawn the request and does not need it"))
+	c.add(row.When(says...).Stay(machine.Drop(machine.DropLate)).Because("the initiator has withdrawn the request and does not need it"))
 }
 
 // addStoppedWords drops the words of the initiator's jobs that its cancellation has stopped.
 func (c *completion) addStoppedWords(f *facts) {
 	says, ends := c.commandsOfJobs(machine.Initiator, f.active())
-	c.add(Asks(StateCancelling).When(append(says, ends...)...).Stay(machine.Drop(DropLate)).
+	c.add(machine.Asks(StateCancelling).When(append(says, ends...)...).Stay(machine.Drop(machine.DropLate)).
 		Because("the job was stopped with the conversation"))
 }
 
@@ -154,11 +154,11 @@ func (c *completion) addEnded(role machine.Role) {
 		c.addLateCommands(role, s, all[s])
 	}
 	if c.has(StandardMisread) && role == machine.Responder {
-		c.add(Answers(c.heard()...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(DropLate)).
+		c.add(machine.Answers(c.heard()...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(machine.DropLate)).
 			Because("it is about the end, which stands"))
 	}
 	c.addLateRequests(role, ended)
-	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(DropLate)).
+	c.add(machine.For(role, ended...).When(c.agentCommands(role, live)...).Stay(machine.Drop(machine.DropLate)).
 		Because("the end came first"))
 	for _, r := range others(role, live, ended) {
 		if len(r.From) > 0 && (r.On[0] != machine.OtherRefusedCopies() || c.sendsRefusable(role)) {
@@ -181,9 +181,9 @@ func (c *completion) addLateRequests(role machine.Role, ended []machine.State) {
 			}
 			late := machine.Refuse(performatives.CodeExpired)
 			if !slices.Contains(c.waitingFor(late.Answer(e.Act)), r.To) {
-				late = machine.Drop(DropLate)
+				late = machine.Drop(machine.DropLate)
 			}
-			c.add(Asks(ended...).When(machine.ReceiveTagged(e.Act, e.Name)).Stay(late).
+			c.add(machine.Asks(ended...).When(machine.ReceiveTagged(e.Act, e.Name)).Stay(late).
 				Because("the end came first: a late proposal must not bind the responder"))
 		}
 	}
@@ -204,7 +204,7 @@ func (c *completion) addRepeatedReplays(s machine.State) {
 	for _, r := range c.own {
 		for _, on := range r.On {
 			if r.Role == machine.Responder && slices.Contains(r.From, s) && on.Kind == machine.KindReceive && on.Name != "" && r.Do[0].Kind == machine.EffectResend && c.asksFor(machine.Initiator, on.Act) {
-				c.add(Answers(s).When(machine.Duplicate(on.Act)).Stay(r.Do...).Because("the initiator has not heard the answer to the first copy"))
+				c.add(machine.Answers(s).When(machine.Duplicate(on.Act)).Stay(r.Do...).Because("the initiator has not heard the answer to the first copy"))
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 	case len(given) > 1:
 		c.ambiguous(machine.Responder, s, "the act that ended the conversation depends on the way", "the rows for a duplicate of the request and for CANCEL")
 	case given[0] != 0:
-		c.add(Answers(s).When(on...).Stay(machine.Resend(given[0])).
+		c.add(machine.Answers(s).When(on...).Stay(machine.Resend(given[0])).
 			Because("the initiator has not heard the end; to CANCEL too the true end is the answer"))
 	}
 }
@@ -309,6 +309,6 @@ func (c *completion) addReceipts() {
 			}
 		}
 	}
-	c.add(Answers(StateCancelled).When(on...).Stay(machine.Resend(performatives.ActInform)).
+	c.add(machine.Answers(StateCancelled).When(on...).Stay(machine.Resend(performatives.ActInform)).
 		Because("the initiator has not heard the receipt, or its CANCEL overtook the act"))
 }

@@ -225,7 +225,7 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 		}
 		return before
 	}
-	w.deadline, w.grace = armed(TimerDeadline, w.deadline), armed(TimerGrace, w.grace)
+	w.deadline, w.grace = armed(machine.TimerDeadline, w.deadline), armed(machine.TimerGrace, w.grace)
 	running := jobsOf(w.timers)
 	w.timers = ""
 	for _, t := range c.table.Timers {
@@ -251,8 +251,8 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 // retries reports whether a row begins or ends the wait for the answer to a request: whether it arms
 // or disarms the retry timer, or would do so with [StandardRetry].
 func (c *completion) retries(r machine.Row) (arm, disarm bool) {
-	if names(r, TimerRetry) {
-		return slices.Contains(r.Do, machine.Arm(TimerRetry)), slices.Contains(r.Do, machine.Disarm(TimerRetry))
+	if names(r, machine.TimerRetry) {
+		return slices.Contains(r.Do, machine.Arm(machine.TimerRetry)), slices.Contains(r.Do, machine.Disarm(machine.TimerRetry))
 	}
 	if r.Role != machine.Initiator || r.To == "" || c.terminal(r.To) {
 		return false, false

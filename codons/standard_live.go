@@ -18,7 +18,7 @@ var SendReceipt = machine.SendTagged(performatives.ActInform, TagReceipt)
 func (c *completion) addLive(role machine.Role) {
 	all := c.follow(role)
 	if c.has(StandardCancel) && role == machine.Responder && c.hasRole(role) {
-		c.add(Answers(machine.Idle).When(machine.Receive(performatives.ActCancel)).
+		c.add(machine.Answers(machine.Idle).When(machine.Receive(performatives.ActCancel)).
 			Goto(StateCancelled, SendReceipt).
 			Because("CANCEL has a higher priority and overtook the opening act, or that was lost"))
 	}
@@ -51,7 +51,7 @@ func (c *completion) addStale(s machine.State) {
 			_, own := c.rows[rowKey{machine.Initiator, s, machine.ReceiveTagged(e.Act, e.Name)}]
 			_, bare := c.rows[rowKey{machine.Initiator, s, machine.Receive(e.Act)}]
 			if r.Role == machine.Responder && e.Kind == machine.EffectSend && !own && !bare {
-				c.add(Asks(s).When(machine.StaleTagged(e.Act, e.Name)).Stay(machine.Drop(DropStale)).Because("a later request has taken its place"))
+				c.add(machine.Asks(s).When(machine.StaleTagged(e.Act, e.Name)).Stay(machine.Drop(machine.DropStale)).Because("a later request has taken its place"))
 			}
 		}
 	}
@@ -123,7 +123,7 @@ func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 		events = append(events, machine.Receive(performatives.ActCancel))
 	}
 	if c.has(StandardDeadline) && f.any(func(w way) bool { return w.deadline }) {
-		events = append(events, machine.Timeout(TimerDeadline))
+		events = append(events, machine.Timeout(machine.TimerDeadline))
 	}
 	return append(events, machine.Commanded(CommandStop))
 }
@@ -135,16 +135,16 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 		cancel = append(cancel, machine.Send(performatives.ActCancel))
 	}
 	switch row.On[0] {
-	case machine.Timeout(TimerDeadline):
+	case machine.Timeout(machine.TimerDeadline):
 		return row.Goto(StateTimedOut, stop...).
 			Because("the responder keeps the same deadline and stops by itself")
 	case machine.Commanded(CommandStop):
 		return row.Goto(StateAbandoned, slices.Concat(stop, cancel)...).
 			Because("the agent stops and does not wait any longer; the responder need not go on")
 	}
-	timers := []machine.Effect{machine.Arm(TimerGrace)}
+	timers := []machine.Effect{machine.Arm(machine.TimerGrace)}
 	if c.has(StandardRetry) {
-		timers = append(timers, machine.Arm(TimerRetry))
+		timers = append(timers, machine.Arm(machine.TimerRetry))
 	}
 	return row.Goto(StateCancelling, slices.Concat(stop, cancel, disarm, timers)...).
 		Because("the answer may be on its way, so the next reception decides how it ends")
@@ -171,7 +171,7 @@ func (c *completion) addPeerLost(role machine.Role, s machine.State) {
 // giveUp completes a row of the responder for CANCEL, the deadline or a stop.
 func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.Row {
 	switch row.On[0] {
-	case machine.Timeout(TimerDeadline):
+	case machine.Timeout(machine.TimerDeadline):
 		return row.Goto(StateTimedOut, append(slices.Clone(stop), machine.Send(performatives.ActFailure))...).
 			Because("the initiator has the same deadline and waits no longer")
 	case machine.Commanded(CommandStop):
@@ -179,7 +179,7 @@ func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.R
 			Because("the agent stops: the initiator need not wait for its deadline")
 	}
 	if busy {
-		return row.Goto(StateCancelling, slices.Concat(stop, disarm, []machine.Effect{machine.Arm(TimerGrace)})...).
+		return row.Goto(StateCancelling, slices.Concat(stop, disarm, []machine.Effect{machine.Arm(machine.TimerGrace)})...).
 			Because("the receipt goes out when the handler has returned")
 	}
 	return row.Goto(StateCancelled, SendReceipt).
@@ -202,11 +202,11 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 		return
 	}
 	if role == machine.Initiator {
-		c.add(Asks(s).When(on).Goto(StateMisread, append(stop, machine.Send(performatives.ActNotUnderstood))...).
+		c.add(machine.Asks(s).When(on).Goto(StateMisread, append(stop, machine.Send(performatives.ActNotUnderstood))...).
 			Because("what the responder has sent cannot be read, so its answer is not known; it need not go on"))
 		return
 	}
-	c.add(Answers(s).When(on).Goto(StateFailed, append(stop, machine.Send(performatives.ActFailure))...).
+	c.add(machine.Answers(s).When(on).Goto(StateFailed, append(stop, machine.Send(performatives.ActFailure))...).
 		Because("the initiator has not understood a message and waits no longer"))
 }
 
@@ -216,7 +216,7 @@ func (c *completion) addMisreading(s machine.State, f *facts) {
 	if !c.has(StandardMisread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
 		return
 	}
-	c.add(Answers(s).When(machine.Commanded(CommandMisread)).
+	c.add(machine.Answers(s).When(machine.Commanded(CommandMisread)).
 		Goto(StateFailed, machine.Send(performatives.ActFailure)).
 		Because("what the initiator has sent cannot be read, so it is not known what it wants; nothing binds this side any longer"))
 }
@@ -252,10 +252,10 @@ func (c *completion) addTurningDown(s machine.State, f *facts) {
 		case len(answered) > 1 && d.Command != CommandFail:
 			c.ambiguous(machine.Responder, s, "the request was answered on one way and not on another", "the row for "+on.String())
 		case answered[0] && d.Command != CommandFail:
-			c.add(Answers(s).When(on).Goto(StateFailed, machine.Send(performatives.ActFailure)).
+			c.add(machine.Answers(s).When(on).Goto(StateFailed, machine.Send(performatives.ActFailure)).
 				Because("a request that was agreed to can only be done or fail"))
 		default:
-			c.add(Answers(s).When(on).Goto(d.End, machine.Send(d.Act)).Because(d.Why))
+			c.add(machine.Answers(s).When(on).Goto(d.End, machine.Send(d.Act)).Because(d.Why))
 		}
 	}
 }
@@ -282,7 +282,7 @@ func (c *completion) addTurnedDown(s machine.State, f *facts) {
 		if !ok {
 			return
 		}
-		c.add(Asks(s).When(on).Goto(d.End, stop...).Because(d.Why))
+		c.add(machine.Asks(s).When(on).Goto(d.End, stop...).Because(d.Why))
 	}
 }
 
@@ -292,7 +292,7 @@ func (c *completion) addUndelivered(s machine.State, f *facts) {
 	for _, act := range values(f, func(w way) performatives.Performative { return w.awaited }) {
 		for _, answer := range refusalsOf(act) {
 			if r, ok := c.rows[rowKey{machine.Initiator, s, machine.Receive(answer)}]; ok && r.To != "" {
-				c.add(Asks(s).When(machine.Undelivered(act)).Goto(r.To, r.Do...).
+				c.add(machine.Asks(s).When(machine.Undelivered(act)).Goto(r.To, r.Do...).
 					Because("the runtime has refused every copy, so the responder has none"))
 				break
 			}
@@ -331,7 +331,7 @@ func (c *completion) addRepeats(s machine.State, f *facts) {
 		case len(given) > 1:
 			c.ambiguous(machine.Responder, s, "its latest answer depends on the way", "the row for "+on.String())
 		case given[0] != 0:
-			c.add(Answers(s).When(on).Stay(machine.Resend(given[0])).
+			c.add(machine.Answers(s).When(on).Stay(machine.Resend(given[0])).
 				Because("the initiator has perhaps not heard the latest answer"))
 		}
 	}
@@ -344,7 +344,7 @@ func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
 	}
 	pending := values(f, func(w way) performatives.Performative { return w.pending })
 	pending = slices.DeleteFunc(pending, func(act performatives.Performative) bool { return act == 0 })
-	on := machine.Timeout(TimerRetry)
+	on := machine.Timeout(machine.TimerRetry)
 	if _, own := c.rows[rowKey{role, s, on}]; own || len(pending) == 0 {
 		return
 	}
@@ -352,7 +352,7 @@ func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
 		c.ambiguous(role, s, "the request without an answer depends on the way", "the row for "+on.String())
 		return
 	}
-	c.add(machine.For(role, s).When(on).Stay(machine.Resend(pending[0]), machine.Arm(TimerRetry)).
+	c.add(machine.For(role, s).When(on).Stay(machine.Resend(pending[0]), machine.Arm(machine.TimerRetry)).
 		Because("the message or its answer was lost: the same id lets the peer tell a retry from a second one"))
 }
 
@@ -366,6 +366,6 @@ func (c *completion) addLateCommands(role machine.Role, s machine.State, f *fact
 		}
 	}
 	says, ends := c.commandsOfJobs(role, late)
-	c.add(machine.For(role, s).When(append(says, ends...)...).Stay(machine.Drop(DropLate)).
+	c.add(machine.For(role, s).When(append(says, ends...)...).Stay(machine.Drop(machine.DropLate)).
 		Because("the handler outlived its part of the conversation"))
 }

@@ -22,7 +22,7 @@ func reviewTable() machine.Table {
 		Terminal: []machine.State{"approved"},
 		Jobs:     []machine.Job{{Role: reviewer, Name: "review", Ends: []string{"approve", "request_changes"}, Doc: "the agent reads the code"}},
 		Rows: []machine.Row{
-			machine.For(author, machine.Idle).When(machine.Commanded(codons.CommandStart)).
+			machine.For(author, machine.Idle).When(machine.Commanded(machine.CommandStart)).
 				Goto("in_review", machine.Send(p.ActRequest)).Because("the code is ready"),
 			machine.For(author, "in_review").When(machine.ReceiveTagged(p.ActInform, approved)).
 				Goto("approved").Because("the code is good"),
@@ -111,11 +111,11 @@ func TestStandardIsPure(t *testing.T) {
 func TestOwnRowsWin(t *testing.T) {
 	own := reviewTable()
 	own.Terminal = append(own.Terminal, "overdue")
-	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(codons.TimerDeadline)).Goto("overdue"))
+	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(machine.TimerDeadline)).Goto("overdue"))
 	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}}
 	_, m := complete(t, codons.StandardAll, own)
 	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": codons.StateTimedOut} {
-		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(codons.TimerDeadline)})
+		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(machine.TimerDeadline)})
 		if err != nil || after.State != want {
 			t.Errorf("%s: %s, %v, want %s", state, after.State, err, want)
 		}
@@ -143,7 +143,7 @@ func TestPairAlso(t *testing.T) {
 // duplicates, too.
 func TestLateRequestIsAnsweredAgain(t *testing.T) {
 	own := reviewTable()
-	own.Rows = append(own.Rows, codons.Answers("approved").When(machine.ReceiveTagged(p.ActSubscribe, "LATE")).Stay(machine.Resend(p.ActInform)))
+	own.Rows = append(own.Rows, machine.Answers("approved").When(machine.ReceiveTagged(p.ActSubscribe, "LATE")).Stay(machine.Resend(p.ActInform)))
 	table, err := codons.StandardAll.Complete(own)
 	if err != nil {
 		t.Fatal(err)

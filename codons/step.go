@@ -134,7 +134,7 @@ func (c *Conversation) act(a *action, e *Input) {
 	case machine.EffectResend:
 		c.resend(a.message)
 	case machine.EffectArm:
-		if f.Name == TimerDeadline && c.work != nil {
+		if f.Name == machine.TimerDeadline && c.work != nil {
 			c.work.extend(c.deadline)
 		}
 		if a.after == Never {

@@ -22,7 +22,7 @@ func TestAnOwnTimerStopsAJob(t *testing.T) {
 	d := dealOf()
 	d.Table.Timers = append(d.Table.Timers, machine.Timer{Role: machine.Responder, Name: "packing", Doc: "of the seller", After: 10 * time.Second})
 	d.Table.Rows[11].Do = append(d.Table.Rows[11].Do, machine.Arm("packing"))
-	d.Table.Rows = append(d.Table.Rows, codons.Answers("shipping").When(machine.Timeout("packing")).Goto("lapsed", machine.Stop("ship"), machine.SendTagged(p.ActInform, "LAPSED")).Because("too slow"))
+	d.Table.Rows = append(d.Table.Rows, machine.Answers("shipping").When(machine.Timeout("packing")).Goto("lapsed", machine.Stop("ship"), machine.SendTagged(p.ActInform, "LAPSED")).Because("too slow"))
 	deal, causes := codons.MustDefine(d), make(chan error, 1)
 	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", func(_ seller, ctx context.Context, _ codons.Turn[order]) (codons.Command, error) {
 		<-ctx.Done()

@@ -20,7 +20,6 @@ const (
 
 // Commands of the standard rows.
 const (
-	CommandStart  = "start"  // initiator: open the conversation; the table itself must have its row
 	CommandCancel = "cancel" // initiator: withdraw the request
 	CommandStop   = "stop"   // either role: the agent stops, or its conversation actor was restarted
 
@@ -33,28 +32,9 @@ const (
 	CommandFail          = "fail"           // last command of a job: an error or a panic of the handler
 )
 
-// Timers of the standard rows. [Options] and [Times] set their durations.
-const (
-	TimerDeadline = "deadline" // until the ReplyBy of the opening act
-	TimerRetry    = "retry"    // until the latest request without an answer is sent again
-	TimerGrace    = "grace"    // until a cancelled conversation must have ended
-)
-
 // TagReceipt is the tag of the receipt: the INFORM that answers a CANCEL and says that the handler
 // has returned. It tells the receipt from an INFORM that answers the request.
 const TagReceipt = "receipt"
-
-// Reasons for which rows drop a message or a command. Drops are counted under these labels.
-const (
-	DropDuplicate  = "duplicate"  // the message was received before and needs no answer
-	DropStale      = "stale"      // the message belongs to an earlier round or conversation
-	DropLate       = "late"       // the conversation, or this part of it, has ended
-	DropUnexpected = "unexpected" // the state has no row for the message
-
-	// DropUndeliverable is the reason for the refusal of a copy of a message by the runtime, where
-	// the wait for the answer goes on.
-	DropUndeliverable = "undeliverable"
-)
 
 // isStandardEnd reports whether s is a terminal state of the standard rows.
 func isStandardEnd(s machine.State) bool {
@@ -114,12 +94,6 @@ const (
 	ReportProgress = "progress" // the payload of a STATUS_UPDATE
 )
 
-// Asks starts a row of the initiator in those states, for the table of a codon.
-func Asks(in ...machine.State) machine.Row { return machine.For(machine.Initiator, in...) }
-
-// Answers starts a row of the responder in those states, for the table of a codon.
-func Answers(in ...machine.State) machine.Row { return machine.For(machine.Responder, in...) }
-
 // ChildrenJob returns the declaration of [JobChildren], for a table with the rows of [SettlesIn].
 func ChildrenJob() machine.Job {
 	return machine.Job{
@@ -133,9 +107,9 @@ func ChildrenJob() machine.Job {
 // one has returned. request is the act of the request that the handler answers. The receipt speaks for the conversations that it began, too. Commands of the
 // codon's definition names [CommandStopped] and [CommandUnstopped].
 func SettlesIn(request performatives.Performative, states ...machine.State) []machine.Row {
-	settling := Answers(StateSettling)
+	settling := machine.Answers(StateSettling)
 	return []machine.Row{
-		Answers(states...).When(machine.Receive(performatives.ActCancel)).
+		machine.Answers(states...).When(machine.Receive(performatives.ActCancel)).
 			Goto(StateSettling, machine.Run(JobChildren)).
 			Because("no handler runs, and the receipt speaks for the conversations of earlier handlers, too"),
 		settling.When(machine.Commanded(CommandStopped)).
@@ -145,7 +119,7 @@ func SettlesIn(request performatives.Performative, states ...machine.State) []ma
 			Goto(StateFailed, machine.Send(performatives.ActFailure)).
 			Because("a conversation of an earlier handler perhaps still runs: the work must not count as cancelled"),
 		settling.When(machine.Receive(performatives.ActCancel), machine.Duplicate(request)).
-			Stay(machine.Drop(DropDuplicate)).
+			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("it is cancelled already"),
 	}
 }
@@ -157,17 +131,17 @@ func others(role machine.Role, live, ended []machine.State) []machine.Row {
 	during, after := machine.For(role, live...), machine.For(role, ended...)
 	always := machine.For(role, append(append([]machine.State(nil), live...), ended...)...)
 	return []machine.Row{
-		always.When(machine.OtherDuplicates()).Stay(machine.Drop(DropDuplicate)).
+		always.When(machine.OtherDuplicates()).Stay(machine.Drop(machine.DropDuplicate)).
 			Because("it had its effect when it came first"),
 		during.When(machine.OtherRequests()).Stay(machine.Refuse(performatives.CodeUnexpectedAct)).
 			Because("its sender waits for an answer"),
-		during.When(machine.OtherNotices()).Stay(machine.Drop(DropUnexpected)).
+		during.When(machine.OtherNotices()).Stay(machine.Drop(machine.DropUnexpected)).
 			Because("its sender waits for no answer"),
 		after.When(machine.OtherRequests()).Stay(machine.Refuse(performatives.CodeConversationEnded)).
 			Because("its sender waits for an answer"),
-		after.When(machine.OtherNotices()).Stay(machine.Drop(DropLate)).
+		after.When(machine.OtherNotices()).Stay(machine.Drop(machine.DropLate)).
 			Because("it comes after the end"),
-		always.When(machine.OtherRefusedCopies()).Stay(machine.Drop(DropUndeliverable)).
+		always.When(machine.OtherRefusedCopies()).Stay(machine.Drop(machine.DropUndeliverable)).
 			Because("it is no answer of the peer: another copy may arrive, and a lost message is sent again"),
 	}
 }

@@ -71,9 +71,9 @@ func (v *Value) until(t Times) time.Time {
 // timer returns the time from now until a timer of the responder is due.
 func (t Times) timer(v *Value, name string, now time.Time) time.Duration {
 	switch name {
-	case TimerGrace:
+	case machine.TimerGrace:
 		return t.Grace
-	case TimerDeadline:
+	case machine.TimerDeadline:
 		return t.until(v.request, now).Sub(now)
 	}
 	if d := v.codon.after(machine.Responder, name, t.own); d > 0 {
@@ -114,5 +114,5 @@ func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) erro
 }
 
 func isStandardTimer(name string) bool {
-	return name == TimerDeadline || name == TimerRetry || name == TimerGrace
+	return name == machine.TimerDeadline || name == machine.TimerRetry || name == machine.TimerGrace
 }

@@ -131,7 +131,7 @@ func (t *tombstone) Shed() { t.replies = nil }
 // Receive handles a message by the table, or reports false for one that opens a new conversation.
 func (t *tombstone) Receive(self actors.Self, m *performatives.Message) bool {
 	if m.Undeliverable() { // of a message of this side, which needs no answer any more
-		self.System().DeadLetter(string(self.ID()), m, DropUndeliverable)
+		self.System().DeadLetter(string(self.ID()), m, machine.DropUndeliverable)
 		return true
 	}
 	on := machine.ReceiveTagged(m.Performative(), t.codon.TagOf(m))
@@ -258,7 +258,7 @@ func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *
 			_ = self.Send(r)
 		}
 	default:
-		self.System().DeadLetter(string(self.ID()), m, DropLate)
+		self.System().DeadLetter(string(self.ID()), m, machine.DropLate)
 	}
 }
 

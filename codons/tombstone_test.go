@@ -82,13 +82,13 @@ func TestReopeningByMessageType(t *testing.T) {
 		Table: machine.Table{
 			Name: "sale", Title: "Sale", Purpose: "A buyer orders.", Source: "the tests", Terminal: []machine.State{"done"},
 			Rows: []machine.Row{
-				Asks(machine.Idle).When(machine.Commanded(CommandStart)).Goto("asked", machine.SendTagged(request, "ORDER")).Because("a buyer"),
-				Asks("asked").When(machine.Commanded("withdraw")).Goto("left", machine.SendTagged(request, "WITHDRAWAL")).Because("it is not wanted"),
-				Asks("asked").When(machine.Commanded("pay")).Goto("left", machine.SendTagged(request, "PAYMENT")).Because("it is wanted"),
-				Asks("asked", "left").When(machine.ReceiveTagged(p.ActInform, "DONE")).Goto("done").Because("an answer"),
-				Answers(machine.Idle).When(machine.ReceiveTagged(request, "ORDER")).Goto("taken").Because("a buyer"),
-				Answers(machine.Idle, "taken").When(machine.ReceiveTagged(request, "WITHDRAWAL")).Goto("done", done).Because("it is not wanted"),
-				Answers("taken").When(machine.ReceiveTagged(request, "PAYMENT")).Goto("done", done).Because("it is wanted"),
+				machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("asked", machine.SendTagged(request, "ORDER")).Because("a buyer"),
+				machine.Asks("asked").When(machine.Commanded("withdraw")).Goto("left", machine.SendTagged(request, "WITHDRAWAL")).Because("it is not wanted"),
+				machine.Asks("asked").When(machine.Commanded("pay")).Goto("left", machine.SendTagged(request, "PAYMENT")).Because("it is wanted"),
+				machine.Asks("asked", "left").When(machine.ReceiveTagged(p.ActInform, "DONE")).Goto("done").Because("an answer"),
+				machine.Answers(machine.Idle).When(machine.ReceiveTagged(request, "ORDER")).Goto("taken").Because("a buyer"),
+				machine.Answers(machine.Idle, "taken").When(machine.ReceiveTagged(request, "WITHDRAWAL")).Goto("done", done).Because("it is not wanted"),
+				machine.Answers("taken").When(machine.ReceiveTagged(request, "PAYMENT")).Goto("done", done).Because("it is wanted"),
 			},
 		},
 	})
@@ -144,11 +144,11 @@ func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
 // TestDisarmedDeadlineIsNotListed disarms the deadline by a timer that never runs.
 func TestDisarmedDeadlineIsNotListed(t *testing.T) {
 	v := newValue(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
-	v.arm(TimerDeadline, time.Now(), time.Minute)
+	v.arm(machine.TimerDeadline, time.Now(), time.Minute)
 	if v.deadline.IsZero() {
 		t.Error("no deadline")
 	}
-	v.arm(TimerDeadline, time.Now(), Never)
+	v.arm(machine.TimerDeadline, time.Now(), Never)
 	if !v.deadline.IsZero() {
 		t.Errorf("the deadline is still %v", v.deadline)
 	}

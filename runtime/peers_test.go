@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -296,7 +297,7 @@ func TestRefusedCopyAcross(t *testing.T) {
 			continue
 		}
 		await(t, refusals, 2, func(e events.MessageRefused) bool { return e.Refusal.Code == performatives.CodeBusy })
-		await(t, dropped, 2, func(e events.DeadLetter) bool { return e.Code == codons.DropUndeliverable })
+		await(t, dropped, 2, func(e events.DeadLetter) bool { return e.Code == machine.DropUndeliverable })
 		close(decide)
 		if _, err := d.Wait(); err != nil || performed.Load() != 1 {
 			t.Errorf("far %v: got %v, performed %d times", far, err, performed.Load())

@@ -39,12 +39,12 @@ func (x protocol) declarations() machine.Declarations {
 	end(machine.Initiator, machine.Commanded(commandOver), stateOver)
 	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
 	end(machine.Responder, machine.ReceiveTagged(performatives.ActInform, tagClosed), stateOver)
-	end(machine.Responder, machine.Timeout(codons.TimerDeadline), stateAbsent, stateAnnounced)
+	end(machine.Responder, machine.Timeout(machine.TimerDeadline), stateAbsent, stateAnnounced)
 	end(machine.Responder, machine.Commanded(codons.CommandStop), stateAbsent, stateAnnounced)
 	d.Exceptions = []machine.Exception{
 		{
 			Rule: "silence", Role: machine.Responder, In: []machine.State{stateAnnounced},
-			On:  []machine.Symbol{machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)},
+			On:  []machine.Symbol{machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandStop)},
 			Why: "there is no price to answer yet",
 		},
 		{
@@ -59,19 +59,19 @@ func (x protocol) declarations() machine.Declarations {
 		},
 	}
 	d.Renewals = []machine.Renewal{
-		{Role: machine.Initiator, Timer: codons.TimerDeadline, On: []machine.Symbol{
+		{Role: machine.Initiator, Timer: machine.TimerDeadline, On: []machine.Symbol{
 			machine.Commanded(commandCall), machine.Commanded(commandSettle), machine.ReceiveTagged(performatives.ActRefuse, tagPass),
 		}},
 		{
-			Role: machine.Initiator, Timer: codons.TimerDeadline, In: []machine.State{stateCalled},
+			Role: machine.Initiator, Timer: machine.TimerDeadline, In: []machine.State{stateCalled},
 			On: []machine.Symbol{machine.Receive(performatives.ActPropose)},
 		},
-		{Role: machine.Responder, Timer: codons.TimerDeadline, On: []machine.Symbol{
+		{Role: machine.Responder, Timer: machine.TimerDeadline, On: []machine.Symbol{
 			machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest),
 		}},
 		{
-			Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{codons.StateConsidering},
-			On: []machine.Symbol{machine.Commanded(commandPropose), machine.Commanded(commandPass), machine.Timeout(codons.TimerDeadline)},
+			Role: machine.Responder, Timer: machine.TimerDeadline, In: []machine.State{codons.StateConsidering},
+			On: []machine.Symbol{machine.Commanded(commandPropose), machine.Commanded(commandPass), machine.Timeout(machine.TimerDeadline)},
 		},
 	}
 	d.Garbled = []machine.Garbled{{Role: machine.Initiator, On: machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)}}

@@ -33,7 +33,7 @@ func (s *initiatorSide) hasWon() bool {
 // Reduce keeps the lot, the latest call, the end that is sent to a winner, and the error of a bid.
 func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.Initiator.Reduce(v, e)
-	if e.On == machine.Commanded(codons.CommandStart) {
+	if e.On == machine.Commanded(machine.CommandStart) {
 		s.lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
 	}
 	if call, ok := e.Data.(calledPrice); ok {
@@ -83,7 +83,7 @@ func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 // Timer sets the end of the round, or of the auction.
 func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch {
-	case name != codons.TimerDeadline:
+	case name != machine.TimerDeadline:
 		return s.Initiator.Timer(v, name, now)
 	case v.State() == stateCalled:
 		return s.latest.By.Sub(now)

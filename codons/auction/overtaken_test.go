@@ -123,7 +123,7 @@ func TestAnnouncementAfterThePrice(t *testing.T) {
 				close(release)
 				_, _ = sale.Wait()
 				w.Settled(0)
-				if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropLate {
+				if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != machine.DropLate {
 					t.Errorf("dropped %+v, want the announcement as late", all)
 				}
 			})
@@ -182,7 +182,7 @@ func TestOvertakenPrice(t *testing.T) {
 		if len(asked) != 1 || asked[0] != 2 {
 			t.Errorf("asked in the rounds %v", asked)
 		}
-		if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != codons.DropStale {
+		if all := kit.Published[events.DeadLetter](t, dropped); len(all) != 1 || all[0].Code != machine.DropStale {
 			t.Errorf("dropped %+v, want the first price as stale", all)
 		}
 	})

@@ -114,9 +114,9 @@ func (x protocol) table() machine.Table {
 			codons.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
-			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
-			{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, REQUEST or CANCEL without its answer is sent again"},
-			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "in considering and recalled until the round is over, else until the auction has to be over"},
+			{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
+			{Role: machine.Initiator, Name: machine.TimerRetry, Doc: "until a CFP, REQUEST or CANCEL without its answer is sent again"},
+			{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "in considering and recalled until the round is over, else until the auction has to be over"},
 		},
 		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerHearsLate(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
 			bidderAttends(), bidderConsiders(), bidderOverruns(), bidderBetweenPrices(), codons.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
@@ -135,11 +135,11 @@ func (x protocol) pairs() []machine.Pair {
 		return machine.Pair{Initiator: initiator, Responder: responder, After: after, Note: note}
 	}
 	var (
-		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
+		bidderLate = machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))
 		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
 		gone       = machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))
-		late       = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
-		grace      = machine.At(machine.Initiator, machine.Timeout(codons.TimerGrace))
+		late       = machine.At(machine.Initiator, machine.Timeout(machine.TimerDeadline))
+		grace      = machine.At(machine.Initiator, machine.Timeout(machine.TimerGrace))
 	)
 	forgotten := machine.Forgotten(machine.Responder)
 	unheard := func(act performatives.Performative) machine.Cause {

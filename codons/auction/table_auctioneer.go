@@ -8,48 +8,48 @@ import (
 
 // auctioneerCalls has the rows of an auctioneer until the round is over for one bidder.
 func (x protocol) auctioneerCalls() []machine.Row {
-	called := codons.Asks(stateCalled)
+	called := machine.Asks(stateCalled)
 	callable := []machine.State{stateWaiting}
 	if x.rising {
 		callable = append(callable, stateOutbid)
 	}
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(stateWaiting, machine.Send(performatives.ActInform)).
 			Because("the auction begins"),
-		codons.Asks(callable...).When(machine.Commanded(commandCall)).
-			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+		machine.Asks(callable...).When(machine.Commanded(commandCall)).
+			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("another price"),
 		called.When(machine.Receive(performatives.ActPropose)).
-			Goto(stateProposed, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+			Goto(stateProposed, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("a bid at the price that was called"),
 		called.When(machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)).
 			Goto(codons.StateFailed, machine.Send(performatives.ActRejectProposal)).
 			Because("an unreadable bid, and a bid at another price, do not count, and the bidder is out"),
 		called.When(machine.ReceiveTagged(performatives.ActRefuse, tagPass)).
-			Goto(stateWaiting, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+			Goto(stateWaiting, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("no bid at this price; the bidder hears the next one"),
-		called.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(stateWaiting, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+		called.When(machine.Timeout(machine.TimerDeadline)).
+			Goto(stateWaiting, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("the round is over: silence is no bid, and the bidder hears the next price (XC00031F, XC00032F)"),
 	}
 }
 
 // auctioneerHearsLate has the rows of answers that arrive after their round.
 func (x protocol) auctioneerHearsLate() []machine.Row {
-	selling, waiting := codons.Asks(x.selling()...), codons.Asks(stateWaiting)
+	selling, waiting := machine.Asks(x.selling()...), machine.Asks(stateWaiting)
 	return []machine.Row{
 		selling.When(machine.Stale(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("a bid for an earlier price is rejected, so that it does not bind the bidder"),
 		selling.When(machine.StaleTagged(performatives.ActRefuse, tagPass)).
-			Stay(machine.Drop(codons.DropStale)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("it answers an earlier price; a bidder that has left at an earlier price has left at this one, too"),
 		waiting.When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("the round of this bid is over"),
 		waiting.When(machine.ReceiveTagged(performatives.ActRefuse, tagPass)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the round is over, and silence was no bid"),
 		waiting.When(machine.Receive(performatives.ActRefuse)).
 			Goto(codons.StateRefused).
@@ -67,26 +67,26 @@ func (x protocol) auctioneerDecides() []machine.Row {
 		closable = append(closable, stateCalled, stateProposed)
 	}
 	rows := []machine.Row{
-		codons.Asks(stateProposed).When(machine.Commanded(commandAccept)).
-			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal), machine.Disarm(codons.TimerRetry)).
+		machine.Asks(stateProposed).When(machine.Commanded(commandAccept)).
+			Goto(stateLeading, machine.Send(performatives.ActAcceptProposal), machine.Disarm(machine.TimerRetry)).
 			Because("the first bid at this price; no answer is awaited, so it is not sent again"),
-		codons.Asks(stateProposed).When(machine.Commanded(commandReject)).
+		machine.Asks(stateProposed).When(machine.Commanded(commandReject)).
 			Goto(stateWaiting, machine.Send(performatives.ActRejectProposal)).
 			Because("another bidder was first"),
-		codons.Asks(stateLeading).When(machine.Commanded(commandSell)).
+		machine.Asks(stateLeading).When(machine.Commanded(commandSell)).
 			Goto(stateWon, machine.SendTagged(performatives.ActInform, tagWon)).
 			Because("no bid is higher, and no other bidder is left in the auction"),
-		codons.Asks(stateWon).When(machine.Commanded(commandSettle)).
-			Goto(stateSold, machine.Send(performatives.ActRequest), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+		machine.Asks(stateWon).When(machine.Commanded(commandSettle)).
+			Goto(stateSold, machine.Send(performatives.ActRequest), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("the winner is requested to carry out the transaction"),
 	}
 	if x.rising {
 		closable = append(closable, stateOutbid)
 		rows = append(rows,
-			codons.Asks(stateLeading).When(machine.Commanded(commandOutbid)).
+			machine.Asks(stateLeading).When(machine.Commanded(commandOutbid)).
 				Goto(stateOutbid).
 				Because("another bidder takes a higher price"),
-			codons.Asks(stateOutbid).When(machine.Commanded(commandRestore)).
+			machine.Asks(stateOutbid).When(machine.Commanded(commandRestore)).
 				Goto(stateLeading).
 				Because("the bidder that took a higher price is lost"))
 	}
@@ -95,10 +95,10 @@ func (x protocol) auctioneerDecides() []machine.Row {
 		told = append(told, stateOutbid)
 	}
 	return append(rows,
-		codons.Asks(told...).When(machine.Undelivered(performatives.ActAcceptProposal)).
-			Stay(machine.Drop(codons.DropUndeliverable)).
+		machine.Asks(told...).When(machine.Undelivered(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(machine.DropUndeliverable)).
 			Because("no answer to it is awaited, and the REQUEST of the transaction or the next price says the same"),
-		codons.Asks(closable...).When(machine.Commanded(commandOver)).
+		machine.Asks(closable...).When(machine.Commanded(commandOver)).
 			Goto(stateOver, machine.SendTagged(performatives.ActInform, tagClosed)).
 			Because("the auction is over"))
 }
@@ -113,10 +113,10 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 		}
 	}
 	return []machine.Row{
-		codons.Asks(stateSold).When(machine.Receive(performatives.ActInformResult)).
+		machine.Asks(stateSold).When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
 			Because("done, whether the answer is yes or no (addenda §2)"),
-		codons.Asks(uncalled...).When(machine.Receive(performatives.ActPropose)).
+		machine.Asks(uncalled...).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeRejected)).
 			Because("a second bid, or a bid without a call"),
 	}
@@ -129,10 +129,10 @@ func auctioneerEnded() []machine.Row {
 		codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread,
 	}
 	return []machine.Row{
-		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
 			Goto(codons.StateCancelled).
 			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
-		codons.Asks(late...).When(machine.Receive(performatives.ActPropose)).
+		machine.Asks(late...).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).
 			Because("a late bid is rejected, so that it does not bind the bidder"),
 	}

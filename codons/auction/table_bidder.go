@@ -8,7 +8,7 @@ import (
 
 // bidderAttends has the rows of the announcement and of the prices.
 func bidderAttends() []machine.Row {
-	idle, announced := codons.Answers(machine.Idle), codons.Answers(stateAnnounced)
+	idle, announced := machine.Answers(machine.Idle), machine.Answers(stateAnnounced)
 	return []machine.Row{
 		idle.When(machine.Receive(performatives.ActInform)).
 			Goto(stateAnnounced).
@@ -16,19 +16,19 @@ func bidderAttends() []machine.Row {
 		idle.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over already: the earlier messages were lost or overtaken"),
-		codons.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
-			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
+		machine.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
+			Goto(codons.StateConsidering, machine.Arm(machine.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
-		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled)...).When(machine.Stale(performatives.ActCFP)).
-			Stay(machine.Drop(codons.DropStale)).
+		machine.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled)...).When(machine.Stale(performatives.ActCFP)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("a later price overtook this one, whose round is over"),
-		codons.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the announcement, which a price, the REQUEST or CANCEL overtook"),
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over"),
-		announced.When(machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)).
+		announced.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandStop)).
 			Goto(stateAbsent).
 			Because("the bidder has no price to answer yet"),
 	}
@@ -36,30 +36,30 @@ func bidderAttends() []machine.Row {
 
 // bidderConsiders has the rows of a bidder whose agent decides about a price.
 func bidderConsiders() []machine.Row {
-	considering := codons.Answers(codons.StateConsidering)
+	considering := machine.Answers(codons.StateConsidering)
 	return []machine.Row{
 		considering.When(machine.Commanded(commandPropose)).
-			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline)).
+			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(machine.TimerDeadline)).
 			Because("the agent takes the price, and is bound until a higher one is called or the auction is over"),
 		considering.When(machine.Commanded(commandPass)).
-			Goto(statePassed, machine.SendTagged(performatives.ActRefuse, tagPass), machine.Arm(codons.TimerDeadline)).
+			Goto(statePassed, machine.SendTagged(performatives.ActRefuse, tagPass), machine.Arm(machine.TimerDeadline)).
 			Because("the agent does not take this price"),
 		considering.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver, machine.Stop(codons.JobConsider)).
 			Because("the auction was over before the agent decided"),
-		considering.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(stateMissed, machine.Stop(codons.JobConsider), machine.Arm(codons.TimerDeadline)).
+		considering.When(machine.Timeout(machine.TimerDeadline)).
+			Goto(stateMissed, machine.Stop(codons.JobConsider), machine.Arm(machine.TimerDeadline)).
 			Because("the round is over: silence is no bid, and the bidder stays (XC00031F, XC00032F)"),
 		considering.When(machine.Receive(performatives.ActCFP)).
-			Goto(stateRecalled, machine.Stop(codons.JobConsider), machine.Arm(codons.TimerDeadline)).
+			Goto(stateRecalled, machine.Stop(codons.JobConsider), machine.Arm(machine.TimerDeadline)).
 			Because("the auctioneer's clock ended the round first"),
 	}
 }
 
 // bidderOverruns has the rows of a bidder whose handler has not returned although its round is over.
 func bidderOverruns() []machine.Row {
-	missed, recalled := codons.Answers(stateMissed), codons.Answers(stateRecalled)
-	overruns := codons.Answers(stateMissed, stateRecalled)
+	missed, recalled := machine.Answers(stateMissed), machine.Answers(stateRecalled)
+	overruns := machine.Answers(stateMissed, stateRecalled)
 	decided := []machine.Symbol{
 		machine.Commanded(commandPropose), machine.Commanded(commandPass),
 		machine.Commanded(codons.CommandRefuse), machine.Commanded(codons.CommandNotUnderstood), machine.Commanded(codons.CommandFail),
@@ -72,10 +72,10 @@ func bidderOverruns() []machine.Row {
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
 			Because("the decision is about an earlier price; the agent is asked about the latest one"),
 		overruns.When(machine.Receive(performatives.ActCFP)).
-			Goto(stateRecalled, machine.Arm(codons.TimerDeadline)).
+			Goto(stateRecalled, machine.Arm(machine.TimerDeadline)).
 			Because("another price, while a handler decides about an earlier one: one handler runs at a time"),
-		recalled.When(machine.Timeout(codons.TimerDeadline)).
-			Goto(stateMissed, machine.Arm(codons.TimerDeadline)).
+		recalled.When(machine.Timeout(machine.TimerDeadline)).
+			Goto(stateMissed, machine.Arm(machine.TimerDeadline)).
 			Because("the handler has outlived this round, too"),
 		overruns.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
@@ -85,34 +85,34 @@ func bidderOverruns() []machine.Row {
 
 // bidderBetweenPrices has the rows of a bidder whose agent has answered the latest price.
 func bidderBetweenPrices() []machine.Row {
-	between := codons.Answers(betweenPrices()...)
+	between := machine.Answers(betweenPrices()...)
 	return []machine.Row{
-		codons.Answers(stateProposed, stateWaiting).When(machine.Receive(performatives.ActAcceptProposal)).
+		machine.Answers(stateProposed, stateWaiting).When(machine.Receive(performatives.ActAcceptProposal)).
 			Goto(stateLeading).
 			Because("the first bid at this price"),
-		codons.Answers(stateProposed, stateLeading).When(machine.Receive(performatives.ActRejectProposal)).
+		machine.Answers(stateProposed, stateLeading).When(machine.Receive(performatives.ActRejectProposal)).
 			Goto(stateWaiting).
 			Because("another bidder was first"),
-		codons.Answers(stateProposed, stateWaiting, stateLeading).When(machine.ReceiveTagged(performatives.ActInform, tagWon)).
+		machine.Answers(stateProposed, stateWaiting, stateLeading).When(machine.ReceiveTagged(performatives.ActInform, tagWon)).
 			Goto(stateLeading).
 			Because("the auction is over, and the transaction will be requested"),
-		codons.Answers(stateProposed, stateWaiting, stateLeading).When(machine.Receive(performatives.ActRequest)).
-			Goto(statePurchasing, machine.Arm(codons.TimerDeadline), machine.Run(jobSettle)).
+		machine.Answers(stateProposed, stateWaiting, stateLeading).When(machine.Receive(performatives.ActRequest)).
+			Goto(statePurchasing, machine.Arm(machine.TimerDeadline), machine.Run(jobSettle)).
 			Because("the agent has won, even if the ACCEPT_PROPOSAL for its bid was lost"),
 		between.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over"),
 		between.When(machine.Stale(performatives.ActAcceptProposal), machine.Stale(performatives.ActRejectProposal)).
-			Stay(machine.Drop(codons.DropStale)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("it is about a bid at an earlier price"),
-		codons.Answers(codons.StateConsidering, stateMissed, stateRecalled, statePassed, stateSilent).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
-			Stay(machine.Drop(codons.DropStale)).
+		machine.Answers(codons.StateConsidering, stateMissed, stateRecalled, statePassed, stateSilent).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("it is about a bid at an earlier price"),
-		codons.Answers(stateLeading).When(machine.Receive(performatives.ActAcceptProposal)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(stateLeading).When(machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the INFORM of the win overtook it"),
-		codons.Answers(stateWaiting).When(machine.Receive(performatives.ActRejectProposal)).
-			Stay(machine.Drop(codons.DropStale)).
+		machine.Answers(stateWaiting).When(machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("it is about a bid at an earlier price"),
 	}
 }
@@ -120,11 +120,11 @@ func bidderBetweenPrices() []machine.Row {
 // bidderSettles has the rows of a bidder that carries out the transaction.
 func bidderSettles() []machine.Row {
 	return []machine.Row{
-		codons.Answers(statePurchasing).When(machine.Commanded(codons.CommandFinish)).
+		machine.Answers(statePurchasing).When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
-		codons.Answers(statePurchasing).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(statePurchasing).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the request overtook it"),
 	}
 }
@@ -132,29 +132,29 @@ func bidderSettles() []machine.Row {
 // bidderEnded has the rows of a bidder after CANCEL, and after the end.
 func bidderEnded() []machine.Row {
 	return []machine.Row{
-		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it"),
-		codons.Answers(codons.StateSettling, codons.StateCancelling, statePurchasing).When(machine.Receive(performatives.ActCFP)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(codons.StateSettling, codons.StateCancelling, statePurchasing).When(machine.Receive(performatives.ActCFP)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it, or the REQUEST overtook an earlier price"),
-		codons.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActCFP)).
+		machine.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActCFP)).
 			Stay(machine.Resend(performatives.ActInformResult)).
 			Because("an earlier price, which the bid and all after it overtook"),
-		codons.Answers(codons.StateSettling).When(machine.Receive(performatives.ActRequest)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(codons.StateSettling).When(machine.Receive(performatives.ActRequest)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it"),
-		codons.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).
+		machine.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).
 			Stay(machine.Refuse(performatives.CodeConversationEnded)).
 			Because("the bidder had left before the price was called"),
-		codons.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP), machine.Duplicate(performatives.ActCancel)).
+		machine.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP), machine.Duplicate(performatives.ActCancel)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the auctioneer has not received the refusal"),
-		codons.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
+		machine.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the bidder had left before its bid was answered, or the auctioneer has not received the failure"),
-		codons.Answers(codons.StateCompleted, stateOver, codons.StateRefused, codons.StateNotUnderstood).When(machine.Receive(performatives.ActAcceptProposal)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(codons.StateCompleted, stateOver, codons.StateRefused, codons.StateNotUnderstood).When(machine.Receive(performatives.ActAcceptProposal)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the end overtook it"),
 	}
 }

@@ -154,7 +154,7 @@ func (w *world) checkStep(sides map[sideKey]*observed, e codons.Transition) *mac
 // act: that of an auction expects no reply, a CFP may overtake it, and the wildcard then drops it.
 func falls(t *machine.Transition) bool {
 	return t.Wildcard && t.On.Kind == machine.KindReceive && slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
-		return e == machine.Drop(codons.DropUnexpected) || e == machine.Refuse(performatives.CodeUnexpectedAct)
+		return e == machine.Drop(machine.DropUnexpected) || e == machine.Refuse(performatives.CodeUnexpectedAct)
 	})
 }
 

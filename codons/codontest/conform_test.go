@@ -144,8 +144,8 @@ func TestWildcard(t *testing.T) {
 	hurried := reviewOf(func(d *codons.Definition) {
 		d.Table.Jobs[0].Says = []string{"hum"}
 		d.Table.Rows = append(d.Table.Rows,
-			codons.Answers("reviewing").When(machine.Commanded("hum")).Stay(machine.Send(performatives.ActStatusUpdate)).Because("it takes a while"),
-			codons.Asks("revising").When(machine.Receive(performatives.ActStatusUpdate)).Stay().Because("the only state that takes it"))
+			machine.Answers("reviewing").When(machine.Commanded("hum")).Stay(machine.Send(performatives.ActStatusUpdate)).Because("it takes a while"),
+			machine.Asks("revising").When(machine.Receive(performatives.ActStatusUpdate)).Stay().Because("the only state that takes it"))
 	})
 	expectFault(t, conform(t, hurried, newOptions([]Option{Seeds(4), Content("hum", performatives.StatusUpdate{Description: "half"})})),
 		"the initiator in waiting cannot read message")

@@ -9,7 +9,7 @@
 //	func TestReview(t *testing.T) {
 //		codontest.Explore(t, Review)
 //		codontest.Conform(t, Review,
-//			codontest.Content(codons.CommandStart, Change{Diff: "a.go"}),
+//			codontest.Content(machine.CommandStart, Change{Diff: "a.go"}),
 //			codontest.Content("comment", Comments{Text: "tests?"}))
 //	}
 //

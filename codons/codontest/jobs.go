@@ -162,7 +162,7 @@ func (s *jobs) commands(state machine.State) (names []string) {
 			continue
 		}
 		switch name {
-		case codons.CommandStart, codons.CommandCancel, codons.CommandStop, codons.CommandMisread:
+		case machine.CommandStart, codons.CommandCancel, codons.CommandStop, codons.CommandMisread:
 		default:
 			names = append(names, name)
 		}

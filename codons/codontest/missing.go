@@ -142,9 +142,9 @@ func joinPair(all []machine.Pair, p machine.Pair) []machine.Pair {
 
 // rowGo returns a row as Go.
 func rowGo(r machine.Row) string {
-	role := "codons.Asks"
+	role := "machine.Asks"
 	if r.Role == machine.Responder {
-		role = "codons.Answers"
+		role = "machine.Answers"
 	}
 	var from []string
 	for _, s := range r.From {

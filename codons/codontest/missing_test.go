@@ -23,15 +23,15 @@ func TestExplorePrintsWhatIsMissing(t *testing.T) {
 			d.Table.Rows[4].Do = append(d.Table.Rows[4].Do, machine.Disarm("office"))
 			d.Table.Rows[6].Do = append(d.Table.Rows[6].Do, machine.Arm("office"))
 			d.Table.Rows = append(d.Table.Rows,
-				codons.Answers("commented").When(machine.Timeout("office")).Goto("closed", machine.SendTagged(inform, "CLOSED")).Because("it is late"),
-				codons.Asks("waiting").When(machine.ReceiveTagged(inform, "CLOSED")).Goto("gone").Because("it is late"))
+				machine.Answers("commented").When(machine.Timeout("office")).Goto("closed", machine.SendTagged(inform, "CLOSED")).Because("it is late"),
+				machine.Asks("waiting").When(machine.ReceiveTagged(inform, "CLOSED")).Goto("gone").Because("it is late"))
 			d.Table.Rows = append(d.Table.Rows, rows...)
 			d.Table.Agree = pairs
 			d.Messages["CLOSED"] = codons.Says[comments](inform)
 		})
 	}
 	all := strings.Join(explore(t.Logf, closing(nil), newOptions(nil)), "\n")
-	const row = `codons.Asks("revising").When(machine.ReceiveTagged(performatives.ActInform, "CLOSED")).Stay(machine.Drop("late")).Because("…"),`
+	const row = `machine.Asks("revising").When(machine.ReceiveTagged(performatives.ActInform, "CLOSED")).Stay(machine.Drop("late")).Because("…"),`
 	if !strings.Contains(all, row) || !strings.Contains(all, "only a wildcard of the initiator in revising takes receive INFORM") {
 		t.Errorf("got %s, want %s", all, row)
 	}
@@ -39,13 +39,13 @@ func TestExplorePrintsWhatIsMissing(t *testing.T) {
 	if !strings.Contains(all, pair) {
 		t.Errorf("got %s, want %s", all, pair)
 	}
-	revising := codons.Asks("revising").When(machine.ReceiveTagged(inform, "CLOSED")).Goto("gone", machine.Stop("revise")).Because("it is late")
+	revising := machine.Asks("revising").When(machine.ReceiveTagged(inform, "CLOSED")).Goto("gone", machine.Stop("revise")).Because("it is late")
 	agree := machine.Pair{Initiator: "gone", Responder: "closed", After: []machine.Cause{machine.At(machine.Responder, machine.Timeout("office"))}}
 	if n := strings.Count(all, "verify: code-review: "); n != 2 {
 		t.Errorf("got %d counterexamples, want one for the row and one for the pair: %s", n, all)
 	}
 	other := agree
-	other.After = []machine.Cause{machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))}
+	other.After = []machine.Cause{machine.At(machine.Initiator, machine.Timeout(machine.TimerDeadline))}
 	all = strings.Join(explore(t.Logf, closing([]machine.Row{revising}, other), newOptions(nil)), "\n")
 	if want := strings.TrimSuffix(pair, "},") + ", Also: true},"; !strings.Contains(all, want) {
 		t.Errorf("got %s, want %s", all, want)

@@ -20,8 +20,8 @@ import (
 func hurried() *codons.Codon {
 	return reviewOf(func(d *codons.Definition) {
 		d.Table.Rows = append(d.Table.Rows,
-			codons.Asks("waiting").When(machine.Commanded("hurry")).Stay(machine.Report("hurried")).Because("a command of no job"),
-			codons.Asks("waiting").When(machine.Undeliverable(performatives.ActRequest)).Stay().Because("a retry follows"))
+			machine.Asks("waiting").When(machine.Commanded("hurry")).Stay(machine.Report("hurried")).Because("a command of no job"),
+			machine.Asks("waiting").When(machine.Undeliverable(performatives.ActRequest)).Stay().Because("a retry follows"))
 	})
 }
 
@@ -107,10 +107,10 @@ func TestSeedsDisturb(t *testing.T) {
 					continue
 				}
 				got[e.On.String()]++
-				if e.On == machine.Commanded(codons.CommandStart) {
+				if e.On == machine.Commanded(machine.CommandStart) {
 					begun[e.Conversation] = e.Time
 				}
-				if e.On == machine.Timeout(codons.TimerDeadline) && e.Time.Sub(begun[e.Conversation]) < codons.DefaultDeadline {
+				if e.On == machine.Timeout(machine.TimerDeadline) && e.Time.Sub(begun[e.Conversation]) < codons.DefaultDeadline {
 					got["deadline of the caller"]++
 				}
 				if e.Conversation == "named 1" {

@@ -63,7 +63,7 @@ func Unused(initiator, responder machine.State) Option {
 }
 
 // Content gives the contents of the act that a command makes the table send, one of which
-// the seed chooses each time. The command of the opening act is [codons.CommandStart].
+// the seed chooses each time. The command of the opening act is [machine.CommandStart].
 // Without it the content is the zero value of the message type, or of the codon's
 // Payloads.
 func Content(command string, contents ...any) Option {

@@ -17,14 +17,14 @@ func parcel(ends ...machine.Row) *codons.Codon {
 	request, inform := performatives.ActRequest, performatives.ActInform
 	says := codons.Says[struct{}](request)
 	rows := []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).Goto("waiting", machine.SendTagged(request, "PACK")).Because("a parcel"),
-		codons.Asks("waiting").When(machine.Commanded("withdraw")).Goto("withdrawing", machine.SendTagged(request, "WITHDRAW")).Because("no parcel"),
-		codons.Asks("waiting", "withdrawing").When(machine.ReceiveTagged(inform, "PACKED")).Goto("packed").Because("it is packed"),
-		codons.Asks("withdrawing").When(machine.ReceiveTagged(inform, "UNPACKED")).Goto("unpacked").Because("it is not packed"),
-		codons.Answers(machine.Idle).When(machine.ReceiveTagged(request, "PACK")).Goto("packing", machine.Run("pack")).Because("a parcel"),
-		codons.Answers(machine.Idle).When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("unpacked", machine.SendTagged(inform, "UNPACKED")).Because("it has overtaken PACK"),
-		codons.Answers("packing").When(machine.Commanded("done")).Goto("packed", machine.SendTagged(inform, "PACKED")).Because("it is packed"),
-		codons.Answers("packing").When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("stopping", machine.Stop("pack")).Because("the packing has to stop first"),
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("waiting", machine.SendTagged(request, "PACK")).Because("a parcel"),
+		machine.Asks("waiting").When(machine.Commanded("withdraw")).Goto("withdrawing", machine.SendTagged(request, "WITHDRAW")).Because("no parcel"),
+		machine.Asks("waiting", "withdrawing").When(machine.ReceiveTagged(inform, "PACKED")).Goto("packed").Because("it is packed"),
+		machine.Asks("withdrawing").When(machine.ReceiveTagged(inform, "UNPACKED")).Goto("unpacked").Because("it is not packed"),
+		machine.Answers(machine.Idle).When(machine.ReceiveTagged(request, "PACK")).Goto("packing", machine.Run("pack")).Because("a parcel"),
+		machine.Answers(machine.Idle).When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("unpacked", machine.SendTagged(inform, "UNPACKED")).Because("it has overtaken PACK"),
+		machine.Answers("packing").When(machine.Commanded("done")).Goto("packed", machine.SendTagged(inform, "PACKED")).Because("it is packed"),
+		machine.Answers("packing").When(machine.ReceiveTagged(request, "WITHDRAW")).Goto("stopping", machine.Stop("pack")).Because("the packing has to stop first"),
 	}
 	return codons.MustDefine(codons.Definition{
 		Table: machine.Table{
@@ -46,12 +46,12 @@ func parcel(ends ...machine.Row) *codons.Codon {
 // for it that are missing. A row that drops the command leaves the request without an answer.
 func TestAStoppedJobAnswers(t *testing.T) {
 	ends := func(commands ...machine.Symbol) machine.Row {
-		return codons.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")
+		return machine.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")
 	}
 	done, fail := machine.Commanded("done"), machine.Commanded(codons.CommandFail)
-	drop := codons.Answers("stopping").When(done).Stay(machine.Drop("late")).Because("a fault")
+	drop := machine.Answers("stopping").When(done).Stay(machine.Drop("late")).Because("a fault")
 	missing := func(command string) string {
-		return `codons.Answers("stopping").When(machine.Commanded("` + command + `")).Stay(machine.Drop("late")).Because("…"),`
+		return `machine.Answers("stopping").When(machine.Commanded("` + command + `")).Stay(machine.Drop("late")).Because("…"),`
 	}
 	for name, c := range map[string]struct {
 		rows []machine.Row

@@ -199,7 +199,7 @@ func (w *world) begin(ctx context.Context, chance *rand.Rand) {
 	if n := len(w.started); n%2 == 1 { // its id is not that of its first request
 		opts = append(opts, codons.WithConversation(performatives.ConversationID("named "+strconv.Itoa(n))))
 	}
-	asked, err := w.codon.Start(ctx, w.asker, responderID, w.content(chance, machine.Initiator, codons.CommandStart), opts...)
+	asked, err := w.codon.Start(ctx, w.asker, responderID, w.content(chance, machine.Initiator, machine.CommandStart), opts...)
 	if err != nil {
 		cancel()
 		if _, runs := w.system.Lookup(askerID); runs {

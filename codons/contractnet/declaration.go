@@ -24,15 +24,15 @@ func (x protocol) declarations() machine.Declarations {
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActFailure, tagLapsed), stateLapsed)
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateRejected)
 	end(machine.Initiator, machine.Commanded(codons.CommandDecline), codons.StateRejected)
-	end(machine.Initiator, machine.Timeout(codons.TimerDeadline), stateLapsed, stateProposed, stateHeld)
-	end(machine.Responder, machine.Timeout(codons.TimerDeadline), stateLapsed, stateProposed)
+	end(machine.Initiator, machine.Timeout(machine.TimerDeadline), stateLapsed, stateProposed, stateHeld)
+	end(machine.Responder, machine.Timeout(machine.TimerDeadline), stateLapsed, stateProposed)
 	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
 	end(machine.Responder, machine.Receive(performatives.ActRejectProposal), codons.StateRejected)
 	d.Renewals = []machine.Renewal{
-		{Role: machine.Initiator, Timer: codons.TimerDeadline, On: []machine.Symbol{
+		{Role: machine.Initiator, Timer: machine.TimerDeadline, On: []machine.Symbol{
 			machine.Receive(performatives.ActPropose), machine.Commanded(commandAward), machine.Commanded(commandRevise),
 		}},
-		{Role: machine.Responder, Timer: codons.TimerDeadline, On: []machine.Symbol{
+		{Role: machine.Responder, Timer: machine.TimerDeadline, On: []machine.Symbol{
 			machine.Commanded(commandPropose), machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActCFP),
 		}},
 	}

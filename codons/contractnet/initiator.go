@@ -45,7 +45,7 @@ func (s *initiatorSide) bid(at machine.State) Bid {
 // Reduce keeps the times of the round and of the award, and the proposal.
 func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.Initiator.Reduce(v, e)
-	if e.On == machine.Commanded(codons.CommandStart) {
+	if e.On == machine.Commanded(machine.CommandStart) {
 		call, _ := performatives.PayloadAs[Call](e.Message) // composed by Start, so it is readable
 		s.by, s.round, s.resultBy = e.Message.ReplyBy(), 1, call.ResultBy
 	}
@@ -108,7 +108,7 @@ func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 
 // Timer sets the deadline of the proposals, of the proposal's validity, or of the result.
 func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
-	if name != codons.TimerDeadline {
+	if name != machine.TimerDeadline {
 		return s.Initiator.Timer(v, name, now)
 	}
 	switch v.State() { //nolint:exhaustive // the others wait for the result

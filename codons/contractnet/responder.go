@@ -82,7 +82,7 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 	if p, ok := e.Data.(Proposal); ok && v.State() == stateProposed {
 		s.proposals, s.retries = append(s.proposals, p), 0
 	}
-	if e.Arms(codons.TimerRetry) {
+	if e.Arms(machine.TimerRetry) {
 		s.retries++
 	}
 }
@@ -123,9 +123,9 @@ func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 // Timer sets the end of a proposal's validity, and the wait before it is sent again.
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch {
-	case name == codons.TimerRetry:
+	case name == machine.TimerRetry:
 		return codons.Retry{}.Wait(v.Request().ID(), s.retries)
-	case name == codons.TimerDeadline && v.State() == stateProposed:
+	case name == machine.TimerDeadline && v.State() == stateProposed:
 		return s.latest().ValidUntil.Sub(now)
 	}
 	return s.Responding.Timer(v, name, now)

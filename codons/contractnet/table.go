@@ -93,10 +93,10 @@ func (x protocol) table() machine.Table {
 
 func timers() []machine.Timer {
 	return []machine.Timer{
-		{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
-		{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until a CFP, ACCEPT_PROPOSAL or CANCEL without its answer is sent again"},
-		{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
-		{Role: machine.Responder, Name: codons.TimerRetry, Doc: "until a proposal without an answer is sent again"},
+		{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
+		{Role: machine.Initiator, Name: machine.TimerRetry, Doc: "until a CFP, ACCEPT_PROPOSAL or CANCEL without its answer is sent again"},
+		{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "until proposals are due, then until the proposal lapses, then until the result is due"},
+		{Role: machine.Responder, Name: machine.TimerRetry, Doc: "until a proposal without an answer is sent again"},
 	}
 }
 
@@ -106,8 +106,8 @@ func pairs() []machine.Pair {
 		return machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{after}, Note: note}
 	}
 	var (
-		callerLate = machine.At(machine.Initiator, machine.Timeout(codons.TimerDeadline))
-		bidderLate = machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))
+		callerLate = machine.At(machine.Initiator, machine.Timeout(machine.TimerDeadline))
+		bidderLate = machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))
 		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
 	)
 	return []machine.Pair{
@@ -121,13 +121,13 @@ func pairs() []machine.Pair {
 
 // callerCalls has the rows of a caller without a proposal.
 func (x protocol) callerCalls() []machine.Row {
-	called := codons.Asks(stateCalled)
+	called := machine.Asks(stateCalled)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(stateCalled, machine.Send(performatives.ActCFP)).
 			Because("the agent calls for proposals"),
 		called.When(machine.Receive(performatives.ActPropose)).
-			Goto(stateProposed, machine.Report(reportProposed), machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline)).
+			Goto(stateProposed, machine.Report(reportProposed), machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("a bid, which binds the bidder until it lapses"),
 		called.When(machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)).
 			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
@@ -137,27 +137,27 @@ func (x protocol) callerCalls() []machine.Row {
 
 // callerDecides has the rows of a caller with a proposal.
 func (x protocol) callerDecides() []machine.Row {
-	decides := codons.Asks(stateProposed, stateHeld)
+	decides := machine.Asks(stateProposed, stateHeld)
 	rows := []machine.Row{
 		decides.When(machine.Commanded(commandAward)).
-			Goto(stateAwarded, machine.Send(performatives.ActAcceptProposal), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+			Goto(stateAwarded, machine.Send(performatives.ActAcceptProposal), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("the bid wins"),
 		decides.When(machine.Commanded(codons.CommandDecline)).
 			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
 			Because("the bid loses, and no longer binds the bidder"),
-		codons.Asks(stateProposed).When(machine.Commanded(commandHold)).
+		machine.Asks(stateProposed).When(machine.Commanded(commandHold)).
 			Goto(stateHeld).
 			Because("another bid wins, and this one is kept in case that bidder fails"),
-		codons.Asks(stateHeld).When(machine.Commanded(commandHold)).
+		machine.Asks(stateHeld).When(machine.Commanded(commandHold)).
 			Goto(stateProposed).
 			Because("another bid wins again"),
-		decides.When(machine.Timeout(codons.TimerDeadline)).
+		decides.When(machine.Timeout(machine.TimerDeadline)).
 			Goto(stateLapsed, machine.Send(performatives.ActRejectProposal)).
 			Because("the bid was valid until now; the rejection is for a bidder whose clock is slower"),
 	}
 	if x.iterated {
 		rows = append(rows, decides.When(machine.Commanded(commandRevise)).
-			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+			Goto(stateCalled, machine.Send(performatives.ActCFP), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("a further round: the same task on other terms (SC00030H)"))
 	}
 	return rows
@@ -167,10 +167,10 @@ func (x protocol) callerDecides() []machine.Row {
 // says, in any state, that the proposal lapsed.
 func callerAwaitsResult() []machine.Row {
 	return []machine.Row{
-		codons.Asks(stateAwarded).When(machine.Receive(performatives.ActInformResult)).
+		machine.Asks(stateAwarded).When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
 			Because("done, whether the answer is yes or no (addenda §2)"),
-		codons.Asks(stateCalled, stateProposed, stateHeld, stateAwarded).When(machine.ReceiveTagged(performatives.ActFailure, tagLapsed)).
+		machine.Asks(stateCalled, stateProposed, stateHeld, stateAwarded).When(machine.ReceiveTagged(performatives.ActFailure, tagLapsed)).
 			Goto(stateLapsed).
 			Because("the proposal was lost, or was not answered in time, or the award came too late"),
 	}
@@ -179,7 +179,7 @@ func callerAwaitsResult() []machine.Row {
 // callerCancels has the rows of a caller between CANCEL and the end.
 func callerCancels() []machine.Row {
 	return []machine.Row{
-		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
 			Goto(codons.StateCancelled).
 			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
 	}
@@ -188,7 +188,7 @@ func callerCancels() []machine.Row {
 // callerEnded has the rows of a caller after the end.
 func callerEnded() []machine.Row {
 	return []machine.Row{
-		codons.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
+		machine.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
 			Stay(machine.Resend(performatives.ActRejectProposal)).
 			Because("the bidder has not received the rejection"),
 	}
@@ -197,13 +197,13 @@ func callerEnded() []machine.Row {
 // bidderConsiders has the rows of a bidder up to its proposal, and that of its result.
 func (x protocol) bidderConsiders() []machine.Row {
 	return []machine.Row{
-		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActCFP)).
+		machine.Answers(machine.Idle).When(machine.Receive(performatives.ActCFP)).
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
 			Because("a call arrives"),
-		codons.Answers(codons.StateConsidering).When(machine.Commanded(commandPropose)).
-			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(codons.TimerDeadline), machine.Arm(codons.TimerRetry)).
+		machine.Answers(codons.StateConsidering).When(machine.Commanded(commandPropose)).
+			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("the agent bids, and is bound until the proposal lapses"),
-		codons.Answers(codons.StateWorking).When(machine.Commanded(codons.CommandFinish)).
+		machine.Answers(codons.StateWorking).When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 	}
@@ -211,38 +211,38 @@ func (x protocol) bidderConsiders() []machine.Row {
 
 // bidderProposed has the rows of a bidder that is bound by its proposal.
 func (x protocol) bidderProposed() []machine.Row {
-	proposed := codons.Answers(stateProposed)
+	proposed := machine.Answers(stateProposed)
 	rows := []machine.Row{
 		proposed.When(machine.Receive(performatives.ActAcceptProposal)).
-			Goto(codons.StateWorking, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobPerform)).
+			Goto(codons.StateWorking, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(codons.JobPerform)).
 			Because("the bid has won"),
 		proposed.When(machine.Receive(performatives.ActRejectProposal)).
 			Goto(codons.StateRejected, machine.Report(reportLost)).
 			Because("the bid has lost"),
-		proposed.When(machine.Timeout(codons.TimerDeadline)).
+		proposed.When(machine.Timeout(machine.TimerDeadline)).
 			Goto(stateLapsed, machine.SendTagged(performatives.ActFailure, tagLapsed), machine.Report(reportLost)).
 			Because("the proposal was valid until now"),
 	}
 	if x.iterated {
 		rows = append(rows, proposed.When(machine.Receive(performatives.ActCFP)).
-			Goto(codons.StateConsidering, machine.Disarm(codons.TimerRetry), machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
+			Goto(codons.StateConsidering, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("a revised call: the proposal no longer binds (SC00030H)"))
 	}
-	return append(rows, codons.Answers(codons.StateSettling).When(append(x.answersToProposal(), machine.Receive(performatives.ActRejectProposal))...).
-		Stay(machine.Drop(codons.DropLate)).
+	return append(rows, machine.Answers(codons.StateSettling).When(append(x.answersToProposal(), machine.Receive(performatives.ActRejectProposal))...).
+		Stay(machine.Drop(machine.DropLate)).
 		Because("CANCEL overtook it"))
 }
 
 // bidderEnded has the rows of a bidder after the end.
 func (x protocol) bidderEnded() []machine.Row {
 	return []machine.Row{
-		codons.Answers(codons.StateCompleted).When(machine.Duplicate(performatives.ActCFP)).
+		machine.Answers(codons.StateCompleted).When(machine.Duplicate(performatives.ActCFP)).
 			Stay(machine.Resend(performatives.ActInformResult)).
 			Because("the result replaces the proposal"),
-		codons.Answers(codons.StateFailed, stateLapsed).When(x.answersToProposal()...).
+		machine.Answers(codons.StateFailed, stateLapsed).When(x.answersToProposal()...).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the proposal was withdrawn, or lapsed, before it was answered"),
-		codons.Answers(stateLapsed).When(machine.Duplicate(performatives.ActAcceptProposal)).
+		machine.Answers(stateLapsed).When(machine.Duplicate(performatives.ActAcceptProposal)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the caller has not received the failure"),
 	}

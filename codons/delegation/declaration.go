@@ -21,18 +21,18 @@ func declarations() machine.Declarations {
 			partial(machine.Receive(performatives.ActTaskReject), StateInputGiven),
 			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
 			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
-			partial(machine.Timeout(codons.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Timeout(machine.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Commanded(codons.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
-			partial(machine.Timeout(codons.TimerGrace), StateDeclining),
+			partial(machine.Timeout(machine.TimerGrace), StateDeclining),
 			partial(machine.Commanded(codons.CommandStop), StateDeclining),
 		},
 		Renewals: []machine.Renewal{
 			{
-				Role: machine.Initiator, Timer: codons.TimerRetry, In: []machine.State{StateRequested, StateInputGiven},
+				Role: machine.Initiator, Timer: machine.TimerRetry, In: []machine.State{StateRequested, StateInputGiven},
 				On: []machine.Symbol{machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)},
 			},
 			{
-				Role: machine.Responder, Timer: codons.TimerDeadline, In: []machine.State{StateInputNeeded, StateAwaiting},
+				Role: machine.Responder, Timer: machine.TimerDeadline, In: []machine.State{StateInputNeeded, StateAwaiting},
 				On: []machine.Symbol{machine.Receive(performatives.ActTaskRequest)},
 			},
 		},

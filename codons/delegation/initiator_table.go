@@ -8,19 +8,19 @@ import (
 
 // initiatorRequest returns the initiator's rows from the request until the work is under way.
 func initiatorRequest() []machine.Row {
-	requested, working := codons.Asks(StateRequested, StateInputGiven), codons.Asks(codons.StateWorking)
+	requested, working := machine.Asks(StateRequested, StateInputGiven), machine.Asks(codons.StateWorking)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(StateRequested, machine.Send(performatives.ActTaskRequest)).
 			Because("the agent delegates a task"),
 		requested.When(machine.Receive(performatives.ActTaskAccept)).
-			Goto(codons.StateWorking, machine.Arm(codons.TimerRetry), machine.Report(ReportAccepted)).
+			Goto(codons.StateWorking, machine.Arm(machine.TimerRetry), machine.Report(ReportAccepted)).
 			Because("the worker has taken the task on"),
 		requested.When(machine.Receive(performatives.ActStatusUpdate)).
-			Goto(codons.StateWorking, machine.Arm(codons.TimerRetry), machine.Report(codons.ReportProgress)).
+			Goto(codons.StateWorking, machine.Arm(machine.TimerRetry), machine.Report(codons.ReportProgress)).
 			Because("progress overtook the acceptance, which it implies"),
-		codons.Asks(StateInputGiven, codons.StateWorking).When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
-			Stay(machine.Drop(codons.DropStale)).
+		machine.Asks(StateInputGiven, codons.StateWorking).When(machine.Stale(performatives.ActTaskAccept), machine.Stale(performatives.ActStatusUpdate)).
+			Stay(machine.Drop(machine.DropStale)).
 			Because("a late message of an earlier round is no answer to this one; only these two acts can be late, " +
 				"because the partial result ended their round"),
 		working.When(machine.Receive(performatives.ActStatusUpdate)).
@@ -34,23 +34,23 @@ func initiatorRequest() []machine.Row {
 
 // initiatorResult returns the initiator's rows for the end of a round.
 func initiatorResult() []machine.Row {
-	waiting := codons.Asks(StateRequested, StateInputGiven, codons.StateWorking)
+	waiting := machine.Asks(StateRequested, StateInputGiven, codons.StateWorking)
 	return []machine.Row{
 		waiting.When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
 			Because("the result; an acceptance may be skipped, lost or overtaken (addenda §6)"),
 		waiting.When(machine.ReceiveTagged(performatives.ActInformResult, TagInput)).
-			Goto(StateInputNeeded, machine.Disarm(codons.TimerRetry), machine.Report(ReportInput)).
+			Goto(StateInputNeeded, machine.Disarm(machine.TimerRetry), machine.Report(ReportInput)).
 			Because("a partial result asks for more (addenda §3)"),
-		codons.Asks(StateRequested, codons.StateWorking).When(machine.Receive(performatives.ActTaskReject)).
+		machine.Asks(StateRequested, codons.StateWorking).When(machine.Receive(performatives.ActTaskReject)).
 			Goto(codons.StateRejected).
 			Because("the task was not taken on; a rejection after an acceptance counts as well"),
-		codons.Asks(StateInputGiven, StateInputNeeded, StateDeclining).When(machine.Commanded(codons.CommandMisread)).
+		machine.Asks(StateInputGiven, StateInputNeeded, StateDeclining).When(machine.Commanded(codons.CommandMisread)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActNotUnderstood)).
 			Because("the worker sent what cannot be read, and the partial result is final"),
-		codons.Asks(StateInputGiven).When(
+		machine.Asks(StateInputGiven).When(
 			machine.Receive(performatives.ActTaskReject), machine.Receive(performatives.ActNotUnderstood), machine.Receive(performatives.ActFailure),
-			machine.Timeout(codons.TimerDeadline),
+			machine.Timeout(machine.TimerDeadline),
 		).
 			Goto(codons.StateCompleted).
 			Because("the further round was turned down, or not answered in time, and the partial result is final"),
@@ -59,15 +59,15 @@ func initiatorResult() []machine.Row {
 
 // initiatorInput returns the initiator's rows after a partial result that asks for more.
 func initiatorInput() []machine.Row {
-	input := codons.Asks(StateInputNeeded)
+	input := machine.Asks(StateInputNeeded)
 	return []machine.Row{
 		input.When(machine.Commanded(codons.CommandAnswer)).
 			Goto(StateInputGiven, machine.Send(performatives.ActTaskRequest)).
 			Because("a further round in the same conversation (addenda §3); the deadline of the conversation stays"),
 		input.When(machine.Commanded(codons.CommandDecline), machine.Commanded(codons.CommandCancel)).
-			Goto(StateDeclining, machine.Send(performatives.ActCancel), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
+			Goto(StateDeclining, machine.Send(performatives.ActCancel), machine.Arm(machine.TimerGrace), machine.Arm(machine.TimerRetry)).
 			Because("the partial result is final; CANCEL keeps the worker from waiting until its deadline"),
-		input.When(machine.Timeout(codons.TimerDeadline)).
+		input.When(machine.Timeout(machine.TimerDeadline)).
 			Goto(codons.StateCompleted).
 			Because("the partial result is final; the worker's own deadline ends its side"),
 		input.When(machine.Receive(performatives.ActFailure)).
@@ -77,7 +77,7 @@ func initiatorInput() []machine.Row {
 			Goto(codons.StateCompleted).
 			Because("the worker continued without an answer, and this is its result"),
 		input.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the partial result of the same round overtook it"),
 	}
 }
@@ -85,7 +85,7 @@ func initiatorInput() []machine.Row {
 // initiatorDecline returns the initiator's rows between the CANCEL that declines a further round
 // and the end. The partial result is the outcome, unless the worker has finished before.
 func initiatorDecline() []machine.Row {
-	declining := codons.Asks(StateDeclining)
+	declining := machine.Asks(StateDeclining)
 	return []machine.Row{
 		declining.When(machine.Receive(performatives.ActInform), machine.Receive(performatives.ActFailure), machine.Receive(performatives.ActNotUnderstood)).
 			Goto(codons.StateCompleted).
@@ -93,14 +93,14 @@ func initiatorDecline() []machine.Row {
 		declining.When(machine.Receive(performatives.ActInformResult)).
 			Goto(codons.StateCompleted).
 			Because("the worker finished without an answer, and its result crossed with CANCEL"),
-		declining.When(machine.Timeout(codons.TimerGrace), machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandStop)).
+		declining.When(machine.Timeout(machine.TimerGrace), machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandStop)).
 			Goto(codons.StateCompleted).
 			Because("no answer to CANCEL came in time; the partial result is final, and the worker's own deadline ends its side"),
 		declining.When(machine.Commanded(codons.CommandAnswer), machine.Commanded(codons.CommandDecline), machine.Commanded(codons.CommandCancel)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the further round is declined already"),
 		declining.When(machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the partial result of the same round overtook it"),
 	}
 }
@@ -108,7 +108,7 @@ func initiatorDecline() []machine.Row {
 // initiatorCancel returns the initiator's rows between CANCEL and the end. They are the same
 // with and without an earlier partial result.
 func initiatorCancel() []machine.Row {
-	cancelling := codons.Asks(codons.StateCancelling)
+	cancelling := machine.Asks(codons.StateCancelling)
 	return []machine.Row{
 		cancelling.When(machine.Receive(performatives.ActInform)).
 			Goto(codons.StateCancelled).

@@ -9,13 +9,13 @@ import (
 // responderConsider returns the responder's rows until it has taken on the task, or a further
 // round of it.
 func responderConsider() []machine.Row {
-	considering := codons.Answers(codons.StateConsidering)
+	considering := machine.Answers(codons.StateConsidering)
 	return []machine.Row{
-		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActTaskRequest)).
+		machine.Answers(machine.Idle).When(machine.Receive(performatives.ActTaskRequest)).
 			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
 			Because("a task arrives"),
-		codons.Answers(StateInputNeeded).When(machine.Receive(performatives.ActTaskRequest)).
-			Goto(codons.StateConsidering, machine.Arm(codons.TimerDeadline), machine.Run(codons.JobConsider)).
+		machine.Answers(StateInputNeeded).When(machine.Receive(performatives.ActTaskRequest)).
+			Goto(codons.StateConsidering, machine.Arm(machine.TimerDeadline), machine.Run(codons.JobConsider)).
 			Because("the further round, with the input that the worker asked for"),
 		considering.When(machine.Commanded(codons.CommandAccept)).
 			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Run(codons.JobPerform)).
@@ -31,7 +31,7 @@ func responderConsider() []machine.Row {
 
 // responderWork returns the responder's rows from the acceptance to the result.
 func responderWork() []machine.Row {
-	working := codons.Answers(codons.StateWorking)
+	working := machine.Answers(codons.StateWorking)
 	return []machine.Row{
 		working.When(machine.Commanded(codons.CommandReport)).
 			Stay(machine.Send(performatives.ActStatusUpdate)).
@@ -42,10 +42,10 @@ func responderWork() []machine.Row {
 		working.When(machine.Commanded(CommandNeedInput)).
 			Goto(StateInputNeeded, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("a partial result asks for more (addenda §3)"),
-		codons.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActTaskRequest)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActTaskRequest)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook the further round"),
-		codons.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActTaskRequest)).
+		machine.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActTaskRequest)).
 			Stay(machine.Resend(performatives.ActInformResult)).
 			Because("a further round crossed with the result; a new task needs a conversation of its own"),
 	}
@@ -53,13 +53,13 @@ func responderWork() []machine.Row {
 
 // responderAwait returns the responder's rows while its handler waits for input.
 func responderAwait() []machine.Row {
-	working, awaiting := codons.Answers(codons.StateWorking), codons.Answers(StateAwaiting)
+	working, awaiting := machine.Answers(codons.StateWorking), machine.Answers(StateAwaiting)
 	return []machine.Row{
 		working.When(machine.Commanded(commandAsk)).
 			Goto(StateAwaiting, machine.SendTagged(performatives.ActInformResult, TagInput)).
 			Because("the handler asks for input and waits for it (addenda §3)"),
 		awaiting.When(machine.Receive(performatives.ActTaskRequest)).
-			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Arm(codons.TimerDeadline), machine.Report(reportAnswer)).
+			Goto(codons.StateWorking, machine.Send(performatives.ActTaskAccept), machine.Arm(machine.TimerDeadline), machine.Report(reportAnswer)).
 			Because("the further round is the answer, and the same handler continues"),
 		awaiting.When(machine.Commanded(codons.CommandFinish)).
 			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
@@ -68,10 +68,10 @@ func responderAwait() []machine.Row {
 			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
 			Because("the handler asks for more before it has its answer"),
 		awaiting.When(machine.Commanded(commandAsk)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("one question at a time"),
 		awaiting.When(machine.Commanded(codons.CommandReport)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the initiator accepts no progress until it has answered"),
 	}
 }

@@ -45,7 +45,7 @@ func Table() machine.Table {
 			codons.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
-			{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
+			{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
 		},
 		Rows: slices.Concat(
 			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
@@ -68,6 +68,6 @@ func pairs() []machine.Pair {
 		partial(codons.StateFailed, "the worker failed or stopped before a further round"),
 		partial(codons.StateRejected, "the worker rejected a further round"),
 		partial(codons.StateNotUnderstood, "the worker did not understand a further round"),
-		partial(codons.StateTimedOut, "the worker's deadline passed before a further round", machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))),
+		partial(codons.StateTimedOut, "the worker's deadline passed before a further round", machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -48,7 +49,7 @@ func find(ctx context.Context, p codons.Party, s Search, to []performatives.Agen
 	if d.repeatable = codons.Settings[settings](&o).repeatable; d.repeatable {
 		d.finding.asks = commandTry
 	}
-	first := codons.CommandStart
+	first := machine.CommandStart
 	if s.Among != nil {
 		first = commandSearch
 		d.finding.search = func() ([]performatives.AgentID, error) {

@@ -55,12 +55,12 @@ func ended(in ...machine.State) []machine.Symbol {
 
 // The end states of the conversation with one agent, by their meaning.
 var (
-	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}            // the agent says that it does not do the task
-	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                     // whatever the agent did, it was not accepted or was withdrawn
-	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                       // the agent may have done a part, or the caller's agent has stopped
-	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)             // all of them
-	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                     // all but the result
-	lost      = []machine.Symbol{machine.Commanded(codons.CommandCancel), machine.Timeout(codons.TimerDeadline)} // the end of the caller's context
+	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}             // the agent says that it does not do the task
+	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                      // whatever the agent did, it was not accepted or was withdrawn
+	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                        // the agent may have done a part, or the caller's agent has stopped
+	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)              // all of them
+	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                      // all but the result
+	lost      = []machine.Symbol{machine.Commanded(codons.CommandCancel), machine.Timeout(machine.TimerDeadline)} // the end of the caller's context
 )
 
 // FindTable returns the table of [FindAndDelegate] and [DelegateToAny]: which agent is asked
@@ -89,8 +89,8 @@ func FindTable() machine.Table {
 			},
 		},
 		Timers: []machine.Timer{
-			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the task must be done"},
-			{Role: machine.Initiator, Name: codons.TimerGrace, Doc: "more than the grace of the conversation with the agent"},
+			{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until the task must be done"},
+			{Role: machine.Initiator, Name: machine.TimerGrace, Doc: "more than the grace of the conversation with the agent"},
 			{Role: machine.Initiator, Name: timerShare, Doc: "an equal part of the time left for each agent that can still be asked"},
 		},
 		Rows: slices.Concat(findBegins(), findChooses(), findAsks(), findPerforms(), findTries(), findStops()),
@@ -133,12 +133,12 @@ func next(r machine.Row, before ...machine.Effect) machine.Row {
 }
 
 func findBegins() []machine.Row {
-	idle, searching := codons.Asks(machine.Idle), codons.Asks(stateSearching)
+	idle, searching := machine.Asks(machine.Idle), machine.Asks(stateSearching)
 	return []machine.Row{
-		next(idle.When(machine.Commanded(codons.CommandStart)), machine.Arm(codons.TimerDeadline)).
+		next(idle.When(machine.Commanded(machine.CommandStart)), machine.Arm(machine.TimerDeadline)).
 			Because("the agents are known"),
 		idle.When(machine.Commanded(commandSearch)).
-			Goto(stateSearching, machine.Arm(codons.TimerDeadline), machine.Run(jobSearch)).
+			Goto(stateSearching, machine.Arm(machine.TimerDeadline), machine.Run(jobSearch)).
 			Because("the agents are searched for"),
 		next(searching.When(machine.Commanded(commandFound))).
 			Because("the best is asked first"),
@@ -152,7 +152,7 @@ func findBegins() []machine.Row {
 }
 
 func findChooses() []machine.Row {
-	choosing := codons.Asks(stateChoosing)
+	choosing := machine.Asks(stateChoosing)
 	return []machine.Row{
 		choosing.When(machine.Commanded(commandAsk)).
 			Goto(stateAsking, machine.Run(jobDelegate), machine.Arm(timerShare)).
@@ -174,7 +174,7 @@ func findChooses() []machine.Row {
 
 // findAsks returns the rows until the agent has accepted.
 func findAsks() []machine.Row {
-	asking, withdrawing := codons.Asks(stateAsking), codons.Asks(stateWithdrawing)
+	asking, withdrawing := machine.Asks(stateAsking), machine.Asks(stateWithdrawing)
 	return []machine.Row{
 		asking.When(machine.Commanded(commandAccepted)).
 			Goto(statePerforming, machine.Disarm(timerShare)).
@@ -185,15 +185,15 @@ func findAsks() []machine.Row {
 			Goto(stateWithdrawing, machine.Stop(jobDelegate)).
 			Because("the agent gets CANCEL, and its end is awaited, so that it does not begin the task later"),
 		withdrawing.When(machine.Commanded(commandAccepted)).
-			Goto(stateStopping, machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Goto(stateStopping, machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the acceptance crossed with the end of the share, so the agent may have done a part of the task"),
 		next(withdrawing.When(ended(slices.Concat(notBegun, noAnswer)...)...)).
 			Because("the agent has not accepted the task"),
 		asking.When(lost...).
-			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(timerShare), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(timerShare), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the caller wants no more"),
 		withdrawing.When(lost...).
-			Goto(stateStopping, machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Goto(stateStopping, machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the caller wants no more"),
 	}
 }
@@ -201,9 +201,9 @@ func findAsks() []machine.Row {
 // findPerforms returns the rows for an agent that is not followed by another unless it says that
 // it does not do the task.
 func findPerforms() []machine.Row {
-	performing, waiting := codons.Asks(statePerforming), codons.Asks(stateWaiting)
-	both := codons.Asks(statePerforming, stateWaiting)
-	all := codons.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting)
+	performing, waiting := machine.Asks(statePerforming), machine.Asks(stateWaiting)
+	both := machine.Asks(statePerforming, stateWaiting)
+	all := machine.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting)
 	return []machine.Row{
 		all.When(ended(codons.StateCompleted)...).
 			Goto(codons.StateCompleted).
@@ -220,20 +220,20 @@ func findPerforms() []machine.Row {
 			Goto(stateUnperformed).
 			Because("the agent may have begun the task"),
 		performing.When(machine.Commanded(commandAccepted)).
-			Stay(machine.Drop(codons.DropDuplicate)).
+			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("once is enough"),
 		waiting.When(machine.Commanded(commandAccepted)).
 			Goto(statePerforming).
 			Because("the agent has begun the task"),
 		both.When(lost...).
-			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the caller wants no more"),
 	}
 }
 
 // findTries returns the rows for a task that is safe to repeat.
 func findTries() []machine.Row {
-	trying := codons.Asks(stateTrying)
+	trying := machine.Asks(stateTrying)
 	return []machine.Row{
 		trying.When(ended(codons.StateCompleted)...).
 			Goto(codons.StateCompleted).
@@ -247,17 +247,17 @@ func findTries() []machine.Row {
 			Goto(stateImpossible).
 			Because("the task or an option is not valid"),
 		trying.When(machine.Commanded(commandAccepted)).
-			Stay(machine.Drop(codons.DropDuplicate)).
+			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("the acceptance changes nothing"),
 		trying.When(lost...).
-			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the caller wants no more"),
 	}
 }
 
 // findStops returns the rows while the last conversation is withdrawn.
 func findStops() []machine.Row {
-	stopping := codons.Asks(stateStopping)
+	stopping := machine.Asks(stateStopping)
 	return []machine.Row{
 		stopping.When(ended(codons.StateCompleted)...).
 			Goto(codons.StateCompleted).
@@ -265,11 +265,11 @@ func findStops() []machine.Row {
 		stopping.When(append(ended(failures...), machine.Commanded(commandImpossible))...).
 			Goto(stateUnperformed).
 			Because("nothing runs any more, and no further agent is asked"),
-		stopping.When(machine.Timeout(codons.TimerGrace)).
+		stopping.When(machine.Timeout(machine.TimerGrace)).
 			Goto(stateUnperformed).
 			Because("the conversation has not ended in its own grace; the agent's own deadline ends its side"),
 		stopping.When(machine.Commanded(commandAccepted), machine.Commanded(codons.CommandCancel)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("it is stopped already"),
 	}
 }

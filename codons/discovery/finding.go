@@ -122,7 +122,7 @@ func (f *finding) next() machine.Symbol {
 			f.said = commandAccepted // the value is taken
 		case <-f.done:
 		case <-f.timers[timerShare].due:
-		case <-f.timers[codons.TimerGrace].due:
+		case <-f.timers[machine.TimerGrace].due:
 		}
 		turn()
 	}
@@ -133,7 +133,7 @@ func (f *finding) due() (machine.Symbol, bool) {
 	if f.over != nil && f.ctx.Err() != nil {
 		f.over = nil
 		if errors.Is(f.ctx.Err(), context.DeadlineExceeded) {
-			return machine.Timeout(codons.TimerDeadline), true
+			return machine.Timeout(machine.TimerDeadline), true
 		}
 		return machine.Commanded(codons.CommandCancel), true
 	}
@@ -148,7 +148,7 @@ func (f *finding) due() (machine.Symbol, bool) {
 		f.done = nil
 		return machine.Commanded(string(f.outcome(f.to[f.at]))), true
 	}
-	for _, name := range []string{timerShare, codons.TimerGrace} {
+	for _, name := range []string{timerShare, machine.TimerGrace} {
 		if closed(f.timers[name].due) {
 			delete(f.timers, name)
 			return machine.Timeout(name), true
@@ -171,7 +171,7 @@ func closed(c <-chan struct{}) bool {
 func (f *finding) arm(name string) {
 	after := f.grace
 	switch name {
-	case codons.TimerDeadline:
+	case machine.TimerDeadline:
 		return
 	case timerShare:
 		after = f.share()
@@ -181,7 +181,7 @@ func (f *finding) arm(name string) {
 }
 
 func (f *finding) disarm(name string) {
-	if name == codons.TimerDeadline {
+	if name == machine.TimerDeadline {
 		f.over = nil
 		return
 	}
@@ -211,7 +211,7 @@ func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask
 		return err
 	}
 	f := newFinding(ctx, self, to, jobs{asks: asks, delegate: ask, withdraw: func() {}})
-	f.run(codons.CommandStart)
+	f.run(machine.CommandStart)
 	return nil
 }
 

@@ -45,9 +45,9 @@ func whisperTable() machine.Table {
 
 // whisperAsk returns the rows of the initiator. It does not wait for the receipt of its CANCEL.
 func whisperAsk() []machine.Row {
-	asked := codons.Asks(codons.StateAsked)
+	asked := machine.Asks(codons.StateAsked)
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(codons.StateAsked, machine.Send(performatives.ActQueryCapabilities)).
 			Because("the agent asks for capabilities"),
 		asked.When(machine.Receive(performatives.ActInformCapabilities)).
@@ -56,17 +56,17 @@ func whisperAsk() []machine.Row {
 		asked.When(machine.Commanded(codons.CommandCancel), machine.Commanded(codons.CommandStop)).
 			Goto(codons.StateAbandoned, machine.Send(performatives.ActCancel)).
 			Because("a query has no effects, so its receipt is not awaited"),
-		codons.Asks(codons.StateAbandoned).When(machine.Receive(performatives.ActInform)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Asks(codons.StateAbandoned).When(machine.Receive(performatives.ActInform)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the receipt"),
 	}
 }
 
 // whisperAnswer returns the rows of the responder.
 func whisperAnswer() []machine.Row {
-	answering := codons.Answers(codons.StateAnswering)
+	answering := machine.Answers(codons.StateAnswering)
 	return []machine.Row{
-		codons.Answers(machine.Idle).When(machine.Receive(performatives.ActQueryCapabilities)).
+		machine.Answers(machine.Idle).When(machine.Receive(performatives.ActQueryCapabilities)).
 			Goto(codons.StateAnswering, machine.Run(codons.JobAnswer)).
 			Because("a query arrives"),
 		answering.When(machine.Commanded(codons.CommandAnswer)).
@@ -82,7 +82,7 @@ func whisperAnswer() []machine.Row {
 // Abandoning is part of the protocol, so a pair is rough only if a message was lost.
 func whisperPairs() []machine.Pair {
 	pairs := []machine.Pair{
-		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(codons.TimerDeadline))}, Note: "the CANCEL was lost or late"},
+		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))}, Note: "the CANCEL was lost or late"},
 		{Initiator: codons.StateAbandoned, Responder: codons.StateCancelled, Note: "the CANCEL arrived"},
 		{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: codons.NoteUnknown},
 	}

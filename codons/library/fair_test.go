@@ -57,7 +57,7 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 	}{
 		{
 			"a retry that sends nothing", request.Codon.Table, func(r *machine.Row) {
-				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(codons.TimerRetry)) {
+				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(machine.TimerRetry)) {
 					drop(r, machine.Resend(performatives.ActRequest))
 				}
 			}, "one loss",

@@ -117,7 +117,7 @@ func send(self actors.Self, m *performatives.Message) error {
 		self.System().DeadLetter(string(m.Receiver()), m, performatives.CodeBudget)
 		return errHops(m)
 	}
-	publishStep(self, m.Receiver(), m, machine.Initiator, machine.Commanded(codons.CommandStart))
+	publishStep(self, m.Receiver(), m, machine.Initiator, machine.Commanded(machine.CommandStart))
 	return self.Send(m)
 }
 

@@ -64,7 +64,7 @@ type noticeKey struct {
 func (r *responder) Take(m *performatives.Message) {
 	key := noticeKey{m.Sender().Fold(), m.ID()}
 	if r.seen[key] {
-		r.self.System().DeadLetter(string(r.self.ID()), m, codons.DropDuplicate)
+		r.self.System().DeadLetter(string(r.self.ID()), m, machine.DropDuplicate)
 		return
 	}
 	r.remember(key)

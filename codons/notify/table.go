@@ -32,10 +32,10 @@ func table() machine.Table {
 		Source:   "addenda §2 (a notification is an INFORM; without a receiver it is a broadcast); FIPA inform (SC00037J)",
 		Terminal: []machine.State{stateNotified},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+			machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 				Goto(stateNotified, machine.Send(performatives.ActInform)).
 				Because("the notice is sent once, and no answer is expected"),
-			codons.Answers(machine.Idle).When(machine.Receive(performatives.ActInform)).
+			machine.Answers(machine.Idle).When(machine.Receive(performatives.ActInform)).
 				Goto(stateNotified, machine.Report(reportNotice)).
 				Because("the agent handles the notice"),
 		},

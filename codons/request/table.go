@@ -56,18 +56,18 @@ func whenTable() machine.Table {
 // agreeRows returns the rows about the agreement, and the responder's rows until the answer.
 func agreeRows(x codons.Exchange) []machine.Row {
 	rows := []machine.Row{
-		codons.Asks(codons.StateAsked).When(machine.Receive(performatives.ActAgree)).
-			Goto(codons.StateAgreed, machine.Arm(codons.TimerRetry), machine.Report(codons.ReportAgreed)).
+		machine.Asks(codons.StateAsked).When(machine.Receive(performatives.ActAgree)).
+			Goto(codons.StateAgreed, machine.Arm(machine.TimerRetry), machine.Report(codons.ReportAgreed)).
 			Because("the action will be done; AGREE may be skipped, lost or overtaken (addenda §6)"),
-		codons.Answers(machine.Idle).When(machine.Receive(x.Opening)).
+		machine.Answers(machine.Idle).When(machine.Receive(x.Opening)).
 			Goto(codons.StateAnswering, machine.Run(codons.JobConsider)).
 			Because("the agent decides whether it will do the action"),
-		codons.Answers(codons.StateAnswering).When(machine.Commanded(codons.CommandAgree)).
+		machine.Answers(codons.StateAnswering).When(machine.Commanded(codons.CommandAgree)).
 			Goto(codons.StateAgreed, machine.Send(performatives.ActAgree), machine.Run(codons.JobAnswer)).
 			Because("AGREE is sent even where the condition is true already"),
 	}
 	for _, a := range x.Answers {
-		rows = append(rows, codons.Answers(codons.StateAgreed).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+		rows = append(rows, machine.Answers(codons.StateAgreed).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
 	}
 	return rows
 }

@@ -31,7 +31,7 @@ func definition(n int) codons.Definition {
 // commands returns the contents of the commands of [Table]. The result of a step, the content of
 // its done command, has the type that Do returns.
 func commands(n int) map[string]any {
-	all := map[string]any{codons.CommandStart: progress{}}
+	all := map[string]any{machine.CommandStart: progress{}}
 	for i := 1; i <= n; i++ {
 		all[commandUndone(i)] = nil
 		for _, failed := range []string{commandFailed(i), commandUnknown(i), commandLost(i)} {

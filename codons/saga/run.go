@@ -128,11 +128,11 @@ func (r *run) next() (on machine.Symbol, data any, err error) {
 	case <-r.over:
 		r.over = nil
 		if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
-			return machine.Timeout(codons.TimerDeadline), nil, actors.EndOf(r.ctx)
+			return machine.Timeout(machine.TimerDeadline), nil, actors.EndOf(r.ctx)
 		}
 		return machine.Commanded(codons.CommandCancel), nil, actors.EndOf(r.ctx)
 	case <-r.grace.C:
-		return machine.Timeout(codons.TimerGrace), nil, nil
+		return machine.Timeout(machine.TimerGrace), nil, nil
 	case <-r.bound.C:
 		return machine.Timeout(timerBound), nil, fmt.Errorf("saga: not undone in time: %w", context.DeadlineExceeded)
 	}
@@ -177,7 +177,7 @@ func (r *run) step(on machine.Symbol, data any, err error) {
 // returns at the end of its context is not lost.
 func (r *run) arm(timer string) {
 	switch timer {
-	case codons.TimerGrace:
+	case machine.TimerGrace:
 		r.grace.Reset(r.saga.grace())
 	case timerBound:
 		r.bound.Reset(r.saga.Steps[r.number()-1].undoTime() + r.saga.grace())
@@ -186,9 +186,9 @@ func (r *run) arm(timer string) {
 
 func (r *run) disarm(timer string) {
 	switch timer {
-	case codons.TimerDeadline:
+	case machine.TimerDeadline:
 		r.over = nil
-	case codons.TimerGrace:
+	case machine.TimerGrace:
 		r.grace.Stop()
 	case timerBound:
 		r.bound.Stop()

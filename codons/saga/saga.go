@@ -85,7 +85,7 @@ func (s Saga) Run(ctx context.Context, p codons.Party) (map[string]any, error) {
 	if _, err := codons.SelfOf(p); err != nil {
 		return nil, err
 	}
-	return newRun(ctx, s, p, "").finish(codons.CommandStart, progress{Steps: s.names()})
+	return newRun(ctx, s, p, "").finish(machine.CommandStart, progress{Steps: s.names()})
 }
 
 // Resume undoes the steps that a saga had done when it crashed, by its record, which may come

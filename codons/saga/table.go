@@ -57,8 +57,8 @@ func Table(n int) machine.Table {
 		Terminal: []machine.State{codons.StateCompleted, stateUndone, stateIncomplete},
 		Jobs:     s.jobs(),
 		Timers: []machine.Timer{
-			{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the steps must be done"},
-			{Role: machine.Initiator, Name: codons.TimerGrace, Doc: "the time in which a cancelled step has to return"},
+			{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until the steps must be done"},
+			{Role: machine.Initiator, Name: machine.TimerGrace, Doc: "the time in which a cancelled step has to return"},
 			{Role: machine.Initiator, Name: timerBound, Doc: "the time for undoing one step, with all its retries"},
 		},
 		Rows: slices.Concat(s.begin(), s.doing(), s.stopping(), s.undoing(false), s.undoing(true), s.resume()),
@@ -122,23 +122,23 @@ func (s steps) undoes() []machine.Symbol {
 }
 
 func (s steps) begin() []machine.Row {
-	start := codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart))
-	return []machine.Row{s.begins(start, 1, machine.Arm(codons.TimerDeadline)).Because("the first step")}
+	start := machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart))
+	return []machine.Row{s.begins(start, 1, machine.Arm(machine.TimerDeadline)).Because("the first step")}
 }
 
 func (s steps) doing() []machine.Row {
 	var rows []machine.Row
 	for i := 1; i <= s.n; i++ {
-		doing := codons.Asks(doing(i))
+		doing := machine.Asks(doing(i))
 		rows = append(rows,
 			s.begins(doing.When(machine.Commanded(commandDone(i))), i+1).
 				Because("the step is done, and the next step begins, if there is one"),
-			s.backTo(doing.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerDeadline)).
+			s.backTo(doing.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(machine.TimerDeadline)).
 				Because("the step did nothing, so the steps before it are undone"),
-			s.backTo(doing.When(machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(codons.TimerDeadline)).
+			s.backTo(doing.When(machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(machine.TimerDeadline)).
 				Because("the step may have been done, so it is undone, too"),
-			doing.When(machine.Timeout(codons.TimerDeadline), machine.Commanded(codons.CommandCancel)).
-				Goto(stopping(i), machine.Stop(jobDo(i)), machine.Disarm(codons.TimerDeadline), machine.Arm(codons.TimerGrace)).
+			doing.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandCancel)).
+				Goto(stopping(i), machine.Stop(jobDo(i)), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 				Because("the step is stopped, and then says whether it was done"))
 	}
 	return rows
@@ -147,16 +147,16 @@ func (s steps) doing() []machine.Row {
 func (s steps) stopping() []machine.Row {
 	var rows []machine.Row
 	for i := 1; i <= s.n; i++ {
-		stopping := codons.Asks(stopping(i))
+		stopping := machine.Asks(stopping(i))
 		rows = append(rows,
-			s.backTo(stopping.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(codons.TimerGrace)).
+			s.backTo(stopping.When(machine.Commanded(commandFailed(i))), i-1, false, machine.Disarm(machine.TimerGrace)).
 				Because("the step did nothing"),
-			s.backTo(stopping.When(machine.Commanded(commandDone(i)), machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(codons.TimerGrace)).
+			s.backTo(stopping.When(machine.Commanded(commandDone(i)), machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(machine.TimerGrace)).
 				Because("the step was done after all, or may have been"),
-			s.backTo(stopping.When(machine.Timeout(codons.TimerGrace)), i, false).
+			s.backTo(stopping.When(machine.Timeout(machine.TimerGrace)), i, false).
 				Because("the step has not returned, so it may have been done"),
 			stopping.When(machine.Commanded(codons.CommandCancel)).
-				Stay(machine.Drop(codons.DropDuplicate)).
+				Stay(machine.Drop(machine.DropDuplicate)).
 				Because("the step is stopped already"))
 	}
 	return rows
@@ -168,7 +168,7 @@ func (s steps) undoing(lossy bool) []machine.Row {
 		if lossy && i == s.n {
 			break // the last step has no later one
 		}
-		undoing := codons.Asks(undoing(i, lossy))
+		undoing := machine.Asks(undoing(i, lossy))
 		rows = append(rows,
 			s.backTo(undoing.When(machine.Commanded(commandUndone(i))), i-1, lossy).
 				Because("the step before is undone next"),
@@ -177,7 +177,7 @@ func (s steps) undoing(lossy bool) []machine.Row {
 			s.backTo(undoing.When(machine.Timeout(timerBound)), i-1, true, machine.Stop(jobUndo(i))).
 				Because("the step was not undone in time"),
 			undoing.When(machine.Commanded(codons.CommandCancel)).
-				Stay(machine.Drop(codons.DropLate)).
+				Stay(machine.Drop(machine.DropLate)).
 				Because("a cancelled saga is undone, and this one is being undone"))
 	}
 	return rows
@@ -186,7 +186,7 @@ func (s steps) undoing(lossy bool) []machine.Row {
 // resume has the rows of a saga that crashed. It is only undone: it is not known whether
 // the step at which it crashed was done.
 func (s steps) resume() []machine.Row {
-	idle := codons.Asks(machine.Idle)
+	idle := machine.Asks(machine.Idle)
 	var rows []machine.Row
 	for i := 1; i <= s.n; i++ {
 		from := []machine.Symbol{

@@ -18,7 +18,7 @@ func declarations(opening performatives.Performative) machine.Declarations {
 				machine.Receive(performatives.ActAgree), machine.Receive(performatives.ActInform),
 				machine.Receive(performatives.ActStatusUpdate), machine.Duplicate(performatives.ActStatusUpdate),
 			}},
-			{Role: machine.Initiator, Timer: codons.TimerRetry, In: []machine.State{stateSubscribing}, On: []machine.Symbol{
+			{Role: machine.Initiator, Timer: machine.TimerRetry, In: []machine.State{stateSubscribing}, On: []machine.Symbol{
 				machine.Receive(performatives.ActAgree), machine.Receive(performatives.ActInform),
 			}},
 			{

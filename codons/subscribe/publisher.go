@@ -202,7 +202,7 @@ func (s *publisherSide) Report(c *codons.Conversation, what string, m *performat
 	case what == reportConfirmed:
 		p, err := performatives.PayloadAs[Confirmed](m)
 		if err != nil || p.Number > s.number {
-			c.Drop(m, codons.DropUnexpected)
+			c.Drop(m, machine.DropUnexpected)
 			return
 		}
 		s.confirmed = max(s.confirmed, p.Number)
@@ -233,7 +233,7 @@ func (s *publisherSide) Timer(v *codons.Value, name string, now time.Time) time.
 	switch by := v.Request().ReplyBy(); {
 	case name == timerLease && s.subscription.HeartbeatMillis > 0:
 		return 4 * s.subscription.heartbeat()
-	case name == codons.TimerDeadline && !by.IsZero():
+	case name == machine.TimerDeadline && !by.IsZero():
 		return by.Sub(now)
 	}
 	return codons.Never

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -93,7 +94,7 @@ type subscriberSide[T any] struct {
 // Reduce counts the heartbeats.
 func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Input) {
 	f.Initiator.Reduce(v, e)
-	if e.Arms(codons.TimerRetry) && v.State() == stateSubscribed {
+	if e.Arms(machine.TimerRetry) && v.State() == stateSubscribed {
 		f.beats++
 	}
 }
@@ -138,7 +139,7 @@ func (f *subscriberSide[T]) event(c *codons.Conversation, m *performatives.Messa
 	case f.stream.arrived(p, v, gone):
 		return
 	default:
-		c.Drop(m, codons.DropStale)
+		c.Drop(m, machine.DropStale)
 	}
 	if gone != nil {
 		gone()
@@ -158,7 +159,7 @@ func (f *subscriberSide[T]) Timer(v *codons.Value, name string, now time.Time) t
 		beat = f.stream.options.heartbeat
 	}
 	switch {
-	case name == codons.TimerDeadline && v.First().ReplyBy().IsZero():
+	case name == machine.TimerDeadline && v.First().ReplyBy().IsZero():
 		return codons.Never
 	case name == timerSilence && beat > 0:
 		return 3 * beat
@@ -166,11 +167,11 @@ func (f *subscriberSide[T]) Timer(v *codons.Value, name string, now time.Time) t
 		return codons.DefaultDeadline
 	case name == timerSilence:
 		return codons.Never
-	case name == codons.TimerRetry && v.State() == stateSubscribed && beat < 0:
+	case name == machine.TimerRetry && v.State() == stateSubscribed && beat < 0:
 		return codons.Never
-	case name == codons.TimerRetry && v.State() == stateSubscribed:
+	case name == machine.TimerRetry && v.State() == stateSubscribed:
 		return codons.Retry{First: beat, Max: beat}.Wait(v.First().ID(), f.beats)
-	case name == codons.TimerRetry && v.State() == stateSubscribing && beat > 0: // each repetition gets a sign of life, before the silence is too long
+	case name == machine.TimerRetry && v.State() == stateSubscribing && beat > 0: // each repetition gets a sign of life, before the silence is too long
 		if wait := f.Initiator.Timer(v, name, now); wait != codons.Never {
 			return min(wait, beat)
 		}

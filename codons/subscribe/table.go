@@ -99,10 +99,10 @@ func (x stream) table() machine.Table {
 
 func streamTimers() []machine.Timer {
 	return []machine.Timer{
-		{Role: machine.Initiator, Name: codons.TimerDeadline, Doc: "until the opening act's ReplyBy, the lease of the stream; it does not run without one"},
-		{Role: machine.Initiator, Name: codons.TimerRetry, Doc: "until the opening act or CANCEL is sent again: without an answer, or as a heartbeat"},
+		{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until the opening act's ReplyBy, the lease of the stream; it does not run without one"},
+		{Role: machine.Initiator, Name: machine.TimerRetry, Doc: "until the opening act or CANCEL is sent again: without an answer, or as a heartbeat"},
 		{Role: machine.Initiator, Name: timerSilence, Doc: "three heartbeats, after which a silent publisher is given up"},
-		{Role: machine.Responder, Name: codons.TimerDeadline, Doc: "until the opening act's ReplyBy; it does not run without one"},
+		{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "until the opening act's ReplyBy; it does not run without one"},
 		{Role: machine.Responder, Name: timerLease, Doc: "four heartbeats, after which a silent subscriber is given up; it does not run for one without a heartbeat"},
 	}
 }
@@ -110,16 +110,16 @@ func streamTimers() []machine.Timer {
 // subscribe returns the rows of the initiator before the first answer of the publisher.
 func (x stream) subscribe() []machine.Row {
 	return []machine.Row{
-		codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(stateSubscribing, machine.Send(x.opening), machine.Arm(timerSilence)).
 			Because(x.opened),
-		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActAgree)).
-			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(codons.TimerRetry), machine.Report(codons.ReportAgreed)).
+		machine.Asks(stateSubscribing).When(machine.Receive(performatives.ActAgree)).
+			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(machine.TimerRetry), machine.Report(codons.ReportAgreed)).
 			Because("the publisher will inform; agree may be skipped, lost or overtaken (addenda §6)"),
-		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActInform)).
-			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(codons.TimerRetry), machine.Report(reportEvent)).
+		machine.Asks(stateSubscribing).When(machine.Receive(performatives.ActInform)).
+			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(machine.TimerRetry), machine.Report(reportEvent)).
 			Because("an event implies the AGREE that it overtook, or that was lost or left out"),
-		codons.Asks(stateSubscribing).When(machine.Receive(performatives.ActStatusUpdate), machine.Duplicate(performatives.ActStatusUpdate)).
+		machine.Asks(stateSubscribing).When(machine.Receive(performatives.ActStatusUpdate), machine.Duplicate(performatives.ActStatusUpdate)).
 			Stay(machine.Arm(timerSilence)).
 			Because("the publisher is there, and its agent has not decided yet"),
 	}
@@ -127,7 +127,7 @@ func (x stream) subscribe() []machine.Row {
 
 // follow returns the rows of the initiator that is subscribed, and those of both states.
 func (x stream) follow() []machine.Row {
-	subscribed, both := codons.Asks(stateSubscribed), codons.Asks(stateSubscribing, stateSubscribed)
+	subscribed, both := machine.Asks(stateSubscribed), machine.Asks(stateSubscribing, stateSubscribed)
 	return []machine.Row{
 		subscribed.When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Arm(timerSilence), machine.Report(reportEvent)).
@@ -139,22 +139,22 @@ func (x stream) follow() []machine.Row {
 			Stay(machine.Arm(timerSilence)).
 			Because("the publisher answers the heartbeat"),
 		subscribed.When(machine.Receive(performatives.ActStatusUpdate)).
-			Stay(machine.Drop(codons.DropLate)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the AGREE, or an event, overtook it"),
 		subscribed.When(machine.Commanded(commandConfirm)).
 			Stay(machine.Send(performatives.ActConfirm)).
 			Because("the publisher waits for the confirmation before it sends more"),
-		both.When(machine.Timeout(codons.TimerRetry)).
-			Stay(machine.Resend(x.opening), machine.Arm(codons.TimerRetry)).
+		both.When(machine.Timeout(machine.TimerRetry)).
+			Stay(machine.Resend(x.opening), machine.Arm(machine.TimerRetry)).
 			Because("without an answer, or as a heartbeat: the publisher agrees again; one that has lost its state begins again"),
 		both.When(machine.Timeout(timerSilence)).
 			Goto(stateLost, machine.Send(performatives.ActCancel)).
 			Because("the publisher is gone or unreachable; the CANCEL ends a subscription that still exists there"),
 		both.When(machine.Commanded(codons.CommandCancel)).
-			Goto(codons.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(codons.TimerGrace), machine.Arm(codons.TimerRetry)).
+			Goto(codons.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(machine.TimerGrace), machine.Arm(machine.TimerRetry)).
 			Because("the subscriber wants no more events; the receipt says that none will come"),
-		codons.Asks(stateSubscribing).When(machine.Commanded(commandConfirm)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Asks(stateSubscribing).When(machine.Commanded(commandConfirm)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("no event has come, so there is none to confirm"),
 	}
 }
@@ -162,20 +162,20 @@ func (x stream) follow() []machine.Row {
 // streamUnsubscribe returns the rows of the initiator between CANCEL and the end.
 func streamUnsubscribe() []machine.Row {
 	return []machine.Row{
-		codons.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Report(reportEvent)).
 			Because("the event crossed the CANCEL"),
-		codons.Asks(codons.StateCancelling).When(machine.Duplicate(performatives.ActAgree)).
-			Stay(machine.Drop(codons.DropLate)).
+		machine.Asks(codons.StateCancelling).When(machine.Duplicate(performatives.ActAgree)).
+			Stay(machine.Drop(machine.DropLate)).
 			Because("the answer to a heartbeat says nothing about the end"),
 	}
 }
 
 // consider returns the rows of the responder before its AGREE.
 func (x stream) consider() []machine.Row {
-	considering := codons.Answers(codons.StateConsidering, stateDeliberating)
+	considering := machine.Answers(codons.StateConsidering, stateDeliberating)
 	return []machine.Row{
-		codons.Answers(machine.Idle).When(machine.Receive(x.opening)).
+		machine.Answers(machine.Idle).When(machine.Receive(x.opening)).
 			Goto(codons.StateConsidering, machine.Arm(timerLease), machine.Run(codons.JobConsider)).
 			Because("the agent decides"),
 		considering.When(machine.Commanded(codons.CommandAgree)).
@@ -184,16 +184,16 @@ func (x stream) consider() []machine.Row {
 		considering.When(machine.Receive(performatives.ActCancel)).
 			Goto(codons.StateCancelled, machine.Stop(codons.JobConsider), codons.SendReceipt).
 			Because("nothing has begun that has to stop first"),
-		codons.Answers(codons.StateConsidering).When(machine.Duplicate(x.opening)).
+		machine.Answers(codons.StateConsidering).When(machine.Duplicate(x.opening)).
 			Goto(stateDeliberating, machine.Send(performatives.ActStatusUpdate), machine.Arm(timerLease)).
 			Because("the subscriber asks again, and must not take a publisher for lost whose agent is slow to decide"),
-		codons.Answers(stateDeliberating).When(machine.Duplicate(x.opening)).
+		machine.Answers(stateDeliberating).When(machine.Duplicate(x.opening)).
 			Stay(machine.Resend(performatives.ActStatusUpdate), machine.Arm(timerLease)).
 			Because("the subscriber asks once more"),
-		codons.Answers(stateDeliberating).When(machine.Commanded(codons.CommandRefuse)).
+		machine.Answers(stateDeliberating).When(machine.Commanded(codons.CommandRefuse)).
 			Goto(codons.StateRefused, machine.Send(performatives.ActRefuse)).
 			Because("not for this subscriber, or not now; the STATUS_UPDATE has promised nothing"),
-		codons.Answers(stateDeliberating).When(machine.Commanded(codons.CommandNotUnderstood)).
+		machine.Answers(stateDeliberating).When(machine.Commanded(codons.CommandNotUnderstood)).
 			Goto(codons.StateNotUnderstood, machine.Send(performatives.ActNotUnderstood)).
 			Because("the agent does not understand the subscription; the STATUS_UPDATE has promised nothing"),
 		considering.When(machine.Timeout(timerLease)).
@@ -204,7 +204,7 @@ func (x stream) consider() []machine.Row {
 
 // publish returns the rows of the responder after its AGREE.
 func (x stream) publish() []machine.Row {
-	subscribed := codons.Answers(stateSubscribed)
+	subscribed := machine.Answers(stateSubscribed)
 	return []machine.Row{
 		subscribed.When(machine.Commanded(commandPublish)).
 			Stay(machine.Send(performatives.ActInform), machine.Report(reportSent)).

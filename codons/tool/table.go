@@ -22,7 +22,7 @@ func table() machine.Table {
 			{Command: codons.CommandAnswer, Act: performatives.ActInformResult, End: codons.StateAnswered, Why: "the result of the tool, whether success or failure (addenda §2)"},
 		},
 	}.Own()
-	t.Rows = append(t.Rows, codons.Asks(codons.StateAsked).When(
+	t.Rows = append(t.Rows, machine.Asks(codons.StateAsked).When(
 		machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate),
 	).
 		Stay(machine.Report(codons.ReportProgress)).

@@ -17,12 +17,12 @@ func cancelAfterRefusal() machine.Table {
 	return machine.Table{
 		Name: "cancel-after-refusal", Live: []machine.State{"asked", "asking", "thinking"}, Terminal: []machine.State{"over"},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Commanded("start")).Goto("asked", machine.Send(ask)),
-			codons.Asks("asked").When(machine.Receive(no)).Goto("asking"),
-			codons.Asks("asking").When(machine.Commanded("stop")).Goto("over", machine.Send(stop)),
-			codons.Answers(machine.Idle).When(machine.Receive(ask)).Goto("thinking"),
-			codons.Answers("thinking").When(machine.Commanded("no")).Goto("over", machine.Send(no)),
-			codons.Answers("thinking").When(machine.Receive(stop)).Goto("over"),
+			machine.Asks(machine.Idle).When(machine.Commanded("start")).Goto("asked", machine.Send(ask)),
+			machine.Asks("asked").When(machine.Receive(no)).Goto("asking"),
+			machine.Asks("asking").When(machine.Commanded("stop")).Goto("over", machine.Send(stop)),
+			machine.Answers(machine.Idle).When(machine.Receive(ask)).Goto("thinking"),
+			machine.Answers("thinking").When(machine.Commanded("no")).Goto("over", machine.Send(no)),
+			machine.Answers("thinking").When(machine.Receive(stop)).Goto("over"),
 		},
 	}
 }
@@ -69,10 +69,10 @@ func toldAndConfirmed() machine.Table {
 	return machine.Table{
 		Name: "told-and-confirmed", Live: []machine.State{"told", "thinking"}, Terminal: []machine.State{"over"},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Commanded("start")).Goto("told", machine.Send(tell)),
-			codons.Asks("told").When(machine.Receive(yes)).Goto("over"),
-			codons.Answers(machine.Idle).When(machine.Receive(tell)).Goto("thinking"),
-			codons.Answers("thinking").When(machine.Commanded("yes")).Goto("over", machine.Send(yes)),
+			machine.Asks(machine.Idle).When(machine.Commanded("start")).Goto("told", machine.Send(tell)),
+			machine.Asks("told").When(machine.Receive(yes)).Goto("over"),
+			machine.Answers(machine.Idle).When(machine.Receive(tell)).Goto("thinking"),
+			machine.Answers("thinking").When(machine.Commanded("yes")).Goto("over", machine.Send(yes)),
 		},
 	}
 }

@@ -34,20 +34,20 @@ var Review = codons.MustDefine(codons.Definition{
 			{Role: machine.Initiator, Name: "revise", Ends: []string{"resubmit"}, Doc: "the author revises the change"},
 		},
 		Rows: []machine.Row{
-			codons.Asks(machine.Idle).When(machine.Commanded(codons.CommandStart)).
+			machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 				Goto("waiting", machine.Send(performatives.ActRequest)).Because("a change wants a review"),
-			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "APPROVED")).
+			machine.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "APPROVED")).
 				Goto("approved").Because("the reviewer has no objections"),
-			codons.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "CHANGES_REQUESTED")).
+			machine.Asks("waiting").When(machine.ReceiveTagged(performatives.ActInform, "CHANGES_REQUESTED")).
 				Goto("revising", machine.Run("revise")).Because("the reviewer has comments"),
-			codons.Asks("revising").When(machine.Commanded("resubmit")).
+			machine.Asks("revising").When(machine.Commanded("resubmit")).
 				Goto("waiting", machine.Send(performatives.ActRequest)).Because("the comments are dealt with"),
 
-			codons.Answers(machine.Idle, "commented").When(machine.Receive(performatives.ActRequest)).
+			machine.Answers(machine.Idle, "commented").When(machine.Receive(performatives.ActRequest)).
 				Goto("reviewing", machine.Run("review")).Because("a change, or a revised one"),
-			codons.Answers("reviewing").When(machine.Commanded("approve")).
+			machine.Answers("reviewing").When(machine.Commanded("approve")).
 				Goto("approved", machine.SendTagged(performatives.ActInform, "APPROVED")).Because("no objections"),
-			codons.Answers("reviewing").When(machine.Commanded("comment")).
+			machine.Answers("reviewing").When(machine.Commanded("comment")).
 				Goto("commented", machine.SendTagged(performatives.ActInform, "CHANGES_REQUESTED")).Because("the author has to revise it"),
 		},
 	},

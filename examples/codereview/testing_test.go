@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/codontest"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/agenttest"
@@ -22,14 +23,14 @@ func TestTable(t *testing.T) { codontest.Explore(t, Review) }
 
 // TestReviews runs reviews over a bad network, with jobs that end by chance.
 func TestReviews(t *testing.T) {
-	codontest.Conform(t, Review, codontest.Content(codons.CommandStart, Change{Diff: "a.go"}))
+	codontest.Conform(t, Review, codontest.Content(machine.CommandStart, Change{Diff: "a.go"}))
 }
 
 // TestRev runs reviews of the agent over a bad network.
 func TestRev(t *testing.T) {
 	codontest.Conform(t, Review,
 		codontest.Agent(role, func() actors.Agent { return Rev{} }),
-		codontest.Content(codons.CommandStart, Change{Diff: "a.go"}, Change{Diff: "a_test.go"}))
+		codontest.Content(machine.CommandStart, Change{Diff: "a.go"}, Change{Diff: "a_test.go"}))
 }
 
 // TestRevWantsTests has a scripted author submit a change twice. The network delays the

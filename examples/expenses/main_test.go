@@ -5,9 +5,9 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/codontest"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -33,7 +33,7 @@ func TestClaims(t *testing.T) { codontest.Conform(t, Expense) }
 
 // TestAccounting runs claims to Accounting over a bad network.
 func TestAccounting(t *testing.T) {
-	codontest.Conform(t, Expense, codontest.Content(codons.CommandStart, Claim{Amount: 120}, Claim{Amount: 250, Receipts: 1}),
+	codontest.Conform(t, Expense, codontest.Content(machine.CommandStart, Claim{Amount: 120}, Claim{Amount: 250, Receipts: 1}),
 		codontest.Agents(1, func(s *codontest.Script) actors.Agent { return Accounting{s.Peers()[1]} }, role),
 		codontest.Agents(1, func(s *codontest.Script) actors.Agent { return boss{s} }, approval.Service))
 }

@@ -20,7 +20,7 @@ type Goods struct{ Item, Price string }
 var Purchase = codons.MustDefine(definition())
 
 func definition() codons.Definition {
-	buyer, seller, command, got, run, send := codons.Asks, codons.Answers, machine.Commanded, machine.ReceiveTagged, machine.Run, machine.SendTagged
+	buyer, seller, command, got, run, send := machine.Asks, machine.Answers, machine.Commanded, machine.ReceiveTagged, machine.Run, machine.SendTagged
 	cfp, request, inform := performatives.ActCFP, performatives.ActRequest, performatives.ActInform
 	unsent, expiry := []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, []machine.Cause{machine.At(machine.Responder, machine.Timeout("validity"))}
 	ask, tell, bare := codons.Says[Goods](request), codons.Says[Goods](inform), codons.Says[struct{}](inform)
@@ -43,7 +43,7 @@ func definition() codons.Definition {
 			{Role: machine.Responder, Name: "book", Ends: []string{"confirm"}, Doc: "the seller books the payment"},
 		},
 		Rows: []machine.Row{
-			buyer(machine.Idle).When(command(codons.CommandStart)).Goto("inquiring", machine.Send(cfp)).Because("the buyer wants a price"),
+			buyer(machine.Idle).When(command(machine.CommandStart)).Goto("inquiring", machine.Send(cfp)).Because("the buyer wants a price"),
 			buyer("inquiring").When(got(inform, "QUOTE")).Goto("deciding", machine.Arm("patience"), run("decide")).Because("there is a price"),
 			buyer("deciding").When(command("order")).Goto("ordered", machine.Disarm("patience"), send(request, "ORDER")).Because("the buyer takes the quote"),
 			buyer("deciding").When(command("decline")).Goto("declining", machine.Disarm("patience"), send(request, "DECLINE")).Because("the buyer does not take it"),

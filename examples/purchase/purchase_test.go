@@ -6,8 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/codontest"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
@@ -22,7 +22,7 @@ func TestTable(t *testing.T) {
 
 // TestPurchases runs purchases over a bad network, with jobs that end by chance.
 func TestPurchases(t *testing.T) {
-	codontest.Conform(t, Purchase, codontest.Content(codons.CommandStart, Goods{Item: "bike"}))
+	codontest.Conform(t, Purchase, codontest.Content(machine.CommandStart, Goods{Item: "bike"}))
 }
 
 // TestOutput runs the program in virtual time, in which the quote lapses at once.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -479,7 +480,7 @@ func testFailures(t *testing.T, browser context.Context) {
 		b.goTo(conversationOf(d.Conversation()))
 		b.shows(".failures", want)
 	}
-	n.Events().Publish(events.DeadLetter{At: events.At{Time: time.Now()}, To: "Wrong", Code: codons.DropDuplicate})
+	n.Events().Publish(events.DeadLetter{At: events.At{Time: time.Now()}, To: "Wrong", Code: machine.DropDuplicate})
 	b.goTo("#/agents")
 	b.click(".row a.bad", "2")
 	b.until(`location.hash === '#/agents/Wrong'`)

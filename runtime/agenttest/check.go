@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -71,7 +72,7 @@ func (n *Node) check() {
 
 // dropped are the codes of messages that a table drops: they were delivered, and say
 // nothing new.
-var dropped = []performatives.Code{codons.DropDuplicate, codons.DropStale, codons.DropLate}
+var dropped = []performatives.Code{machine.DropDuplicate, machine.DropStale, machine.DropLate}
 
 // checkDeadLetters reports the dead letters from before the shutdown.
 func (n *Node) checkDeadLetters() {

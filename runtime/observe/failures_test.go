@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -67,7 +68,7 @@ func TestFailures(t *testing.T) {
 func TestReasonsOfDeadLetters(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	at := events.At{Time: time.Now().Add(-10 * time.Second)}
-	for _, code := range []performatives.Code{codons.DropDuplicate, codons.DropLate, codons.DropStale, codons.DropUnexpected, codons.DropUndeliverable, "wrong_moon", performatives.CodeStopped} {
+	for _, code := range []performatives.Code{machine.DropDuplicate, machine.DropLate, machine.DropStale, machine.DropUnexpected, machine.DropUndeliverable, "wrong_moon", performatives.CodeStopped} {
 		n.Events().Publish(events.DeadLetter{At: at, To: "w", Code: code})
 	}
 	texts := map[string]bool{}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -123,7 +124,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *events.MessageRefused) {
 }
 
 func (r *Recorder) deadLetterLocked(seq uint64, ev *events.DeadLetter) {
-	if ev.Code == codons.DropDuplicate { // it is expected: whoever waits long for an answer asks again
+	if ev.Code == machine.DropDuplicate { // it is expected: whoever waits long for an answer asks again
 		r.counts.Duplicates++
 	} else {
 		r.rates.at(ev.Time).DeadLetters++

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -45,11 +45,11 @@ func (r *Recorder) Refusals() []Refusal {
 
 // drops has the texts of the reasons for which a codon drops a message. They are no codes of refusals.
 var drops = map[performatives.Code]string{
-	codons.DropDuplicate:     "the message had come before, and had its effect then",
-	codons.DropStale:         "the message belongs to an earlier round or conversation",
-	codons.DropLate:          "the message came after the end of its conversation, or of that part of it",
-	codons.DropUnexpected:    "the state of the conversation expects no such message",
-	codons.DropUndeliverable: "a copy of a message could not be delivered, and the wait for the answer goes on",
+	machine.DropDuplicate:     "the message had come before, and had its effect then",
+	machine.DropStale:         "the message belongs to an earlier round or conversation",
+	machine.DropLate:          "the message came after the end of its conversation, or of that part of it",
+	machine.DropUnexpected:    "the state of the conversation expects no such message",
+	machine.DropUndeliverable: "a copy of a message could not be delivered, and the wait for the answer goes on",
 }
 
 // reasonOf returns the text of a code, or that of the reason of a codon; for a code of an agent's own, the code itself.

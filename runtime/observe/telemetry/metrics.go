@@ -270,7 +270,7 @@ func (m *metrics) deadLetter(_ uint64, e *events.DeadLetter) {
 }
 
 // drops are the reasons for which the standard rows of a codon drop a message. They are no codes of refusals.
-var drops = []string{codons.DropDuplicate, codons.DropStale, codons.DropLate, codons.DropUnexpected, codons.DropUndeliverable}
+var drops = []string{machine.DropDuplicate, machine.DropStale, machine.DropLate, machine.DropUnexpected, machine.DropUndeliverable}
 
 // watch observes the gauges whenever they are read.
 func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uint64) error {

@@ -36,6 +36,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -155,7 +156,7 @@ func TestPrometheusScrape(t *testing.T) {
 		t.Fatal(err)
 	}
 	n.Events().Publish(events.MessageRefused{Refusal: &performatives.Refusal{Code: canary}})
-	for _, reason := range []performatives.Code{codons.DropLate, codons.DropUndeliverable, canary} {
+	for _, reason := range []performatives.Code{machine.DropLate, machine.DropUndeliverable, canary} {
 		n.Events().Publish(events.DeadLetter{Code: reason})
 	}
 	n.Events().Publish(codons.JobFailed{Agent: "x1"})
