@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -57,7 +58,7 @@ func stopCause(on machine.Symbol) error {
 func (v *Value) Failure() performatives.Failure {
 	code := performatives.CodeStopped
 	switch {
-	case v.at.State == StateTimedOut:
+	case v.at.State == standard.StateTimedOut:
 		code = performatives.CodeTimeout
 	case v.cancel != nil, v.misunderstood:
 		code = performatives.CodeStillRunning
@@ -102,33 +103,33 @@ func (h *Handler) TurnDown(err error) Command {
 // logs and publishes the error: see [Handler.Failed]. Safe for concurrent use.
 func (h *Handler) Fail(err error) Command {
 	h.Failed(err)
-	return Command{CommandFail, FailureOf(err)}
+	return Command{standard.CommandFail, FailureOf(err)}
 }
 
 // TurnDown returns the command with which a request is turned down for an error. The code of a
-// [*performatives.Refusal] decides between [CommandRefuse], [CommandNotUnderstood] and
-// [CommandFail]. Any other error is [CommandFail].
+// [*performatives.Refusal] decides between [standard.CommandRefuse], [standard.CommandNotUnderstood] and
+// [standard.CommandFail]. Any other error is [standard.CommandFail].
 func TurnDown(err error) Command {
 	r := performatives.RefusalOf(err)
 	if r == nil {
-		return Command{CommandFail, FailureOf(err)}
+		return Command{standard.CommandFail, FailureOf(err)}
 	}
 	switch r.Code.Traits().Carrier { //nolint:exhaustive // any other act is a failure
 	case performatives.ActNotUnderstood:
-		return Command{CommandNotUnderstood, performatives.NotUnderstood{ReasonCode: r.Code, ReasonText: r.Text}}
+		return Command{standard.CommandNotUnderstood, performatives.NotUnderstood{ReasonCode: r.Code, ReasonText: r.Text}}
 	case performatives.ActTaskReject:
-		return Command{CommandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text, RetryAfter: r.RetryAfter}}
+		return Command{standard.CommandRefuse, performatives.Refuse{ReasonCode: r.Code, ReasonText: r.Text, RetryAfter: r.RetryAfter}}
 	}
-	return Command{CommandFail, FailureOf(err)}
+	return Command{standard.CommandFail, FailureOf(err)}
 }
 
 // Answer returns a command with the payload of an answer. When the payload is not valid for the
-// act, it logs and publishes that and returns [CommandFail], so that the initiator gets an
+// act, it logs and publishes that and returns [standard.CommandFail], so that the initiator gets an
 // answer in any case. Safe for concurrent use.
 func (h *Handler) Answer(command string, act performatives.Performative, payload any) Command {
 	if err := performatives.CheckPayload(act, payload); err != nil {
 		h.Failed(fmt.Errorf("%w: %s: %w", ErrInvalidAnswer, act, err))
-		return Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
+		return Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
 	}
 	return Command{command, payload}
 }

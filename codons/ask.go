@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -295,7 +296,7 @@ func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
 		stop()
 	}
 	s.end = End{State: c.State(), Message: last}
-	if isStandardEnd(c.State()) {
+	if standard.IsEnd(c.State()) {
 		s.Close(c.EndError(last))
 		return
 	}
@@ -304,6 +305,6 @@ func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
 
 // Abandoned wakes the caller of a conversation that ended without a step of its table.
 func (s *askedSide) Abandoned(c *Conversation, cause error) {
-	s.end.State = StateAbandoned
+	s.end.State = standard.StateAbandoned
 	s.Initiator.Abandoned(c, cause)
 }

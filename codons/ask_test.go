@@ -12,6 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -43,7 +45,6 @@ var review = codons.MustDefine(codons.Definition{
 			machine.Answers("reviewing").When(machine.Commanded("comment")).Goto("commented", machine.SendTagged(p.ActInform, "CHANGES_REQUESTED")).Because("objections"),
 		},
 	},
-	Standard: codons.StandardAll,
 	Messages: codons.Messages{
 		"REVIEW_REQUEST":    codons.Says[change](p.ActRequest),
 		"CHANGES_REQUESTED": codons.Says[comments](p.ActInform),
@@ -300,7 +301,7 @@ func TestMisreadType(t *testing.T) {
 		}
 		_, err = asked.Wait()
 		var end *codons.EndError
-		if !errors.As(err, &end) || end.State != codons.StateMisread || end.Refusal.Code != p.CodeInvalidPayload || !time.Now().Equal(began) {
+		if !errors.As(err, &end) || end.State != standard.StateMisread || end.Refusal.Code != p.CodeInvalidPayload || !time.Now().Equal(began) {
 			t.Errorf("got %v after %v", err, time.Since(began))
 		}
 	})
@@ -449,4 +450,14 @@ func TestDeadlineOfAJob(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestExploreStandardWithAJobOfTheInitiator explores a table whose initiator has a job, which
+// CANCEL, the deadline and FAILURE stop.
+func TestExploreStandardWithAJobOfTheInitiator(t *testing.T) {
+	for _, n := range []verify.Network{{}, verify.Calm()} {
+		if result, err := verify.Explore(review.Machine(), n); err != nil {
+			t.Errorf("%s: %v", result, err)
+		}
+	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -28,7 +29,7 @@ func considered(busy int, times *[]time.Time) *kit.Worker {
 		if *times = append(*times, time.Now()); len(*times) > busy {
 			return delegation.Accept()
 		}
-		return delegation.Decision{Name: codons.CommandReject, Data: p.TaskReject{ReasonCode: p.CodeBusy, RetryAfter: hint}}
+		return delegation.Decision{Name: standard.CommandReject, Data: p.TaskReject{ReasonCode: p.CodeBusy, RetryAfter: hint}}
 	}}
 }
 

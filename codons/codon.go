@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -8,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -18,9 +20,12 @@ type Definition struct {
 	// no Rows, but it has a Name, Title, Purpose and Source.
 	Table machine.Table
 
-	// Standard names the groups of rows that [Standard.Complete] adds to the table. Zero
-	// means that the table is complete as it is.
-	Standard Standard
+	// Standard names the groups of rows that [standard.Rows.Complete] adds to the table: cancel,
+	// retry, deadline and misread messages. Zero means all of them.
+	Standard standard.Rows
+
+	// Complete says that the table has all its rows: Define adds none.
+	Complete bool
 
 	// Messages are the application's message types. Nil means that the codon has none: its
 	// acts are told apart by their performatives alone.
@@ -44,8 +49,8 @@ type Definition struct {
 	Payloads []Payload
 
 	// Commands has a value of the content's type for each command, by name; nil for a
-	// command without content. [machine.CommandStart], [CommandCancel], [CommandStop],
-	// [CommandRefuse], [CommandNotUnderstood] and [CommandFail] need no entry. A command
+	// command without content. [machine.CommandStart], [standard.CommandCancel], [standard.CommandStop],
+	// [standard.CommandRefuse], [standard.CommandNotUnderstood] and [standard.CommandFail] need no entry. A command
 	// that has no entry takes content of any type, which is [performatives.Raw] when it was
 	// read from JSON.
 	Commands map[string]any
@@ -93,7 +98,7 @@ type Codon struct {
 }
 
 // Define makes a codon. The error names the codon and the fields of d that are wrong. It joins
-// the faults of the table, and wraps an [*AmbiguityError] for each state in which the standard
+// the faults of the table, and wraps an [*standard.AmbiguityError] for each state in which the standard
 // row depends on the way into the state.
 func Define(d Definition) (*Codon, error) {
 	if d.Table.Name == "" {
@@ -121,8 +126,8 @@ func (c *Codon) define(d Definition) error {
 	if err != nil {
 		return err
 	}
-	if d.Standard != 0 {
-		if c.Table, err = d.Standard.Complete(d.Table); err != nil {
+	if !d.Complete {
+		if c.Table, err = cmp.Or(d.Standard, standard.All).Complete(d.Table); err != nil {
 			return inDefinition(err, 0)
 		}
 	}
@@ -162,7 +167,7 @@ func MustDefine(d Definition) *Codon {
 // Name returns the codon's name, which its messages carry as their Protocol.
 func (c *Codon) Name() string { return c.Table.Name }
 
-// Own returns the table of the definition, without the rows and pairs that [Standard.Complete] has
+// Own returns the table of the definition, without the rows and pairs that [standard.Rows.Complete] has
 // added. It must not be changed.
 func (c *Codon) Own() machine.Table { return c.own }
 
@@ -281,7 +286,7 @@ func (c *Codon) Acts() []performatives.Performative {
 // from any other INFORM.
 func (c *Codon) tagsReceipts() bool {
 	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
-		return slices.Contains(r.Do, machine.SendTagged(performatives.ActInform, TagReceipt))
+		return slices.Contains(r.Do, machine.SendTagged(performatives.ActInform, standard.TagReceipt))
 	})
 }
 
@@ -300,10 +305,10 @@ func PayloadsOf(act performatives.Performative, of []Payload) []Payload {
 // outcomes documents the [EndError] of the terminal states that no act of the peer brings
 // about. They are the same in all codons.
 var outcomes = map[machine.State]string{
-	StateTimedOut:  "an `EndError` with the code `timeout`, which is context.DeadlineExceeded too unless the caller's context ended otherwise",
-	StateCancelled: "an `EndError` with the code `canceled`",
-	StateMisread:   "an `EndError` with what the caller's agent has said in NOT_UNDERSTOOD: the code `unexpected_act`, or `invalid_payload_structure` for an unknown message type",
-	StateAbandoned: "an `EndError` with the code `agent_stopped`, and the end of the caller's context if that was why",
+	standard.StateTimedOut:  "an `EndError` with the code `timeout`, which is context.DeadlineExceeded too unless the caller's context ended otherwise",
+	standard.StateCancelled: "an `EndError` with the code `canceled`",
+	standard.StateMisread:   "an `EndError` with what the caller's agent has said in NOT_UNDERSTOOD: the code `unexpected_act`, or `invalid_payload_structure` for an unknown message type",
+	standard.StateAbandoned: "an `EndError` with the code `agent_stopped`, and the end of the caller's context if that was why",
 }
 
 // outcomeOfOwnEnd documents an end of the table's own, where [Codon.Ask] asks.
@@ -321,7 +326,7 @@ func (c *Codon) Outcome(end machine.State) string {
 	if text, ok := outcomes[end]; ok {
 		return text
 	}
-	if !isStandardEnd(end) && c.InitiatorSide == nil {
+	if !standard.IsEnd(end) && c.InitiatorSide == nil {
 		return outcomeOfOwnEnd
 	}
 	return outcomeOfPeer

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -140,7 +141,7 @@ func (c *Conversation) handleCommand(m *command) {
 	case c.over.Load() && c.at.State == machine.Idle: // it was withdrawn before its first step
 	case m.call != nil:
 		m.call()
-	case m.unstopped && c.at.State == StateCancelling:
+	case m.unstopped && c.at.State == standard.StateCancelling:
 		c.take(Input{On: machine.Timeout(machine.TimerGrace)})
 	default:
 		c.take(c.commanded(c.typed(m.Command), m.final))
@@ -199,7 +200,7 @@ func (c *Conversation) withdraw(cause error) {
 // withdrawFor withdraws the conversation. content is that of the CANCEL; nil for the usual one.
 func (c *Conversation) withdrawFor(cause func() error, content any) {
 	if c.withdrawn.CompareAndSwap(nil, &cause) {
-		c.Tell(Command{CommandCancel, content})
+		c.Tell(Command{standard.CommandCancel, content})
 	}
 }
 
@@ -216,11 +217,11 @@ func (c *Conversation) Abandon(cause error) {
 	c.detach()
 	if begun {
 		c.spent = c.child.limits()
-		c.publishEnded(time.Now(), StateAbandoned, func() performatives.Code { return performatives.CodeInternal })
+		c.publishEnded(time.Now(), standard.StateAbandoned, func() performatives.Code { return performatives.CodeInternal })
 	}
 	c.child.settle(c.spent)
 	c.side.Abandoned(c, cause)
-	c.stepped(machine.Symbol{}, StateAbandoned)
+	c.stepped(machine.Symbol{}, standard.StateAbandoned)
 }
 
 // stepped informs the group of the conversation, if it has one.
@@ -270,11 +271,11 @@ func (c *Conversation) handle(m *performatives.Message) {
 	}
 }
 
-// misread takes a message that this side cannot read as [CommandMisread]. It reports false for a
+// misread takes a message that this side cannot read as [standard.CommandMisread]. It reports false for a
 // message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another, and for a
 // state without the row: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
-	command := machine.Commanded(CommandMisread)
+	command := machine.Commanded(standard.CommandMisread)
 	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
 		return false
 	}
@@ -352,7 +353,7 @@ func (c *Conversation) cancelExpired() {
 	if _, local := c.agent.System().Lookup(c.key.Peer); local {
 		return
 	}
-	if !slices.ContainsFunc(c.codon.Table.Agree, func(p machine.Pair) bool { return p.Initiator == c.at.State && p.Responder == StateCancelled }) {
+	if !slices.ContainsFunc(c.codon.Table.Agree, func(p machine.Pair) bool { return p.Initiator == c.at.State && p.Responder == standard.StateCancelled }) {
 		return // the table's responder has nothing to stop, such as an answer of its capabilities
 	}
 	cancel, err := c.first.Follow(c.agent.Stamp(), performatives.Cancel{Reason: "the deadline of the request has passed"})
@@ -367,7 +368,7 @@ func (c *Conversation) cancelExpired() {
 func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
 	case c.usage == nil || last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:
-	case last == nil && !c.asked && c.at.State != StateTimedOut && c.at.State != StateAbandoned && c.at.State != StateMisread:
+	case last == nil && !c.asked && c.at.State != standard.StateTimedOut && c.at.State != standard.StateAbandoned && c.at.State != standard.StateMisread:
 		return c.usage
 	case last != nil && last.AsRefusal() != nil && last.Performative() != performatives.ActFailure:
 		return c.usage // the further round was not taken on
@@ -382,7 +383,7 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 // FAILURE that the peer's table sends by itself. Such a FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
-		return false, c.Withdrawn() || c.at.State == StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
+		return false, c.Withdrawn() || c.at.State == standard.StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost
 	}
 	if last.Performative() != performatives.ActFailure {
 		return true, false
@@ -409,7 +410,7 @@ func (c *Conversation) Stop() {
 	case c.at.State == machine.Idle:
 		c.Abandon(actors.ErrStopped)
 	default:
-		c.take(Input{On: machine.Commanded(CommandStop), Moves: c.agent.Retiring()})
+		c.take(Input{On: machine.Commanded(standard.CommandStop), Moves: c.agent.Retiring()})
 	}
 	c.timers.stop()
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/codontest"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -67,7 +68,6 @@ func dealOf() codons.Definition {
 				machine.Answers("shipped").When(machine.ReceiveTagged(actRequest, "PAYMENT")).Goto("paid", machine.Send(p.ActConfirm)).Because("paid"),
 			},
 		},
-		Standard: codons.StandardAll,
 		Messages: codons.Messages{
 			"RFQ": codons.Says[wish](actRequest), "QUOTE": codons.Says[price](quote), "ORDER": codons.Says[order](actRequest), "PAYMENT": codons.Says[none](actRequest),
 			"LAPSED": codons.Says[none](inform), "WAIVED": codons.Says[none](inform), "SHIPPED": codons.Says[none](inform),
@@ -90,7 +90,7 @@ func TestRetriesOfLaterRequests(t *testing.T) {
 		d := dealOf()
 		alter(&d)
 		for _, r := range codons.MustDefine(d).Table.Rows {
-			if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(machine.TimerRetry)) && !slices.Contains(r.From, codons.StateCancelling) {
+			if r.Role == machine.Initiator && slices.Contains(r.On, machine.Timeout(machine.TimerRetry)) && !slices.Contains(r.From, standard.StateCancelling) {
 				states = append(states, r.From...)
 			}
 		}
@@ -111,14 +111,14 @@ func TestRetriesOfLaterRequests(t *testing.T) {
 // TestOwnFailedPair keeps the derived pairs of a failed initiator beside one of the table's own.
 func TestOwnFailedPair(t *testing.T) {
 	d := dealOf()
-	d.Table.Agree = []machine.Pair{{Initiator: codons.StateFailed, Responder: codons.StateFailed, Note: "ours"}}
+	d.Table.Agree = []machine.Pair{{Initiator: standard.StateFailed, Responder: standard.StateFailed, Note: "ours"}}
 	var ends []machine.State
 	for _, p := range codons.MustDefine(d).Table.Agree {
-		if p.Initiator == codons.StateFailed {
+		if p.Initiator == standard.StateFailed {
 			ends = append(ends, p.Responder)
 		}
 	}
-	for _, want := range []machine.State{codons.StateRefused, codons.StateTimedOut, "lapsed", "paid", machine.Idle} {
+	for _, want := range []machine.State{standard.StateRefused, standard.StateTimedOut, "lapsed", "paid", machine.Idle} {
 		if !slices.Contains(ends, want) {
 			t.Errorf("beside a pair of the table's own there is none of failed and %s: %s", want, ends)
 		}
@@ -128,8 +128,8 @@ func TestOwnFailedPair(t *testing.T) {
 // TestErrorsOfDefine names the row and the field once, and not the consequences of the fault.
 func TestErrorsOfDefine(t *testing.T) {
 	for want, change := range map[string]func(*codons.Definition){
-		`codons: deal: Definition.Standard is zero, so the table has to be complete, and Definition.Table.Live is empty: set Standard to codons.StandardAll, or declare the live states and write all rows`: func(d *codons.Definition) {
-			d.Standard = 0
+		`codons: deal: Definition.Complete says that the table has all its rows, and Definition.Table.Live is empty: remove Complete, or declare the live states and write all rows`: func(d *codons.Definition) {
+			d.Complete = true
 		},
 		`codons: deal: Definition.Table.Rows[5] (initiator in ordered on timeout patience): the initiator never gets to ordered`: func(d *codons.Definition) {
 			d.Table.Rows[2] = machine.Asks("deciding").When(machine.Commanded("order")).Goto("asked", machine.SendTagged(actRequest, "ORDER"), machine.Arm("patience"))

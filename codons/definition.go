@@ -9,22 +9,25 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // checkOwn returns the faults of the definition that its own rows show, before
-// [Standard.Complete] adds others. It returns the first fault of the header or the opening
+// [standard.Rows.Complete] adds others. It returns the first fault of the header or the opening
 // alone, because such a fault causes many others.
 func (d *Definition) checkOwn() error {
 	switch {
 	case len(d.Table.Terminal) == 0:
 		return errors.New("Definition.Table.Terminal is empty: name the states in which the conversation has ended, the good end first")
-	case d.Standard == 0 && len(d.Table.Live) == 0 && slices.ContainsFunc(d.Table.Rows, d.leadsOn):
-		return errors.New("Definition.Standard is zero, so the table has to be complete, and Definition.Table.Live is empty: set Standard to codons.StandardAll, or declare the live states and write all rows")
-	case d.Standard&^StandardAll != 0:
-		return fmt.Errorf("Definition.Standard: %d is no group of rows: use StandardAll, or some of StandardCancel, StandardRetry, StandardDeadline and StandardMisread", d.Standard&^StandardAll)
+	case d.Complete && d.Standard != 0:
+		return errors.New("Definition.Complete says that the table has all its rows, and Definition.Standard names groups of rows to add: remove one of them")
+	case d.Complete && len(d.Table.Live) == 0 && slices.ContainsFunc(d.Table.Rows, d.leadsOn):
+		return errors.New("Definition.Complete says that the table has all its rows, and Definition.Table.Live is empty: remove Complete, or declare the live states and write all rows")
+	case d.Standard&^standard.All != 0:
+		return fmt.Errorf("Definition.Standard: %d is no group of rows: use some of standard.Cancel, standard.Retry, standard.Deadline and standard.Misread, or zero for all of them", d.Standard&^standard.All)
 	}
-	if err := d.checkOpening(); err != nil || d.Standard == 0 {
+	if err := d.checkOpening(); err != nil || d.Complete {
 		return err
 	}
 	return d.checkJobs()
@@ -64,7 +67,7 @@ func (c *Codon) checkTimers(own []machine.Timer) error {
 	var errs []error
 	for i, t := range own {
 		side := t.Role == machine.Responder && c.ResponderSide != nil || t.Role == machine.Initiator && c.InitiatorSide != nil
-		if c.Standard != 0 && t.After <= 0 && !side && !isStandardTimer(t.Name) {
+		if !c.Complete && t.After <= 0 && !side && !standard.IsTimer(t.Name) {
 			errs = append(errs, fmt.Errorf("Definition.Table.Timers[%d] (%s of the %s): After is %s: want the time after which it expires", i, t.Name, t.Role, t.After))
 		}
 	}
@@ -99,7 +102,7 @@ func inDefinition(err error, own int) error {
 func definitionFault(err error, own int) error {
 	var row *machine.RowError
 	var table *machine.TableError
-	var ambiguous *AmbiguityError
+	var ambiguous *standard.AmbiguityError
 	switch {
 	case errors.As(err, &row) && row.Index < own:
 		return &fault{fmt.Sprintf("Definition.Table.Rows[%d] (%s): %s", row.Index, row.Row, row.Fault), err}
@@ -108,7 +111,7 @@ func definitionFault(err error, own int) error {
 	case errors.As(err, &table):
 		return &fault{"Definition.Table: " + table.Fault, err}
 	case errors.As(err, &ambiguous):
-		return &fault{"Definition.Table.Rows: " + ambiguous.text(), err}
+		return &fault{"Definition.Table.Rows: " + ambiguous.Text(), err}
 	}
 	return err
 }
@@ -164,7 +167,7 @@ func (c *Codon) checkContents() error {
 	}
 	for i, r := range c.Table.Rows {
 		for _, f := range r.Do {
-			if f.Kind == machine.EffectSend && f.Name != "" && f.Name != TagReceipt && c.Tag == nil && !slices.Contains(c.types[f.Act], f.Name) {
+			if f.Kind == machine.EffectSend && f.Name != "" && f.Name != standard.TagReceipt && c.Tag == nil && !slices.Contains(c.types[f.Act], f.Name) {
 				errs = append(errs, fmt.Errorf("Definition.Table.Rows[%d] (%s): it sends %s as %q, which is no message type of Definition.Messages: want one of %q", i, r, f.Act, f.Name, c.types[f.Act]))
 			}
 			if name := c.typeOf(f); f.Kind == machine.EffectSend && name != "" {
@@ -255,13 +258,13 @@ func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) 
 
 // standardCommands are the contents of the commands that all tables share.
 var standardCommands = map[string]any{
-	machine.CommandStart: nil,                     // the event has the opening act
-	CommandCancel:        performatives.Cancel{},  // none but that of Withdraw with ErrOperator
-	CommandStop:          performatives.Failure{}, // none but that of StopWork
-	CommandRefuse:        performatives.Refuse{},
-	CommandNotUnderstood: performatives.NotUnderstood{},
-	CommandMisread:       performatives.NotUnderstood{},
-	CommandFail:          performatives.Failure{},
+	machine.CommandStart:          nil,                     // the event has the opening act
+	standard.CommandCancel:        performatives.Cancel{},  // none but that of Withdraw with ErrOperator
+	standard.CommandStop:          performatives.Failure{}, // none but that of StopWork
+	standard.CommandRefuse:        performatives.Refuse{},
+	standard.CommandNotUnderstood: performatives.NotUnderstood{},
+	standard.CommandMisread:       performatives.NotUnderstood{},
+	standard.CommandFail:          performatives.Failure{},
 }
 
 // contentsOf returns the types of the contents of a table's commands, given the codon's
@@ -300,9 +303,9 @@ func (c *Conversation) commanded(m Command, final bool) Input {
 	err := c.codon.checkContent(m)
 	if err != nil {
 		c.agent.Logger().Error("command with another content than its codon registers", "conversation", string(c.key.ID), "command", m.Name, "err", err)
-		m = Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: performatives.CodeInternal.Traits().Text}}
-		if !c.machine.Takes(c.at, machine.Commanded(CommandFail)) {
-			m = Command{Name: CommandCancel}
+		m = Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: performatives.CodeInternal.Traits().Text}}
+		if !c.machine.Takes(c.at, machine.Commanded(standard.CommandFail)) {
+			m = Command{Name: standard.CommandCancel}
 		}
 	}
 	return Input{On: machine.Commanded(m.Name), Data: m.Data, Final: final}

@@ -10,9 +10,9 @@
 // [Define] makes a [Codon] of a [Definition]: its table, its payloads, its application
 // message types ([Messages], [Says]) and its documentation.
 //
-//   - [Standard] completes a table with the rows that all codons share: CANCEL, retries, the
+//   - [standard.Rows] completes a table with the rows that all codons share: CANCEL, retries, the
 //     deadline, duplicates, refusals, the loss of the peer and the stop of an agent.
-//   - [Exchange] describes a table in which one act is answered by one of a few others.
+//   - [standard.Exchange] describes a table in which one act is answered by one of a few others.
 //   - [machine.Asks] and [machine.Answers] start the rows of the initiator and of the responder.
 //
 // # Answer a codon
@@ -20,7 +20,7 @@
 // [NewService] makes a [Service]: an [actors.Protocol] for the agents that implement a Go
 // interface. It binds each agent to a [Responder], which opens the conversations and runs
 // their jobs: [Work] on a goroutine of its own ([Handler]), a [Consideration] on the agent's
-// own actor. [AnswerWith] is the responder of an [Exchange].
+// own actor. [AnswerWith] is the responder of an [standard.Exchange].
 //
 // # Ask
 //

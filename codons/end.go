@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -65,7 +66,7 @@ func (c *Conversation) Rejected(r performatives.Refusal) error {
 
 // abandonError returns the [*EndError] of a conversation that never began.
 func (c *Conversation) abandonError(cause error) error {
-	e := &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: StateAbandoned, Cause: cause}
+	e := &EndError{Protocol: c.machine.Name(), Peer: c.key.Peer, State: standard.StateAbandoned, Cause: cause}
 	switch {
 	case errors.Is(cause, actors.ErrStopped):
 		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.agent.ID()}
@@ -99,16 +100,16 @@ func (c *Conversation) EndError(last *performatives.Message) error {
 		e.Cause = context.DeadlineExceeded
 	}
 	switch c.at.State { //nolint:exhaustive // the states that no refusal of the peer brings about
-	case StateTimedOut:
+	case standard.StateTimedOut:
 		e.Refusal = performatives.Refusal{Code: performatives.CodeTimeout, From: c.key.Peer}
 		if e.Cause == nil { // the deadline of a later stage
 			e.Cause = context.DeadlineExceeded
 		}
-	case StateCancelled:
+	case standard.StateCancelled:
 		e.Refusal = performatives.Refusal{Code: performatives.CodeCanceled, From: c.key.Peer}
-	case StateAbandoned:
+	case standard.StateAbandoned:
 		e.Refusal = performatives.Refusal{Code: performatives.CodeStopped, From: c.agent.ID()}
-	case StateMisread:
+	case standard.StateMisread:
 		why, _ := c.event.Data.(performatives.NotUnderstood)
 		e.Refusal = performatives.Refusal{
 			Act: performatives.ActNotUnderstood, Code: cmp.Or(why.ReasonCode, performatives.CodeUnexpectedAct), Text: why.ReasonText, From: c.agent.ID(), About: idOf(c.event.Message),

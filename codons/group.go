@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // Group runs a [machine.Coordination]: it owns the conversations of one table that one party
@@ -244,8 +245,8 @@ func (g *Group) tell(orders []Command) {
 // moved is called after each step of a member, on the actor of its conversation. A member whose
 // result could not be read has failed for the rules.
 func (g *Group) moved(i int, member *Initiator, on machine.Symbol, at machine.State) {
-	if g.rules.Machine.Terminal(at) && !isStandardEnd(at) && member.err != nil {
-		at = StateFailed
+	if g.rules.Machine.Terminal(at) && !standard.IsEnd(at) && member.err != nil {
+		at = standard.StateFailed
 	}
 	g.mu.Lock()
 	g.states[i] = at

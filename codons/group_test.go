@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -22,11 +23,11 @@ func firstOf() machine.Coordination {
 		Name: "first of many", Machine: errand.Machine(),
 		Rules: []machine.Rule{{
 			Name: "enough", Doc: "one answer is there",
-			When: func(c machine.Census) bool { return c.Count(StateAnswered) > 0 },
-			Of:   []machine.State{StateAsked, StateAgreed},
-			Say:  []machine.Choice{{Command: CommandCancel}},
+			When: func(c machine.Census) bool { return c.Count(standard.StateAnswered) > 0 },
+			Of:   []machine.State{standard.StateAsked, standard.StateAgreed},
+			Say:  []machine.Choice{{Command: standard.CommandCancel}},
 		}},
-		Unbidden: []string{CommandCancel},
+		Unbidden: []string{standard.CommandCancel},
 	}
 }
 
@@ -125,7 +126,7 @@ func TestGroupFollowsRules(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
 		start := time.Now()
-		g := NewGroup(firstOf(), orders(CommandCancel))
+		g := NewGroup(firstOf(), orders(standard.CommandCancel))
 		all, err := v.ask(ctx, g)
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +135,7 @@ func TestGroupFollowsRules(t *testing.T) {
 		if got := time.Since(start); got != time.Hour {
 			t.Errorf("it took %v, want the time of the fastest", got)
 		}
-		if want := []machine.State{StateAnswered, StateCancelled, StateCancelled}; !slices.Equal(g.states, want) {
+		if want := []machine.State{standard.StateAnswered, standard.StateCancelled, standard.StateCancelled}; !slices.Equal(g.states, want) {
 			t.Errorf("the members are %v, want %v", g.states, want)
 		}
 		if _, err := all[1].Wait(); !errors.Is(err, performatives.CodeCanceled) {
@@ -183,14 +184,14 @@ func TestGroupWithoutDecision(t *testing.T) {
 func TestGroupIsCancelled(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		ctx, cancel := context.WithCancel(t.Context())
-		g := NewGroup(firstOf(), orders(CommandCancel))
+		g := NewGroup(firstOf(), orders(standard.CommandCancel))
 		if _, err := v.ask(ctx, g); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		cancel()
 		<-g.done
-		if slices.ContainsFunc(g.states, func(s machine.State) bool { return s != StateCancelled }) {
+		if slices.ContainsFunc(g.states, func(s machine.State) bool { return s != standard.StateCancelled }) {
 			t.Errorf("the members are %v", g.states)
 		}
 	})
@@ -227,20 +228,20 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 		decisions := 0
 		g := NewGroup(firstOf(), func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
 			decisions++
-			return orders(CommandCancel)(ctx, r, at)
+			return orders(standard.CommandCancel)(ctx, r, at)
 		})
 		if _, err := v.begin(ctx, g); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(90 * time.Minute)
 		synctest.Wait()
-		g.pending[1] = CommandCancel // on its way, by a decision before
+		g.pending[1] = standard.CommandCancel // on its way, by a decision before
 		g.Start(ctx, v.asker)
 		synctest.Wait()
 		if decisions != 0 {
 			t.Errorf("%d decisions while an order was on its way", decisions)
 		}
-		g.members[1].conversation.Tell(Command{Name: CommandCancel})
+		g.members[1].conversation.Tell(Command{Name: standard.CommandCancel})
 		<-g.done
 		if decisions != 1 {
 			t.Errorf("%d decisions", decisions)
@@ -252,7 +253,7 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 func TestGroupGivesUp(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		v.peers = append(v.peers, "")
-		g := NewGroup(firstOf(), orders(CommandCancel))
+		g := NewGroup(firstOf(), orders(standard.CommandCancel))
 		all, err := v.ask(t.Context(), g)
 		if !errors.Is(err, performatives.CodeInvalidPayload) || len(all) != 3 {
 			t.Fatalf("got %v after %d", err, len(all))
@@ -282,7 +283,7 @@ func TestGroupEndsWithItsAgent(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-g.done
-		if want := []machine.State{StateAnswered, StateAbandoned, StateAbandoned}; !slices.Equal(g.states, want) {
+		if want := []machine.State{standard.StateAnswered, standard.StateAbandoned, standard.StateAbandoned}; !slices.Equal(g.states, want) {
 			t.Errorf("the members are %v, want %v", g.states, want)
 		}
 	})

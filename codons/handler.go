@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -104,7 +105,7 @@ func (c *Conversation) CallerFor(job string) actors.Caller {
 // run calls the agent's code. It recovers a panic and publishes it. The conversation gets a last
 // command also after a panic and after runtime.Goexit.
 func (h *Handler) run() {
-	last := Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"}}
+	last := Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"}}
 	returned := false
 	defer func() {
 		if v := recover(); v != nil || !returned {
@@ -112,7 +113,7 @@ func (h *Handler) run() {
 		}
 		stopped, err := h.settle()
 		if err != nil {
-			last = Command{CommandFail, FailureOf(err)}
+			last = Command{standard.CommandFail, FailureOf(err)}
 		}
 		h.finish(h.ofOperator(last, stopped), stopped)
 	}()
@@ -128,7 +129,7 @@ func (a *admitted) Left() { (*Handler)(a).leave() }
 
 // leave gives the last command of a handler whose context has ended while it was queued.
 func (h *Handler) leave() {
-	last := Command{CommandFail, FailureOf(context.Cause(h.ctx))}
+	last := Command{standard.CommandFail, FailureOf(context.Cause(h.ctx))}
 	stopped, _ := h.settle()
 	h.finish(h.ofOperator(last, stopped), stopped)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -123,14 +124,14 @@ func (i *Initiator) Run(*Conversation, string) {}
 // Stop does nothing.
 func (i *Initiator) Stop(*Conversation, string) {}
 
-// Tag returns [TagReceipt] for an INFORM that answers this side's CANCEL, and the empty tag for
+// Tag returns [standard.TagReceipt] for an INFORM that answers this side's CANCEL, and the empty tag for
 // any other message.
 func (i *Initiator) Tag(v *Value, m *performatives.Message) string {
 	if m.Performative() != performatives.ActInform {
 		return ""
 	}
 	if cancel := v.Sent(performatives.ActCancel); cancel != nil && m.Answers(cancel) {
-		return TagReceipt
+		return standard.TagReceipt
 	}
 	return ""
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -105,7 +106,7 @@ func wrongEnd(job, codon, command string, ends []string) error {
 
 // invalidAnswer is the last command in place of one that is not valid. The initiator gets an
 // answer at once, and does not wait for its deadline.
-var invalidAnswer = Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
+var invalidAnswer = Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
 
 // job returns the table's job of that name, or the zero Job.
 func (c *Codon) job(role machine.Role, name string) machine.Job {
@@ -166,14 +167,14 @@ func (c *Codon) checkJobs(jobs []AnswerJob) error {
 		errs = append(errs, c.checkReads(machine.Responder, j.name, j.reads))
 	}
 	for _, j := range c.jobs(machine.Responder) {
-		if j.Name == JobChildren {
+		if j.Name == standard.JobChildren {
 			continue
 		}
 		if !given[j.Name] {
 			errs = append(errs, fmt.Errorf("codons: %s: the job %q of the responder has no code: give it by codons.Method", c.Name(), j.Name))
 		}
-		if !slices.Contains(j.Ends, CommandFail) {
-			errs = append(errs, fmt.Errorf("codons: %s: the job %q cannot end with %q, as it does by an error or a panic; Standard rows add that", c.Name(), j.Name, CommandFail))
+		if !slices.Contains(j.Ends, standard.CommandFail) {
+			errs = append(errs, fmt.Errorf("codons: %s: the job %q cannot end with %q, as it does by an error or a panic; Standard rows add that", c.Name(), j.Name, standard.CommandFail))
 		}
 	}
 	return errors.Join(errs...)
@@ -228,7 +229,7 @@ func (c *Codon) works(agent actors.Agent, jobs []AnswerJob) []Work {
 	for i, j := range jobs {
 		do := j.do(agent)
 		works[i] = Work{
-			Job: j.name, Considers: slices.Contains(c.job(machine.Responder, j.name).Ends, CommandRefuse),
+			Job: j.name, Considers: slices.Contains(c.job(machine.Responder, j.name).Ends, standard.CommandRefuse),
 			Do: func(Side) func(context.Context, *Handler) Command { return do },
 		}
 	}

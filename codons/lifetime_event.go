@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -40,7 +41,7 @@ type Began struct {
 func (Began) Kind() events.Kind { return KindBegan }
 
 // Ended is published when one side of a conversation that has begun is in its terminal state. A conversation whose actor failed ends in
-// [StateAbandoned].
+// [standard.StateAbandoned].
 type Ended struct {
 	events.At
 	*Subject
@@ -164,21 +165,21 @@ func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
 	if c.about.Role == machine.Responder && len(c.sent) > 0 {
 		last = c.sent[len(c.sent)-1].Message
 	}
-	if last != nil && c.at.State != StateCancelled {
+	if last != nil && c.at.State != standard.StateCancelled {
 		if r := last.AsRefusal(); r != nil {
 			return r.Code
 		}
 	}
 	switch c.at.State { //nolint:exhaustive // the states that no refusal brings about
-	case StateTimedOut:
+	case standard.StateTimedOut:
 		return performatives.CodeTimeout
-	case StateCancelled:
+	case standard.StateCancelled:
 		return performatives.CodeCanceled
-	case StateAbandoned:
+	case standard.StateAbandoned:
 		return performatives.CodeStopped
-	case StateMisread:
+	case standard.StateMisread:
 		return performatives.CodeUnexpectedAct
-	case StateFailed:
+	case standard.StateFailed:
 		return performatives.CodeFailed
 	}
 	return ""

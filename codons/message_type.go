@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -72,7 +73,7 @@ func (c *Codon) typesOf(act performatives.Performative) []string { return c.type
 // receipt for a CANCEL has none.
 func (c *Codon) typeOf(f machine.Effect) string {
 	switch types := c.types[f.Act]; {
-	case len(types) == 0 || f.Name == TagReceipt:
+	case len(types) == 0 || f.Name == standard.TagReceipt:
 		return ""
 	case slices.Contains(types, f.Name):
 		return f.Name
@@ -145,7 +146,7 @@ func (c *Conversation) typed(m Command) Command {
 		err := fmt.Errorf("codons: %s: the content of the command %s is %T, want %s", c.Protocol(), m.Name, m.Data, c.codon.Messages[name].Payload)
 		cause := func() error { return err }
 		c.withdrawn.CompareAndSwap(nil, &cause)
-		return Command{Name: CommandCancel}
+		return Command{Name: standard.CommandCancel}
 	}
 	return m
 }
@@ -174,7 +175,7 @@ func (c *Codon) TagOf(m *performatives.Message) string {
 // stands for none.
 func (c *Codon) TagAfter(cancel, m *performatives.Message) string {
 	if cancel != nil && m.Performative() == performatives.ActInform && m.Answers(cancel) && c.tagsReceipts() {
-		return TagReceipt
+		return standard.TagReceipt
 	}
 	return c.TagOf(m)
 }

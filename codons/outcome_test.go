@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -35,8 +36,8 @@ func TestOutcomes(t *testing.T) {
 			t.Errorf("%s: %v, but the caller is told of %s", state, err, text)
 		}
 	}
-	c := &Codon{Definition: Definition{Outcomes: map[machine.State]string{StateTimedOut: "a surprise"}}}
-	if c.Outcome(StateTimedOut) != "a surprise" || c.Outcome(StateCancelled) != outcomes[StateCancelled] || c.Outcome(StateRefused) != outcomeOfPeer || c.Outcome("paid") != outcomeOfOwnEnd {
+	c := &Codon{Definition: Definition{Outcomes: map[machine.State]string{standard.StateTimedOut: "a surprise"}}}
+	if c.Outcome(standard.StateTimedOut) != "a surprise" || c.Outcome(standard.StateCancelled) != outcomes[standard.StateCancelled] || c.Outcome(standard.StateRefused) != outcomeOfPeer || c.Outcome("paid") != outcomeOfOwnEnd {
 		t.Error("a codon's own words come first")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -35,7 +36,7 @@ func TestInitiatorLosesItsPeer(t *testing.T) {
 				start := time.Now()
 				w.LosePeers(p.CodeDisconnected, "jules")
 				_, err := d.Wait()
-				kit.WantEnd(t, err, codons.StateFailed, p.CodeDisconnected)
+				kit.WantEnd(t, err, standard.StateFailed, p.CodeDisconnected)
 				kit.WantElapsed(t, start, 0)
 				w.Settled(0)
 			})
@@ -125,7 +126,7 @@ func TestLossOfAChildsPeerKeepsTheReceiptBack(t *testing.T) {
 		var self actors.Self
 		self = w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
 			_, err := delegation.Delegate(ctx, self, "Helper", kit.Task())
-			kit.WantEnd(t, err, codons.StateFailed, p.CodeDisconnected)
+			kit.WantEnd(t, err, standard.StateFailed, p.CodeDisconnected)
 			close(lost)
 			<-ctx.Done()
 			return p.InformResult{}, ctx.Err()
@@ -136,7 +137,7 @@ func TestLossOfAChildsPeerKeepsTheReceiptBack(t *testing.T) {
 		<-lost
 		d.Cancel()
 		_, err := d.Wait()
-		kit.WantEnd(t, err, codons.StateFailed, p.CodeStillRunning)
+		kit.WantEnd(t, err, standard.StateFailed, p.CodeStillRunning)
 		w.Settled(0)
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -85,7 +86,7 @@ type asking[T any] struct {
 
 // Report calls the function of [WithAgreed].
 func (a *asking[T]) Report(_ *Conversation, what string, _ *performatives.Message) {
-	if what == ReportAgreed {
+	if what == standard.ReportAgreed {
 		a.options.Agreed()
 	}
 }
@@ -113,7 +114,7 @@ func (a *asking[T]) Ended(c *Conversation, last *performatives.Message) {
 }
 
 func (a *asking[T]) end(c *Conversation, last *performatives.Message) (answer T, err error) {
-	if last == nil || turnsDown(last) || c.at.State == StateCancelled {
+	if last == nil || turnsDown(last) || c.at.State == standard.StateCancelled {
 		return answer, c.EndError(last)
 	}
 	if answer, err = a.read(last); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -116,12 +117,12 @@ func TestCommandWithAnotherContent(t *testing.T) {
 	var log bytes.Buffer // written on the conversation's actor, read after the end
 	kit.InWorldWith(t, actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {
-			return delegation.Decision{Name: codons.CommandAccept, Data: p.TaskReject{}}
+			return delegation.Decision{Name: standard.CommandAccept, Data: p.TaskReject{}}
 		}})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		_, err := w.Delegate(ctx)
-		kit.WantEnd(t, err, codons.StateFailed, p.CodeInternal)
+		kit.WantEnd(t, err, standard.StateFailed, p.CodeInternal)
 		w.Settled(0)
 	})
 	if text := log.String(); !strings.Contains(text, "want performatives.TaskAccept as the content of the command accept, got performatives.TaskReject") {
@@ -132,7 +133,7 @@ func TestCommandWithAnotherContent(t *testing.T) {
 // TestCommandsAreOfTheTable: a codon registers contents of its own commands only.
 func TestCommandsAreOfTheTable(t *testing.T) {
 	d := delegation.Codon.Definition
-	d.Standard, d.Commands = 0, map[string]any{"appprove": nil}
+	d.Complete, d.Commands = true, map[string]any{"appprove": nil}
 	if _, err := codons.Define(d); err == nil || !strings.Contains(err.Error(), `"appprove"`) {
 		t.Errorf("got %v", err)
 	}

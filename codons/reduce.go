@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,16 +17,16 @@ type Input struct {
 	On machine.Symbol
 	// At is the time of the step.
 	At time.Time
-	// Message is the received message, also for [CommandMisread]. For the command that opens a
+	// Message is the received message, also for [standard.CommandMisread]. For the command that opens a
 	// conversation it is the opening act. Nil for any other event.
 	Message *performatives.Message
 	// Data is the content that a command gives the message which it makes the table send. For
-	// the loss of the peer, and for [CommandStop] after [StopWork], it is the [performatives.Code] of the reason. Nil for none.
+	// the loss of the peer, and for [standard.CommandStop] after [StopWork], it is the [performatives.Code] of the reason. Nil for none.
 	Data any
 	// Ontology is that of a request which names none, at the responder: see
 	// [ResponderOptions.Ontology]. Empty for any other request.
 	Ontology string
-	// Moves says of the command [CommandStop] that the agent is to continue elsewhere: see
+	// Moves says of the command [standard.CommandStop] that the agent is to continue elsewhere: see
 	// [actors.System.Retire].
 	Moves bool
 	// Final says that the job that gave the command has returned.
@@ -45,7 +46,9 @@ type Input struct {
 func (e *Input) Sends() bool { return e.does(machine.EffectSend, "") }
 
 // misread reports whether the event is a message that this side cannot read.
-func (e *Input) misread() bool { return e.On == machine.Commanded(CommandMisread) && e.Message != nil }
+func (e *Input) misread() bool {
+	return e.On == machine.Commanded(standard.CommandMisread) && e.Message != nil
+}
 
 // Arms reports whether the step starts a timer.
 func (e *Input) Arms(timer string) bool { return e.does(machine.EffectArm, timer) }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -72,7 +73,7 @@ type ResponderOptions struct {
 	// Consider is the job in which the agent decides about a request. Nil for none.
 	Consider *Consideration
 	// Refusal is the command that turns down an expired request and a request without a slot.
-	// Empty means [CommandRefuse].
+	// Empty means [standard.CommandRefuse].
 	Refusal string
 	// LongLived says that the conversations have no deadline.
 	LongLived bool
@@ -87,7 +88,7 @@ type ResponderOptions struct {
 func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Responder {
 	return &Responder{
 		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
-		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, CommandRefuse), longLived: o.LongLived,
+		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, standard.CommandRefuse), longLived: o.LongLived,
 		ontology: o.Ontology,
 	}
 }
@@ -143,7 +144,7 @@ func (s *Responding) Data() any { return nil }
 // where that has another form. It makes the receipt, and the FAILURE of the table itself.
 func (s *Responding) Compose(v *Value, f machine.Effect, e *Input) any {
 	switch {
-	case f.Name == TagReceipt:
+	case f.Name == standard.TagReceipt:
 		return receipt
 	case f.Act == performatives.ActTaskReject:
 		return asReject(e.Data)
@@ -178,10 +179,10 @@ func (s *Responding) Send(c *Conversation, _ *performatives.Message) {
 	}
 }
 
-// Run starts a job of the table: a [Work], the [Consideration] or [JobChildren]. A job without
+// Run starts a job of the table: a [Work], the [Consideration] or [standard.JobChildren]. A job without
 // code is logged as an error.
 func (s *Responding) Run(c *Conversation, job string) {
-	if job == JobChildren {
+	if job == standard.JobChildren {
 		c.Happen(Command{Name: c.work.quiet()})
 		return
 	}
@@ -281,7 +282,7 @@ func (s *Responding) runDecision(c *Conversation) {
 		if c.Over() {
 			return
 		}
-		d := Command{CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the agent failed"}}
+		d := Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the agent failed"}}
 		defer func() { // also when the agent panics: its supervisor may restart it much later
 			c.Tell(d)
 			if c.Over() { // Ended may have run before the slot was stored
@@ -352,13 +353,13 @@ func (s *Responding) Abandoned(*Conversation, error) { s.releaseSlot() }
 // releaseSlot releases the slot that the conversation holds, if it holds one.
 func (s *Responding) releaseSlot() { s.slot.Swap(nil).release() }
 
-// AnswerWith returns the responder of an agent in a codon made of an [Exchange]. answer is
+// AnswerWith returns the responder of an agent in a codon made of an [standard.Exchange]. answer is
 // its one job: see [Work.Do].
 func AnswerWith(self actors.Self, agent actors.Agent, c *Codon, t Times, answer func(ctx context.Context, h *Handler) Command) *Responder {
 	return NewResponder(self, agent, ResponderOptions{Codon: c, Times: t, Works: []Work{AnswerWork(answer)}})
 }
 
-// AnswerWork returns the one job of a codon made of an [Exchange], for [ResponderOptions].
+// AnswerWork returns the one job of a codon made of an [standard.Exchange], for [ResponderOptions].
 func AnswerWork(answer func(ctx context.Context, h *Handler) Command) Work {
-	return Work{Job: JobAnswer, Considers: true, Do: func(Side) func(context.Context, *Handler) Command { return answer }}
+	return Work{Job: standard.JobAnswer, Considers: true, Do: func(Side) func(context.Context, *Handler) Command { return answer }}
 }

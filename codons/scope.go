@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -160,18 +161,18 @@ func (s *scope) close(self actors.Self) (stopped bool) {
 	return !s.unstopped
 }
 
-// quiet returns the last command of [JobChildren]. s is nil for a conversation without a handler
+// quiet returns the last command of [standard.JobChildren]. s is nil for a conversation without a handler
 // so far. The children of a closed scope have ended.
 func (s *scope) quiet() string {
 	if s == nil {
-		return CommandStopped
+		return standard.CommandStopped
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.unstopped {
-		return CommandUnstopped
+		return standard.CommandUnstopped
 	}
-	return CommandStopped
+	return standard.CommandStopped
 }
 
 // child is the lease of a conversation in the scope in which it was begun. Zero means a

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -38,7 +39,7 @@ func canceledBy(cause error) any {
 var (
 	// ErrNoWork says that no responder's side with the id is under way in the system.
 	ErrNoWork = errors.New("codons: no responder has this conversation under way")
-	// ErrNoStop says that the table of the codon has no row for the command [CommandStop] in the state of the responder.
+	// ErrNoStop says that the table of the codon has no row for the command [standard.CommandStop] in the state of the responder.
 	ErrNoStop = errors.New("codons: the table of the codon has no row by which the responder can end here")
 )
 
@@ -49,7 +50,7 @@ var (
 //   - While a handler runs, its context ends with the cause, which is [ErrOperator] or wraps it (see [ByOperator]), so that the conversations which it has begun are withdrawn. An error that the handler returns
 //     then is sent as a FAILURE with [performatives.CodeCanceled], or with [performatives.CodeStillRunning] if a conversation below it has perhaps not stopped. A result
 //     is sent as usual, also that of a handler which has returned before.
-//   - Without a handler, and if the handler has not returned after the grace, the row of the table for [CommandStop] ends the conversation. Its FAILURE has one of the same codes. The text of a FAILURE is that of the cause.
+//   - Without a handler, and if the handler has not returned after the grace, the row of the table for [standard.CommandStop] ends the conversation. Its FAILURE has one of the same codes. The text of a FAILURE is that of the cause.
 //
 // A conversation that the initiator has cancelled goes on to its receipt. The event [Ended] of each side has the code. stopped is the number of sides that were told to end.
 // The error is [ErrNoStop] if a further one cannot, and [ErrNoWork] if there is none. It may be called from any goroutine.
@@ -60,7 +61,7 @@ func StopWork(system *actors.System, id performatives.ConversationID, cause erro
 			continue
 		}
 		at := c.Info().State
-		if at != machine.Idle && c.machine.Find(machine.Responder, at, machine.Commanded(CommandStop)) == nil {
+		if at != machine.Idle && c.machine.Find(machine.Responder, at, machine.Commanded(standard.CommandStop)) == nil {
 			err = ErrNoStop
 			continue
 		}
@@ -86,7 +87,7 @@ func (c *Conversation) stopNow(cause error) {
 	if c.ends() || c.at.State == machine.Idle || c.stopHandler(cause) {
 		return
 	}
-	c.take(Input{On: machine.Commanded(CommandStop), Data: operatorFailure(stoppedCode(c.work.quiet() == CommandStopped), cause)})
+	c.take(Input{On: machine.Commanded(standard.CommandStop), Data: operatorFailure(stoppedCode(c.work.quiet() == standard.CommandStopped), cause)})
 }
 
 // ends reports whether the conversation has ended, or the table is about to send the receipt.
@@ -103,7 +104,7 @@ func (c *Conversation) stopHandler(cause error) (running bool) {
 // stopLate ends the conversation although its handler has not returned.
 func (c *Conversation) stopLate(cause error) {
 	if !c.ends() {
-		c.take(Input{On: machine.Commanded(CommandStop), Data: operatorFailure(performatives.CodeStillRunning, cause)})
+		c.take(Input{On: machine.Commanded(standard.CommandStop), Data: operatorFailure(performatives.CodeStillRunning, cause)})
 	}
 }
 
@@ -134,7 +135,7 @@ func (h *Handler) ofOperator(last Command, stopped bool) Command {
 	if !errors.Is(h.Cause(), ErrOperator) || codeOf(last.Data) == "" {
 		return last
 	}
-	return Command{CommandFail, operatorFailure(stoppedCode(stopped), h.Cause())}
+	return Command{standard.CommandFail, operatorFailure(stoppedCode(stopped), h.Cause())}
 }
 
 // stoppedCode returns the code of the FAILURE after an operator has stopped the work.

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -80,7 +81,7 @@ func TestStopWork(t *testing.T) {
 			t.Errorf("%d handlers run", n)
 		}
 		for _, e := range kit.Published[codons.Ended](t, ended) {
-			if e.Conversation == "c" && (e.State != codons.StateFailed || e.Code != p.CodeCanceled) {
+			if e.Conversation == "c" && (e.State != standard.StateFailed || e.Code != p.CodeCanceled) {
 				t.Errorf("ended in %s with %s", e.State, e.Code)
 			}
 		}
@@ -290,7 +291,7 @@ func TestStopWorkHasRows(t *testing.T) {
 			for _, r := range table.Rows {
 				reached = reached || r.Role == machine.Responder && r.To == s
 			}
-			if reached && c.Machine().Find(machine.Responder, s, machine.Commanded(codons.CommandStop)) == nil {
+			if reached && c.Machine().Find(machine.Responder, s, machine.Commanded(standard.CommandStop)) == nil {
 				t.Errorf("%s: no row in %s", c.Name(), s)
 			}
 		}

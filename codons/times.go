@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -100,7 +101,7 @@ func (c *Codon) after(role machine.Role, name string, own map[string]time.Durati
 func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) error {
 	var known []string
 	for _, t := range c.Table.Timers {
-		if t.Role == role && !isStandardTimer(t.Name) {
+		if t.Role == role && !standard.IsTimer(t.Name) {
 			known = append(known, t.Name)
 		}
 	}
@@ -111,8 +112,4 @@ func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) erro
 		return fmt.Errorf("codons: %s: the duration of the timer %q: want more than zero, got %s", c.Name(), name, d)
 	}
 	return nil
-}
-
-func isStandardTimer(name string) bool {
-	return name == machine.TimerDeadline || name == machine.TimerRetry || name == machine.TimerGrace
 }

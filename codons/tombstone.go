@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -245,7 +246,7 @@ func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *
 	switch {
 	case act == performatives.ActRejectProposal && m.Performative() == performatives.ActPropose:
 		self.System().Refuse(self.ID(), m, performatives.CodeRejected, "")
-	case m.Performative() == performatives.ActCancel && t.codon.Table.Terminal[t.state] == StateCancelled:
+	case m.Performative() == performatives.ActCancel && t.codon.Table.Terminal[t.state] == standard.StateCancelled:
 		if r, err := m.ReplyFrom(self.ID(), self.Stamp(), performatives.ActInform, receipt); err == nil {
 			_ = self.Send(r)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,7 +17,7 @@ import (
 func TestTombstoneKeepsNoConversation(t *testing.T) {
 	for _, role := range machine.Roles() {
 		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())}
-		c.at.State = StateFailed
+		c.at.State = standard.StateFailed
 		c.seen = append(c.seen, "m")
 		c.request = aRequest(t)
 		c.sent = append(c.sent, sentMessage{Message: aRequest(t), copies: 1})
@@ -78,7 +79,7 @@ func TestReopeningByMessageType(t *testing.T) {
 	request, done := p.ActRequest, machine.SendTagged(p.ActInform, "DONE")
 	says := Says[struct{}](request)
 	c := MustDefine(Definition{
-		Standard: StandardAll, Messages: Messages{"ORDER": says, "WITHDRAWAL": says, "PAYMENT": says, "DONE": Says[struct{}](p.ActInform)},
+		Messages: Messages{"ORDER": says, "WITHDRAWAL": says, "PAYMENT": says, "DONE": Says[struct{}](p.ActInform)},
 		Table: machine.Table{
 			Name: "sale", Title: "Sale", Purpose: "A buyer orders.", Source: "the tests", Terminal: []machine.State{"done"},
 			Rows: []machine.Row{

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -30,7 +31,7 @@ func (s *lateCommand) Abandoned(c *codons.Conversation, cause error) {
 		<-s.goOn
 	})
 	<-s.busy
-	c.Tell(codons.Command{Name: codons.CommandCancel})
+	c.Tell(codons.Command{Name: standard.CommandCancel})
 	s.Initiator.Abandoned(c, cause)
 }
 

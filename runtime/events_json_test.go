@@ -26,6 +26,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -117,10 +118,10 @@ func eventSamples(t *testing.T) []events.Event {
 		codons.Began{At: at, Subject: &codons.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
 		codons.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
 		codons.Ended{
-			At: at, Subject: child, State: codons.StateTimedOut, Code: performatives.CodeTimeout,
-			Began: at.Time.Add(-1500 * time.Millisecond), Span: span, Path: []machine.State{machine.Idle, codons.StateTimedOut},
+			At: at, Subject: child, State: standard.StateTimedOut, Code: performatives.CodeTimeout,
+			Began: at.Time.Add(-1500 * time.Millisecond), Span: span, Path: []machine.State{machine.Idle, standard.StateTimedOut},
 		},
-		codons.Ended{At: at, Subject: subject, State: codons.StateAnswered, Began: at.Time},
+		codons.Ended{At: at, Subject: subject, State: standard.StateAnswered, Began: at.Time},
 		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},
 		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
 		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},

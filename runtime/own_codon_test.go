@@ -37,7 +37,6 @@ var codeReview = codons.MustDefine(codons.Definition{
 			machine.Answers("reviewing").When(machine.Commanded("comment")).Goto("commented", machine.SendTagged(performatives.ActInform, "REVIEW_COMMENTS")).Because("objections"),
 		},
 	},
-	Standard: codons.StandardAll,
 	Messages: codons.Messages{
 		"REVIEW_REQUEST":  codons.Says[review](performatives.ActRequest),
 		"REVIEW_COMMENTS": codons.Says[verdict](performatives.ActInform),

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -94,7 +95,7 @@ func TestRequestThatWasPerhapsWritten(t *testing.T) {
 	<-served
 	_, err = d.Wait()
 	var end *codons.EndError
-	if !errors.As(err, &end) || end.State != codons.StateFailed || !errors.Is(err, performatives.CodeDisconnected) {
+	if !errors.As(err, &end) || end.State != standard.StateFailed || !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
 	}
 	if n := h.Counts(); n.DeadLetters != 1 {

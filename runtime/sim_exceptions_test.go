@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -61,7 +62,7 @@ var pairExceptions = []simException[simEnding]{
 		why:  "The bidder came back without its conversation, and took the messages to the winner for unexpected ones.",
 		fits: func(e simEnding) bool {
 			sale := []string{auction.EnglishCodon.Name(), auction.DutchCodon.Name()}
-			return slices.Contains(sale, e.protocol) && e.state == codons.StateNotUnderstood && e.code == "" && e.runs > 1
+			return slices.Contains(sale, e.protocol) && e.state == standard.StateNotUnderstood && e.code == "" && e.runs > 1
 		},
 	},
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/query"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -48,7 +49,7 @@ func (c *queryCmd) run(ctx context.Context, std streams) error {
 	case c.JSON && why != nil:
 		out.json(queried{Outcome: why.Outcome, Error: why})
 	case c.JSON:
-		out.json(queried{Outcome: string(codons.StateAnswered), Value: value})
+		out.json(queried{Outcome: string(standard.StateAnswered), Value: value})
 	case why == nil:
 		out.text(indented(performatives.RawContent(value)) + "\n")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -58,9 +59,9 @@ func Approve(ctx context.Context, p codons.Party, approver performatives.AgentID
 	switch {
 	case err != nil:
 		return Approval{}, err
-	case end == codons.StateCompleted:
+	case end == standard.StateCompleted:
 		return decided, nil
-	case end == codons.StateAbandoned || len(errs) > 0 && errors.Is(ctx.Err(), context.Canceled):
+	case end == standard.StateAbandoned || len(errs) > 0 && errors.Is(ctx.Err(), context.Canceled):
 		return Approval{}, errs[len(errs)-1]
 	case errors.Is(ctx.Err(), context.Canceled): // before any agent was asked
 		return Approval{}, actors.EndOf(ctx)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,7 +67,7 @@ func newResponder(self actors.Self, role Approver, t codons.Times) actors.Respon
 		}
 		v, err := role.DecideStep(ctx, ProposedStep{
 			Step: step, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: codons.CommandAgree}) },
+			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
 		})
 		if err != nil {
 			return h.TurnDown(err)

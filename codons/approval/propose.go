@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -60,7 +61,7 @@ func readVerdict(m *performatives.Message) (Verdict, error) {
 // command returns the responder's command for the verdict.
 func (v Verdict) command() codons.Command {
 	if v.Accepted {
-		return codons.Command{Name: codons.CommandAccept, Data: consent{ReasonText: v.Reason}}
+		return codons.Command{Name: standard.CommandAccept, Data: consent{ReasonText: v.Reason}}
 	}
-	return codons.Command{Name: codons.CommandReject, Data: performatives.RejectProposal{ReasonCode: performatives.CodeRejected, ReasonText: v.Reason}}
+	return codons.Command{Name: standard.CommandReject, Data: performatives.RejectProposal{ReasonCode: performatives.CodeRejected, ReasonText: v.Reason}}
 }

@@ -3,6 +3,7 @@ package approval
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -10,7 +11,7 @@ import (
 // FIPA SC00036H).
 var ProposeCodon = codons.MustDefine(codons.Definition{
 	Commands: verdictCommands(),
-	Table: codons.Exchange{
+	Table: standard.Exchange{
 		Name: "propose", Title: "Propose",
 		Purpose: "One agent proposes to do something, if the other agrees. The other accepts or rejects it, " +
 			"with or without a reason.",
@@ -20,7 +21,8 @@ var ProposeCodon = codons.MustDefine(codons.Definition{
 		Job:     "the agent considers the proposal",
 		Answers: verdictAnswers(),
 	}.Table(),
-	Example: "ExamplePropose",
+	Complete: true,
+	Example:  "ExamplePropose",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActPropose, Type: performatives.Raw{}, Doc: "what would be done, in a type of the application's"},
 		{Act: performatives.ActAcceptProposal, Type: consent{}, Doc: "it may be done, and why if there is a reason"},
@@ -34,7 +36,7 @@ var ProposeCodon = codons.MustDefine(codons.Definition{
 // is a proposal and not a REQUEST, because the initiator takes the step itself.
 var Codon = codons.MustDefine(codons.Definition{
 	Commands: approvalCommands(),
-	Table: codons.Exchange{
+	Table: standard.Exchange{
 		Name: "approval", Title: "Approval",
 		Purpose: "One agent proposes a step that it will not take without the approval of another, often of a person. " +
 			"The approver says that it has seen the step, and later approves or denies it. It is FIPA's proposal with an AGREE " +
@@ -45,8 +47,9 @@ var Codon = codons.MustDefine(codons.Definition{
 		Job:     "the approver, or a person behind it, decides",
 		Answers: verdictAnswers(),
 	}.Table(),
-	Uses:    []codons.Use{{Codon: "discover-and-delegate", For: "the rules by which the next approver is asked: the state `trying`"}},
-	Example: "ExampleApprove",
+	Complete: true,
+	Uses:     []codons.Use{{Codon: "discover-and-delegate", For: "the rules by which the next approver is asked: the state `trying`"}},
+	Example:  "ExampleApprove",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActPropose, Type: Step{}, Doc: "the step, for people and for programs"},
 		{Act: performatives.ActAgree, Type: nil, Doc: "it has been seen, and will be decided about"},
@@ -61,17 +64,17 @@ var Codon = codons.MustDefine(codons.Definition{
 const stateAccepted machine.State = "accepted"
 
 // verdictAnswers returns the two answers to a proposal.
-func verdictAnswers() []codons.AnswerAct {
-	return []codons.AnswerAct{
-		{Command: codons.CommandAccept, Act: performatives.ActAcceptProposal, End: stateAccepted, Why: "the initiator may act; the conversation is over, and the verdict is not answered"},
-		{Command: codons.CommandReject, Act: performatives.ActRejectProposal, End: codons.StateRejected, Why: "the initiator must not act"},
+func verdictAnswers() []standard.AnswerAct {
+	return []standard.AnswerAct{
+		{Command: standard.CommandAccept, Act: performatives.ActAcceptProposal, End: stateAccepted, Why: "the initiator may act; the conversation is over, and the verdict is not answered"},
+		{Command: standard.CommandReject, Act: performatives.ActRejectProposal, End: standard.StateRejected, Why: "the initiator must not act"},
 	}
 }
 
 // verdictOutcomes returns the outcomes of the initiator's caller.
 func verdictOutcomes() map[machine.State]string {
 	return map[machine.State]string{
-		stateAccepted:        "the verdict, Accepted, with its reason",
-		codons.StateRejected: "the verdict, not Accepted, with its reason",
+		stateAccepted:          "the verdict, Accepted, with its reason",
+		standard.StateRejected: "the verdict, not Accepted, with its reason",
 	}
 }

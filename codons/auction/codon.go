@@ -9,6 +9,7 @@ import (
 // EnglishCodon is the English auction, with its documentation.
 var EnglishCodon = codons.MustDefine(codons.Definition{
 	Table:         EnglishTable(),
+	Complete:      true,
 	Coordination:  rules{rising: true},
 	Commands:      englishCommands(),
 	InitiatorSide: initiating,
@@ -21,6 +22,7 @@ var EnglishCodon = codons.MustDefine(codons.Definition{
 // DutchCodon is the Dutch auction, with its documentation.
 var DutchCodon = codons.MustDefine(codons.Definition{
 	Table:         DutchTable(),
+	Complete:      true,
 	Coordination:  rules{},
 	Commands:      dutchCommands(),
 	InitiatorSide: initiating,

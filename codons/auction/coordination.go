@@ -1,8 +1,8 @@
 package auction
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over
@@ -53,11 +53,11 @@ const (
 
 // answered reports whether the round is over, and no bidder is being cancelled.
 func answered(c machine.Census) bool {
-	return c.Count(machine.Idle, stateCalled, codons.StateCancelling) == 0
+	return c.Count(machine.Idle, stateCalled, standard.StateCancelling) == 0
 }
 
 func (r rules) coordination() machine.Coordination {
-	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{codons.CommandCancel}, Never: never()}
+	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{standard.CommandCancel}, Never: never()}
 	if r.rising {
 		c.Rules = risingRules()
 	} else {
@@ -137,13 +137,13 @@ func never() []machine.Ban {
 		{
 			Name: "two winners",
 			When: func(initiator, responder machine.Census) bool {
-				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 1 || responder.Count(statePurchasing, codons.StateCompleted) > 1
+				return initiator.Count(stateWon, stateSold, standard.StateCompleted) > 1 || responder.Count(statePurchasing, standard.StateCompleted) > 1
 			},
 		},
 		{
 			Name: "a sale while others may still bid",
 			When: func(initiator, _ machine.Census) bool {
-				return initiator.Count(stateWon, stateSold, codons.StateCompleted) > 0 && initiator.Count(stateCalled, stateProposed) > 0
+				return initiator.Count(stateWon, stateSold, standard.StateCompleted) > 0 && initiator.Count(stateCalled, stateProposed) > 0
 			},
 		},
 	}

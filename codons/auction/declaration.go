@@ -1,8 +1,8 @@
 package auction
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,26 +25,26 @@ func (x protocol) declarations() machine.Declarations {
 		Initiator: []machine.State{stateOver}, Responder: append(betweenPrices(), machine.Idle, stateAnnounced), ToldOnce: true,
 		Why: "the end of the auction is announced once; a bidder that misses it has its deadline",
 	}, {
-		Initiator: []machine.State{codons.StateFailed}, Responder: []machine.State{stateWaiting},
+		Initiator: []machine.State{standard.StateFailed}, Responder: []machine.State{stateWaiting},
 		Why: "the bidder is out after a bid that could not be read; it has its deadline",
 	}, {
-		Initiator: []machine.State{codons.StateFailed}, Responder: []machine.State{stateProposed}, ToldOnce: true,
+		Initiator: []machine.State{standard.StateFailed}, Responder: []machine.State{stateProposed}, ToldOnce: true,
 		Why: "the rejection of such a bid is sent once",
 	}}
 	end := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
 		d.Ends = append(d.Ends, machine.Ending{Role: role, On: on, To: to, In: in})
 	}
-	end(machine.Initiator, machine.Receive(performatives.ActInformResult), codons.StateCompleted)
-	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateFailed)
+	end(machine.Initiator, machine.Receive(performatives.ActInformResult), standard.StateCompleted)
+	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), standard.StateFailed)
 	end(machine.Initiator, machine.Commanded(commandOver), stateOver)
-	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
+	end(machine.Responder, machine.Commanded(standard.CommandFinish), standard.StateCompleted)
 	end(machine.Responder, machine.ReceiveTagged(performatives.ActInform, tagClosed), stateOver)
 	end(machine.Responder, machine.Timeout(machine.TimerDeadline), stateAbsent, stateAnnounced)
-	end(machine.Responder, machine.Commanded(codons.CommandStop), stateAbsent, stateAnnounced)
+	end(machine.Responder, machine.Commanded(standard.CommandStop), stateAbsent, stateAnnounced)
 	d.Exceptions = []machine.Exception{
 		{
 			Rule: "silence", Role: machine.Responder, In: []machine.State{stateAnnounced},
-			On:  []machine.Symbol{machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandStop)},
+			On:  []machine.Symbol{machine.Timeout(machine.TimerDeadline), machine.Commanded(standard.CommandStop)},
 			Why: "there is no price to answer yet",
 		},
 		{
@@ -70,7 +70,7 @@ func (x protocol) declarations() machine.Declarations {
 			machine.Receive(performatives.ActCFP), machine.Receive(performatives.ActRequest),
 		}},
 		{
-			Role: machine.Responder, Timer: machine.TimerDeadline, In: []machine.State{codons.StateConsidering},
+			Role: machine.Responder, Timer: machine.TimerDeadline, In: []machine.State{standard.StateConsidering},
 			On: []machine.Symbol{machine.Commanded(commandPropose), machine.Commanded(commandPass), machine.Timeout(machine.TimerDeadline)},
 		},
 	}

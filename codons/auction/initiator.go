@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,7 +67,7 @@ func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 // invalid.
 func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
 	r := performatives.Refusal{Code: performatives.CodeRejected, From: v.Self(), Text: performatives.CodeRejected.Traits().Text}
-	if invalid := performatives.RefusalOf(s.invalid); invalid != nil && v.State() == codons.StateFailed {
+	if invalid := performatives.RefusalOf(s.invalid); invalid != nil && v.State() == standard.StateFailed {
 		r.Code, r.Text = invalid.Code, invalid.Text
 	}
 	return r
@@ -117,7 +118,7 @@ func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Messag
 	var err error
 	switch {
 	case c.State() == stateOver:
-	case c.State() == codons.StateCompleted:
+	case c.State() == standard.StateCompleted:
 		if s.result, err = performatives.PayloadAs[performatives.InformResult](last); err != nil {
 			err = c.Unreadable(err)
 		}

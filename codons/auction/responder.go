@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,7 +18,7 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 	return codons.NewResponder(self, bidder, codons.ResponderOptions{
 		Codon: c, Times: t,
 		Works: []codons.Work{
-			{Job: codons.JobConsider, Holds: consideredEnds(), Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+			{Job: standard.JobConsider, Holds: consideredEnds(), Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 				return s.(*responderSide).consider(bidder)
 			}},
 			{Job: jobSettle, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
@@ -27,10 +28,10 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 	})
 }
 
-// consideredEnds returns the last commands of [codons.JobConsider]. After each of them the bidder
+// consideredEnds returns the last commands of [standard.JobConsider]. After each of them the bidder
 // may still be in the auction: when the round is over, they all count as silence.
 func consideredEnds() []string {
-	return []string{commandPropose, commandPass, codons.CommandRefuse, codons.CommandNotUnderstood, codons.CommandFail}
+	return []string{commandPropose, commandPass, standard.CommandRefuse, standard.CommandNotUnderstood, standard.CommandFail}
 }
 
 // notAtThisPrice returns the command for a price that is not taken.
@@ -99,7 +100,7 @@ func (s *responderSide) settle(bidder Bidder) func(context.Context, *codons.Hand
 		if err != nil {
 			return h.Fail(err)
 		}
-		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+		return h.Answer(standard.CommandFinish, performatives.ActInformResult, result)
 	}
 }
 
@@ -116,7 +117,7 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 // Timer sets the end of the auction or, where a request is to be answered, the end of its time.
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch v.State() { //nolint:exhaustive // the others last until the end of the auction
-	case codons.StateConsidering, stateRecalled, statePurchasing, codons.StateCancelling:
+	case standard.StateConsidering, stateRecalled, statePurchasing, standard.StateCancelling:
 		return s.Responding.Timer(v, name, now)
 	}
 	if s.until.IsZero() {

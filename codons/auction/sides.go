@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -13,7 +14,7 @@ func dutchCommands() map[string]any {
 		commandCall: calledPrice{}, commandAccept: PriceBid{}, commandReject: nil,
 		commandSell: End{}, commandOver: End{}, commandSettle: Purchase{},
 		commandPropose: PriceBid{}, commandPass: performatives.Refuse{},
-		codons.CommandFinish: performatives.InformResult{}, codons.CommandStopped: nil, codons.CommandUnstopped: nil,
+		standard.CommandFinish: performatives.InformResult{}, standard.CommandStopped: nil, standard.CommandUnstopped: nil,
 	}
 }
 

@@ -3,8 +3,8 @@ package auction
 import (
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -99,19 +99,19 @@ func betweenPrices() []machine.State {
 }
 
 func (x protocol) table() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return standard.All.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
-		Terminal: []machine.State{codons.StateCompleted, stateOver, stateAbsent},
+		Terminal: []machine.State{standard.StateCompleted, stateOver, stateAbsent},
 		Jobs: []machine.Job{
 			{
-				Role: machine.Responder, Name: codons.JobConsider, Ends: []string{commandPropose, commandPass},
+				Role: machine.Responder, Name: standard.JobConsider, Ends: []string{commandPropose, commandPass},
 				Doc: "the agent decides whether it takes the price",
 			},
 			{
-				Role: machine.Responder, Name: jobSettle, Ends: []string{codons.CommandFinish, codons.CommandFail},
+				Role: machine.Responder, Name: jobSettle, Ends: []string{standard.CommandFinish, standard.CommandFail},
 				Doc: "the agent carries out the transaction that it has won",
 			},
-			codons.ChildrenJob(),
+			standard.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
 			{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "in called until the round is over, else until the auction has to be over"},
@@ -119,7 +119,7 @@ func (x protocol) table() machine.Table {
 			{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "in considering and recalled until the round is over, else until the auction has to be over"},
 		},
 		Rows: slices.Concat(x.auctioneerCalls(), x.auctioneerHearsLate(), x.auctioneerDecides(), x.auctioneerAwaitsResult(), auctioneerEnded(),
-			bidderAttends(), bidderConsiders(), bidderOverruns(), bidderBetweenPrices(), codons.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
+			bidderAttends(), bidderConsiders(), bidderOverruns(), bidderBetweenPrices(), standard.SettlesIn(performatives.ActCFP, betweenPrices()...), bidderSettles(), bidderEnded()),
 		Agree:        x.pairs(),
 		Declarations: x.declarations(),
 	})
@@ -136,8 +136,8 @@ func (x protocol) pairs() []machine.Pair {
 	}
 	var (
 		bidderLate = machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))
-		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
-		gone       = machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))
+		bidderGone = machine.At(machine.Responder, machine.Commanded(standard.CommandStop))
+		gone       = machine.At(machine.Initiator, machine.Commanded(standard.CommandStop))
 		late       = machine.At(machine.Initiator, machine.Timeout(machine.TimerDeadline))
 		grace      = machine.At(machine.Initiator, machine.Timeout(machine.TimerGrace))
 	)
@@ -146,35 +146,35 @@ func (x protocol) pairs() []machine.Pair {
 		return machine.At(machine.Initiator, machine.Undelivered(act))
 	}
 	all := []machine.Pair{
-		rough(stateOver, machine.Idle, codons.NoteUnknown, machine.Loss()),
-		rough(stateOver, codons.StateTimedOut, "the end of the auction was lost, or arrived too late", bidderLate),
+		rough(stateOver, machine.Idle, standard.NoteUnknown, machine.Loss()),
+		rough(stateOver, standard.StateTimedOut, "the end of the auction was lost, or arrived too late", bidderLate),
 		rough(stateOver, stateAbsent, "the bidder left before the end arrived", bidderLate, bidderGone),
-		rough(codons.StateFailed, stateAbsent, "the bidder left before the first price", bidderLate, bidderGone),
-		rough(codons.StateAbandoned, machine.Idle, codons.NoteUnknown, machine.Loss()),
-		rough(codons.StateTimedOut, machine.Idle, codons.NoteUnknown, machine.Loss()),
+		rough(standard.StateFailed, stateAbsent, "the bidder left before the first price", bidderLate, bidderGone),
+		rough(standard.StateAbandoned, machine.Idle, standard.NoteUnknown, machine.Loss()),
+		rough(standard.StateTimedOut, machine.Idle, standard.NoteUnknown, machine.Loss()),
 	}
 	const fails = "the bidder failed or stopped before the end arrived"
 	if x.rising {
-		all = append(all, rough(stateOver, codons.StateFailed, fails, bidderGone, late))
+		all = append(all, rough(stateOver, standard.StateFailed, fails, bidderGone, late))
 	} else { // its handler may fail when another bidder has won
-		all = append(all, machine.Pair{Initiator: stateOver, Responder: codons.StateFailed, Note: fails})
+		all = append(all, machine.Pair{Initiator: stateOver, Responder: standard.StateFailed, Note: fails})
 	}
-	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood} {
+	for _, end := range []machine.State{standard.StateRefused, standard.StateNotUnderstood} {
 		left := machine.Pair{Initiator: stateOver, Responder: end, Note: "the bidder left before the end arrived"}
 		if x.rising { // a bidder without an answer in time is told of the end
 			left.After = []machine.Cause{late}
 		}
-		all = append(all, left, rough(codons.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that", late, unheard(performatives.ActCancel), forgotten))
+		all = append(all, left, rough(standard.StateFailed, end, "the bidder left, and no copy of the next price arrived, or it refuses that", late, unheard(performatives.ActCancel), forgotten))
 	}
 	all = append(all,
-		rough(codons.StateFailed, machine.Idle, "", unheard(performatives.ActCancel)),
-		rough(codons.StateFailed, codons.StateCompleted, "", unheard(performatives.ActCancel), forgotten),
-		rough(codons.StateRefused, codons.StateNotUnderstood, "", unheard(performatives.ActCFP)))
+		rough(standard.StateFailed, machine.Idle, "", unheard(performatives.ActCancel)),
+		rough(standard.StateFailed, standard.StateCompleted, "", unheard(performatives.ActCancel), forgotten),
+		rough(standard.StateRefused, standard.StateNotUnderstood, "", unheard(performatives.ActCFP)))
 	for _, end := range []machine.State{
-		codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed,
-		codons.StateCancelled, codons.StateTimedOut, stateAbsent,
+		standard.StateCompleted, standard.StateRefused, standard.StateNotUnderstood, standard.StateFailed,
+		standard.StateCancelled, standard.StateTimedOut, stateAbsent,
 	} {
-		all = append(all, rough(codons.StateAbandoned, end, "", gone), rough(codons.StateTimedOut, end, noteLate, late, grace))
+		all = append(all, rough(standard.StateAbandoned, end, "", gone), rough(standard.StateTimedOut, end, noteLate, late, grace))
 	}
 	return all
 }

@@ -1,8 +1,8 @@
 package auction
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -24,7 +24,7 @@ func (x protocol) auctioneerCalls() []machine.Row {
 			Goto(stateProposed, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("a bid at the price that was called"),
 		called.When(machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)).
-			Goto(codons.StateFailed, machine.Send(performatives.ActRejectProposal)).
+			Goto(standard.StateFailed, machine.Send(performatives.ActRejectProposal)).
 			Because("an unreadable bid, and a bid at another price, do not count, and the bidder is out"),
 		called.When(machine.ReceiveTagged(performatives.ActRefuse, tagPass)).
 			Goto(stateWaiting, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
@@ -52,10 +52,10 @@ func (x protocol) auctioneerHearsLate() []machine.Row {
 			Stay(machine.Drop(machine.DropLate)).
 			Because("the round is over, and silence was no bid"),
 		waiting.When(machine.Receive(performatives.ActRefuse)).
-			Goto(codons.StateRefused).
+			Goto(standard.StateRefused).
 			Because("the bidder has left, after the round was over"),
 		waiting.When(machine.Receive(performatives.ActNotUnderstood)).
-			Goto(codons.StateNotUnderstood).
+			Goto(standard.StateNotUnderstood).
 			Because("the bidder has left, after the round was over"),
 	}
 }
@@ -114,7 +114,7 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 	}
 	return []machine.Row{
 		machine.Asks(stateSold).When(machine.Receive(performatives.ActInformResult)).
-			Goto(codons.StateCompleted).
+			Goto(standard.StateCompleted).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 		machine.Asks(uncalled...).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeRejected)).
@@ -125,12 +125,12 @@ func (x protocol) auctioneerAwaitsResult() []machine.Row {
 // auctioneerEnded has the rows of an auctioneer after its CANCEL, and after the end.
 func auctioneerEnded() []machine.Row {
 	late := []machine.State{
-		stateOver, codons.StateCompleted, codons.StateRefused, codons.StateNotUnderstood,
-		codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread,
+		stateOver, standard.StateCompleted, standard.StateRefused, standard.StateNotUnderstood,
+		standard.StateFailed, standard.StateCancelled, standard.StateTimedOut, standard.StateAbandoned, standard.StateMisread,
 	}
 	return []machine.Row{
-		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
-			Goto(codons.StateCancelled).
+		machine.Asks(standard.StateCancelling).When(machine.Receive(performatives.ActInform)).
+			Goto(standard.StateCancelled).
 			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
 		machine.Asks(late...).When(machine.Receive(performatives.ActPropose)).
 			Stay(machine.Refuse(performatives.CodeExpired)).

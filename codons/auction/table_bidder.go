@@ -1,8 +1,8 @@
 package auction
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,18 +17,18 @@ func bidderAttends() []machine.Row {
 			Goto(stateOver).
 			Because("the auction is over already: the earlier messages were lost or overtaken"),
 		machine.Answers(append(betweenPrices(), machine.Idle, stateAnnounced)...).When(machine.Receive(performatives.ActCFP)).
-			Goto(codons.StateConsidering, machine.Arm(machine.TimerDeadline), machine.Run(codons.JobConsider)).
+			Goto(standard.StateConsidering, machine.Arm(machine.TimerDeadline), machine.Run(standard.JobConsider)).
 			Because("a price is called, to all bidders but the leader: a bid at the price before has lost, even if the REJECT_PROPOSAL was lost"),
-		machine.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled)...).When(machine.Stale(performatives.ActCFP)).
+		machine.Answers(append(betweenPrices(), standard.StateConsidering, stateMissed, stateRecalled)...).When(machine.Stale(performatives.ActCFP)).
 			Stay(machine.Drop(machine.DropStale)).
 			Because("a later price overtook this one, whose round is over"),
-		machine.Answers(append(betweenPrices(), codons.StateConsidering, stateMissed, stateRecalled, statePurchasing, codons.StateSettling, codons.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
+		machine.Answers(append(betweenPrices(), standard.StateConsidering, stateMissed, stateRecalled, statePurchasing, standard.StateSettling, standard.StateCancelling)...).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("the announcement, which a price, the REQUEST or CANCEL overtook"),
 		announced.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
 			Goto(stateOver).
 			Because("the auction is over"),
-		announced.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandStop)).
+		announced.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(standard.CommandStop)).
 			Goto(stateAbsent).
 			Because("the bidder has no price to answer yet"),
 	}
@@ -36,7 +36,7 @@ func bidderAttends() []machine.Row {
 
 // bidderConsiders has the rows of a bidder whose agent decides about a price.
 func bidderConsiders() []machine.Row {
-	considering := machine.Answers(codons.StateConsidering)
+	considering := machine.Answers(standard.StateConsidering)
 	return []machine.Row{
 		considering.When(machine.Commanded(commandPropose)).
 			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(machine.TimerDeadline)).
@@ -45,13 +45,13 @@ func bidderConsiders() []machine.Row {
 			Goto(statePassed, machine.SendTagged(performatives.ActRefuse, tagPass), machine.Arm(machine.TimerDeadline)).
 			Because("the agent does not take this price"),
 		considering.When(machine.ReceiveTagged(performatives.ActInform, tagClosed)).
-			Goto(stateOver, machine.Stop(codons.JobConsider)).
+			Goto(stateOver, machine.Stop(standard.JobConsider)).
 			Because("the auction was over before the agent decided"),
 		considering.When(machine.Timeout(machine.TimerDeadline)).
-			Goto(stateMissed, machine.Stop(codons.JobConsider), machine.Arm(machine.TimerDeadline)).
+			Goto(stateMissed, machine.Stop(standard.JobConsider), machine.Arm(machine.TimerDeadline)).
 			Because("the round is over: silence is no bid, and the bidder stays (XC00031F, XC00032F)"),
 		considering.When(machine.Receive(performatives.ActCFP)).
-			Goto(stateRecalled, machine.Stop(codons.JobConsider), machine.Arm(machine.TimerDeadline)).
+			Goto(stateRecalled, machine.Stop(standard.JobConsider), machine.Arm(machine.TimerDeadline)).
 			Because("the auctioneer's clock ended the round first"),
 	}
 }
@@ -62,14 +62,14 @@ func bidderOverruns() []machine.Row {
 	overruns := machine.Answers(stateMissed, stateRecalled)
 	decided := []machine.Symbol{
 		machine.Commanded(commandPropose), machine.Commanded(commandPass),
-		machine.Commanded(codons.CommandRefuse), machine.Commanded(codons.CommandNotUnderstood), machine.Commanded(codons.CommandFail),
+		machine.Commanded(standard.CommandRefuse), machine.Commanded(standard.CommandNotUnderstood), machine.Commanded(standard.CommandFail),
 	}
 	return []machine.Row{
 		missed.When(decided...).
 			Goto(stateSilent).
 			Because("the round is over; an agent that leaves may say so at the next price"),
 		recalled.When(decided...).
-			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
+			Goto(standard.StateConsidering, machine.Run(standard.JobConsider)).
 			Because("the decision is about an earlier price; the agent is asked about the latest one"),
 		overruns.When(machine.Receive(performatives.ActCFP)).
 			Goto(stateRecalled, machine.Arm(machine.TimerDeadline)).
@@ -105,7 +105,7 @@ func bidderBetweenPrices() []machine.Row {
 		between.When(machine.Stale(performatives.ActAcceptProposal), machine.Stale(performatives.ActRejectProposal)).
 			Stay(machine.Drop(machine.DropStale)).
 			Because("it is about a bid at an earlier price"),
-		machine.Answers(codons.StateConsidering, stateMissed, stateRecalled, statePassed, stateSilent).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+		machine.Answers(standard.StateConsidering, stateMissed, stateRecalled, statePassed, stateSilent).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(machine.DropStale)).
 			Because("it is about a bid at an earlier price"),
 		machine.Answers(stateLeading).When(machine.Receive(performatives.ActAcceptProposal)).
@@ -120,8 +120,8 @@ func bidderBetweenPrices() []machine.Row {
 // bidderSettles has the rows of a bidder that carries out the transaction.
 func bidderSettles() []machine.Row {
 	return []machine.Row{
-		machine.Answers(statePurchasing).When(machine.Commanded(codons.CommandFinish)).
-			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
+		machine.Answers(statePurchasing).When(machine.Commanded(standard.CommandFinish)).
+			Goto(standard.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 		machine.Answers(statePurchasing).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(machine.DropLate)).
@@ -132,16 +132,16 @@ func bidderSettles() []machine.Row {
 // bidderEnded has the rows of a bidder after CANCEL, and after the end.
 func bidderEnded() []machine.Row {
 	return []machine.Row{
-		machine.Answers(codons.StateSettling, codons.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
+		machine.Answers(standard.StateSettling, standard.StateCancelling).When(machine.Receive(performatives.ActAcceptProposal), machine.Receive(performatives.ActRejectProposal)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it"),
-		machine.Answers(codons.StateSettling, codons.StateCancelling, statePurchasing).When(machine.Receive(performatives.ActCFP)).
+		machine.Answers(standard.StateSettling, standard.StateCancelling, statePurchasing).When(machine.Receive(performatives.ActCFP)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it, or the REQUEST overtook an earlier price"),
-		machine.Answers(codons.StateCompleted).When(machine.Receive(performatives.ActCFP)).
+		machine.Answers(standard.StateCompleted).When(machine.Receive(performatives.ActCFP)).
 			Stay(machine.Resend(performatives.ActInformResult)).
 			Because("an earlier price, which the bid and all after it overtook"),
-		machine.Answers(codons.StateSettling).When(machine.Receive(performatives.ActRequest)).
+		machine.Answers(standard.StateSettling).When(machine.Receive(performatives.ActRequest)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("CANCEL overtook it"),
 		machine.Answers(stateAbsent).When(machine.Receive(performatives.ActCFP)).
@@ -150,10 +150,10 @@ func bidderEnded() []machine.Row {
 		machine.Answers(stateAbsent).When(machine.Duplicate(performatives.ActCFP), machine.Duplicate(performatives.ActCancel)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the auctioneer has not received the refusal"),
-		machine.Answers(codons.StateFailed, codons.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
+		machine.Answers(standard.StateFailed, standard.StateTimedOut).When(machine.Receive(performatives.ActRequest), machine.Receive(performatives.ActAcceptProposal)).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the bidder had left before its bid was answered, or the auctioneer has not received the failure"),
-		machine.Answers(codons.StateCompleted, stateOver, codons.StateRefused, codons.StateNotUnderstood).When(machine.Receive(performatives.ActAcceptProposal)).
+		machine.Answers(standard.StateCompleted, stateOver, standard.StateRefused, standard.StateNotUnderstood).When(machine.Receive(performatives.ActAcceptProposal)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("the end overtook it"),
 	}

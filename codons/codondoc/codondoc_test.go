@@ -47,6 +47,7 @@ func barter() *codons.Codon {
 				{Initiator: "lost", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: "late"},
 			},
 		},
+		Complete: true,
 		Example:  "codondoc.ExampleMarkdown",
 		Payloads: []codons.Payload{{Act: offer, Type: wares{}, Doc: "the wares"}, {Act: yes, Doc: "yes"}},
 		Outcomes: map[machine.State]string{"lost": "nothing"},

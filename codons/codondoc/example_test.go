@@ -28,6 +28,7 @@ func ExampleMarkdown() {
 			},
 			Agree: []machine.Pair{{Initiator: "shown", Responder: "seen"}, {Initiator: "shown", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}},
 		},
+		Complete: true,
 		Payloads: []codons.Payload{{Act: performatives.ActInform, Type: change{}, Doc: "the change"}},
 	})
 	page, err := codondoc.Markdown(review)

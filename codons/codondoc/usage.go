@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -25,7 +26,7 @@ func (p *page) usage(c *codons.Codon) error {
 		return err
 	}
 	p.WriteString("\n### Deadline, cancel, limits\n\n- The deadline is that of the caller's context, or five minutes.\n")
-	if slices.Contains(c.Table.Live, codons.StateCancelling) {
+	if slices.Contains(c.Table.Live, standard.StateCancelling) {
 		p.WriteString("- To cancel, end the caller's context. The responder's work ends, and the call returns when the receipt says that nothing runs any more.\n")
 	}
 	if slices.ContainsFunc(c.Table.Jobs, func(j machine.Job) bool { return j.Role == machine.Responder }) {

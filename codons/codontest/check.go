@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -140,7 +141,7 @@ func (w *world) checkStep(sides map[sideKey]*observed, e codons.Transition) *mac
 	case e.Ended != c.Machine().Terminal(e.To):
 		w.faultOf(e.Conversation, "the %s in %s has ended: %t", e.Role, e.To, e.Ended)
 	}
-	if e.On == machine.Commanded(codons.CommandMisread) && !w.network.unreadable[e.Message] { // both sides are correct
+	if e.On == machine.Commanded(standard.CommandMisread) && !w.network.unreadable[e.Message] { // both sides are correct
 		w.faultOf(e.Conversation, "the %s in %s cannot read message %s: add a row for its act, if only to drop the message as late", e.Role, e.From, e.Message)
 	}
 	if t != nil && falls(t) && !c.Machine().Opens(t.On.Act) && !w.network.unreadable[e.Message] {

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -27,13 +28,13 @@ func TestReview(t *testing.T) {
 // symbol from the rows of a role in a state.
 func without(role machine.Role, state machine.State, on machine.Symbol) func(*codons.Definition) {
 	return func(d *codons.Definition) {
-		table := d.Standard.MustComplete(d.Table)
+		table := standard.All.MustComplete(d.Table)
 		var rows []machine.Row
 		for _, r := range table.Rows {
 			rows = append(rows, splitOff(r, role, state, on)...)
 		}
 		table.Rows = rows
-		d.Table, d.Standard = table, 0
+		d.Table, d.Complete = table, true
 	}
 }
 
@@ -75,7 +76,7 @@ func TestBrokenTables(t *testing.T) {
 		},
 		"a pair that is not agreed": {
 			func(d *codons.Definition) {
-				d.Table, d.Standard = d.Standard.MustComplete(d.Table), 0
+				d.Table, d.Complete = standard.All.MustComplete(d.Table), true
 				d.Table.Agree = d.Table.Agree[:1]
 			},
 			"which the table does not allow here", "which Agree does not have",
@@ -93,7 +94,7 @@ func TestBrokenTables(t *testing.T) {
 func TestExploreRoughPairs(t *testing.T) {
 	racetest.Skip(t)
 	smooth := reviewOf(func(d *codons.Definition) {
-		d.Table, d.Standard = d.Standard.MustComplete(d.Table), 0
+		d.Table, d.Complete = standard.All.MustComplete(d.Table), true
 		for i := range d.Table.Agree {
 			d.Table.Agree[i].After = nil
 		}
@@ -112,13 +113,13 @@ func expectFault(t *testing.T, faults []string, want string) {
 func TestExploreUnused(t *testing.T) {
 	racetest.Skip(t)
 	surplus := reviewOf(func(d *codons.Definition) {
-		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: codons.StateRefused, After: []machine.Cause{machine.Loss()}}}
+		d.Table.Agree = []machine.Pair{{Initiator: "approved", Responder: standard.StateRefused, After: []machine.Cause{machine.Loss()}}}
 	})
 	faults := func(opts ...Option) []string {
 		return explore(t.Logf, surplus, newOptions(opts))
 	}
 	expectFault(t, faults(), "unused pair: the initiator approved, the responder refused")
-	unused := Unused("approved", codons.StateRefused)
+	unused := Unused("approved", standard.StateRefused)
 	if all := faults(unused); len(all) > 0 {
 		t.Error(all)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -98,7 +99,7 @@ func (s *jobs) end(chance *rand.Rand, job machine.Job) codons.Command {
 }
 
 func standardEnd(command string) bool {
-	return command == codons.CommandRefuse || command == codons.CommandNotUnderstood || command == codons.CommandFail
+	return command == standard.CommandRefuse || command == standard.CommandNotUnderstood || command == standard.CommandFail
 }
 
 // content returns the content of a command: one that [Content] names, or a zero value.
@@ -108,11 +109,11 @@ func (s *jobs) content(chance *rand.Rand, role machine.Role, command string) any
 	}
 	const text = "the script says so"
 	switch command {
-	case codons.CommandRefuse:
+	case standard.CommandRefuse:
 		return performatives.Refuse{ReasonCode: performatives.CodeUnauthorized, ReasonText: text}
-	case codons.CommandNotUnderstood:
+	case standard.CommandNotUnderstood:
 		return performatives.NotUnderstood{ReasonCode: performatives.CodeInvalidPayload, ReasonText: text}
-	case codons.CommandFail:
+	case standard.CommandFail:
 		return performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: text}
 	}
 	for _, row := range s.codon.Table.Rows {
@@ -162,7 +163,7 @@ func (s *jobs) commands(state machine.State) (names []string) {
 			continue
 		}
 		switch name {
-		case machine.CommandStart, codons.CommandCancel, codons.CommandStop, codons.CommandMisread:
+		case machine.CommandStart, standard.CommandCancel, standard.CommandStop, standard.CommandMisread:
 		default:
 			names = append(names, name)
 		}

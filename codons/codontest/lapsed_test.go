@@ -17,7 +17,6 @@ func lapsing() *codons.Codon {
 	request, inform := performatives.ActRequest, performatives.ActInform
 	got, send := machine.ReceiveTagged, machine.SendTagged
 	return codons.MustDefine(codons.Definition{
-		Standard: codons.StandardAll,
 		Messages: codons.Messages{
 			"OFFER_REQUEST": codons.Says[change](request), "ORDER": codons.Says[change](request), "PAYMENT": codons.Says[change](request), "WITHDRAWAL": codons.Says[change](request), "WITHDRAWN": codons.Says[change](inform),
 			"OFFER": codons.Says[change](inform), "BILL": codons.Says[change](inform), "PAID": codons.Says[change](inform), "LAPSED": codons.Says[change](inform),

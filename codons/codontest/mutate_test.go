@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -15,7 +16,7 @@ func TestExploreMutants(t *testing.T) {
 
 // A table without retries has no mutants worth checking: it does not pass itself.
 func TestMutateWantsATableThatPasses(t *testing.T) {
-	c := reviewOf(func(d *codons.Definition) { d.Standard = codons.StandardDeadline })
+	c := reviewOf(func(d *codons.Definition) { d.Standard = standard.Deadline })
 	problems := mutate(t.Logf, c, options{})
 	if len(problems) != 1 || !strings.Contains(problems[0], "without a mistake") {
 		t.Errorf("got %q", problems)

@@ -40,7 +40,6 @@ func reviewOf(alter func(*codons.Definition)) *codons.Codon {
 				machine.Answers("reviewing").When(machine.Commanded("comment")).Goto("commented", machine.SendTagged(performatives.ActInform, "CHANGES_REQUESTED")).Because("objections"),
 			},
 		},
-		Standard: codons.StandardAll,
 		Messages: codons.Messages{
 			"REVIEW_REQUEST":    codons.Says[change](performatives.ActRequest),
 			"CHANGES_REQUESTED": codons.Says[comments](performatives.ActInform),

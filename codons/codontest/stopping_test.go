@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -30,14 +31,13 @@ func parcel(ends ...machine.Row) *codons.Codon {
 		Table: machine.Table{
 			Name: "parcel", Title: "Parcel", Purpose: "Somebody packs a parcel.", Source: "the tests", Terminal: []machine.State{"packed", "unpacked"},
 			Agree: []machine.Pair{
-				{Initiator: codons.StateFailed, Responder: "packed", After: []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, Also: true},
+				{Initiator: standard.StateFailed, Responder: "packed", After: []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, Also: true},
 			},
 			Declarations: machine.Declarations{Ends: []machine.Ending{
-				{Role: machine.Responder, On: machine.Commanded(codons.CommandFail), To: "unpacked", In: []machine.State{"stopping"}},
+				{Role: machine.Responder, On: machine.Commanded(standard.CommandFail), To: "unpacked", In: []machine.State{"stopping"}},
 			}},
-			Jobs: []machine.Job{{Role: machine.Responder, Name: "pack", Ends: []string{"done", codons.CommandFail}, Doc: "packs the parcel"}}, Rows: append(rows, ends...),
+			Jobs: []machine.Job{{Role: machine.Responder, Name: "pack", Ends: []string{"done", standard.CommandFail}, Doc: "packs the parcel"}}, Rows: append(rows, ends...),
 		},
-		Standard: codons.StandardAll,
 		Messages: codons.Messages{"PACK": says, "WITHDRAW": says, "PACKED": codons.Says[struct{}](inform), "UNPACKED": codons.Says[struct{}](inform)},
 	})
 }
@@ -48,7 +48,7 @@ func TestAStoppedJobAnswers(t *testing.T) {
 	ends := func(commands ...machine.Symbol) machine.Row {
 		return machine.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")
 	}
-	done, fail := machine.Commanded("done"), machine.Commanded(codons.CommandFail)
+	done, fail := machine.Commanded("done"), machine.Commanded(standard.CommandFail)
 	drop := machine.Answers("stopping").When(done).Stay(machine.Drop("late")).Because("a fault")
 	missing := func(command string) string {
 		return `machine.Answers("stopping").When(machine.Commanded("` + command + `")).Stay(machine.Drop("late")).Because("…"),`

@@ -4,6 +4,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -11,6 +12,7 @@ import (
 // protocol opens it.
 var Codon = codons.MustDefine(codons.Definition{
 	Table:         Table(),
+	Complete:      true,
 	Coordination:  rules{winners: 1, reserve: true},
 	Example:       "ExampleCallForProposals",
 	Tag:           tag,
@@ -24,6 +26,7 @@ var Codon = codons.MustDefine(codons.Definition{
 // IteratedCodon is the contract net of several rounds, with its documentation.
 var IteratedCodon = codons.MustDefine(codons.Definition{
 	Table:         IteratedTable(),
+	Complete:      true,
 	Coordination:  rules{winners: 1, reserve: true, iterated: true},
 	Example:       "ExampleWithRounds",
 	Tag:           tag,
@@ -59,8 +62,8 @@ func payloads(call string) []codons.Payload {
 // outcomes are the results of the caller for a bidder whose proposal the caller itself
 // rejected.
 var outcomes = map[machine.State]string{
-	codons.StateRejected: "a `Loss` with the code `rejected`",
-	stateLapsed:          "a `Loss` with the code `deadline_expired`",
+	standard.StateRejected: "a `Loss` with the code `rejected`",
+	stateLapsed:            "a `Loss` with the code `deadline_expired`",
 }
 
 // tag returns what the tables must know of a message's content: whether a proposal is

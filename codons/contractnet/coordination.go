@@ -3,8 +3,8 @@ package contractnet
 import (
 	"strconv"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // Coordination returns the rules of a caller and many bidders. A decision is due when no
@@ -45,16 +45,16 @@ func (r rules) Markdown() string {
 }
 
 func (r rules) coordination() machine.Coordination {
-	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{codons.CommandCancel}}
+	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{standard.CommandCancel}}
 	if r.reserve || r.iterated {
 		for won := range r.winners {
 			c.Rules = append(c.Rules, r.award(won))
 		}
 		c.Rules = append(c.Rules, machine.Rule{
 			Name: "release", Doc: "the winners have delivered: the other bids are not needed",
-			When: func(c machine.Census) bool { return settled(c) && c.Count(codons.StateCompleted) >= r.winners },
+			When: func(c machine.Census) bool { return settled(c) && c.Count(standard.StateCompleted) >= r.winners },
 			Of:   r.undecided(),
-			Say:  []machine.Choice{{Command: codons.CommandDecline}},
+			Say:  []machine.Choice{{Command: standard.CommandDecline}},
 		})
 	} else { // one decision is about all proposals
 		c.Rules = append(c.Rules, r.award(0))
@@ -70,9 +70,9 @@ func (r rules) coordination() machine.Coordination {
 func (r rules) award(won int) machine.Rule {
 	rule := machine.Rule{
 		Name: commandAward, Doc: "each bidder has answered the call",
-		When: func(c machine.Census) bool { return settled(c) && c.Count(codons.StateCompleted) == won },
+		When: func(c machine.Census) bool { return settled(c) && c.Count(standard.StateCompleted) == won },
 		Of:   r.undecided(),
-		Say:  []machine.Choice{{Command: commandAward, Max: r.winners - won}, {Command: codons.CommandDecline}},
+		Say:  []machine.Choice{{Command: commandAward, Max: r.winners - won}, {Command: standard.CommandDecline}},
 	}
 	if won > 0 {
 		rule.Name, rule.Doc = commandAward+" after "+strconv.Itoa(won), "a winner failed, and so many have delivered"
@@ -96,7 +96,7 @@ func (r rules) undecided() []machine.State {
 
 // settled reports whether no conversation is in a state that a decision waits for.
 func settled(c machine.Census) bool {
-	return c.Count(machine.Idle, stateCalled, stateAwarded, codons.StateCancelling) == 0
+	return c.Count(machine.Idle, stateCalled, stateAwarded, standard.StateCancelling) == 0
 }
 
 // noReserve is the rule of commandHold in a coordination without a reserve. A command that
@@ -114,7 +114,7 @@ func (r rules) never() []machine.Ban {
 	all := []machine.Ban{{
 		Name: "more winners than wanted",
 		When: func(initiator, _ machine.Census) bool {
-			return initiator.Count(stateAwarded, codons.StateCompleted) > r.winners
+			return initiator.Count(stateAwarded, standard.StateCompleted) > r.winners
 		},
 	}}
 	if !r.reserve {
@@ -127,7 +127,7 @@ func (r rules) never() []machine.Ban {
 		all = append(all, machine.Ban{
 			Name: "more bidders do the task than wanted",
 			When: func(_, responder machine.Census) bool {
-				return responder.Count(codons.StateWorking, codons.StateCompleted) > r.winners
+				return responder.Count(standard.StateWorking, standard.StateCompleted) > r.winners
 			},
 		})
 	}

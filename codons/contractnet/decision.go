@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -76,7 +77,7 @@ func (t *Tender) decide(ctx context.Context, r *machine.Rule, at []machine.State
 	open := openAwards(r)
 	if open == 0 { // the rule releases the reserve
 		for _, i := range about {
-			commands[i].Name = codons.CommandDecline
+			commands[i].Name = standard.CommandDecline
 		}
 		return commands, nil
 	}
@@ -134,7 +135,7 @@ func (t *Tender) command(m *initiatorSide, s Selection, again *revision) codons.
 	case t.with.reserve && len(s.Award) > 0:
 		return codons.Command{Name: commandHold}
 	}
-	return codons.Command{Name: codons.CommandDecline}
+	return codons.Command{Name: standard.CommandDecline}
 }
 
 // deliverBy returns the time by which a bid that wins now has to deliver.

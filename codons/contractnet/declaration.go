@@ -1,8 +1,8 @@
 package contractnet
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -13,21 +13,21 @@ func (x protocol) declarations() machine.Declarations {
 	}
 	d := machine.Declarations{
 		Commands: []machine.AgentCommand{
-			owed(commandAward, stateProposed, stateHeld), owed(codons.CommandDecline, stateProposed, stateHeld),
+			owed(commandAward, stateProposed, stateHeld), owed(standard.CommandDecline, stateProposed, stateHeld),
 			owed(commandHold, stateProposed, stateHeld),
 		},
 	}
 	end := func(role machine.Role, on machine.Symbol, to machine.State, in ...machine.State) {
 		d.Ends = append(d.Ends, machine.Ending{Role: role, On: on, To: to, In: in})
 	}
-	end(machine.Initiator, machine.Receive(performatives.ActInformResult), codons.StateCompleted)
+	end(machine.Initiator, machine.Receive(performatives.ActInformResult), standard.StateCompleted)
 	end(machine.Initiator, machine.ReceiveTagged(performatives.ActFailure, tagLapsed), stateLapsed)
-	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), codons.StateRejected)
-	end(machine.Initiator, machine.Commanded(codons.CommandDecline), codons.StateRejected)
+	end(machine.Initiator, machine.ReceiveTagged(performatives.ActPropose, tagUnreadable), standard.StateRejected)
+	end(machine.Initiator, machine.Commanded(standard.CommandDecline), standard.StateRejected)
 	end(machine.Initiator, machine.Timeout(machine.TimerDeadline), stateLapsed, stateProposed, stateHeld)
 	end(machine.Responder, machine.Timeout(machine.TimerDeadline), stateLapsed, stateProposed)
-	end(machine.Responder, machine.Commanded(codons.CommandFinish), codons.StateCompleted)
-	end(machine.Responder, machine.Receive(performatives.ActRejectProposal), codons.StateRejected)
+	end(machine.Responder, machine.Commanded(standard.CommandFinish), standard.StateCompleted)
+	end(machine.Responder, machine.Receive(performatives.ActRejectProposal), standard.StateRejected)
 	d.Renewals = []machine.Renewal{
 		{Role: machine.Initiator, Timer: machine.TimerDeadline, On: []machine.Symbol{
 			machine.Receive(performatives.ActPropose), machine.Commanded(commandAward), machine.Commanded(commandRevise),

@@ -4,10 +4,10 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
@@ -59,7 +59,7 @@ func TestBrokenContractNetsAreFound(t *testing.T) {
 		}, verify.Forbidden},
 		"an award while another is cancelled": {Coordination(1, true), func(c *machine.Coordination) {
 			c.Rules[0].When = func(c machine.Census) bool {
-				return c.Count(machine.Idle, stateCalled, stateAwarded) == 0 && c.Count(codons.StateCompleted) == 0
+				return c.Count(machine.Idle, stateCalled, stateAwarded) == 0 && c.Count(standard.StateCompleted) == 0
 			}
 		}, verify.Forbidden},
 		"a reserve that is never released": {Coordination(1, true), func(c *machine.Coordination) {

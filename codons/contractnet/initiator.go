@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -132,13 +133,13 @@ func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Messag
 
 func (s *initiatorSide) end(c *codons.Conversation, last *performatives.Message) (performatives.InformResult, error) {
 	switch c.State() { //nolint:exhaustive // EndError knows every other end
-	case codons.StateCompleted:
+	case standard.StateCompleted:
 		r, err := performatives.PayloadAs[performatives.InformResult](last)
 		if err != nil {
 			return r, c.Unreadable(err)
 		}
 		return r, nil
-	case codons.StateRejected, stateLapsed:
+	case standard.StateRejected, stateLapsed:
 		return performatives.InformResult{}, c.Rejected(s.rejection(&c.Value))
 	}
 	return performatives.InformResult{}, c.EndError(last)

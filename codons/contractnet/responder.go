@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -17,12 +18,12 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 	return codons.NewResponder(self, bidder, codons.ResponderOptions{
 		Codon: c, Times: t,
 		Works: []codons.Work{
-			{Job: codons.JobConsider, Considers: true, Holds: []string{commandPropose}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+			{Job: standard.JobConsider, Considers: true, Holds: []string{commandPropose}, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 				side := s.(*responderSide)
 				_, side.losing = bidder.(LosingBidder)
 				return side.consider(bidder)
 			}},
-			{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+			{Job: standard.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 				return s.(*responderSide).perform(bidder)
 			}},
 		},
@@ -68,7 +69,7 @@ func (s *responderSide) perform(bidder Bidder) func(context.Context, *codons.Han
 		if err != nil {
 			return h.Fail(err)
 		}
-		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+		return h.Answer(standard.CommandFinish, performatives.ActInformResult, result)
 	}
 }
 

@@ -4,15 +4,16 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // commands are the contents of the commands of [Table].
 func commands() map[string]any {
 	return map[string]any{
-		commandAward: award{}, commandHold: nil, codons.CommandDecline: nil,
-		commandPropose: Proposal{}, codons.CommandFinish: performatives.InformResult{},
-		codons.CommandStopped: nil, codons.CommandUnstopped: nil,
+		commandAward: award{}, commandHold: nil, standard.CommandDecline: nil,
+		commandPropose: Proposal{}, standard.CommandFinish: performatives.InformResult{},
+		standard.CommandStopped: nil, standard.CommandUnstopped: nil,
 	}
 }
 

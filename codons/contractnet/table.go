@@ -3,8 +3,8 @@ package contractnet
 import (
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -69,23 +69,23 @@ type protocol struct {
 }
 
 func (x protocol) table() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return standard.All.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
-		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected, stateLapsed},
+		Terminal: []machine.State{standard.StateCompleted, standard.StateRejected, stateLapsed},
 		Jobs: []machine.Job{
 			{
-				Role: machine.Responder, Name: codons.JobConsider, Ends: []string{commandPropose},
+				Role: machine.Responder, Name: standard.JobConsider, Ends: []string{commandPropose},
 				Doc: "the agent decides whether to bid, and how much",
 			},
 			{
-				Role: machine.Responder, Name: codons.JobPerform, Ends: []string{codons.CommandFinish, codons.CommandFail},
+				Role: machine.Responder, Name: standard.JobPerform, Ends: []string{standard.CommandFinish, standard.CommandFail},
 				Doc: "the agent does the task that it was awarded",
 			},
-			codons.ChildrenJob(),
+			standard.ChildrenJob(),
 		},
 		Timers: timers(),
 		Rows: slices.Concat(x.callerCalls(), x.callerDecides(), callerAwaitsResult(), callerCancels(), callerEnded(),
-			x.bidderConsiders(), x.bidderProposed(), codons.SettlesIn(performatives.ActCFP, stateProposed), x.bidderEnded()),
+			x.bidderConsiders(), x.bidderProposed(), standard.SettlesIn(performatives.ActCFP, stateProposed), x.bidderEnded()),
 		Agree:        pairs(),
 		Declarations: x.declarations(),
 	})
@@ -108,14 +108,14 @@ func pairs() []machine.Pair {
 	var (
 		callerLate = machine.At(machine.Initiator, machine.Timeout(machine.TimerDeadline))
 		bidderLate = machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))
-		bidderGone = machine.At(machine.Responder, machine.Commanded(codons.CommandStop))
+		bidderGone = machine.At(machine.Responder, machine.Commanded(standard.CommandStop))
 	)
 	return []machine.Pair{
 		rough(stateLapsed, stateLapsed, "", bidderLate),
-		rough(codons.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived", bidderLate),
-		rough(codons.StateRejected, codons.StateFailed, "the bidder stopped before the rejection arrived", bidderGone),
-		rough(stateLapsed, codons.StateFailed, "the bidder stopped before the proposal lapsed for the caller", callerLate),
-		rough(stateLapsed, codons.StateRejected, "the proposal lapsed for the caller first", callerLate),
+		rough(standard.StateRejected, stateLapsed, "the proposal lapsed before its rejection arrived", bidderLate),
+		rough(standard.StateRejected, standard.StateFailed, "the bidder stopped before the rejection arrived", bidderGone),
+		rough(stateLapsed, standard.StateFailed, "the bidder stopped before the proposal lapsed for the caller", callerLate),
+		rough(stateLapsed, standard.StateRejected, "the proposal lapsed for the caller first", callerLate),
 	}
 }
 
@@ -130,7 +130,7 @@ func (x protocol) callerCalls() []machine.Row {
 			Goto(stateProposed, machine.Report(reportProposed), machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline)).
 			Because("a bid, which binds the bidder until it lapses"),
 		called.When(machine.ReceiveTagged(performatives.ActPropose, tagUnreadable)).
-			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
+			Goto(standard.StateRejected, machine.Send(performatives.ActRejectProposal)).
 			Because("an unreadable proposal cannot be decided about"),
 	}
 }
@@ -142,8 +142,8 @@ func (x protocol) callerDecides() []machine.Row {
 		decides.When(machine.Commanded(commandAward)).
 			Goto(stateAwarded, machine.Send(performatives.ActAcceptProposal), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("the bid wins"),
-		decides.When(machine.Commanded(codons.CommandDecline)).
-			Goto(codons.StateRejected, machine.Send(performatives.ActRejectProposal)).
+		decides.When(machine.Commanded(standard.CommandDecline)).
+			Goto(standard.StateRejected, machine.Send(performatives.ActRejectProposal)).
 			Because("the bid loses, and no longer binds the bidder"),
 		machine.Asks(stateProposed).When(machine.Commanded(commandHold)).
 			Goto(stateHeld).
@@ -168,7 +168,7 @@ func (x protocol) callerDecides() []machine.Row {
 func callerAwaitsResult() []machine.Row {
 	return []machine.Row{
 		machine.Asks(stateAwarded).When(machine.Receive(performatives.ActInformResult)).
-			Goto(codons.StateCompleted).
+			Goto(standard.StateCompleted).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 		machine.Asks(stateCalled, stateProposed, stateHeld, stateAwarded).When(machine.ReceiveTagged(performatives.ActFailure, tagLapsed)).
 			Goto(stateLapsed).
@@ -179,8 +179,8 @@ func callerAwaitsResult() []machine.Row {
 // callerCancels has the rows of a caller between CANCEL and the end.
 func callerCancels() []machine.Row {
 	return []machine.Row{
-		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
-			Goto(codons.StateCancelled).
+		machine.Asks(standard.StateCancelling).When(machine.Receive(performatives.ActInform)).
+			Goto(standard.StateCancelled).
 			Because("the receipt, also of a peer that does not say which message it answers: the work has ended and no bid binds (addenda §6)"),
 	}
 }
@@ -188,7 +188,7 @@ func callerCancels() []machine.Row {
 // callerEnded has the rows of a caller after the end.
 func callerEnded() []machine.Row {
 	return []machine.Row{
-		machine.Asks(codons.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
+		machine.Asks(standard.StateRejected).When(machine.Duplicate(performatives.ActPropose)).
 			Stay(machine.Resend(performatives.ActRejectProposal)).
 			Because("the bidder has not received the rejection"),
 	}
@@ -198,13 +198,13 @@ func callerEnded() []machine.Row {
 func (x protocol) bidderConsiders() []machine.Row {
 	return []machine.Row{
 		machine.Answers(machine.Idle).When(machine.Receive(performatives.ActCFP)).
-			Goto(codons.StateConsidering, machine.Run(codons.JobConsider)).
+			Goto(standard.StateConsidering, machine.Run(standard.JobConsider)).
 			Because("a call arrives"),
-		machine.Answers(codons.StateConsidering).When(machine.Commanded(commandPropose)).
+		machine.Answers(standard.StateConsidering).When(machine.Commanded(commandPropose)).
 			Goto(stateProposed, machine.Send(performatives.ActPropose), machine.Arm(machine.TimerDeadline), machine.Arm(machine.TimerRetry)).
 			Because("the agent bids, and is bound until the proposal lapses"),
-		machine.Answers(codons.StateWorking).When(machine.Commanded(codons.CommandFinish)).
-			Goto(codons.StateCompleted, machine.Send(performatives.ActInformResult)).
+		machine.Answers(standard.StateWorking).When(machine.Commanded(standard.CommandFinish)).
+			Goto(standard.StateCompleted, machine.Send(performatives.ActInformResult)).
 			Because("done, whether the answer is yes or no (addenda §2)"),
 	}
 }
@@ -214,10 +214,10 @@ func (x protocol) bidderProposed() []machine.Row {
 	proposed := machine.Answers(stateProposed)
 	rows := []machine.Row{
 		proposed.When(machine.Receive(performatives.ActAcceptProposal)).
-			Goto(codons.StateWorking, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(codons.JobPerform)).
+			Goto(standard.StateWorking, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(standard.JobPerform)).
 			Because("the bid has won"),
 		proposed.When(machine.Receive(performatives.ActRejectProposal)).
-			Goto(codons.StateRejected, machine.Report(reportLost)).
+			Goto(standard.StateRejected, machine.Report(reportLost)).
 			Because("the bid has lost"),
 		proposed.When(machine.Timeout(machine.TimerDeadline)).
 			Goto(stateLapsed, machine.SendTagged(performatives.ActFailure, tagLapsed), machine.Report(reportLost)).
@@ -225,10 +225,10 @@ func (x protocol) bidderProposed() []machine.Row {
 	}
 	if x.iterated {
 		rows = append(rows, proposed.When(machine.Receive(performatives.ActCFP)).
-			Goto(codons.StateConsidering, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(codons.JobConsider)).
+			Goto(standard.StateConsidering, machine.Disarm(machine.TimerRetry), machine.Arm(machine.TimerDeadline), machine.Run(standard.JobConsider)).
 			Because("a revised call: the proposal no longer binds (SC00030H)"))
 	}
-	return append(rows, machine.Answers(codons.StateSettling).When(append(x.answersToProposal(), machine.Receive(performatives.ActRejectProposal))...).
+	return append(rows, machine.Answers(standard.StateSettling).When(append(x.answersToProposal(), machine.Receive(performatives.ActRejectProposal))...).
 		Stay(machine.Drop(machine.DropLate)).
 		Because("CANCEL overtook it"))
 }
@@ -236,10 +236,10 @@ func (x protocol) bidderProposed() []machine.Row {
 // bidderEnded has the rows of a bidder after the end.
 func (x protocol) bidderEnded() []machine.Row {
 	return []machine.Row{
-		machine.Answers(codons.StateCompleted).When(machine.Duplicate(performatives.ActCFP)).
+		machine.Answers(standard.StateCompleted).When(machine.Duplicate(performatives.ActCFP)).
 			Stay(machine.Resend(performatives.ActInformResult)).
 			Because("the result replaces the proposal"),
-		machine.Answers(codons.StateFailed, stateLapsed).When(x.answersToProposal()...).
+		machine.Answers(standard.StateFailed, stateLapsed).When(x.answersToProposal()...).
 			Stay(machine.Resend(performatives.ActFailure)).
 			Because("the proposal was withdrawn, or lapsed, before it was answered"),
 		machine.Answers(stateLapsed).When(machine.Duplicate(performatives.ActAcceptProposal)).

@@ -3,19 +3,21 @@ package delegation
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Codon is the delegation codon: [Table] with its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
 	Table:         Table(),
+	Complete:      true,
 	Example:       "ExampleDelegate",
 	Tag:           inputTag,
 	InitiatorSide: func() codons.Side { return &Initiator{} },
 	ResponderSide: func(r *codons.Responding) codons.Side { return &responding{Responding: r} },
 	Commands:      commands(),
 	Outcomes: map[machine.State]string{
-		codons.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",
+		standard.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",
 	},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Doc: "the task; in a further round, the input that the worker asked for"},

@@ -1,8 +1,8 @@
 package delegation
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -10,21 +10,21 @@ import (
 func declarations() machine.Declarations {
 	return machine.Declarations{
 		Commands: []machine.AgentCommand{
-			{Role: machine.Initiator, Name: codons.CommandAnswer, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
-			{Role: machine.Initiator, Name: codons.CommandDecline, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
+			{Role: machine.Initiator, Name: standard.CommandAnswer, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
+			{Role: machine.Initiator, Name: standard.CommandDecline, In: []machine.State{StateInputNeeded}, Kind: machine.CommandOwed},
 		},
 		Ends: []machine.Ending{
-			{Role: machine.Initiator, On: machine.Receive(performatives.ActInformResult), To: codons.StateCompleted},
-			{Role: machine.Initiator, On: machine.Receive(performatives.ActTaskReject), To: codons.StateRejected},
-			{Role: machine.Responder, On: machine.Commanded(codons.CommandFinish), To: codons.StateCompleted},
-			{Role: machine.Responder, On: machine.Commanded(codons.CommandReject), To: codons.StateRejected},
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActInformResult), To: standard.StateCompleted},
+			{Role: machine.Initiator, On: machine.Receive(performatives.ActTaskReject), To: standard.StateRejected},
+			{Role: machine.Responder, On: machine.Commanded(standard.CommandFinish), To: standard.StateCompleted},
+			{Role: machine.Responder, On: machine.Commanded(standard.CommandReject), To: standard.StateRejected},
 			partial(machine.Receive(performatives.ActTaskReject), StateInputGiven),
 			partial(machine.Receive(performatives.ActNotUnderstood), StateInputGiven, StateDeclining),
 			partial(machine.Receive(performatives.ActFailure), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(machine.TimerDeadline), StateInputGiven, StateInputNeeded, StateDeclining),
-			partial(machine.Commanded(codons.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
+			partial(machine.Commanded(standard.CommandMisread), StateInputGiven, StateInputNeeded, StateDeclining),
 			partial(machine.Timeout(machine.TimerGrace), StateDeclining),
-			partial(machine.Commanded(codons.CommandStop), StateDeclining),
+			partial(machine.Commanded(standard.CommandStop), StateDeclining),
 		},
 		Renewals: []machine.Renewal{
 			{
@@ -41,5 +41,5 @@ func declarations() machine.Declarations {
 
 // partial is the end of an initiator whose partial result is final.
 func partial(on machine.Symbol, in ...machine.State) machine.Ending {
-	return machine.Ending{Role: machine.Initiator, In: in, On: on, To: codons.StateCompleted}
+	return machine.Ending{Role: machine.Initiator, In: in, On: on, To: standard.StateCompleted}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -40,7 +41,7 @@ func TestPanicInConsiderTask(t *testing.T) {
 				break
 			}
 		}
-		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Job != codons.JobConsider || !strings.Contains(string(all[0].Stack), "failure_test.go") {
+		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Job != standard.JobConsider || !strings.Contains(string(all[0].Stack), "failure_test.go") {
 			t.Errorf("published %+v", all)
 		}
 		if _, err := w.Delegate(t.Context()); err != nil {
@@ -89,7 +90,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 				w.Settled(0)
 				panics, errs := 0, 0
 				for _, e := range kit.Published[codons.JobFailed](t, failed) {
-					if e.Agent != "Jules" || e.Peer != "Eddy" || e.Job != codons.JobPerform || e.Conversation == "" {
+					if e.Agent != "Jules" || e.Peer != "Eddy" || e.Job != standard.JobPerform || e.Conversation == "" {
 						t.Errorf("got %+v", e)
 					}
 					if strings.Contains(string(e.Stack), "failure_test.go") {

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -75,7 +76,7 @@ func (i *Initiator) Reduce(v *codons.Value, e *codons.Input) {
 			i.partial, i.given = &r, false
 		}
 	}
-	i.given = i.given || e.On == machine.Commanded(codons.CommandAnswer) && e.Sends()
+	i.given = i.given || e.On == machine.Commanded(standard.CommandAnswer) && e.Sends()
 }
 
 // Compose returns the reason of a CANCEL that follows a partial result; the embedded Initiator
@@ -92,7 +93,7 @@ func (i *Initiator) Report(c *codons.Conversation, what string, m *performatives
 	switch what {
 	case ReportAccepted:
 		callWith(i.settings.OnAccept, m)
-	case codons.ReportProgress:
+	case standard.ReportProgress:
 		callWith(i.settings.OnProgress, m)
 	case ReportInput:
 		if i.partial != nil {
@@ -116,7 +117,7 @@ func callWith[T any](fn func(T), m *performatives.Message) {
 // sends the answer to the conversation as a command.
 func (i *Initiator) startInput(c *codons.Conversation, r performatives.InformResult) {
 	if i.settings.onInput == nil {
-		c.Happen(codons.Command{Name: codons.CommandDecline})
+		c.Happen(codons.Command{Name: standard.CommandDecline})
 		return
 	}
 	values := context.WithValue(i.values, actors.CallerKey{}, c.CallerFor("the input of the caller"))
@@ -124,7 +125,7 @@ func (i *Initiator) startInput(c *codons.Conversation, r performatives.InformRes
 	i.endInput = cancel
 	c.Agent().System().Work(func() {
 		defer cancel()
-		answer := codons.Command{Name: codons.CommandDecline}
+		answer := codons.Command{Name: standard.CommandDecline}
 		returned := false
 		defer func() { // also when onInput panics or calls runtime.Goexit
 			if v := recover(); v != nil || !returned {
@@ -141,13 +142,13 @@ func (i *Initiator) startInput(c *codons.Conversation, r performatives.InformRes
 func (i *Initiator) input(ctx context.Context, c *codons.Conversation, r performatives.InformResult) codons.Command {
 	task, ok := i.settings.onInput(ctx, r)
 	if !ok || ctx.Err() != nil { // after the deadline the worker would reject the further round
-		return codons.Command{Name: codons.CommandDecline}
+		return codons.Command{Name: standard.CommandDecline}
 	}
 	if err := task.Validate(); err != nil {
 		c.Agent().Logger().Error("the task of the further round is not valid", "conversation", string(c.ID()), "err", err)
-		return codons.Command{Name: codons.CommandDecline}
+		return codons.Command{Name: standard.CommandDecline}
 	}
-	return codons.Command{Name: codons.CommandAnswer, Data: task}
+	return codons.Command{Name: standard.CommandAnswer, Data: task}
 }
 
 // Ended sets the result and closes Done.
@@ -163,7 +164,7 @@ func (i *Initiator) Ended(c *codons.Conversation, last *performatives.Message) {
 // end returns the outcome of the conversation. Only a partial result that is final completes
 // the conversation without an INFORM_RESULT as its last message.
 func (i *Initiator) end(c *codons.Conversation, last *performatives.Message) (performatives.InformResult, error) {
-	if c.State() != codons.StateCompleted {
+	if c.State() != standard.StateCompleted {
 		return performatives.InformResult{}, c.EndError(last)
 	}
 	if last == nil || last.Performative() != performatives.ActInformResult {

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -442,7 +443,7 @@ func TestFurtherRoundOverspends(t *testing.T) {
 		lost  bool
 		state machine.State // of the error; empty for the partial result
 	}{
-		"the acceptance is heard": {false, codons.StateFailed},
+		"the acceptance is heard": {false, standard.StateFailed},
 		"the acceptance is lost":  {true, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,16 +7,17 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // newResponder returns the responder of an agent. worker is the agent behind its middleware.
 func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.Times) *codons.Responder {
 	return codons.NewResponder(self, agent, codons.ResponderOptions{
-		Codon: Codon, Times: t, Refusal: codons.CommandReject,
+		Codon: Codon, Times: t, Refusal: standard.CommandReject,
 		Ontology: func(m *performatives.Message) string { return ontologyOf(self, m) },
 		Consider: &codons.Consideration{
-			Job: codons.JobConsider, Holds: []string{codons.CommandAccept},
+			Job: standard.JobConsider, Holds: []string{standard.CommandAccept},
 			Do: func(s codons.Side) func(context.Context, *performatives.Message) codons.Command {
 				previous := slices.Clone(s.(*responding).previous)
 				return func(ctx context.Context, m *performatives.Message) codons.Command {
@@ -24,7 +25,7 @@ func newResponder(self actors.Self, agent actors.Agent, worker Worker, t codons.
 				}
 			},
 		},
-		Works: []codons.Work{{Job: codons.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
+		Works: []codons.Work{{Job: standard.JobPerform, Do: func(s codons.Side) func(context.Context, *codons.Handler) codons.Command {
 			return s.(*responding).perform(worker)
 		}}},
 	})
@@ -87,7 +88,7 @@ func (s *responding) perform(worker Worker) func(context.Context, *codons.Handle
 	return func(ctx context.Context, h *codons.Handler) codons.Command {
 		t, _ := newTask(h.Agent(), h.Message(), previous)
 		t.report = func(u performatives.StatusUpdate) error {
-			return h.Say(codons.Command{Name: codons.CommandReport, Data: u})
+			return h.Say(codons.Command{Name: standard.CommandReport, Data: u})
 		}
 		t.ask = func(ctx context.Context, r performatives.InformResult) (performatives.TaskRequest, error) {
 			return s.inquiry.ask(ctx, h, r)
@@ -99,7 +100,7 @@ func (s *responding) perform(worker Worker) func(context.Context, *codons.Handle
 		case result.RequestForUser() != "":
 			return h.Answer(CommandNeedInput, performatives.ActInformResult, result)
 		}
-		return h.Answer(codons.CommandFinish, performatives.ActInformResult, result)
+		return h.Answer(standard.CommandFinish, performatives.ActInformResult, result)
 	}
 }
 

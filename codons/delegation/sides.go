@@ -1,18 +1,18 @@
 package delegation
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // commands returns the contents of the commands of [Table].
 func commands() map[string]any {
 	return map[string]any{
-		codons.CommandAnswer: performatives.TaskRequest{}, codons.CommandDecline: nil,
-		codons.CommandAccept: performatives.TaskAccept{}, codons.CommandReject: performatives.TaskReject{},
-		codons.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
-		CommandNeedInput: performatives.InformResult{}, codons.CommandFinish: performatives.InformResult{},
-		codons.CommandStopped: nil, codons.CommandUnstopped: nil,
+		standard.CommandAnswer: performatives.TaskRequest{}, standard.CommandDecline: nil,
+		standard.CommandAccept: performatives.TaskAccept{}, standard.CommandReject: performatives.TaskReject{},
+		standard.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
+		CommandNeedInput: performatives.InformResult{}, standard.CommandFinish: performatives.InformResult{},
+		standard.CommandStopped: nil, standard.CommandUnstopped: nil,
 	}
 }
 

@@ -3,8 +3,8 @@ package delegation
 import (
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -23,33 +23,33 @@ const (
 // Table returns the table of the codon: request, acceptance, progress, result and further
 // rounds (acl §4, addenda §2, §3 and §6).
 func Table() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return standard.All.MustComplete(machine.Table{
 		Name:  "task-delegation",
 		Title: "Task delegation",
 		Purpose: "One agent asks another to carry out a task. The worker accepts or rejects it, " +
 			"reports progress, and ends with a result, a failure, or a partial result that asks for more input.",
 		Source:   "acl §4 and §7; addenda §2, §3 and §6; FIPA Request Interaction Protocol (SC00026H)",
-		Terminal: []machine.State{codons.StateCompleted, codons.StateRejected},
+		Terminal: []machine.State{standard.StateCompleted, standard.StateRejected},
 		Jobs: []machine.Job{
 			{
-				Role: machine.Responder, Name: codons.JobConsider,
-				Ends: []string{codons.CommandAccept, codons.CommandReject, codons.CommandNotUnderstood, codons.CommandFail},
+				Role: machine.Responder, Name: standard.JobConsider,
+				Ends: []string{standard.CommandAccept, standard.CommandReject, standard.CommandNotUnderstood, standard.CommandFail},
 				Doc:  "the agent decides whether to take the task on", ReceiptNeedNotWait: true,
 			},
 			{
-				Role: machine.Responder, Name: codons.JobPerform,
-				Says: []string{codons.CommandReport, commandAsk},
-				Ends: []string{codons.CommandFinish, CommandNeedInput, codons.CommandFail},
+				Role: machine.Responder, Name: standard.JobPerform,
+				Says: []string{standard.CommandReport, commandAsk},
+				Ends: []string{standard.CommandFinish, CommandNeedInput, standard.CommandFail},
 				Doc:  "the agent's handler does the work",
 			},
-			codons.ChildrenJob(),
+			standard.ChildrenJob(),
 		},
 		Timers: []machine.Timer{
 			{Role: machine.Responder, Name: machine.TimerDeadline, Doc: "until the ReplyBy of the latest request, or the agent's own limit when the request has none"},
 		},
 		Rows: slices.Concat(
 			initiatorRequest(), initiatorResult(), initiatorInput(), initiatorDecline(), initiatorCancel(),
-			responderConsider(), codons.SettlesIn(performatives.ActTaskRequest, StateInputNeeded), responderWork(), responderAwait(),
+			responderConsider(), standard.SettlesIn(performatives.ActTaskRequest, StateInputNeeded), responderWork(), responderAwait(),
 		),
 		Agree:        pairs(),
 		Declarations: declarations(),
@@ -60,14 +60,14 @@ func Table() machine.Table {
 // the standard rows.
 func pairs() []machine.Pair {
 	partial := func(responder machine.State, note string, after ...machine.Cause) machine.Pair {
-		return machine.Pair{Initiator: codons.StateCompleted, Responder: responder, After: after, Note: "the partial result is final: " + note}
+		return machine.Pair{Initiator: standard.StateCompleted, Responder: responder, After: after, Note: "the partial result is final: " + note}
 	}
 	return []machine.Pair{
-		{Initiator: codons.StateCompleted, Responder: codons.StateCompleted},
-		partial(codons.StateCancelled, "the initiator declined the further round, or its CANCEL crossed with the result"),
-		partial(codons.StateFailed, "the worker failed or stopped before a further round"),
-		partial(codons.StateRejected, "the worker rejected a further round"),
-		partial(codons.StateNotUnderstood, "the worker did not understand a further round"),
-		partial(codons.StateTimedOut, "the worker's deadline passed before a further round", machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))),
+		{Initiator: standard.StateCompleted, Responder: standard.StateCompleted},
+		partial(standard.StateCancelled, "the initiator declined the further round, or its CANCEL crossed with the result"),
+		partial(standard.StateFailed, "the worker failed or stopped before a further round"),
+		partial(standard.StateRejected, "the worker rejected a further round"),
+		partial(standard.StateNotUnderstood, "the worker did not understand a further round"),
+		partial(standard.StateTimedOut, "the worker's deadline passed before a further round", machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))),
 	}
 }

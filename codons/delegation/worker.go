@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -54,21 +55,21 @@ func Accept() Decision { return AcceptWith(performatives.TaskAccept{}) }
 
 // AcceptWith takes the task on and gives details: an id, an estimate, a comment.
 func AcceptWith(p performatives.TaskAccept) Decision {
-	return Decision{Name: codons.CommandAccept, Data: p}
+	return Decision{Name: standard.CommandAccept, Data: p}
 }
 
 // Reject does not take the task on. code is the reason, empty for [performatives.CodeIncapable],
 // and text explains it to the initiator.
 func Reject(code performatives.Code, text string) Decision {
 	code = cmp.Or(code, performatives.CodeIncapable)
-	return Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: code, ReasonText: text}}
+	return Decision{Name: standard.CommandReject, Data: performatives.TaskReject{ReasonCode: code, ReasonText: text}}
 }
 
 // NotUnderstood says that the request makes no sense to the worker, with the reason as a code,
 // empty for [performatives.CodeInvalidPayload], and a text.
 func NotUnderstood(code performatives.Code, text string) Decision {
 	code = cmp.Or(code, performatives.CodeInvalidPayload)
-	return Decision{Name: codons.CommandNotUnderstood, Data: performatives.NotUnderstood{ReasonCode: code, ReasonText: text}}
+	return Decision{Name: standard.CommandNotUnderstood, Data: performatives.NotUnderstood{ReasonCode: code, ReasonText: text}}
 }
 
 // NotUnderstoodBy is [NotUnderstood] for the error of reading a request: the code and text of a

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -76,7 +77,7 @@ func (d *delegating) ended(to performatives.AgentID, err error) machine.State {
 // result returns the result of a run that ended in a state.
 func (d *delegating) result(end machine.State) (Found, error) {
 	switch {
-	case end == codons.StateCompleted:
+	case end == standard.StateCompleted:
 		return d.found, nil
 	case d.invalid != nil:
 		return Found{Earlier: d.found.Earlier}, d.invalid

@@ -10,20 +10,22 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // FindCodon is the codon of [FindAndDelegate] and [DelegateToAny]. Its record has no messages: the
 // queries and the delegations are conversations of their own.
 var FindCodon = codons.MustDefine(codons.Definition{
-	Table: FindTable(),
+	Table:    FindTable(),
+	Complete: true,
 	Commands: map[string]any{
 		commandAsk: performatives.AgentID(""), commandTry: performatives.AgentID(""), commandWait: performatives.AgentID(""),
 	},
 	Outcomes: map[machine.State]string{
-		codons.StateCompleted: "a Found with the result, its agent, and the earlier attempts",
-		stateUnperformed:      "a *NoAgentError",
-		stateImpossible:       "the error of the directory, of the task or of an option",
+		standard.StateCompleted: "a Found with the result, its agent, and the earlier attempts",
+		stateUnperformed:        "a *NoAgentError",
+		stateImpossible:         "the error of the directory, of the task or of an option",
 	},
 	InitiatorSide: func() codons.Side { return &side{} },
 	Uses: []codons.Use{

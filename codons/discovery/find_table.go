@@ -3,9 +3,9 @@ package discovery
 import (
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // States of [FindTable].
@@ -55,25 +55,25 @@ func ended(in ...machine.State) []machine.Symbol {
 
 // The end states of the conversation with one agent, by their meaning.
 var (
-	notBegun  = []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}             // the agent says that it does not do the task
-	noAnswer  = []machine.State{codons.StateTimedOut, codons.StateCancelled}                                      // whatever the agent did, it was not accepted or was withdrawn
-	otherEnds = []machine.State{codons.StateFailed, codons.StateAbandoned}                                        // the agent may have done a part, or the caller's agent has stopped
-	allEnds   = slices.Concat([]machine.State{codons.StateCompleted}, notBegun, noAnswer, otherEnds)              // all of them
-	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                      // all but the result
-	lost      = []machine.Symbol{machine.Commanded(codons.CommandCancel), machine.Timeout(machine.TimerDeadline)} // the end of the caller's context
+	notBegun  = []machine.State{standard.StateRejected, standard.StateRefused, standard.StateNotUnderstood}         // the agent says that it does not do the task
+	noAnswer  = []machine.State{standard.StateTimedOut, standard.StateCancelled}                                    // whatever the agent did, it was not accepted or was withdrawn
+	otherEnds = []machine.State{standard.StateFailed, standard.StateAbandoned}                                      // the agent may have done a part, or the caller's agent has stopped
+	allEnds   = slices.Concat([]machine.State{standard.StateCompleted}, notBegun, noAnswer, otherEnds)              // all of them
+	failures  = slices.Concat(notBegun, noAnswer, otherEnds)                                                        // all but the result
+	lost      = []machine.Symbol{machine.Commanded(standard.CommandCancel), machine.Timeout(machine.TimerDeadline)} // the end of the caller's context
 )
 
 // FindTable returns the table of [FindAndDelegate] and [DelegateToAny]: which agent is asked
 // next, and when no further one may be. It has one role: the conversations with the agents are
 // of [delegation.Table]. The same rules choose the next agent of a broker ([InTurn]).
 func FindTable() machine.Table {
-	return codons.Standard(0).MustComplete(machine.Table{
+	return standard.Rows(0).MustComplete(machine.Table{
 		Name: "discover-and-delegate", Title: "Discover and delegate",
 		Purpose: "One agent finds another for a task: it asks the agents of a directory for their capabilities, ranks those that have the " +
 			"needed ones, and delegates to the first that accepts the task. An agent that rejects it, is busy, or does not accept it in its share of the " +
 			"time is followed by the next; an agent that has accepted it is not, unless the task is safe to repeat.",
 		Source:   "rossnet §5.2; acl §9 (Whispering Wind)",
-		Terminal: []machine.State{codons.StateCompleted, stateUnperformed, stateImpossible},
+		Terminal: []machine.State{standard.StateCompleted, stateUnperformed, stateImpossible},
 		Jobs: []machine.Job{
 			{
 				Role: machine.Initiator, Name: jobSearch, Ends: []string{commandFound, commandImpossible},
@@ -95,10 +95,10 @@ func FindTable() machine.Table {
 		},
 		Rows: slices.Concat(findBegins(), findChooses(), findAsks(), findPerforms(), findTries(), findStops()),
 		Agree: []machine.Pair{
-			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "an agent has performed the task"},
+			{Initiator: standard.StateCompleted, Responder: machine.Idle, Note: "an agent has performed the task"},
 			{Initiator: stateUnperformed, Responder: machine.Idle, Note: "the error has the end of each conversation"},
 			{Initiator: stateImpossible, Responder: machine.Idle, Note: "the error says why"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))}, Note: "the program stopped"},
+			{Initiator: standard.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(standard.CommandStop))}, Note: "the program stopped"},
 		},
 		Declarations: findDeclarations(),
 	})
@@ -112,7 +112,7 @@ func findDeclarations() machine.Declarations {
 			d.Ends = append(d.Ends, machine.Ending{Role: machine.Initiator, On: symbol, To: to, In: in})
 		}
 	}
-	end(codons.StateCompleted, ended(codons.StateCompleted))
+	end(standard.StateCompleted, ended(standard.StateCompleted))
 	end(stateUnperformed, slices.Concat(ended(failures...), lost, []machine.Symbol{machine.Commanded(commandNone)}))
 	end(stateImpossible, []machine.Symbol{machine.Commanded(commandImpossible)})
 	end(stateUnperformed, []machine.Symbol{machine.Commanded(commandImpossible)}, stateStopping)
@@ -205,8 +205,8 @@ func findPerforms() []machine.Row {
 	both := machine.Asks(statePerforming, stateWaiting)
 	all := machine.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting)
 	return []machine.Row{
-		all.When(ended(codons.StateCompleted)...).
-			Goto(codons.StateCompleted).
+		all.When(ended(standard.StateCompleted)...).
+			Goto(standard.StateCompleted).
 			Because("the result"),
 		all.When(ended(otherEnds...)...).
 			Goto(stateUnperformed).
@@ -235,12 +235,12 @@ func findPerforms() []machine.Row {
 func findTries() []machine.Row {
 	trying := machine.Asks(stateTrying)
 	return []machine.Row{
-		trying.When(ended(codons.StateCompleted)...).
-			Goto(codons.StateCompleted).
+		trying.When(ended(standard.StateCompleted)...).
+			Goto(standard.StateCompleted).
 			Because("the result"),
-		next(trying.When(ended(slices.Concat(notBegun, noAnswer, []machine.State{codons.StateFailed})...)...)).
+		next(trying.When(ended(slices.Concat(notBegun, noAnswer, []machine.State{standard.StateFailed})...)...)).
 			Because("the task is safe to repeat"),
-		trying.When(ended(codons.StateAbandoned)...).
+		trying.When(ended(standard.StateAbandoned)...).
 			Goto(stateUnperformed).
 			Because("the caller's agent has stopped"),
 		trying.When(machine.Commanded(commandImpossible)).
@@ -259,8 +259,8 @@ func findTries() []machine.Row {
 func findStops() []machine.Row {
 	stopping := machine.Asks(stateStopping)
 	return []machine.Row{
-		stopping.When(ended(codons.StateCompleted)...).
-			Goto(codons.StateCompleted).
+		stopping.When(ended(standard.StateCompleted)...).
+			Goto(standard.StateCompleted).
 			Because("the result crossed with the end of the context"),
 		stopping.When(append(ended(failures...), machine.Commanded(commandImpossible))...).
 			Goto(stateUnperformed).
@@ -268,7 +268,7 @@ func findStops() []machine.Row {
 		stopping.When(machine.Timeout(machine.TimerGrace)).
 			Goto(stateUnperformed).
 			Because("the conversation has not ended in its own grace; the agent's own deadline ends its side"),
-		stopping.When(machine.Commanded(commandAccepted), machine.Commanded(codons.CommandCancel)).
+		stopping.When(machine.Commanded(commandAccepted), machine.Commanded(standard.CommandCancel)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("it is stopped already"),
 	}

@@ -4,20 +4,20 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // TestNextAgentOfTheTable has a next agent asked in no other case than these: an agent that has the
 // task, or may have it, is not followed, unless it says that it does not do it or the task is safe
 // to repeat.
 func TestNextAgentOfTheTable(t *testing.T) {
-	refusals := []machine.State{codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood}
-	silence := []machine.State{codons.StateTimedOut, codons.StateCancelled}
+	refusals := []machine.State{standard.StateRejected, standard.StateRefused, standard.StateNotUnderstood}
+	silence := []machine.State{standard.StateTimedOut, standard.StateCancelled}
 	want := map[machine.State][]machine.State{
 		stateAsking: slices.Concat(refusals, silence), stateWithdrawing: slices.Concat(refusals, silence),
 		stateWaiting: refusals, statePerforming: refusals,
-		stateTrying: slices.Concat(refusals, silence, []machine.State{codons.StateFailed}),
+		stateTrying: slices.Concat(refusals, silence, []machine.State{standard.StateFailed}),
 	}
 	m := FindTable().MustCompile()
 	for transition := range m.Transitions() {

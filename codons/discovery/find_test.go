@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -293,7 +294,7 @@ func TestRecordOfFinding(t *testing.T) {
 				t.Fatal(err)
 			}
 			v, _, err := codons.Rebuild(c, record)
-			if err != nil || v.State() != codons.StateCompleted || !slices.Equal(v.Data().([]p.AgentID), []p.AgentID{"Busy", "Able"}) {
+			if err != nil || v.State() != standard.StateCompleted || !slices.Equal(v.Data().([]p.AgentID), []p.AgentID{"Busy", "Able"}) {
 				t.Errorf("got %v, %v", v, err)
 			}
 		}

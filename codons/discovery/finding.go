@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -135,7 +136,7 @@ func (f *finding) due() (machine.Symbol, bool) {
 		if errors.Is(f.ctx.Err(), context.DeadlineExceeded) {
 			return machine.Timeout(machine.TimerDeadline), true
 		}
-		return machine.Commanded(codons.CommandCancel), true
+		return machine.Commanded(standard.CommandCancel), true
 	}
 	if said := f.said; said != "" {
 		f.said = ""
@@ -223,15 +224,15 @@ func EndState(err error) machine.State {
 	var end *codons.EndError
 	switch {
 	case err == nil:
-		return codons.StateCompleted
+		return standard.StateCompleted
 	case !errors.As(err, &end):
-		return codons.StateAbandoned
-	case end.State == codons.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
-		return codons.StateTimedOut
+		return standard.StateAbandoned
+	case end.State == standard.StateAbandoned && end.Refusal.Code == performatives.CodeExpired:
+		return standard.StateTimedOut
 	case slices.Contains(failures, end.State):
 		return end.State
 	}
-	return codons.StateFailed
+	return standard.StateFailed
 }
 
 // side is the pure side of a [finding].

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -19,18 +19,18 @@ func TestOrderOfEvents(t *testing.T) {
 	close(done)
 	f := &finding{
 		ctx: ctx, over: ctx.Done(), accepted: accepted, done: done, to: []performatives.AgentID{"Jules"},
-		jobs:   jobs{outcome: func(performatives.AgentID) machine.State { return codons.StateTimedOut }},
+		jobs:   jobs{outcome: func(performatives.AgentID) machine.State { return standard.StateTimedOut }},
 		timers: map[string]timer{timerShare: {due: done}},
 	}
 	for _, want := range []machine.Symbol{
-		machine.Commanded(codons.CommandCancel), machine.Commanded(commandAccepted), machine.Commanded(string(codons.StateTimedOut)), machine.Timeout(timerShare),
+		machine.Commanded(standard.CommandCancel), machine.Commanded(commandAccepted), machine.Commanded(string(standard.StateTimedOut)), machine.Timeout(timerShare),
 	} {
 		if on, ok := f.due(); !ok || on != want {
 			t.Errorf("got %s, want %s", on, want)
 		}
 	}
-	f.over, f.said = ctx.Done(), string(codons.StateRejected)
-	if on, _ := f.due(); on != machine.Commanded(codons.CommandCancel) {
+	f.over, f.said = ctx.Done(), string(standard.StateRejected)
+	if on, _ := f.due(); on != machine.Commanded(standard.CommandCancel) {
 		t.Errorf("got %s before the end of ctx", on)
 	}
 }

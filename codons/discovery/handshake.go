@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -43,7 +44,7 @@ func Handshake(ctx context.Context, p codons.Party, to performatives.AgentID, op
 // refused reports whether the error is a refusal by the peer's own decision.
 func refused(err error) bool {
 	var end *codons.EndError
-	return errors.As(err, &end) && end.State == codons.StateRefused && decided(end.Refusal.Code)
+	return errors.As(err, &end) && end.State == standard.StateRefused && decided(end.Refusal.Code)
 }
 
 // decided reports whether a REFUSE with that code is the agent's decision about the

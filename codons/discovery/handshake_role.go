@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -59,7 +60,7 @@ func newHandshakeResponder(self actors.Self, agent actors.Agent, t codons.Times)
 		if err := considerHandshake(ctx, h.Message(), self, agent); err != nil {
 			return h.TurnDown(err)
 		}
-		return codons.Command{Name: codons.CommandAnswer, Data: performatives.InformCapabilities{Capabilities: summaryOf(self)}}
+		return codons.Command{Name: standard.CommandAnswer, Data: performatives.InformCapabilities{Capabilities: summaryOf(self)}}
 	}
 	return codons.AnswerWith(self, agent, HandshakeCodon, t, answer)
 }

@@ -3,12 +3,14 @@ package discovery
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // HandshakeCodon is the codon of a mutual exchange of capabilities (bridge §1).
 var HandshakeCodon = codons.MustDefine(codons.Definition{
 	Table:         handshakeTable(),
+	Complete:      true,
 	Example:       "ExampleHandshake",
 	Commands:      commands(),
 	ResponderSide: func(r *codons.Responding) codons.Side { return handshakeResponder{r} },
@@ -20,7 +22,7 @@ var HandshakeCodon = codons.MustDefine(codons.Definition{
 })
 
 func handshakeTable() machine.Table {
-	return codons.Exchange{
+	return standard.Exchange{
 		Name: "handshake", Title: "Handshake",
 		Purpose: "Two agents exchange their capabilities before they begin any other conversation. An agent may require it: " +
 			"then it refuses a peer that has not done so.",
@@ -28,8 +30,8 @@ func handshakeTable() machine.Table {
 		Opening: performatives.ActQueryCapabilities,
 		Opened:  "the agent sends its capabilities and asks for those of the peer",
 		Job:     "the agent decides whether to accept",
-		Answers: []codons.AnswerAct{
-			{Command: codons.CommandAnswer, Act: performatives.ActInformCapabilities, End: codons.StateAnswered, Why: "accepted, with the capabilities of the peer; each agent knows the other from now on"},
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInformCapabilities, End: standard.StateAnswered, Why: "accepted, with the capabilities of the peer; each agent knows the other from now on"},
 		},
 	}.Table()
 }

@@ -11,15 +11,16 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 // TestInTurn has the first agent end in some state; the case says which functions ask a second one.
 func TestInTurn(t *testing.T) {
 	for end, c := range map[machine.State]struct{ once, repeatable bool }{
-		codons.StateCompleted: {}, codons.StateAbandoned: {},
-		codons.StateRejected: {true, true}, codons.StateRefused: {true, true}, codons.StateNotUnderstood: {true, true},
-		codons.StateTimedOut: {false, true}, codons.StateCancelled: {false, true}, codons.StateFailed: {false, true},
+		standard.StateCompleted: {}, standard.StateAbandoned: {},
+		standard.StateRejected: {true, true}, standard.StateRefused: {true, true}, standard.StateNotUnderstood: {true, true},
+		standard.StateTimedOut: {false, true}, standard.StateCancelled: {false, true}, standard.StateFailed: {false, true},
 	} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			asked := func(run func(context.Context, codons.Party, []p.AgentID, func(p.AgentID) machine.State) error, cancelled bool) (n int) {
@@ -33,7 +34,7 @@ func TestInTurn(t *testing.T) {
 					if n == 1 {
 						return end
 					}
-					return codons.StateCompleted
+					return standard.StateCompleted
 				})
 				if err != nil {
 					t.Error(err)
@@ -59,13 +60,13 @@ func TestEndOf(t *testing.T) {
 		err  error
 		want machine.State
 	}{
-		{nil, codons.StateCompleted},
-		{actors.ErrStopped, codons.StateAbandoned},
-		{&codons.EndError{State: codons.StateRejected}, codons.StateRejected},
-		{fmt.Errorf("wrapped: %w", &codons.EndError{State: codons.StateCancelled}), codons.StateCancelled},
-		{&codons.EndError{State: codons.StateCompleted}, codons.StateFailed},
-		{&codons.EndError{State: codons.StateAbandoned}, codons.StateAbandoned},
-		{&codons.EndError{State: codons.StateAbandoned, Refusal: p.Refusal{Code: p.CodeExpired}}, codons.StateTimedOut},
+		{nil, standard.StateCompleted},
+		{actors.ErrStopped, standard.StateAbandoned},
+		{&codons.EndError{State: standard.StateRejected}, standard.StateRejected},
+		{fmt.Errorf("wrapped: %w", &codons.EndError{State: standard.StateCancelled}), standard.StateCancelled},
+		{&codons.EndError{State: standard.StateCompleted}, standard.StateFailed},
+		{&codons.EndError{State: standard.StateAbandoned}, standard.StateAbandoned},
+		{&codons.EndError{State: standard.StateAbandoned, Refusal: p.Refusal{Code: p.CodeExpired}}, standard.StateTimedOut},
 	} {
 		if got := discovery.EndState(c.err); got != c.want {
 			t.Errorf("%v: %s, want %s", c.err, got, c.want)

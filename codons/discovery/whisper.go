@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -167,7 +168,7 @@ func (w *whisperInitiator) leave() {
 
 // end returns the answer, or the error of a conversation that ended without one.
 func (w *whisperInitiator) end(c *codons.Conversation, last *performatives.Message) (performatives.InformCapabilities, error) {
-	if c.State() != codons.StateAnswered {
+	if c.State() != standard.StateAnswered {
 		return performatives.InformCapabilities{}, c.EndError(last)
 	}
 	a, err := performatives.PayloadAs[performatives.InformCapabilities](last)

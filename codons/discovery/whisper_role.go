@@ -3,6 +3,7 @@ package discovery
 import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -36,5 +37,5 @@ func (s whisperResponder) Run(c *codons.Conversation, _ string) {
 		c.Happen(codons.TurnDown(err))
 		return
 	}
-	c.Happen(codons.Command{Name: codons.CommandAnswer, Data: answer})
+	c.Happen(codons.Command{Name: standard.CommandAnswer, Data: answer})
 }

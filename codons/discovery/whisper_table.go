@@ -3,6 +3,7 @@ package discovery
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -14,6 +15,7 @@ const WhisperName = "whispering-wind"
 // conversation is one query; [WhisperAll] holds many such conversations.
 var WhisperCodon = codons.MustDefine(codons.Definition{
 	Table:         whisperTable(),
+	Complete:      true,
 	Example:       "ExampleWhisperAll",
 	Commands:      commands(),
 	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
@@ -26,18 +28,18 @@ var WhisperCodon = codons.MustDefine(codons.Definition{
 })
 
 func whisperTable() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return standard.All.MustComplete(machine.Table{
 		Name:  WhisperName,
 		Title: "Whispering Wind",
 		Purpose: "One agent asks another what it can do: a summary, whether it has certain capabilities, " +
 			"or the details of one action.",
 		Source:   "acl §4.8, §4.9 and §9; addenda §3 and §6; FIPA Query Interaction Protocol (SC00027H)",
-		Terminal: []machine.State{codons.StateAnswered},
-		Jobs:     []machine.Job{{Role: machine.Responder, Name: codons.JobAnswer, Ends: []string{codons.CommandAnswer}, Doc: "the agent describes itself", ReceiptNeedNotWait: true}},
+		Terminal: []machine.State{standard.StateAnswered},
+		Jobs:     []machine.Job{{Role: machine.Responder, Name: standard.JobAnswer, Ends: []string{standard.CommandAnswer}, Doc: "the agent describes itself", ReceiptNeedNotWait: true}},
 		Rows:     append(whisperAsk(), whisperAnswer()...),
 		Agree:    whisperPairs(),
 		Declarations: machine.Declarations{Rest: []machine.Rest{{
-			Initiator: []machine.State{codons.StateAbandoned}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
+			Initiator: []machine.State{standard.StateAbandoned}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
 			Why: "both the query and its CANCEL were lost, and the initiator waits for neither",
 		}}},
 	})
@@ -45,18 +47,18 @@ func whisperTable() machine.Table {
 
 // whisperAsk returns the rows of the initiator. It does not wait for the receipt of its CANCEL.
 func whisperAsk() []machine.Row {
-	asked := machine.Asks(codons.StateAsked)
+	asked := machine.Asks(standard.StateAsked)
 	return []machine.Row{
 		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
-			Goto(codons.StateAsked, machine.Send(performatives.ActQueryCapabilities)).
+			Goto(standard.StateAsked, machine.Send(performatives.ActQueryCapabilities)).
 			Because("the agent asks for capabilities"),
 		asked.When(machine.Receive(performatives.ActInformCapabilities)).
-			Goto(codons.StateAnswered).
+			Goto(standard.StateAnswered).
 			Because("also an answer that nothing matches"),
-		asked.When(machine.Commanded(codons.CommandCancel), machine.Commanded(codons.CommandStop)).
-			Goto(codons.StateAbandoned, machine.Send(performatives.ActCancel)).
+		asked.When(machine.Commanded(standard.CommandCancel), machine.Commanded(standard.CommandStop)).
+			Goto(standard.StateAbandoned, machine.Send(performatives.ActCancel)).
 			Because("a query has no effects, so its receipt is not awaited"),
-		machine.Asks(codons.StateAbandoned).When(machine.Receive(performatives.ActInform)).
+		machine.Asks(standard.StateAbandoned).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("the receipt"),
 	}
@@ -64,16 +66,16 @@ func whisperAsk() []machine.Row {
 
 // whisperAnswer returns the rows of the responder.
 func whisperAnswer() []machine.Row {
-	answering := machine.Answers(codons.StateAnswering)
+	answering := machine.Answers(standard.StateAnswering)
 	return []machine.Row{
 		machine.Answers(machine.Idle).When(machine.Receive(performatives.ActQueryCapabilities)).
-			Goto(codons.StateAnswering, machine.Run(codons.JobAnswer)).
+			Goto(standard.StateAnswering, machine.Run(standard.JobAnswer)).
 			Because("a query arrives"),
-		answering.When(machine.Commanded(codons.CommandAnswer)).
-			Goto(codons.StateAnswered, machine.Send(performatives.ActInformCapabilities)).
+		answering.When(machine.Commanded(standard.CommandAnswer)).
+			Goto(standard.StateAnswered, machine.Send(performatives.ActInformCapabilities)).
 			Because("acl §4.9"),
 		answering.When(machine.Receive(performatives.ActCancel)).
-			Goto(codons.StateCancelled, machine.Stop(codons.JobAnswer), codons.SendReceipt).
+			Goto(standard.StateCancelled, machine.Stop(standard.JobAnswer), standard.SendReceipt).
 			Because("a query has no effects that have to be stopped first"),
 	}
 }
@@ -82,17 +84,17 @@ func whisperAnswer() []machine.Row {
 // Abandoning is part of the protocol, so a pair is rough only if a message was lost.
 func whisperPairs() []machine.Pair {
 	pairs := []machine.Pair{
-		{Initiator: codons.StateAbandoned, Responder: codons.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))}, Note: "the CANCEL was lost or late"},
-		{Initiator: codons.StateAbandoned, Responder: codons.StateCancelled, Note: "the CANCEL arrived"},
-		{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: codons.NoteUnknown},
+		{Initiator: standard.StateAbandoned, Responder: standard.StateTimedOut, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(machine.TimerDeadline))}, Note: "the CANCEL was lost or late"},
+		{Initiator: standard.StateAbandoned, Responder: standard.StateCancelled, Note: "the CANCEL arrived"},
+		{Initiator: standard.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.Loss()}, Note: standard.NoteUnknown},
 	}
-	for _, end := range []machine.State{codons.StateAnswered, codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed} {
-		pairs = append(pairs, machine.Pair{Initiator: codons.StateAbandoned, Responder: end, Note: codons.NoteGone})
+	for _, end := range []machine.State{standard.StateAnswered, standard.StateRefused, standard.StateNotUnderstood, standard.StateFailed} {
+		pairs = append(pairs, machine.Pair{Initiator: standard.StateAbandoned, Responder: end, Note: standard.NoteGone})
 	}
 	return pairs
 }
 
 // commands are the contents of the commands of both tables.
 func commands() map[string]any {
-	return map[string]any{codons.CommandAnswer: performatives.InformCapabilities{}}
+	return map[string]any{standard.CommandAnswer: performatives.InformCapabilities{}}
 }

@@ -1,13 +1,13 @@
 package library
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/scatter"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // ruled is a coordination of the library and the survivors of its mutation, with the reason.
@@ -53,13 +53,13 @@ func some(in ...machine.State) func(machine.Census) bool {
 
 // contractNetSuite returns the duties of a caller.
 func contractNetSuite(c machine.Coordination, winners int, reserve, iterated bool) verify.CoordinationSuite {
-	open := some(machine.Idle, "called", "awarded", codons.StateCancelling)
+	open := some(machine.Idle, "called", "awarded", standard.StateCancelling)
 	undecided := []machine.State{"proposed"}
-	say := []string{"award", codons.CommandDecline}
+	say := []string{"award", standard.CommandDecline}
 	possible := []verify.Possible{{
 		Name: "as many work as are wanted",
 		When: func(i, r machine.Census) bool {
-			return i.Count("awarded") == winners && r.Count(codons.StateWorking) == winners
+			return i.Count("awarded") == winners && r.Count(standard.StateWorking) == winners
 		},
 	}}
 	if reserve {
@@ -68,7 +68,7 @@ func contractNetSuite(c machine.Coordination, winners int, reserve, iterated boo
 	if iterated {
 		say = append(say, "revise")
 	}
-	done := func(c machine.Census) bool { return c.Count(codons.StateCompleted) >= winners }
+	done := func(c machine.Census) bool { return c.Count(standard.StateCompleted) >= winners }
 	suite := verify.CoordinationSuite{
 		Coordination: c,
 		Walks:        []verify.GroupWalk{{Members: 2, Network: verify.Calm()}, {Members: 3, Network: verify.Calm()}},
@@ -86,7 +86,7 @@ func contractNetSuite(c machine.Coordination, winners int, reserve, iterated boo
 		suite.Duties = append(suite.Duties, verify.Duty{
 			Name: "nobody is held when the winners have delivered",
 			When: func(c machine.Census) bool { return !open(c) && done(c) },
-			Of:   undecided, Say: []string{codons.CommandDecline},
+			Of:   undecided, Say: []string{standard.CommandDecline},
 		})
 	}
 	return suite
@@ -95,21 +95,21 @@ func contractNetSuite(c machine.Coordination, winners int, reserve, iterated boo
 // scatterSuite returns the duties of one that gathers two answers of three.
 func scatterSuite() verify.CoordinationSuite {
 	const enough, least = 2, 2
-	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, codons.StateWorking, delegation.StateInputNeeded}
+	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, standard.StateWorking, delegation.StateInputNeeded}
 	have := func(c machine.Census) bool {
-		return c.Count(codons.StateCompleted, delegation.StateDeclining) >= enough
+		return c.Count(standard.StateCompleted, delegation.StateDeclining) >= enough
 	}
 	lost := []machine.State{
-		codons.StateCancelling, codons.StateCancelled, codons.StateFailed, codons.StateRejected, codons.StateRefused,
-		codons.StateNotUnderstood, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread,
+		standard.StateCancelling, standard.StateCancelled, standard.StateFailed, standard.StateRejected, standard.StateRefused,
+		standard.StateNotUnderstood, standard.StateTimedOut, standard.StateAbandoned, standard.StateMisread,
 	}
 	reached := func(c machine.Census) bool { return c.Len()-c.Count(lost...) >= least }
 	return verify.CoordinationSuite{
 		Coordination: scatter.Coordination(enough, least),
 		Walks:        []verify.GroupWalk{{Members: 3, Network: verify.Calm()}},
 		Duties: []verify.Duty{
-			{Name: "two answers are enough", When: have, Of: live, Say: []string{codons.CommandCancel}},
-			{Name: "two answers do not come any more", When: func(c machine.Census) bool { return !reached(c) }, Of: live, Say: []string{codons.CommandCancel}},
+			{Name: "two answers are enough", When: have, Of: live, Say: []string{standard.CommandCancel}},
+			{Name: "two answers do not come any more", When: func(c machine.Census) bool { return !reached(c) }, Of: live, Say: []string{standard.CommandCancel}},
 			{Name: "two answers may come", When: func(c machine.Census) bool { return !have(c) && reached(c) }, Of: live},
 		},
 	}
@@ -122,7 +122,7 @@ func auctionWalks() []verify.GroupWalk {
 
 // englishSuite returns the duties of an auctioneer whose price rises.
 func englishSuite() verify.CoordinationSuite {
-	open := some(machine.Idle, "called", codons.StateCancelling)
+	open := some(machine.Idle, "called", standard.StateCancelling)
 	when := func(f func(c machine.Census) bool) func(machine.Census) bool {
 		return func(c machine.Census) bool { return !open(c) && f(c) }
 	}
@@ -164,7 +164,7 @@ func englishSuite() verify.CoordinationSuite {
 
 // dutchSuite returns the duties of an auctioneer whose price falls.
 func dutchSuite() verify.CoordinationSuite {
-	open := some(machine.Idle, "called", codons.StateCancelling)
+	open := some(machine.Idle, "called", standard.StateCancelling)
 	taken := some("leading")
 	bids := func(n, most int) func(machine.Census) bool {
 		return func(c machine.Census) bool {

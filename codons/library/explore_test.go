@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -120,7 +120,7 @@ func TestRulesFindBrokenTables(t *testing.T) {
 		mistake            func(*machine.Row)
 	}{
 		{
-			"saga", verify.RuleEnds, "does not end the conversation", "doing_1", machine.Commanded(codons.CommandStop),
+			"saga", verify.RuleEnds, "does not end the conversation", "doing_1", machine.Commanded(standard.CommandStop),
 			func(r *machine.Row) { r.To = "doing_1" },
 		},
 		{
@@ -186,7 +186,7 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a worker that refuses CANCEL after its result", network: verify.Calm(),
 			change: func(r *machine.Row) {
-				if r.From[0] == codons.StateCompleted && r.Do[0] == machine.Resend(performatives.ActInformResult) {
+				if r.From[0] == standard.StateCompleted && r.Do[0] == machine.Resend(performatives.ActInformResult) {
 					r.On = r.On[:1] // CANCEL falls to the wildcard, which refuses it
 				}
 			},
@@ -211,7 +211,7 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a worker without a deadline",
 			change: func(r *machine.Row) {
-				if r.From[0] == machine.Idle && r.To == codons.StateConsidering {
+				if r.From[0] == machine.Idle && r.To == standard.StateConsidering {
 					r.Do = r.Do[1:]
 				}
 			},
@@ -220,7 +220,7 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a handler that is not stopped at the deadline",
 			change: func(r *machine.Row) {
-				if r.To == codons.StateTimedOut && r.Do != nil && r.Do[0] == machine.Stop(codons.JobPerform) {
+				if r.To == standard.StateTimedOut && r.Do != nil && r.Do[0] == machine.Stop(standard.JobPerform) {
 					r.Do = r.Do[1:]
 				}
 			},
@@ -229,19 +229,21 @@ func TestExplorerFindsBrokenTables(t *testing.T) {
 		{
 			name: "a further round that its CANCEL has overtaken", network: verify.Calm(),
 			remove: func(r machine.Row) bool {
-				return r.From[0] == codons.StateSettling && r.On[0] == machine.Receive(performatives.ActTaskRequest) // and in cancelling
+				return r.From[0] == standard.StateSettling && r.On[0] == machine.Receive(performatives.ActTaskRequest) // and in cancelling
 			},
 			want: verify.Disagreement,
 		},
 		{
-			name:   "a command of the handler after the end",
-			remove: func(r machine.Row) bool { return len(r.On) == 4 && r.On[0] == machine.Commanded(codons.CommandAccept) },
-			want:   verify.Unhandled,
+			name: "a command of the handler after the end",
+			remove: func(r machine.Row) bool {
+				return len(r.On) == 4 && r.On[0] == machine.Commanded(standard.CommandAccept)
+			},
+			want: verify.Unhandled,
 		},
 		{
 			name: "an initiator that declines input without a message", network: verify.Calm(),
 			change: func(r *machine.Row) {
-				if r.From[0] == delegation.StateInputNeeded && r.On[0] == machine.Commanded(codons.CommandDecline) {
+				if r.From[0] == delegation.StateInputNeeded && r.On[0] == machine.Commanded(standard.CommandDecline) {
 					r.Do = nil
 				}
 			},
@@ -314,7 +316,7 @@ func wrongBidder(rising bool) []string {
 		}
 	}
 	if !rising {
-		for _, s := range []machine.State{codons.StateConsidering, "missed", "passed", "silent", codons.StateRefused, codons.StateNotUnderstood} {
+		for _, s := range []machine.State{standard.StateConsidering, "missed", "passed", "silent", standard.StateRefused, standard.StateNotUnderstood} {
 			steps = append(steps, "responder in "+string(s)+" on receive ACCEPT_PROPOSAL")
 		}
 	}

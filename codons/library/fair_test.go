@@ -6,10 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -71,14 +71,14 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 		},
 		{
 			"a repeated request that is performed again", request.Codon.Table, func(r *machine.Row) {
-				if r.Role == machine.Responder && slices.Contains(r.From, codons.StateAgreed) && slices.Contains(r.On, machine.Duplicate(performatives.ActRequest)) {
-					r.Do = append(slices.Clone(r.Do), machine.Run(codons.JobAnswer))
+				if r.Role == machine.Responder && slices.Contains(r.From, standard.StateAgreed) && slices.Contains(r.On, machine.Duplicate(performatives.ActRequest)) {
+					r.Do = append(slices.Clone(r.Do), machine.Run(standard.JobAnswer))
 				}
 			}, "starts a job",
 		},
 		{
 			"a stop that withdraws nothing", request.Codon.Table, func(r *machine.Row) {
-				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Commanded(codons.CommandStop)) {
+				if r.Role == machine.Initiator && slices.Contains(r.On, machine.Commanded(standard.CommandStop)) {
 					drop(r, machine.Send(performatives.ActCancel))
 				}
 			}, "slow jobs",
@@ -110,7 +110,7 @@ func TestForgottenRepliesAreDeclared(t *testing.T) {
 		p.After = slices.DeleteFunc(slices.Clone(p.After), func(c machine.Cause) bool { return c == forgotten })
 	}
 	table.Agree = slices.DeleteFunc(table.Agree, func(p machine.Pair) bool {
-		return p.Initiator == codons.StateFailed && p.Responder == codons.StateAnswered && !p.Rough()
+		return p.Initiator == standard.StateFailed && p.Responder == standard.StateAnswered && !p.Rough()
 	})
 	_, err := verify.ExploreFair(table.MustCompile(), verify.Run{Name: "replies forgotten", Losses: 1, Forgets: true})
 	var found *verify.Counterexample
@@ -118,7 +118,7 @@ func TestForgottenRepliesAreDeclared(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	table = request.Codon.Table
-	surplus := machine.Pair{Initiator: codons.StateRefused, Responder: codons.StateAnswered, After: []machine.Cause{forgotten}}
+	surplus := machine.Pair{Initiator: standard.StateRefused, Responder: standard.StateAnswered, After: []machine.Cause{forgotten}}
 	table.Agree = append(slices.Clone(table.Agree), surplus)
 	if result, err := verify.ExploreFair(table.MustCompile()); err != nil || len(result.UnusedPairs) != 1 || result.UnusedPairs[0].Initiator != surplus.Initiator {
 		t.Errorf("%v, unused %v", err, result.UnusedPairs)

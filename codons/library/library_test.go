@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -84,7 +85,7 @@ func missingPayloads(c *codons.Codon) (missing []string) {
 func missingTags(c *codons.Codon) []string {
 	for _, r := range c.Table.Rows {
 		for _, e := range r.Do {
-			if e.Kind == machine.EffectSend && e.Name != "" && e.Name != codons.TagReceipt && c.Tag == nil {
+			if e.Kind == machine.EffectSend && e.Name != "" && e.Name != standard.TagReceipt && c.Tag == nil {
 				return []string{fmt.Sprintf("no Tag recognises %s", e)}
 			}
 		}

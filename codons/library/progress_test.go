@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -38,7 +39,7 @@ func TestProgressEnds(t *testing.T) {
 		{"task-delegation", []said{asks(p.ActTaskRequest), says(p.ActTaskReject)}, true},
 		{"task-delegation", []said{asks(p.ActTaskRequest), says(p.ActFailure)}, true},
 		{"task-delegation", []said{asks(p.ActTaskRequest), asks(p.ActCancel)}, false},
-		{"task-delegation", []said{asks(p.ActTaskRequest), asks(p.ActCancel), says(p.ActInform, codons.TagReceipt)}, true},
+		{"task-delegation", []said{asks(p.ActTaskRequest), asks(p.ActCancel), says(p.ActInform, standard.TagReceipt)}, true},
 		{"english-auction", []said{asks(p.ActInform), asks(p.ActCFP), says(p.ActRefuse)}, true}, // it has left
 		{"english-auction", []said{asks(p.ActInform), asks(p.ActCFP), says(p.ActPropose), asks(p.ActRejectProposal)}, false},
 		{"contract-net", []said{asks(p.ActCFP), says(p.ActPropose)}, false},

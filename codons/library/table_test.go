@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -64,8 +65,8 @@ func TestLateMessagesOfTheFirstRound(t *testing.T) {
 	for on, want := range map[machine.Symbol]machine.State{
 		machine.Stale(performatives.ActTaskAccept):                                               delegation.StateInputGiven,
 		machine.Stale(performatives.ActStatusUpdate):                                             delegation.StateInputGiven,
-		machine.Stale(performatives.ActInformResult):                                             codons.StateCompleted,
-		machine.Stale(performatives.ActFailure):                                                  codons.StateCompleted,
+		machine.Stale(performatives.ActInformResult):                                             standard.StateCompleted,
+		machine.Stale(performatives.ActFailure):                                                  standard.StateCompleted,
 		{Kind: machine.KindStale, Act: performatives.ActInformResult, Name: delegation.TagInput}: delegation.StateInputNeeded,
 	} {
 		if after, _, err := m.Step(c, machine.Event{On: on}); err != nil || after.State != want {
@@ -131,7 +132,7 @@ func TestMonitorRefusesIllegalTraces(t *testing.T) {
 	partial, status, cancel := result, worker(performatives.ActStatusUpdate), asker(performatives.ActCancel)
 	partial.Tag = delegation.TagInput
 	done := worker(performatives.ActInform)
-	done.Tag = codons.TagReceipt
+	done.Tag = standard.TagReceipt
 	for name, trace := range map[string][]machine.Utterance{
 		"an answer to nothing":           {accept},
 		"a result without an acceptance": {request, result},
@@ -163,7 +164,7 @@ func TestMonitorRefusesIllegalTraces(t *testing.T) {
 
 func FuzzDelegationStep(f *testing.F) {
 	m := delegation.Table().MustCompile()
-	f.Add(uint8(1), string(codons.StateWorking), uint8(machine.KindReceive), uint8(performatives.ActCancel), "")
+	f.Add(uint8(1), string(standard.StateWorking), uint8(machine.KindReceive), uint8(performatives.ActCancel), "")
 	f.Fuzz(func(t *testing.T, role uint8, state string, kind, act uint8, name string) {
 		c := machine.Conversation{Role: machine.Role(role), State: machine.State(state)}
 		on := machine.Symbol{Kind: machine.Kind(kind), Act: performatives.Performative(act), Name: name}
@@ -182,9 +183,9 @@ func BenchmarkStep(b *testing.B) {
 	now := time.Unix(1, 0)
 	events := []machine.Event{
 		{On: machine.Receive(performatives.ActTaskRequest), At: now},
-		{On: machine.Commanded(codons.CommandAccept), At: now},
-		{On: machine.Commanded(codons.CommandReport), At: now},
-		{On: machine.Commanded(codons.CommandFinish), At: now},
+		{On: machine.Commanded(standard.CommandAccept), At: now},
+		{On: machine.Commanded(standard.CommandReport), At: now},
+		{On: machine.Commanded(standard.CommandFinish), At: now},
 	}
 	b.ReportAllocs()
 	for b.Loop() {

@@ -6,6 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -13,7 +14,7 @@ import (
 // conversation ended in a state behind which the responder may have completed the work is undone,
 // also where a refusal of the runtime ended the conversation.
 func TestUndoneByTheTables(t *testing.T) {
-	done := map[machine.State]bool{codons.StateCompleted: true, codons.StateAnswered: true}
+	done := map[machine.State]bool{standard.StateCompleted: true, standard.StateAnswered: true}
 	refusals := []performatives.Code{
 		performatives.CodeUnknownAgent, performatives.CodeStopped, performatives.CodeDisconnected, performatives.CodeExpired,
 		performatives.CodeRateLimited, performatives.CodeUnauthorized, performatives.CodeForbidden, performatives.CodeConversationEnded,

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -101,21 +102,21 @@ func shareOf(left codons.Budget, n int) codons.Budget {
 func endOf(r ProxyReply) machine.State {
 	switch r.Performative { //nolint:exhaustive // any other act is an answer
 	case performatives.ActTaskReject:
-		return codons.StateRejected
+		return standard.StateRejected
 	case performatives.ActRefuse:
-		return codons.StateRefused
+		return standard.StateRefused
 	case performatives.ActNotUnderstood:
-		return codons.StateNotUnderstood
+		return standard.StateNotUnderstood
 	case performatives.ActFailure:
-		return codons.StateFailed
+		return standard.StateFailed
 	}
-	return codons.StateCompleted
+	return standard.StateCompleted
 }
 
 // accepted reports whether the agent has begun the work.
 func accepted(r ProxyReply) bool {
 	end := endOf(r)
-	return end == codons.StateCompleted || end == codons.StateFailed
+	return end == standard.StateCompleted || end == standard.StateFailed
 }
 
 // outcome returns the result of the mediation.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -96,7 +97,7 @@ func (i *proxyInitiator) opening(c *codons.Codon, to performatives.AgentID, prox
 
 // Report calls the function of WithNews.
 func (i *proxyInitiator) Report(_ *codons.Conversation, what string, msg *performatives.Message) {
-	if what != codons.ReportProgress || i.onNews == nil {
+	if what != standard.ReportProgress || i.onNews == nil {
 		return
 	}
 	u, err := performatives.PayloadAs[performatives.StatusUpdate](msg)
@@ -110,7 +111,7 @@ func (i *proxyInitiator) Report(_ *codons.Conversation, what string, msg *perfor
 
 // repliesOf returns the replies, or the error of a conversation that ended without them.
 func repliesOf(c *codons.Conversation, last *performatives.Message) ([]ProxyReply, error) {
-	if c.State() != codons.StateAnswered {
+	if c.State() != standard.StateAnswered {
 		return nil, c.EndError(last)
 	}
 	p, err := performatives.PayloadAs[ProxyReplies](last)

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -66,11 +67,11 @@ func (r *receiver) answer(ctx context.Context, h *codons.Handler) codons.Command
 	refusal := performatives.RefusalOf(err)
 	switch {
 	case err == nil:
-		return codons.Command{Name: codons.CommandAnswer}
+		return codons.Command{Name: standard.CommandAnswer}
 	case refusal == nil:
 		return h.Fail(err)
 	}
-	return codons.Command{Name: codons.CommandRefuse, Data: performatives.Refuse{ReasonCode: refusal.Code, ReasonText: refusal.Text}}
+	return codons.Command{Name: standard.CommandRefuse, Data: performatives.Refuse{ReasonCode: refusal.Code, ReasonText: refusal.Text}}
 }
 
 // handle gives a delivery to the collector with its ticket, or else to the agent.

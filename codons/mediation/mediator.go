@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -103,7 +104,7 @@ func newMediation(self actors.Self, role Mediator, c *codons.Codon, t codons.Tim
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		return h.Answer(codons.CommandAnswer, performatives.ActInform, replies)
+		return h.Answer(standard.CommandAnswer, performatives.ActInform, replies)
 	})
 }
 
@@ -118,7 +119,7 @@ func (m *mediation) run(ctx context.Context) (ProxyReplies, error) {
 	if err := m.mediator.ConsiderProxy(ctx, m.q); err != nil {
 		return ProxyReplies{}, err
 	}
-	if err := m.handler.Say(codons.Command{Name: codons.CommandAgree}); err != nil {
+	if err := m.handler.Say(codons.Command{Name: standard.CommandAgree}); err != nil {
 		return ProxyReplies{}, err
 	}
 	ctx, cancel := withReserve(ctx)
@@ -152,7 +153,7 @@ func (m *mediation) find(ctx context.Context) ([]performatives.AgentID, error) {
 
 // say sends news to the initiator.
 func (m *mediation) say(n ProxyNews) error {
-	return m.handler.Say(codons.Command{Name: codons.CommandReport, Data: n.update()})
+	return m.handler.Say(codons.Command{Name: standard.CommandReport, Data: n.update()})
 }
 
 // withReserve returns a context that ends before ctx does: the deadline reserve is the time to

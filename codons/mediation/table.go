@@ -6,6 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/request"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -13,7 +14,7 @@ import (
 var BrokeringCodon = codons.MustDefine(codons.Definition{
 	Commands:      proxyCommands(),
 	InitiatorSide: func() codons.Side { return &brokerInitiator{} },
-	Table: codons.Exchange{
+	Table: standard.Exchange{
 		Name: "brokering", Title: "Brokering",
 		Purpose: "One agent has another, the broker, find agents that can do something and ask them to. The broker refuses, " +
 			"or agrees, asks them in conversations of its own, passes their answers on as they come, and ends with all of the answers, " +
@@ -22,10 +23,11 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 		Opening: performatives.ActProxy, Agree: true, Reports: true,
 		Opened: "the agent wants something of agents that it does not know",
 		Job:    "the broker finds the agents, asks them, and waits for their answers",
-		Answers: []codons.AnswerAct{
-			{Command: codons.CommandAnswer, Act: performatives.ActInform, End: codons.StateAnswered, Why: "the answers of all agents"},
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the answers of all agents"},
 		},
 	}.Table(),
+	Complete: true,
 	Uses: []codons.Use{
 		usesWhisper, usesTurns,
 		{Codon: delegation.Codon.Name(), For: "a proxied task, with each agent that is asked"},
@@ -40,7 +42,7 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 var RecruitingCodon = codons.MustDefine(codons.Definition{
 	Commands:      proxyCommands(),
 	InitiatorSide: func() codons.Side { return &recruitInitiator{} },
-	Table: codons.Exchange{
+	Table: standard.Exchange{
 		Name: "recruiting", Title: "Recruiting",
 		Purpose: "One agent has another, the recruiter, find agents that can perform a task and have them do it. They deliver their results " +
 			"to the designated receiver, which is the first agent or a third. The recruiter refuses, or agrees, says which agents were recruited, " +
@@ -49,10 +51,11 @@ var RecruitingCodon = codons.MustDefine(codons.Definition{
 		Opening: performatives.ActProxy, Agree: true, Reports: true,
 		Opened: "the agent wants something done by agents that it does not know, which answer the designated receiver",
 		Job:    "the recruiter finds the agents, delegates to them, and waits until they have delivered",
-		Answers: []codons.AnswerAct{
-			{Command: codons.CommandAnswer, Act: performatives.ActInform, End: codons.StateAnswered, Why: "which agents were recruited, and which deliveries were confirmed"},
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "which agents were recruited, and which deliveries were confirmed"},
 		},
 	}.Table(),
+	Complete: true,
 	Uses: []codons.Use{
 		usesWhisper, usesTurns,
 		{Codon: delegation.Codon.Name(), For: "the task, with each agent that is asked"},
@@ -88,9 +91,9 @@ const (
 // DeliveryCodon is the codon in which a recruit, or the recruiter on its behalf, gives the
 // designated receiver the result of a task (addenda §2 and §6).
 var DeliveryCodon = codons.MustDefine(codons.Definition{
-	Commands:      map[string]any{codons.CommandAnswer: nil},
+	Commands:      map[string]any{standard.CommandAnswer: nil},
 	ResponderSide: func(r *codons.Responding) codons.Side { return deliveryResponder{r} },
-	Table: codons.Exchange{
+	Table: standard.Exchange{
 		Name: "delivery", Title: "Delivery",
 		Purpose: "An agent gives another a result that a third has asked for on its behalf. It sends the result until the receiver confirms it, " +
 			"or says that it does not expect it.",
@@ -98,15 +101,16 @@ var DeliveryCodon = codons.MustDefine(codons.Definition{
 		Opening: performatives.ActInformResult,
 		Opened:  "the result is there, or the reason why there is none",
 		Job:     "the receiver handles the delivery",
-		Answers: []codons.AnswerAct{
-			{Command: codons.CommandAnswer, Act: performatives.ActConfirm, End: stateConfirmed, Why: "the receiver has it; a duplicate is confirmed again"},
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActConfirm, End: stateConfirmed, Why: "the receiver has it; a duplicate is confirmed again"},
 		},
-		Denial: &codons.AnswerAct{
-			Command: codons.CommandRefuse, Act: performatives.ActDisconfirm, End: stateDisconfirmed,
+		Denial: &standard.AnswerAct{
+			Command: standard.CommandRefuse, Act: performatives.ActDisconfirm, End: stateDisconfirmed,
 			Why: "the receiver does not expect the delivery; a delivery asks for nothing that could be refused",
 		},
 	}.Table(),
-	Example: "ExampleRecruit",
+	Complete: true,
+	Example:  "ExampleRecruit",
 	Outcomes: map[machine.State]string{
 		stateConfirmed:    "the recruit has delivered",
 		stateDisconfirmed: "the recruit tells the recruiter that the receiver did not accept it",
@@ -122,6 +126,6 @@ var DeliveryCodon = codons.MustDefine(codons.Definition{
 // proxyCommands are the contents of the commands of brokering and recruiting.
 func proxyCommands() map[string]any {
 	return map[string]any{
-		codons.CommandAgree: nil, codons.CommandReport: performatives.StatusUpdate{}, codons.CommandAnswer: ProxyReplies{},
+		standard.CommandAgree: nil, standard.CommandReport: performatives.StatusUpdate{}, standard.CommandAnswer: ProxyReplies{},
 	}
 }

@@ -3,13 +3,15 @@ package notify
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Codon is the codon of a notice, to one agent or to all (addenda §2; FIPA inform, SC00037J).
 var Codon = codons.MustDefine(codons.Definition{
-	Table:   table(),
-	Example: "ExampleNotify",
+	Table:    table(),
+	Complete: true,
+	Example:  "ExampleNotify",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the notice, in a type of the application's"},
 	},
@@ -25,7 +27,7 @@ const stateNotified machine.State = "notified"
 const reportNotice = "notice"
 
 func table() machine.Table {
-	return codons.Standard(0).MustComplete(machine.Table{
+	return standard.Rows(0).MustComplete(machine.Table{
 		Name: "notify", Title: "Notify and broadcast",
 		Purpose: "One agent informs another, or all others, and expects no answer. " +
 			"The notice is sent once: if it is lost, its sender does not learn of it.",

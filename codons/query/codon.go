@@ -2,14 +2,16 @@ package query
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // IfCodon is the query-if codon: its table, its payloads and its documentation.
 var IfCodon = codons.MustDefine(codons.Definition{
 	Table:    ifTable(),
+	Complete: true,
 	Example:  "ExampleIf",
-	Commands: map[string]any{codons.CommandAgree: nil, codons.CommandAnswer: performatives.InformIf{}},
+	Commands: map[string]any{standard.CommandAgree: nil, standard.CommandAnswer: performatives.InformIf{}},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryIf, Type: performatives.QueryIf{}, Doc: "the condition"},
 		{Act: performatives.ActAgree, Type: nil, Doc: "the answer will follow"},
@@ -21,8 +23,9 @@ var IfCodon = codons.MustDefine(codons.Definition{
 // RefCodon is the query-ref codon: its table, its payloads and its documentation.
 var RefCodon = codons.MustDefine(codons.Definition{
 	Table:    refTable(),
+	Complete: true,
 	Example:  "ExampleRef",
-	Commands: map[string]any{codons.CommandAgree: nil, codons.CommandAnswer: performatives.InformRef{}},
+	Commands: map[string]any{standard.CommandAgree: nil, standard.CommandAnswer: performatives.InformRef{}},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryRef, Type: performatives.QueryRef{}, Doc: "the reference"},
 		{Act: performatives.ActAgree, Type: nil, Doc: "the answer will follow"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -96,11 +97,11 @@ var IfService = codons.NewService(IfCodon, codons.ServiceOptions{Usual: true}, f
 		}
 		truth, err := agent.HandleQueryIf(ctx, AskedIf{
 			Condition: asked.Condition, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: codons.CommandAgree}) },
+			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
 		})
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		return codons.Command{Name: codons.CommandAnswer, Data: performatives.InformIf{Condition: asked.Condition, Truth: &truth}}
+		return codons.Command{Name: standard.CommandAnswer, Data: performatives.InformIf{Condition: asked.Condition, Truth: &truth}}
 	})
 })

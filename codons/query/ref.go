@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -72,12 +73,12 @@ var RefService = codons.NewService(RefCodon, codons.ServiceOptions{Usual: true},
 		}
 		value, err := agent.HandleQueryRef(ctx, AskedRef{
 			Reference: asked.Reference, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: codons.CommandAgree}) },
+			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
 		})
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		return codons.Command{Name: codons.CommandAnswer, Data: performatives.InformRef{Reference: asked.Reference, Value: contentOrNull(value)}}
+		return codons.Command{Name: standard.CommandAnswer, Data: performatives.InformRef{Reference: asked.Reference, Value: contentOrNull(value)}}
 	})
 })
 

@@ -2,14 +2,16 @@ package request
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Codon is the request codon: its table, its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
 	Table:    table(),
+	Complete: true,
 	Example:  "ExampleRequest",
-	Commands: map[string]any{codons.CommandAgree: nil},
+	Commands: map[string]any{standard.CommandAgree: nil},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActRequest, Type: performatives.Raw{}, Doc: "the action, in a type of the application"},
 		{Act: performatives.ActAgree, Type: nil, Doc: "the action will be done"},
@@ -21,8 +23,9 @@ var Codon = codons.MustDefine(codons.Definition{
 // WhenCodon is the request-when codon: its table, its payloads and its documentation.
 var WhenCodon = codons.MustDefine(codons.Definition{
 	Table:    whenTable(),
+	Complete: true,
 	Example:  "ExampleAskWhen",
-	Commands: map[string]any{codons.CommandAgree: nil},
+	Commands: map[string]any{standard.CommandAgree: nil},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActRequestWhen, Type: When{}, Doc: "the action, and the condition that has to be true first"},
 		{Act: performatives.ActAgree, Type: nil, Doc: "the action will be done once the condition is true"},

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -62,11 +63,11 @@ func (r Requested) Agree() error { return r.agree() }
 var Service = codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent Handler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, agent, Codon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
 		answer, err := agent.HandleRequest(ctx, Requested{
-			Message: h.Message(), Agent: self, agree: func() error { return h.Say(codons.Command{Name: codons.CommandAgree}) },
+			Message: h.Message(), Agent: self, agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
 		})
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		return h.Answer(codons.CommandAnswer, performatives.ActInform, answer)
+		return h.Answer(standard.CommandAnswer, performatives.ActInform, answer)
 	})
 })

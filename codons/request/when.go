@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -97,10 +98,10 @@ var WhenService = codons.NewService(WhenCodon, codons.ServiceOptions{Usual: true
 // whenJobs returns the two jobs of the responder. The second one keeps the slot of the first.
 func whenJobs(agent WhenHandler) []codons.Work {
 	return []codons.Work{
-		{Job: codons.JobConsider, Considers: true, Holds: []string{codons.CommandAgree}, Do: func(codons.Side) func(context.Context, *codons.Handler) codons.Command {
+		{Job: standard.JobConsider, Considers: true, Holds: []string{standard.CommandAgree}, Do: func(codons.Side) func(context.Context, *codons.Handler) codons.Command {
 			return func(ctx context.Context, h *codons.Handler) codons.Command { return considerWhen(ctx, h, agent) }
 		}},
-		{Job: codons.JobAnswer, Do: func(codons.Side) func(context.Context, *codons.Handler) codons.Command {
+		{Job: standard.JobAnswer, Do: func(codons.Side) func(context.Context, *codons.Handler) codons.Command {
 			return func(ctx context.Context, h *codons.Handler) codons.Command { return performWhen(ctx, h, agent) }
 		}},
 	}
@@ -121,7 +122,7 @@ func considerWhen(ctx context.Context, h *codons.Handler, agent WhenHandler) cod
 	if err != nil {
 		return h.TurnDown(err)
 	}
-	return codons.Command{Name: codons.CommandAgree}
+	return codons.Command{Name: standard.CommandAgree}
 }
 
 // performWhen is the second job: the wait for the condition, and the action.
@@ -140,5 +141,5 @@ func performWhen(ctx context.Context, h *codons.Handler, agent WhenHandler) codo
 	if err != nil {
 		return h.TurnDown(err)
 	}
-	return h.Answer(codons.CommandAnswer, performatives.ActInform, answer)
+	return h.Answer(standard.CommandAnswer, performatives.ActInform, answer)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,11 +17,12 @@ var Codon = codons.MustDefine(definition(3))
 func definition(n int) codons.Definition {
 	return codons.Definition{
 		Table:    Table(n),
+		Complete: true,
 		Commands: commands(n),
 		Outcomes: map[machine.State]string{
-			codons.StateCompleted: "the results of all steps",
-			stateUndone:           "a *saga.Error: the failed step, its error, and the steps that were undone",
-			stateIncomplete:       "a *saga.Error that also names the steps that could not be undone",
+			standard.StateCompleted: "the results of all steps",
+			stateUndone:             "a *saga.Error: the failed step, its error, and the steps that were undone",
+			stateIncomplete:         "a *saga.Error that also names the steps that could not be undone",
 		},
 		Example:       "ExampleSaga",
 		InitiatorSide: func() codons.Side { return &side{} },

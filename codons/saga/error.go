@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -100,9 +101,9 @@ func StepUnknown(err error) bool {
 // mayHaveRun reports whether the peer of a conversation may have done the work.
 func mayHaveRun(e *codons.EndError) bool {
 	switch e.State { //nolint:exhaustive // in any other state it may have
-	case codons.StateRejected, codons.StateRefused, codons.StateNotUnderstood:
+	case standard.StateRejected, standard.StateRefused, standard.StateNotUnderstood:
 		return false
-	case codons.StateFailed:
+	case standard.StateFailed:
 		switch e.Refusal.Code { //nolint:exhaustive // the other codes are of work that failed by itself
 		case performatives.CodeStillRunning, performatives.CodeTimeout, performatives.CodeInternal,
 			performatives.CodeBudget,            // an overdrawn budget is reported whatever the result of the work is

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -209,7 +210,7 @@ func TestRecorded(t *testing.T) {
 			t.Fatal(err)
 		}
 		all := kit.Published[codons.Recorded](t, records)
-		if len(all) != 1 || all[0].State != codons.StateCompleted || all[0].Record.Agent != "Eddy" || len(all[0].Record.Events) != 3 {
+		if len(all) != 1 || all[0].State != standard.StateCompleted || all[0].Record.Agent != "Eddy" || len(all[0].Record.Events) != 3 {
 			t.Fatalf("got %+v", all)
 		}
 		data, err := json.Marshal(all[0].Data)

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -79,7 +80,7 @@ func (r *run) finish(first string, from progress) (map[string]any, error) {
 	if err := r.saga.tell(codons.Detach(r.ctx), r.solo.Record()); err != nil {
 		r.party.Self().Logger().Error("saga: the end was not journalled", "err", err)
 	}
-	if r.solo.State() == codons.StateCompleted {
+	if r.solo.State() == standard.StateCompleted {
 		return r.results(), nil
 	}
 	return nil, r.failure()
@@ -130,7 +131,7 @@ func (r *run) next() (on machine.Symbol, data any, err error) {
 		if errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
 			return machine.Timeout(machine.TimerDeadline), nil, actors.EndOf(r.ctx)
 		}
-		return machine.Commanded(codons.CommandCancel), nil, actors.EndOf(r.ctx)
+		return machine.Commanded(standard.CommandCancel), nil, actors.EndOf(r.ctx)
 	case <-r.grace.C:
 		return machine.Timeout(machine.TimerGrace), nil, nil
 	case <-r.bound.C:

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // States and the timer of a saga that other tables do not have. The states, jobs and
@@ -49,12 +49,12 @@ func resume(s machine.State) string { return "resume_" + string(s) }
 // messages of a step to other agents belong to conversations of their own.
 func Table(n int) machine.Table {
 	s := steps{n: n}
-	return codons.Standard(0).MustComplete(machine.Table{
+	return standard.Rows(0).MustComplete(machine.Table{
 		Name: "saga", Title: "Saga",
 		Purpose: "Several steps that belong together, mostly done by other agents, each with an action that undoes it. " +
 			"When a step fails, is cancelled, or takes too long, the steps before it are undone in the reverse order.",
 		Source:   "H. Garcia-Molina, K. Salem: Sagas, SIGMOD 1987",
-		Terminal: []machine.State{codons.StateCompleted, stateUndone, stateIncomplete},
+		Terminal: []machine.State{standard.StateCompleted, stateUndone, stateIncomplete},
 		Jobs:     s.jobs(),
 		Timers: []machine.Timer{
 			{Role: machine.Initiator, Name: machine.TimerDeadline, Doc: "until the steps must be done"},
@@ -63,10 +63,10 @@ func Table(n int) machine.Table {
 		},
 		Rows: slices.Concat(s.begin(), s.doing(), s.stopping(), s.undoing(false), s.undoing(true), s.resume()),
 		Agree: []machine.Pair{
-			{Initiator: codons.StateCompleted, Responder: machine.Idle, Note: "all steps are done"},
+			{Initiator: standard.StateCompleted, Responder: machine.Idle, Note: "all steps are done"},
 			{Initiator: stateUndone, Responder: machine.Idle, Note: "all steps are undone"},
 			{Initiator: stateIncomplete, Responder: machine.Idle, Note: "the result names the steps that could not be undone"},
-			{Initiator: codons.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(codons.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
+			{Initiator: standard.StateAbandoned, Responder: machine.Idle, After: []machine.Cause{machine.At(machine.Initiator, machine.Commanded(standard.CommandStop))}, Note: "it crashed; it can be resumed from its last state"},
 		},
 		Declarations: machine.Declarations{Renewals: []machine.Renewal{{Role: machine.Initiator, Timer: timerBound, On: s.undoes()}}},
 	})
@@ -95,7 +95,7 @@ func (s steps) jobs() []machine.Job {
 // before come first.
 func (s steps) begins(r machine.Row, i int, before ...machine.Effect) machine.Row {
 	if i > s.n {
-		return r.Goto(codons.StateCompleted)
+		return r.Goto(standard.StateCompleted)
 	}
 	return r.Goto(doing(i), append(before, machine.Run(jobDo(i)))...)
 }
@@ -137,7 +137,7 @@ func (s steps) doing() []machine.Row {
 				Because("the step did nothing, so the steps before it are undone"),
 			s.backTo(doing.When(machine.Commanded(commandUnknown(i))), i, false, machine.Disarm(machine.TimerDeadline)).
 				Because("the step may have been done, so it is undone, too"),
-			doing.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(codons.CommandCancel)).
+			doing.When(machine.Timeout(machine.TimerDeadline), machine.Commanded(standard.CommandCancel)).
 				Goto(stopping(i), machine.Stop(jobDo(i)), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 				Because("the step is stopped, and then says whether it was done"))
 	}
@@ -155,7 +155,7 @@ func (s steps) stopping() []machine.Row {
 				Because("the step was done after all, or may have been"),
 			s.backTo(stopping.When(machine.Timeout(machine.TimerGrace)), i, false).
 				Because("the step has not returned, so it may have been done"),
-			stopping.When(machine.Commanded(codons.CommandCancel)).
+			stopping.When(machine.Commanded(standard.CommandCancel)).
 				Stay(machine.Drop(machine.DropDuplicate)).
 				Because("the step is stopped already"))
 	}
@@ -176,7 +176,7 @@ func (s steps) undoing(lossy bool) []machine.Row {
 				Because("the step cannot be undone; the steps before it can"),
 			s.backTo(undoing.When(machine.Timeout(timerBound)), i-1, true, machine.Stop(jobUndo(i))).
 				Because("the step was not undone in time"),
-			undoing.When(machine.Commanded(codons.CommandCancel)).
+			undoing.When(machine.Commanded(standard.CommandCancel)).
 				Stay(machine.Drop(machine.DropLate)).
 				Because("a cancelled saga is undone, and this one is being undone"))
 	}

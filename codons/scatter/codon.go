@@ -6,6 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // Codon documents a scatter: several delegations and the rules of a quorum of two. It has
@@ -28,9 +29,9 @@ var Codon = codons.MustDefine(codons.Definition{
 // [delegation.Table]: when enough delegations are completed, or fewer than least can still
 // be completed, all delegations that have not ended get CANCEL.
 func Coordination(enough, least int) machine.Coordination {
-	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, codons.StateWorking, delegation.StateInputNeeded}
-	completed := []machine.State{codons.StateCompleted, delegation.StateDeclining} // a declined delegation ends as completed
-	withdraw := []machine.Choice{{Command: codons.CommandCancel}}
+	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, standard.StateWorking, delegation.StateInputNeeded}
+	completed := []machine.State{standard.StateCompleted, delegation.StateDeclining} // a declined delegation ends as completed
+	withdraw := []machine.Choice{{Command: standard.CommandCancel}}
 	return machine.Coordination{
 		Name: "scatter-gather", Machine: delegation.Codon.Machine(),
 		Rules: []machine.Rule{
@@ -47,6 +48,6 @@ func Coordination(enough, least int) machine.Coordination {
 				Of: live, Say: withdraw,
 			},
 		},
-		Unbidden: []string{codons.CommandCancel},
+		Unbidden: []string{standard.CommandCancel},
 	}
 }

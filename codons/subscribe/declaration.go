@@ -1,8 +1,8 @@
 package subscribe
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,7 +22,7 @@ func declarations(opening performatives.Performative) machine.Declarations {
 				machine.Receive(performatives.ActAgree), machine.Receive(performatives.ActInform),
 			}},
 			{
-				Role: machine.Responder, Timer: timerLease, In: []machine.State{codons.StateConsidering, stateDeliberating},
+				Role: machine.Responder, Timer: timerLease, In: []machine.State{standard.StateConsidering, stateDeliberating},
 				On: []machine.Symbol{machine.Duplicate(opening)},
 			},
 			{Role: machine.Responder, Timer: timerLease, In: []machine.State{stateSubscribed}, On: []machine.Symbol{

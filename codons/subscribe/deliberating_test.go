@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,7 +13,7 @@ import (
 // gets a valid STATUS_UPDATE, and renews the lease.
 func TestSignOfLife(t *testing.T) {
 	m := Codon.Machine()
-	c := machine.Conversation{Role: machine.Responder, State: codons.StateConsidering}
+	c := machine.Conversation{Role: machine.Responder, State: standard.StateConsidering}
 	for _, want := range []machine.Effect{machine.Send(performatives.ActStatusUpdate), machine.Resend(performatives.ActStatusUpdate)} {
 		next, effects, err := m.Step(c, machine.Event{On: machine.Duplicate(performatives.ActSubscribe)})
 		if err != nil || len(effects) != 2 || effects[0] != want || effects[1] != machine.Arm(timerLease) {

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -22,7 +23,7 @@ func newPublisher(self actors.Self, agent actors.Agent, c *codons.Codon, t codon
 	return codons.NewResponder(self, agent, codons.ResponderOptions{
 		Codon: c, Times: t, LongLived: true,
 		Consider: &codons.Consideration{
-			Job: codons.JobConsider, Holds: []string{codons.CommandAgree},
+			Job: standard.JobConsider, Holds: []string{standard.CommandAgree},
 			Do: func(codons.Side) func(context.Context, *performatives.Message) codons.Command {
 				return func(ctx context.Context, m *performatives.Message) codons.Command {
 					return considerSubscription(ctx, self, m, consider)
@@ -45,7 +46,7 @@ func considerSubscription(ctx context.Context, self actors.Self, m *performative
 	case f.topic == nil:
 		return codons.TurnDown(&performatives.Refusal{Code: performatives.CodeIncapable})
 	}
-	return codons.Command{Name: codons.CommandAgree, Data: f}
+	return codons.Command{Name: standard.CommandAgree, Data: f}
 }
 
 // An event that finds the mailbox of the subscriber's agent full is sent again after a time that
@@ -112,7 +113,7 @@ func (s *publisherSide) Run(c *codons.Conversation, _ string) {
 		return
 	}
 	s.feed, s.queue, s.agreed = feed, q, agreed
-	c.Happen(codons.Command{Name: codons.CommandAgree, Data: agreed})
+	c.Happen(codons.Command{Name: standard.CommandAgree, Data: agreed})
 	s.resume(c)
 }
 

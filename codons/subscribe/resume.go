@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -58,7 +59,7 @@ func (s *Stream[T]) again(after time.Duration) {
 	p := &pause{over: s.resume}
 	p.begin(s.ctx, after, s.party, func(code performatives.Code, cause error) {
 		s.finish(&codons.EndError{
-			Protocol: s.codon.Name(), Peer: s.to, State: codons.StateAbandoned, Cause: cause,
+			Protocol: s.codon.Name(), Peer: s.to, State: standard.StateAbandoned, Cause: cause,
 			Refusal: performatives.Refusal{Code: code, From: s.party.ID()},
 		})
 	})
@@ -81,7 +82,7 @@ func (s *Stream[T]) unbegun(err error) error {
 	if errors.As(err, &end) {
 		return err
 	}
-	end = &codons.EndError{Protocol: s.codon.Name(), Peer: s.to, State: codons.StateAbandoned, Cause: err}
+	end = &codons.EndError{Protocol: s.codon.Name(), Peer: s.to, State: standard.StateAbandoned, Cause: err}
 	switch r := performatives.RefusalOf(err); {
 	case r != nil:
 		end.Refusal, end.Cause = *r, nil

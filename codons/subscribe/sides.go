@@ -1,14 +1,14 @@
 package subscribe
 
 import (
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // commands are the contents of the commands of both tables.
 func commands() map[string]any {
 	return map[string]any{
-		commandConfirm: Confirmed{}, codons.CommandAgree: Agreed{},
+		commandConfirm: Confirmed{}, standard.CommandAgree: Agreed{},
 		commandPublish: Published{}, commandClose: performatives.Failure{},
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -103,11 +104,11 @@ func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Input) {
 func (f *subscriberSide[T]) Report(c *codons.Conversation, what string, m *performatives.Message) {
 	if !f.heard {
 		f.heard = true
-		if f.stream.heard() && what == codons.ReportAgreed {
+		if f.stream.heard() && what == standard.ReportAgreed {
 			f.Options().Agreed()
 		}
 	}
-	if what == codons.ReportAgreed {
+	if what == standard.ReportAgreed {
 		if a, err := performatives.PayloadAs[Agreed](m); err == nil && a.Stream != "" {
 			f.stream.agreed(a)
 		}
@@ -202,9 +203,9 @@ func (f *subscriberSide[T]) resumes(c *codons.Conversation, end *codons.EndError
 	switch {
 	case c.Withdrawn(), f.Request().Expired(time.Now()):
 		return false
-	case c.State() == codons.StateAbandoned, c.State() == codons.StateCancelled:
+	case c.State() == standard.StateAbandoned, c.State() == standard.StateCancelled:
 		return false
-	case c.State() == codons.StateNotUnderstood:
+	case c.State() == standard.StateNotUnderstood:
 		return false
 	}
 	code := end.Refusal.Code

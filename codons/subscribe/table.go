@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -34,6 +35,7 @@ var WheneverCodon = newCodon(stream{
 func newCodon(x stream, example, opening string) *codons.Codon {
 	return codons.MustDefine(codons.Definition{
 		Table:         x.table(),
+		Complete:      true,
 		Example:       example,
 		InitiatorSide: func() codons.Side { return &subscriberSide[any]{} }, // the type of the events matters to the stream only
 		ResponderSide: func(r *codons.Responding) codons.Side { return &publisherSide{Responding: r} },
@@ -83,11 +85,11 @@ const (
 )
 
 func (x stream) table() machine.Table {
-	return codons.StandardAll.MustComplete(machine.Table{
+	return standard.All.MustComplete(machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{stateLost},
 		Jobs: []machine.Job{{
-			Role: machine.Responder, Name: codons.JobConsider, Ends: []string{codons.CommandAgree},
+			Role: machine.Responder, Name: standard.JobConsider, Ends: []string{standard.CommandAgree},
 			Doc: "the agent decides about the subscription", ReceiptNeedNotWait: true,
 		}},
 		Timers:       streamTimers(),
@@ -114,7 +116,7 @@ func (x stream) subscribe() []machine.Row {
 			Goto(stateSubscribing, machine.Send(x.opening), machine.Arm(timerSilence)).
 			Because(x.opened),
 		machine.Asks(stateSubscribing).When(machine.Receive(performatives.ActAgree)).
-			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(machine.TimerRetry), machine.Report(codons.ReportAgreed)).
+			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(machine.TimerRetry), machine.Report(standard.ReportAgreed)).
 			Because("the publisher will inform; agree may be skipped, lost or overtaken (addenda §6)"),
 		machine.Asks(stateSubscribing).When(machine.Receive(performatives.ActInform)).
 			Goto(stateSubscribed, machine.Arm(timerSilence), machine.Arm(machine.TimerRetry), machine.Report(reportEvent)).
@@ -133,7 +135,7 @@ func (x stream) follow() []machine.Row {
 			Stay(machine.Arm(timerSilence), machine.Report(reportEvent)).
 			Because(x.informs),
 		subscribed.When(machine.Receive(performatives.ActAgree)).
-			Stay(machine.Arm(timerSilence), machine.Report(codons.ReportAgreed)).
+			Stay(machine.Arm(timerSilence), machine.Report(standard.ReportAgreed)).
 			Because("an event overtook it, or the publisher had lost its state and begins again"),
 		subscribed.When(machine.Duplicate(performatives.ActAgree)).
 			Stay(machine.Arm(timerSilence)).
@@ -150,8 +152,8 @@ func (x stream) follow() []machine.Row {
 		both.When(machine.Timeout(timerSilence)).
 			Goto(stateLost, machine.Send(performatives.ActCancel)).
 			Because("the publisher is gone or unreachable; the CANCEL ends a subscription that still exists there"),
-		both.When(machine.Commanded(codons.CommandCancel)).
-			Goto(codons.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(machine.TimerGrace), machine.Arm(machine.TimerRetry)).
+		both.When(machine.Commanded(standard.CommandCancel)).
+			Goto(standard.StateCancelling, machine.Send(performatives.ActCancel), machine.Disarm(timerSilence), machine.Arm(machine.TimerGrace), machine.Arm(machine.TimerRetry)).
 			Because("the subscriber wants no more events; the receipt says that none will come"),
 		machine.Asks(stateSubscribing).When(machine.Commanded(commandConfirm)).
 			Stay(machine.Drop(machine.DropLate)).
@@ -162,10 +164,10 @@ func (x stream) follow() []machine.Row {
 // streamUnsubscribe returns the rows of the initiator between CANCEL and the end.
 func streamUnsubscribe() []machine.Row {
 	return []machine.Row{
-		machine.Asks(codons.StateCancelling).When(machine.Receive(performatives.ActInform)).
+		machine.Asks(standard.StateCancelling).When(machine.Receive(performatives.ActInform)).
 			Stay(machine.Report(reportEvent)).
 			Because("the event crossed the CANCEL"),
-		machine.Asks(codons.StateCancelling).When(machine.Duplicate(performatives.ActAgree)).
+		machine.Asks(standard.StateCancelling).When(machine.Duplicate(performatives.ActAgree)).
 			Stay(machine.Drop(machine.DropLate)).
 			Because("the answer to a heartbeat says nothing about the end"),
 	}
@@ -173,31 +175,31 @@ func streamUnsubscribe() []machine.Row {
 
 // consider returns the rows of the responder before its AGREE.
 func (x stream) consider() []machine.Row {
-	considering := machine.Answers(codons.StateConsidering, stateDeliberating)
+	considering := machine.Answers(standard.StateConsidering, stateDeliberating)
 	return []machine.Row{
 		machine.Answers(machine.Idle).When(machine.Receive(x.opening)).
-			Goto(codons.StateConsidering, machine.Arm(timerLease), machine.Run(codons.JobConsider)).
+			Goto(standard.StateConsidering, machine.Arm(timerLease), machine.Run(standard.JobConsider)).
 			Because("the agent decides"),
-		considering.When(machine.Commanded(codons.CommandAgree)).
+		considering.When(machine.Commanded(standard.CommandAgree)).
 			Goto(stateSubscribed, machine.Send(performatives.ActAgree)).
 			Because("from here on the subscriber is informed"),
 		considering.When(machine.Receive(performatives.ActCancel)).
-			Goto(codons.StateCancelled, machine.Stop(codons.JobConsider), codons.SendReceipt).
+			Goto(standard.StateCancelled, machine.Stop(standard.JobConsider), standard.SendReceipt).
 			Because("nothing has begun that has to stop first"),
-		machine.Answers(codons.StateConsidering).When(machine.Duplicate(x.opening)).
+		machine.Answers(standard.StateConsidering).When(machine.Duplicate(x.opening)).
 			Goto(stateDeliberating, machine.Send(performatives.ActStatusUpdate), machine.Arm(timerLease)).
 			Because("the subscriber asks again, and must not take a publisher for lost whose agent is slow to decide"),
 		machine.Answers(stateDeliberating).When(machine.Duplicate(x.opening)).
 			Stay(machine.Resend(performatives.ActStatusUpdate), machine.Arm(timerLease)).
 			Because("the subscriber asks once more"),
-		machine.Answers(stateDeliberating).When(machine.Commanded(codons.CommandRefuse)).
-			Goto(codons.StateRefused, machine.Send(performatives.ActRefuse)).
+		machine.Answers(stateDeliberating).When(machine.Commanded(standard.CommandRefuse)).
+			Goto(standard.StateRefused, machine.Send(performatives.ActRefuse)).
 			Because("not for this subscriber, or not now; the STATUS_UPDATE has promised nothing"),
-		machine.Answers(stateDeliberating).When(machine.Commanded(codons.CommandNotUnderstood)).
-			Goto(codons.StateNotUnderstood, machine.Send(performatives.ActNotUnderstood)).
+		machine.Answers(stateDeliberating).When(machine.Commanded(standard.CommandNotUnderstood)).
+			Goto(standard.StateNotUnderstood, machine.Send(performatives.ActNotUnderstood)).
 			Because("the agent does not understand the subscription; the STATUS_UPDATE has promised nothing"),
 		considering.When(machine.Timeout(timerLease)).
-			Goto(codons.StateTimedOut, machine.Stop(codons.JobConsider), machine.Send(performatives.ActFailure)).
+			Goto(standard.StateTimedOut, machine.Stop(standard.JobConsider), machine.Send(performatives.ActFailure)).
 			Because("the agent did not decide before the subscriber was gone"),
 	}
 }
@@ -210,7 +212,7 @@ func (x stream) publish() []machine.Row {
 			Stay(machine.Send(performatives.ActInform), machine.Report(reportSent)).
 			Because(x.informs),
 		subscribed.When(machine.Commanded(commandClose)).
-			Goto(codons.StateFailed, machine.Send(performatives.ActFailure)).
+			Goto(standard.StateFailed, machine.Send(performatives.ActFailure)).
 			Because("there will be no more events: the publisher ends it with a reason (addenda §6)"),
 		subscribed.When(machine.Receive(performatives.ActConfirm)).
 			Stay(machine.Arm(timerLease), machine.Report(reportConfirmed)).
@@ -227,16 +229,16 @@ func (x stream) publish() []machine.Row {
 // streamPairs returns the pairs of end states besides those of the standard rows.
 func streamPairs() []machine.Pair {
 	pairs := []machine.Pair{
-		{Initiator: codons.StateFailed, Responder: stateLost, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(timerLease))}, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
+		{Initiator: standard.StateFailed, Responder: stateLost, After: []machine.Cause{machine.At(machine.Responder, machine.Timeout(timerLease))}, Note: "the publisher gave the subscriber up, and its FAILURE arrived"},
 	}
-	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, machine.Idle} {
+	for _, end := range []machine.State{standard.StateRefused, standard.StateNotUnderstood, machine.Idle} {
 		after := []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(performatives.ActCancel))}
 		if end != machine.Idle {
 			after = append(after, machine.Forgotten(machine.Responder))
 		}
-		pairs = append(pairs, machine.Pair{Initiator: codons.StateFailed, Responder: end, After: after})
+		pairs = append(pairs, machine.Pair{Initiator: standard.StateFailed, Responder: end, After: after})
 	}
-	for _, end := range []machine.State{codons.StateRefused, codons.StateNotUnderstood, codons.StateFailed, codons.StateCancelled, codons.StateTimedOut, stateLost, machine.Idle} {
+	for _, end := range []machine.State{standard.StateRefused, standard.StateNotUnderstood, standard.StateFailed, standard.StateCancelled, standard.StateTimedOut, stateLost, machine.Idle} {
 		pairs = append(pairs, machine.Pair{Initiator: stateLost, Responder: end, After: []machine.Cause{machine.At(machine.Initiator, machine.Timeout(timerSilence))}, Note: "the network was silent for too long"})
 	}
 	return pairs

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -32,6 +33,6 @@ var Service = codons.NewService(Codon, codons.ServiceOptions{}, func(self actors
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		return h.Answer(codons.CommandAnswer, performatives.ActInformResult, result)
+		return h.Answer(standard.CommandAnswer, performatives.ActInformResult, result)
 	})
 })

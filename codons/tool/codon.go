@@ -3,13 +3,15 @@ package tool
 import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Codon is the codon of a tool call: its table, its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
-	Commands: map[string]any{codons.CommandAnswer: performatives.InformResult{}},
+	Commands: map[string]any{standard.CommandAnswer: performatives.InformResult{}},
 	Table:    table(),
+	Complete: true,
 	Payloads: []codons.Payload{
 		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Doc: "task_type is the name of the tool, and task_parameters are its arguments"},
 		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "result_details is the result of the tool; a task_status other than success says that the tool could not do it"},
@@ -17,8 +19,8 @@ var Codon = codons.MustDefine(codons.Definition{
 		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 	},
 	Outcomes: map[machine.State]string{
-		codons.StateAnswered: "the result, or a *tool.Error for a task_status other than success",
-		codons.StateRejected: "an `EndError` with the code and the text that the peer gave",
+		standard.StateAnswered: "the result, or a *tool.Error for a task_status other than success",
+		standard.StateRejected: "an `EndError` with the code and the text that the peer gave",
 	},
 	Example: "ExampleCall",
 })

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -101,9 +102,9 @@ func (t *Tools) admit(m *performatives.Message, task performatives.TaskRequest) 
 // decline returns [codons.TurnDown] as a worker's decision.
 func decline(err error) delegation.Decision {
 	d := codons.TurnDown(err)
-	if d.Name == codons.CommandRefuse {
+	if d.Name == standard.CommandRefuse {
 		refusal, _ := d.Data.(performatives.Refuse)
-		return delegation.Decision{Name: codons.CommandReject, Data: performatives.TaskReject{ReasonCode: refusal.ReasonCode, ReasonText: refusal.ReasonText, RetryAfter: refusal.RetryAfter}}
+		return delegation.Decision{Name: standard.CommandReject, Data: performatives.TaskReject{ReasonCode: refusal.ReasonCode, ReasonText: refusal.ReasonText, RetryAfter: refusal.RetryAfter}}
 	}
 	return delegation.Decision(d)
 }

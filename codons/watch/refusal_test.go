@@ -33,7 +33,7 @@ func TestRefusalOfTheRuntimeCountsAsThePeers(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
 		t.Run(name, func(t *testing.T) {
 			var stream events.Stream
-			codon := codons.MustDefine(codons.Definition{Table: cancelAfterRefusal()})
+			codon := codons.MustDefine(codons.Definition{Table: cancelAfterRefusal(), Complete: true})
 			w, err := watch.New(&stream, watch.Options{Codons: []*codons.Codon{codon}})
 			if err != nil {
 				t.Fatal(err)
@@ -83,7 +83,7 @@ func TestFailureOfTheRuntimeToAnInform(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
 		t.Run(name, func(t *testing.T) {
 			var stream events.Stream
-			codon := codons.MustDefine(codons.Definition{Table: toldAndConfirmed()})
+			codon := codons.MustDefine(codons.Definition{Table: toldAndConfirmed(), Complete: true})
 			w, err := watch.New(&stream, watch.Options{Codons: []*codons.Codon{codon}})
 			if err != nil {
 				t.Fatal(err)

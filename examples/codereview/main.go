@@ -51,7 +51,6 @@ var Review = codons.MustDefine(codons.Definition{
 				Goto("commented", machine.SendTagged(performatives.ActInform, "CHANGES_REQUESTED")).Because("the author has to revise it"),
 		},
 	},
-	Standard: codons.StandardAll,
 	Messages: codons.Messages{
 		"REVIEW_REQUEST":    codons.Says[Change](performatives.ActRequest),
 		"CHANGES_REQUESTED": codons.Says[Comments](performatives.ActInform),

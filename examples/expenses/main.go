@@ -85,7 +85,7 @@ var Expense = codons.MustDefine(codons.Definition{
 			machine.Answers("rechecking").When(machine.Timeout("decision")).Goto("disputed", machine.Stop("decide"), say("CLOSED")).Because("the amount stands"),
 		},
 	},
-	Standard: codons.StandardAll, Messages: codons.Messages{
+	Messages: codons.Messages{
 		"CLAIM": request, "RECEIPTS": request, "WITHDRAWAL": request, "CONFIRMATION": request, "DISPUTE": request, "RECEIVED": inform, "CLOSED": inform,
 		"RECEIPTS_WANTED": inform, "PAYMENT": inform, "DENIED": inform, "LAPSED": inform, "WITHDRAWN": inform, "PAID": inform, "SETTLED": inform,
 	},

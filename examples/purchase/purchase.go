@@ -24,7 +24,7 @@ func definition() codons.Definition {
 	cfp, request, inform := performatives.ActCFP, performatives.ActRequest, performatives.ActInform
 	unsent, expiry := []machine.Cause{machine.At(machine.Initiator, machine.Undelivered(request))}, []machine.Cause{machine.At(machine.Responder, machine.Timeout("validity"))}
 	ask, tell, bare := codons.Says[Goods](request), codons.Says[Goods](inform), codons.Says[struct{}](inform)
-	return codons.Definition{Standard: codons.StandardAll, Messages: codons.Messages{
+	return codons.Definition{Messages: codons.Messages{
 		"QUOTE_REQUEST": codons.Says[Goods](cfp),
 		"ORDER":         ask, "DECLINE": ask, "WITHDRAW": ask, "PAYMENT": ask, "KEEP": ask, "RETURN": ask,
 		"QUOTE": tell, "INVOICE": tell, "TOO_LATE": tell, "PAID": tell, "LAPSED": bare, "DECLINED": bare, "WITHDRAWN": bare, "CLOSED": bare, "REFUND": bare,

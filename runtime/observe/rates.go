@@ -3,8 +3,8 @@ package observe
 import (
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // RateInterval is the length of the interval of a [Sample]. Intervals begin at its multiples, by the clock of the node.
@@ -101,7 +101,7 @@ func (s *Sample) Add(other Sample) {
 func (s *Sample) end(state machine.State) {
 	s.Ended++
 	switch state { //nolint:exhaustive // the terminal states of all tables that count as failed
-	case codons.StateFailed, codons.StateTimedOut, codons.StateAbandoned, codons.StateMisread:
+	case standard.StateFailed, standard.StateTimedOut, standard.StateAbandoned, standard.StateMisread:
 		s.Failed++
 	}
 }

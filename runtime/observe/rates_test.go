@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // Each event counts in the interval of its time; an interval that is not over is not listed, and what is too old is not counted.
@@ -47,10 +48,10 @@ func TestRatesByInterval(t *testing.T) {
 // A side counts as failed when nobody wanted its end.
 func TestRatesOfEnds(t *testing.T) {
 	for state, want := range map[machine.State]Sample{
-		codons.StateAnswered:  {Ended: 1},
-		codons.StateTimedOut:  {Ended: 1, Failed: 1},
-		codons.StateFailed:    {Ended: 1, Failed: 1},
-		codons.StateAbandoned: {Ended: 1, Failed: 1},
+		standard.StateAnswered:  {Ended: 1},
+		standard.StateTimedOut:  {Ended: 1, Failed: 1},
+		standard.StateFailed:    {Ended: 1, Failed: 1},
+		standard.StateAbandoned: {Ended: 1, Failed: 1},
 	} {
 		var got, sum Sample
 		got.end(state)

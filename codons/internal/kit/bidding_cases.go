@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -30,12 +31,12 @@ func (b Bidding) testTurnedDown(t *testing.T) {
 		w.Add("Worker", &Worker{}) // has no role in the protocol
 		r := b.run(w, append(ids, "Worker", "Missing"))
 		b.wantNone(t, r)
-		WantEnd(t, r.Errs["A"], codons.StateRefused, p.CodeForbidden)
-		WantEnd(t, r.Errs["B"], codons.StateNotUnderstood, p.CodeInvalidPayload)
-		WantEnd(t, r.Errs["C"], codons.StateFailed, p.CodeFailed)
-		WantEnd(t, r.Errs["D"], codons.StateFailed, p.CodeInternal)
-		WantEnd(t, r.Errs["Worker"], codons.StateRefused, p.CodeIncapable)
-		WantEnd(t, r.Errs["Missing"], codons.StateRefused, p.CodeUnknownAgent)
+		WantEnd(t, r.Errs["A"], standard.StateRefused, p.CodeForbidden)
+		WantEnd(t, r.Errs["B"], standard.StateNotUnderstood, p.CodeInvalidPayload)
+		WantEnd(t, r.Errs["C"], standard.StateFailed, p.CodeFailed)
+		WantEnd(t, r.Errs["D"], standard.StateFailed, p.CodeInternal)
+		WantEnd(t, r.Errs["Worker"], standard.StateRefused, p.CodeIncapable)
+		WantEnd(t, r.Errs["Missing"], standard.StateRefused, p.CodeUnknownAgent)
 		w.Settled(0)
 	})
 }
@@ -50,7 +51,7 @@ func (b Bidding) testNoAnswer(t *testing.T) {
 		WantElapsed(t, start, time.Duration(max(b.SilentRounds, 1))*b.AnswerWithin)
 		wantWinner(t, r, "B")
 		if b.SilentRounds == 0 {
-			WantEnd(t, r.Errs["A"], codons.StateTimedOut, p.CodeTimeout)
+			WantEnd(t, r.Errs["A"], standard.StateTimedOut, p.CodeTimeout)
 		} else if r.Errs["A"] != nil {
 			t.Errorf("the silent bidder ended %v", r.Errs["A"])
 		}
@@ -101,7 +102,7 @@ func (b Bidding) testCancelled(t *testing.T) {
 					if !errors.Is(r.Err, context.Canceled) {
 						t.Errorf("got %v", r.Err)
 					}
-					WantEnd(t, r.Errs["A"], codons.StateCancelled, p.CodeCanceled)
+					WantEnd(t, r.Errs["A"], standard.StateCancelled, p.CodeCanceled)
 					w.Settled(0)
 				})
 			})
@@ -118,8 +119,8 @@ func (b Bidding) testCancelledAfterBid(t *testing.T) {
 		end  machine.State
 		code p.Code
 	}{
-		{"stopped", func(ctx context.Context, _ <-chan struct{}) { <-ctx.Done() }, codons.StateCancelled, p.CodeCanceled},
-		{"still running", func(_ context.Context, release <-chan struct{}) { <-release }, codons.StateFailed, p.CodeStillRunning},
+		{"stopped", func(ctx context.Context, _ <-chan struct{}) { <-ctx.Done() }, standard.StateCancelled, p.CodeCanceled},
+		{"still running", func(_ context.Context, release <-chan struct{}) { <-release }, standard.StateFailed, p.CodeStillRunning},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			InWorld(t, func(t *testing.T, w *World) {
@@ -170,7 +171,7 @@ func (b Bidding) testWorkIgnoresCancel(t *testing.T) {
 		synctest.Wait()
 		run.Cancel()
 		r := run.Wait()
-		WantEnd(t, r.Errs["A"], codons.StateFailed, p.CodeStillRunning)
+		WantEnd(t, r.Errs["A"], standard.StateFailed, p.CodeStillRunning)
 		w.Settled(1)
 		close(release)
 		w.Settled(0)
@@ -200,7 +201,7 @@ func (b Bidding) testWorkFails(t *testing.T) {
 				if r.Winner != "" || r.Err == nil || other.Load() {
 					t.Errorf("got %+v; the other bidder works: %v", r, other.Load())
 				}
-				WantEnd(t, r.Errs["A"], codons.StateFailed, c.code)
+				WantEnd(t, r.Errs["A"], standard.StateFailed, c.code)
 				w.Settled(0)
 			})
 		})
@@ -224,7 +225,7 @@ func (b Bidding) testCallerStops(t *testing.T) {
 				if r.Winner != "" || !errors.Is(r.Err, p.CodeStopped) {
 					t.Errorf("got %+v", r)
 				}
-				WantEnd(t, r.Errs["A"], codons.StateAbandoned, p.CodeStopped)
+				WantEnd(t, r.Errs["A"], standard.StateAbandoned, p.CodeStopped)
 				w.Settled(0)
 			})
 		})
@@ -246,7 +247,7 @@ func (b Bidding) counted(t *testing.T, w *World) (considered, performed int64) {
 	wantWinner(t, r, "A")
 	if len(r.Errs) > 0 {
 		for id, err := range r.Errs {
-			if end := EndOf(t, err); end.State != codons.StateRejected {
+			if end := EndOf(t, err); end.State != standard.StateRejected {
 				t.Errorf("%s: %v", id, err)
 			}
 		}

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -472,7 +473,7 @@ func TestEventsOfEnds(t *testing.T) {
 	t.Cleanup(server.Close)
 	lines := streamOf(t, server, "conversation=c")
 	for _, id := range []performatives.ConversationID{"other", "c"} {
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: codons.StateAbandoned})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: standard.StateAbandoned})
 	}
 	var text strings.Builder
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -315,9 +316,9 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 // a responder says by it whether something still runs.
 func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
 	switch {
-	case state == codons.StateCancelled, role == machine.Responder && state == codons.StateFailed && code == performatives.CodeCanceled:
+	case state == standard.StateCancelled, role == machine.Responder && state == standard.StateFailed && code == performatives.CodeCanceled:
 		return cancelView{Outcome: outcomeReceipt, State: string(state)}
-	case state == codons.StateAbandoned, state == codons.StateTimedOut, state == codons.StateFailed:
+	case state == standard.StateAbandoned, state == standard.StateTimedOut, state == standard.StateFailed:
 		return cancelView{Outcome: outcomeRunning, State: string(state)}
 	}
 	return cancelView{Outcome: outcomeEnded, State: string(state)}

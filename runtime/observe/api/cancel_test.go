@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
@@ -259,7 +260,7 @@ func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 		}
 		a := asksFor(t, n, "w", "c")
 		<-w.begun
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: codons.StateTimedOut})
+		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: standard.StateTimedOut})
 		if got, _ := cancelled(h, "?side=initiator"); got != over {
 			t.Errorf("the initiator: %s", got)
 		}

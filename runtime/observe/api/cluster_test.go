@@ -732,7 +732,7 @@ func TestRelayedConversations(t *testing.T) {
 func TestCodonOfAnotherNode(t *testing.T) {
 	table := notify.Codon.Machine().Table()
 	table.Name = "of-n2"
-	codon, err := codons.Define(codons.Definition{Table: table, Payloads: notify.Codon.Payloads, Outcomes: notify.Codon.Outcomes})
+	codon, err := codons.Define(codons.Definition{Table: table, Complete: true, Payloads: notify.Codon.Payloads, Outcomes: notify.Codon.Outcomes})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -244,7 +245,7 @@ func TestEventParametersHaveEffect(t *testing.T) {
 	for name := range of {
 		lines := streamOf(t, server, name+"="+values[name])
 		n.Events().Publish(codons.Ended{
-			At: events.At{Time: time.Now()}, State: codons.StateCompleted,
+			At: events.At{Time: time.Now()}, State: standard.StateCompleted,
 			Subject: &codons.Subject{Conversation: "wrong-conversation", Protocol: "wrong-codon", Agent: "wrong", Peer: "wrong too"},
 		})
 		n.Events().Publish(message("wrong-conversation", "wrong", "wrong too", "wrong-codon", performatives.ActRequest))

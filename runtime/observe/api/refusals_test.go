@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -99,7 +100,7 @@ func past() time.Time { return time.Now().Add(-2 * observe.RateInterval) }
 func TestRates(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	at := events.At{Time: past()}
-	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: codons.StateTimedOut})
+	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: standard.StateTimedOut})
 	n.Events().Publish(events.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
 	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})

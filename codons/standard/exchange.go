@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"slices"
@@ -57,12 +57,12 @@ func (x Exchange) during(first machine.State) []machine.State {
 	return []machine.State{first}
 }
 
-// Table returns the complete table: [Exchange.Own] with [StandardAll]. It panics on a fault
+// Table returns the complete table: [Exchange.Own] with [All]. It panics on a fault
 // of the description, which is a programmer's mistake.
-func (x Exchange) Table() machine.Table { return StandardAll.MustComplete(x.Own()) }
+func (x Exchange) Table() machine.Table { return All.MustComplete(x.Own()) }
 
 // Own returns the table without the standard rows, for a codon that changes it before
-// [Standard.Complete].
+// [Rows.Complete].
 func (x Exchange) Own() machine.Table {
 	t := machine.Table{
 		Name: x.Name, Title: x.Title, Purpose: x.Purpose, Source: x.Source,

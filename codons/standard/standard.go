@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"errors"
@@ -8,28 +8,28 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Standard is a set of groups of rows that [Standard.Complete] adds to a table. The zero value has
+// Rows is a set of groups of rows that [Rows.Complete] adds to a table. The zero value has
 // none of the groups below. Complete then adds only the rows that every table gets: the
 // stop of an agent, the loss of the peer, the refusal of a request, the answer to a duplicate, and the wildcards for
 // all other receptions.
-type Standard uint8
+type Rows uint8
 
 // The groups of rows.
 const (
-	// StandardCancel allows the initiator to withdraw its request. CANCEL stops the job of the
+	// Cancel allows the initiator to withdraw its request. CANCEL stops the job of the
 	// responder, and the receipt says that the job has returned.
-	StandardCancel Standard = 1 << iota
-	// StandardRetry sends a request again while it has no answer.
-	StandardRetry
-	// StandardDeadline ends either side when its deadline passes.
-	StandardDeadline
-	// StandardMisread ends a conversation in which a side has not understood the other. The
+	Cancel Rows = 1 << iota
+	// Retry sends a request again while it has no answer.
+	Retry
+	// Deadline ends either side when its deadline passes.
+	Deadline
+	// Misread ends a conversation in which a side has not understood the other. The
 	// initiator sends NOT_UNDERSTOOD and does not wait any longer, and the responder stops its job.
 	// A responder that cannot read a further message which it awaits sends FAILURE.
-	StandardMisread
+	Misread
 
-	// StandardAll is all of them.
-	StandardAll = StandardCancel | StandardRetry | StandardDeadline | StandardMisread
+	// All is all of them.
+	All = Cancel | Retry | Deadline | Misread
 )
 
 // Complete returns own with the rows, timers, states, last commands of jobs and pairs that all
@@ -41,8 +41,8 @@ const (
 // is timed out, abandoned or misread replace all of that state, as do those of one that no CANCEL
 // could reach the responder of, unless it failed.
 //
-// A row of own needs no Arm for a request. With [StandardDeadline] each row from Idle into a
-// live state arms the deadline. With [StandardRetry] each row of the initiator that sends an act
+// A row of own needs no Arm for a request. With [Deadline] each row from Idle into a
+// live state arms the deadline. With [Retry] each row of the initiator that sends an act
 // which expects a reply arms the retry timer. Each reception that starts a job of the initiator, or
 // brings it into a state without a reception of its own, disarms the timer, because it is the
 // initiator's turn there.
@@ -64,7 +64,7 @@ const (
 // Where two ways into a state differ so that no one row is right, Complete returns an
 // [*AmbiguityError]. The error joins all faults. [machine.Table.Compile] checks the result, and so
 // does the exploration of package codons/machine/verify.
-func (s Standard) Complete(own machine.Table) (machine.Table, error) {
+func (s Rows) Complete(own machine.Table) (machine.Table, error) {
 	c := newCompletion(s, own)
 	for _, role := range []machine.Role{machine.Responder, machine.Initiator} { // what the responder sends decides what the initiator receives
 		c.addLive(role)
@@ -82,7 +82,7 @@ func (s Standard) Complete(own machine.Table) (machine.Table, error) {
 
 // MustComplete is Complete for tables that are part of the program. It panics on a fault, which is
 // a programmer's mistake.
-func (s Standard) MustComplete(own machine.Table) machine.Table {
+func (s Rows) MustComplete(own machine.Table) machine.Table {
 	t, err := s.Complete(own)
 	if err != nil {
 		panic(err)
@@ -90,7 +90,7 @@ func (s Standard) MustComplete(own machine.Table) machine.Table {
 	return t
 }
 
-// AmbiguityError is a fault that [Standard.Complete] has found: the own rows of a table do not
+// AmbiguityError is a fault that [Rows.Complete] has found: the own rows of a table do not
 // decide which standard row is right.
 type AmbiguityError struct {
 	Table string        // Table is the name of the table.
@@ -102,18 +102,18 @@ type AmbiguityError struct {
 
 // Error returns the table, the role, the state, the fault and the row to write.
 func (e *AmbiguityError) Error() string {
-	return "codons: " + e.Table + ": " + e.text()
+	return "standard: " + e.Table + ": " + e.Text()
 }
 
-// text is the error without the name of the table.
-func (e *AmbiguityError) text() string {
+// Text returns the error without the name of the table.
+func (e *AmbiguityError) Text() string {
 	return e.Role.String() + " in " + string(e.State) + ": " + e.Fault + "; write " + e.Write
 }
 
 // completion is a table while standard rows are added to it.
 type completion struct {
-	standard Standard
-	own      []machine.Row          // as [Standard.Complete] got them, with their timers
+	standard Rows
+	own      []machine.Row          // as [Rows.Complete] got them, with their timers
 	table    machine.Table          // own rows and those added so far
 	rows     map[rowKey]machine.Row // the row of each rowKey
 	ownRows  map[rowKey]bool        // the keys of own rows
@@ -131,7 +131,7 @@ type rowKey struct {
 	on    machine.Symbol
 }
 
-func newCompletion(s Standard, own machine.Table) *completion {
+func newCompletion(s Rows, own machine.Table) *completion {
 	c := &completion{standard: s, table: own, rows: map[rowKey]machine.Row{}, ownRows: map[rowKey]bool{}}
 	c.table.Jobs = slices.Clone(own.Jobs)
 	for i, j := range c.table.Jobs {
@@ -172,7 +172,7 @@ func finalCommandsOf(j machine.Job) []string {
 
 // terminal reports whether a conversation in that state has ended.
 func (c *completion) terminal(s machine.State) bool {
-	return slices.Contains(c.table.Terminal, s) || isStandardEnd(s) && !slices.Contains(c.table.Live, s)
+	return slices.Contains(c.table.Terminal, s) || IsEnd(s) && !slices.Contains(c.table.Live, s)
 }
 
 // actsOf returns the acts that a row sends, without those of a refusal.
@@ -190,10 +190,10 @@ func actsOf(r machine.Row) []performatives.Performative {
 func (c *completion) withTimers(r machine.Row) machine.Row {
 	var timers []machine.Effect
 	live := r.To != "" && !c.terminal(r.To)
-	if c.standard&StandardDeadline != 0 && live && slices.Contains(r.From, machine.Idle) && !names(r, machine.TimerDeadline) {
+	if c.standard&Deadline != 0 && live && slices.Contains(r.From, machine.Idle) && !names(r, machine.TimerDeadline) {
 		timers = append(timers, machine.Arm(machine.TimerDeadline))
 	}
-	if c.standard&StandardRetry != 0 && !names(r, machine.TimerRetry) {
+	if c.standard&Retry != 0 && !names(r, machine.TimerRetry) {
 		switch arm, disarm := c.retries(r); {
 		case arm:
 			timers = append(timers, machine.Arm(machine.TimerRetry))

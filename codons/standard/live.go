@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 )
 
 // has reports whether the table completes with a group of rows.
-func (c *completion) has(group Standard) bool { return c.standard&group != 0 }
+func (c *completion) has(group Rows) bool { return c.standard&group != 0 }
 
 // SendReceipt is the effect that sends the receipt, the INFORM that answers a CANCEL, for tables
 // that have rows of their own for it.
@@ -17,7 +17,7 @@ var SendReceipt = machine.SendTagged(performatives.ActInform, TagReceipt)
 // addLive adds the rows of a role in its live states, but for [StateCancelling].
 func (c *completion) addLive(role machine.Role) {
 	all := c.follow(role)
-	if c.has(StandardCancel) && role == machine.Responder && c.hasRole(role) {
+	if c.has(Cancel) && role == machine.Responder && c.hasRole(role) {
 		c.add(machine.Answers(machine.Idle).When(machine.Receive(performatives.ActCancel)).
 			Goto(StateCancelled, SendReceipt).
 			Because("CANCEL has a higher priority and overtook the opening act, or that was lost"))
@@ -116,13 +116,13 @@ func (f *facts) disarms() (effects []machine.Effect) {
 func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 	var events []machine.Symbol
 	switch {
-	case !c.has(StandardCancel):
+	case !c.has(Cancel):
 	case role == machine.Initiator:
 		events = append(events, machine.Commanded(CommandCancel))
 	default:
 		events = append(events, machine.Receive(performatives.ActCancel))
 	}
-	if c.has(StandardDeadline) && f.any(func(w way) bool { return w.deadline }) {
+	if c.has(Deadline) && f.any(func(w way) bool { return w.deadline }) {
 		events = append(events, machine.Timeout(machine.TimerDeadline))
 	}
 	return append(events, machine.Commanded(CommandStop))
@@ -131,7 +131,7 @@ func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 // leave completes a row of the initiator for CANCEL, the deadline or a stop.
 func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machine.Row {
 	var cancel []machine.Effect
-	if c.has(StandardCancel) && c.hasRole(machine.Responder) {
+	if c.has(Cancel) && c.hasRole(machine.Responder) {
 		cancel = append(cancel, machine.Send(performatives.ActCancel))
 	}
 	switch row.On[0] {
@@ -143,7 +143,7 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 			Because("the agent stops and does not wait any longer; the responder need not go on")
 	}
 	timers := []machine.Effect{machine.Arm(machine.TimerGrace)}
-	if c.has(StandardRetry) {
+	if c.has(Retry) {
 		timers = append(timers, machine.Arm(machine.TimerRetry))
 	}
 	return row.Goto(StateCancelling, slices.Concat(stop, cancel, disarm, timers)...).
@@ -194,7 +194,7 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 		on = machine.Receive(performatives.ActNotUnderstood)
 	}
 	spoke := role == machine.Initiator || f.any(func(w way) bool { return w.spoke })
-	if _, own := c.rows[rowKey{role, s, on}]; own || !spoke || !c.has(StandardMisread) || !c.hasRole(machine.Responder) {
+	if _, own := c.rows[rowKey{role, s, on}]; own || !spoke || !c.has(Misread) || !c.hasRole(machine.Responder) {
 		return
 	}
 	stop, ok := c.stopped(role, s, f)
@@ -213,7 +213,7 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 // addMisreading adds what the responder does where it awaits a further message of the initiator, such as
 // ACCEPT_PROPOSAL, and cannot read the one that comes: it says so and ends. No job runs there.
 func (c *completion) addMisreading(s machine.State, f *facts) {
-	if !c.has(StandardMisread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
+	if !c.has(Misread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
 		return
 	}
 	c.add(machine.Answers(s).When(machine.Commanded(CommandMisread)).
@@ -339,7 +339,7 @@ func (c *completion) addRepeats(s machine.State, f *facts) {
 
 // addClocks adds the retries of a request.
 func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
-	if !c.has(StandardRetry) {
+	if !c.has(Retry) {
 		return
 	}
 	pending := values(f, func(w way) performatives.Performative { return w.pending })

@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"maps"
@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// facts are the data of [Standard.Complete] about one state of one role.
+// facts are the data of [Rows.Complete] about one state of one role.
 type facts struct {
 	ways []way    // the ways into the state, each once
 	left []string // jobs of earlier states that were stopped and have not given their last command
@@ -229,7 +229,7 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 	running := jobsOf(w.timers)
 	w.timers = ""
 	for _, t := range c.table.Timers {
-		if t.Role == r.Role && !isStandardTimer(t.Name) && armed(t.Name, slices.Contains(running, t.Name)) {
+		if t.Role == r.Role && !IsTimer(t.Name) && armed(t.Name, slices.Contains(running, t.Name)) {
 			w.timers = joinJobs(append(jobsOf(w.timers), t.Name))
 		}
 	}
@@ -249,7 +249,7 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 }
 
 // retries reports whether a row begins or ends the wait for the answer to a request: whether it arms
-// or disarms the retry timer, or would do so with [StandardRetry].
+// or disarms the retry timer, or would do so with [Retry].
 func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 	if names(r, machine.TimerRetry) {
 		return slices.Contains(r.Do, machine.Arm(machine.TimerRetry)), slices.Contains(r.Do, machine.Disarm(machine.TimerRetry))

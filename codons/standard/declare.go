@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"slices"
@@ -99,12 +99,12 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 // After a timer of its own the initiator may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
-		if r.Role != machine.Initiator || !c.terminal(r.To) || isStandardEnd(r.To) {
+		if r.Role != machine.Initiator || !c.terminal(r.To) || IsEnd(r.To) {
 			continue
 		}
 		for _, on := range r.On {
 			for _, d := range denials() {
-				if on.Kind == machine.KindTimeout && !isStandardTimer(on.Name) && slices.Contains(c.ended[machine.Responder], d.End) {
+				if on.Kind == machine.KindTimeout && !IsTimer(on.Name) && slices.Contains(c.ended[machine.Responder], d.End) {
 					c.pairAfter(r.To, d.End, machine.At(machine.Initiator, on))
 				}
 			}
@@ -156,7 +156,7 @@ func (c *completion) addClockPairs(initiator, s machine.State) {
 func (c *completion) clocksOf(s machine.State) []machine.Symbol {
 	clocks := []machine.Symbol{machine.Timeout(machine.TimerDeadline), machine.Commanded(CommandStop)}
 	for _, t := range c.table.Timers {
-		if t.Role == machine.Responder && !isStandardTimer(t.Name) {
+		if t.Role == machine.Responder && !IsTimer(t.Name) {
 			clocks = append(clocks, machine.Timeout(t.Name))
 		}
 	}
@@ -521,7 +521,7 @@ func (c *completion) declareEnds() {
 func (c *completion) declareState(s machine.State) {
 	switch {
 	case s == "" || s == machine.Idle || slices.Contains(c.table.Live, s) || slices.Contains(c.table.Terminal, s):
-	case isStandardEnd(s):
+	case IsEnd(s):
 		c.table.Terminal = append(c.table.Terminal, s)
 	default:
 		c.table.Live = append(c.table.Live, s)

@@ -1,11 +1,11 @@
-package codons
+package standard
 
 import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// States of the standard rows. [Standard.Complete] declares those that a table reaches.
+// States of the standard rows. [Rows.Complete] declares those that a table reaches.
 const (
 	StateCancelling machine.State = "cancelling" // live: CANCEL was sent or received, and the end is not known yet
 
@@ -36,8 +36,8 @@ const (
 // has returned. It tells the receipt from an INFORM that answers the request.
 const TagReceipt = "receipt"
 
-// isStandardEnd reports whether s is a terminal state of the standard rows.
-func isStandardEnd(s machine.State) bool {
+// IsEnd reports whether s is a terminal state of the standard rows.
+func IsEnd(s machine.State) bool {
 	switch s { //nolint:exhaustive // the other states are not terminal
 	case StateRefused, StateNotUnderstood, StateFailed, StateCancelled, StateTimedOut, StateAbandoned, StateMisread:
 		return true
@@ -151,3 +151,8 @@ const (
 	NoteUnknown = "unknown to the other side: no message ever reached it"
 	NoteGone    = "the initiator ended without waiting for the answer"
 )
+
+// IsTimer reports whether the standard rows have a timer of that name.
+func IsTimer(name string) bool {
+	return name == machine.TimerDeadline || name == machine.TimerRetry || name == machine.TimerGrace
+}

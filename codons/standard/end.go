@@ -1,4 +1,4 @@
-package codons
+package standard
 
 import (
 	"slices"
@@ -41,7 +41,7 @@ func (c *completion) addCancelling(role machine.Role) {
 		failure := machine.Send(performatives.ActFailure)
 		c.add(row.When(timeouts...).Goto(StateFailed, failure).Because("the handler has not returned: the work must not count as cancelled"))
 		c.add(stop.Goto(StateFailed, failure).Because("the agent stops before its handler has returned"))
-		if c.has(StandardMisread) && f.any(func(w way) bool { return w.spoke }) {
+		if c.has(Misread) && f.any(func(w way) bool { return w.spoke }) {
 			c.add(row.When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(machine.DropLate)).
 				Because("it is cancelled already"))
 		}
@@ -153,7 +153,7 @@ func (c *completion) addEnded(role machine.Role) {
 		}
 		c.addLateCommands(role, s, all[s])
 	}
-	if c.has(StandardMisread) && role == machine.Responder {
+	if c.has(Misread) && role == machine.Responder {
 		c.add(machine.Answers(c.heard()...).When(machine.Receive(performatives.ActNotUnderstood)).Stay(machine.Drop(machine.DropLate)).
 			Because("it is about the end, which stands"))
 	}
@@ -223,7 +223,7 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 			on = append(on, machine.Duplicate(request))
 		}
 	}
-	if c.has(StandardCancel) {
+	if c.has(Cancel) {
 		on = append(on, machine.Receive(performatives.ActCancel), machine.Duplicate(performatives.ActCancel))
 	}
 	on = append(on, c.crossing(s)...)
@@ -245,7 +245,7 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 // crossing returns the requests of the initiator that may cross with an end of the responder's own, such as that by
 // a timer: those which the states before it take.
 func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
-	if isStandardEnd(end) {
+	if IsEnd(end) {
 		return nil
 	}
 	for _, r := range c.own {
@@ -298,7 +298,7 @@ func (c *completion) overtaking() (requests []machine.Symbol) {
 
 // addReceipts adds the answers of the responder that was cancelled.
 func (c *completion) addReceipts() {
-	if !c.has(StandardCancel) {
+	if !c.has(Cancel) {
 		return
 	}
 	on := []machine.Symbol{machine.Duplicate(performatives.ActCancel)}

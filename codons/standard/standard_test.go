@@ -1,4 +1,4 @@
-package codons_test
+package standard_test
 
 import (
 	"errors"
@@ -7,9 +7,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -42,7 +42,7 @@ func reviewTable() machine.Table {
 }
 
 // complete completes and compiles a table.
-func complete(t *testing.T, s codons.Standard, own machine.Table) (machine.Table, *machine.Machine) {
+func complete(t *testing.T, s standard.Rows, own machine.Table) (machine.Table, *machine.Machine) {
 	t.Helper()
 	table, err := s.Complete(own)
 	if err != nil {
@@ -58,18 +58,18 @@ func complete(t *testing.T, s codons.Standard, own machine.Table) (machine.Table
 // TestExploreStandard explores a table of own rows with the standard ones, in each combination of
 // them, over the worst network and over one that delivers.
 func TestExploreStandard(t *testing.T) {
-	for s := range codons.StandardAll + 1 {
+	for s := range standard.All + 1 {
 		table, m := complete(t, s, reviewTable())
 		for _, n := range []verify.Network{{}, verify.Calm()} {
 			result, err := verify.Explore(m, n)
 			var found *verify.Counterexample
-			if s&codons.StandardDeadline == 0 {
+			if s&standard.Deadline == 0 {
 				if !errors.As(err, &found) || found.Problem != verify.Stranded {
 					t.Errorf("%b: without a deadline nothing ends a conversation in silence, got %v", s, err)
 				}
 				continue
 			}
-			if s&codons.StandardCancel == 0 && n.Reliable {
+			if s&standard.Cancel == 0 && n.Reliable {
 				if !errors.As(err, &found) || found.Problem != verify.Stuck {
 					t.Errorf("%b: without CANCEL nothing but another round ends the wait for the author, got %v", s, err)
 				}
@@ -93,15 +93,15 @@ func TestExploreStandard(t *testing.T) {
 // TestStandardIsPure completes one table twice, and one that is complete.
 func TestStandardIsPure(t *testing.T) {
 	own := reviewTable()
-	first, _ := complete(t, codons.StandardAll, own)
+	first, _ := complete(t, standard.All, own)
 	if d := cmp.Diff(reviewTable(), own); d != "" {
 		t.Errorf("Complete has changed its argument:\n%s", d)
 	}
-	again, _ := complete(t, codons.StandardAll, own)
+	again, _ := complete(t, standard.All, own)
 	if d := cmp.Diff(first, again); d != "" {
 		t.Errorf("Complete depends on more than its argument:\n%s", d)
 	}
-	twice, _ := complete(t, codons.StandardAll, first)
+	twice, _ := complete(t, standard.All, first)
 	if d := cmp.Diff(first, twice); d != "" {
 		t.Errorf("a complete table has changed:\n%s", d)
 	}
@@ -113,8 +113,8 @@ func TestOwnRowsWin(t *testing.T) {
 	own.Terminal = append(own.Terminal, "overdue")
 	own.Rows = append(own.Rows, machine.For(machine.Initiator, "in_review").When(machine.Timeout(machine.TimerDeadline)).Goto("overdue"))
 	own.Agree = []machine.Pair{{Initiator: "overdue", Responder: machine.Idle, After: []machine.Cause{machine.Loss()}}}
-	_, m := complete(t, codons.StandardAll, own)
-	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": codons.StateTimedOut} {
+	_, m := complete(t, standard.All, own)
+	for state, want := range map[machine.State]machine.State{"in_review": "overdue", "changes_requested": standard.StateTimedOut} {
 		after, _, err := m.Step(machine.Conversation{State: state}, machine.Event{On: machine.Timeout(machine.TimerDeadline)})
 		if err != nil || after.State != want {
 			t.Errorf("%s: %s, %v, want %s", state, after.State, err, want)
@@ -127,14 +127,14 @@ func TestPairAlso(t *testing.T) {
 	own := reviewTable()
 	pair := func(table machine.Table) []machine.Cause {
 		i := slices.IndexFunc(table.Agree, func(p machine.Pair) bool {
-			return p.Initiator == codons.StateFailed && p.Responder == codons.StateTimedOut
+			return p.Initiator == standard.StateFailed && p.Responder == standard.StateTimedOut
 		})
 		return table.Agree[i].After
 	}
-	standard, _ := complete(t, codons.StandardAll, own)
-	own.Agree = []machine.Pair{{Initiator: codons.StateFailed, Responder: codons.StateTimedOut, After: []machine.Cause{machine.Loss()}, Also: true}}
-	also, _ := complete(t, codons.StandardAll, own)
-	if d := cmp.Diff(append(slices.Clone(pair(standard)), machine.Loss()), pair(also)); d != "" {
+	completed, _ := complete(t, standard.All, own)
+	own.Agree = []machine.Pair{{Initiator: standard.StateFailed, Responder: standard.StateTimedOut, After: []machine.Cause{machine.Loss()}, Also: true}}
+	also, _ := complete(t, standard.All, own)
+	if d := cmp.Diff(append(slices.Clone(pair(completed)), machine.Loss()), pair(also)); d != "" {
 		t.Error(d)
 	}
 }
@@ -144,7 +144,7 @@ func TestPairAlso(t *testing.T) {
 func TestLateRequestIsAnsweredAgain(t *testing.T) {
 	own := reviewTable()
 	own.Rows = append(own.Rows, machine.Answers("approved").When(machine.ReceiveTagged(p.ActSubscribe, "LATE")).Stay(machine.Resend(p.ActInform)))
-	table, err := codons.StandardAll.Complete(own)
+	table, err := standard.All.Complete(own)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +161,12 @@ func TestAmbiguousTables(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		rows []machine.Row
-		want codons.AmbiguityError
+		want standard.AmbiguityError
 	}{
 		{
 			name: "a job that runs or not",
 			rows: []machine.Row{machine.For(reviewer, machine.Idle).When(machine.Receive(p.ActQueryIf)).Goto("in_review")},
-			want: codons.AmbiguityError{Role: reviewer, State: "in_review", Fault: "a job runs there on one way and not on another"},
+			want: standard.AmbiguityError{Role: reviewer, State: "in_review", Fault: "a job runs there on one way and not on another"},
 		},
 		{
 			name: "two answers to one request",
@@ -174,18 +174,18 @@ func TestAmbiguousTables(t *testing.T) {
 				machine.For(reviewer, "in_review").When(machine.Commanded("read")).Goto("read", machine.Send(p.ActAgree)),
 				machine.For(reviewer, "in_review").When(machine.Commanded("skim")).Goto("read", machine.Send(p.ActStatusUpdate)),
 			},
-			want: codons.AmbiguityError{Role: reviewer, State: "read", Fault: "its latest answer depends on the way", Write: "the row for duplicate REQUEST"},
+			want: standard.AmbiguityError{Role: reviewer, State: "read", Fault: "its latest answer depends on the way", Write: "the row for duplicate REQUEST"},
 		},
 		{
 			name: "two acts of one end",
 			rows: []machine.Row{machine.For(reviewer, "in_review").When(machine.Commanded("nod")).Goto("approved", machine.Send(p.ActAgree))},
-			want: codons.AmbiguityError{Role: reviewer, State: "approved", Fault: "the act that ended the conversation depends on the way"},
+			want: standard.AmbiguityError{Role: reviewer, State: "approved", Fault: "the act that ended the conversation depends on the way"},
 		},
 		{
 			name: "two ends of one reception",
 			rows: []machine.Row{machine.For(author, "changes_requested").When(machine.ReceiveTagged(p.ActInform, "APPROVED")).Goto("dropped")},
-			want: codons.AmbiguityError{
-				Role: author, State: codons.StateCancelling, Fault: "receive INFORM (APPROVED) ends in approved or in dropped",
+			want: standard.AmbiguityError{
+				Role: author, State: standard.StateCancelling, Fault: "receive INFORM (APPROVED) ends in approved or in dropped",
 				Write: "the row for receive INFORM (APPROVED)",
 			},
 		},
@@ -195,23 +195,23 @@ func TestAmbiguousTables(t *testing.T) {
 				machine.For(author, "in_review").When(machine.Receive(p.ActConfirm)).Goto("approved"),
 				machine.For(author, "changes_requested").When(machine.Receive(p.ActConfirm)).Goto("dropped"),
 			},
-			want: codons.AmbiguityError{
-				Role: author, State: codons.StateCancelling, Fault: "receive CONFIRM ends in approved or in dropped",
+			want: standard.AmbiguityError{
+				Role: author, State: standard.StateCancelling, Fault: "receive CONFIRM ends in approved or in dropped",
 				Write: "two message types, which machine.SendTagged and machine.ReceiveTagged name, or the row for receive CONFIRM",
 			},
 		},
 		{
 			name: "two requests without an answer",
 			rows: []machine.Row{machine.For(author, machine.Idle).When(machine.Commanded("ask")).Goto("in_review", machine.Send(p.ActQueryIf))},
-			want: codons.AmbiguityError{Role: author, State: "in_review", Fault: "the request without an answer depends on the way", Write: "the row for timeout retry"},
+			want: standard.AmbiguityError{Role: author, State: "in_review", Fault: "the request without an answer depends on the way", Write: "the row for timeout retry"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			own := reviewTable()
 			own.Terminal = append(own.Terminal, "dropped")
 			own.Rows = append(own.Rows, c.rows...)
-			_, err := codons.StandardAll.Complete(own)
-			var got *codons.AmbiguityError
+			_, err := standard.All.Complete(own)
+			var got *standard.AmbiguityError
 			if !errors.As(err, &got) {
 				t.Fatalf("got %v", err)
 			}
@@ -224,15 +224,5 @@ func TestAmbiguousTables(t *testing.T) {
 			}
 			t.Log(got)
 		})
-	}
-}
-
-// TestExploreStandardWithAJobOfTheInitiator explores a table whose initiator has a job, which
-// CANCEL, the deadline and FAILURE stop.
-func TestExploreStandardWithAJobOfTheInitiator(t *testing.T) {
-	for _, n := range []verify.Network{{}, verify.Calm()} {
-		if result, err := verify.Explore(review.Machine(), n); err != nil {
-			t.Errorf("%s: %v", result, err)
-		}
 	}
 }
