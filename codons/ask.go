@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -244,7 +245,7 @@ func (s *askedSide) Run(c *Conversation, job string) {
 		defer func() { // also when do panics or calls runtime.Goexit
 			if v := recover(); v != nil || !returned {
 				failure = panicOf(v, debug.Stack())
-				c.failed(JobFailed{Job: job, After: time.Since(began), Err: failure})
+				c.failed(lifecycle.JobFailed{Job: job, After: time.Since(began), Err: failure})
 				c.withdraw(fmt.Errorf("codons: the job %s of %s panicked", job, c.Protocol()))
 			}
 			c.publishJob(job, "", m, began, ended, failure)

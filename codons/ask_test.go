@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/standard"
@@ -419,7 +420,7 @@ func TestChangedPayload(t *testing.T) {
 			return codons.Command{Name: "approve", Data: comments{"good"}}, nil
 		}
 		inReviews(t, change, func(t *testing.T, s *actors.System, asker actors.Self) {
-			changed := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindPayload}})
+			changed := s.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindPayload}})
 			defer changed.Close()
 			if _, err := review.Ask(t.Context(), asker, "Rev", newChange("test", labels), codons.On("revise", addTests)); err != nil {
 				t.Fatal(err)

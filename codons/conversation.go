@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -27,7 +28,7 @@ type Conversation struct {
 	actor    actors.ConversationActor
 	agent    actors.Self
 	priority performatives.Priority                    // the priority of all messages of the conversation
-	about    Subject                                   // what the events of the conversation refer to
+	about    lifecycle.Subject                         // what the events of the conversation refer to
 	ontology string                                    // of a request that names none, at the responder; empty otherwise
 	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
 	child    child                                     // its lease in the scope in which it was begun
@@ -69,7 +70,7 @@ func newConversation(agent actors.Self, codon *Codon, role machine.Role, key act
 		Value: newValue(codon, role, agent.ID(), key, opening, s, time.Now()),
 		agent: agent, priority: opening.Priority(),
 	}
-	c.about = Subject{Agent: c.self, Peer: key.Peer, Conversation: key.ID, Protocol: codon.Name(), Role: role, Parent: ParentOf(opening)}
+	c.about = lifecycle.Subject{Agent: c.self, Peer: key.Peer, Conversation: key.ID, Protocol: codon.Name(), Role: role, Parent: ParentOf(opening)}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
 	c.began = c.at.Updated
 	c.progress.state, c.progress.since = c.at.State, c.began

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -25,7 +26,7 @@ type Info struct {
 	State    machine.State                `json:"state"`
 	Began    time.Time                    `json:"began"`
 	Since    time.Time                    `json:"since"`             // when it came to the state
-	Path     []machine.State              `json:"path,omitempty"`    // its last states, as in [Ended]; the caller's
+	Path     []machine.State              `json:"path,omitempty"`    // its last states, as in [lifecycle.Ended]; the caller's
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
 
@@ -87,7 +88,7 @@ type progress struct {
 	mu       sync.Mutex
 	state    machine.State
 	since    time.Time
-	path     *visited // see [Ended]; nil while no subscription has wanted it
+	path     *visited // see [lifecycle.Ended]; nil while no subscription has wanted it
 	deadline time.Time
 	work     *scope // that of the conversation
 }
@@ -125,7 +126,7 @@ func (c *Conversation) show() {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	if c.progress.state != c.at.State {
-		if events.Wants[Ended](&c.agent.System().Events) {
+		if events.Wants[lifecycle.Ended](&c.agent.System().Events) {
 			c.enterLocked(c.at.State)
 		}
 		c.progress.state, c.progress.since = c.at.State, c.at.Updated

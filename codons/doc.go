@@ -34,7 +34,7 @@
 //
 // A [Side] is the code of one role of a codon. Its pure part works on a [Value], the plain
 // data of a conversation, and an [Input]; its other part acts on the [Conversation]. The
-// kernel publishes each step as a [Transition] and each ended conversation as [Recorded].
+// kernel publishes each step as a [lifecycle.Transition] and each ended conversation as [Recorded].
 // [Rebuild] makes the value again of the recorded events. A [Solo] is a conversation without a
 // peer, such as a saga.
 //

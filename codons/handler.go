@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -59,7 +60,7 @@ func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.C
 		c.progress.mu.Unlock()
 	}
 	h := &Handler{conversation: c, request: c.request, job: job, do: do, slot: s, scope: c.work, began: time.Now()}
-	var span *Span
+	var span *lifecycle.Span
 	if c.agent.System().Tracing() != nil {
 		of := c.jobSpan(job, c.request)
 		span = &of
@@ -74,7 +75,7 @@ func (h *Handler) Conversation() *Conversation { return h.conversation }
 // Message returns the message that the job answers.
 func (h *Handler) Message() *performatives.Message { return h.request }
 
-// Label says what the job runs, such as the name of a tool: [JobEnded] has it, and so has the span of the job. It has to be one of few texts of the agent's own,
+// Label says what the job runs, such as the name of a tool: [lifecycle.JobEnded] has it, and so has the span of the job. It has to be one of few texts of the agent's own,
 // and none of a message. Only the goroutine of the job may call it.
 func (h *Handler) Label(text string) { h.label = text }
 
@@ -227,7 +228,7 @@ func (h *Handler) expire(grace time.Duration) {
 		return
 	}
 	c := h.conversation
-	c.job(h.job).logger(c.agent).Warn("handler still runs", "after", time.Since(h.began))
+	failureLogger(c.job(h.job), c.agent).Warn("handler still runs", "after", time.Since(h.began))
 	if stream := &c.agent.System().Events; events.Wants[events.WorkAbandoned](stream) {
 		stream.Publish(events.WorkAbandoned{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID})
 	}
@@ -257,7 +258,7 @@ func (h *Handler) overran(grace time.Duration) bool {
 // job in the table, empty for code that is no job. v is the value of recover, nil when the code
 // ended its goroutine. Safe for concurrent use.
 func (c *Conversation) Panicked(job string, v any, stack []byte) {
-	c.failed(JobFailed{Job: job, Err: panicOf(v, stack)})
+	c.failed(lifecycle.JobFailed{Job: job, Err: panicOf(v, stack)})
 }
 
 // panicOf returns the error of a panic. v is nil after runtime.Goexit.
@@ -266,34 +267,34 @@ func panicOf(v any, stack []byte) error {
 }
 
 // failed completes a failure, and logs and publishes it.
-func (c *Conversation) failed(j JobFailed) {
+func (c *Conversation) failed(j lifecycle.JobFailed) {
 	of := c.job(j.Job)
 	of.After, of.Err = j.After, j.Err
-	of.report(c.agent)
+	reportFailure(of, c.agent)
 }
 
 // job returns a failure of a job without its error.
-func (c *Conversation) job(name string) JobFailed {
-	return JobFailed{Job: name, Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name()}
+func (c *Conversation) job(name string) lifecycle.JobFailed {
+	return lifecycle.JobFailed{Job: name, Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.machine.Name()}
 }
 
-// report completes a failure of code of an agent, and logs and publishes it.
-func (j JobFailed) report(agent actors.Self) {
+// reportFailure completes a failure of code of an agent, and logs and publishes it.
+func reportFailure(j lifecycle.JobFailed, agent actors.Self) {
 	j.Time, j.Agent = time.Now(), agent.ID()
-	log := j.logger(agent)
+	log := failureLogger(j, agent)
 	if p, is := errors.AsType[*actors.PanicError](j.Err); is {
 		j.Stack = p.Stack
 		log.Error("handler panicked", "err", j.Err, "stack", string(j.Stack))
 	} else {
 		log.Warn("handler failed", "after", j.After, "err", j.Err)
 	}
-	if stream := &agent.System().Events; events.Wants[JobFailed](stream) {
+	if stream := &agent.System().Events; events.Wants[lifecycle.JobFailed](stream) {
 		stream.Publish(j)
 	}
 }
 
-// logger returns a logger for lines about the job.
-func (j JobFailed) logger(agent actors.Self) *slog.Logger {
+// failureLogger returns a logger for lines about the job.
+func failureLogger(j lifecycle.JobFailed, agent actors.Self) *slog.Logger {
 	return agent.Logger().With("protocol", j.Protocol, "job", j.Job, "conversation", string(j.Conversation), "peer", string(j.Peer))
 }
 
@@ -302,7 +303,7 @@ func (h *Handler) failed(err error) {
 	h.mu.Lock()
 	h.failure = err
 	h.mu.Unlock()
-	h.conversation.failed(JobFailed{Job: h.job, After: time.Since(h.began), Err: err})
+	h.conversation.failed(lifecycle.JobFailed{Job: h.job, After: time.Since(h.began), Err: err})
 }
 
 // Failed logs and publishes the error of a job, because the peer gets only a code of it. It
@@ -320,7 +321,7 @@ func (h *Handler) Failed(err error) {
 	}
 	c := h.conversation
 	if c.agent.System().Logger().Enabled(h.ctx, slog.LevelDebug) {
-		c.job(h.job).logger(c.agent).Debug("handler refused", "code", r.Code, "err", err)
+		failureLogger(c.job(h.job), c.agent).Debug("handler refused", "code", r.Code, "err", err)
 	}
 }
 

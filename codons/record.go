@@ -21,6 +21,9 @@ type Record struct {
 	Events   []Input                      // Events are the events of this side, in their order.
 }
 
+// KindRecorded is the kind of [Recorded].
+const KindRecorded events.Kind = "conversation.recorded"
+
 // Recorded is published when one side of a conversation has ended. Only conversations that
 // begin while a subscription wants it are recorded, and each [Solo]. Its slices must not be changed.
 type Recorded struct {

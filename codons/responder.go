@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -321,7 +322,7 @@ func (s *Responding) decide(c *Conversation, do func(context.Context, *performat
 		}
 		if v := recover(); v != nil {
 			err := panicOf(v, debug.Stack())
-			c.failed(JobFailed{Job: r.decision.Job, Err: err})
+			c.failed(lifecycle.JobFailed{Job: r.decision.Job, Err: err})
 			panic(err) // the agent fails, too
 		}
 	}()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -34,8 +35,8 @@ type scope struct {
 	account  account
 
 	mu        sync.Mutex
-	handler   *Handler // of the current round; nil before it
-	job       *Span    // of the handler; nil without tracing
+	handler   *Handler        // of the current round; nil before it
+	job       *lifecycle.Span // of the handler; nil without tracing
 	deadline  time.Time
 	ctx       context.Context //nolint:containedctx // of the handler, which owns the scope; nil without one
 	cancel    context.CancelCauseFunc
@@ -73,7 +74,7 @@ func openScope(request *performatives.Message, deepest int64) (*scope, error) {
 
 // work begins a round of the work, and returns the context of its handler. Code of an earlier
 // round may still use the scope. job is the span of the handler, nil without tracing.
-func (s *scope) work(h *Handler, deadline time.Time, job *Span) (context.Context, context.CancelCauseFunc) {
+func (s *scope) work(h *Handler, deadline time.Time, job *lifecycle.Span) (context.Context, context.CancelCauseFunc) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.handler, s.deadline, s.job, s.closed, s.idle = h, deadline, job, false, nil

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -121,14 +122,14 @@ func TestTransitionsNameTheParent(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		parents := map[p.AgentID]p.ConversationID{}
 		var root p.ConversationID
-		steps := kit.Recording(&w.Events, codons.KindTransition)
+		steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 		w.Add("Middle", &kit.Worker{Perform: delegates("Leaf")})
 		w.Add("Leaf", &kit.Worker{})
 		if _, err := delegation.Delegate(t.Context(), w.Eddy, "Middle", kit.Task()); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
-		for _, tr := range kit.Published[codons.Transition](t, steps) {
+		for _, tr := range kit.Published[lifecycle.Transition](t, steps) {
 			if tr.Agent == "Leaf" {
 				parents["Leaf"] = tr.Parent
 			}

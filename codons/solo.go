@@ -7,13 +7,14 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Solo is a conversation without a peer: the table has rows of the initiator only and sends no
 // messages, as a saga's. It has no actor: its owner takes the events and carries out their
-// effects. So it has no [Info] and publishes no [Transition]. Its events are always
+// effects. So it has no [Info] and publishes no [lifecycle.Transition]. Its events are always
 // recorded. It is not safe for concurrent use.
 type Solo struct {
 	Value
@@ -74,9 +75,9 @@ func (s *Solo) Failed(ctx context.Context, job string, after time.Duration, err 
 	if endedBy(ctx, err) || ownRefusal(err) != nil {
 		return
 	}
-	j := JobFailed{Job: job, After: after, Err: err, Protocol: s.codon.Name(), Conversation: s.record.ID}
+	j := lifecycle.JobFailed{Job: job, After: after, Err: err, Protocol: s.codon.Name(), Conversation: s.record.ID}
 	if c, is := ctx.Value(actors.CallerKey{}).(actors.Caller); is && c.Conversation != "" {
 		j.Conversation, j.Peer = c.Conversation, c.Peer
 	}
-	j.report(s.agent)
+	reportFailure(j, s.agent)
 }

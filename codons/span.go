@@ -9,52 +9,17 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TraceID identifies a trace (W3C Trace Context §3.2.2.3). It is never zero in a [Span] that is not zero.
-type TraceID [16]byte
-
-// SpanID identifies a span in its trace (W3C Trace Context §3.2.2.4).
-type SpanID [8]byte
-
-// Span is the place of one side of a conversation, or of one run of a job, in a distributed trace. With [actors.Options].Tracing, each
-// has one. It is computed from the ids of agents and messages, so that it is the same wherever and whenever it is needed. The zero Span
-// means none.
-//
-// The parent of a responder's span is the span that the traceparent of its first message names, which is that of the initiator when the
-// initiator's system traces too. The parent of a job's span is that of its side. The parent of an initiator's span is the job from which
-// the conversation was begun, or what [WithTrace] names.
-type Span struct {
-	Trace   TraceID
-	ID      SpanID
-	Parent  SpanID // zero: the trace begins with the span
-	Sampled bool   // whether the trace is to be kept, as its first span decides
-}
-
-// IsZero reports whether s is the zero Span.
-func (s Span) IsZero() bool { return s == Span{} }
-
-// Traceparent returns the traceparent with which other spans name s as their parent (W3C Trace Context §3.2), empty for the zero Span.
-func (s Span) Traceparent() string {
-	if s.IsZero() {
-		return ""
-	}
-	text := hex.AppendEncode(append(make([]byte, 0, 55), "00-"...), s.Trace[:])
-	text = hex.AppendEncode(append(text, '-'), s.ID[:])
-	if s.Sampled {
-		return string(append(text, "-01"...))
-	}
-	return string(append(text, "-00"...))
-}
-
 // SpanOf returns the span of the job whose ctx it is, for spans of the program's own below it. It is zero for any other context, and
 // without [actors.Options].Tracing.
-func SpanOf(ctx context.Context) Span {
+func SpanOf(ctx context.Context) lifecycle.Span {
 	s := scopeOf(ctx)
 	if s == nil {
-		return Span{}
+		return lifecycle.Span{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -62,15 +27,15 @@ func SpanOf(ctx context.Context) Span {
 }
 
 // span returns the span of the handler. The caller holds s.mu.
-func (s *scope) span() Span {
+func (s *scope) span() lifecycle.Span {
 	if s.job == nil {
-		return Span{}
+		return lifecycle.Span{}
 	}
 	return *s.job
 }
 
 // parseTraceparent returns the span that a traceparent names. ok is false for a text that is none.
-func parseTraceparent(text string) (s Span, ok bool) {
+func parseTraceparent(text string) (s lifecycle.Span, ok bool) {
 	if len(text) < 55 || text[2] != '-' || text[35] != '-' || text[52] != '-' || text[:3] == "ff-" || text[:3] == "00-" && len(text) > 55 || strings.ToLower(text[:55]) != text[:55] {
 		return s, false
 	}
@@ -80,25 +45,25 @@ func parseTraceparent(text string) (s Span, ok bool) {
 		from string
 	}{{version[:], text[:2]}, {s.Trace[:], text[3:35]}, {s.ID[:], text[36:52]}, {flags[:], text[53:55]}} {
 		if _, err := hex.Decode(part.into, []byte(part.from)); err != nil {
-			return Span{}, false
+			return lifecycle.Span{}, false
 		}
 	}
 	s.Sampled = flags[0]&1 != 0
-	return s, s.Trace != TraceID{} && s.ID != SpanID{}
+	return s, s.Trace != lifecycle.TraceID{} && s.ID != lifecycle.SpanID{}
 }
 
-// child returns a span below s with an id that identity decides.
-func (s Span) child(identity ...string) Span {
+// spanBelow returns a span below s with an id that identity decides.
+func spanBelow(s lifecycle.Span, identity ...string) lifecycle.Span {
 	sum := digest(append([]string{string(s.Trace[:])}, identity...))
-	below := Span{Trace: s.Trace, ID: SpanID(sum[:8]), Parent: s.ID, Sampled: s.Sampled}
+	below := lifecycle.Span{Trace: s.Trace, ID: lifecycle.SpanID(sum[:8]), Parent: s.ID, Sampled: s.Sampled}
 	below.ID[7] |= 1 // a zero id is none
 	return below
 }
 
 // rootOf returns what the first spans of a new trace are below: it has a trace and no id.
-func rootOf(t *actors.Tracing, identity ...string) Span {
+func rootOf(t *actors.Tracing, identity ...string) lifecycle.Span {
 	sum := digest(identity)
-	root := Span{Trace: TraceID(sum[:16])}
+	root := lifecycle.Span{Trace: lifecycle.TraceID(sum[:16])}
 	root.Trace[0] |= 1 // a zero id is none
 	root.Sampled = t.Samples(binary.BigEndian.Uint64(root.Trace[8:]))
 	return root
@@ -117,7 +82,7 @@ func digest(parts []string) [sha256.Size]byte {
 
 // openingSpan returns the span of the initiator of the conversation that e is to open. e.Trace names its parent, and is empty without one.
 // The result is zero when e.Trace is no traceparent.
-func openingSpan(t *actors.Tracing, e *performatives.Envelope) Span {
+func openingSpan(t *actors.Tracing, e *performatives.Envelope) lifecycle.Span {
 	conversation := string(e.ConversationID)
 	if conversation == "" {
 		conversation = string(e.ID)
@@ -125,7 +90,7 @@ func openingSpan(t *actors.Tracing, e *performatives.Envelope) Span {
 	return sideSpan(t, e.Trace, machine.Initiator, conversation, string(e.ID), e.Sender, e.Receiver)
 }
 
-func sideSpan(t *actors.Tracing, parent string, role machine.Role, conversation, first string, self, peer performatives.AgentID) Span {
+func sideSpan(t *actors.Tracing, parent string, role machine.Role, conversation, first string, self, peer performatives.AgentID) lifecycle.Span {
 	initiator := self
 	if role == machine.Responder {
 		initiator = peer
@@ -134,18 +99,18 @@ func sideSpan(t *actors.Tracing, parent string, role machine.Role, conversation,
 	switch {
 	case ok:
 	case parent != "":
-		return Span{}
+		return lifecycle.Span{}
 	default:
 		above = rootOf(t, "conversation", string(initiator.Fold()), conversation)
 	}
-	return above.child(role.String(), string(self.Fold()), string(peer.Fold()), first)
+	return spanBelow(above, role.String(), string(self.Fold()), string(peer.Fold()), first)
 }
 
 // Span returns the span of this side. It is zero without [actors.Options].Tracing. Safe for concurrent use.
-func (c *Conversation) Span() Span {
+func (c *Conversation) Span() lifecycle.Span {
 	t := c.agent.System().Tracing()
 	if t == nil {
-		return Span{}
+		return lifecycle.Span{}
 	}
 	parent := c.first.Trace()
 	if below, ok := c.side.(interface{ parentTrace() string }); ok && c.about.Role == machine.Initiator {
@@ -155,12 +120,12 @@ func (c *Conversation) Span() Span {
 }
 
 // jobSpan returns the span of a job of this side that m has started; m is nil for none.
-func (c *Conversation) jobSpan(job string, m *performatives.Message) Span {
+func (c *Conversation) jobSpan(job string, m *performatives.Message) lifecycle.Span {
 	side := c.Span()
 	if side.IsZero() {
 		return side
 	}
-	return side.child("job", job, hex.EncodeToString(side.ID[:]), string(idOf(m)))
+	return spanBelow(side, "job", job, hex.EncodeToString(side.ID[:]), string(idOf(m)))
 }
 
 // parentTrace returns the traceparent of the caller, empty without one.

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -29,7 +30,7 @@ const (
 func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, stream func() []events.Event)) {
 	t.Helper()
 	kit.InWorldWith(t, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
-		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindBegan, codons.KindEnded, codons.KindResent, codons.KindJobEnded}})
+		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindBegan, lifecycle.KindEnded, lifecycle.KindResent, lifecycle.KindJobEnded}})
 		defer s.Close()
 		var all []events.Event
 		test(t, w, func() []events.Event {
@@ -53,10 +54,10 @@ func of[E events.Event](all []events.Event) (found []E) {
 }
 
 // endOf returns the end of the side of an agent.
-func endOf(t *testing.T, all []events.Event, agent, peer p.AgentID) codons.Ended {
+func endOf(t *testing.T, all []events.Event, agent, peer p.AgentID) lifecycle.Ended {
 	t.Helper()
-	ends := of[codons.Ended](all)
-	i := slices.IndexFunc(ends, func(e codons.Ended) bool { return e.Agent == agent && e.Peer == peer })
+	ends := of[lifecycle.Ended](all)
+	i := slices.IndexFunc(ends, func(e lifecycle.Ended) bool { return e.Agent == agent && e.Peer == peer })
 	if i < 0 {
 		t.Fatalf("no side of %s with %s has ended: %+v", agent, peer, ends)
 	}
@@ -66,7 +67,7 @@ func endOf(t *testing.T, all []events.Event, agent, peer p.AgentID) codons.Ended
 // The span of each side is below that of the side which asked it, and a child of a handler below the span of its job.
 func TestSpansOfATree(t *testing.T) {
 	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
-		var inside codons.Span
+		var inside lifecycle.Span
 		w.Add("Leaf", &kit.Worker{})
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			inside = codons.SpanOf(ctx)
@@ -85,17 +86,17 @@ func TestSpansOfATree(t *testing.T) {
 		}
 		all := stream()
 		eddy, jules, asker, leaf := endOf(t, all, "Eddy", "Jules"), endOf(t, all, "Jules", "Eddy"), endOf(t, all, "Jules", "Leaf"), endOf(t, all, "Leaf", "Jules")
-		jobs := of[codons.JobEnded](all)
-		i := slices.IndexFunc(jobs, func(e codons.JobEnded) bool { return e.Agent == "Jules" })
+		jobs := of[lifecycle.JobEnded](all)
+		i := slices.IndexFunc(jobs, func(e lifecycle.JobEnded) bool { return e.Agent == "Jules" })
 		if i < 0 {
 			t.Fatalf("%+v", jobs)
 		}
 		job := jobs[i]
-		if got := eddy.Span.Parent; got != (codons.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}) {
+		if got := eddy.Span.Parent; got != (lifecycle.SpanID{0xb7, 0xad, 0x6b, 0x71, 0x69, 0x20, 0x33, 0x31}) {
 			t.Errorf("the parent of the first span is %x", got)
 		}
-		ids := map[codons.SpanID]bool{}
-		for _, link := range []struct{ above, below codons.Span }{{eddy.Span, jules.Span}, {jules.Span, job.Span}, {job.Span, asker.Span}, {asker.Span, leaf.Span}} {
+		ids := map[lifecycle.SpanID]bool{}
+		for _, link := range []struct{ above, below lifecycle.Span }{{eddy.Span, jules.Span}, {jules.Span, job.Span}, {job.Span, asker.Span}, {asker.Span, leaf.Span}} {
 			if link.below.Parent != link.above.ID || link.below.Trace != link.above.Trace || !link.below.Sampled || link.below.Trace[0] != 0x0a {
 				t.Errorf("%+v is not below %+v", link.below, link.above)
 			}
@@ -115,7 +116,7 @@ func TestSpansOfATree(t *testing.T) {
 		if asker.Parent != eddy.Conversation || asker.Protocol != "task-delegation" || asker.Role != machine.Initiator {
 			t.Errorf("%+v", asker)
 		}
-		if n := len(of[codons.Began](all)); n != 4 {
+		if n := len(of[lifecycle.Began](all)); n != 4 {
 			t.Errorf("%d sides have begun", n)
 		}
 		if job.Job == "" || job.Command == "" || job.Code != "" || job.Began.IsZero() {
@@ -145,7 +146,7 @@ func TestSpansSampled(t *testing.T) {
 			if eddy.Span.Sampled != test.sampled || jules.Span.Sampled != test.sampled {
 				t.Errorf("%+v: sampled %v and %v", test, eddy.Span.Sampled, jules.Span.Sampled)
 			}
-			if root := test.trace == ""; root != (eddy.Span.Parent == codons.SpanID{}) {
+			if root := test.trace == ""; root != (eddy.Span.Parent == lifecycle.SpanID{}) {
 				t.Errorf("%+v: the parent is %x", test, eddy.Span.Parent)
 			}
 			if want := map[bool]string{true: "-01", false: "-00"}[test.sampled]; !strings.HasSuffix(eddy.Span.Traceparent(), want) {
@@ -167,7 +168,7 @@ func TestSpanOfAnUntracedRequest(t *testing.T) {
 		if _, err := w.Eddy.Ask(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		if s := endOf(t, stream(), "Jules", "Eddy").Span; s.IsZero() || s.Parent != (codons.SpanID{}) {
+		if s := endOf(t, stream(), "Jules", "Eddy").Span; s.IsZero() || s.Parent != (lifecycle.SpanID{}) {
 			t.Errorf("%+v", s)
 		}
 	})
@@ -189,7 +190,7 @@ func TestSpanOfAnInvalidTrace(t *testing.T) {
 // Without tracing nothing has a span, and traceparents are passed on.
 func TestNoSpans(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindEnded, codons.KindJobEnded}})
+		s := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindEnded, lifecycle.KindJobEnded}})
 		defer s.Close()
 		var seen []string
 		w.Net.Intercept(func(m *p.Message) bool {
@@ -209,11 +210,11 @@ func TestNoSpans(t *testing.T) {
 		synctest.Wait()
 		for len(s.C) > 0 {
 			switch e := (<-s.C).Event.(type) {
-			case codons.Ended:
+			case lifecycle.Ended:
 				if !e.Span.IsZero() {
 					t.Errorf("%+v", e)
 				}
-			case codons.JobEnded:
+			case lifecycle.JobEnded:
 				if !e.Span.IsZero() {
 					t.Errorf("%+v", e)
 				}
@@ -290,14 +291,14 @@ func TestEnds(t *testing.T) {
 				if test.cancel && (eddy.Time.Sub(eddy.Began) < time.Second || jules.Time.Sub(jules.Began) < time.Second) {
 					t.Errorf("%v and %v long", eddy.Time.Sub(eddy.Began), jules.Time.Sub(jules.Began))
 				}
-				jobs := of[codons.JobEnded](all)
+				jobs := of[lifecycle.JobEnded](all)
 				if test.decide == nil && (len(jobs) != 1 || test.by != "" && jobs[0].Code != test.by) {
 					t.Errorf("jobs %+v", jobs)
 				}
 				if test.decide != nil && len(jobs) != 0 {
 					t.Errorf("jobs %+v", jobs)
 				}
-				if n := len(of[codons.Ended](all)); n != 2 {
+				if n := len(of[lifecycle.Ended](all)); n != 2 {
 					t.Errorf("%d ends", n)
 				}
 			})
@@ -328,7 +329,7 @@ func TestResentPublished(t *testing.T) {
 			}
 			var again []string
 			ids := map[p.ConversationID]bool{}
-			for _, r := range of[codons.Resent](stream()) {
+			for _, r := range of[lifecycle.Resent](stream()) {
 				again = append(again, string(r.Agent)+" "+r.Role.String()+" "+r.Performative.String())
 				ids[r.Conversation] = true
 				if r.Protocol != delegation.Codon.Name() || r.Peer == r.Agent || r.Message == "" {
@@ -362,7 +363,7 @@ func TestPathOfASide(t *testing.T) {
 			}()
 			synctest.Wait()
 			if ends == nil {
-				ends = kit.Recording(&w.Events, codons.KindEnded)
+				ends = kit.Recording(&w.Events, lifecycle.KindEnded)
 				defer ends.Close()
 			}
 			for _, i := range codons.Conversations(w.System) {
@@ -375,7 +376,7 @@ func TestPathOfASide(t *testing.T) {
 			}
 			synctest.Wait()
 			for range want {
-				e := (<-ends.C).Event.(codons.Ended)
+				e := (<-ends.C).Event.(lifecycle.Ended)
 				if got := pathOf(e.Path); got != want[e.Role] {
 					t.Errorf("the path of the %s is %q, want %q", e.Role, got, want[e.Role])
 				}
@@ -391,7 +392,7 @@ func TestPathAfterAPause(t *testing.T) {
 			time.Sleep(time.Second)
 			return p.InformResult{Status: p.StatusSuccess}, nil
 		}}})
-		first := kit.Recording(&w.Events, codons.KindEnded)
+		first := kit.Recording(&w.Events, lifecycle.KindEnded)
 		done := make(chan error)
 		go func() {
 			_, err := w.Delegate(t.Context())
@@ -400,14 +401,14 @@ func TestPathAfterAPause(t *testing.T) {
 		synctest.Wait() // the worker considers
 		first.Close()
 		time.Sleep(1500 * time.Millisecond) // it works
-		second := kit.Recording(&w.Events, codons.KindEnded)
+		second := kit.Recording(&w.Events, lifecycle.KindEnded)
 		defer second.Close()
 		if err := <-done; err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
 		for range 2 {
-			if e := (<-second.C).Event.(codons.Ended); pathOf(e.Path) != "working completed" {
+			if e := (<-second.C).Event.(lifecycle.Ended); pathOf(e.Path) != "working completed" {
 				t.Errorf("the path of the %s is %q", e.Role, e.Path)
 			}
 		}
@@ -433,7 +434,7 @@ func pathOf(path []machine.State) string {
 // The events of a side share one Subject, which names its parent, also where the handler's goroutine publishes them.
 func TestEventsShareTheirSubject(t *testing.T) {
 	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
-		steps := kit.Recording(&w.Events, codons.KindTransition)
+		steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 		w.Add("Leaf", &kit.Worker{})
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			return delegation.Delegate(ctx, t.Agent, "Leaf", kit.Task())
@@ -441,11 +442,11 @@ func TestEventsShareTheirSubject(t *testing.T) {
 		if _, err := w.Delegate(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		all, sides := stream(), map[codons.Subject]*codons.Subject{}
-		for _, e := range of[codons.Began](all) {
+		all, sides := stream(), map[lifecycle.Subject]*lifecycle.Subject{}
+		for _, e := range of[lifecycle.Began](all) {
 			sides[*e.Subject] = e.Subject
 		}
-		check := func(kind events.Kind, s *codons.Subject) {
+		check := func(kind events.Kind, s *lifecycle.Subject) {
 			t.Helper()
 			if sides[*s] != s {
 				t.Errorf("%s has a Subject of its own: %+v", kind, *s)
@@ -454,14 +455,14 @@ func TestEventsShareTheirSubject(t *testing.T) {
 				t.Errorf("%s of %s with %s has the parent %q", kind, s.Agent, s.Peer, s.Parent)
 			}
 		}
-		ends, jobs := of[codons.Ended](all), of[codons.JobEnded](all)
+		ends, jobs := of[lifecycle.Ended](all), of[lifecycle.JobEnded](all)
 		for _, e := range ends {
 			check(e.Kind(), e.Subject)
 		}
 		for _, e := range jobs {
 			check(e.Kind(), e.Subject)
 		}
-		for _, e := range kit.Published[codons.Transition](t, steps) {
+		for _, e := range kit.Published[lifecycle.Transition](t, steps) {
 			check(e.Kind(), e.Subject)
 		}
 		if len(sides) != 4 || len(ends) != 4 || len(jobs) != 2 {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -116,10 +117,10 @@ func (c *Conversation) unexpected(e *Input) {
 
 func (c *Conversation) publish(from machine.State, e *Input) {
 	stream := &c.agent.System().Events
-	if !events.Wants[Transition](stream) {
+	if !events.Wants[lifecycle.Transition](stream) {
 		return
 	}
-	t := Transition{At: events.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
+	t := lifecycle.Transition{At: events.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
 	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}

@@ -52,7 +52,7 @@ var (
 //     is sent as usual, also that of a handler which has returned before.
 //   - Without a handler, and if the handler has not returned after the grace, the row of the table for [standard.CommandStop] ends the conversation. Its FAILURE has one of the same codes. The text of a FAILURE is that of the cause.
 //
-// A conversation that the initiator has cancelled goes on to its receipt. The event [Ended] of each side has the code. stopped is the number of sides that were told to end.
+// A conversation that the initiator has cancelled goes on to its receipt. The event [lifecycle.Ended] of each side has the code. stopped is the number of sides that were told to end.
 // The error is [ErrNoStop] if a further one cannot, and [ErrNoWork] if there is none. It may be called from any goroutine.
 func StopWork(system *actors.System, id performatives.ConversationID, cause error) (stopped int, err error) {
 	for c := range system.ConversationsWith(id) {

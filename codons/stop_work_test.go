@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -48,7 +49,7 @@ func operatorStops(w *kit.World) {
 func TestStopWork(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("External")
-		ended := kit.Recording(&w.Events, codons.KindEnded)
+		ended := kit.Recording(&w.Events, lifecycle.KindEnded)
 		var running atomic.Int64
 		work := func(wait func(context.Context) error, want error) *kit.Worker {
 			return &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
@@ -80,7 +81,7 @@ func TestStopWork(t *testing.T) {
 		if n := running.Load(); n != 0 {
 			t.Errorf("%d handlers run", n)
 		}
-		for _, e := range kit.Published[codons.Ended](t, ended) {
+		for _, e := range kit.Published[lifecycle.Ended](t, ended) {
 			if e.Conversation == "c" && (e.State != standard.StateFailed || e.Code != p.CodeCanceled) {
 				t.Errorf("ended in %s with %s", e.State, e.Code)
 			}
@@ -222,7 +223,7 @@ func TestStopWorkAfterTheHandler(t *testing.T) {
 // The error of a handler that an operator has stopped is no failure of its job.
 func TestStopWorkIsNoFailureOfTheJob(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		a, failed := w.Peer("External"), kit.Recording(&w.Events, codons.KindJobFailed)
+		a, failed := w.Peer("External"), kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
 			<-ctx.Done()
 			return p.InformResult{}, context.Cause(ctx)
@@ -230,7 +231,7 @@ func TestStopWorkIsNoFailureOfTheJob(t *testing.T) {
 		asks(a)
 		operatorStops(w)
 		wantFailure(a, p.CodeCanceled)
-		if all := kit.Published[codons.JobFailed](t, failed); len(all) > 0 {
+		if all := kit.Published[lifecycle.JobFailed](t, failed); len(all) > 0 {
 			t.Errorf("%+v", all)
 		}
 	})

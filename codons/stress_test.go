@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -229,10 +230,10 @@ func (s *stress) respawn() {
 // countBeginnings counts from now on how often each conversation begins for the
 // side that answers.
 func countBeginnings(w *kit.World) func(p.ConversationID) int {
-	steps := kit.Recording(&w.Events, codons.KindTransition)
+	steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 	n := map[p.ConversationID]int{}
 	return func(id p.ConversationID) int {
-		for _, e := range kit.Published[codons.Transition](w.T, steps) {
+		for _, e := range kit.Published[lifecycle.Transition](w.T, steps) {
 			if e.Role == machine.Responder && e.From == machine.Idle {
 				n[e.Conversation]++
 			}

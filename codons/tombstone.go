@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -193,28 +194,28 @@ func (t *tombstone) remember(m *performatives.Message, on machine.Symbol, effect
 // publish publishes a step.
 func (t *tombstone) publish(self actors.Self, at machine.State, on machine.Symbol, m *performatives.Message) {
 	stream := &self.System().Events
-	if !events.Wants[Transition](stream) {
+	if !events.Wants[lifecycle.Transition](stream) {
 		return
 	}
-	stream.Publish(Transition{
+	stream.Publish(lifecycle.Transition{
 		At: events.At{Time: time.Now()}, Subject: t.subject(self, m),
 		From: at, To: at, On: on, Ended: true, Message: m.ID(),
 	})
 }
 
 // subject returns the subject of an event that m has caused.
-func (t *tombstone) subject(self actors.Self, m *performatives.Message) *Subject {
+func (t *tombstone) subject(self actors.Self, m *performatives.Message) *lifecycle.Subject {
 	id := m.ConversationID()
 	if hashOf(id) != t.id && hashOf(m.InReplyTo()) == t.id { // of a dialect without conversation ids
 		id = performatives.ConversationID(m.InReplyTo())
 	}
-	return &Subject{Agent: self.ID(), Peer: m.Sender(), Conversation: id, Protocol: t.codon.Name(), Role: t.role}
+	return &lifecycle.Subject{Agent: self.ID(), Peer: m.Sender(), Conversation: id, Protocol: t.codon.Name(), Role: t.role}
 }
 
 // repeat publishes that a reply to m is sent again, and sends it.
 func (t *tombstone) repeat(self actors.Self, reply, m *performatives.Message) {
-	if stream := &self.System().Events; events.Wants[Resent](stream) {
-		stream.Publish(Resent{events.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
+	if stream := &self.System().Events; events.Wants[lifecycle.Resent](stream) {
+		stream.Publish(lifecycle.Resent{events.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
 	}
 	_ = self.Send(reply) // Send has dead-lettered it
 }

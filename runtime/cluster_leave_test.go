@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -65,7 +66,7 @@ func testNodeLeaves(t *testing.T, leave func(*runtime.Node, context.Context) err
 	if _, err := subscribe.Subscribe[int](within(t), leaves, "Stays", subscribe.Subscription{Topic: "x"}); err != nil {
 		t.Fatal(err)
 	}
-	subscriptions := listen(t, stay[0], codons.KindTransition)
+	subscriptions := listen(t, stay[0], lifecycle.KindTransition)
 	for range cap(began) {
 		<-began
 	}
@@ -94,7 +95,7 @@ func testNodeLeaves(t *testing.T, leave func(*runtime.Node, context.Context) err
 			t.Errorf("%s has %d links, want one", n.Name(), all)
 		}
 	}
-	ended := await[codons.Transition](t, subscriptions, 1, func(e codons.Transition) bool { return e.Ended && e.Agent == "Stays" })
+	ended := await[lifecycle.Transition](t, subscriptions, 1, func(e lifecycle.Transition) bool { return e.Ended && e.Agent == "Stays" })
 	if ended[0].To != "cancelled" {
 		t.Errorf("the subscription of the node ends as %s", ended[0].To)
 	}

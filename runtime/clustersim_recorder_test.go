@@ -8,7 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -94,7 +94,7 @@ func newClusterRecorder() *clusterRecorder {
 func (r *clusterRecorder) follow(c *clusterNode) {
 	r.sources = append(r.sources, &clusterEvents{
 		Subscription: c.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 12, Kinds: []events.Kind{
-			events.KindMessageSent, events.KindMessageReceived, events.KindMessageRefused, events.KindMessageDeadLettered, codons.KindTransition,
+			events.KindMessageSent, events.KindMessageReceived, events.KindMessageRefused, events.KindMessageDeadLettered, lifecycle.KindTransition,
 			runtime.KindMemberLost, runtime.KindMemberJoined,
 		}}),
 		node: c, replyBy: make(map[p.AgentID]map[string]deadline), lost: make(map[string]bool), unsent: make(map[string][]unsentRefusal),
@@ -203,7 +203,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev events.Event) {
 		r.losses.count("a node " + e.Reason)
 	case runtime.MemberJoined:
 		delete(of.lost, e.Node)
-	case codons.Transition:
+	case lifecycle.Transition:
 		of.handling, of.handledAt = e.Message, e.Time
 		if e.Message != "" {
 			r.messages.Count(e.Message, account.Handled)
@@ -258,7 +258,7 @@ func (of *clusterEvents) noteDeadline(agent p.AgentID, m *p.Message) {
 }
 
 // step records a step of a conversation.
-func (r *clusterRecorder) step(of *clusterEvents, e codons.Transition) {
+func (r *clusterRecorder) step(of *clusterEvents, e lifecycle.Transition) {
 	side := simSide{e.Conversation, e.Protocol, e.Agent.Fold(), e.Peer.Fold(), e.Role}
 	runs := r.sides[side]
 	if runs == nil {

@@ -25,6 +25,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -72,9 +73,9 @@ func eventSamples(t *testing.T) []events.Event {
 		Topics: []string{"Debugging"}, Actions: []performatives.Action{{Name: "debug_code", Description: "secret"}},
 		Extra: performatives.Members{"token": []byte(`"secret"`)},
 	}
-	subject := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
-	child := &codons.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder, Parent: "c0"}
-	span := codons.Span{Trace: codons.TraceID{15: 1}, ID: codons.SpanID{7: 2}, Sampled: true}
+	subject := &lifecycle.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder}
+	child := &lifecycle.Subject{Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Role: machine.Responder, Parent: "c0"}
+	span := lifecycle.Span{Trace: lifecycle.TraceID{15: 1}, ID: lifecycle.SpanID{7: 2}, Sampled: true}
 	return []events.Event{
 		events.MessageSent{At: at, Message: m},
 		events.MessageSent{At: at, Message: sampleMessage(t, "")},
@@ -102,30 +103,30 @@ func eventSamples(t *testing.T) []events.Event {
 		events.AgentAnnounced{At: at, Agent: "Jules"},
 		events.AgentStopped{At: at, Agent: "Jules"},
 		events.WorkAbandoned{At: at, Agent: "Jules", Conversation: "c1"},
-		codons.Transition{
+		lifecycle.Transition{
 			At: at, Subject: child, From: machine.Idle, To: "agreed", On: machine.Receive(performatives.ActRequest), Message: "m1",
 		},
-		codons.Violation{At: at, Sender: "Jules", Receiver: "Eddy", Message: m, Conversation: "c1", ViolationError: violation},
+		lifecycle.Violation{At: at, Sender: "Jules", Receiver: "Eddy", Message: m, Conversation: "c1", ViolationError: violation},
 		codons.Recorded{
 			At: at, State: "done", Data: "secret", Sent: []*performatives.Message{m},
 			Record: codons.Record{
 				Protocol: "request", Role: machine.Responder, Agent: "Jules", Peer: "Eddy", ID: "c1", Events: []codons.Input{{Message: m}, {}},
 			},
 		},
-		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request", After: 250 * time.Millisecond, Err: errors.New("oh")},
-		codons.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request"},
-		codons.Began{At: at, Subject: child},
-		codons.Began{At: at, Subject: &codons.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
-		codons.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
-		codons.Ended{
+		lifecycle.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request", After: 250 * time.Millisecond, Err: errors.New("oh")},
+		lifecycle.JobFailed{At: at, Agent: "Jules", Conversation: "c1", Protocol: "request"},
+		lifecycle.Began{At: at, Subject: child},
+		lifecycle.Began{At: at, Subject: &lifecycle.Subject{Agent: "Jules", Conversation: "c1", Protocol: "notify", Role: machine.Initiator}},
+		lifecycle.Resent{At: at, Subject: subject, Message: "m1", Performative: performatives.ActRequest},
+		lifecycle.Ended{
 			At: at, Subject: child, State: standard.StateTimedOut, Code: performatives.CodeTimeout,
 			Began: at.Time.Add(-1500 * time.Millisecond), Span: span, Path: []machine.State{machine.Idle, standard.StateTimedOut},
 		},
-		codons.Ended{At: at, Subject: subject, State: standard.StateAnswered, Began: at.Time},
-		codons.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},
-		codons.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
-		codons.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
-		codons.JobFailed{At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Job: "perform", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
+		lifecycle.Ended{At: at, Subject: subject, State: standard.StateAnswered, Began: at.Time},
+		lifecycle.JobEnded{At: at, Subject: subject, Job: "answer", Command: "fail", Code: performatives.CodeFailed, Began: at.Time.Add(-time.Second), Span: span, Label: "add"},
+		lifecycle.JobEnded{At: at, Subject: child, Job: "answer", Began: at.Time},
+		lifecycle.PayloadChanged{At: at, Agent: "Jules", Conversation: "c1", Message: "m1", Type: "main.Change"},
+		lifecycle.JobFailed{At: at, Agent: "Jules", Peer: "Eddy", Conversation: "c1", Protocol: "request", Job: "perform", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
 		events.Overload{At: at, Refusing: true, Refused: 7, Queued: 300, Working: 4},
 	}
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -63,7 +63,7 @@ func TestEventsOfDelegation(t *testing.T) {
 	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
 		t.Fatal(err)
 	}
-	await(t, r, 2, func(e codons.Transition) bool { return e.Ended && e.Protocol == "task-delegation" })
+	await(t, r, 2, func(e lifecycle.Transition) bool { return e.Ended && e.Protocol == "task-delegation" })
 }
 
 // Without listeners, sending does not allocate for events.

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -577,7 +578,7 @@ func newInterop(t *testing.T, over transport) *interop {
 	h := newHubOf(t, node, noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
 	i := &interop{
 		hub: h, began: make(chan float64, 1024), stops: make(chan float64, 1024),
-		transitions: listen(t, node, codons.KindTransition), violations: listen(t, node, codons.KindViolation),
+		transitions: listen(t, node, lifecycle.KindTransition), violations: listen(t, node, lifecycle.KindViolation),
 	}
 	h.spawn("Jules", func() actors.Agent { return doubler{i} })
 	addr := serve(t, over, h.server)
@@ -635,7 +636,7 @@ func (i *interop) settle(t *testing.T, watched uint64) {
 	}
 	skipped := 0
 	for _, e := range i.violations.all() {
-		v := e.(codons.Violation)
+		v := e.(lifecycle.Violation)
 		switch v.Sender { // the dialects of these have no word for TASK_ACCEPT, which their programs therefore leave out
 		case "bridge-agent", "gateway-agent", "rag-agent":
 			if v.Got.Act == p.ActInformResult && slices.Contains(v.Expected, machine.Utterance{From: machine.Responder, Act: p.ActTaskAccept}) {
@@ -704,7 +705,7 @@ func TestInterop(t *testing.T) {
 			i.settle(t, 50) // not those that the gateway agent begins: it cannot name the protocol
 			ends := make(map[string]int)
 			for _, e := range i.transitions.all() {
-				if e := e.(codons.Transition); e.Ended {
+				if e := e.(lifecycle.Transition); e.Ended {
 					ends[fmt.Sprint(e.Agent == "Jules", " ", e.To)]++
 				}
 			}

@@ -15,7 +15,7 @@ import (
 	"github.com/lmittmann/tint"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -128,7 +128,7 @@ func (o *Options) logged() (kinds []events.Kind) {
 	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
 	_, none := o.Logger.Handler().(fallback)
 	if o.Logger.Enabled(ctx, slog.LevelWarn) && (!none || o.Watch != nil) {
-		kinds = append(kinds, codons.KindViolation)
+		kinds = append(kinds, lifecycle.KindViolation)
 	}
 	if o.Logger.Enabled(ctx, slog.LevelInfo) {
 		kinds = append(kinds, events.KindMessageRefused, events.KindMessageDeadLettered, events.KindAgentStarted, events.KindAgentStopped, events.KindAgentAnnounced)
@@ -137,7 +137,7 @@ func (o *Options) logged() (kinds []events.Kind) {
 		kinds = append(kinds, events.KindMessageSent, events.KindMessageReceived)
 	}
 	if o.Logger.Enabled(ctx, slog.LevelDebug) {
-		kinds = append(kinds, codons.KindTransition)
+		kinds = append(kinds, lifecycle.KindTransition)
 	}
 	return kinds
 }
@@ -162,10 +162,10 @@ func (l *eventLog) write(r events.Record) {
 		l.line(e.Time, slog.LevelInfo, "agent announced", "agent", string(e.Agent), "topics", len(e.Capabilities.Topics), "actions", len(e.Capabilities.Actions))
 	case events.AgentStopped:
 		l.line(e.Time, slog.LevelInfo, "agent stopped", "agent", string(e.Agent))
-	case codons.Violation:
+	case lifecycle.Violation:
 		l.line(e.Time, slog.LevelWarn, "protocol violated", "agent", string(e.Sender), "peer", string(e.Receiver), "conversation", string(e.Conversation),
 			"performative", e.Got.Act.String(), "err", e.ViolationError)
-	case codons.Transition:
+	case lifecycle.Transition:
 		l.line(e.Time, slog.LevelDebug, "conversation", "agent", string(e.Agent), "peer", string(e.Peer), "conversation", string(e.Conversation),
 			"protocol", e.Protocol, "role", e.Role.String(), "from", string(e.From), "to", string(e.To), "on", e.On.String())
 	}

@@ -115,7 +115,7 @@ func (n *Node) Self() actors.Self { return n.self }
 func (n *Node) System() *actors.System { return n.system }
 
 // Events returns the event stream of the node. Its types are those of [events.Event],
-// [codons.Transition], [codons.Recorded], [codons.JobFailed] and [codons.Violation].
+// [lifecycle.Transition], [codons.Recorded], [lifecycle.JobFailed] and [lifecycle.Violation].
 func (n *Node) Events() *events.Stream { return &n.system.Events }
 
 // WatchCounts returns the counters of the watch since the node started. Without

@@ -76,13 +76,13 @@ type Options struct {
 	MaskMessages func(message []byte) (json.RawMessage, error)
 
 	// Watch makes the node check the messages of its agents against the tables of the
-	// codons, and log and publish each deviation as a [codons.Violation]. Nil disables
+	// codons, and log and publish each deviation as a [lifecycle.Violation]. Nil disables
 	// the check; &watch.Options{} has the default bounds. The node adds its Codons and those of
 	// package library to Watch.Codons. The check runs on its own goroutine and does not
 	// delay messages.
 	Watch *watch.Options
 
-	// Tracing gives each side of a conversation, and each job, a span ([codons.Span]), whose traceparent goes along with its
+	// Tracing gives each side of a conversation, and each job, a span ([lifecycle.Span]), whose traceparent goes along with its
 	// messages. Package telemetry exports them. Nil means that traceparents are passed on as they come.
 	Tracing *actors.Tracing
 

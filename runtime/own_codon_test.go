@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -186,7 +187,7 @@ func TestWatchChecksOwnCodons(t *testing.T) {
 	o := reviewing()
 	o.Watch = &watch.Options{Codons: []*codons.Codon{codeReview}} // named twice, which is no error
 	n := newNode(t, o)
-	violations := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindViolation}})
+	violations := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindViolation}})
 	defer violations.Close()
 	for id, agent := range map[performatives.AgentID]actors.Agent{"Rev": strictReviewer{}, "Odd": proposer{}} {
 		if err := n.Spawn(within(t), id, func() actors.Agent { return agent }); err != nil {
@@ -201,7 +202,7 @@ func TestWatchChecksOwnCodons(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer asked.Cancel()
-	v, err := events.Next[codons.Violation](within(t), violations)
+	v, err := events.Next[lifecycle.Violation](within(t), violations)
 	if err != nil || v.Sender != "Odd" {
 		t.Errorf("got %v, %v, want a violation of Odd", v, err)
 	}

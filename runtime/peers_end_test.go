@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -101,7 +102,7 @@ func TestResultBeforeDisconnect(t *testing.T) {
 func TestDisconnectBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
-	stream := listen(t, h.Node, codons.KindTransition)
+	stream := listen(t, h.Node, lifecycle.KindTransition)
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Ada", "Rev", performatives.ActRequest, with(review{"a.go"}), func(e *performatives.Envelope) {
 		e.Protocol, e.MessageType = "code-review", "REVIEW_REQUEST"
@@ -110,7 +111,7 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 		t.Fatalf("got %s %s", m.Performative(), m.MessageType())
 	}
 	c.cut()
-	await(t, stream, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+	await(t, stream, 1, func(e lifecycle.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 }
 
 // TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was reviewed here. No request is
@@ -125,7 +126,7 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Rev")
-	stream := listen(t, o.Node, codons.KindTransition)
+	stream := listen(t, o.Node, lifecycle.KindTransition)
 	revising := make(chan struct{})
 	asked, err := codeReview.Start(within(t), h, "Rev", review{"a.go"}, codons.On("revise", func(ctx context.Context, _ codons.Turn[verdict]) (codons.Command, error) {
 		close(revising)
@@ -146,7 +147,7 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 	}
 	<-started
 	o.disconnect()
-	await(t, stream, 1, func(e codons.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
+	await(t, stream, 1, func(e lifecycle.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 	if _, err := asked.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 		t.Errorf("the asker is told %v", err)
 	}
@@ -164,13 +165,13 @@ func TestDisconnectEndsSubscriptions(t *testing.T) {
 		if asker == codons.Party(h) {
 			publisher, subscriber = o.Node, h.Node
 		}
-		here, there := listen(t, subscriber, codons.KindTransition), listen(t, publisher, codons.KindTransition)
+		here, there := listen(t, subscriber, lifecycle.KindTransition), listen(t, publisher, lifecycle.KindTransition)
 		if _, err := subscribe.Subscribe[int](within(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"}); err != nil {
 			t.Fatal(err)
 		}
 		o.disconnect()
-		await(t, here, 1, func(e codons.Transition) bool { return e.Ended && e.Peer == "Jules" })
-		await(t, there, 1, func(e codons.Transition) bool { return e.Ended && e.Agent == "Jules" })
+		await(t, here, 1, func(e lifecycle.Transition) bool { return e.Ended && e.Peer == "Jules" })
+		await(t, there, 1, func(e lifecycle.Transition) bool { return e.Ended && e.Agent == "Jules" })
 	})
 }
 
@@ -767,7 +768,7 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 			started, ended := make(chan struct{}, 1), make(chan error, 1)
 			h := newHub(t, noPeerOptions)
 			h.spawn("Jules", returning(newCancellableWorker(started, ended)))
-			stream := listen(t, h.Node, codons.KindTransition)
+			stream := listen(t, h.Node, lifecycle.KindTransition)
 			request := message(t, "Ada", "Jules", performatives.ActTaskRequest, with(task("debug_code")))
 			owner := func() *caller {
 				c := newCaller(t, h, nil)
@@ -792,7 +793,7 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 			if err := <-ended; err == nil {
 				t.Error("the handler was not cancelled")
 			}
-			await(t, stream, 1, func(e codons.Transition) bool { return e.Role == machine.Responder && e.Ended })
+			await(t, stream, 1, func(e lifecycle.Transition) bool { return e.Role == machine.Responder && e.Ended })
 			if reconnect {
 				c, answers = owner(), 1
 			}

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -55,7 +55,7 @@ func (s *simSymbols) add(on machine.Symbol) {
 	}
 }
 
-func (c *simRecorder) stepLocked(e codons.Transition) {
+func (c *simRecorder) stepLocked(e lifecycle.Transition) {
 	side := simSide{e.Conversation, e.Protocol, e.Agent.Fold(), e.Peer.Fold(), e.Role}
 	conversations := c.conversations[side]
 	if conversations == nil {

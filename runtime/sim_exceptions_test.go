@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
@@ -93,12 +93,12 @@ var violationExceptions = []simException[simViolation]{
 
 // simViolation is a violation by a responder that began its conversation more than once.
 type simViolation struct {
-	codons.Violation
+	lifecycle.Violation
 	later bool // each time another message opened it
 }
 
 // violationException returns what accepts a violation, or nil.
-func (c *simRecorder) violationException(v codons.Violation) *simException[simViolation] {
+func (c *simRecorder) violationException(v lifecycle.Violation) *simException[simViolation] {
 	runs := c.conversations[simSide{v.Conversation, v.Message.Protocol(), v.Sender.Fold(), v.Receiver.Fold(), machine.Responder}]
 	if len(runs) < 2 {
 		return nil

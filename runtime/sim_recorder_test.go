@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/account"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -32,7 +33,7 @@ type simRecorder struct {
 	dead          uint64
 	conversations map[simSide][]*simConversation
 	order         []simSide // keys of conversations, in order of creation
-	violations    []codons.Violation
+	violations    []lifecycle.Violation
 	records       []codons.Recorded
 	broken        []string                    // problems detected during the run
 	refusals      map[simDirection]simRefusal // the runtime's latest refusal of a copy
@@ -64,7 +65,7 @@ func simKinds(checked bool) []events.Kind {
 	kinds := []events.Kind{
 		events.KindMessageSent, events.KindMessageReceived, events.KindMessageRefused, events.KindMessageDeadLettered,
 		events.KindAgentStarted, events.KindAgentStopped, events.KindSupervisionDecided, events.KindJobAbandoned,
-		codons.KindTransition, codons.KindViolation, codons.KindJobFailed,
+		lifecycle.KindTransition, lifecycle.KindViolation, lifecycle.KindJobFailed,
 	}
 	if checked {
 		kinds = append(kinds, codons.KindRecorded)
@@ -180,7 +181,7 @@ func (c *simRecorder) eventLocked(ev events.Event) {
 		}
 	case events.DeadLetter:
 		c.observeDeadLocked(e)
-	case codons.Transition:
+	case lifecycle.Transition:
 		c.observeStepLocked(e)
 	case events.AgentStarted:
 		c.noteLocked(e.Time, "started  %s again=%t", e.Agent, e.Again)
@@ -195,9 +196,9 @@ func (c *simRecorder) eventLocked(ev events.Event) {
 		c.noteLocked(e.Time, "abandons %s %s", e.Agent, e.Conversation)
 	case codons.Recorded:
 		c.records = append(c.records, e)
-	case codons.Violation:
+	case lifecycle.Violation:
 		c.violations = append(c.violations, e)
-	case codons.JobFailed:
+	case lifecycle.JobFailed:
 		if e.Stack != nil {
 			c.noteLocked(e.Time, "panicked %s %s %v", e.Agent, e.Conversation, e.Err)
 		}
@@ -218,7 +219,7 @@ func (c *simRecorder) observeDeadLocked(e events.DeadLetter) {
 	}
 }
 
-func (c *simRecorder) observeStepLocked(e codons.Transition) {
+func (c *simRecorder) observeStepLocked(e lifecycle.Transition) {
 	c.handling = e.Message
 	if e.Message != "" {
 		c.outcomes.Count(e.Message, account.Handled)

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -25,7 +26,7 @@ type conversationEnds struct {
 }
 
 func (s *conversationEnds) observe(ev events.Event) {
-	e := ev.(codons.Transition)
+	e := ev.(lifecycle.Transition)
 	key := fmt.Sprint(e.Conversation, " of ", e.Agent, ", ", e.Role)
 	s.begun[key]++
 	switch over := slices.Contains(delegation.Table().Terminal, e.From); {
@@ -84,7 +85,7 @@ func runDelegationChaos(t *testing.T, seed uint64) {
 	o := connected(t, h, "out", crew{"far": newChaosWorker})
 	s := &conversationEnds{begun: make(map[string]int), ended: make(map[string]int)}
 	for _, n := range []*runtime.Node{h.Node, o.Node} {
-		s.steps = append(s.steps, listen(t, n, codons.KindTransition))
+		s.steps = append(s.steps, listen(t, n, lifecycle.KindTransition))
 	}
 	ticks, over := make(chan struct{}, 8), make(chan struct{})
 	var asking, shaking sync.WaitGroup

@@ -7,7 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -40,7 +40,7 @@ func TestNodeWatches(t *testing.T) {
 	if err := n.Stop(within(t)); err != nil { // Stop waits until the watch has checked all messages
 		t.Fatal(err)
 	}
-	broken := await[codons.Violation](t, r, 1, nil)
+	broken := await[lifecycle.Violation](t, r, 1, nil)
 	if v := broken[0]; len(broken) != 1 || v.Sender != "a" || v.Receiver != "node" || v.Got.Act != performatives.ActInformResult {
 		t.Errorf("%+v", broken)
 	}

@@ -26,7 +26,7 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -336,9 +336,9 @@ func TestContentOfFailures(t *testing.T) {
 			t.Fatal(err)
 		}
 		now := time.Now()
-		n.Events().Publish(codons.JobEnded{
-			At: events.At{Time: now}, Subject: &codons.Subject{Agent: "W", Conversation: "c", Protocol: "p"}, Job: "perform", Began: now, Code: performatives.CodeInternal,
-			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}, Sampled: true}, Err: errors.New("no card=4711 and no password=hunter2"),
+		n.Events().Publish(lifecycle.JobEnded{
+			At: events.At{Time: now}, Subject: &lifecycle.Subject{Agent: "W", Conversation: "c", Protocol: "p"}, Job: "perform", Began: now, Code: performatives.CodeInternal,
+			Span: lifecycle.Span{Trace: lifecycle.TraceID{1}, ID: lifecycle.SpanID{1}, Sampled: true}, Err: errors.New("no card=4711 and no password=hunter2"),
 		})
 		p.observers.close(t.Context())
 		if err := n.Stop(t.Context()); err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -206,7 +207,7 @@ func TestAbsentBidderAnswersCancelAgain(t *testing.T) {
 func TestLateRejection(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var held *p.Message
-		steps := kit.Recording(&w.Events, codons.KindTransition)
+		steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 		w.Net.Intercept(func(m *p.Message) bool {
 			if m.Performative() == p.ActRejectProposal && held == nil {
 				held = m
@@ -236,7 +237,7 @@ func TestLateRejection(t *testing.T) {
 		wantSale(t, s, err, "B", 15)
 		w.Settled(0)
 		stale := 0
-		for _, step := range kit.Published[codons.Transition](t, steps) {
+		for _, step := range kit.Published[lifecycle.Transition](t, steps) {
 			if step.On == machine.Stale(p.ActRejectProposal) && step.From == step.To {
 				stale++
 			}

@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/auction"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -40,7 +40,7 @@ func holdFirst(w *kit.World, act p.Performative) (deliver func()) {
 // nor the end of the auction begins another conversation.
 func TestOvertakenAnnouncement(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		began := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindTransition}})
+		began := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindTransition}})
 		deliver := holdFirst(w, p.ActInform)
 		s, err := english(w, t.Context(), spawn(w, bidder{}.never()))
 		wantNoSale(t, s, err)
@@ -50,7 +50,7 @@ func TestOvertakenAnnouncement(t *testing.T) {
 		began.Close()
 		n := 0
 		for r := range began.C {
-			if e := r.Event.(codons.Transition); e.Agent == "A" && e.From == machine.Idle {
+			if e := r.Event.(lifecycle.Transition); e.Agent == "A" && e.From == machine.Idle {
 				n++
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -57,16 +58,16 @@ func (w *world) check() map[*machine.Transition]bool {
 	lines := map[performatives.ConversationID][]string{}
 	for r := range w.events.C {
 		switch e := r.Event.(type) {
-		case codons.Transition:
+		case lifecycle.Transition:
 			lines[e.Conversation] = append(lines[e.Conversation], line(e))
 			if t := w.checkStep(sides, e); t != nil {
 				taken[t] = true
 			}
 		case codons.Recorded:
 			w.checkRecord(e)
-		case codons.PayloadChanged:
+		case lifecycle.PayloadChanged:
 			w.fault("the payload of %s, a %s, was changed after it was sent", e.Message, e.Type)
-		case codons.JobFailed:
+		case lifecycle.JobFailed:
 			if p, is := errors.AsType[*actors.PanicError](e.Err); is {
 				w.fault("a job of %s panicked: %v", e.Agent, p.Value)
 			} else if errors.Is(e.Err, codons.ErrInvalidAnswer) {
@@ -112,7 +113,7 @@ func (w *world) noteUndelivered(m *performatives.Message, code performatives.Cod
 }
 
 // checkStep checks one transition, and that it goes on where the one before ended.
-func (w *world) checkStep(sides map[sideKey]*observed, e codons.Transition) *machine.Transition {
+func (w *world) checkStep(sides map[sideKey]*observed, e lifecycle.Transition) *machine.Transition {
 	c := w.codons[e.Protocol]
 	if c == nil {
 		w.faultOf(e.Conversation, "the conversation is of %s, of which no agent has a role: give the role to the option Agents", e.Protocol)
@@ -253,7 +254,7 @@ func text(v any) string {
 }
 
 // line is a transition as a failure shows it.
-func line(e codons.Transition) string {
+func line(e lifecycle.Transition) string {
 	text := fmt.Sprintf("  %s %s  %-9s  %-36s  %s", e.Time.Format("15:04:05.000"), e.Conversation, e.Role, e.On, e.From)
 	if e.To != e.From {
 		text += " → " + string(e.To)

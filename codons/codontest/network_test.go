@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -102,7 +103,7 @@ func TestSeedsDisturb(t *testing.T) {
 			}
 			begun := map[performatives.ConversationID]time.Time{}
 			for r := range w.events.C {
-				e, ok := r.Event.(codons.Transition)
+				e, ok := r.Event.(lifecycle.Transition)
 				if !ok {
 					continue
 				}

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -86,7 +87,7 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	}
 	net.system = w.system
 	w.events = w.system.Events.Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
-		codons.KindTransition, codons.KindRecorded, codons.KindPayload, codons.KindJobFailed, events.KindMessageRefused, events.KindMessageDeadLettered,
+		lifecycle.KindTransition, codons.KindRecorded, lifecycle.KindPayload, lifecycle.KindJobFailed, events.KindMessageRefused, events.KindMessageDeadLettered,
 	}})
 	if w.asker, err = w.spawn(ctx, askerID, client{}); err != nil {
 		return w, err

@@ -14,9 +14,9 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -32,7 +32,7 @@ func TestPanicInConsiderTask(t *testing.T) {
 			return delegation.Accept()
 		}})
 		restarts := kit.Recording(&w.Events, events.KindAgentStarted)
-		failed := kit.Recording(&w.Events, codons.KindJobFailed)
+		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		_, err := w.Delegate(t.Context())
 		kit.WantEnd(t, err, "failed", p.CodeInternal)
 		kit.NoSecret(t, err)
@@ -41,7 +41,7 @@ func TestPanicInConsiderTask(t *testing.T) {
 				break
 			}
 		}
-		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Job != standard.JobConsider || !strings.Contains(string(all[0].Stack), "failure_test.go") {
+		if all := kit.Published[lifecycle.JobFailed](t, failed); len(all) != 1 || all[0].Job != standard.JobConsider || !strings.Contains(string(all[0].Stack), "failure_test.go") {
 			t.Errorf("published %+v", all)
 		}
 		if _, err := w.Delegate(t.Context()); err != nil {
@@ -81,7 +81,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				w.Add("Jules", &kit.Worker{Perform: c.perform, Max: 1})
 				restarts := kit.Recording(&w.Events, events.KindSupervisionDecided)
-				failed := kit.Recording(&w.Events, codons.KindJobFailed)
+				failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 				for range 2 { // the agent keeps running, and the slot was released
 					_, err := w.Delegate(t.Context())
 					kit.WantEnd(t, err, "failed", c.code)
@@ -89,7 +89,7 @@ func TestFailureOfPerformTask(t *testing.T) {
 				}
 				w.Settled(0)
 				panics, errs := 0, 0
-				for _, e := range kit.Published[codons.JobFailed](t, failed) {
+				for _, e := range kit.Published[lifecycle.JobFailed](t, failed) {
 					if e.Agent != "Jules" || e.Peer != "Eddy" || e.Job != standard.JobPerform || e.Conversation == "" {
 						t.Errorf("got %+v", e)
 					}
@@ -113,7 +113,7 @@ func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
-		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindJobFailed}})
+		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindJobFailed}})
 		defer failed.Close()
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, errors.New("the disk is full")
@@ -124,7 +124,7 @@ func TestErrorOfAJobIsLoggedAndPublished(t *testing.T) {
 			t.Errorf("the initiator gets %q", err)
 		}
 		synctest.Wait()
-		if e := (<-failed.C).Event.(codons.JobFailed); e.Agent != "Jules" || e.Protocol != "task-delegation" || e.Err.Error() != "the disk is full" {
+		if e := (<-failed.C).Event.(lifecycle.JobFailed); e.Agent != "Jules" || e.Protocol != "task-delegation" || e.Err.Error() != "the disk is full" {
 			t.Errorf("got %+v", e)
 		}
 		got := log.String()
@@ -142,7 +142,7 @@ func TestRefusalOfAJobIsNoFailure(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	kit.InWorldWith(t, o, func(t *testing.T, w *kit.World) {
-		failed := kit.Recording(&w.Events, codons.KindJobFailed)
+		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{}, &p.Refusal{Code: p.CodeIncapable, Text: "not on Fridays"}
 		}})
@@ -158,7 +158,7 @@ func TestRefusalOfAJobIsNoFailure(t *testing.T) {
 		_, err = delegation.Delegate(t.Context(), w.Eddy, "Mid", p.TaskRequest{TaskType: "x"})
 		kit.WantEnd(t, err, "failed", p.CodeIncapable)
 		synctest.Wait()
-		if all := kit.Published[codons.JobFailed](t, failed); len(all) != 1 || all[0].Agent != "Mid" {
+		if all := kit.Published[lifecycle.JobFailed](t, failed); len(all) != 1 || all[0].Agent != "Mid" {
 			t.Errorf("published %+v", all)
 		}
 	})
@@ -167,7 +167,7 @@ func TestRefusalOfAJobIsNoFailure(t *testing.T) {
 // TestInvalidResultNamesTheField checks the event that is published for an invalid result.
 func TestInvalidResultNamesTheField(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindJobFailed}})
+		failed := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindJobFailed}})
 		defer failed.Close()
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
 			return p.InformResult{Status: "perhaps"}, nil
@@ -175,7 +175,7 @@ func TestInvalidResultNamesTheField(t *testing.T) {
 		_, err := w.Delegate(t.Context())
 		kit.WantEnd(t, err, "failed", p.CodeInternal)
 		synctest.Wait()
-		if e := (<-failed.C).Event.(codons.JobFailed); !strings.Contains(e.Err.Error(), "task_status") {
+		if e := (<-failed.C).Event.(lifecycle.JobFailed); !strings.Contains(e.Err.Error(), "task_status") {
 			t.Errorf("got %v", e.Err)
 		}
 	})

@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/mediation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
@@ -100,7 +100,7 @@ func newScenario(w *kit.World, n int, c *choices, faults int, stops bool) *scena
 }
 
 // end records how each side has ended.
-func (s *scenario) end(steps []codons.Transition) {
+func (s *scenario) end(steps []lifecycle.Transition) {
 	for _, tr := range steps {
 		if !tr.Ended {
 			continue
@@ -307,17 +307,17 @@ func TestRecruitingInterleavings(t *testing.T) {
 // allCourses runs every sequence until one fails, and returns their number.
 func allCourses(t *testing.T, w *kit.World, to string, faults int, stops bool) int {
 	w.AllowViolations.Store(stops) // the runtime speaks in their place
-	steps := kit.Recording(&w.Events, codons.KindTransition)
+	steps := kit.Recording(&w.Events, lifecycle.KindTransition)
 	courses := 0
 	for ch := (&choices{}); courses == 0 || ch.next(); courses++ {
 		s := newScenario(w, courses, ch, faults, stops)
 		s.recruit(to)
 		s.play()
 		synctest.Wait()
-		s.end(kit.Published[codons.Transition](t, steps))
+		s.end(kit.Published[lifecycle.Transition](t, steps))
 		s.check(to)
 		s.close()
-		_ = kit.Published[codons.Transition](t, steps) // of the end of its agents
+		_ = kit.Published[lifecycle.Transition](t, steps) // of the end of its agents
 		if t.Failed() {
 			break
 		}

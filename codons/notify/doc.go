@@ -4,7 +4,7 @@
 //
 // A notice begins no conversation actor on either side: the initiator sends one message, and
 // the responder handles it where it arrives. Both steps are published as a
-// [codons.Transition], so that a notice shows in the events like any other conversation. There
+// [lifecycle.Transition], so that a notice shows in the events like any other conversation. There
 // is no [codons.Recorded]: the message is all that it could hold. A notice that is lost is not sent again, and its sender is not told.
 //
 // # Ordering

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -125,7 +126,7 @@ func send(self actors.Self, m *performatives.Message) error {
 // is a subscriber.
 func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.Message, role machine.Role, on machine.Symbol) {
 	stream := &self.System().Events
-	if !events.Wants[codons.Transition](stream) && !events.Wants[codons.Began](stream) && !events.Wants[codons.Ended](stream) {
+	if !events.Wants[lifecycle.Transition](stream) && !events.Wants[lifecycle.Began](stream) && !events.Wants[lifecycle.Ended](stream) {
 		return
 	}
 	now := time.Now()
@@ -135,10 +136,10 @@ func publishStep(self actors.Self, peer performatives.AgentID, m *performatives.
 		panic(err) // unreachable: the table has this row
 	}
 	at := events.At{Time: now}
-	of := &codons.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
-	stream.Publish(codons.Began{At: at, Subject: of})
-	stream.Publish(codons.Transition{
+	of := &lifecycle.Subject{Agent: self.ID(), Peer: peer, Conversation: m.ConversationID(), Protocol: Codon.Name(), Role: role}
+	stream.Publish(lifecycle.Began{At: at, Subject: of})
+	stream.Publish(lifecycle.Transition{
 		At: at, Subject: of, From: before.State, To: after.State, On: on, Ended: Codon.Machine().Terminal(after.State),
 	})
-	stream.Publish(codons.Ended{At: at, Subject: of, State: after.State, Began: now, Path: []machine.State{before.State, after.State}})
+	stream.Publish(lifecycle.Ended{At: at, Subject: of, State: after.State, Began: now, Path: []machine.State{before.State, after.State}})
 }

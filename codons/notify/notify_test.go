@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -44,8 +44,8 @@ func (r *reader) HandleNotice(ctx context.Context, n notify.Notice) {
 
 func TestNotify(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		transitions := kit.Recording(&w.Events, codons.KindTransition)
-		lifetimes := kit.Recording(&w.Events, codons.KindBegan, codons.KindEnded)
+		transitions := kit.Recording(&w.Events, lifecycle.KindTransition)
+		lifetimes := kit.Recording(&w.Events, lifecycle.KindBegan, lifecycle.KindEnded)
 		r := &reader{}
 		w.Add("Reader", r)
 		for _, text := range []string{"one", "two"} {
@@ -57,11 +57,11 @@ func TestNotify(t *testing.T) {
 		if !slices.Equal(r.heard, []string{"one", "two"}) {
 			t.Errorf("heard %q", r.heard)
 		}
-		steps := slices.DeleteFunc(kit.Published[codons.Transition](t, transitions), func(s codons.Transition) bool { return s.Protocol != "notify" })
+		steps := slices.DeleteFunc(kit.Published[lifecycle.Transition](t, transitions), func(s lifecycle.Transition) bool { return s.Protocol != "notify" })
 		if len(steps) != 4 || !steps[3].Ended || steps[3].To != "notified" || steps[0].Peer != "Reader" || steps[3].Peer != "Eddy" {
 			t.Errorf("steps %+v", steps)
 		}
-		if n := len(kit.Published[codons.Began](t, lifetimes)); n != 4 {
+		if n := len(kit.Published[lifecycle.Began](t, lifetimes)); n != 4 {
 			t.Errorf("%d sides of two notices have begun", n)
 		}
 		kit.Golden(t, "notify", w.Monitor.Lines())

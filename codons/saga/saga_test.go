@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/saga"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -95,11 +96,11 @@ func TestStepPanics(t *testing.T) {
 // A step or an undo that fails is published as a failure of its agent, in the conversation whose work the saga is part of.
 func TestFailuresArePublished(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
-		failed := kit.Recording(&w.Events, codons.KindJobFailed)
+		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		want := func(lines ...string) {
 			t.Helper()
 			got := []string{}
-			for _, e := range kit.Published[codons.JobFailed](t, failed) {
+			for _, e := range kit.Published[lifecycle.JobFailed](t, failed) {
 				got = append(got, fmt.Sprintf("%s/%s of %s in %s with %s: %v, stack %v", e.Protocol, e.Job, e.Agent, e.Conversation, e.Peer, e.Err, strings.Contains(string(e.Stack), "saga_test.go")))
 			}
 			if !slices.Equal(got, lines) {

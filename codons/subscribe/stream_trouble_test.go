@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -27,7 +28,7 @@ func TestPredicatePanics(t *testing.T) {
 		st := newPublisher(subscribe.TopicOptions{})
 		st.everyNth()
 		w.Add("Station", st)
-		panicked := kit.Recording(&w.Events, codons.KindJobFailed)
+		panicked := kit.Recording(&w.Events, lifecycle.KindJobFailed)
 		good, err := subscribe.Subscribe[beat](t.Context(), w.Eddy, "Station", nth(2))
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -120,8 +120,8 @@ func (k *checker) check(c *conversation, role machine.Role, o observation) {
 // report publishes a violation.
 func (k *checker) report(c *conversation, o observation, err *machine.ViolationError) {
 	k.watch.counts.violations.Add(1)
-	if events.Wants[codons.Violation](k.watch.events) {
-		k.watch.events.Publish(codons.Violation{
+	if events.Wants[lifecycle.Violation](k.watch.events) {
+		k.watch.events.Publish(lifecycle.Violation{
 			At: events.At{Time: o.at}, Sender: o.message.Sender(), Receiver: o.message.Receiver(), Message: o.message,
 			Conversation: c.key.name, ViolationError: err,
 		})

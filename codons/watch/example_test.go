@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -37,7 +38,7 @@ func ExampleNew() {
 	if err != nil {
 		panic(err)
 	}
-	violations := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindViolation}})
+	violations := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindViolation}})
 	defer violations.Close()
 
 	result, err := delegation.Delegate(ctx, node, "Hasty", performatives.TaskRequest{TaskType: "write_poem"})
@@ -45,7 +46,7 @@ func ExampleNew() {
 	if err := w.Stop(ctx); err != nil {
 		panic(err)
 	}
-	v, err := events.Next[codons.Violation](ctx, violations)
+	v, err := events.Next[lifecycle.Violation](ctx, violations)
 	if err != nil {
 		panic(err)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Watch checks the messages on an event stream, and publishes a [codons.Violation] for each
+// Watch checks the messages on an event stream, and publishes a [lifecycle.Violation] for each
 // message that breaks the table of its codon.
 //
 // A conversation is watched from its opening act on, if that act names a protocol of

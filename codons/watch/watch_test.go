@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -28,7 +29,7 @@ type fixture struct {
 	events     events.Stream
 	n          int
 	violated   *events.Subscription
-	violations []codons.Violation // set by want
+	violations []lifecycle.Violation // set by want
 }
 
 // newFixture starts a Watch of the library's codons.
@@ -36,7 +37,7 @@ func newFixture(t *testing.T, o watch.Options) *fixture {
 	t.Helper()
 	o.Codons = library.Codons()
 	w := &fixture{t: t}
-	w.violated = kit.Recording(&w.events, codons.KindViolation)
+	w.violated = kit.Recording(&w.events, lifecycle.KindViolation)
 	var err error
 	if w.Watch, err = watch.New(&w.events, o); err != nil {
 		t.Fatal(err)
@@ -95,7 +96,7 @@ func (w *fixture) want(counts watch.Counts, violations ...string) {
 	if err := w.Stop(w.t.Context()); err != nil {
 		w.t.Fatal(err)
 	}
-	w.violations = kit.Published[codons.Violation](w.t, w.violated)
+	w.violations = kit.Published[lifecycle.Violation](w.t, w.violated)
 	var got []string
 	for _, v := range w.violations {
 		got = append(got, v.Got.String())

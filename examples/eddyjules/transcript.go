@@ -10,7 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -38,7 +38,7 @@ func (t *transcript) observe(r events.Record) {
 	switch e := r.Event.(type) {
 	case events.MessageSent:
 		t.message(e.Message)
-	case codons.JobFailed:
+	case lifecycle.JobFailed:
 		if panicked, is := errors.AsType[*actors.PanicError](e.Err); is {
 			t.mu.Lock()
 			defer t.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -36,7 +37,7 @@ type traced struct {
 // follow keeps the conversations of the node from now on. Its caller must call stop.
 func follow(n *runtime.Node) *trace {
 	t := &trace{done: make(chan struct{}), byID: make(map[performatives.ConversationID]*traced)}
-	t.events = n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: []events.Kind{events.KindMessageSent, codons.KindTransition}})
+	t.events = n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: []events.Kind{events.KindMessageSent, lifecycle.KindTransition}})
 	go func() {
 		defer close(t.done)
 		for r := range t.events.C {
@@ -61,7 +62,7 @@ func (t *trace) note(ev events.Event) {
 		}
 		c := t.conversation(ev.Message.ConversationID(), ev.Time)
 		c.kind, c.receiver = strings.ToUpper(task.TaskType), ev.Message.Receiver()
-	case codons.Transition:
+	case lifecycle.Transition:
 		c := t.conversation(ev.Conversation, ev.Time)
 		if ev.Role == machine.Initiator {
 			c.parent, c.state, c.ended = ev.Parent, ev.To, ev.Time
@@ -122,7 +123,7 @@ func (c *traced) write(w io.Writer, first, rest string) {
 	if more := c.below[len(shown):]; len(more) > 0 {
 		completed := 0
 		for _, b := range more {
-			if b.state == codons.StateCompleted {
+			if b.state == standard.StateCompleted {
 				completed++
 			}
 		}

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -42,7 +42,7 @@ func (n *Node) report(p Problem, format string, args ...any) {
 	}
 }
 
-// loggedChange begins the error that is logged beside a [codons.PayloadChanged].
+// loggedChange begins the error that is logged beside a [lifecycle.PayloadChanged].
 const loggedChange = "a payload was changed after its message was sent "
 
 // check reports what the events, the log and the network say once the node has stopped.
@@ -50,9 +50,9 @@ func (n *Node) check() {
 	n.t.Helper()
 	for r := range n.events.C {
 		switch e := r.Event.(type) {
-		case codons.Violation:
+		case lifecycle.Violation:
 			n.report(Violation, "%s to %s: %v", e.Sender, e.Receiver, e)
-		case codons.PayloadChanged:
+		case lifecycle.PayloadChanged:
 			n.report(PayloadChanged, "%s, a %s", e.Message, e.Type)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -89,7 +90,7 @@ func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
 	}
 	n.Node, n.network.system = node, node.System()
 	n.events = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{
-		codons.KindViolation, codons.KindPayload,
+		lifecycle.KindViolation, lifecycle.KindPayload,
 	}})
 	n.letters = node.Events().Subscribe(events.SubscribeOptions{Capacity: eventQueue, Kinds: []events.Kind{events.KindMessageDeadLettered}})
 	return n, func() { n.end(pool) }

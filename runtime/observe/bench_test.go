@@ -12,8 +12,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -221,7 +221,7 @@ func delegated(b *testing.B) [][]events.Event {
 	n := nodeWithWorker(b)
 	const most = 32
 	s := n.Events().Subscribe(events.SubscribeOptions{Capacity: most, Kinds: []events.Kind{
-		events.KindMessageSent, events.KindMessageReceived, codons.KindTransition, codons.KindEnded, codons.KindJobEnded,
+		events.KindMessageSent, events.KindMessageReceived, lifecycle.KindTransition, lifecycle.KindEnded, lifecycle.KindJobEnded,
 	}})
 	defer s.Close()
 	all := make([][]events.Event, 2048)
@@ -232,7 +232,7 @@ func delegated(b *testing.B) [][]events.Event {
 		for sides := 0; sides < 2; {
 			r := <-s.C
 			all[i] = append(all[i], r.Event)
-			if _, ended := r.Event.(codons.Ended); ended {
+			if _, ended := r.Event.(lifecycle.Ended); ended {
 				sides++
 			}
 		}
@@ -246,11 +246,11 @@ func republish(stream *events.Stream, ev events.Event) {
 		publish(stream, ev)
 	case events.MessageReceived:
 		publish(stream, ev)
-	case codons.Transition:
+	case lifecycle.Transition:
 		publish(stream, ev)
-	case codons.Ended:
+	case lifecycle.Ended:
 		publish(stream, ev)
-	case codons.JobEnded:
+	case lifecycle.JobEnded:
 		publish(stream, ev)
 	}
 }

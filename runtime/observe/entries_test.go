@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -100,7 +100,7 @@ func TestForgottenEntryKeepsNothing(t *testing.T) {
 	if r.forgetMessageLocked(e); len(e.messages) != 2 || e.firstMessages[0].source != nil || e.firstMessages[1].source == nil {
 		t.Error("the forgotten message is kept, or another one is forgotten")
 	}
-	e.endOf(&codons.Subject{Agent: "a"})
+	e.endOf(&lifecycle.Subject{Agent: "a"})
 	if r.forgetLocked(e); r.free != e || !reflect.DeepEqual(*e, entry{}) {
 		t.Error("the memory of the conversation keeps something of it")
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -77,7 +78,7 @@ func (e *end) view(path bool) Side {
 }
 
 // endOf returns the record of the end of a side, which it adds if there is none.
-func (e *entry) endOf(side *codons.Subject) *end {
+func (e *entry) endOf(side *lifecycle.Subject) *end {
 	for i := range e.ends {
 		if s := &e.ends[i]; s.role == side.Role && s.agent == side.Agent && s.peer == side.Peer {
 			return s

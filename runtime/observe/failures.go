@@ -6,11 +6,11 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Failure is a failure of code of an agent: the error or the panic of a job ([codons.JobFailed]), or
+// Failure is a failure of code of an agent: the error or the panic of a job ([lifecycle.JobFailed]), or
 // one about which its supervisor has decided ([events.Supervised]).
 type Failure struct {
 	Kind         events.Kind                  `json:"kind"` // that of its event
@@ -36,7 +36,7 @@ const (
 // ShowFailure returns the failure of an event as the recorder shows it, whether it is recorded or not. It is false for any other event.
 func (r *Recorder) ShowFailure(of events.Record) (f Failure, ok bool) {
 	switch e := of.Event.(type) {
-	case codons.JobFailed:
+	case lifecycle.JobFailed:
 		f = failureOf(of.Seq, &e)
 	case events.Supervised:
 		f = supervisionOf(of.Seq, &e)
@@ -47,7 +47,7 @@ func (r *Recorder) ShowFailure(of events.Record) (f Failure, ok bool) {
 	return f, true
 }
 
-func failureOf(seq uint64, e *codons.JobFailed) Failure {
+func failureOf(seq uint64, e *lifecycle.JobFailed) Failure {
 	return Failure{
 		Kind: e.Kind(), Seq: seq, Time: e.Time, Agent: e.Agent, Peer: e.Peer, Conversation: e.Conversation, Protocol: e.Protocol, Job: e.Job,
 		After: e.After.Seconds(), Reason: textOf(e.Err), Stack: shortened(string(e.Stack), maxStack),

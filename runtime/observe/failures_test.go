@@ -11,7 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -22,13 +22,13 @@ func TestFailures(t *testing.T) {
 	n, r := record(t, observe.Options{Failures: 4})
 	long := strings.Repeat("x", 1<<20)
 	for _, ev := range []events.Event{
-		codons.JobFailed{Agent: "Gone", Err: errors.New("pushed out")},
-		codons.JobFailed{Agent: "W", Peer: "E", Conversation: "c1", Protocol: "p", Job: "perform", After: time.Second, Err: errors.New("password=hunter2")},
-		codons.JobFailed{Agent: "W", Conversation: "c2", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
+		lifecycle.JobFailed{Agent: "Gone", Err: errors.New("pushed out")},
+		lifecycle.JobFailed{Agent: "W", Peer: "E", Conversation: "c1", Protocol: "p", Job: "perform", After: time.Second, Err: errors.New("password=hunter2")},
+		lifecycle.JobFailed{Agent: "W", Conversation: "c2", Err: &actors.PanicError{Value: "oh"}, Stack: []byte("goroutine 1")},
 		events.Supervised{Agent: "W", Conversation: "c1", Decision: events.Decision{
 			Child: actor.NewPID("nonhost", "W"), Directive: actor.RestartDirective, Reason: errors.New("token: abc"), Stack: []byte(long),
 		}},
-		codons.JobFailed{Agent: "x", Err: errors.New(long)},
+		lifecycle.JobFailed{Agent: "x", Err: errors.New(long)},
 	} {
 		n.Events().Publish(ev)
 	}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -78,7 +78,7 @@ func TestParentOfALostEnd(t *testing.T) {
 		say("below", "2", "top")
 		say("below", "3", "")
 		say("top", "4", "below") // does not open it
-		n.Events().Publish(codons.Ended{Subject: &codons.Subject{Conversation: "below", Agent: "a", Parent: "top"}, State: "done"})
+		n.Events().Publish(lifecycle.Ended{Subject: &lifecycle.Subject{Conversation: "below", Agent: "a", Parent: "top"}, State: "done"})
 		mu.Unlock()
 		r.Close()
 		if lost := r.Counts().Lost; lost != 1 {

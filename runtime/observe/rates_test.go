@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
@@ -75,7 +76,7 @@ func TestRatesOfBegins(t *testing.T) {
 		}
 	}
 	for _, began := range []time.Time{last, last.Add(-1)} {
-		r.endedLocked(0, &codons.Ended{At: events.At{Time: last}, Subject: &codons.Subject{}, Began: began})
+		r.endedLocked(0, &lifecycle.Ended{At: events.At{Time: last}, Subject: &lifecycle.Subject{}, Began: began})
 	}
 	all := r.Rates()
 	if n := len(all); n < 2 || all[0].Begun != 0 || all[1].Begun != 3 || all[1].Ended != 2 || n > 2 && all[2].Begun != 0 {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -137,7 +138,7 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *events.DeadLetter) {
 	r.boundLocked()
 }
 
-func (r *Recorder) jobFailedLocked(seq uint64, ev *codons.JobFailed) {
+func (r *Recorder) jobFailedLocked(seq uint64, ev *lifecycle.JobFailed) {
 	r.failures.add(failureOf(seq, ev), r.options.Failures)
 	r.errorLocked(ev.Agent, ev.Time)
 }
@@ -193,7 +194,7 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 }
 
 // endedLocked records a side that has ended. While a side is under way, its state, path and parent are read from the node.
-func (r *Recorder) endedLocked(_ uint64, ev *codons.Ended) {
+func (r *Recorder) endedLocked(_ uint64, ev *lifecycle.Ended) {
 	r.rates.at(ev.Time).end(ev.State)
 	if !ev.Began.Before(r.vitals.since) {
 		r.rates.at(ev.Began).Begun++

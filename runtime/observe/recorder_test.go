@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -317,9 +318,9 @@ func TestOptionsRefused(t *testing.T) {
 // The record has the parent of a conversation, and its sides count toward the bound on memory. Of two ends of one side, the later one counts.
 func TestRecordsEnds(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
-	of := codons.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
-	publish := func(n *runtime.Node, of codons.Subject, began, at int64, state machine.State) {
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Unix(at, 0)}, Subject: &of, State: state, Began: time.Unix(began, 0)})
+	of := lifecycle.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
+	publish := func(n *runtime.Node, of lifecycle.Subject, began, at int64, state machine.State) {
+		n.Events().Publish(lifecycle.Ended{At: events.At{Time: time.Unix(at, 0)}, Subject: &of, State: state, Began: time.Unix(began, 0)})
 	}
 	publish(n, of, 0, 1, "done")
 	of.Conversation, of.Parent = "c", "top"
@@ -400,8 +401,8 @@ func TestLiveChild(t *testing.T) {
 func TestPath(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	end := func(conversation string, state machine.State, path ...machine.State) {
-		n.Events().Publish(codons.Ended{
-			Subject: &codons.Subject{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator}, State: state, Path: path,
+		n.Events().Publish(lifecycle.Ended{
+			Subject: &lifecycle.Subject{Conversation: performatives.ConversationID(conversation), Protocol: "p", Agent: "a", Peer: "b", Role: machine.Initiator}, State: state, Path: path,
 		})
 	}
 	path := func(conversation string) string {
@@ -446,7 +447,7 @@ func TestPath(t *testing.T) {
 func TestSidesOfOneAgent(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
-		n.Events().Publish(codons.Ended{Subject: &codons.Subject{Conversation: "c", Protocol: "p", Agent: "a", Peer: "a", Role: role}, State: "done"})
+		n.Events().Publish(lifecycle.Ended{Subject: &lifecycle.Subject{Conversation: "c", Protocol: "p", Agent: "a", Peer: "a", Role: role}, State: "done"})
 	}
 	c, _ := r.Conversation("c")
 	if len(c.Sides) != 2 || c.Sides[0].Role != "initiator" || c.Sides[1].Role != "responder" {

@@ -10,7 +10,7 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -85,7 +85,7 @@ func TestIncidents(t *testing.T) {
 	stop.Directive = actor.StopDirective
 	group := restart
 	group.Agent = ""
-	publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")}, events.AgentStarted{Agent: "w"}, codons.JobFailed{Agent: "w"}, codons.JobFailed{Agent: "W"},
+	publish(lifecycle.JobFailed{Agent: "W", Err: errors.New("oh")}, events.AgentStarted{Agent: "w"}, lifecycle.JobFailed{Agent: "w"}, lifecycle.JobFailed{Agent: "W"},
 		restart, events.AgentStarted{Agent: "w", Again: true}, stop, group)
 	if got := r.Incidents(); len(got) != 1 || got["w"] != (observe.Incidents{Errors: 2, Restarts: 1}) {
 		t.Errorf("%+v", got)

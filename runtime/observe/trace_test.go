@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -45,9 +45,9 @@ func TestTrace(t *testing.T) {
 	say(base, "answer", "ask", "", "System", "UI", done)
 	say("other", "else", "", "", "UI", "System", task)
 	for child, parent := range map[string]string{"ret-" + base + "-002": base, "own-1": "ret-" + base + "-002"} {
-		n.Events().Publish(codons.Ended{
+		n.Events().Publish(lifecycle.Ended{
 			At:      events.At{Time: time.Unix(1, 0)},
-			Subject: &codons.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, State: "done",
+			Subject: &lifecycle.Subject{Conversation: performatives.ConversationID(child), Parent: performatives.ConversationID(parent), Agent: "a"}, State: "done",
 		})
 	}
 	want := strings.Join([]string{

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -28,8 +29,8 @@ func newEndRecorder(live func(*events.Stream) []codons.Info) (*Recorder, *events
 // A side that ends while a view is made has ended in that view.
 func TestEndsDuringAView(t *testing.T) {
 	began := time.Now()
-	end := codons.Ended{
-		At: events.At{Time: began.Add(time.Second)}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"},
+	end := lifecycle.Ended{
+		At: events.At{Time: began.Add(time.Second)}, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a", Peer: "b"},
 		State: "done", Began: began, Path: []machine.State{"idle", "working", "done"},
 	}
 	side := codons.Info{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}
@@ -83,7 +84,7 @@ func TestEndsAfterTheEventsOfAView(t *testing.T) {
 		if lists++; lists == 1 {
 			return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
 		}
-		stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
+		stream.Publish(lifecycle.Ended{At: events.At{Time: began}, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a", Peer: "b"}, State: "done", Began: began})
 		return nil
 	})
 	r.entryLocked(began, "c") // by its first message
@@ -95,7 +96,7 @@ func TestEndsAfterTheEventsOfAView(t *testing.T) {
 // A conversation whose record begins with its end began when the side began.
 func TestBeganOfAnEnd(t *testing.T) {
 	r, stream := newEndRecorder(func(*events.Stream) []codons.Info { return nil })
-	stream.Publish(codons.Ended{At: events.At{Time: time.Unix(3600, 0)}, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
+	stream.Publish(lifecycle.Ended{At: events.At{Time: time.Unix(3600, 0)}, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a"}, State: "done", Began: time.Unix(1, 0)})
 	if c, _ := r.Conversation("c"); !c.Began.Equal(time.Unix(1, 0)) {
 		t.Errorf("it began at %v", c.Began)
 	}
@@ -118,9 +119,9 @@ func TestViewOfOne(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	for _, id := range []performatives.ConversationID{"c-ended", "c-old"} {
-		stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
+		stream.Publish(lifecycle.Ended{At: events.At{Time: began}, Subject: &lifecycle.Subject{Conversation: id, Agent: "a", Parent: "c"}, State: "done", Began: began.Add(-time.Second)})
 	}
-	stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
+	stream.Publish(lifecycle.Ended{At: events.At{Time: began}, Subject: &lifecycle.Subject{Conversation: "d", Agent: "a", Parent: "other"}, State: "done", Began: began})
 	if got := r.Children("c"); !slices.Equal(got, []performatives.ConversationID{"c-as-new", "c-ended", "c-new", "c-old"}) {
 		t.Errorf("the children are %v", got)
 	}
@@ -155,7 +156,7 @@ func TestBeganHasNoMonotonicTime(t *testing.T) {
 	r, stream := newEndRecorder(func(*events.Stream) []codons.Info {
 		return []codons.Info{{ID: "c", Agent: "a", Peer: "b", State: "working", Began: began, Since: began}}
 	})
-	stream.Publish(codons.Ended{At: events.At{Time: began}, Subject: &codons.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
+	stream.Publish(lifecycle.Ended{At: events.At{Time: began}, Subject: &lifecycle.Subject{Conversation: "c", Agent: "b", Peer: "a"}, State: "done", Began: began})
 	one, _ := r.Conversation("c")
 	for _, c := range append(r.Conversations(), one) {
 		if len(c.Sides) != 2 || c.Sides[0].Began != began.Round(0) || c.Sides[1].Began != began.Round(0) {

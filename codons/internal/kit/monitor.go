@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
@@ -28,7 +28,7 @@ type monitor struct {
 // newMonitor watches the events of a world until its watch is stopped.
 func newMonitor(t testing.TB, stream *events.Stream) *monitor {
 	t.Helper()
-	o := &monitor{t: t, sent: Recording(stream, events.KindMessageSent), violated: Recording(stream, codons.KindViolation), said: map[p.MessageID]bool{}}
+	o := &monitor{t: t, sent: Recording(stream, events.KindMessageSent), violated: Recording(stream, lifecycle.KindViolation), said: map[p.MessageID]bool{}}
 	var err error
 	if o.Watch, err = watch.New(stream, watch.Options{Codons: library.Codons(), Conversations: 1 << 13, Messages: 12, Queue: 1 << 16}); err != nil {
 		t.Fatal(err)
@@ -57,8 +57,8 @@ func Published[E events.Event](t testing.TB, s *events.Subscription) (all []E) {
 }
 
 // Violations returns the violations since the last call.
-func (o *monitor) Violations() []codons.Violation {
-	return Published[codons.Violation](o.t, o.violated)
+func (o *monitor) Violations() []lifecycle.Violation {
+	return Published[lifecycle.Violation](o.t, o.violated)
 }
 
 // Line returns the line of a message in transcripts. again marks a repeated message.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -101,7 +101,7 @@ type loud struct {
 
 func (l loud) Receive(c *actors.Context, _ *performatives.Message) {
 	for range loudness {
-		l.node.Events().Publish(codons.JobFailed{Agent: c.ID()})
+		l.node.Events().Publish(lifecycle.JobFailed{Agent: c.ID()})
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -151,7 +152,7 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 // awaitEnd waits until no side of a conversation is under way on a node. A responder's side ends a little after it has sent its last message.
 func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 	t.Helper()
-	ends := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindEnded}})
+	ends := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindEnded}})
 	defer ends.Close()
 	for len(n.Conversation(id)) > 0 {
 		if _, err := ends.Next(within(t)); err != nil {
@@ -266,7 +267,7 @@ func actedOn(t *testing.T, published *events.Subscription) (act observe.Operator
 func TestPages(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	for _, id := range []string{"c1", "c2", "c3", "c", "d"} {
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Unix(1, 0)}, Subject: &codons.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, State: "done"})
+		n.Events().Publish(lifecycle.Ended{At: events.At{Time: time.Unix(1, 0)}, Subject: &lifecycle.Subject{Conversation: performatives.ConversationID(id), Agent: "a"}, State: "done"})
 	}
 	var ids []string
 	for cursor := ""; ; {
@@ -473,7 +474,7 @@ func TestEventsOfEnds(t *testing.T) {
 	t.Cleanup(server.Close)
 	lines := streamOf(t, server, "conversation=c")
 	for _, id := range []performatives.ConversationID{"other", "c"} {
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: id, Agent: "a"}, State: standard.StateAbandoned})
+		n.Events().Publish(lifecycle.Ended{At: events.At{Time: time.Now()}, Subject: &lifecycle.Subject{Conversation: id, Agent: "a"}, State: standard.StateAbandoned})
 	}
 	var text strings.Builder
 	for lines.Scan() && !strings.HasPrefix(lines.Text(), "data: ") {

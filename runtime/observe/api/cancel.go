@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -96,7 +97,7 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	defer end()
 	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r), reason: body.Reason}
 	c.sides = h.options.Node.Conversation(c.id)
-	c.ends = h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{codons.KindEnded}})
+	c.ends = h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{lifecycle.KindEnded}})
 	defer c.ends.Close()
 	c.run()
 	act.Outcome = c.answer(w)
@@ -294,7 +295,7 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 	for gone := false; sides > 0; {
 		select {
 		case record := <-c.ends.C:
-			if e, ok := record.Event.(codons.Ended); ok && e.Conversation == c.id && e.Role == role {
+			if e, ok := record.Event.(lifecycle.Ended); ok && e.Conversation == c.id && e.Role == role {
 				v.join(ended(role, e.State, e.Code))
 				sides--
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -260,7 +261,7 @@ func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 		}
 		a := asksFor(t, n, "w", "c")
 		<-w.begun
-		n.Events().Publish(codons.Ended{At: events.At{Time: time.Now()}, Subject: &codons.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: standard.StateTimedOut})
+		n.Events().Publish(lifecycle.Ended{At: events.At{Time: time.Now()}, Subject: &lifecycle.Subject{Conversation: "c", Agent: "asker-c-w", Peer: "w"}, State: standard.StateTimedOut})
 		if got, _ := cancelled(h, "?side=initiator"); got != over {
 			t.Errorf("the initiator: %s", got)
 		}

@@ -21,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -132,14 +133,14 @@ func view[T any](c *town, path string, headers ...string) (v T) {
 // delegate has a client of n1 delegate a task to the worker on n2, and returns when the work has begun.
 func (c *town) delegate() (performatives.ConversationID, <-chan error) {
 	c.t.Helper()
-	begun := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{codons.KindBegan}})
+	begun := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindBegan}})
 	defer begun.Close()
 	result := delegate(c.t, c.nodes[0], c.worker, performatives.TaskRequest{TaskType: "work", Description: "dig"})
 	r, err := begun.Next(within(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return r.Event.(codons.Began).Conversation, result
+	return r.Event.(lifecycle.Began).Conversation, result
 }
 
 // Both nodes' sides and messages are in one view, the live data of an agent come from its node, and a conversation is cancelled by whichever node is asked.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -93,7 +93,7 @@ func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []even
 		return []events.Kind{noKind}, func() []Peer { return []Peer{p} }
 	}
 	return []events.Kind{
-		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, codons.KindTransition, codons.KindEnded, codons.KindJobFailed,
+		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, lifecycle.KindTransition, lifecycle.KindEnded, lifecycle.KindJobFailed,
 		events.KindSupervisionDecided, events.KindNodeOverload,
 	}, func() []Peer { return h.peers(r) }
 }
@@ -156,15 +156,15 @@ func (h *Handler) event(f filter, record events.Record) string {
 	case events.DeadLetter:
 		m, _ := ev.Message.(*performatives.Message)
 		data = h.live(f, record, m, ev.Code)
-	case codons.Transition:
+	case lifecycle.Transition:
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
 			return ""
 		}
-	case codons.Ended:
+	case lifecycle.Ended:
 		if f.act != "" || !f.takes(string(ev.Conversation), ev.Protocol, ev.Agent, ev.Peer) {
 			return ""
 		}
-	case codons.JobFailed, events.Supervised:
+	case lifecycle.JobFailed, events.Supervised:
 		one, _ := h.options.Recorder.ShowFailure(record)
 		if f.act != "" || !f.takes(string(one.Conversation), one.Protocol, one.Agent, one.Peer) {
 			return ""

@@ -10,7 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -34,8 +34,8 @@ func (f failed) text() string {
 }
 
 // failureIn returns a failure of an agent in a conversation.
-func failureIn(id performatives.ConversationID, at int64, err error) codons.JobFailed {
-	f := codons.JobFailed{At: events.At{Time: time.Unix(at, 0)}, Agent: "W", Conversation: id, Protocol: "p", Job: "perform", Err: err}
+func failureIn(id performatives.ConversationID, at int64, err error) lifecycle.JobFailed {
+	f := lifecycle.JobFailed{At: events.At{Time: time.Unix(at, 0)}, Agent: "W", Conversation: id, Protocol: "p", Job: "perform", Err: err}
 	if p, ok := errors.AsType[*actors.PanicError](err); ok {
 		f.Stack = p.Stack
 	}
@@ -49,7 +49,7 @@ func TestFailuresOfTwoNodes(t *testing.T) {
 	c.nodes[1].Events().Publish(failureIn("c", 2, &actors.PanicError{Value: "oh", Stack: []byte("main.f()")}))
 	c.nodes[1].Events().Publish(failureIn("d", 3, errors.New("no")))
 	for _, n := range c.nodes {
-		n.Events().Publish(codons.Ended{Subject: &codons.Subject{Conversation: "c", Agent: "W"}, State: "failed"})
+		n.Events().Publish(lifecycle.Ended{Subject: &lifecycle.Subject{Conversation: "c", Agent: "W"}, State: "failed"})
 	}
 	const second, first = "n2 W actors: panic: oh main.f()", "n1 W password=*** "
 	for path, want := range map[string]string{

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -81,12 +81,12 @@ func TestMembersOfAnswers(t *testing.T) {
 		compare(name, documented[name], value)
 	}
 	at := events.At{Time: time.Unix(1, 0)}
-	subject := filled(reflect.TypeFor[codons.Subject]()).Interface().(codons.Subject)
+	subject := filled(reflect.TypeFor[lifecycle.Subject]()).Interface().(lifecycle.Subject)
 	for _, ev := range []events.Event{
-		codons.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"},
-		codons.Ended{
+		lifecycle.Transition{At: at, Subject: &subject, From: "a", To: "b", Message: "m"},
+		lifecycle.Ended{
 			At: at, Subject: &subject, State: "b", Code: performatives.CodeFailed, Began: time.Unix(0, 0), Path: []machine.State{"a", "b"},
-			Span: codons.Span{Trace: codons.TraceID{1}, ID: codons.SpanID{1}},
+			Span: lifecycle.Span{Trace: lifecycle.TraceID{1}, ID: lifecycle.SpanID{1}},
 		},
 	} {
 		text, err := json.Marshal(events.Record{Seq: 1, Event: ev})

@@ -13,8 +13,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -96,7 +96,7 @@ func TestEventsOfOverload(t *testing.T) {
 	all, some := streamOf(t, server, ""), streamOf(t, server, "conversation=c")
 	at := events.At{Time: time.Now()}
 	n.Events().Publish(events.Overload{At: at, Refusing: true, Refused: 7, Queued: 5, Working: 2})
-	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: standard.StateAbandoned})
+	n.Events().Publish(lifecycle.Ended{At: at, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a"}, State: standard.StateAbandoned})
 	if got := first(all); !strings.Contains(got, "event: node.overload\n") || !strings.HasSuffix(got, `"node":"`+n.Name()+`","refusing":true,"refused":7,"queued":5,"working":2}`) {
 		t.Error(got)
 	}

@@ -15,7 +15,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
@@ -244,9 +244,9 @@ func TestEventParametersHaveEffect(t *testing.T) {
 	delete(of, "node")
 	for name := range of {
 		lines := streamOf(t, server, name+"="+values[name])
-		n.Events().Publish(codons.Ended{
+		n.Events().Publish(lifecycle.Ended{
 			At: events.At{Time: time.Now()}, State: standard.StateCompleted,
-			Subject: &codons.Subject{Conversation: "wrong-conversation", Protocol: "wrong-codon", Agent: "wrong", Peer: "wrong too"},
+			Subject: &lifecycle.Subject{Conversation: "wrong-conversation", Protocol: "wrong-codon", Agent: "wrong", Peer: "wrong too"},
 		})
 		n.Events().Publish(message("wrong-conversation", "wrong", "wrong too", "wrong-codon", performatives.ActRequest))
 		n.Events().Publish(message("right-conversation", "x", "right", "right-codon", performatives.ActInform))

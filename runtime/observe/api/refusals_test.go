@@ -13,7 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -100,10 +100,10 @@ func past() time.Time { return time.Now().Add(-2 * observe.RateInterval) }
 func TestRates(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	at := events.At{Time: past()}
-	n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: standard.StateTimedOut})
+	n.Events().Publish(lifecycle.Ended{At: at, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a"}, State: standard.StateTimedOut})
 	n.Events().Publish(events.DeadLetter{At: at, To: "x", Code: performatives.CodeStopped})
-	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
-	n.Events().Publish(codons.JobFailed{At: at, Agent: "a"})
+	n.Events().Publish(lifecycle.JobFailed{At: at, Agent: "a"})
+	n.Events().Publish(lifecycle.JobFailed{At: at, Agent: "a"})
 	v := read[rates](t, h, "/api/rates")
 	if sum := v.sum(); v.Interval != 5 || sum["ended"] != 1 || sum["failed"] != 1 || sum["dead_letters"] != 1 || sum["errors"] != 2 || len(sum) != 7 {
 		t.Errorf("%+v", v)
@@ -146,7 +146,7 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	}
 	at := events.At{Time: past()}
 	for _, n := range c.nodes {
-		n.Events().Publish(codons.Ended{At: at, Subject: &codons.Subject{Conversation: "c", Agent: "a"}, State: "answered"})
+		n.Events().Publish(lifecycle.Ended{At: at, Subject: &lifecycle.Subject{Conversation: "c", Agent: "a"}, State: "answered"})
 	}
 	v := view[rates](c, "/api/rates")
 	together := 0
@@ -198,7 +198,7 @@ func TestAgentsAtWork(t *testing.T) {
 	if got := of(); got["running"] != 1.0 || got["errors"] != 0.0 || got["restarts"] != 0.0 {
 		t.Errorf("%+v", got)
 	}
-	n.Events().Publish(codons.JobFailed{Agent: "W", Err: errors.New("oh")})
+	n.Events().Publish(lifecycle.JobFailed{Agent: "W", Err: errors.New("oh")})
 	if got := of(); got["errors"] != 1.0 {
 		t.Errorf("%+v", got)
 	}

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -24,7 +24,7 @@ const day = 24 * time.Hour
 func Kinds() []events.Kind {
 	return []events.Kind{
 		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, events.KindAgentStarted, events.KindAgentStopped,
-		codons.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved, runtime.KindNodeDraining,
+		lifecycle.KindTransition, runtime.KindMemberJoined, runtime.KindMemberLost, runtime.KindAgentMoved, runtime.KindNodeDraining,
 		observe.KindOperatorActed, observe.KindOperatorRefused,
 	}
 }

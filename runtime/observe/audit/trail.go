@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -83,7 +83,7 @@ func (t *Trail) event(r events.Record) {
 		if act := e.Message.Performative(); !act.ExpectsReply() && !act.IsReply() {
 			return
 		}
-	case codons.Transition:
+	case lifecycle.Transition:
 		if !e.Ended {
 			return
 		}

@@ -18,8 +18,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -110,7 +110,7 @@ func TestTrail(t *testing.T) {
 		if m, ok := l["message"].(map[string]any); ok {
 			what += fmt.Sprintf(" %v", m["performative"])
 		}
-		if l["kind"] == string(codons.KindTransition) {
+		if l["kind"] == string(lifecycle.KindTransition) {
 			what += fmt.Sprintf(" %v %v", l["role"], l["ended"])
 		}
 		got = append(got, what)

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -201,7 +202,7 @@ type lostEnds struct {
 }
 
 // count is called by publishers of events.
-func (l *lostEnds) count(e codons.Ended) {
+func (l *lostEnds) count(e lifecycle.Ended) {
 	of := labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code}
 	if of.code != "" {
 		of.code = performatives.Code(known(of.code)) // others would be without bound
@@ -225,21 +226,21 @@ func (m *metrics) addLost() {
 	}
 }
 
-func (m *metrics) conversationEnded(e *codons.Ended) {
+func (m *metrics) conversationEnded(e *lifecycle.Ended) {
 	s := m.count(labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code})
 	s.ended++
 	m.duration.Record(none, e.Time.Sub(e.Began).Seconds(), s.record...)
 }
 
-func (m *metrics) messageResent(_ uint64, e *codons.Resent) {
+func (m *metrics) messageResent(_ uint64, e *lifecycle.Resent) {
 	m.count(labels{protocol: e.Protocol, role: e.Role}).resent++
 }
 
-func (m *metrics) jobEnded(e *codons.JobEnded) {
+func (m *metrics) jobEnded(e *lifecycle.JobEnded) {
 	m.job.Record(none, e.Time.Sub(e.Began).Seconds(), m.of(labels{protocol: e.Protocol, role: e.Role, job: e.Job, code: e.Code}).record...)
 }
 
-func (m *metrics) jobFailed(_ uint64, e *codons.JobFailed) {
+func (m *metrics) jobFailed(_ uint64, e *lifecycle.JobFailed) {
 	m.add(e.Agent, func(a *agentCounts) *tally { return &a.errors })
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -51,7 +52,7 @@ func (m *measured) stopTicks() {
 // end publishes the end of a side.
 func (m *measured) end(state machine.State, code performatives.Code) {
 	now := time.Now()
-	m.events.Publish(codons.Ended{At: events.At{Time: now}, Subject: &codons.Subject{Protocol: "p"}, State: state, Code: code, Began: now.Add(-time.Second)})
+	m.events.Publish(lifecycle.Ended{At: events.At{Time: now}, Subject: &lifecycle.Subject{Protocol: "p"}, State: state, Code: code, Began: now.Add(-time.Second)})
 }
 
 // counts reads the metrics of conversations: the value of each counter, and the number of values of each histogram, by the end of its name, its state and its code.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -23,12 +24,12 @@ import (
 // IDGenerator of OpenTelemetry's SDK. The zero IDs is ready and safe for concurrent use.
 type IDs struct{}
 
-// idsKey is the key of the [codons.Span] of the span that is to be made.
+// idsKey is the key of the [lifecycle.Span] of the span that is to be made.
 type idsKey struct{}
 
 // NewIDs returns the ids of the first span of a trace.
 func (IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
-	if s, ok := ctx.Value(idsKey{}).(codons.Span); ok {
+	if s, ok := ctx.Value(idsKey{}).(lifecycle.Span); ok {
 		return trace.TraceID(s.Trace), trace.SpanID(s.ID)
 	}
 	var id trace.TraceID
@@ -39,7 +40,7 @@ func (IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 
 // NewSpanID returns the id of a span of a trace.
 func (IDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
-	if s, ok := ctx.Value(idsKey{}).(codons.Span); ok {
+	if s, ok := ctx.Value(idsKey{}).(lifecycle.Span); ok {
 		return trace.SpanID(s.ID)
 	}
 	return randomSpan()
@@ -60,7 +61,7 @@ func ContextOf(ctx context.Context) context.Context {
 	return trace.ContextWithRemoteSpanContext(ctx, spanContext(s, s.ID))
 }
 
-func spanContext(s codons.Span, id codons.SpanID) trace.SpanContext {
+func spanContext(s lifecycle.Span, id lifecycle.SpanID) trace.SpanContext {
 	c := trace.SpanContextConfig{TraceID: trace.TraceID(s.Trace), SpanID: trace.SpanID(id), Remote: true}
 	if s.Sampled {
 		c.TraceFlags = trace.FlagsSampled
@@ -74,7 +75,7 @@ type spans struct {
 	text   func(string) string // see [Options].FailureText
 }
 
-func (s *spans) conversation(e *codons.Ended) {
+func (s *spans) conversation(e *lifecycle.Ended) {
 	// The agent is the one that is asked, on both sides.
 	kind, agent := trace.SpanKindServer, e.Agent
 	if e.Role == machine.Initiator {
@@ -84,7 +85,7 @@ func (s *spans) conversation(e *codons.Ended) {
 		attribute.String(attrOperation, operationAgent), attribute.String(attrAgent, string(agent)), attribute.String(attrState, string(e.State))), nil)
 }
 
-func (s *spans) job(e *codons.JobEnded) {
+func (s *spans) job(e *lifecycle.JobEnded) {
 	name, all := e.Protocol+" "+e.Job, append(attributes(e.Subject), attribute.String(attrAgent, string(e.Agent)), attribute.String(attrJob, e.Job))
 	if e.Protocol == tool.Codon.Name() {
 		name, all = operationTool, append(all, attribute.String(attrOperation, operationTool))
@@ -95,19 +96,19 @@ func (s *spans) job(e *codons.JobEnded) {
 	s.span(e.Span, name, trace.SpanKindInternal, e.Began, e.Time, e.Code, all, e.Err)
 }
 
-func attributes(s *codons.Subject) []attribute.KeyValue {
+func attributes(s *lifecycle.Subject) []attribute.KeyValue {
 	return []attribute.KeyValue{
 		attribute.String(attrConversation, string(s.Conversation)), attribute.String(attrPeer, string(s.Peer)),
 		attribute.String(attrProtocol, s.Protocol), attribute.String(attrRole, s.Role.String()),
 	}
 }
 
-func (s *spans) span(as codons.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue, failure error) {
+func (s *spans) span(as lifecycle.Span, name string, kind trace.SpanKind, began, ended time.Time, code performatives.Code, all []attribute.KeyValue, failure error) {
 	if !as.Sampled {
 		return
 	}
 	ctx := context.WithValue(none, idsKey{}, as)
-	if as.Parent != (codons.SpanID{}) {
+	if as.Parent != (lifecycle.SpanID{}) {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, spanContext(as, as.Parent))
 	}
 	if code != "" {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -165,7 +166,7 @@ func (t *Telemetry) handleLocked() {
 	}
 }
 
-func (t *Telemetry) ended(_ uint64, e *codons.Ended) {
+func (t *Telemetry) ended(_ uint64, e *lifecycle.Ended) {
 	if t.metrics != nil {
 		t.metrics.conversationEnded(e)
 	}
@@ -174,7 +175,7 @@ func (t *Telemetry) ended(_ uint64, e *codons.Ended) {
 	}
 }
 
-func (t *Telemetry) jobEnded(_ uint64, e *codons.JobEnded) {
+func (t *Telemetry) jobEnded(_ uint64, e *lifecycle.JobEnded) {
 	if t.metrics != nil {
 		t.metrics.jobEnded(e)
 	}

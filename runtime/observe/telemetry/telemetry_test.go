@@ -34,8 +34,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
@@ -159,9 +159,9 @@ func TestPrometheusScrape(t *testing.T) {
 	for _, reason := range []performatives.Code{machine.DropLate, machine.DropUndeliverable, canary} {
 		n.Events().Publish(events.DeadLetter{Code: reason})
 	}
-	n.Events().Publish(codons.JobFailed{Agent: "x1"})
-	n.Events().Publish(codons.JobFailed{Agent: "x2"})
-	n.Events().Publish(codons.Resent{Subject: &codons.Subject{Protocol: "task-delegation", Role: 1}})
+	n.Events().Publish(lifecycle.JobFailed{Agent: "x1"})
+	n.Events().Publish(lifecycle.JobFailed{Agent: "x2"})
+	n.Events().Publish(lifecycle.Resent{Subject: &lifecycle.Subject{Protocol: "task-delegation", Role: 1}})
 	if families, _ := scraped(t, registry); len(samples(families["ribosome_messages_resent_total"])) != 1 {
 		t.Error("a scrape lacks what has happened before")
 	}
@@ -350,7 +350,7 @@ func TestStoppedAgentsGivePlacesBack(t *testing.T) {
 	}
 	delegate(t, n, "Important")
 	for i := range 2 { // the event of the failure follows the answer
-		n.Events().Publish(codons.JobFailed{Agent: "Important"})
+		n.Events().Publish(lifecycle.JobFailed{Agent: "Important"})
 		if now := read(); now["Important"] < float64(i+1) {
 			t.Errorf("an agent that runs is one of the others: %v", now)
 		}
@@ -569,7 +569,7 @@ func TestLost(t *testing.T) {
 	}
 	defer tel.Close()
 	for deadline := time.Now().Add(time.Minute); tel.Lost() == 0 && time.Now().Before(deadline); {
-		n.Events().Publish(codons.Ended{Subject: &codons.Subject{}})
+		n.Events().Publish(lifecycle.Ended{Subject: &lifecycle.Subject{}})
 	}
 	if tel.Lost() == 0 {
 		t.Error("nothing was lost")
@@ -606,8 +606,8 @@ func TestCountsOfManyLabels(t *testing.T) {
 	defer x.Close()
 	for range 2 {
 		for i := range most {
-			of := &codons.Subject{Protocol: strconv.Itoa(i)}
-			n.Events().Publish(codons.Ended{Subject: of, State: "answered"})
+			of := &lifecycle.Subject{Protocol: strconv.Itoa(i)}
+			n.Events().Publish(lifecycle.Ended{Subject: of, State: "answered"})
 		}
 	}
 	var all metricdata.ResourceMetrics
@@ -696,7 +696,7 @@ func TestRunningAgentsKeepPlaces(t *testing.T) {
 	}
 	defer tel.Close()
 	for _, id := range []performatives.AgentID{"a", "b", "c"} {
-		n.Events().Publish(codons.JobFailed{Agent: id})
+		n.Events().Publish(lifecycle.JobFailed{Agent: id})
 	}
 	families, _ := scraped(t, registry)
 	for _, name := range []string{"a", "b", "other"} {

@@ -1,8 +1,7 @@
-package codons
+package lifecycle
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -14,7 +13,6 @@ import (
 const (
 	KindTransition events.Kind = "conversation.transition" // KindTransition is the kind of [Transition].
 	KindViolation  events.Kind = "conversation.violation"  // KindViolation is the kind of [Violation].
-	KindRecorded   events.Kind = "conversation.recorded"   // KindRecorded is the kind of [Recorded].
 	KindJobFailed  events.Kind = "job.failed"              // KindJobFailed is the kind of [JobFailed].
 	KindPayload    events.Kind = "payload.changed"         // KindPayload is the kind of [PayloadChanged].
 )
@@ -51,9 +49,9 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 
 // JobFailed is published when a job of an agent has returned an error, and when code of an agent
 // or a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a
-// handler, a decision or a [Decider]. The initiator of a handler's conversation gets FAILURE with
+// handler, a decision or a [codons.Decider]. The initiator of a handler's conversation gets FAILURE with
 // a code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
-// published: see [Handler.Failed].
+// published: see [codons.Handler.Failed].
 type JobFailed struct {
 	events.At                                 // At is the time of the failure.
 	Agent        performatives.AgentID        // Agent is the agent whose job failed.
@@ -89,7 +87,7 @@ func (j JobFailed) MarshalJSON() ([]byte, error) {
 }
 
 // PayloadChanged says that the payload of a message was changed after the message was
-// sent, by code of the agent that sent it or of its receiver: see [CheckPayloads].
+// sent, by code of the agent that sent it or of its receiver: see [codons.CheckPayloads].
 type PayloadChanged struct {
 	events.At
 	Agent        performatives.AgentID
@@ -109,12 +107,6 @@ func (p PayloadChanged) MarshalJSON() ([]byte, error) {
 		Message      performatives.MessageID      `json:"message_id"`
 		Type         string                       `json:"type"`
 	}{p.Agent, p.Conversation, p.Message, p.Type})
-}
-
-func (c *Conversation) publishChanged(m *performatives.Message) {
-	if stream := &c.agent.System().Events; events.Wants[PayloadChanged](stream) {
-		stream.Publish(PayloadChanged{events.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
-	}
 }
 
 // Violation is published when an agent has sent a message that the codon's table does not allow

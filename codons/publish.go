@@ -1,0 +1,94 @@
+package codons
+
+import (
+	"cmp"
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+func (c *Conversation) publishChanged(m *performatives.Message) {
+	if stream := &c.agent.System().Events; events.Wants[lifecycle.PayloadChanged](stream) {
+		stream.Publish(lifecycle.PayloadChanged{events.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
+	}
+}
+
+func (c *Conversation) publishBegan() {
+	if stream := &c.agent.System().Events; events.Wants[lifecycle.Began](stream) {
+		events.Publish(stream, lifecycle.Began{events.At{Time: c.at.Updated}, &c.about})
+	}
+}
+
+// publishEnded publishes the end in a state. code is asked only when there is a subscription.
+func (c *Conversation) publishEnded(at time.Time, state machine.State, code func() performatives.Code) {
+	if stream := &c.agent.System().Events; events.Wants[lifecycle.Ended](stream) {
+		c.progress.mu.Lock()
+		path := c.progress.path.states()
+		c.progress.mu.Unlock()
+		events.Publish(stream, lifecycle.Ended{events.At{Time: at}, &c.about, state, code(), c.began, c.Span(), path})
+	}
+}
+
+func (c *Conversation) publishResent(m *performatives.Message) {
+	if stream := &c.agent.System().Events; events.Wants[lifecycle.Resent](stream) {
+		stream.Publish(lifecycle.Resent{events.At{Time: c.at.Updated}, &c.about, m.ID(), m.Performative()})
+	}
+}
+
+// publishJob publishes the end of a job that m has started; m is nil for none. failure is the error of a job that has failed.
+func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
+	if stream := &c.agent.System().Events; events.Wants[lifecycle.JobEnded](stream) {
+		events.Publish(stream, lifecycle.JobEnded{events.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label, failure})
+	}
+}
+
+// codeOf returns the code of the payload of a refusal, empty for any other payload.
+func codeOf(payload any) performatives.Code {
+	code := performatives.Code("")
+	switch p := payload.(type) {
+	case performatives.Failure:
+		code = p.ErrorCode
+	case performatives.Refuse:
+		code = p.ReasonCode
+	case performatives.TaskReject:
+		code = p.ReasonCode
+	case performatives.NotUnderstood:
+		code = p.ReasonCode
+	default:
+		return ""
+	}
+	return cmp.Or(code, performatives.CodeUnspecified)
+}
+
+// endCode returns why the end of this side is no good one, empty for a good one. last is the message that ended it, nil for none.
+func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
+	if code, lost := c.event.lostPeer(); lost {
+		return code
+	}
+	if c.about.Role == machine.Responder && len(c.sent) > 0 {
+		last = c.sent[len(c.sent)-1].Message
+	}
+	if last != nil && c.at.State != standard.StateCancelled {
+		if r := last.AsRefusal(); r != nil {
+			return r.Code
+		}
+	}
+	switch c.at.State { //nolint:exhaustive // the states that no refusal brings about
+	case standard.StateTimedOut:
+		return performatives.CodeTimeout
+	case standard.StateCancelled:
+		return performatives.CodeCanceled
+	case standard.StateAbandoned:
+		return performatives.CodeStopped
+	case standard.StateMisread:
+		return performatives.CodeUnexpectedAct
+	case standard.StateFailed:
+		return performatives.CodeFailed
+	}
+	return ""
+}
