@@ -256,9 +256,9 @@ func sharedPayloads() []Payload {
 func (c *Codon) Sends() []Payload {
 	var all []Payload
 	for _, act := range c.Acts() {
-		own := PayloadsOf(act, c.Payloads)
+		own := payloadsOf(act, c.Payloads)
 		if own == nil {
-			own = PayloadsOf(act, sharedPayloads())
+			own = payloadsOf(act, sharedPayloads())
 		}
 		all = append(all, own...)
 	}
@@ -290,9 +290,9 @@ func (c *Codon) tagsReceipts() bool {
 	})
 }
 
-// PayloadsOf returns the payloads of an act among those of several acts, nil for none. The
+// payloadsOf returns the payloads of an act among those of several acts, nil for none. The
 // slice is the caller's.
-func PayloadsOf(act performatives.Performative, of []Payload) []Payload {
+func payloadsOf(act performatives.Performative, of []Payload) []Payload {
 	var all []Payload
 	for _, p := range of {
 		if p.Act == act {

@@ -27,8 +27,8 @@
 // A caller asks on behalf of a [Party]: an agent or a node. [Question] opens a conversation
 // that ends with one answer, and [Pending] is its handle. Other initiators embed
 // [Initiator]; callers get a [Handle]. An [EndError] says why there is no answer. [Option]
-// changes one thing about a conversation. A [Group] has one party lead many conversations by
-// the rules of a [machine.Coordination].
+// changes one thing about a conversation. Package
+// codons/group has one party lead many of them.
 //
 // # Sides and rebuilding
 //

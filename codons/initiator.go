@@ -110,6 +110,15 @@ func (i *Initiator) Begin(ctx context.Context, self actors.Self, s Side) error {
 	return i.conversation.begin(ctx)
 }
 
+// Watch has fn called after each step of the conversation, with the symbol of the step and the new
+// state, on the conversation's actor. It is called between Prepare and Begin.
+func (i *Initiator) Watch(fn func(on machine.Symbol, at machine.State)) { i.watch = fn }
+
+// Panicked is [Conversation.Panicked] of the conversation. Safe for concurrent use.
+func (i *Initiator) Panicked(job string, v any, stack []byte) {
+	i.conversation.Panicked(job, v, stack)
+}
+
 // Start is Prepare and Begin, with the errors of both.
 func (i *Initiator) Start(ctx context.Context, self actors.Self, o Opening, s Side) error {
 	if err := i.Prepare(ctx, self, o); err != nil {
@@ -268,7 +277,7 @@ func (i *Initiator) Options() *Options { return &i.options }
 func (i *Initiator) Request() *performatives.Message { return i.request }
 
 // Err returns the error that Close was given, nil for a good end. It may be called once Done
-// is closed.
+// is closed, and on the conversation's actor.
 func (i *Initiator) Err() error { return i.err }
 
 // Tell sends a command to the conversation. It never blocks. Safe for concurrent use.

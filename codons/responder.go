@@ -357,10 +357,6 @@ func (s *Responding) releaseSlot() { s.slot.Swap(nil).release() }
 // AnswerWith returns the responder of an agent in a codon made of an [standard.Exchange]. answer is
 // its one job: see [Work.Do].
 func AnswerWith(self actors.Self, agent actors.Agent, c *Codon, t Times, answer func(ctx context.Context, h *Handler) Command) *Responder {
-	return NewResponder(self, agent, ResponderOptions{Codon: c, Times: t, Works: []Work{AnswerWork(answer)}})
-}
-
-// AnswerWork returns the one job of a codon made of an [standard.Exchange], for [ResponderOptions].
-func AnswerWork(answer func(ctx context.Context, h *Handler) Command) Work {
-	return Work{Job: standard.JobAnswer, Considers: true, Do: func(Side) func(context.Context, *Handler) Command { return answer }}
+	work := Work{Job: standard.JobAnswer, Considers: true, Do: func(Side) func(context.Context, *Handler) Command { return answer }}
+	return NewResponder(self, agent, ResponderOptions{Codon: c, Times: t, Works: []Work{work}})
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/group"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -92,7 +93,7 @@ type Auction struct {
 	rules    rules
 	lot      Lot
 	members  []*initiatorSide // one for each bidder, in the order of the bidders
-	group    *codons.Group
+	group    *group.Group
 	arrivals atomic.Int64 // the number of bids that have arrived
 
 	mu      sync.Mutex
@@ -113,7 +114,7 @@ func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidder
 	}
 	ctx, cancel := context.WithDeadline(ctx, lot.EndsBy)
 	a := &Auction{self: self, rules: r, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
-	a.group = codons.NewGroup(r.coordination(), a.decide)
+	a.group = group.New(r.coordination(), a.decide)
 	o := codons.NewOptions(opts...)
 	o.Apply(codons.WithBudgetShare(ctx, len(bidders)))
 	if err := a.begin(ctx, c, bidders, o); err != nil {
@@ -211,7 +212,7 @@ func (a *Auction) Wait() (Sale, error) {
 	return sale, winner
 }
 
-// decide is the [codons.Decider] of an auction.
+// decide is the [group.Decider] of an auction.
 func (a *Auction) decide(_ context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

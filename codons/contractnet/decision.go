@@ -70,7 +70,7 @@ func (s Selection) check(b Bidding) error {
 	return nil
 }
 
-// decide is the [codons.Decider] of a contract net.
+// decide is the [group.Decider] of a contract net.
 func (t *Tender) decide(ctx context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
 	commands := make([]codons.Command, len(at))
 	about := r.About(at)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/group"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -89,7 +90,7 @@ type Tender struct {
 	self    actors.Self
 	with    settings
 	members []*initiatorSide // one for each bidder, in the order of the bidders
-	group   *codons.Group
+	group   *group.Group
 	call    Call // of the latest round; read and written only by decisions after Start
 }
 
@@ -109,7 +110,7 @@ func Start(ctx context.Context, p codons.Party, bidders []performatives.AgentID,
 	t.call.ResultBy = resultBy(ctx, call)
 	t.with.options.Apply(codons.WithBudgetShare(ctx, len(bidders)))
 	ctx, cancel := context.WithDeadline(ctx, t.call.ResultBy)
-	t.group = codons.NewGroup(t.coordination(len(bidders)), t.decide)
+	t.group = group.New(t.coordination(len(bidders)), t.decide)
 	if err := t.begin(ctx, bidders); err != nil {
 		defer cancel()
 		return nil, t.group.GiveUp(err)

@@ -31,7 +31,7 @@ type Initiator struct {
 }
 
 // New makes a delegation that has not begun: the caller begins it with the Begin method or in
-// a [codons.Group]. The error is a [*performatives.Refusal] or one of those of [Start] about
+// a [group.Group]. The error is a [*performatives.Refusal] or one of those of [Start] about
 // ctx.
 func New(ctx context.Context, p codons.Party, to performatives.AgentID, task performatives.TaskRequest, opts []codons.Option) (*Initiator, error) {
 	self, err := codons.SelfOf(p)

@@ -65,7 +65,7 @@ func missingFrom(c *codons.Codon, names map[string]bool) (missing []string) {
 
 func missingPayloads(c *codons.Codon) (missing []string) {
 	for _, act := range c.Acts() {
-		if codons.PayloadsOf(act, c.Sends()) == nil {
+		if !slices.ContainsFunc(c.Sends(), func(p codons.Payload) bool { return p.Act == act }) {
 			missing = append(missing, fmt.Sprintf("no payload says what %s carries", act))
 		}
 	}

@@ -49,7 +49,7 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 
 // JobFailed is published when a job of an agent has returned an error, and when code of an agent
 // or a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a
-// handler, a decision or a [codons.Decider]. The initiator of a handler's conversation gets FAILURE with
+// handler, a decision or a [group.Decider]. The initiator of a handler's conversation gets FAILURE with
 // a code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
 // published: see [codons.Handler.Failed].
 type JobFailed struct {

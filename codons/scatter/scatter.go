@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/group"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -54,7 +55,7 @@ func Scatter(ctx context.Context, p codons.Party, to []performatives.AgentID, ta
 
 // run begins the delegations and waits until all have ended.
 func run(ctx context.Context, p codons.Party, to []performatives.AgentID, task performatives.TaskRequest, rules machine.Coordination, opts []codons.Option) ([]*delegation.Delegated, error) {
-	group := codons.NewGroup(rules, withdraw)
+	group := group.New(rules, withdraw)
 	opts = append(slices.Clone(opts), codons.WithBudgetShare(ctx, len(to)))
 	members := make([]*delegation.Delegated, 0, len(to))
 	for _, id := range to {
@@ -75,7 +76,7 @@ func run(ctx context.Context, p codons.Party, to []performatives.AgentID, task p
 	return members, group.Failed()
 }
 
-// withdraw is the [codons.Decider] of a scatter: each rule has one command.
+// withdraw is the [group.Decider] of a scatter: each rule has one command.
 func withdraw(_ context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
 	commands := make([]codons.Command, len(at))
 	for _, i := range r.About(at) {

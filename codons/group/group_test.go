@@ -1,4 +1,4 @@
-package codons
+package group
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -20,7 +22,7 @@ import (
 // firstOf is the coordination of those who ask many and want one answer.
 func firstOf() machine.Coordination {
 	return machine.Coordination{
-		Name: "first of many", Machine: errand.Machine(),
+		Name: "first of many", Machine: request.Codon.Machine(),
 		Rules: []machine.Rule{{
 			Name: "enough", Doc: "one answer is there",
 			When: func(c machine.Census) bool { return c.Count(standard.StateAnswered) > 0 },
@@ -44,6 +46,36 @@ func TestExploreFirstOfMany(t *testing.T) {
 	}
 }
 
+// member is the initiator's side of a request.
+type member struct{ codons.Initiator }
+
+func (m *member) Ended(c *codons.Conversation, last *performatives.Message) {
+	var err error
+	if last == nil || last.Performative() != performatives.ActInform {
+		err = c.EndError(last)
+	}
+	m.Close(err)
+}
+
+func (m *member) wait() error {
+	m.Await()
+	return m.Err()
+}
+
+// sleeper answers a request after a while, unless it is cancelled.
+type sleeper time.Duration
+
+func (sleeper) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+func (s sleeper) HandleRequest(ctx context.Context, _ request.Requested) (any, error) {
+	select {
+	case <-time.After(time.Duration(s)):
+		return performatives.Raw(`{}`), nil
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
 // village has an asker, and sleepers of one to three hours.
 type village struct {
 	*actors.System
@@ -54,7 +86,7 @@ type village struct {
 func inVillage(t *testing.T, test func(t *testing.T, v *village)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		sys, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{errandRole.With(Times{Deadline: 24 * time.Hour})}})
+		sys, err := actors.NewSystem(actors.Options{Protocols: []actors.Protocol{request.Service.With(codons.Times{Deadline: 24 * time.Hour})}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +116,7 @@ func inVillage(t *testing.T, test func(t *testing.T, v *village)) {
 }
 
 // ask has the asker make one request of each peer, under a coordinator.
-func (v *village) ask(ctx context.Context, g *Group) ([]*Pending[performatives.Raw], error) {
+func (v *village) ask(ctx context.Context, g *Group) ([]*member, error) {
 	all, err := v.begin(ctx, g)
 	if err == nil {
 		g.Start(ctx, v.asker)
@@ -92,12 +124,12 @@ func (v *village) ask(ctx context.Context, g *Group) ([]*Pending[performatives.R
 	return all, err
 }
 
-func (v *village) begin(ctx context.Context, g *Group) ([]*Pending[performatives.Raw], error) {
-	var all []*Pending[performatives.Raw]
+func (v *village) begin(ctx context.Context, g *Group) ([]*member, error) {
+	var all []*member
 	for _, id := range v.peers {
-		s := &asking[performatives.Raw]{read: performatives.PayloadAs[performatives.Raw]}
-		err := s.Prepare(ctx, v.asker, Opening{
-			Codon: errand, To: id, Act: performatives.ActRequest, Payload: performatives.Raw(`{}`), Options: NewOptions(),
+		s := &member{}
+		err := s.Prepare(ctx, v.asker, codons.Opening{
+			Codon: request.Codon, To: id, Act: performatives.ActRequest, Payload: performatives.Raw(`{}`), Options: codons.NewOptions(),
 		})
 		if err != nil {
 			return all, g.GiveUp(err)
@@ -105,15 +137,15 @@ func (v *village) begin(ctx context.Context, g *Group) ([]*Pending[performatives
 		if err := g.Begin(ctx, v.asker, &s.Initiator, s); err != nil {
 			return all, g.GiveUp(err)
 		}
-		all = append(all, &Pending[performatives.Raw]{s.Handle(), s})
+		all = append(all, s)
 	}
 	return all, nil
 }
 
 // orders gives the same order to all that the rule is about.
 func orders(command string) Decider {
-	return func(_ context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
-		out := make([]Command, len(at))
+	return func(_ context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
+		out := make([]codons.Command, len(at))
 		for _, i := range r.About(at) {
 			out[i].Name = command
 		}
@@ -126,7 +158,7 @@ func TestGroupFollowsRules(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
 		start := time.Now()
-		g := NewGroup(firstOf(), orders(standard.CommandCancel))
+		g := New(firstOf(), orders(standard.CommandCancel))
 		all, err := v.ask(ctx, g)
 		if err != nil {
 			t.Fatal(err)
@@ -138,7 +170,7 @@ func TestGroupFollowsRules(t *testing.T) {
 		if want := []machine.State{standard.StateAnswered, standard.StateCancelled, standard.StateCancelled}; !slices.Equal(g.states, want) {
 			t.Errorf("the members are %v, want %v", g.states, want)
 		}
-		if _, err := all[1].Wait(); !errors.Is(err, performatives.CodeCanceled) {
+		if err := all[1].wait(); !errors.Is(err, performatives.CodeCanceled) {
 			t.Errorf("the second: %v", err)
 		}
 	})
@@ -153,16 +185,16 @@ func TestGroupWithoutDecision(t *testing.T) {
 		want   func(error) bool
 	}{
 		"not allowed": {orders(machine.CommandStart), func(err error) bool { return errors.As(err, &unallowed) }},
-		"an error":    {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) { return nil, broken }, func(err error) bool { return errors.Is(err, broken) }},
-		"a panic":     {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) { panic("oh") }, func(err error) bool { return errors.Is(err, errUndecided) }},
-		"an exit": {func(context.Context, *machine.Rule, []machine.State) ([]Command, error) {
+		"an error":    {func(context.Context, *machine.Rule, []machine.State) ([]codons.Command, error) { return nil, broken }, func(err error) bool { return errors.Is(err, broken) }},
+		"a panic":     {func(context.Context, *machine.Rule, []machine.State) ([]codons.Command, error) { panic("oh") }, func(err error) bool { return errors.Is(err, errUndecided) }},
+		"an exit": {func(context.Context, *machine.Rule, []machine.State) ([]codons.Command, error) {
 			goruntime.Goexit()
 			return nil, nil
 		}, func(err error) bool { return errors.Is(err, errUndecided) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inVillage(t, func(t *testing.T, v *village) {
-				g := NewGroup(firstOf(), c.decide)
+				g := New(firstOf(), c.decide)
 				ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 				defer cancel()
 				all, err := v.ask(ctx, g)
@@ -173,7 +205,7 @@ func TestGroupWithoutDecision(t *testing.T) {
 				if err := g.Failed(); !c.want(err) {
 					t.Errorf("got %v", err)
 				}
-				if _, err := all[2].Wait(); !errors.Is(err, performatives.CodeCanceled) {
+				if err := all[2].wait(); !errors.Is(err, performatives.CodeCanceled) {
 					t.Errorf("the third: %v", err)
 				}
 			})
@@ -184,7 +216,7 @@ func TestGroupWithoutDecision(t *testing.T) {
 func TestGroupIsCancelled(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		ctx, cancel := context.WithCancel(t.Context())
-		g := NewGroup(firstOf(), orders(standard.CommandCancel))
+		g := New(firstOf(), orders(standard.CommandCancel))
 		if _, err := v.ask(ctx, g); err != nil {
 			t.Fatal(err)
 		}
@@ -202,7 +234,7 @@ func TestGroupDecidesNoMoreAfterCancel(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
-		g := NewGroup(firstOf(), func(context.Context, *machine.Rule, []machine.State) ([]Command, error) {
+		g := New(firstOf(), func(context.Context, *machine.Rule, []machine.State) ([]codons.Command, error) {
 			t.Error("it was asked to decide")
 			return nil, nil
 		})
@@ -226,7 +258,7 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
 		defer cancel()
 		decisions := 0
-		g := NewGroup(firstOf(), func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
+		g := New(firstOf(), func(ctx context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error) {
 			decisions++
 			return orders(standard.CommandCancel)(ctx, r, at)
 		})
@@ -241,7 +273,7 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 		if decisions != 0 {
 			t.Errorf("%d decisions while an order was on its way", decisions)
 		}
-		g.members[1].conversation.Tell(Command{Name: standard.CommandCancel})
+		g.members[1].Tell(codons.Command{Name: standard.CommandCancel})
 		<-g.done
 		if decisions != 1 {
 			t.Errorf("%d decisions", decisions)
@@ -253,13 +285,13 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 func TestGroupGivesUp(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		v.peers = append(v.peers, "")
-		g := NewGroup(firstOf(), orders(standard.CommandCancel))
+		g := New(firstOf(), orders(standard.CommandCancel))
 		all, err := v.ask(t.Context(), g)
 		if !errors.Is(err, performatives.CodeInvalidPayload) || len(all) != 3 {
 			t.Fatalf("got %v after %d", err, len(all))
 		}
 		for i, p := range all {
-			if _, err := p.Wait(); err == nil {
+			if err := p.wait(); err == nil {
 				t.Errorf("the %d. was not withdrawn", i+1)
 			}
 		}
@@ -269,7 +301,7 @@ func TestGroupGivesUp(t *testing.T) {
 // TestGroupEndsWithItsAgent checks that a group ends with its agent, also during a decision that does not return.
 func TestGroupEndsWithItsAgent(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
-		g := NewGroup(firstOf(), func(ctx context.Context, _ *machine.Rule, _ []machine.State) ([]Command, error) {
+		g := New(firstOf(), func(ctx context.Context, _ *machine.Rule, _ []machine.State) ([]codons.Command, error) {
 			<-ctx.Done()
 			return nil, ctx.Err()
 		})

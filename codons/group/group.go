@@ -1,4 +1,4 @@
-package codons
+package group
 
 import (
 	"context"
@@ -8,16 +8,17 @@ import (
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
 // Group runs a [machine.Coordination]: it owns the conversations of one table that one party
 // leads at a time with several peers. The codon's [Decider] makes the choices that the rules
-// leave open. Each conversation is an [Initiator] with a side of its own, and has no data of
+// leave open. Each conversation is an [codons.Initiator] with a side of its own, and has no data of
 // the others.
 //
-//	g := NewGroup(rules, func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
+//	g := group.New(rules, func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
 //		… // one command per member, in the order of Begin; the zero Command for a member that r is not about
 //	})
 //	for _, to := range peers {
@@ -46,7 +47,7 @@ type Group struct {
 	done   chan struct{} // closed when all members have ended and no decision runs
 
 	mu        sync.Mutex
-	members   []*Initiator
+	members   []*codons.Initiator
 	states    []machine.State // the latest known state of each member
 	pending   []string        // the command on its way to each member; empty for none
 	err       error           // the fault of a decision
@@ -58,29 +59,29 @@ type Group struct {
 // of the members, in the order of Begin. It runs on a goroutine of its own, one call at a time,
 // and may block. ctx ends with the caller's ctx and when there is no decision left to make. An
 // error withdraws all members, and so do a panic and a decision that the rule does not allow.
-type Decider func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error)
+type Decider func(ctx context.Context, r *machine.Rule, at []machine.State) ([]codons.Command, error)
 
 // errUndecided is the error of a decision whose code panicked.
-var errUndecided = errors.New("codons: the decision panicked")
+var errUndecided = errors.New("group: the decision panicked")
 
-// NewGroup returns a group without members.
-func NewGroup(rules machine.Coordination, decide Decider) *Group {
+// New returns a group without members.
+func New(rules machine.Coordination, decide Decider) *Group {
 	return &Group{rules: rules, decide: decide, done: make(chan struct{}), changed: make(chan struct{}, 1)}
 }
 
 // Done is closed when all members have ended and no decision runs.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
-// Begin adds a member and starts its conversation after [Initiator.Prepare]. s is the side that
+// Begin adds a member and starts its conversation after [codons.Initiator.Prepare]. s is the side that
 // embeds the member. It does not wait for the conversation. With an error, which is that of
-// [Initiator.Begin], the member is not added.
-func (g *Group) Begin(ctx context.Context, self actors.Self, member *Initiator, s Side) error {
+// [codons.Initiator.Begin], the member is not added.
+func (g *Group) Begin(ctx context.Context, self actors.Self, member *codons.Initiator, s codons.Side) error {
 	g.mu.Lock()
 	i := len(g.members)
 	g.members = append(g.members, member)
 	g.states, g.pending = append(g.states, machine.Idle), append(g.pending, "")
 	g.mu.Unlock()
-	member.watch = func(on machine.Symbol, at machine.State) { g.moved(i, member, on, at) }
+	member.Watch(func(on machine.Symbol, at machine.State) { g.moved(i, member, on, at) })
 	if err := member.Begin(ctx, self, s); err != nil {
 		g.mu.Lock()
 		g.members, g.states, g.pending = g.members[:i], g.states[:i], g.pending[:i]
@@ -114,7 +115,7 @@ func (g *Group) Cancel(cause error) {
 	g.cancelled = true
 	g.mu.Unlock()
 	for _, a := range members {
-		a.conversation.withdraw(cause)
+		a.Withdraw(cause)
 	}
 }
 
@@ -122,7 +123,7 @@ func (g *Group) Cancel(cause error) {
 func (g *Group) run(ctx context.Context, self actors.Self) {
 	defer close(g.done)
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(ErrEnded)
+	defer cancel(codons.ErrEnded)
 	turn := self.System().Turn()
 	for {
 		states, busy, over := g.look()
@@ -162,7 +163,7 @@ func (g *Group) look() (states []machine.State, busy, over bool) {
 // ended.
 func (g *Group) carryOut(ctx context.Context, self actors.Self, r *machine.Rule, states []machine.State, turn func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(ErrEnded)
+	defer cancel(codons.ErrEnded)
 	decided := make(chan decision, 1)
 	self.System().Work(func() { g.choose(ctx, r, states, decided) })
 	for {
@@ -193,7 +194,7 @@ func (g *Group) conclude(ctx context.Context, d decision) {
 
 // decision is the result of a [Decider].
 type decision struct {
-	orders []Command
+	orders []codons.Command
 	err    error
 }
 
@@ -203,7 +204,7 @@ func (g *Group) choose(ctx context.Context, r *machine.Rule, states []machine.St
 	d := decision{err: errUndecided}
 	defer func() {
 		if v := recover(); v != nil || errors.Is(d.err, errUndecided) {
-			g.members[0].conversation.Panicked("", v, debug.Stack())
+			g.members[0].Panicked("", v, debug.Stack())
 		}
 		decided <- d
 		g.wake()
@@ -213,12 +214,12 @@ func (g *Group) choose(ctx context.Context, r *machine.Rule, states []machine.St
 		err = r.Check(states, commandsOf(orders))
 	}
 	if err != nil {
-		err = fmt.Errorf("codons: %s: %w", g.rules.Name, err)
+		err = fmt.Errorf("group: %s: %w", g.rules.Name, err)
 	}
 	d = decision{orders, err}
 }
 
-func commandsOf(orders []Command) []string {
+func commandsOf(orders []codons.Command) []string {
 	commands := make([]string, len(orders))
 	for i, o := range orders {
 		commands[i] = o.Name
@@ -227,7 +228,7 @@ func commandsOf(orders []Command) []string {
 }
 
 // tell sends the members their commands. A member that has ended gets none.
-func (g *Group) tell(orders []Command) {
+func (g *Group) tell(orders []codons.Command) {
 	g.mu.Lock()
 	for i, o := range orders {
 		if !g.rules.Machine.Terminal(g.states[i]) {
@@ -237,15 +238,15 @@ func (g *Group) tell(orders []Command) {
 	g.mu.Unlock()
 	for i, o := range orders {
 		if o.Name != "" {
-			g.members[i].conversation.Tell(o)
+			g.members[i].Tell(o)
 		}
 	}
 }
 
 // moved is called after each step of a member, on the actor of its conversation. A member whose
 // result could not be read has failed for the rules.
-func (g *Group) moved(i int, member *Initiator, on machine.Symbol, at machine.State) {
-	if g.rules.Machine.Terminal(at) && !standard.IsEnd(at) && member.err != nil {
+func (g *Group) moved(i int, member *codons.Initiator, on machine.Symbol, at machine.State) {
+	if g.rules.Machine.Terminal(at) && !standard.IsEnd(at) && member.Err() != nil {
 		at = standard.StateFailed
 	}
 	g.mu.Lock()
