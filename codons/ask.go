@@ -180,7 +180,7 @@ func OnReport[P any](report string, fn func(P)) Option {
 
 // askedSide is the initiator's side of a conversation that [Codon.Start] began.
 type askedSide struct {
-	Initiator
+	InitiatorSide
 	of     *Codon
 	jobs   askedJobs
 	values context.Context //nolint:containedctx // the caller's, without its end: a job's conversations have the same parent
@@ -307,5 +307,5 @@ func (s *askedSide) Ended(c *Conversation, last *performatives.Message) {
 // Abandoned wakes the caller of a conversation that ended without a step of its table.
 func (s *askedSide) Abandoned(c *Conversation, cause error) {
 	s.end.State = standard.StateAbandoned
-	s.Initiator.Abandoned(c, cause)
+	s.InitiatorSide.Abandoned(c, cause)
 }

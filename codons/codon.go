@@ -70,13 +70,13 @@ type Definition struct {
 	Tag func(*performatives.Message) string
 
 	// InitiatorSide makes the initiator's side for [Rebuild] and [NewSolo], without caller or
-	// jobs. Nil means an [Initiator] without data of its own.
+	// jobs. Nil means an [InitiatorSide] without data of its own.
 	InitiatorSide func() Side
 
 	// ResponderSide makes the responder's side of one conversation, which embeds r. It runs on
 	// the agent's actor, and for [Rebuild], where r has no agent. Nil means that r itself is
 	// the side.
-	ResponderSide func(r *Responding) Side
+	ResponderSide func(r *ResponderSide) Side
 
 	// Variant returns the codon of a record by its first event, for a codon whose table
 	// depends on that: a saga's depends on the number of steps. The content of a command
@@ -202,7 +202,7 @@ func (c *Codon) takesFirst(m *performatives.Message) bool {
 func (c *Codon) newSide(role machine.Role) Side {
 	switch {
 	case role == machine.Responder:
-		return c.responderSide(&Responding{})
+		return c.responderSide(&ResponderSide{})
 	case c.InitiatorSide != nil:
 		return c.InitiatorSide()
 	}
@@ -210,7 +210,7 @@ func (c *Codon) newSide(role machine.Role) Side {
 }
 
 // responderSide returns the side of a responder, which embeds r.
-func (c *Codon) responderSide(r *Responding) Side {
+func (c *Codon) responderSide(r *ResponderSide) Side {
 	if c.ResponderSide != nil {
 		return c.ResponderSide(r)
 	}

@@ -13,12 +13,12 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Initiator is the base of the initiator's sides of all codons. A [Side] embeds it and adds at
-// least Ended, which reads the result and calls [Initiator.Close] last.
+// InitiatorSide is the base of the initiator's sides of all codons. A [Side] embeds it and adds at
+// least Ended, which reads the result and calls [InitiatorSide.Close] last.
 //
 // Prepare, Begin and Start are called once, by the caller. The methods of Side run on the
 // conversation's actor. The others say where they may be called.
-type Initiator struct {
+type InitiatorSide struct {
 	codon        *Codon
 	conversation *Conversation
 	options      Options
@@ -57,7 +57,7 @@ type Opening struct {
 // conversation becomes a child of the handler's conversation. The error is [ErrDeciding] or
 // [ErrEnded] where ctx allows no child, that of [Options.Check], or a [*performatives.Refusal]
 // that names the invalid field or the missing budget.
-func (i *Initiator) Prepare(ctx context.Context, self actors.Self, o Opening) error {
+func (i *InitiatorSide) Prepare(ctx context.Context, self actors.Self, o Opening) error {
 	if err := o.Options.Check(o.Codon); err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func NewRequest(e performatives.Envelope) (*performatives.Message, error) {
 // embeds i. The conversation is withdrawn when ctx is cancelled. The error says that the
 // conversation never ran: it is an [*EndError] that wraps the end of ctx, or it wraps
 // [actors.ErrMailboxFull] or [actors.ErrStopped]. Then no method of s is called.
-func (i *Initiator) Begin(ctx context.Context, self actors.Self, s Side) error {
+func (i *InitiatorSide) Begin(ctx context.Context, self actors.Self, s Side) error {
 	i.conversation = newInitiator(self, i.codon, i.request, s)
 	i.conversation.longLived = i.longLived
 	i.conversation.child = i.child
@@ -112,15 +112,15 @@ func (i *Initiator) Begin(ctx context.Context, self actors.Self, s Side) error {
 
 // Watch has fn called after each step of the conversation, with the symbol of the step and the new
 // state, on the conversation's actor. It is called between Prepare and Begin.
-func (i *Initiator) Watch(fn func(on machine.Symbol, at machine.State)) { i.watch = fn }
+func (i *InitiatorSide) Watch(fn func(on machine.Symbol, at machine.State)) { i.watch = fn }
 
 // Panicked is [Conversation.Panicked] of the conversation. Safe for concurrent use.
-func (i *Initiator) Panicked(job string, v any, stack []byte) {
+func (i *InitiatorSide) Panicked(job string, v any, stack []byte) {
 	i.conversation.Panicked(job, v, stack)
 }
 
 // Start is Prepare and Begin, with the errors of both.
-func (i *Initiator) Start(ctx context.Context, self actors.Self, o Opening, s Side) error {
+func (i *InitiatorSide) Start(ctx context.Context, self actors.Self, o Opening, s Side) error {
 	if err := i.Prepare(ctx, self, o); err != nil {
 		return err
 	}
@@ -128,14 +128,14 @@ func (i *Initiator) Start(ctx context.Context, self actors.Self, o Opening, s Si
 }
 
 // Run does nothing: most initiators have no jobs.
-func (i *Initiator) Run(*Conversation, string) {}
+func (i *InitiatorSide) Run(*Conversation, string) {}
 
 // Stop does nothing.
-func (i *Initiator) Stop(*Conversation, string) {}
+func (i *InitiatorSide) Stop(*Conversation, string) {}
 
 // Tag returns [standard.TagReceipt] for an INFORM that answers this side's CANCEL, and the empty tag for
 // any other message.
-func (i *Initiator) Tag(v *Value, m *performatives.Message) string {
+func (i *InitiatorSide) Tag(v *Value, m *performatives.Message) string {
 	if m.Performative() != performatives.ActInform {
 		return ""
 	}
@@ -146,7 +146,7 @@ func (i *Initiator) Tag(v *Value, m *performatives.Message) string {
 }
 
 // Reduce counts the retries of each message and each state.
-func (i *Initiator) Reduce(v *Value, e *Input) {
+func (i *InitiatorSide) Reduce(v *Value, e *Input) {
 	if e.Sends() || i.retried != v.State() {
 		i.retries, i.retried = 0, v.State()
 	}
@@ -161,7 +161,7 @@ func (i *Initiator) Reduce(v *Value, e *Input) {
 	}
 }
 
-// initiatorData is the data of an [Initiator].
+// initiatorData is the data of an [InitiatorSide].
 type initiatorData struct {
 	Retries      int           `json:"retries"`      // of the latest message, in this state
 	State        machine.State `json:"state"`        // in which they were counted
@@ -169,10 +169,10 @@ type initiatorData struct {
 }
 
 // Data returns the data that Reduce keeps. Its type is not exported; it has a JSON form.
-func (i *Initiator) Data() any { return initiatorData{i.retries, i.retried, i.acknowledged} }
+func (i *InitiatorSide) Data() any { return initiatorData{i.retries, i.retried, i.acknowledged} }
 
 // Compose returns the content of the event's command. It makes the content of a CANCEL.
-func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Input) any {
+func (i *InitiatorSide) Compose(_ *Value, f machine.Effect, e *Input) any {
 	_, withdrawn := e.Data.(performatives.Cancel) // by an operator
 	switch {
 	case f.Act == performatives.ActCancel && e.Data == nil:
@@ -184,12 +184,12 @@ func (i *Initiator) Compose(_ *Value, f machine.Effect, e *Input) any {
 }
 
 // Report does nothing.
-func (i *Initiator) Report(*Conversation, string, *performatives.Message) {}
+func (i *InitiatorSide) Report(*Conversation, string, *performatives.Message) {}
 
 // Timer returns the grace for [machine.TimerGrace], the time until the next retry for [machine.TimerRetry], the
 // duration of [WithTimer] or of the table for a timer of the table's own, and for any other timer
 // the time until the ReplyBy of the opening act.
-func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
+func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duration {
 	switch name {
 	case machine.TimerGrace:
 		return i.options.grace
@@ -207,7 +207,7 @@ func (i *Initiator) Timer(v *Value, name string, now time.Time) time.Duration {
 
 // latest returns the longest time until a retry: half of the time until the deadline, but no
 // less than an ordinary wait. So a retry comes before the deadline.
-func (i *Initiator) latest(v *Value, now time.Time, wait time.Duration) time.Duration {
+func (i *InitiatorSide) latest(v *Value, now time.Time, wait time.Duration) time.Duration {
 	if wait == Never || v.deadline.IsZero() { // v.deadline is that of the current stage: the request's may have passed
 		return Never
 	}
@@ -220,7 +220,7 @@ const acknowledgedFactor = 6
 
 // policy returns the retry policy of the latest message. The retries of a CANCEL fit in the
 // grace.
-func (i *Initiator) policy(cancelling bool) Retry {
+func (i *InitiatorSide) policy(cancelling bool) Retry {
 	r := i.ordinary()
 	switch {
 	case r.First < 0:
@@ -234,7 +234,7 @@ func (i *Initiator) policy(cancelling bool) Retry {
 }
 
 // ordinary returns the caller's retry policy, with the default for First.
-func (i *Initiator) ordinary() Retry {
+func (i *InitiatorSide) ordinary() Retry {
 	r := i.options.retry
 	if r.First == 0 {
 		r.First = DefaultRetry
@@ -243,18 +243,18 @@ func (i *Initiator) ordinary() Retry {
 }
 
 // Abandoned closes the initiator with an [*EndError] that wraps the cause.
-func (i *Initiator) Abandoned(c *Conversation, cause error) { i.Close(c.abandonError(cause)) }
+func (i *InitiatorSide) Abandoned(c *Conversation, cause error) { i.Close(c.abandonError(cause)) }
 
 // Close sets the result of Err and closes Done. It must be called exactly once, on the
 // conversation's actor, after all other fields of the side are set.
-func (i *Initiator) Close(err error) {
+func (i *InitiatorSide) Close(err error) {
 	i.err = err
 	close(i.done)
 }
 
 // Await blocks until the conversation has ended on this side. It must not be called on an
 // agent's own actor. Safe for concurrent use.
-func (i *Initiator) Await() { AwaitEnd(i.conversation.agent, i.done) }
+func (i *InitiatorSide) Await() { AwaitEnd(i.conversation.agent, i.done) }
 
 // AwaitEnd blocks until done is closed, on behalf of an agent. It then waits for its turn of
 // the system's dispatcher, so that a simulation controls the order of execution. It must not
@@ -271,27 +271,27 @@ func AwaitEnd(self actors.Self, done <-chan struct{}) {
 }
 
 // Options returns the caller's options. They do not change after Prepare.
-func (i *Initiator) Options() *Options { return &i.options }
+func (i *InitiatorSide) Options() *Options { return &i.options }
 
 // Request returns the opening act, after Prepare. Safe for concurrent use.
-func (i *Initiator) Request() *performatives.Message { return i.request }
+func (i *InitiatorSide) Request() *performatives.Message { return i.request }
 
 // Err returns the error that Close was given, nil for a good end. It may be called once Done
 // is closed, and on the conversation's actor.
-func (i *Initiator) Err() error { return i.err }
+func (i *InitiatorSide) Err() error { return i.err }
 
 // Tell sends a command to the conversation. It never blocks. Safe for concurrent use.
-func (i *Initiator) Tell(m Command) { i.conversation.Tell(m) }
+func (i *InitiatorSide) Tell(m Command) { i.conversation.Tell(m) }
 
 // Withdraw is [Handle.Cancel] with a cause for the [EndError]. Safe for concurrent use.
-func (i *Initiator) Withdraw(cause error) { i.conversation.withdraw(cause) }
+func (i *InitiatorSide) Withdraw(cause error) { i.conversation.withdraw(cause) }
 
 // Handle returns the caller's handle of the conversation, after Prepare.
-func (i *Initiator) Handle() Handle { return Handle{i} }
+func (i *InitiatorSide) Handle() Handle { return Handle{i} }
 
 // Handle is the caller's handle of a conversation that it began. The handles of codons embed
 // it. Its methods never block and are safe for concurrent use.
-type Handle struct{ i *Initiator }
+type Handle struct{ i *InitiatorSide }
 
 // Conversation returns the id of the conversation.
 func (h Handle) Conversation() performatives.ConversationID { return h.i.request.ConversationID() }

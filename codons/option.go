@@ -59,7 +59,7 @@ func (o *Options) Apply(opts ...Option) {
 }
 
 // Setting returns an option of one codon. set changes the codon's own settings of type T, which
-// [Settings] returns. The settings must be read before [Initiator.Prepare]: a conversation does
+// [Settings] returns. The settings must be read before [InitiatorSide.Prepare]: a conversation does
 // not begin with an option that its codon has not read, as [Options.Check] says.
 func Setting[T any](set func(*T)) Option {
 	return func(o *Options) {
@@ -88,8 +88,8 @@ func Settings[T any](o *Options) T {
 }
 
 // Check returns an error for an option of another codon: one whose settings [Settings] has not
-// read, or a timer that the table does not have. It names the option and c. [Initiator.Prepare] calls it; only a codon that sends its
-// messages without an [Initiator] needs to.
+// read, or a timer that the table does not have. It names the option and c. [InitiatorSide.Prepare] calls it; only a codon that sends its
+// messages without an [InitiatorSide] needs to.
 func (o *Options) Check(c *Codon) error {
 	for _, s := range o.settings {
 		if !s.read {

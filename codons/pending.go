@@ -37,7 +37,7 @@ type Question[T any] struct {
 }
 
 // Start begins the conversation and does not wait for its end. The conversation is withdrawn when
-// ctx is cancelled. The error is that of [Initiator.Start]: the conversation never ran.
+// ctx is cancelled. The error is that of [InitiatorSide.Start]: the conversation never ran.
 func (q Question[T]) Start(ctx context.Context, p Party, opts ...Option) (*Pending[T], error) {
 	return q.StartWith(ctx, p, NewOptions(opts...))
 }
@@ -77,7 +77,7 @@ func (q Question[T]) AskWith(ctx context.Context, p Party, o Options) (T, error)
 
 // asking is the initiator's side of a [Pending].
 type asking[T any] struct {
-	Initiator
+	InitiatorSide
 	read    func(*performatives.Message) (T, error)
 	denial  func(*performatives.Message, performatives.Stamp, *performatives.Refusal) *performatives.Message
 	answer  T

@@ -109,7 +109,7 @@ func (r *Responder) Deadline() time.Duration {
 // Open returns the conversation that m opens. It runs on the agent's actor, so it also makes
 // the decision about the request where the codon has a [Consideration].
 func (r *Responder) Open(m *performatives.Message) actors.Conversation {
-	base := &Responding{responder: r}
+	base := &ResponderSide{responder: r}
 	side := r.codon.responderSide(base)
 	c := newResponder(r.agent, r.codon, m, side)
 	c.longLived = r.longLived
@@ -123,9 +123,9 @@ func (r *Responder) Open(m *performatives.Message) actors.Conversation {
 	return c
 }
 
-// Responding is the [Side] of a responder in one conversation. The sides of codons embed it
+// ResponderSide is the [Side] of a responder in one conversation. The sides of codons embed it
 // and override the methods that differ. Its methods run on the conversation's actor.
-type Responding struct {
+type ResponderSide struct {
 	responder *Responder           // nil while a conversation is rebuilt
 	decided   *Command             // the decision made when the conversation opened; nil once it was taken
 	handler   *Handler             // the latest; nil before the first
@@ -133,17 +133,17 @@ type Responding struct {
 }
 
 // Tag returns the empty tag.
-func (s *Responding) Tag(*Value, *performatives.Message) string { return "" }
+func (s *ResponderSide) Tag(*Value, *performatives.Message) string { return "" }
 
 // Reduce does nothing.
-func (s *Responding) Reduce(*Value, *Input) {}
+func (s *ResponderSide) Reduce(*Value, *Input) {}
 
 // Data returns nil, because Reduce keeps nothing.
-func (s *Responding) Data() any { return nil }
+func (s *ResponderSide) Data() any { return nil }
 
 // Compose returns the content of the event's command, converted to the payload of the act
 // where that has another form. It makes the receipt, and the FAILURE of the table itself.
-func (s *Responding) Compose(v *Value, f machine.Effect, e *Input) any {
+func (s *ResponderSide) Compose(v *Value, f machine.Effect, e *Input) any {
 	switch {
 	case f.Name == standard.TagReceipt:
 		return receipt
@@ -159,13 +159,13 @@ func (s *Responding) Compose(v *Value, f machine.Effect, e *Input) any {
 
 // Timer returns the grace for [machine.TimerGrace], the duration of [Service.WithTimer] or of the table for
 // a timer of the table's own, and for any other timer the time until the request's deadline.
-func (s *Responding) Timer(v *Value, name string, now time.Time) time.Duration {
+func (s *ResponderSide) Timer(v *Value, name string, now time.Time) time.Duration {
 	return s.Times().timer(v, name, now)
 }
 
 // Times returns the times of the responder. While a conversation is rebuilt they are the
 // defaults.
-func (s *Responding) Times() Times {
+func (s *ResponderSide) Times() Times {
 	if s.responder == nil {
 		return Times{}.withDefaults()
 	}
@@ -174,7 +174,7 @@ func (s *Responding) Times() Times {
 
 // Send releases the slot before the peer gets the last message: it may send its next request
 // at once.
-func (s *Responding) Send(c *Conversation, _ *performatives.Message) {
+func (s *ResponderSide) Send(c *Conversation, _ *performatives.Message) {
 	if c.Ended() {
 		s.releaseSlot()
 	}
@@ -182,7 +182,7 @@ func (s *Responding) Send(c *Conversation, _ *performatives.Message) {
 
 // Run starts a job of the table: a [Work], the [Consideration] or [standard.JobChildren]. A job without
 // code is logged as an error.
-func (s *Responding) Run(c *Conversation, job string) {
+func (s *ResponderSide) Run(c *Conversation, job string) {
 	if job == standard.JobChildren {
 		c.Happen(Command{Name: c.work.quiet()})
 		return
@@ -202,7 +202,7 @@ func (s *Responding) Run(c *Conversation, job string) {
 
 // start runs a job on a goroutine of its own, or refuses the request when it has expired or
 // no slot is free.
-func (s *Responding) start(c *Conversation, w *Work) {
+func (s *ResponderSide) start(c *Conversation, w *Work) {
 	if w.Considers && c.request.Expired(time.Now()) {
 		s.releaseSlot()
 		s.refuse(c, &performatives.Refusal{Code: performatives.CodeExpired})
@@ -235,7 +235,7 @@ func (s *Responding) start(c *Conversation, w *Work) {
 
 // holds returns a function that reports whether a handler leaves its slot to the
 // conversation, and does so.
-func (s *Responding) holds(after []string) func(*Handler, string) bool {
+func (s *ResponderSide) holds(after []string) func(*Handler, string) bool {
 	return func(h *Handler, command string) bool {
 		if !slices.Contains(after, command) {
 			return false
@@ -248,7 +248,7 @@ func (s *Responding) holds(after []string) func(*Handler, string) bool {
 	}
 }
 
-func (s *Responding) refuse(c *Conversation, why *performatives.Refusal) {
+func (s *ResponderSide) refuse(c *Conversation, why *performatives.Refusal) {
 	c.Happen(s.responder.refuse(why))
 }
 
@@ -265,7 +265,7 @@ func (r *Responder) refuse(of *performatives.Refusal) Command {
 
 // Decided returns the decision that was made when the conversation opened. It may be called
 // once, by a side that overrides Run.
-func (s *Responding) Decided() Command {
+func (s *ResponderSide) Decided() Command {
 	d := *s.decided
 	s.decided = nil
 	return d
@@ -273,7 +273,7 @@ func (s *Responding) Decided() Command {
 
 // runDecision takes the decision that was made when the conversation opened. For a further
 // request it runs the decision on the agent's actor.
-func (s *Responding) runDecision(c *Conversation) {
+func (s *ResponderSide) runDecision(c *Conversation) {
 	if s.decided != nil {
 		c.Happen(s.Decided())
 		return
@@ -304,7 +304,7 @@ func (s *Responding) runDecision(c *Conversation) {
 
 // decide runs the agent's decision about a request, on the agent's actor. A slot is held for
 // a request that was taken on, and for no other.
-func (s *Responding) decide(c *Conversation, do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
+func (s *ResponderSide) decide(c *Conversation, do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
 	r := s.responder
 	if m.Expired(time.Now()) {
 		return r.refuse(&performatives.Refusal{Code: performatives.CodeExpired})
@@ -332,27 +332,27 @@ func (s *Responding) decide(c *Conversation, do func(context.Context, *performat
 }
 
 // Stop ends the context of the latest handler. It does not wait for the handler to return.
-func (s *Responding) Stop(c *Conversation, _ string) {
+func (s *ResponderSide) Stop(c *Conversation, _ string) {
 	if s.handler != nil { // nil when the agent stops while it decides
 		s.handler.cancel(stopCause(c.event.On))
 	}
 }
 
 // Report does nothing.
-func (s *Responding) Report(*Conversation, string, *performatives.Message) {}
+func (s *ResponderSide) Report(*Conversation, string, *performatives.Message) {}
 
 // Ended releases the slot, ends the context of a handler that still runs, and gives it the
 // grace to return.
-func (s *Responding) Ended(*Conversation, *performatives.Message) {
+func (s *ResponderSide) Ended(*Conversation, *performatives.Message) {
 	s.releaseSlot()
 	s.handler.conversationEnded(s.Times().Grace)
 }
 
 // Abandoned releases the slot.
-func (s *Responding) Abandoned(*Conversation, error) { s.releaseSlot() }
+func (s *ResponderSide) Abandoned(*Conversation, error) { s.releaseSlot() }
 
 // releaseSlot releases the slot that the conversation holds, if it holds one.
-func (s *Responding) releaseSlot() { s.slot.Swap(nil).release() }
+func (s *ResponderSide) releaseSlot() { s.slot.Swap(nil).release() }
 
 // AnswerWith returns the responder of an agent in a codon made of an [standard.Exchange]. answer is
 // its one job: see [Work.Do].

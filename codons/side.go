@@ -33,7 +33,7 @@ import (
 //     a message that expects no reply and could not be delivered, and the reason. The message is a
 //     dead letter already. It runs on the conversation's actor and must not block.
 //
-// [Initiator] and [Responding] are bases to embed.
+// [InitiatorSide] and [ResponderSide] are bases to embed.
 type Side interface {
 	// Tag returns the tag of a received message for [machine.ReceiveTagged], empty for none.
 	Tag(v *Value, m *performatives.Message) string

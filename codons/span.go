@@ -129,11 +129,11 @@ func (c *Conversation) jobSpan(job string, m *performatives.Message) lifecycle.S
 }
 
 // parentTrace returns the traceparent of the caller, empty without one.
-func (i *Initiator) parentTrace() string { return i.options.trace }
+func (i *InitiatorSide) parentTrace() string { return i.options.trace }
 
 // traced sets the traceparent of the opening act to the span of this side. The options keep that of the caller. An invalid traceparent
 // stays, so that the message is refused for it.
-func (i *Initiator) traced(system *actors.System, e *performatives.Envelope) {
+func (i *InitiatorSide) traced(system *actors.System, e *performatives.Envelope) {
 	t := system.Tracing()
 	if t == nil {
 		return

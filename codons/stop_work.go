@@ -109,7 +109,7 @@ func (c *Conversation) stopLate(cause error) {
 }
 
 // stopHandler stops the handler that runs. It reports false if none does.
-func (s *Responding) stopHandler(cause error) (running bool) {
+func (s *ResponderSide) stopHandler(cause error) (running bool) {
 	return s.handler != nil && s.handler.stop(cause, s.Times().Grace)
 }
 

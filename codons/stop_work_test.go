@@ -301,13 +301,13 @@ func TestStopWorkHasRows(t *testing.T) {
 
 // sooner is a responder's side of which something is called with its first message, before the first step.
 type sooner struct {
-	*codons.Responding
+	*codons.ResponderSide
 	first func(m *p.Message)
 }
 
 func (s sooner) Tag(v *codons.Value, m *p.Message) string {
 	s.first(m)
-	return s.Responding.Tag(v, m)
+	return s.ResponderSide.Tag(v, m)
 }
 
 // A conversation whose request has come, and which has not taken its first step, is stopped, too.
@@ -316,7 +316,7 @@ func TestStopWorkBeforeTheFirstStep(t *testing.T) {
 		d, stopped := ownReview(), -1
 		var s *actors.System
 		var err error
-		d.ResponderSide = func(r *codons.Responding) codons.Side {
+		d.ResponderSide = func(r *codons.ResponderSide) codons.Side {
 			return sooner{r, func(m *p.Message) {
 				if stopped < 0 { // not when the request comes again
 					stopped, _ = codons.StopWork(s, m.ConversationID(), codons.ErrOperator)

@@ -19,7 +19,7 @@ import (
 // lateCommand is a side whose conversation gets a command right after it was abandoned, while its agent is
 // busy.
 type lateCommand struct {
-	codons.Initiator
+	codons.InitiatorSide
 	busy, goOn chan struct{}
 }
 
@@ -32,7 +32,7 @@ func (s *lateCommand) Abandoned(c *codons.Conversation, cause error) {
 	})
 	<-s.busy
 	c.Tell(codons.Command{Name: standard.CommandCancel})
-	s.Initiator.Abandoned(c, cause)
+	s.InitiatorSide.Abandoned(c, cause)
 }
 
 // TestCommandAfterWithdrawalBeforeStart withdraws a conversation before its first step. A CANCEL of the

@@ -163,7 +163,7 @@ func (a *Auction) begin(ctx context.Context, c *codons.Codon, bidders []performa
 		if err != nil {
 			return err
 		}
-		if err := a.group.Begin(ctx, a.self, &m.Initiator, m); err != nil {
+		if err := a.group.Begin(ctx, a.self, &m.InitiatorSide, m); err != nil {
 			return err
 		}
 		a.members = append(a.members, m)

@@ -14,7 +14,7 @@ import (
 
 // initiatorSide is the auctioneer's side of the conversation with one bidder.
 type initiatorSide struct {
-	codons.Initiator
+	codons.InitiatorSide
 	arrivals *atomic.Int64 // counts the bids of all bidders; nil while a conversation is rebuilt
 	arrival  atomic.Int64  // the number of the latest bid of this bidder, in the order of arrival; not recorded
 
@@ -33,7 +33,7 @@ func (s *initiatorSide) hasWon() bool {
 
 // Reduce keeps the lot, the latest call, the end that is sent to a winner, and the error of a bid.
 func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
-	s.Initiator.Reduce(v, e)
+	s.InitiatorSide.Reduce(v, e)
 	if e.On == machine.Commanded(machine.CommandStart) {
 		s.lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
 	}
@@ -60,7 +60,7 @@ func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 		r := s.rejection(v)
 		return performatives.RejectProposal{ReasonCode: r.Code, ReasonText: r.Text}
 	}
-	return s.Initiator.Compose(v, f, e)
+	return s.InitiatorSide.Compose(v, f, e)
 }
 
 // rejection returns the reason for which a bid is rejected: another was first, or it is
@@ -85,7 +85,7 @@ func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch {
 	case name != machine.TimerDeadline:
-		return s.Initiator.Timer(v, name, now)
+		return s.InitiatorSide.Timer(v, name, now)
 	case v.State() == stateCalled:
 		return s.latest.By.Sub(now)
 	}

@@ -41,7 +41,7 @@ func notAtThisPrice() codons.Command {
 
 // responderSide is the bidder's side of one auction.
 type responderSide struct {
-	*codons.Responding
+	*codons.ResponderSide
 	began time.Time  // the time of the first message
 	until time.Time  // the time by which the auction has to be over; zero when the first message does not say
 	bids  []PriceBid // of all rounds
@@ -118,7 +118,7 @@ func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch v.State() { //nolint:exhaustive // the others last until the end of the auction
 	case standard.StateConsidering, stateRecalled, statePurchasing, standard.StateCancelling:
-		return s.Responding.Timer(v, name, now)
+		return s.ResponderSide.Timer(v, name, now)
 	}
 	if s.until.IsZero() {
 		return s.began.Add(s.Times().Deadline).Sub(now)

@@ -27,7 +27,7 @@ func englishCommands() map[string]any {
 
 func initiating() codons.Side { return &initiatorSide{} }
 
-func responding(r *codons.Responding) codons.Side { return &responderSide{Responding: r} }
+func responding(r *codons.ResponderSide) codons.Side { return &responderSide{ResponderSide: r} }
 
 // initiatorData is the data of the auctioneer's side.
 type initiatorData struct {
@@ -40,7 +40,7 @@ type initiatorData struct {
 
 // Data returns the data that Reduce keeps.
 func (s *initiatorSide) Data() any {
-	d := initiatorData{Asked: s.Initiator.Data(), Lot: s.lot, Latest: s.latest, End: s.end}
+	d := initiatorData{Asked: s.InitiatorSide.Data(), Lot: s.lot, Latest: s.latest, End: s.end}
 	if s.invalid != nil {
 		d.Invalid = s.invalid.Error()
 	}

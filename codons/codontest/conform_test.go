@@ -235,13 +235,13 @@ func TestChangedPayload(t *testing.T) {
 
 // impure is a responder whose messages depend on more than the events.
 type impure struct {
-	*codons.Responding
+	*codons.ResponderSide
 	composed *atomic.Int64
 }
 
 func (s impure) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
 	if f.Name != "CHANGES_REQUESTED" {
-		return s.Responding.Compose(v, f, e)
+		return s.ResponderSide.Compose(v, f, e)
 	}
 	return comments{Text: strconv.FormatInt(s.composed.Add(1), 10)}
 }
@@ -250,7 +250,7 @@ func (s impure) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any 
 func TestRebuiltMessages(t *testing.T) {
 	var composed atomic.Int64
 	review := reviewOf(func(d *codons.Definition) {
-		d.ResponderSide = func(r *codons.Responding) codons.Side { return impure{r, &composed} }
+		d.ResponderSide = func(r *codons.ResponderSide) codons.Side { return impure{r, &composed} }
 	})
 	expectFault(t, conform(t, review, newOptions([]Option{Seeds(2)})), "when it is rebuilt")
 }

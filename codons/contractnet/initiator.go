@@ -12,7 +12,7 @@ import (
 
 // initiatorSide is the caller's side of the conversation with one bidder.
 type initiatorSide struct {
-	codons.Initiator
+	codons.InitiatorSide
 
 	// Touched on the conversation's actor. Decisions read last, also after the end of the
 	// conversation: it changes only when a proposal arrives.
@@ -45,7 +45,7 @@ func (s *initiatorSide) bid(at machine.State) Bid {
 
 // Reduce keeps the times of the round and of the award, and the proposal.
 func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
-	s.Initiator.Reduce(v, e)
+	s.InitiatorSide.Reduce(v, e)
 	if e.On == machine.Commanded(machine.CommandStart) {
 		call, _ := performatives.PayloadAs[Call](e.Message) // composed by Start, so it is readable
 		s.by, s.round, s.resultBy = e.Message.ReplyBy(), 1, call.ResultBy
@@ -80,7 +80,7 @@ func (s *initiatorSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 	case award:
 		return d.Acceptance
 	}
-	return s.Initiator.Compose(v, f, e)
+	return s.InitiatorSide.Compose(v, f, e)
 }
 
 // rejection returns the reason for which the proposal is rejected.
@@ -110,7 +110,7 @@ func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 // Timer sets the deadline of the proposals, of the proposal's validity, or of the result.
 func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	if name != machine.TimerDeadline {
-		return s.Initiator.Timer(v, name, now)
+		return s.InitiatorSide.Timer(v, name, now)
 	}
 	switch v.State() { //nolint:exhaustive // the others wait for the result
 	case stateCalled:

@@ -32,7 +32,7 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 
 // responderSide is the bidder's side of one conversation.
 type responderSide struct {
-	*codons.Responding
+	*codons.ResponderSide
 	call      Call       // of the latest round
 	proposals []Proposal // of all rounds
 	retries   int        // of the latest proposal
@@ -113,7 +113,7 @@ func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 	if f.Name == tagLapsed {
 		return performatives.Failure{ErrorCode: performatives.CodeExpired, ErrorText: "the proposal was valid until now"}
 	}
-	data := s.Responding.Compose(v, f, e)
+	data := s.ResponderSide.Compose(v, f, e)
 	if failure, ok := data.(performatives.Failure); ok && failure.ErrorCode == performatives.CodeExpired {
 		failure.ErrorCode = performatives.CodeTimeout
 		return failure
@@ -129,5 +129,5 @@ func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.
 	case name == machine.TimerDeadline && v.State() == stateProposed:
 		return s.latest().ValidUntil.Sub(now)
 	}
-	return s.Responding.Timer(v, name, now)
+	return s.ResponderSide.Timer(v, name, now)
 }

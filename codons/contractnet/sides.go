@@ -26,7 +26,7 @@ func iteratedCommands() map[string]any {
 
 func initiating() codons.Side { return &initiatorSide{} }
 
-func responding(r *codons.Responding) codons.Side { return &responderSide{Responding: r} }
+func responding(r *codons.ResponderSide) codons.Side { return &responderSide{ResponderSide: r} }
 
 // initiatorData is the data of the caller's side.
 type initiatorData struct {
@@ -42,7 +42,7 @@ type initiatorData struct {
 // Data returns the data that Reduce keeps.
 func (s *initiatorSide) Data() any {
 	d := initiatorData{
-		Asked: s.Initiator.Data(), ResultBy: s.resultBy, By: s.by, Round: s.round,
+		Asked: s.InitiatorSide.Data(), ResultBy: s.resultBy, By: s.by, Round: s.round,
 		Proposal: s.last.Proposal, ProposalRound: s.last.Round,
 	}
 	if s.invalid != nil {

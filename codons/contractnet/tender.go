@@ -180,7 +180,7 @@ func (t *Tender) begin(ctx context.Context, bidders []performatives.AgentID) err
 		if err := member.Prepare(due, t.self, opening); err != nil {
 			return err
 		}
-		if err := t.group.Begin(ctx, t.self, &member.Initiator, member); err != nil {
+		if err := t.group.Begin(ctx, t.self, &member.InitiatorSide, member); err != nil {
 			return err
 		}
 		t.members = append(t.members, member)

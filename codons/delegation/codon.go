@@ -14,7 +14,7 @@ var Codon = codons.MustDefine(codons.Definition{
 	Example:       "ExampleDelegate",
 	Tag:           inputTag,
 	InitiatorSide: func() codons.Side { return &Initiator{} },
-	ResponderSide: func(r *codons.Responding) codons.Side { return &responding{Responding: r} },
+	ResponderSide: func(r *codons.ResponderSide) codons.Side { return &responding{ResponderSide: r} },
 	Commands:      commands(),
 	Outcomes: map[machine.State]string{
 		standard.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",

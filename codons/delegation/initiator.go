@@ -14,7 +14,7 @@ import (
 // Initiator is the initiator's [codons.Side] of one delegation. [Start] makes and begins one;
 // a codon that leads several delegations as one group makes them with [New].
 type Initiator struct {
-	codons.Initiator
+	codons.InitiatorSide
 	Delegated Delegated // the caller's handle
 
 	settings Settings
@@ -70,7 +70,7 @@ func inputTag(m *performatives.Message) string {
 // Reduce keeps the latest partial result, and whether the caller has answered it. A partial
 // result that crosses with CANCEL counts, too.
 func (i *Initiator) Reduce(v *codons.Value, e *codons.Input) {
-	i.Initiator.Reduce(v, e)
+	i.InitiatorSide.Reduce(v, e)
 	if e.On.Name == TagInput && e.Message != nil && (v.State() == StateInputNeeded || v.State() == StateDeclining) {
 		if r, err := performatives.PayloadAs[performatives.InformResult](e.Message); err == nil {
 			i.partial, i.given = &r, false
@@ -85,7 +85,7 @@ func (i *Initiator) Compose(v *codons.Value, f machine.Effect, e *codons.Input) 
 	if f.Act == performatives.ActCancel && i.partial != nil && e.Data == nil {
 		return performatives.Cancel{Reason: "the partial result is final"}
 	}
-	return i.Initiator.Compose(v, f, e)
+	return i.InitiatorSide.Compose(v, f, e)
 }
 
 // Report calls the functions of the options.

@@ -60,7 +60,7 @@ func ontologyOf(self actors.Self, m *performatives.Message) string {
 
 // responding is the responder's side of one delegation.
 type responding struct {
-	*codons.Responding
+	*codons.ResponderSide
 	previous []performatives.InformResult // the partial results of this and earlier rounds
 	inquiry  inquiry                      // of the handler that runs
 }
@@ -113,7 +113,7 @@ func (s *responding) Compose(v *codons.Value, f machine.Effect, e *codons.Input)
 	case f.Act == performatives.ActFailure && e.On == machine.Commanded(CommandNeedInput):
 		return secondQuestion
 	}
-	return s.Responding.Compose(v, f, e)
+	return s.ResponderSide.Compose(v, f, e)
 }
 
 // Report hands the request of a further round to the handler that waits for it.

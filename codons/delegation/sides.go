@@ -24,7 +24,7 @@ type initiatorData struct {
 }
 
 // Data returns the data that Reduce keeps. Its type is not exported; it has a JSON form.
-func (i *Initiator) Data() any { return initiatorData{i.Initiator.Data(), i.partial, i.given} }
+func (i *Initiator) Data() any { return initiatorData{i.InitiatorSide.Data(), i.partial, i.given} }
 
 // responderData is the recorded data of the responder's side.
 type responderData struct {

@@ -237,7 +237,7 @@ func EndState(err error) machine.State {
 
 // side is the pure side of a [finding].
 type side struct {
-	codons.Initiator
+	codons.InitiatorSide
 	asked []performatives.AgentID // in order
 }
 

@@ -103,7 +103,7 @@ func HandshakeGuard(self actors.Self, agent actors.Agent) actors.Guard {
 }
 
 // handshakeResponder is the responder's side of one handshake.
-type handshakeResponder struct{ *codons.Responding }
+type handshakeResponder struct{ *codons.ResponderSide }
 
 // Send records whether the agent knows the peer before the answer is sent, so that the peer's
 // next message finds the record.
@@ -116,5 +116,5 @@ func (s handshakeResponder) Send(c *codons.Conversation, m *performatives.Messag
 			c.Agent().Forget(c.Peer())
 		}
 	}
-	s.Responding.Send(c, m)
+	s.ResponderSide.Send(c, m)
 }

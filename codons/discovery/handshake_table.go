@@ -13,7 +13,7 @@ var HandshakeCodon = codons.MustDefine(codons.Definition{
 	Complete:      true,
 	Example:       "ExampleHandshake",
 	Commands:      commands(),
-	ResponderSide: func(r *codons.Responding) codons.Side { return handshakeResponder{r} },
+	ResponderSide: func(r *codons.ResponderSide) codons.Side { return handshakeResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "a query for a summary, with the capabilities of the sender"},
 		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "accepted, with the capabilities of the peer"},

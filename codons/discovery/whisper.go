@@ -129,7 +129,7 @@ func rank(cs []Candidate) {
 
 // whisperInitiator is the initiator's side of one query.
 type whisperInitiator struct {
-	codons.Initiator
+	codons.InitiatorSide
 	answer performatives.InformCapabilities // valid after Await
 	room   chan struct{}                    // holds a token for each open query; nil for a single query
 }
@@ -156,7 +156,7 @@ func (w *whisperInitiator) Ended(c *codons.Conversation, last *performatives.Mes
 // Abandoned gives the query's token back.
 func (w *whisperInitiator) Abandoned(c *codons.Conversation, cause error) {
 	w.leave()
-	w.Initiator.Abandoned(c, cause)
+	w.InitiatorSide.Abandoned(c, cause)
 }
 
 // leave gives the query's token back.

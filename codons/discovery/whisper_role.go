@@ -23,7 +23,7 @@ func newWhisperResponder(self actors.Self, agent actors.Agent, _ codons.Times) a
 
 // whisperResponder is the responder's side of one query. It reads the description that the
 // agent gave when it started, so no agent code runs.
-type whisperResponder struct{ *codons.Responding }
+type whisperResponder struct{ *codons.ResponderSide }
 
 // Run answers at once, on the conversation's actor.
 func (s whisperResponder) Run(c *codons.Conversation, _ string) {

@@ -19,7 +19,7 @@ var WhisperCodon = codons.MustDefine(codons.Definition{
 	Example:       "ExampleWhisperAll",
 	Commands:      commands(),
 	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
-	ResponderSide: func(r *codons.Responding) codons.Side { return whisperResponder{r} },
+	ResponderSide: func(r *codons.ResponderSide) codons.Side { return whisperResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
 		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "the answer, which may be that nothing matches"},

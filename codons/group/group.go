@@ -15,7 +15,7 @@ import (
 
 // Group runs a [machine.Coordination]: it owns the conversations of one table that one party
 // leads at a time with several peers. The codon's [Decider] makes the choices that the rules
-// leave open. Each conversation is an [codons.Initiator] with a side of its own, and has no data of
+// leave open. Each conversation is an [codons.InitiatorSide] with a side of its own, and has no data of
 // the others.
 //
 //	g := group.New(rules, func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
@@ -47,7 +47,7 @@ type Group struct {
 	done   chan struct{} // closed when all members have ended and no decision runs
 
 	mu        sync.Mutex
-	members   []*codons.Initiator
+	members   []*codons.InitiatorSide
 	states    []machine.State // the latest known state of each member
 	pending   []string        // the command on its way to each member; empty for none
 	err       error           // the fault of a decision
@@ -72,10 +72,10 @@ func New(rules machine.Coordination, decide Decider) *Group {
 // Done is closed when all members have ended and no decision runs.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
-// Begin adds a member and starts its conversation after [codons.Initiator.Prepare]. s is the side that
+// Begin adds a member and starts its conversation after [codons.InitiatorSide.Prepare]. s is the side that
 // embeds the member. It does not wait for the conversation. With an error, which is that of
-// [codons.Initiator.Begin], the member is not added.
-func (g *Group) Begin(ctx context.Context, self actors.Self, member *codons.Initiator, s codons.Side) error {
+// [codons.InitiatorSide.Begin], the member is not added.
+func (g *Group) Begin(ctx context.Context, self actors.Self, member *codons.InitiatorSide, s codons.Side) error {
 	g.mu.Lock()
 	i := len(g.members)
 	g.members = append(g.members, member)
@@ -245,7 +245,7 @@ func (g *Group) tell(orders []codons.Command) {
 
 // moved is called after each step of a member, on the actor of its conversation. A member whose
 // result could not be read has failed for the rules.
-func (g *Group) moved(i int, member *codons.Initiator, on machine.Symbol, at machine.State) {
+func (g *Group) moved(i int, member *codons.InitiatorSide, on machine.Symbol, at machine.State) {
 	if g.rules.Machine.Terminal(at) && !standard.IsEnd(at) && member.Err() != nil {
 		at = standard.StateFailed
 	}

@@ -47,7 +47,7 @@ func TestExploreFirstOfMany(t *testing.T) {
 }
 
 // member is the initiator's side of a request.
-type member struct{ codons.Initiator }
+type member struct{ codons.InitiatorSide }
 
 func (m *member) Ended(c *codons.Conversation, last *performatives.Message) {
 	var err error
@@ -134,7 +134,7 @@ func (v *village) begin(ctx context.Context, g *Group) ([]*member, error) {
 		if err != nil {
 			return all, g.GiveUp(err)
 		}
-		if err := g.Begin(ctx, v.asker, &s.Initiator, s); err != nil {
+		if err := g.Begin(ctx, v.asker, &s.InitiatorSide, s); err != nil {
 			return all, g.GiveUp(err)
 		}
 		all = append(all, s)

@@ -80,7 +80,7 @@ func WithNews(fn func(ProxyNews)) codons.Option {
 
 // proxyInitiator is the common part of both initiators of a PROXY.
 type proxyInitiator struct {
-	codons.Initiator
+	codons.InitiatorSide
 	options codons.Options
 	onNews  func(ProxyNews)
 }

@@ -118,11 +118,11 @@ func deliveryOf(m *performatives.Message) (Delivery, error) {
 }
 
 // deliveryResponder is the responder's side of one delivery.
-type deliveryResponder struct{ *codons.Responding }
+type deliveryResponder struct{ *codons.ResponderSide }
 
 // Compose makes the content of DISCONFIRM from that of a refusal.
 func (s deliveryResponder) Compose(v *codons.Value, f machine.Effect, e *codons.Input) any {
-	data := s.Responding.Compose(v, f, e)
+	data := s.ResponderSide.Compose(v, f, e)
 	if r, ok := data.(performatives.Refuse); ok && f.Act == performatives.ActDisconfirm {
 		return denial{ReasonCode: r.ReasonCode, ReasonText: r.ReasonText}
 	}

@@ -103,7 +103,7 @@ func (r *recruitInitiator) Ended(c *codons.Conversation, last *performatives.Mes
 // Abandoned discards the collector.
 func (r *recruitInitiator) Abandoned(c *codons.Conversation, cause error) {
 	r.collector.remove()
-	r.Initiator.Abandoned(c, cause)
+	r.InitiatorSide.Abandoned(c, cause)
 }
 
 // takeDeliveries takes the collected deliveries, corrects the recruiter's report by them, and

@@ -92,7 +92,7 @@ const (
 // designated receiver the result of a task (addenda §2 and §6).
 var DeliveryCodon = codons.MustDefine(codons.Definition{
 	Commands:      map[string]any{standard.CommandAnswer: nil},
-	ResponderSide: func(r *codons.Responding) codons.Side { return deliveryResponder{r} },
+	ResponderSide: func(r *codons.ResponderSide) codons.Side { return deliveryResponder{r} },
 	Table: standard.Exchange{
 		Name: "delivery", Title: "Delivery",
 		Purpose: "An agent gives another a result that a third has asked for on its behalf. It sends the result until the receiver confirms it, " +

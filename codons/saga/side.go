@@ -43,7 +43,7 @@ func (p *progress) name(i int) string {
 
 // side is the pure side of a saga. A [run] has its jobs and timers.
 type side struct {
-	codons.Initiator
+	codons.InitiatorSide
 	progress
 	at machine.State // after the latest event
 }

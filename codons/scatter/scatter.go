@@ -61,7 +61,7 @@ func run(ctx context.Context, p codons.Party, to []performatives.AgentID, task p
 	for _, id := range to {
 		d, err := delegation.New(ctx, p, id, task, opts)
 		if err == nil {
-			err = group.Begin(ctx, p.Self(), &d.Initiator, d)
+			err = group.Begin(ctx, p.Self(), &d.InitiatorSide, d)
 		}
 		if end := (*codons.EndError)(nil); errors.As(err, &end) { // ctx has ended already
 			err = &QuorumError{Want: 1, Answers: []Answer{{Agent: id, Err: end}}}

@@ -62,7 +62,7 @@ const burst = 64
 
 // publisherSide is the responder's side of one subscription.
 type publisherSide struct {
-	*codons.Responding
+	*codons.ResponderSide
 	subscription Subscription
 
 	// The rest says which event is sent when. It is not recorded: the messages carry the
@@ -139,7 +139,7 @@ func (s *publisherSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 	if f.Act == performatives.ActFailure && e.Data == nil && v.State() == stateLost {
 		return performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "no heartbeat of the subscriber came in time"}
 	}
-	return s.Responding.Compose(v, f, e)
+	return s.ResponderSide.Compose(v, f, e)
 }
 
 // Send removes the subscriber's queue before the message that ends the conversation is sent.
@@ -147,7 +147,7 @@ func (s *publisherSide) Send(c *codons.Conversation, m *performatives.Message) {
 	if c.Ended() {
 		s.detach()
 	}
-	s.Responding.Send(c, m)
+	s.ResponderSide.Send(c, m)
 }
 
 // next takes the oldest event and returns it as a message.
@@ -243,13 +243,13 @@ func (s *publisherSide) Timer(v *codons.Value, name string, now time.Time) time.
 // Ended removes the subscriber's queue.
 func (s *publisherSide) Ended(c *codons.Conversation, last *performatives.Message) {
 	s.detach()
-	s.Responding.Ended(c, last)
+	s.ResponderSide.Ended(c, last)
 }
 
 // Abandoned removes the subscriber's queue.
 func (s *publisherSide) Abandoned(c *codons.Conversation, cause error) {
 	s.detach()
-	s.Responding.Abandoned(c, cause)
+	s.ResponderSide.Abandoned(c, cause)
 }
 
 // detach removes the queue from the topic. A second call does nothing.

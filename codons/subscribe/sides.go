@@ -20,7 +20,7 @@ type subscriberData struct {
 }
 
 // Data returns what Reduce keeps.
-func (f *subscriberSide[T]) Data() any { return subscriberData{f.Initiator.Data(), f.beats} }
+func (f *subscriberSide[T]) Data() any { return subscriberData{f.InitiatorSide.Data(), f.beats} }
 
 // Data returns the subscription, which is all that Reduce keeps.
 func (s *publisherSide) Data() any { return s.subscription }

@@ -86,7 +86,7 @@ func (s *Stream[T]) begin() error {
 
 // subscriberSide is the initiator's side of one conversation of a stream.
 type subscriberSide[T any] struct {
-	codons.Initiator
+	codons.InitiatorSide
 	stream *Stream[T]
 	beats  int  // number of heartbeats so far
 	heard  bool // the publisher has agreed
@@ -94,7 +94,7 @@ type subscriberSide[T any] struct {
 
 // Reduce counts the heartbeats.
 func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Input) {
-	f.Initiator.Reduce(v, e)
+	f.InitiatorSide.Reduce(v, e)
 	if e.Arms(machine.TimerRetry) && v.State() == stateSubscribed {
 		f.beats++
 	}
@@ -173,12 +173,12 @@ func (f *subscriberSide[T]) Timer(v *codons.Value, name string, now time.Time) t
 	case name == machine.TimerRetry && v.State() == stateSubscribed:
 		return codons.Retry{First: beat, Max: beat}.Wait(v.First().ID(), f.beats)
 	case name == machine.TimerRetry && v.State() == stateSubscribing && beat > 0: // each repetition gets a sign of life, before the silence is too long
-		if wait := f.Initiator.Timer(v, name, now); wait != codons.Never {
+		if wait := f.InitiatorSide.Timer(v, name, now); wait != codons.Never {
 			return min(wait, beat)
 		}
 		return codons.Never
 	}
-	return f.Initiator.Timer(v, name, now)
+	return f.InitiatorSide.Timer(v, name, now)
 }
 
 // Ended ends the stream or, after a break, subscribes again.
@@ -214,6 +214,6 @@ func (f *subscriberSide[T]) resumes(c *codons.Conversation, end *codons.EndError
 
 // Abandoned ends the stream.
 func (f *subscriberSide[T]) Abandoned(c *codons.Conversation, cause error) {
-	f.Initiator.Abandoned(c, cause)
+	f.InitiatorSide.Abandoned(c, cause)
 	f.stream.finish(f.Err())
 }

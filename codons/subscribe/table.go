@@ -38,7 +38,7 @@ func newCodon(x stream, example, opening string) *codons.Codon {
 		Complete:      true,
 		Example:       example,
 		InitiatorSide: func() codons.Side { return &subscriberSide[any]{} }, // the type of the events matters to the stream only
-		ResponderSide: func(r *codons.Responding) codons.Side { return &publisherSide{Responding: r} },
+		ResponderSide: func(r *codons.ResponderSide) codons.Side { return &publisherSide{ResponderSide: r} },
 		Commands:      commands(),
 		Payloads: []codons.Payload{
 			{Act: x.opening, Type: Subscription{}, Doc: opening},
