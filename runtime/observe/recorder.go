@@ -123,7 +123,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *actors.MessageRefused) {
 }
 
 func (r *Recorder) deadLetterLocked(seq uint64, ev *actors.DeadLetter) {
-	if ev.Code == codons.DropDuplicate { // it is expected: whoever waits long for an answer asks again
+	if ev.Code == codons.DropDuplicate { // it is expected: an initiator that waits long for an answer asks again
 		r.counts.Duplicates++
 	} else {
 		r.rates.at(ev.Time).DeadLetters++
