@@ -83,13 +83,13 @@ func (p *Permit) Release() {
 }
 
 // Foresee returns the refusal that a new request would meet, before anything is spent on it: this
-// node does not keep up with its messages, the receiver is an agent of this node, and its mailbox
-// or the node has no room, or it is an agent of another process, which does not keep up with the
-// messages that this node sends. Nil means that it may be sent.
+// node does not keep up with its messages; the receiver is an agent of this node, and its mailbox
+// or the node has no room; or the receiver is an agent of another process, which is behind with
+// this node's messages. Nil means that the request may be sent.
 //
 // Foresee slows a caller in a loop down, no longer than ctx lasts: a refusal takes 10 ms. A request
-// that may be sent waits for [System.Pause], or for a quarter of the time that actors wait for a
-// processor if that is longer, which is 250 ms at most.
+// that may be sent waits for [System.Pause], or for a quarter of the time for which actors wait for
+// a processor, if that is longer, and at most for 250 ms.
 //
 // For URGENT and HIGH requests the result is nil at once. Safe for concurrent use.
 func (s *System) Foresee(ctx context.Context, m *performatives.Message) *performatives.Refusal {
@@ -117,10 +117,10 @@ func (s *System) Foresee(ctx context.Context, m *performatives.Message) *perform
 	return s.overloaded(m, s.gate.Refuse(wait), where)
 }
 
-// Pause returns the time for which the reader of m, a message of another process, reads no more, so
-// that the flow control of the connection slows the other process down. It is a few milliseconds
+// Pause returns the time for which the reader of m, a message of another process, reads no more:
+// the flow control of the connection then slows the other process down. It is a few milliseconds
 // for a request of NORMAL or LOW priority while this node does not keep up with its messages, or
-// the receiver refuses requests as busy, and zero otherwise. Safe for concurrent use.
+// the receiver refuses requests as busy. Otherwise it is zero. Safe for concurrent use.
 func (s *System) Pause(m *performatives.Message) time.Duration {
 	if s.gate == nil || m.InReplyTo() != "" || m.Priority() > performatives.Normal {
 		return 0
@@ -142,7 +142,7 @@ func (s Self) NoteBusy() { s.c.noteBusy() }
 
 func (c *cell) noteBusy() { c.refused.Store(nowMillis()) }
 
-// obstacle returns the wait for which a request is not to be sent, with what is overloaded, and
+// obstacle returns the wait for which a request is not to be sent, with the overloaded part, and
 // zero for no such wait.
 func (s *System) obstacle(m *performatives.Message) (wait time.Duration, where string) {
 	most := foreseen(m)

@@ -67,7 +67,7 @@ func (b *band) push(message any, capacity int32, exempt bool) Reason {
 		b.mu.Unlock()
 		return ReasonFull
 	}
-	if !exempt && b.queued+b.claimed >= crowd && b.hopelessLocked(message) {
+	if !exempt && b.queued+b.claimed >= crowd && mayBeRequest(message) && b.hopelessLocked(message) {
 		b.mu.Unlock()
 		return ReasonFull
 	}
@@ -88,9 +88,9 @@ const (
 	longestWait = 5 * time.Second // of a request that the band takes
 )
 
-// hopelessLocked reports whether message is a request of NORMAL or LOW priority that would wait
-// for too long, which is a quarter of the time that it has left. The rest is for the queues behind
-// this one, and for the work.
+// hopelessLocked reports whether message is a request of NORMAL or LOW priority that would wait for
+// too long: for more than a quarter of its remaining time. The rest is for the queues behind this
+// one, and for the work.
 func (b *band) hopelessLocked(message any) bool {
 	m := requestIn(message)
 	if m == nil || m.Priority() > performatives.Normal {
@@ -104,9 +104,9 @@ func (b *band) hopelessLocked(message any) bool {
 	return b.waitLocked(now) > most
 }
 
-// waitLocked returns how long a new message would wait: by the number of those before it and the
-// rate at which they are served, or as long as the oldest one has waited, if that is more. It is
-// zero for a band that is no crowd.
+// waitLocked returns how long a new message would wait: by the number of messages before it and the
+// rate of the band, or as long as the oldest one has waited, if that is more. It is zero for a band
+// that is no crowd.
 func (b *band) waitLocked(now time.Time) time.Duration {
 	n := b.queued + b.claimed
 	if n < crowd {
@@ -124,6 +124,15 @@ func (b *band) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waitLocked(time.Now())
+}
+
+// mayBeRequest reports whether value is of a type in which requestIn finds requests. It costs less.
+func mayBeRequest(value any) bool {
+	switch value.(type) {
+	case *performatives.Message, *begin:
+		return true
+	}
+	return false
 }
 
 // requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil

@@ -47,9 +47,9 @@ func (c *cell) caller() Caller {
 	return caller
 }
 
-// watchBusy looks at the actors of all agents, on a pool that the system owns. It sets stateProbed for each one that is busy,
-// which the actor clears when it comes back, and logs those that have not for BusyTime. long
-// says that there may be a long turn.
+// watchBusy looks at the actors of all agents, on a pool that the system owns. It sets stateProbed
+// for each busy actor, which the actor clears when it comes back. It logs the actors that have not
+// come back for BusyTime. long says that there may be a long turn.
 func (s *System) watchBusy(long bool) {
 	if !long && s.busyNow == 0 {
 		return

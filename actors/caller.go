@@ -8,13 +8,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// ErrSelfWait is the error of a call that would wait for the code that makes it, such as
-// [System.Stop] with the ctx of a handler, or [Self.Do] with the ctx of a decision of the
-// same agent. The call has had no effect.
+// ErrSelfWait is the error of a call that would wait for its own caller: for instance [System.Stop]
+// with the ctx of a handler, or [Self.Do] with the ctx of a decision of the same agent. The call
+// has had no effect.
 var ErrSelfWait = errors.New("actors: the call would wait for the code that makes it")
 
-// Caller names code of an agent. A ctx that was given to such code, and each ctx that is
-// derived from it, has it as the value of the key [CallerKey].
+// Caller names code of an agent. A ctx given to such code, and each ctx derived from it, has it as
+// the value of the key [CallerKey].
 type Caller struct {
 	Agent        Self
 	OnActor      bool   // the code runs on the agent's own actor

@@ -120,9 +120,9 @@ func (c *cell) handle(ctx actor.Context, m *performatives.Message) {
 	handled = true
 }
 
-// dispatch passes m to the first of these that accepts it: a pending request that m
-// replies to, the conversation of m, the tombstone of an ended conversation, a codon that
-// m opens, or the agent's Receive. The guards decide before the last two.
+// dispatch passes m to the first of these that accepts it: the pending request of the reply m, the
+// conversation of m, the tombstone of an ended conversation, a codon that m opens, or the agent's
+// Receive. The guards decide before the last two.
 func (c *cell) dispatch(ctx actor.Context, m *performatives.Message) {
 	if pending := c.requests.Load(); pending != nil && pending.resolve(m) {
 		return

@@ -87,7 +87,7 @@ func (w *watch) run(c *cell, ctx actor.Context) {
 // removedPrefix begins the names of agents of other processes in cell.watchers. No actor has such a name.
 const removedPrefix = "\x00"
 
-// unwatch ends the watches, so that what is watched does not keep the agent.
+// unwatch ends the watches, so that the watched agents do not keep this one in memory.
 func (c *cell) unwatch(ctx actor.Context) {
 	for name := range c.watchers {
 		if cancel := c.removals[name]; cancel != nil {

@@ -160,10 +160,10 @@ type keyed[E any] interface {
 // forMessage returns the conversation that m belongs to, or nil. The key is the
 // conversation id, or else InReplyTo, for dialects without conversation ids.
 //
-// A request belongs to the responder's side and any other act to the initiator's, except
-// that an act which expects a reply can also come from a responder: see fromResponder.
-// When the expected side has no conversation, the other side gets the message, unless the
-// agent talks to itself: there the expected side is certain.
+// A request belongs to the responder's side and any other act to the initiator's. An act that
+// expects a reply can also come from a responder: see fromResponder. When the expected side has no
+// conversation, the other side gets the message, unless the agent talks to itself: there the
+// expected side is certain.
 func forMessage[E any](in keyed[E], m *performatives.Message) *E {
 	toResponder := m.Performative().ExpectsReply() && !fromResponder(in, m)
 	if e := onSide(in, m, !toResponder); e != nil {
@@ -175,10 +175,9 @@ func forMessage[E any](in keyed[E], m *performatives.Message) *E {
 	return nil
 }
 
-// fromResponder reports whether m comes from the responder although it expects a reply,
-// such as a PROPOSE or the acceptance of a proposal. It does when its InReplyTo is the
-// conversation id, which is the id of the opening request, or identifies a conversation
-// in which this agent is the responder.
+// fromResponder reports whether m comes from the responder although it expects a reply, such as a
+// PROPOSE or the acceptance of a proposal. It does when its InReplyTo is the conversation id (the
+// id of the opening request), or identifies a conversation with this agent as the responder.
 func fromResponder[E any](in keyed[E], m *performatives.Message) bool {
 	if act := m.Performative(); !act.IsReply() && act != performatives.ActPropose {
 		return false

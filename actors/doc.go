@@ -14,21 +14,20 @@
 //
 // # Ordering
 //
-// A mailbox has four bands. System messages of the engine are served before all bands,
-// and a higher band before a lower one, except that of any 64 messages served while a
-// band is not empty, at least one is from that band. Within a band, messages of one
-// sender keep their order. There is no order between bands or between senders.
+// A mailbox has four bands. System messages of the engine are served before all bands, and a higher
+// band before a lower one. But of any 64 messages served while a band is not empty, at least one is
+// from that band. Within a band, messages of one sender keep their order. There is no order between
+// bands or between senders.
 //
 // Package actors/events has the stream of the events of a system, and their order.
 //
 // # Backpressure
 //
-// Each band is bounded. When a band is full, the mailbox refuses further messages for it
-// at once. A message that refers to an earlier one, by its InReplyTo, finds room for one
-// more message per band for each conversation of the agent, so that all of them can be answered or
-// cancelled at once. The sender of a message that expects a reply gets a refusal with
-// [performatives.CodeBusy]. A message that expects no reply becomes a dead letter. No
-// sender blocks.
+// Each band is bounded. When a band is full, the mailbox refuses further messages for it at once. A
+// message with an InReplyTo has more room: one more message per band for each conversation of the
+// agent. So all of them can be answered or cancelled at once. The sender of a message that expects
+// a reply gets a refusal with [performatives.CodeBusy]. A message that expects no reply becomes a
+// dead letter. No sender blocks.
 //
 // Invariant: each message is delivered to one agent at most once, or refused, or
 // dead-lettered, and is counted as such.

@@ -12,9 +12,9 @@ import (
 // Mailbox is the queue of an actor: four bounded bands of priority. It implements
 // [actor.Mailbox].
 //
-// System messages are served first, then the highest band that is not empty, except that
-// of any 64 messages served while a band is not empty, at least one is from that band.
-// Within a band, messages of one sender keep their order.
+// System messages are served first, then the highest band that is not empty. But of any 64 messages
+// served while a band is not empty, at least one is from that band. Within a band, messages of one
+// sender keep their order.
 //
 // The Priority method of a message selects its band, also inside an envelope. A message
 // without that method is Normal. A PoisonPill goes to the end of the lowest band, so that
@@ -258,9 +258,9 @@ func (m *Mailbox) newBand(i int) *band {
 	return m.bands[i].Load()
 }
 
-// wake sets the bit of a queued message, and schedules a consumer if necessary. The
-// consumer clears a band's bit before it takes the band's queue, so that a producer that
-// appends afterwards finds the bit clear and sets it again.
+// wake sets the bit of a queued message, and schedules a consumer if necessary. The consumer clears
+// a band's bit before it takes the band's queue. A producer that appends afterwards finds the bit
+// clear and sets it again.
 func (m *Mailbox) wake(bit uint32, express bool) {
 	w := m.state.Load()
 	if w&bit == 0 {
@@ -322,9 +322,9 @@ func (m *Mailbox) lane(express bool) uint32 {
 	return stateOrdinary
 }
 
-// dispatch adds a consumer to the queue of lane, unless the old state w shows that an
-// entry of an earlier turn is still in that queue: then that entry serves. Invariant:
-// each queue holds at most one entry per mailbox.
+// dispatch adds a consumer to the queue of lane, unless by the old state w an entry of an earlier
+// turn is still in that queue: then that entry serves. Invariant: each queue holds at most one
+// entry per mailbox.
 func (m *Mailbox) dispatch(lane, w uint32) {
 	switch {
 	case w&lane != 0:

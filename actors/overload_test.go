@@ -284,7 +284,7 @@ func TestForeseeSlowsDown(t *testing.T) {
 }
 
 // congested is a destination that takes messages in after a second.
-type congested struct{ mute }
+type congested struct{ sink }
 
 func (congested) Wait() time.Duration { return time.Second }
 

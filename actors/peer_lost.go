@@ -18,7 +18,8 @@ import (
 type PeerLost struct {
 	// Code is the reason.
 	Code performatives.Code
-	// Text says what has become of the destination, such as which node cannot be reached. Empty means the text of Code.
+	// Text says why the destination is gone, such as which node cannot be reached. Empty means the
+	// text of Code.
 	Text string
 
 	marks int // how many receptions were counted
@@ -31,12 +32,13 @@ func (p *PeerLost) Reached() bool {
 	return p.marks == performatives.Bands
 }
 
-// LosePeers tells all conversations with the given agents of other processes that their destination has gone:
-// a session has ended, or a node has died. A conversation receives the [PeerLost] after all messages
-// of these agents that were delivered before the call. A message that is delivered after the call
-// belongs to the next destination of the agent, and a conversation that it opens is not told. A
-// destination is therefore replaced in this order: its last message is delivered, LosePeers is called, and
-// the next destination delivers its first. The handshakes with these agents are forgotten.
+// LosePeers tells all conversations with the given agents of other processes that their destination
+// has gone: a session has ended, or a node has died. A conversation receives the [PeerLost] after
+// all messages of these agents that were delivered before the call. A message delivered after the
+// call belongs to the next destination of the agent, and a conversation opened by it is not told. A
+// destination is therefore replaced in this order: its last message is delivered, LosePeers is
+// called, and the next destination delivers its first. The handshakes with these agents are
+// forgotten.
 //
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {

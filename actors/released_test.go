@@ -31,14 +31,14 @@ func newSystemFor(t *testing.T) *System {
 	return s
 }
 
-// mute is a destination that takes all messages.
-type mute struct{}
+// sink is a destination that takes all messages.
+type sink struct{}
 
-func (mute) Deliver(*performatives.Message) error { return nil }
+func (sink) Deliver(*performatives.Message) error { return nil }
 
-func (mute) Load() *Load { return nil }
+func (sink) Load() *Load { return nil }
 
-func (mute) Wait() time.Duration { return 0 }
+func (sink) Wait() time.Duration { return 0 }
 
 func (*heavy) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
@@ -60,7 +60,7 @@ func collected[T any](t *testing.T, what string, p weak.Pointer[T]) {
 // process or another, no pending request. So is what these hold.
 func TestStoppedAgentIsReleased(t *testing.T) {
 	s := newSystemFor(t)
-	remote, err := s.Register("Remote", mute{})
+	remote, err := s.Register("Remote", sink{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -153,7 +153,7 @@ func TestTimersEnd(t *testing.T) {
 func TestRestartReleasesWatches(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSystemFor(t)
-		remote, err := s.Register("Remote", mute{})
+		remote, err := s.Register("Remote", sink{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -89,10 +89,10 @@ func retainedUntil(m *performatives.Message, now time.Time, otherwise time.Durat
 
 // TakeOn records that a conversation of this agent takes on a further request of its peer. The
 // requests that open conversations are recorded by the system. The error is a
-// [*performatives.Refusal]: [performatives.CodeConversationEnded] says that this agent has
-// taken on a request of the same sender and id before and must not run it again,
-// [performatives.CodeBusy] that the system has no room to remember it. It is remembered until
-// its ReplyBy, without one for the given time, and at most for [MaxRequestAge].
+// [*performatives.Refusal]: [performatives.CodeConversationEnded] says that this agent has taken on
+// a request of the same sender and id before and must not run it again. [performatives.CodeBusy]
+// says that the system has no room to remember it. It is remembered until its ReplyBy, without one
+// for the given time, and at most for [MaxRequestAge].
 func (s Self) TakeOn(m *performatives.Message, otherwise time.Duration) error {
 	if r := s.c.sys.requestIDs.takeOn(s.c, m, string(m.ID()), otherwise); r != nil {
 		return r
@@ -100,6 +100,6 @@ func (s Self) TakeOn(m *performatives.Message, otherwise time.Duration) error {
 	return nil
 }
 
-// ForgetRequest has the system forget a request that this agent has turned down before any of the
-// agent's code ran, so that it may be sent again unchanged.
+// ForgetRequest has the system forget a request that this agent has refused before any of its code
+// ran. The request may be sent again unchanged.
 func (s Self) ForgetRequest(m *performatives.Message) { s.c.sys.requestIDs.forget(s.c, m) }

@@ -181,8 +181,9 @@ func (c *cell) takeWaiting(m *performatives.Message) error {
 	return err
 }
 
-// Release gives the id back. The messages that wait, and those that come by way of the reservation afterwards, go to the function to,
-// whose errors are told to their senders. It must not block. Further calls are harmless.
+// Release gives the id back. The waiting messages, and later ones by way of the reservation, go to
+// the function to. Its errors are told to the senders. It must not block. Further calls are
+// harmless.
 func (v *Reservation) Release(to func(*performatives.Message) error) {
 	if v.close(to) {
 		v.sys.opts.OnChange(v.entry.id)

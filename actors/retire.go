@@ -28,10 +28,12 @@ const retireTime = 10 * time.Second
 // of another, and its Receive gets none. Its open conversations continue until they end or ctx does; those that are left, and those
 // that are long-lived, then fail with [performatives.CodeMoved].
 //
-// Retire returns once the agent has stopped, with the reservation of its id, in which the messages wait that it has not handled, and with
-// the state of a [Movable] agent. The error is [ErrStopped] when there is no such agent, or it retires or stops already; or it says that
-// a hook of the agent has not returned, and then the messages are refused. Retire must not be called by the agent's own
-// code: with the ctx of a handler or a decision of the agent, the error is [ErrSelfWait].
+// Retire returns once the agent has stopped, with the reservation of its id and the state of a
+// [Movable] agent. The messages that the agent has not handled wait in the reservation. The error
+// is [ErrStopped] when there is no such agent, or it retires or stops already; or it says that a
+// hook of the agent has not returned, and then the messages are refused. Retire must not be called
+// by the agent's own code: with the ctx of a handler or a decision of the agent, the error is
+// [ErrSelfWait].
 func (s *System) Retire(ctx context.Context, id performatives.AgentID) (*Reservation, []byte, error) {
 	return s.retire(ctx, id, &retirement{})
 }

@@ -70,8 +70,8 @@ func (s *System) Stop(ctx context.Context) error {
 	return err
 }
 
-// MaxStopTime is the longest time that [System.Stop] waits for agents and handlers to return
-// after their contexts have ended, where its ctx has no deadline.
+// MaxStopTime is the longest time that [System.Stop], with a ctx without a deadline, waits for
+// agents and handlers to return after their contexts have ended.
 const MaxStopTime = 10 * time.Second
 
 var errStopTime = fmt.Errorf("no deadline was given, and %v have passed: %w", MaxStopTime, context.DeadlineExceeded)

@@ -20,10 +20,9 @@ type SimOptions struct {
 	// Zero means one, which leaves the most choices to the seed.
 	Throughput int
 
-	// Settle blocks until every other goroutine of the simulation is blocked:
-	// synctest.Wait. With it, a step ends when all goroutines that it started or woke are
-	// blocked, so that goroutines and timers run in the seed's order too. Nil means that
-	// there are none.
+	// Settle blocks until every other goroutine of the simulation is blocked: synctest.Wait. With
+	// it, a step ends when all goroutines started or woken by it are blocked. So goroutines and
+	// timers run in the seed's order too. Nil means that there are none.
 	Settle func()
 }
 

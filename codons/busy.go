@@ -19,9 +19,9 @@ func busyWait(r *performatives.Refusal, of performatives.MessageID, n int) time.
 	return after + time.Duration(chance(of, n)/2*float64(after))
 }
 
-// WaitAfter is [Retry.Wait] after the error of the try before. Where that is the refusal of a busy agent
-// with a [performatives.Refusal].RetryAfter, it is no shorter than that and up to half of it more, at
-// random.
+// WaitAfter is [Retry.Wait] after the error of the try before. After the refusal of a busy agent
+// with a [performatives.Refusal].RetryAfter, the wait is no shorter than RetryAfter and up to half
+// of it more, at random.
 func (r Retry) WaitAfter(err error, of performatives.MessageID, n int) time.Duration {
 	return max(r.Wait(of, n), busyWait(performatives.RefusalOf(err), of, n))
 }

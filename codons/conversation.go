@@ -363,9 +363,8 @@ func (c *Conversation) cancelExpired() {
 	}
 }
 
-// lastUsage returns the message with the final usage of the peer: the last message, or an
-// earlier one after which the peer did no work, such as a partial result or a proposal that
-// was not accepted.
+// lastUsage returns the message with the final usage of the peer: the last message, or an earlier
+// one without work of the peer after it, such as a partial result or a proposal without acceptance.
 func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Message {
 	switch {
 	case c.usage == nil || last != nil && !last.Budget().IsZero() || c.event.On.Kind == machine.KindPeerLost:

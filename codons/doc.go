@@ -63,9 +63,9 @@
 //
 // The system remembers the sender and the id of each request: until its ReplyBy, or without one for
 // the Deadline of [Times], and for an hour at most ([actors.MaxRequestAge],
-// [actors.Options].RequestIDs). It remembers neither a request that was refused as busy before any of
-// the agent's code ran, which may be sent again unchanged, nor the request of a long-lived
-// conversation after its end.
+// [actors.Options].RequestIDs). It does not remember a request refused as busy before any of the
+// agent's code ran: that request may be sent again unchanged. Nor does it remember the request of a
+// long-lived conversation after its end.
 //
 // # Backpressure
 //

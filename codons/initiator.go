@@ -53,10 +53,10 @@ type Opening struct {
 	LongLived bool
 }
 
-// Prepare makes the opening act of a conversation. Where ctx belongs to a handler, the
-// conversation becomes a child of the handler's conversation. The error is [ErrDeciding] or
-// [ErrEnded] where ctx allows no child, that of [Options.Check], or a [*performatives.Refusal]
-// that names the invalid field or the missing budget.
+// Prepare makes the opening act of a conversation. Where ctx belongs to a handler, the conversation
+// becomes a child of the handler's conversation. The error is [ErrDeciding] or [ErrEnded] if ctx
+// allows no child, the error of [Options.Check], or a [*performatives.Refusal] that names the
+// invalid field or the missing budget.
 func (i *InitiatorSide) Prepare(ctx context.Context, self actors.Self, o Opening) error {
 	if err := o.Options.Check(o.Codon); err != nil {
 		return err

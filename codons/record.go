@@ -110,10 +110,9 @@ func appendSent(sent []*performatives.Message, actions []action) []*performative
 }
 
 // Rebuild reduces the events of a record on a new side of the codon, or of its
-// [Definition.Variant]. It returns
-// the value after the last event, and the messages that were sent, in order and without
-// repeated ones. It is pure. The error says that the record is of another codon, or names an
-// event for which the table has no row and wraps the [*machine.UnexpectedError].
+// [Definition.Variant]. It returns the value after the last event, and the messages that were sent,
+// in order and without repeated ones. It is pure. The error is for a record of another codon, or
+// names an event without a row in the table and wraps the [*machine.UnexpectedError].
 func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 	switch {
 	case c.Name() != r.Protocol || c.machine == nil:

@@ -264,10 +264,11 @@ func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *
 	}
 }
 
-// reopenedBy reports whether a fresh opening act opens a new conversation under the id of this
-// one. Chat clients give all their tasks one id. A request that a CANCEL or a further request has overtaken opens
-// none. Neither does a further round of this conversation, which refers to the round before, nor
-// the act that began this conversation, whose id it has: later messages have overtaken it.
+// reopenedBy reports whether a fresh opening act opens a new conversation under the id of this one.
+// Chat clients give all their tasks one id. A request that a CANCEL or a further request has
+// overtaken opens none. Neither does a further round of this conversation: it refers to the round
+// before. Nor does the act that began this conversation, with its id: later messages have overtaken
+// it.
 func (t *tombstone) reopenedBy(m *performatives.Message) bool {
 	if hashOf(m.ID()) == t.id {
 		return false

@@ -104,8 +104,9 @@ func decodeAny(b []byte) (v any, err error) {
 // whose name differs from that of a field in its case only, and one that occurs twice; *v keeps its value then. Other members without a
 // field are ignored. The error names the member by its path.
 //
-// It checks what is read into structs, maps and values of type any, at every depth; not what stays a [json.RawMessage]. A struct that
-// unmarshals itself is checked by the fields that have a JSON name in their tag.
+// It checks the objects that are read into structs, maps and values of type any, at every depth;
+// not those in a [json.RawMessage]. A struct that unmarshals itself is checked by the fields that
+// have a JSON name in their tag.
 func Unmarshal(b []byte, v any) error { return jsonscan.Unmarshal(b, v) }
 
 // Decode returns c as a T. A Go value of type T is returned as it is, without a

@@ -9,11 +9,10 @@
 //
 // # Message types
 //
-// An application names its own kinds of message on top of the closed set of acts:
-// REVIEW_REQUEST is a REQUEST of the protocol code-review. [Message.MessageType] has
-// the grammar of the names. Without a message type, the payload of an act that has a
-// payload type here must be of that type and have its required members. With one, the
-// application defines the payload: any JSON object, or none. [RegisterMessageType]
-// gives a message type a Go type for its payload, so that transports decode it.
-// [Registry.RegisterChecked] gives it a rule that is known at run time only.
+// An application names its own kinds of message on top of the closed set of acts: REVIEW_REQUEST is
+// a REQUEST of the protocol code-review. [Message.MessageType] has the grammar of the names.
+// Without a message type, the payload of an act must be of the act's payload type, if there is one
+// here, and have its required members. With one, the application defines the payload: any JSON
+// object, or none. [RegisterMessageType] gives a message type a Go type for its payload, so that
+// transports decode it. [Registry.RegisterChecked] gives it a rule that is known at run time only.
 package performatives

@@ -11,9 +11,9 @@ import (
 	"time"
 )
 
-// requireObject checks that c, the content of a field that the specifications define
-// as an object, is empty, the JSON null, or a value that is written as a JSON object.
-// Of JSON text only the ends are looked at, as for [Raw].
+// requireObject checks the content of a field that the specifications define as an object: c is
+// empty, the JSON null, or a value written as a JSON object. Of JSON text only the ends are looked
+// at, as for [Raw].
 //
 // The check runs for every message, so that it marshals nothing but a value with a
 // MarshalJSON or MarshalText from outside of this package.

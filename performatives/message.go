@@ -291,9 +291,10 @@ func (m *Message) Trace() string { return m.trace }
 // Budget returns the allowance of the work, or in an answer the amount used, as received.
 func (m *Message) Budget() Content { return m.rareFields().budget }
 
-// Principal returns the identity that a peer has proved to the node at which the message entered the system, such as the subject of a
-// token. It is not a claim of the sender, which may be an agent below that name. It is empty for a message that was made here, and for
-// one of a peer that has proved no identity. Rules and audit use it. No dialect writes or reads it.
+// Principal returns the identity of a peer, such as the subject of a token. The peer has proved it
+// to the node at which the message entered the system. It is not a claim of the sender, which may
+// be an agent below that name. It is empty for a message that was made here, and for one of a peer
+// that has proved no identity. Rules and audit use it. No dialect writes or reads it.
 func (m *Message) Principal() string { return m.rareFields().principal }
 
 // Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.

@@ -118,8 +118,8 @@ func (r *Refusal) Payload(extra Members) any {
 	return Failure{r.Code, r.Text, r.RetryAfter, extra}
 }
 
-// RefusalIn returns the refusal that a payload of this package is, with its act, and the unknown members
-// of the payload, which are the payload's. It reports false for any other payload.
+// RefusalIn returns a payload of this package as a refusal, with its act and the unknown members of
+// the payload. The payload owns these members. It reports false for any other payload.
 func RefusalIn(payload any) (r Refusal, extra Members, ok bool) {
 	switch p := payload.(type) {
 	case TaskReject:

@@ -29,9 +29,10 @@ func (m *Message) RefuseWith(from AgentID, s Stamp, r *Refusal) *Message {
 	return reply
 }
 
-// FailureFor returns the FAILURE that stands for a refusal which a dialect could not read, so that its receiver does
-// not wait for it. e has the stamp and the names that could be read, and payload the JSON of the refusal, whose
-// error_text, reason_text or, if it is a string, text the FAILURE has. It returns nil if e.Performative is no refusal, or e is no envelope.
+// FailureFor returns the FAILURE that stands for a refusal which a dialect could not read, so that
+// its receiver does not wait for it. e has the stamp and the readable names, and payload the JSON
+// of the refusal. The FAILURE has its error_text, its reason_text or, if it is a string, its text.
+// It returns nil if e.Performative is no refusal, or e is no envelope.
 func FailureFor(e Envelope, payload []byte) *Message {
 	switch e.Performative { //nolint:exhaustive // the acts that refuse
 	case ActFailure, ActTaskReject, ActRefuse, ActNotUnderstood:

@@ -60,12 +60,11 @@ func Register[T any](r *Registry, act Performative, ontology string) error {
 	return nil
 }
 
-// RegisterMessageType makes T, a struct or a map, the payload of messages with that
-// message type, and says that the type is one of that act. T has precedence over
-// the type of the act and of its ontology. A method Validate() error of T is called
-// for every message; it must have a value receiver. It fails with [ErrRegistered]
-// when the message type is registered already, and with a [*Refusal] for a name
-// that cannot be one. r must not be nil.
+// RegisterMessageType makes T, a struct or a map, the payload of messages with that message type,
+// and assigns the type to that act. T has precedence over the type of the act and of its ontology.
+// A method Validate() error of T is called for every message; it must have a value receiver. It
+// fails with [ErrRegistered] when the message type is registered already, and with a [*Refusal] for
+// a name that cannot be one. r must not be nil.
 func RegisterMessageType[T any](r *Registry, name string, act Performative) error {
 	if err := CheckMessageType(name); err != nil {
 		return fmt.Errorf("performatives: register %v: %w", reflect.TypeFor[T](), err)
@@ -173,10 +172,10 @@ func (r *Registry) DecodePayload(act Performative, ontology string, raw json.Raw
 	return rawPayload(raw)
 }
 
-// DecodeTyped is [Registry.DecodePayload] for a message that may have a message
-// type. One that has decodes to the type that is registered for the message type and
-// the act, else to the type of the act and ontology, else to [Raw]: the built-in
-// type of the act does not apply, since the application defines the payload.
+// DecodeTyped is [Registry.DecodePayload] for a message that may have a message type. A payload
+// with one decodes to the type registered for the message type and the act, else to the type of the
+// act and ontology, else to [Raw]: the built-in type of the act does not apply, since the
+// application defines the payload.
 func (r *Registry) DecodeTyped(act Performative, messageType, ontology string, raw json.RawMessage) (any, error) {
 	if messageType == "" {
 		return r.DecodePayload(act, ontology, raw)

@@ -30,8 +30,9 @@ func IsSealedType(messageType string) bool {
 // Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
 func (m *Message) Sealed() bool { return IsSealedType(m.rareFields().messageType) }
 
-// Header returns a message with the part of the envelope that m has in the clear, and with the message type that m had before it
-// was sealed. It is for readers that need no payload. It returns m itself if m is not sealed. The result must not be sent.
+// Header returns a message with the clear part of the envelope of m, and with the message type from
+// before m was sealed. It is for readers that need no payload. It returns m itself if m is not
+// sealed. The result must not be sent.
 func (m *Message) Header() *Message {
 	if !m.Sealed() {
 		return m

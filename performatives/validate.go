@@ -147,8 +147,8 @@ func lowerHex(s string) bool {
 	return true
 }
 
-// CheckPayload returns nil when a payload can be the content of that act in a message
-// without a message type, and else the [*Refusal] that [New] would return.
+// CheckPayload returns nil when a payload can be the content of that act without a message type.
+// Otherwise it returns the [*Refusal] that [New] would return.
 func CheckPayload(act Performative, payload any) error {
 	e := Envelope{Performative: act, Payload: payload}
 	return e.checkPayload()

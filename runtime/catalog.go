@@ -42,7 +42,7 @@ type listed struct {
 	id     performatives.AgentID
 	has    performatives.Capabilities
 	offers [kinds][]*capability // in the order of has; nil for a name that has occurred before
-	texts  [kinds][]byte        // what is in the text of the catalog, each with a comma
+	texts  [kinds][]byte        // the entries in the text of the catalog, each with a comma
 	stale  bool                 // texts are to be written anew
 }
 
@@ -167,7 +167,8 @@ func endList(out []byte) []byte {
 	return append(out, ']')
 }
 
-// replacementsLocked returns the agent with that key, if it is listed, and the agents that are the first ones to offer a capability without it.
+// replacementsLocked returns the agent with that key, if it is listed, and the agents that follow
+// it: without it they are the first ones to offer a capability.
 func (c *catalog) replacementsLocked(key performatives.AgentID) (without *listed, instead map[*listed]bool) {
 	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
 	if !there {

@@ -391,7 +391,8 @@ type adoption struct {
 	Requests []byte
 }
 
-// adopt takes the requests of an agent of this node that were sent by way of another node, and sends the answers that have waited for them.
+// adopt takes the requests that an agent of this node sent by way of another node. It sends the
+// answers that have waited for them.
 func (c *clustered) adopt(text []byte) {
 	var of adoption
 	if err := json.Unmarshal(text, &of); err != nil {

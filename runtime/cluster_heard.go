@@ -19,7 +19,7 @@ type heard struct {
 	mu     sync.Mutex
 	by     map[performatives.AgentID]heardOver // by folded id
 	sentTo map[performatives.AgentID]*nodeLink // by folded id, the links over which this node has sent to placed agents that are not in the directory
-	behind map[performatives.AgentID]struct{}  // the folded ids of agents that are of third nodes, and were heard over a link that has ended, until they are heard again, the directory has them, or release is called
+	behind map[performatives.AgentID]struct{}  // the folded ids of agents of third nodes, heard over a link that has ended: until they are heard again, are in the directory, or release is called
 }
 
 // heardOver is the link over which an agent was heard.

@@ -50,9 +50,11 @@ type ClusterOptions struct {
 	// to [grpc.Options].Links, and stops the listener after the node. Nil means that the node has a listener of its own.
 	Accept func(serve func(*grpc.LinkStream))
 
-	// TLS encrypts links: it has a certificate for the name of the node as a DNS name, which the node shows to those that open links and to those that it
-	// opens links to, and the authorities of the other nodes as RootCAs and ClientCAs. Package auth's NodeTLS returns one from files. Nil means no
-	// encryption: then everyone who reaches the listener can speak as any node. A listener of Accept has to ask for certificates.
+	// TLS encrypts links. It has a certificate for the name of the node as a DNS name. The node
+	// shows it at both ends of a link, also where it opens the link. The authorities of the other
+	// nodes are RootCAs and ClientCAs. Package auth's NodeTLS returns one from files. Nil means no
+	// encryption: then everyone who reaches the listener can speak as any node. A listener of
+	// Accept has to ask for certificates.
 	TLS *tls.Config
 
 	// LinkTimeout is how long a link may be down while its node seems to live, before the agents there are lost. Zero means

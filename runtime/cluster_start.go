@@ -201,8 +201,8 @@ var _ nodelink.Handler = (*linkHandler)(nil)
 
 func (h *linkHandler) linkTo(peer cluster.Incarnation) *nodeLink { return (*clustered)(h).linkTo(peer) }
 
-// Connected records the codons of which the two nodes have different versions, tells the peer of the agents of this node, and requests the
-// capabilities that are missing.
+// Connected records the codons with different versions on the two nodes, tells the peer of the
+// agents of this node, and requests the missing capabilities.
 func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	if l := h.linkTo(peer); l != nil {
 		l.connected(differ)

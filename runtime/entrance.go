@@ -85,8 +85,9 @@ func (e *entrance) enter(m *performatives.Message) error {
 	return e.node.onward(in, e.next)
 }
 
-// onward routes a message of an agent of this process that has passed the chain. A request that was routed, what follows it and the replies to
-// it pass the records, which know the worker by both of its names.
+// onward routes a message of an agent of this process that has passed the chain. A routed request,
+// its later messages and their replies pass the records. The records know the worker by both of its
+// names.
 func (n *Node) onward(in entered, next actors.Router) error {
 	m := in.message
 	as, worker := m.Receiver(), n.workerOf(m.Sender(), in)

@@ -117,7 +117,8 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 	return r, nil
 }
 
-// bringLocked takes over an agent whose session is with another node, which will end that one and send what the agent has asked over it.
+// bringLocked takes over an agent whose session is with another node. That node ends the session
+// and sends this one the requests made over it.
 func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Registration, error) {
 	switch {
 	case !from.moves:
@@ -139,8 +140,8 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 	return r, nil
 }
 
-// adoptTime is how long the answers to an agent that has come from another node wait for its requests, without which some dialects cannot
-// write them.
+// adoptTime is how long the answers to an agent from another node wait for its requests. Some
+// dialects cannot write an answer without its request.
 const adoptTime = 2 * time.Second
 
 // hosted reports whether an agent with that id runs in this process or on another node, and is not one of a session.

@@ -236,8 +236,8 @@ func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 	return true
 }
 
-// substitute returns a FAILURE in place of a reply that cannot be encoded or is too long, so that the peer does not wait for it. It returns nil for
-// a message that does not end a conversation.
+// substitute returns a FAILURE in place of a reply that cannot be encoded or is too long: the peer
+// waits for one. It returns nil for a message that does not end a conversation.
 func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) *performatives.Message {
 	switch m.Performative() { //nolint:exhaustive // these acts do not end a conversation
 	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:

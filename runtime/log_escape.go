@@ -9,9 +9,11 @@ import (
 	"unicode"
 )
 
-// EscapedLog returns a handler that escapes control characters, line breaks among them, and characters that change the direction of text, in the messages and the texts
-// of its records, and then passes these on: the texts are those of peers in part, and a terminal would obey them. The attribute stack keeps its line breaks. A node wraps
-// the handler of its Logger, and [NewLogger] that which it makes. A handler that is wrapped already is returned as it is.
+// EscapedLog returns a handler that escapes the messages and texts of its records, and passes the
+// records on. It escapes control characters, line breaks among them, and characters that change the
+// direction of text. Some texts come from peers, and a terminal would obey them. The attribute
+// stack keeps its line breaks. A node wraps the handler of its Logger, and [NewLogger] the handler
+// that it makes. A handler that is wrapped already is returned as it is.
 func EscapedLog(h slog.Handler) slog.Handler {
 	if _, done := h.(escapedLog); done {
 		return h

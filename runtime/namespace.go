@@ -33,10 +33,10 @@ const (
 	referenceMembers = "members"
 )
 
-// serveNamespace handles a message to a namespace, which consists of the visible agents
-// whose folded id is the namespace's name or begins with it and a slash. An agent that
-// gets a task from the namespace replies to the peer under the namespace's name, because
-// a conversation is identified by its participants.
+// serveNamespace handles a message to a namespace. Its agents are the visible ones whose folded id
+// is the namespace's name or begins with it and a slash. An agent that gets a task from the
+// namespace replies to the peer under the namespace's name, because a conversation is identified by
+// its participants.
 func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives.Message) error {
 	if local, ok := p.node.records.aliased(from.id, m); ok { // an open conversation stays with its agent
 		return l.deliverAs(m, local, from.id)
@@ -88,8 +88,10 @@ func within(namespace, id string) bool {
 	return ok && (rest == "" || rest[0] == '/')
 }
 
-// answerQueryCapabilities replies with the capabilities of the namespace's agents, except the sender, each action with its schemas. From a
-// namespace that contains all agents, the reply has those that the peer may call. Who may send to another namespace may call its members.
+// answerQueryCapabilities replies with the capabilities of the namespace's agents, except the
+// sender, each action with its schemas. From a namespace that contains all agents, the reply has
+// those that the peer may call. A peer with the right to send to another namespace may call its
+// members.
 func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, sender performatives.AgentID) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {

@@ -97,11 +97,11 @@ func (n *Node) startWatch(o Options) (err error) {
 	return err
 }
 
-// SpareProcessor raises GOMAXPROCS by one for what keeps a node alive: sessions, links, gossip, timers
-// and urgent tasks. As many handlers as before compute at a time, so the operating system gives that
-// processor its part at once, where Go's scheduler lets it wait for 10 ms behind each handler that
-// computes. A program calls it when it begins, as ribosome node does; further calls do nothing. Go
-// does not follow a change of its container's limit of processors any more.
+// SpareProcessor raises GOMAXPROCS by one for what keeps a node alive: sessions, links, gossip,
+// timers and urgent tasks. As many handlers as before compute at a time, so the operating system
+// gives that processor its part at once. Go's scheduler would let it wait for 10 ms behind each
+// computing handler. A program calls it when it begins, as ribosome node does; further calls do
+// nothing. Go does not follow a change of its container's limit of processors any more.
 func SpareProcessor() { admission.Spare() }
 
 // Name returns the node's name.

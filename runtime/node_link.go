@@ -93,9 +93,10 @@ func (l *nodeLink) connected(differ []string) {
 	}
 }
 
-// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of this one. It is passed on to a third node
-// only for an agent that is placed, or if it answers one, whose request this node has passed on. That is done by maxForwards nodes: a directory
-// that is out of date makes no loop.
+// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of
+// this one. It is passed on to a third node only for a placed agent, or as an answer to a placed
+// agent whose request this node has passed on. At most maxForwards nodes do so: a directory that is
+// out of date makes no loop.
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
 // receiveAgain is receive for a message that could not be routed at first. waited is how long it has waited since the last attempt; zero means that this
@@ -260,9 +261,11 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	}
 }
 
-// whereIs returns the link to the node where an agent of another node runs, where a placed one is to be activated, or where one was heard that
-// the directory does not know; nil: to none but that at the other end of l, which has sent the message for the agent. It is l if only that node
-// hosts the agent's kind, and does not run the agent any more: it sees by the way of the message that this one does not.
+// whereIs returns the link to the node of an agent of another node. The agent runs at that node, is
+// to be activated there if it is placed, or was heard there if it is not in the directory. Nil
+// means none but the node at the other end of l, the sender of the message. It is l if only that
+// node hosts the agent's kind, and does not run the agent any more: it sees by the way of the
+// message that this one does not.
 func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
 	c, id := l.cluster, m.Receiver()
 	if r != nil {
@@ -328,8 +331,9 @@ func (l *nodeLink) gone() *performatives.Refusal {
 	return refused(performatives.CodeStopped, nodeLost(l.peer).ErrorText)
 }
 
-// Deliver passes a message on to the agent's node. While that is being given up, a message that may be the first for a placed agent waits until
-// the directory does not have it there any more.
+// Deliver passes a message on to the agent's node. While that node is being given up, a message
+// that may be the first for a placed agent waits. It waits until the directory has the agent there
+// no more.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.over()
 	switch {

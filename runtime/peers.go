@@ -39,11 +39,11 @@ type PeerOptions struct {
 	// accepted when there is no other. Zero means [DefaultPeerBytes]. Further long
 	// requests are refused as busy.
 	MaxBytes int
-	// Grace is the time that the agent of a session has, after the ReplyBy of a request of another
-	// node, to answer that node's CANCEL. At its end this node ends the request, and the agent gets
-	// CANCEL if that node has sent none. The asker is told at the ReplyBy, by its own node, and has
-	// no grace: an asker of this node gets FAILURE then, and what the agent still sends is late.
-	// Zero means twice [codons.DefaultGrace].
+	// Grace is the time for the agent of a session to answer the CANCEL of another node, after the
+	// ReplyBy of that node's request. At its end this node ends the request, and the agent gets
+	// CANCEL if the other node has sent none. The asker is told at the ReplyBy, by its own node,
+	// and has no grace: an asker of this node gets FAILURE then, and what the agent still sends is
+	// late. Zero means twice [codons.DefaultGrace].
 	Grace time.Duration
 	// Patience is the time, from its arrival, in which a local agent may reply to a
 	// peer's request without a ReplyBy. It must be longer than the limits of

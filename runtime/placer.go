@@ -176,8 +176,9 @@ func opensAnything(m *performatives.Message) bool {
 	return m.InReplyTo() == "" || m.Performative().ExpectsReply()
 }
 
-// begin activates the receiver of a message of another node, which is not in the directory, if it is for this one to run it. It reports false
-// if it is not, and errUnsettled if the message, which has waited so long, is to wait until the node where the agent runs joins.
+// begin activates the receiver of a message of another node, which is not in the directory, if it
+// is for this one to run it. It reports false if it is not. It reports errUnsettled if the message
+// is to wait until the node of the agent joins; waited is the time that it has waited.
 func (p *placer) begin(m *performatives.Message, from *nodeLink, waited time.Duration) (here bool, err error) {
 	at, placed := p.pickFor(m, from)
 	if !placed || !at.here || !opensAnything(m) {
@@ -282,8 +283,9 @@ func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, give
 	}
 }
 
-// The time for which a message waits whose receiver moves while the nodes have yet to learn where: first, and at most. How long one may that was
-// passed on by a node that this one knows, and whose sender it does not, or that goes to such a sender. And how many may.
+// The time for which a message to a moving agent waits until the nodes know its new node: first,
+// and at most. The time for a message of an unknown sender by way of a known node, or to such a
+// sender. And how many such messages may wait.
 const (
 	firstWait    = 10 * time.Millisecond
 	longWait     = 640 * time.Millisecond
@@ -419,7 +421,8 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 	}
 }
 
-// retryTime is how long a singleton that has stopped, could not start, or runs on a node that has not joined yet waits for its next start.
+// retryTime is how long a singleton waits for its next start: after it has stopped, could not
+// start, or was found on a node that has not joined yet.
 const retryTime = 5 * time.Second
 
 // retryLater starts the singletons that do not run, after a while.

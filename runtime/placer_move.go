@@ -197,8 +197,9 @@ func (p *placer) move(a *activation) {
 	}
 }
 
-// handOver stops an agent that leaves, whose conversations may go on until talk ends, and hands it over to the node that is to run it, until
-// offers ends. If that is this one by then, it starts the agent again.
+// handOver stops an agent that leaves, and hands it over to its next node until offers ends. The
+// conversations of the agent may go on until talk ends. If the next node is this one by then, it
+// starts the agent again.
 func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	r, err := p.retire(talk, a)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// record is a request between two agents that are not both of this process, and of which no agent of this process has a
-// conversation: it is relayed, or one of the two handles it in its Receive. The record ends with the conversation by the
-// codon's table, else at its deadline.
+// record is a request between two agents that are not both of this process. No agent of this
+// process has a conversation of it: it is relayed, or one of the two handles it in its Receive. The
+// record ends with the conversation by the codon's table, else at its deadline.
 type record struct {
 	asker, worker party
 	as            performatives.AgentID // the namespace that the asker has named instead of the worker; empty: none

@@ -287,8 +287,8 @@ func (r *records) admitLocked(p passage) error {
 	return nil
 }
 
-// withdrawn adds the id of a CANCEL that the node has sent in the asker's name to the record, so that the receipt is not delivered to the
-// asker.
+// withdrawn adds to the record the id of a CANCEL sent by the node in the asker's name. The receipt
+// for it is not delivered to the asker.
 func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -63,8 +63,9 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
-// follow notes that an agent, which has moved from one session to another, gets the answers to what it has asked by the new one, also
-// by one of another node. Of a request to a third node, the record of that node stands.
+// follow notes that an agent has moved from one session to another, also to one of another node.
+// The new session gets the answers to the agent's requests. Of a request to a third node, the
+// record of that node stands.
 func (r *records) follow(id performatives.AgentID, from, to *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -12,8 +12,9 @@ import (
 // router routes messages to their destinations: of the directory, or beyond an [Uplink].
 type router struct{ n *Node }
 
-// Route delivers m to its receiver, or to all agents when it has none. A message for an agent of a third node, of which this node has only heard
-// over a link that has ended, waits until this node knows the third one.
+// Route delivers m to its receiver, or to all agents when it has none. If this node has only heard
+// of an agent over a link that has ended, a message for the agent waits until this node knows the
+// agent's node.
 func (r router) Route(m *performatives.Message) error {
 	if m.Receiver() == "" {
 		return r.n.broadcast(m, false)
@@ -32,9 +33,9 @@ func (r router) Route(m *performatives.Message) error {
 	return err
 }
 
-// knows reports whether the router has a way to an agent: to one of the directory, to one that was
-// heard over a link and is not in the directory yet, or to one that a kind places. Ids beyond an
-// uplink are not among them, because an uplink may have all ids that are unknown.
+// knows reports whether the router has a way to an agent: to one of the directory, to one heard
+// over a link and not in the directory yet, or to one that a kind places. Ids beyond an uplink are
+// not among them, because an uplink may have all ids that are unknown.
 func (n *Node) knows(id performatives.AgentID) bool {
 	if _, ok := n.system.Find(id); ok {
 		return true

@@ -39,8 +39,8 @@ func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
 // Wait returns that of the session.
 func (a *sessionAgent) Wait() time.Duration { return a.link.session.Wait() }
 
-// Deliver passes a message on to the peer. For a peer that has introduced itself, the node answers the Whispering Wind and refuses
-// requests in an ontology that the peer does not know.
+// Deliver passes a message on to the peer. Once the peer has introduced itself, the node answers
+// the Whispering Wind for it, and refuses requests in an ontology unknown to the peer.
 func (a *sessionAgent) Deliver(m *performatives.Message) error {
 	if m.InReplyTo() != "" && a.waits.Load() {
 		if held, err := a.hold(m); held || err != nil {

@@ -213,11 +213,11 @@ func (u *Uplink) discard(ctx context.Context, s *wire.Session) error {
 	return ErrUplinkStopped
 }
 
-// Run keeps the uplink connected until ctx ends. It reconnects when a session is lost,
-// with a delay that grows with each failed attempt, and with each session that the far node
-// ended with an error, such as that another connection speaks for this node's agents. It returns nil when ctx has ended or
-// the uplink has stopped, and ErrConnected when there is a session already. The session
-// stays open until [Uplink.Stop].
+// Run keeps the uplink connected until ctx ends. It reconnects when a session is lost. The delay
+// grows with each failed attempt, and with each session ended by an error of the far node, such as
+// that another connection speaks for this node's agents. It returns nil when ctx has ended or the
+// uplink has stopped, and ErrConnected when there is a session already. The session stays open
+// until [Uplink.Stop].
 func (u *Uplink) Run(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		s, err := u.connect(ctx)

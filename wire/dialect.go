@@ -67,9 +67,8 @@ type Inbound struct {
 	// ID is the peer's id of the message, for replay detection, in a dialect where Message.ID
 	// is generated on this end. Empty means that Message.ID is the peer's id.
 	ID string
-	// Content is the text of the message's content, such as its payload, by which a message that
-	// comes under the id of another is detected. It is valid during the call of take. Nil disables
-	// the check.
+	// Content is the text of the message's content, such as its payload. It tells another message
+	// under the same id from a copy. It is valid during the call of take. Nil disables the check.
 	Content []byte
 	// Ref is private data of the codec, for Refuse.
 	Ref any

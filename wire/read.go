@@ -126,8 +126,8 @@ func (s *Session) decide(l *language) {
 	s.out.resume()
 }
 
-// applyCompression switches the connection to the compression method that the codec agreed
-// on, and resumes a writer that waits for the answer to its offer.
+// applyCompression switches the connection to the agreed compression method, and resumes a writer
+// that waits for the answer to its offer.
 func (s *Session) applyCompression(codec Codec) {
 	if !s.initiator {
 		return

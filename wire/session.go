@@ -126,8 +126,8 @@ func (s *Session) Requests(agent performatives.AgentID) []byte {
 	return requests
 }
 
-// Adopt lets the session write the answers to the requests of an agent that have come over another session, which the agent
-// has left for this one. It has no effect on sessions of two dialects.
+// Adopt lets the session write the answers to requests over another session. The agent of the
+// requests has left that session for this one. It has no effect on sessions of two dialects.
 func (s *Session) Adopt(dialect string, requests []byte) {
 	l := s.language.Load()
 	if l == nil || l.dialect.Name() != dialect || requests == nil {

@@ -138,8 +138,8 @@ type AgentAnnounced struct {
 // Kind returns KindAgentAnnounced.
 func (AgentAnnounced) Kind() Kind { return KindAgentAnnounced }
 
-// AgentStopped says that an agent that had started has stopped for good, or that an agent of another process that had
-// announced its capabilities has left.
+// AgentStopped says that a started agent has stopped for good, or that an agent of another process
+// with announced capabilities has left.
 type AgentStopped struct {
 	At
 	Agent performatives.AgentID `json:"agent"`
@@ -160,8 +160,8 @@ type WorkAbandoned struct {
 // Kind returns KindJobAbandoned.
 func (WorkAbandoned) Kind() Kind { return KindJobAbandoned }
 
-// Overload says that a node begins to refuse requests because it has more to do than its
-// processors can, or that it has refused none for a second.
+// Overload is the begin or the end of an overload. At the begin a node refuses requests because it
+// has more work than its processors can do; at the end it has refused none for a second.
 type Overload struct {
 	At
 	Refusing bool   `json:"refusing"`

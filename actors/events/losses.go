@@ -24,10 +24,9 @@ type Losses struct {
 // NewLosses returns a record of no losses, for one [SubscribeOptions].
 func NewLosses() *Losses { return &Losses{seed: maphash.MakeSeed()} }
 
-// Conversation returns the Seq of the latest lost event about that conversation, or about
-// another in its slot. Zero means none. A message is about its conversation and about the
-// one that its in_reply_to names, because a dialect without conversation ids names a
-// conversation by the message that opened it.
+// Conversation returns the Seq of the latest lost event about that conversation, or about another
+// in its slot. Zero means none. A message is about its conversation and about the one in its
+// in_reply_to: a dialect without conversation ids names a conversation by its opening message.
 func (l *Losses) Conversation(id performatives.ConversationID) uint64 {
 	return l.conversations[l.hash(string(id))%lossSlots].Load()
 }

@@ -262,7 +262,7 @@ func (r *reader) change(owner cluster.Incarnation) change {
 		case flags&flagPrincipal != 0:
 			c.Principal = body.digest()
 		case flags&flagProved != 0:
-			c.Principal = Digest{0xff} // nobody's
+			c.Principal = Digest{0xff} // no principal has it
 		}
 	}
 	if r.err = body.err; r.err == nil && c.number == 0 {

@@ -18,9 +18,12 @@
 //
 // # Closing
 //
-// A node that stops waits until its peer has acknowledged all messages, then says that it takes nothing more in ([Link.Finish]), sends the messages that are queued,
-// and waits until the peer has acknowledged that and ended the stream. So the peer has read the last acknowledgement and has the answers to all acknowledged
-// messages, unless the stream breaks, the context ends first, or the peer is silent for five seconds, and ten more for each MiB that it has not acknowledged. See [Links.Stop].
+// A stopping node waits until its peer has acknowledged all messages. Then it tells the peer that
+// it takes nothing more in ([Link.Finish]), and sends the queued messages. It waits until the peer
+// has acknowledged that and ended the stream. So the peer has read the last acknowledgement and has
+// the answers to all acknowledged messages, unless the stream breaks, the context ends first, or
+// the peer is silent for five seconds, and ten more for each MiB that it has not acknowledged. See
+// [Links.Stop].
 //
 // # Simulations
 //

@@ -141,10 +141,13 @@ func (l *Link) Close() {
 	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
 }
 
-// Finish has the link closed in order. It holds for all later streams. From now on, Send refuses, and Receive takes nothing in and drops control texts. Next returns a frame that says so,
-// with the last acknowledgement, the messages that wait, and, once the peer has acknowledged them, a frame with a bye. So all messages that were received are
-// acknowledged, and messages that were sent before Finish, such as the answers to them, arrive. Of two ends that both finish, neither waits for acknowledgements of
-// what the other one does not take in. When the peer has read the bye, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before:
+// Finish has the link closed in order. It holds for all later streams. From now on, Send refuses,
+// and Receive takes nothing in and drops control texts. Next returns a frame that says so, with the
+// last acknowledgement and the waiting messages. Once the peer has acknowledged these, Next returns
+// a frame with a bye. So all messages that were received are acknowledged, and messages that were
+// sent before Finish, such as the answers to them, arrive. Of two ends that both finish, neither
+// waits for acknowledgements of what the other one does not take in. When the peer has read the
+// bye, its Receive returns [ErrClosed], and it ends the stream. This end must not do so before:
 // frames that the peer has not read may be lost with the stream.
 func (l *Link) Finish() { l.finishing = true }
 

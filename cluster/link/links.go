@@ -235,8 +235,9 @@ func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	return e.link.SendControl(text)
 }
 
-// States returns the nodes to which there are links. The value is nil if messages pass to the node now, which means that there is a stream whose ends know
-// each other, and else the reason why they do not, as far as this node knows it. The caller owns the map.
+// States returns the nodes to which there are links. The value is nil if messages pass to the node
+// now: there is a stream, and its ends know each other. Otherwise it is the reason why no messages
+// pass, as far as this node knows it. The caller owns the map.
 func (ls *Links) States() map[cluster.Incarnation]error {
 	ls.mu.Lock()
 	all := slices.Collect(maps.Values(ls.peers))

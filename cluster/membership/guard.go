@@ -8,9 +8,10 @@ import (
 	"github.com/hashicorp/go-msgpack/v2/codec"
 )
 
-// memberlist numbers the claims about a member by 32 bits, and the member contradicts a false claim by the next number. After the greatest one that is 0, which all
-// others ignore: who sends one packet with it to a cluster without keys would keep the member out for good. The guard takes such claims out of packets that are not
-// encrypted. Claims that come over a stream pass: see [Gossip.doubt].
+// memberlist numbers the claims about a member by 32 bits, and the member contradicts a false claim
+// by the next number. After the greatest one that is 0, which all others ignore: one packet with it
+// to a cluster without keys would keep the member out for good. The guard takes such claims out of
+// packets that are not encrypted. Claims that come over a stream pass: see [Gossip.doubt].
 
 // maxClaim is the greatest number of a claim that is heard. A node that changes its description each millisecond has a greater one after 24 days.
 const maxClaim = 1 << 31

@@ -68,10 +68,10 @@ const (
 
 // Event is one change of the membership. There are none about the node itself but Raised.
 //
-// Events come one at a time. A node that restarts under its name has a greater epoch: Failed or Left of
-// the old incarnation comes before Joined of the new one. Updates of a member that the receiver was too slow for are
-// merged into one event, and what joined and ended in between has no event at all, so that no more events wait than there are
-// members.
+// Events come one at a time. A node that restarts under its name has a greater epoch: Failed or
+// Left of the old incarnation comes before Joined of the new one. For a slow receiver, the updates
+// of a member are merged into one event, and a member that joined and ended in between has no event
+// at all. So no more events wait than there are members.
 type Event struct {
 	Kind   Kind
 	Member cluster.Member

@@ -15,8 +15,8 @@ import (
 // can open streams: memberlist keeps each for the time-out of its profile, with up to 20 MiB.
 const maxStreams = 128
 
-// transport is memberlist's, with what it lacks: streams that end when the node stops, a bound on their number and on the time that a
-// peer that does not read can hold them.
+// transport is memberlist's, with what it lacks: an end of the streams when the node stops, a bound
+// on their number, and one on the time for which a peer can hold them without reading.
 type transport struct {
 	*memberlist.NetTransport
 	cut    func(to string) bool
@@ -28,7 +28,7 @@ type transport struct {
 	refused  func(from net.Addr)     // is called for each packet that the guard has changed
 	packets  chan *memberlist.Packet // nil: those of NetTransport, which are encrypted
 	accepted chan net.Conn
-	ends     chan struct{} // closed when nobody takes packets and streams any more
+	ends     chan struct{} // closed when packets and streams are taken no more
 	done     sync.WaitGroup
 
 	mu      sync.Mutex

@@ -14,9 +14,9 @@ import (
 // introductionTime is the time limit for connecting and introducing the agent.
 const introductionTime = 10 * time.Second
 
-// stay connects by calls of connect until ctx ends, and prints each change. When connected,
-// it calls begin, if it is not nil. It returns the error of the first attempt, that of a
-// node that refuses the agent, or that another connection has taken over the agent.
+// stay connects by calls of connect until ctx ends, and prints each change. When connected, it
+// calls begin, if it is not nil. It returns the error of the first attempt, the refusal of the
+// agent by a node, or the takeover of the agent by another connection.
 func (l *link) stay(ctx context.Context, connect func(context.Context) error, begin func() error, say *printer) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {

@@ -114,8 +114,8 @@ func newTranslation(from, to string) (*translation, error) {
 	return t, nil
 }
 
-// clock makes stamps. It stands still while a frame is translated: a dialect that writes the time that is left until a deadline would else
-// have another deadline for its reader, the later the slower the machine is.
+// clock makes stamps. It stands still while a frame is translated. A dialect that writes the
+// remaining time would else give its reader another deadline, the later the slower the machine is.
 type clock struct{ now time.Time }
 
 // Stamp returns a random id and the time.

@@ -48,9 +48,9 @@ func Dutch(ctx context.Context, p codons.Party, bidders []performatives.AgentID,
 	return a.Wait()
 }
 
-// StartEnglish is [English] without the wait. The error says that there are no bidders,
-// that a bidder is named twice or is the auctioneer itself, that the lot is invalid, or
-// that the party cannot begin a conversation. With an error no bidder takes part any more.
+// StartEnglish is [English] without the wait. The error is for no bidders, a bidder named twice,
+// the auctioneer as a bidder, an invalid lot, or a party that cannot begin a conversation. With an
+// error no bidder takes part any more.
 func StartEnglish(ctx context.Context, p codons.Party, bidders []performatives.AgentID, lot Lot, opts ...codons.Option) (*Auction, error) {
 	return start(ctx, EnglishCodon, rules{EnglishCodon.Machine(), true}, p, bidders, lot, opts)
 }

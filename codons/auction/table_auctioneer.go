@@ -103,8 +103,8 @@ func (x protocol) auctioneerDecides() []machine.Row {
 			Because("the auction is over"))
 }
 
-// auctioneerAwaitsResult has the row of the transaction's result, and that of a bid without
-// a call, which is rejected in every state other than called and waiting.
+// auctioneerAwaitsResult has the row of the transaction's result, and the row of a bid without a
+// call: such a bid is rejected in every state other than called and waiting.
 func (x protocol) auctioneerAwaitsResult() []machine.Row {
 	var uncalled []machine.State
 	for _, s := range x.selling() {

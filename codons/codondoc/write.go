@@ -45,10 +45,9 @@ func Write(dir string, codons ...*codons.Codon) error {
 	return nil
 }
 
-// Markdown returns the page about one codon, with the types of its payloads. It reads the
-// sources of the module around the working directory. The error names a table that does not
-// compile, a Definition.Example that no test file has or that two packages have, or a
-// payload type without a source.
+// Markdown returns the page about one codon, with the types of its payloads. It reads the sources
+// of the module around the working directory. The error names a table that does not compile, a
+// Definition.Example in no test file or in two packages, or a payload type without a source.
 func Markdown(c *codons.Codon) (string, error) {
 	src, err := newSources(".")
 	if err != nil {

@@ -160,11 +160,10 @@ func falls(t *machine.Transition) bool {
 	})
 }
 
-// checkEnds checks that both sides of each conversation have ended, in a pair of the
-// table's Agree. A responder that no message has reached is in Idle. The pair is not
-// checked where the responder's agent had stopped or the deadline had passed, and the message that
-// ended the initiator is not of the responder but the answer of the runtime, which no table knows:
-// such conversations are counted.
+// checkEnds checks that both sides of each conversation have ended, in a pair of the table's Agree.
+// A responder that no message has reached is in Idle. The pair is not checked where the responder's
+// agent had stopped or the deadline had passed, and the runtime answered the initiator in its
+// place. No table knows that answer. Such conversations are counted.
 func (w *world) checkEnds(sides map[sideKey]*observed) {
 	for _, key := range slices.SortedFunc(maps.Keys(sides), sideKey.compare) {
 		initiator := sides[key]

@@ -12,11 +12,11 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
-// Conform runs conversations of a codon between two agents, in virtual time, and compares
-// them with the codon's table. For each seed it opens several, over a network that loses,
-// duplicates, delays and reorders messages, with deadlines, cancellations, and in some
-// seeds an agent that stops, or one whose peers lose it although it runs on, or messages that their receiver cannot read. The jobs take a while and end by one of their Ends, as the
-// seed chooses. The test fails when
+// Conform runs conversations of a codon between two agents, in virtual time, and compares them with
+// the codon's table. For each seed it opens several, with deadlines and cancellations, over a
+// network that loses, duplicates, delays and reorders messages. In some seeds an agent stops, an
+// agent is lost to its peers although it runs on, or a receiver cannot read some messages. The jobs
+// take a while and end by one of their Ends, as the seed chooses. The test fails when
 //
 //   - a side takes a step that the table has not, or an event or message finds no row, or only
 //     the row for any unexpected message;
@@ -26,12 +26,11 @@ import (
 //   - the record of a side does not lead to the same state and messages again.
 //
 // A codon whose package has an initiator or a responder of its own, or that needs several agents,
-// is driven by [Calling] and [Agents]. Conform then checks each conversation of two by its
-// table, not the rules that bind several of them: those are a [machine.Coordination]. It does not
-// cover a codon without conversations, such as a saga, whose steps are calls of a function: give
-// the codon of the conversations that its steps open. The pair of ends is not checked where the
-// agent that was asked had stopped, or the deadline had passed, and the runtime answered in its
-// place.
+// is driven by [Calling] and [Agents]. Conform then checks each conversation of two by its table,
+// not the rules that bind several of them: those are a [machine.Coordination]. It does not cover a
+// codon without conversations, such as a saga, whose steps are calls of a function: give the codon
+// of the conversations that its steps open. The pair of ends is not checked where the responder's
+// agent had stopped, or the deadline had passed, and the runtime answered in its place.
 //
 // A failure names the seed: [Seed] repeats it. After three seeds with faults no
 // more are tried. Conform must not be called in a

@@ -11,13 +11,13 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 )
 
-// Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every joint state of both sides of a codon's table, over the worst network,
-// over one that delivers, and in the fair runs of [verify.ExploreFair], and compares the table's
-// monitor with an oracle. A violation
-// fails the test with the shortest sequence of events that leads to it, for up to five places of the table, and with the
-// rows and pairs that it lacks as Go. Steps of the definition's own rows that no conversation takes, and own
-// pairs of Agree in which none ends, fail the test too, unless [Unexercised] and [Unused] name
-// them.
+// Explore checks the rows of a codon's table by the rules of [verify.CheckRules]. It walks every
+// joint state of both sides of a codon's table, over the worst network, over one that delivers, and
+// in the fair runs of [verify.ExploreFair], and compares the table's monitor with an oracle. A
+// violation fails the test with the shortest sequence of events to it, for up to five places of the
+// table, and with the missing rows and pairs as Go. Steps of the definition's own rows taken by no
+// conversation, and own pairs of Agree reached by none, fail the test too, unless [Unexercised] and
+// [Unused] name them.
 func Explore(t testing.TB, c *codons.Codon, opts ...Option) {
 	t.Helper()
 	for _, problem := range explore(t.Logf, c, newOptions(opts)) {

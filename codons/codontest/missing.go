@@ -17,9 +17,9 @@ const maxMissing = 40
 // maxShown is the number of counterexamples of one exploration that are shown.
 const maxShown = 5
 
-// faultsOf returns the fault of an exploration, and those that further explorations find once the table has the rows and
-// pairs that the faults before ask for: one for each event and each pair of ends. The last text has these rows and pairs as
-// Go for a [codons.Definition]; there is none for faults of another kind.
+// faultsOf returns the fault of an exploration, and those of further explorations of the table with
+// the missing rows and pairs added: one for each event and each pair of ends. The last text has
+// these rows and pairs as Go for a [codons.Definition]; there is none for faults of another kind.
 func faultsOf(t machine.Table, err error, most int, explore func(*machine.Machine) error) (texts []string) {
 	t.Rows, t.Agree = slices.Clone(t.Rows), slices.Clone(t.Agree)
 	var rows []machine.Row

@@ -83,7 +83,7 @@ func Seeds(n int) Option {
 // Seed has [Conform] try one seed, that of a failure.
 func Seed(seed uint64) Option { return func(o *options) { o.seeds = []uint64{seed} } }
 
-// Agent has [Conform] test an agent of the application, which answers by role, in place of
+// Agent has [Conform] test an agent of the application, which answers by role. Otherwise it tests
 // an agent whose jobs end as the seed chooses. create is called once for each seed.
 func Agent(role *codons.Service, create func() actors.Agent) Option {
 	return Agents(1, func(*Script) actors.Agent { return create() }, role)

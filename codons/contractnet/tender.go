@@ -94,9 +94,9 @@ type Tender struct {
 	call    Call // of the latest round; read and written only by decisions after Start
 }
 
-// Start is [CallForProposals] without the wait. The error says that there are no bidders,
-// that a bidder is named twice, that the call is invalid, or that the party cannot
-// begin a conversation. With an error no bidder has a call any more.
+// Start is [CallForProposals] without the wait. The error is for no bidders, a bidder that is named
+// twice, an invalid call, or a party that cannot begin a conversation. With an error no bidder has
+// a call any more.
 func Start(ctx context.Context, p codons.Party, bidders []performatives.AgentID, call Call, opts ...codons.Option) (*Tender, error) {
 	self, err := codons.SelfOf(p)
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// WithInputFrom has another agent answer the worker's questions. Each partial result whose
-// RequestForUser is not empty is sent to that agent as a REQUEST ([request.Handler]) with an
-// [InputNeeded] as its content, and the agent answers with an [InputGiven]. The agent may
-// stand for a person. When it refuses, fails or does not answer in time, the partial result is
-// final. The end of the delegation withdraws the REQUEST. WithInputFrom replaces [WithInput].
+// WithInputFrom has another agent answer the worker's questions. Each partial result with a
+// RequestForUser is sent to that agent as a REQUEST ([request.Handler]) with an [InputNeeded] as
+// its content. The agent answers with an [InputGiven]. The agent may stand for a person. When it
+// refuses, fails or does not answer in time, the partial result is final. The end of the delegation
+// withdraws the REQUEST. WithInputFrom replaces [WithInput].
 func WithInputFrom(id performatives.AgentID) codons.Option {
 	return codons.Setting(func(o *Settings) { o.inputFrom = id })
 }

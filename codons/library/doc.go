@@ -1,7 +1,7 @@
 // Package library lists the codons and the roles of all protocol families of this module.
 //
 // [Codons] serves the code that describes or checks protocols: the documentation
-// (docs/codons), the exploration tests, package watch. [Roles] and [Protocols] are for a system whose
+// (docs/codons), the exploration tests, package watch. [Services] and [Protocols] are for a system whose
 // agents answer all families. A node of package runtime uses both. A program that wants
 // fewer families lists their codons and roles itself.
 //

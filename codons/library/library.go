@@ -89,7 +89,7 @@ func Services(t codons.Times) []*codons.Service {
 	return services
 }
 
-// Protocols returns [Roles] in the type that actors.Options.Protocols has.
+// Protocols returns [Services] in the type that actors.Options.Protocols has.
 func Protocols(t codons.Times) []actors.Protocol {
 	services := Services(t)
 	all := make([]actors.Protocol, len(services))

@@ -12,9 +12,10 @@ type SpanID [8]byte
 // has one. It is computed from the ids of agents and messages, so that it is the same wherever and whenever it is needed. The zero Span
 // means none.
 //
-// The parent of a responder's span is the span that the traceparent of its first message names, which is that of the initiator when the
-// initiator's system traces too. The parent of a job's span is that of its side. The parent of an initiator's span is the job from which
-// the conversation was begun, or what [codons.WithTrace] names.
+// The parent of a responder's span is the span in the traceparent of its first message: the
+// initiator's, when the initiator's system traces too. The parent of a job's span is that of its
+// side. The parent of an initiator's span is the job from which the conversation was begun, or what
+// [codons.WithTrace] names.
 type Span struct {
 	Trace   TraceID
 	ID      SpanID

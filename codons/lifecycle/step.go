@@ -86,8 +86,8 @@ func (j JobFailed) MarshalJSON() ([]byte, error) {
 	return json.Marshal(text)
 }
 
-// PayloadChanged says that the payload of a message was changed after the message was
-// sent, by code of the agent that sent it or of its receiver: see [codons.CheckPayloads].
+// PayloadChanged says that the payload of a sent message was changed, by code of its sender or of
+// its receiver: see [codons.CheckPayloads].
 type PayloadChanged struct {
 	events.At
 	Agent        performatives.AgentID

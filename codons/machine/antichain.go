@@ -33,10 +33,9 @@ func (a *antichain) alike(s, t side) bool {
 	return s == t
 }
 
-// covers reports whether a can do everything that b can, where the two differ only
-// in their armed timers and in received messages whose duplicates are inert. More
-// armed timers allow more, since none has to expire. Fewer received messages allow
-// more, since each of them can still arrive.
+// covers reports whether a can do everything that b can. The two differ only in their armed timers
+// and in received messages with inert duplicates. More armed timers allow more, since none has to
+// expire. Fewer received messages allow more, since each of them can still arrive.
 func covers(a, b side) bool {
 	return b.activity.armed&^a.activity.armed == 0 && a.received&^b.received == 0
 }

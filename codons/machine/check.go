@@ -232,8 +232,8 @@ func (c *compiler) unreached(role Role, reached map[State]bool, back map[State][
 	return roots
 }
 
-// edges returns the states that a role can get to from each state in one step, and
-// the states from which it can get there.
+// edges returns, for each state, the states to which a role can get in one step, and the states
+// from which it can come.
 func (c *compiler) edges(role Role) (next, back map[State][]State) {
 	next, back = map[State][]State{}, map[State][]State{}
 	for _, r := range c.table.Rows {

@@ -2,10 +2,9 @@ package machine
 
 import "slices"
 
-// Declarations say apart from the rows what the rows are for. [Table.Compile] compares both,
-// and the explorations of package verify use the declarations, so that a row which was
-// forgotten does not take its own test with it. A table needs none of them; the standard rows
-// of package codons bring most.
+// Declarations say apart from the rows what the rows are for. [Table.Compile] compares both. The
+// explorations of package verify use the declarations, so that a forgotten row does not take its
+// own test with it. A table needs none of them; the standard rows of package codons bring most.
 type Declarations struct {
 	Commands   []AgentCommand
 	Rest       []Rest
@@ -77,8 +76,8 @@ func (r Renewal) Covers(t *Transition) bool {
 	return r.Role == t.Role && slices.Contains(r.On, t.On) && (len(r.In) == 0 || slices.Contains(r.In, t.From))
 }
 
-// Garbled declares that a message of that act may reach the role with a content that makes
-// it arrive under another tag, as one that cannot be read.
+// Garbled declares that a message of that act may reach the role under another tag because of its
+// content, as an unreadable one.
 type Garbled struct {
 	Role Role
 	On   Symbol // as it arrives

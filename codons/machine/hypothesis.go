@@ -25,8 +25,8 @@ type side struct {
 	received bitset.Set // the other side's messages that have arrived, as indices of the trace
 }
 
-// output is the message that a step sends, zero for none, and 1 + the index of the
-// initiator's message that it answers, 0 for none.
+// output is the message of a step, zero for none, and 1 + the index of the initiator's message that
+// it answers, 0 for none.
 type output struct {
 	Utterance
 	answers uint8

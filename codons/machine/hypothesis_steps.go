@@ -105,8 +105,8 @@ func (s side) caused(on Symbol, activity Activity) cause {
 	return cause{on, s, -1}
 }
 
-// failures yields the refusals by the runtime of messages that the role has sent, and
-// the loss of its peer, where the table has rows for them. It reports whether to go on.
+// failures yields the refusals by the runtime of messages of the role, and the loss of its peer, if
+// the table has rows for them. It reports whether to go on.
 func (o *Monitor) failures(r Role, from side, yield func(cause) bool) bool {
 	for _, on := range o.layout.failures[r] {
 		possible := on.Kind == KindPeerLost || slices.ContainsFunc(o.trace[r], func(m traced) bool { return m.Act == on.Act })

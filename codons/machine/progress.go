@@ -3,9 +3,10 @@ package machine
 // maxProgress is the largest number of [Progress] values that a [Machine] shares among its conversations.
 const maxProgress = 512
 
-// Progress is how far a conversation is by the messages that both sides have sent, for one that passes the messages on and
-// takes no part. Conversations with the same messages share their Progress, so that a usual message costs one lookup. Its
-// judgement is that of [Monitor.ObserveForeign]. The Progress values that have one beginning are not safe for concurrent use.
+// Progress is how far a conversation is by the messages of both sides, for an observer that passes
+// the messages on and takes no part. Conversations with the same messages share their Progress, so
+// that a usual message costs one lookup. Its judgement is that of [Monitor.ObserveForeign]. The
+// Progress values that have one beginning are not safe for concurrent use.
 type Progress struct {
 	of      *progressTree // nil for one that is not shared
 	monitor *Monitor

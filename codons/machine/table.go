@@ -67,8 +67,8 @@ type Job struct {
 	// Swift says that the job always ends soon, so no exploration has it run on until it
 	// is stopped.
 	Swift bool
-	// ReceiptNeedNotWait says that the receipt for a CANCEL may be sent while the job has
-	// not returned, because nothing that it does has to be stopped first.
+	// ReceiptNeedNotWait says that the receipt for a CANCEL may be sent before the job returns: the
+	// job does nothing that has to be stopped first.
 	ReceiptNeedNotWait bool
 }
 

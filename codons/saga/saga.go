@@ -88,12 +88,12 @@ func (s Saga) Run(ctx context.Context, p codons.Party) (map[string]any, error) {
 	return newRun(ctx, s, p, "").finish(machine.CommandStart, progress{Steps: s.names()})
 }
 
-// Resume undoes the steps that a saga had done when it crashed, by its record, which may come
-// from another process ([codons.ReadRecord]). The error is an [*Error] whose cause is or
-// wraps [ErrResumed], also when everything was undone; or it says that the saga is
-// invalid, or that the record is not one of a saga of these steps that has not ended. The
-// saga keeps its id, and its new record begins with what the given one came to: a Resume
-// that crashes is resumed from it. Resume blocks as [Saga.Run] does.
+// Resume undoes the steps that a saga had done when it crashed, by its record, which may come from
+// another process ([codons.ReadRecord]). The error is an [*Error] whose cause is or wraps
+// [ErrResumed], also when everything was undone; or it says that the saga is invalid, or that the
+// record is of other steps or of an ended saga. The saga keeps its id, and its new record begins
+// with what the given one came to: a Resume that crashes is resumed from it. Resume blocks as
+// [Saga.Run] does.
 func (s Saga) Resume(ctx context.Context, p codons.Party, r codons.Record) error {
 	if err := s.Validate(); err != nil {
 		return err

@@ -80,7 +80,7 @@ func (c *completion) addCauses(own []machine.Pair) {
 }
 
 // onlyCauses returns the timers and the commands of the runtime that bring the responder into a
-// terminal state, none where another event does so, too.
+// terminal state. It returns none if another event does so, too.
 func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 	causes := c.causes(machine.Responder, end)
 	for _, r := range c.table.Rows {
@@ -179,8 +179,8 @@ func (c *completion) pairAfter(initiator, responder machine.State, cause machine
 	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{cause}})
 }
 
-// addMisreadCauses adds the cause of a responder that could not read a message of the initiator to the rough pairs in
-// which it ends so by a stop.
+// addMisreadCauses adds a cause to the rough pairs in which the responder ends as by a stop: it
+// could not read a message of the initiator.
 func (c *completion) addMisreadCauses() {
 	stop, misread := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.Commanded(CommandMisread))
 	if !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {

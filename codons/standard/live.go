@@ -210,8 +210,8 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 		Because("the initiator has not understood a message and waits no longer"))
 }
 
-// addMisreading adds what the responder does where it awaits a further message of the initiator, such as
-// ACCEPT_PROPOSAL, and cannot read the one that comes: it says so and ends. No job runs there.
+// addMisreading adds the rows of a responder that awaits a further message of the initiator, such
+// as ACCEPT_PROPOSAL, and cannot read it: the responder says so and ends. No job runs there.
 func (c *completion) addMisreading(s machine.State, f *facts) {
 	if !c.has(Misread) || !c.awaits(s) || f.any(func(w way) bool { return len(w.active()) > 0 }) {
 		return

@@ -37,9 +37,9 @@ const (
 //
 // Own rows win: a standard row is added only for a role, a state and a symbol without an own row.
 // An own row for an act without a tag is one for all tags but [TagReceipt]. The wildcards come
-// last. A pair of own wins over the pair of the same states, unless it says Also, and own pairs of an initiator that
-// is timed out, abandoned or misread replace all of that state, as do those of one that no CANCEL
-// could reach the responder of, unless it failed.
+// last. A pair of own wins over the pair of the same states, unless it says Also. Own pairs of an
+// initiator that is timed out, abandoned or misread replace all of that state. So do own pairs of
+// an initiator whose CANCEL could not reach the responder, unless it failed.
 //
 // A row of own needs no Arm for a request. With [Deadline] each row from Idle into a
 // live state arms the deadline. With [Retry] each row of the initiator that sends an act

@@ -80,8 +80,8 @@ type Published struct {
 	// Number counts the events for this subscriber in this run, from 1, including lost
 	// ones. A gap between two events is the number of events that did not arrive.
 	Number uint64 `json:"number"`
-	// Lost is the number of events before this one that the full queue at the publisher
-	// has dropped, since the event that was sent before.
+	// Lost is the number of events that the full queue at the publisher has dropped between the
+	// event sent before and this one.
 	Lost uint64 `json:"lost,omitempty"`
 	// Resumed says of the whole run that it continues at Since: every event after Since is
 	// in the run or counted in Number.

@@ -13,11 +13,11 @@ import (
 )
 
 // CheckArguments returns a middleware for [delegation.NewService] that checks the parameters of a
-// task against the input schema of the action, of the agent's capabilities, that has the name of
-// the task. Parameters that do not fit are NOT_UNDERSTOOD with
-// [performatives.CodeInvalidPayload]; the text gives the place and the reason, and ConsiderTask
-// is not called. An action without a schema takes any parameters. A further round carries only
-// the input that was missing, so it is not checked. A [*Tools] checks its tools itself.
+// task. It uses the input schema of the action with the task's name, of the agent's capabilities.
+// Parameters that do not fit are NOT_UNDERSTOOD with [performatives.CodeInvalidPayload]; the text
+// gives the place and the reason, and ConsiderTask is not called. An action without a schema takes
+// any parameters. A further round carries only the input that was missing, so it is not checked. A
+// [*Tools] checks its tools itself.
 //
 // A schema is read once and serves all agents. One that cannot be used (not valid, longer than
 // 64 KiB, with a reference to another document) is a fault of the agent: it is logged, and the

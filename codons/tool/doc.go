@@ -7,10 +7,10 @@
 // not. The example of [Call] shows both roles.
 //
 // A call is a TASK_REQUEST whose task type is the name of the tool and whose parameters are the
-// arguments. The answer is INFORM_RESULT, TASK_REJECT for a tool that the agent does not have,
-// or NOT_UNDERSTOOD for arguments that do not fit the schema, with the place of the fault. There
-// is no acceptance, no progress and no further round. A caller that needs these delegates the
-// call as a task (package delegation): an [Agent] that embeds its [Tools] performs it too.
+// arguments. The answer is INFORM_RESULT, TASK_REJECT for an unknown tool, or NOT_UNDERSTOOD for
+// arguments that do not fit the schema, with the place of the fault. There is no acceptance, no
+// progress and no further round. A caller that needs these delegates the call as a task (package
+// delegation): an [Agent] that embeds its [Tools] performs it too.
 //
 // [Codon] holds the table. Sources: bridge, Request/Response Flow and Error Handling; addenda
 // §2.

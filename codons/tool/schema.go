@@ -42,8 +42,8 @@ func schemaOf[T any](adapt func(*jsonschema.Schema)) (*schema, error) {
 }
 
 // check returns a [*performatives.Refusal] for a content that does not fit. Its field is root
-// followed by the place of the fault. A Go value is checked as the JSON that it is written as, so
-// that callers inside and outside of the process get the same text.
+// followed by the place of the fault. A Go value is checked in its JSON form, so that callers
+// inside and outside of the process get the same text.
 func (s *schema) check(root string, c performatives.Content) error {
 	value, err := plainValue(c)
 	if err != nil {

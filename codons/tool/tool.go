@@ -145,9 +145,9 @@ func (t *Tool) run(ctx context.Context, call Caller, work func(context.Context) 
 	return performatives.InformResult{Status: performatives.StatusSuccess, Details: details}, nil
 }
 
-// argumentsAs reads arguments that fit the schema into the Go type. Arguments that still do not
-// fit the type, such as a number that is too large for it, are refused in the same form as
-// those that do not fit the schema.
+// argumentsAs reads arguments that fit the schema into the Go type. Arguments that still do not fit
+// the type, such as a number too large for it, are refused in the same form as a misfit to the
+// schema.
 func argumentsAs[In any](c performatives.Content) (In, error) {
 	in, err := performatives.Decode[In](c)
 	if err != nil {

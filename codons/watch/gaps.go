@@ -35,8 +35,8 @@ func (g *gaps) since(seq uint64, id performatives.ConversationID) bool {
 	return g.missed.Conversation(id) > seq
 }
 
-// leave records at which time the conversation of an opening act was given up, so that a copy
-// of the same message does not begin a new conversation.
+// leave records the time at which the conversation of an opening act was given up: then a copy of
+// the same message begins no new conversation.
 func (g *gaps) leave(opening performatives.MessageID, at time.Time) {
 	h := g.hash(opening)
 	g.left[h%leftSlots] = leftSlot{h, at.UnixMicro()}

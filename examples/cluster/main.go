@@ -1,5 +1,6 @@
-// Cluster starts three nodes as processes, with a swarm and a pool of reviewers that the cluster places on them, has work done on all of them, kills one
-// node, and shows where its reviewers answer again and how long each step takes. Then a node drains.
+// Cluster starts three nodes as processes, with a swarm and a pool of reviewers. The cluster places
+// these on the nodes, and work is done on all of them. Then one node is killed, and the output
+// shows where its reviewers answer again and how long each step takes. At the end a node drains.
 package main
 
 import (

@@ -13,7 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Goods is the payload of most messages: what is bought.
+// Goods is the payload of most messages: the goods of the order.
 type Goods struct{ Item, Price string }
 
 // Purchase is the codon. The buyer asks, and the seller answers.

@@ -1,5 +1,5 @@
-// Package account counts the outcomes of the messages of a test, so that each layer's tests
-// check in one way that every message is accounted for.
+// Package account counts the outcomes of the messages of a test. The tests of each layer check in
+// one way that every message is accounted for.
 package account
 
 import (

@@ -6,9 +6,9 @@ import (
 )
 
 // Handlers that compute are told from those that wait by the processor time that they take. It is
-// measured of a few handlers at a time, which keep a thread each while they run. A handler that runs
-// for long is read meanwhile, and is then the only one of its agent, so that handlers which wait for
-// hours leave room for those of other agents.
+// measured of a few handlers at a time, which keep a thread each while they run. A long handler is
+// read while it runs, and is then the only one of its agent: handlers that wait for hours leave
+// room for those of other agents.
 
 const (
 	samples     = 16

@@ -6,8 +6,8 @@
 // It measures whether the scheduler is behind: a probe that is due each millisecond sees how late
 // it runs, and how many goroutines could run and do not. While the scheduler keeps up, handlers
 // begin at once, by a budget that doubles with each probe. While it is behind, a handler begins
-// when fewer are under way than there are processors, and one with each probe, so that handlers
-// which wait for each other go on. More begin with a probe if they take little processor time
+// when fewer are under way than there are processors. One more begins with each probe, so that
+// handlers waiting for each other go on. More begin with a probe if they take little processor time
 // together, which is measured of a few handlers of each agent: those that wait for something
 // outside of the processors are not held back by those that compute.
 //
@@ -154,8 +154,8 @@ func (g *Gate) Take(t *Ticket, r Request) *Busy {
 	return nil
 }
 
-// Look returns the expected time in the queue of a request for which Take would refuse it, and
-// zero for one that Take would take on.
+// Look returns the expected time in the queue of a request that Take would refuse because of it,
+// and zero for any other request.
 func (g *Gate) Look(r Request) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -303,7 +303,7 @@ func (g *Gate) mayBeginLocked(band int, agent string) bool {
 	return true
 }
 
-// drain begins what may begin, and unlocks.
+// drain begins the handlers that may begin, and unlocks.
 func (g *Gate) drain() {
 	for g.waiting > 0 {
 		band := g.firstLocked()
@@ -396,7 +396,7 @@ func (g *Gate) probe() {
 }
 
 // probed renews the budget after a probe with that delay, which has seen so many goroutines that
-// could run and did not. It begins what may begin, and unlocks.
+// could run and did not. It begins the handlers that may begin, and unlocks.
 func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	g.delay = delay
 	g.behind = delay > late && runnable >= g.procs // else other processes have delayed it

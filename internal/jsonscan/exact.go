@@ -21,14 +21,17 @@ type NameError struct {
 // Error returns the path and the reason.
 func (e *NameError) Error() string { return e.Path + ": " + e.Reason }
 
-// Unmarshal is [json.Unmarshal] with member names that match exactly. encoding/json takes "Path" and "path" for one member, merges a
-// member that occurs twice, and reads U+212A as k and U+017F as s. A schema, a rule or another program reads other members than the
-// Go code then. Unmarshal returns a [*NameError] for a member that occurs twice, and for one whose name differs from that of a field
-// in its case only. *v may be changed then, as after other errors. Members without a field are ignored, and may occur twice.
+// Unmarshal is [json.Unmarshal] with member names that match exactly. encoding/json takes "Path"
+// and "path" for one member, merges a member that occurs twice, and reads U+212A as k and U+017F as
+// s. A schema, a rule or another program reads other members than the Go code then. Unmarshal
+// returns a [*NameError] for a member that occurs twice, and for a member with the name of a field
+// in another letter case. *v may be changed then, as after other errors. Members without a field
+// are ignored, and may occur twice.
 //
-// The types of v decide which objects are checked: those that are read into a struct, a map or an any. Maps are replaced, not extended.
-// Raw JSON is not checked until it is decoded. A struct that unmarshals itself is checked by the fields with a JSON name in their tag, unless it is a type of
-// package performatives, all of which match names exactly.
+// The types of v decide which objects are checked: those that are read into a struct, a map or an
+// any. Maps are replaced, not extended. Raw JSON is not checked until it is decoded. A struct that
+// unmarshals itself is checked by the fields with a JSON name in their tag. Types of package
+// performatives are not: all of them match names exactly.
 func Unmarshal(text []byte, v any) error { return unmarshal(text, v, false) }
 
 // UnmarshalKnown is [Unmarshal] for files and bodies that decide a right: it also returns a [*NameError] for a member without a
@@ -137,7 +140,7 @@ func (d *decoder) leaf(v reflect.Value, s *shape) bool {
 	return d.fail(json.Unmarshal(raw, v.Addr().Interface()))
 }
 
-// text returns the text of the string that was scanned last, and false for what is none.
+// text returns the text of the string that was scanned last, and false for any other value.
 func (d *decoder) text(raw []byte) ([]byte, bool) {
 	if raw[0] != '"' {
 		return nil, false
@@ -145,7 +148,7 @@ func (d *decoder) text(raw []byte) ([]byte, bool) {
 	if text, ok := d.Name(raw); ok && utf8.Valid(text) {
 		return text, true
 	}
-	var text string // with U+FFFD in place of what is no character
+	var text string // with U+FFFD in place of invalid bytes
 	err := json.Unmarshal(raw, &text)
 	return []byte(text), err == nil
 }

@@ -37,11 +37,11 @@ func (i *itself) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(i))
 }
 
-// loose is itself with a field whose JSON name is unknown.
-type loose struct{ Free string }
+// unmarshaler is itself with a field whose JSON name is unknown.
+type unmarshaler struct{ Free string }
 
-func (l *loose) UnmarshalJSON(text []byte) error {
-	type plain loose
+func (l *unmarshaler) UnmarshalJSON(text []byte) error {
+	type plain unmarshaler
 	return json.Unmarshal(text, (*plain)(l))
 }
 
@@ -63,7 +63,7 @@ type outer struct {
 	Raw     json.RawMessage  `json:"raw"`
 	Own     itself           `json:"own"`
 	Time    time.Time        `json:"time,omitzero"`
-	Loose   loose            `json:"loose"`
+	Loose   unmarshaler      `json:"loose"`
 	secret  string
 }
 

@@ -2,6 +2,7 @@ package leakcheck_test
 
 import (
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -27,6 +28,19 @@ func TestMain(m *testing.M) {
 
 func leakForever() { select {} }
 
+func otherLeak() { select {} }
+
+// FuzzChild is run by the re-executed binary, as a coordinator and its workers.
+func FuzzChild(f *testing.F) {
+	f.Add("")
+	worker := flag.Lookup("test.fuzzworker").Value.String() == "true"
+	f.Fuzz(func(*testing.T, string) {
+		if worker && os.Getenv(childEnv) == "leaking worker" {
+			go leakForever()
+		}
+	})
+}
+
 // TestChild is run by the re-executed binary. In any other process it does nothing.
 func TestChild(t *testing.T) {
 	switch os.Getenv(childEnv) {
@@ -34,7 +48,7 @@ func TestChild(t *testing.T) {
 		go leakForever()
 	case "two leaks":
 		go leakForever()
-		go leakForever()
+		go otherLeak()
 	case "fail":
 		go leakForever()
 		t.Error("this test fails by itself")
@@ -55,8 +69,8 @@ func TestMainReportsLeaks(t *testing.T) {
 		never string   // not in the output
 	}{
 		{child: "nothing", code: 0, never: "leakcheck:"},
-		{child: "leak", code: 1, want: []string{"leakcheck: 1 goroutine(s)", "leakForever", "created by"}},
-		{child: "two leaks", code: 1, want: []string{"leakcheck: 2 goroutine(s)"}},
+		{child: "leak", code: 1, want: []string{"leakcheck:", "leakForever", "created by"}},
+		{child: "two leaks", code: 1, want: []string{"leakForever", "otherLeak"}},
 		{child: "fail", code: 1, want: []string{"fails by itself"}, never: "leakcheck:"},
 		{child: "late", code: 0, never: "leakcheck:"},
 		{child: "before", code: 0, never: "leakcheck:"},
@@ -98,7 +112,7 @@ func TestMainUnderFuzzing(t *testing.T) {
 		t.Run(child, func(t *testing.T) {
 			t.Parallel()
 			code, out := reexec(t, child,
-				"-test.run=^$", "-test.fuzz=^FuzzParse$", "-test.fuzztime=200x", "-test.parallel=2",
+				"-test.run=^$", "-test.fuzz=^FuzzChild$", "-test.fuzztime=200x", "-test.parallel=2",
 				"-test.fuzzcachedir="+t.TempDir())
 			if code != 0 || strings.Contains(out, "leakcheck:") {
 				t.Errorf("exit code %d:\n%s", code, out)

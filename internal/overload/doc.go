@@ -21,14 +21,14 @@
 //
 // The columns are:
 //
-//   - capacity: the best of four measurements. Of tenthousand it is what is offered.
+//   - capacity: the best of four measurements. Of tenthousand it is the offered load.
 //   - offered, goodput: tasks a second, and those whose result came in time and before the end of the
 //     load. Those of the quiet agents count too.
-//   - of capacity: the goodput as a part of the capacity, or of what was offered if that is less.
-//   - busy, late, other, held, never: parts of what was offered. Late is told that the deadline has
-//     passed, or told the result after it. Held was not sent: the mailbox of the asker or the outbox
-//     of its connection was full, or its producers were blocked for 1 s. Never had no answer within
-//     6 s after the end.
+//   - of capacity: the goodput as a part of the capacity, or of the offered load if that is less.
+//   - busy, late, other, held, never: parts of the offered load. Late is told that the deadline has
+//     passed, or told the result after it. Held was not sent: the mailbox of the asker or the
+//     outbox of its connection was full, or its producers were blocked for 1 s. Never had no answer
+//     within 6 s after the end.
 //   - refusal: p99 of the time to an answer busy.
 //   - told late: how many were told after their deadline, and p99 of the time after it.
 //   - URGENT idle, URGENT hot: p50/p99 of a task that does nothing, each 50 ms, for an agent with

@@ -117,7 +117,7 @@ func (t *tally) urgent() string {
 	return fmt.Sprintf("%s/%s (%d of %d)", t.took.quantile(.5), t.took.quantile(.99), t.offered-t.n[done], t.offered)
 }
 
-// replaceTable replaces what is between the markers in a document.
+// replaceTable replaces the text between the markers in a document.
 func replaceTable(file, table string) error {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -25,7 +25,7 @@ type program struct {
 func dial(ctx context.Context, url string, name p.AgentID) *program {
 	c := &program{name: name}
 	c.session = must(wire.Connect(must(tcp.Dial(ctx, url, tcp.DialOptions{})), wire.Options{
-		Handler: c, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: wire.Limits{Outbox: 1 << 10}, // what does not fit is held
+		Handler: c, Dialects: []wire.Dialect{acl.Dialect{}}, Limits: wire.Limits{Outbox: 1 << 10}, // messages beyond it are held
 	}))
 	return c
 }

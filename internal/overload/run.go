@@ -37,7 +37,7 @@ const (
 	settleTime     = 6 * time.Second        // after the load, for late answers and handlers
 	capacityRounds = 4                      // the best counts, since other processes use the processors too
 	drainTime      = 100 * time.Millisecond // see [offer]
-	pause          = 10 * time.Millisecond  // after a failure, and between two looks at what is awaited
+	pause          = 10 * time.Millisecond  // after a failure, and between two looks at an awaited value
 )
 
 // run is one run of the program.
@@ -50,7 +50,7 @@ type run struct {
 	print        func(*row)
 }
 
-// row is what was measured of one load.
+// row has the measurements of one load.
 type row struct {
 	where, kind    string
 	load, capacity float64 // multiple of the capacity; results a second

@@ -22,7 +22,7 @@ type site struct {
 	askers    []asker                      // in the order of askerNames
 	processes []func(command string) usage // that of the agents comes first
 	pids      []int
-	stops     []func() // undo what was started, the last one first
+	stops     []func() // undo the starts, the last one first
 }
 
 // askerNames are the ids of those that ask: for URGENT tasks, for tasks of the quiet agents, and

@@ -128,8 +128,8 @@ func name(e codons.Recorded) string {
 	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
 }
 
-// compare compares the JSON of a recorded conversation with that of the value and the messages that were rebuilt from
-// one form of its record.
+// compare compares the JSON of a recorded conversation with that of the value and the messages
+// rebuilt from one form of its record.
 func compare(e codons.Recorded, form string, v *codons.Value, sent []*performatives.Message) error {
 	live, err := Live(e)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 type Screen struct {
 	mu      sync.Mutex
 	text    bytes.Buffer
-	changed chan struct{} // closed at the next write; nil if nobody waits
+	changed chan struct{} // closed at the next write; nil without a waiting goroutine
 }
 
 // Write adds text. It does not fail.

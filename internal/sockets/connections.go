@@ -9,10 +9,13 @@ import (
 	"sync"
 )
 
-// Spare is the number of connections beyond the bounds of a [Connections] whose requests are read, so that they can be refused with an HTTP answer, or served as those
-// of probes are. An answer needs the request to be read first, after the TLS handshake if there is one (an answer before it could be lost by the reset that closing a
-// connection with unread data sends), and that takes a goroutine and buffers for as long as the header of a request may take. Another connection takes the place of the
-// oldest one, which is closed without an answer: slow clients that hold all places do not keep out a probe, which needs its place for milliseconds.
+// Spare is the number of connections beyond the bounds of a [Connections] whose requests are read.
+// They can be refused with an HTTP answer, or served, as probes are. The request has to be read
+// before the answer, after the TLS handshake if there is one: closing a connection with unread data
+// sends a reset, and an earlier answer could be lost by it. Reading takes a goroutine and buffers
+// for as long as the header of a request may take. A further connection takes the place of the
+// oldest one, which is closed without an answer: slow clients in all places do not keep out a
+// probe, which needs its place for milliseconds.
 const Spare = 128
 
 // Connections counts and bounds the connections of one [http.Server], whose ConnContext and ConnState are its methods Context and State, or call them.

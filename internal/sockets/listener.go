@@ -59,9 +59,9 @@ func (p *retryingListener) Accept() (net.Conn, error) {
 // its own use, and lets a buffer of which it chooses the size itself grow to 4 or 6 MB.
 const buffer = 128 << 10
 
-// Shorten bounds what waits in the kernel between two programs, of which one writes faster than the
-// other one reads: what is queued there can no longer be overtaken or refused. At a round-trip time
-// of 100 ms a connection still carries 1 MB a second. Other connections than TCP stay as they are.
+// Shorten bounds the bytes that wait in the kernel while one program writes faster than the other
+// one reads: messages queued there can no longer be overtaken or refused. At a round-trip time of
+// 100 ms a connection still carries 1 MB a second. Other connections than TCP stay as they are.
 func Shorten(c net.Conn) {
 	if t, ok := c.(*net.TCPConn); ok {
 		_ = t.SetReadBuffer(buffer)  // a longer one works, too

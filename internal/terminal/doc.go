@@ -1,4 +1,5 @@
-// Package terminal tells terminals from other devices, and finds out that nobody reads an output any more.
+// Package terminal tells terminals from other devices, and finds out that an output has no reader
+// any more.
 package terminal
 
 import (
@@ -12,8 +13,8 @@ func Is(stream any) bool {
 	return ok && isTerminal(f)
 }
 
-// UntilUnread returns a context that also ends when a stream is a pipe or a socket whose other end is closed, whether something is
-// written or not. The caller calls the function that it returns.
+// UntilUnread returns a context that also ends when the other end of a stream, a pipe or a socket,
+// is closed, with or without a write. The caller calls the function that it returns.
 func UntilUnread(ctx context.Context, stream any) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	f, ok := stream.(*os.File)

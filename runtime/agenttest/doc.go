@@ -22,10 +22,9 @@
 //
 // # Problems
 //
-// A test fails for an error in the log, a message that breaks its protocol, a payload that
-// was changed after it was sent, and a dead letter: see [Problem]. [Node.Allow] names what
-// a test brings about on purpose. A message that a table drops because it comes late or
-// twice is no dead letter here.
+// A test fails for an error in the log, a message against its protocol, a payload changed after it
+// was sent, and a dead letter: see [Problem]. [Node.Allow] names what a test brings about on
+// purpose. A message that a table drops because it comes late or twice is no dead letter here.
 //
 // # Faults
 //

@@ -41,10 +41,10 @@ type spawned struct {
 	opts   []runtime.SpawnOption
 }
 
-// Run runs a test with a node, in a testing/synctest bubble: time stands still while
-// anything runs, and passes at once while everything waits. At the end it stops the node.
-// The test fails for each [Problem] that [Node.Allow] does not name, for a [Fault] that
-// met no message, and for an agent, a conversation or a job that is left.
+// Run runs a test with a node, in a testing/synctest bubble: time stands still while anything runs,
+// and passes at once while everything waits. At the end it stops the node. The test fails for each
+// [Problem] that [Node.Allow] does not name, and for a [Fault] without a message. It also fails for
+// a leftover agent, conversation or job.
 //
 // Options.Dispatcher, Options.Watch and Options.Network have defaults for tests; the log
 // of Options.Logger goes on.

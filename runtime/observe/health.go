@@ -59,10 +59,12 @@ func (h *health) question(asker performatives.AgentID, ref string) question {
 	return question(bits.RotateLeft64(h.hash(asker.Fold()), 1) ^ maphash.String(h.seed, ref))
 }
 
-// Health returns the health of an agent: the figures that it has reported of itself or, if it has reported none, those that the recorder has counted
-// since the start of the agent, or its own. A response time lasts from the first event of a request to the sending of its result; AGREE, TASK_ACCEPT
-// and STATUS_UPDATE are no results. The latest 8,192 open requests, at least, are known. Agents beyond the first 10,000 have no
-// counts. ok is false if the node has no such agent. Safe for concurrent use.
+// Health returns the health of an agent: the figures reported by itself or, if there are none,
+// those counted by the recorder since the start of the agent, or since its own start. A response
+// time lasts from the first event of a request to the sending of its result; AGREE, TASK_ACCEPT and
+// STATUS_UPDATE are no results. The latest 8,192 open requests, at least, are known. Agents beyond
+// the first 10,000 have no counts. ok is false if the node has no such agent. Safe for concurrent
+// use.
 func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
 	h, ok = r.health(id)
 	if ok && !h.Reported {

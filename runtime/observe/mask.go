@@ -52,8 +52,9 @@ func DefaultMask() []string {
 // Of an object with a name and a value, such as {"name":"Authorization","value":"…"}, the value is masked if the name matches. A text that is JSON is masked as JSON; in any other,
 // as [Mask.Text] does it.
 //
-// A mask does not find a secret that no name tells: one in a sentence, in a list of values, under a name such as "key", "data" or "session_id", in a name whose words are not separated ("userpass"), or in text
-// that is encoded (base64, compressed). A path finds what the names do not.
+// A mask does not find a secret without a telling name: in a sentence, in a list of values, under a
+// name such as "key", "data" or "session_id", in a name without separators ("userpass"), or in
+// encoded text (base64, compressed). A path finds what the names do not.
 //
 // A name of the mask with dots is a path of members: "card.number" masks the members number of all members card, wherever those are, and
 // "payload.card.number" only that of the member card of the whole payload, or of a member payload in it. Of a path, each name has to be the whole name of a member;
@@ -157,7 +158,7 @@ func (w *walk) value(v any, at []string) any {
 	return v
 }
 
-// member masks the value of a member. Without paths in the mask, nobody reads the path of it.
+// member masks the value of a member. Without paths in the mask, its path is not read.
 func (w *walk) member(name string, value any, at []string) any {
 	_, number := value.(json.Number)
 	hidden := w.mask.hides(name, number)
@@ -338,7 +339,7 @@ func (m Mask) Text(text string) string {
 		text = withoutUserinfo(text)
 	}
 	var b strings.Builder
-	written, from := 0, 0 // what is written to b, and where the next name can begin
+	written, from := 0, 0 // the bytes written to b, and where the next name can begin
 	for at := range assignments(text) {
 		if at < from {
 			continue // in a value

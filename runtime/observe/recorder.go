@@ -125,7 +125,7 @@ func (r *Recorder) messageRefusedLocked(seq uint64, ev *events.MessageRefused) {
 }
 
 func (r *Recorder) deadLetterLocked(seq uint64, ev *events.DeadLetter) {
-	if ev.Code == machine.DropDuplicate { // it is expected: whoever waits long for an answer asks again
+	if ev.Code == machine.DropDuplicate { // it is expected: an initiator that waits long for an answer asks again
 		r.counts.Duplicates++
 	} else {
 		r.rates.at(ev.Time).DeadLetters++

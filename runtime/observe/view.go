@@ -23,8 +23,8 @@ func (r *Recorder) sinceLocked(m Mark) uint64 {
 	return m.Seq
 }
 
-// Conversations returns the conversations that are under way on the node, recorded or not, and the ended ones that are recorded, the
-// latest begun first, without their messages. The caller owns the result.
+// Conversations returns the conversations under way on the node, recorded or not, and the recorded
+// ended ones. The latest begun is first. They have no messages. The caller owns the result.
 func (r *Recorder) Conversations() []Conversation {
 	all, _ := r.ConversationsSince(Mark{})
 	return all

@@ -54,7 +54,7 @@ func secretOf(n int) func(any) bool {
 
 func isRSA(key any) bool {
 	k, ok := key.(*rsa.PublicKey)
-	return ok && k.N != nil && k.N.BitLen() >= minRSA && k.N.BitLen() <= maxRSA
+	return ok && k.N != nil && k.N.BitLen() >= minRSA && k.N.BitLen() <= maxRSA && k.E >= 3 && k.E < 1<<31 && k.E&1 == 1
 }
 
 func onCurve(c elliptic.Curve) func(any) bool {

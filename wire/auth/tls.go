@@ -33,7 +33,7 @@ type Files struct {
 }
 
 // ServerTLS returns a server configuration: at least TLS 1.2, strong cipher suites, and the
-// certificate in f, which is read again when its files change, so that it can be renewed
+// certificate in f. The certificate is read again when its files change, so it can be renewed
 // without a restart. ClientCA is read once. An error names the file.
 func ServerTLS(f Files) (*tls.Config, error) {
 	switch {

@@ -95,8 +95,9 @@ func (s *LinkStream) tooLate() {
 	s.Close()
 }
 
-// Memory returns a slice of no length, and of that capacity or more, for a part of the next frame, which the stream uses again once the frame is written.
-// Only the goroutine that calls Send may call it, and it uses no such slice after Send.
+// Memory returns a slice of no length, and of that capacity or more, for a part of the next frame.
+// The stream uses the slice again once the frame is written. Only the goroutine that calls Send may
+// call it, and it uses no such slice after Send.
 func (s *LinkStream) Memory(capacity int) []byte { return s.out.lend(capacity) }
 
 // Recv waits for the next frame, which is valid until Recv is called again. It must not be changed.

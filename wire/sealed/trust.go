@@ -16,8 +16,8 @@ import (
 // Trust says which keys of other agents an agent believes. The entries of a directory come from nodes that may lie, and a key by itself
 // does not prove to which agent it belongs. At least one field must be set.
 //
-// Where an agent's keys are trusted by Pins or FirstUse, so are later keys that it announces in a statement signed by one of the trusted
-// keys. An older statement never replaces a newer one.
+// Where an agent's keys are trusted by Pins or FirstUse, so are its later keys, if a statement
+// signed by one of the trusted keys announces them. An older statement never replaces a newer one.
 type Trust struct {
 	// Authorities have keys in the form of [Keys.Public]. A statement that one of them has signed ([Certify]) is trusted for the
 	// agent that it names.

@@ -14,9 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// outcomes checks that, in every way a session ends during concurrent sends, each message
-// that Send accepted is written or returned exactly once, that no call follows Closed, and
-// that the counts match.
+// outcomes checks every way in which a session ends during concurrent sends. Each accepted message
+// is written or returned exactly once, no call follows Closed, and the counts match.
 func outcomes(t *testing.T, tr Transport) {
 	for name, end := range map[string]func(near, far *wire.Session, conn wire.Conn){
 		"this end stops":       func(near, _ *wire.Session, _ wire.Conn) { _ = near.Stop(context.Background()) },

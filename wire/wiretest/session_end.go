@@ -181,9 +181,8 @@ func canConnect(ctx context.Context, t *testing.T, tr Transport, addr string, re
 	}
 }
 
-// neverReads checks that the outbox of a peer that does not read fills up, that further
-// messages are refused, that another peer is served, and that each message is written or
-// returned.
+// neverReads checks a peer that does not read: its outbox fills up, further messages are refused,
+// another peer is served, and each message is written or returned.
 func neverReads(t *testing.T, tr Transport) {
 	const capacity = 64
 	h := serve(t, tr, func(o *wire.Options) {

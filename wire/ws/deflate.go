@@ -43,10 +43,10 @@ func (d *deflater) deflate(data []byte) ([]byte, error) {
 	return bytes.TrimSuffix(d.buf.Bytes(), tail), nil
 }
 
-// usableOffer reports whether a client offers permessage-deflate in a form that gorilla's answer agrees to. gorilla
-// answers every offer alike, without a look at its parameters. RFC 7692 wants an offer declined that has an unknown,
-// invalid or repeated parameter (§7.1), or asks for something that the answer does not grant: server_max_window_bits
-// (§7.1.2.1), which package compress/flate cannot keep to.
+// usableOffer reports whether a client offers permessage-deflate in a form that gorilla's answer
+// agrees to. gorilla answers every offer alike, without a look at its parameters. RFC 7692 wants an
+// offer with an unknown, invalid or repeated parameter declined (§7.1), and one that the answer
+// does not grant: server_max_window_bits (§7.1.2.1), which package compress/flate cannot keep to.
 func usableOffer(header http.Header) bool {
 	for _, line := range header.Values("Sec-Websocket-Extensions") {
 		for offer := range strings.SplitSeq(line, ",") {

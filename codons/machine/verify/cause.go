@@ -148,7 +148,7 @@ func (x *explorer) reachedWithout(questions []without) []int32 {
 	return reached
 }
 
-// needsLoss reports whether a message to a responder that has not begun is on its way, so that it ends
+// needsLoss reports whether a message to a responder before its begin is on its way: then it ends
 // there only if the message is lost.
 func (x *explorer) needsLoss(j joint) bool {
 	return x.state(j, machine.Responder) == machine.Idle && j[machine.Initiator].sent&^j[machine.Responder].received != 0

@@ -50,9 +50,9 @@ func ExploreFair(m *machine.Machine, runs ...Run) (FairResult, error) {
 type FairResult struct {
 	Runs, States, Transitions int
 
-	// Deadlines are the pairs of states in which only a deadline ends the side that remembers a conversation
-	// after the other has lost its memory, such as "amnesia of the initiator: gone, awaiting", or a responder after the initiator has
-	// stopped and its CANCEL was lost: see [ForgetfulRuns].
+	// Deadlines are the pairs of states in which only a deadline ends a side. Its peer has lost its
+	// memory of the conversation, such as "amnesia of the initiator: gone, awaiting", or is an
+	// initiator that has stopped and whose CANCEL was lost: see [ForgetfulRuns].
 	Deadlines []string
 	// UnusedPairs are pairs of Agree in which no conversation ends after the loss of replies, although they
 	// name it.

@@ -59,9 +59,10 @@ func AmnesiaRuns(m *machine.Machine) []Run {
 	}
 }
 
-// ForgetfulRuns returns the walks in which a side forgets its replies or its state, as in the last but one of [Runs] and in
-// [AmnesiaRuns], and besides an agent stops, or the deadlines of a side that remembers pass. They have several times the states
-// of those. Where an initiator has stopped and its CANCEL is lost, a deadline of the responder counts as an end, too, and is among
+// ForgetfulRuns returns walks with two faults. A side forgets its replies or its state, as in the
+// last but one of [Runs] and in [AmnesiaRuns]. Besides, an agent stops, or the deadlines of a side
+// with its memory pass. They have several times the states of those. Where an initiator has stopped
+// and its CANCEL is lost, a deadline of the responder counts as an end, too, and is among
 // FairResult.Deadlines.
 func ForgetfulRuns(m *machine.Machine) []Run {
 	if !m.Table().Has(machine.Responder) {

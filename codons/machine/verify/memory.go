@@ -66,9 +66,10 @@ func (x *fair) withoutMemory(j fairJoint, r machine.Role) fairJoint {
 	return j
 }
 
-// withoutPast returns the joint state without the messages that a responder sent before it lost its memory and that are not
-// under way any more: neither side has a use for them. Its later messages take their numbers, so that a
-// walk has room for both lives of a bidder. Proposals stay, as a late verdict may name them.
+// withoutPast returns the joint state without the responder's messages from before the loss of its
+// memory, if they are under way no more: neither side has a use for them. Its later messages take
+// their numbers, so that a walk has room for both lives of a bidder. Proposals stay, as a late
+// verdict may name them.
 func (x *fair) withoutPast(j fairJoint) fairJoint {
 	for i := range (j.former &^ j.joint[machine.Responder].out).All {
 		if x.messages[machine.Responder][i].act != performatives.ActPropose {
@@ -206,8 +207,8 @@ func (x *fair) awaits(ends []bool) []string {
 	return all
 }
 
-// unusedPairs returns the pairs of Agree that are declared to come after the loss of replies, and to which no
-// conversation of the run comes, although a responder ends so.
+// unusedPairs returns the pairs of Agree declared to come after the loss of replies, if no
+// conversation of the run comes to them although a responder ends so.
 func (x *fair) unusedPairs() []machine.Pair {
 	if !x.run.Forgets {
 		return nil

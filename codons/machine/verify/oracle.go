@@ -8,10 +8,9 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/bitset"
 )
 
-// oracle decides which traces are possible by a simple and slow method: it keeps every
-// joint state that a trace may have led to (the subset construction of Rabin and Scott
-// 1959 over the graph that [Explore] walks). It shares the semantics of the table with
-// a Monitor, and no part of the algorithm.
+// oracle decides which traces are possible by a simple and slow method: it keeps every joint state
+// that a trace may have led to (the subset construction of Rabin and Scott 1959 over the graph of
+// [Explore]). It shares the semantics of the table with a Monitor, and no part of the algorithm.
 type oracle struct {
 	x       *explorer
 	next    [][]observed // the moves of each joint state, nil until they are listed

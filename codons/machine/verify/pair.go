@@ -6,9 +6,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
-// unbidden is the action of a command that the initiator's agent can give without a
-// rule, and on which the end of a group must not depend. Lower actions are the commands
-// of the rules.
+// unbidden is the action of a command that the initiator's agent can give without a rule. The end
+// of a group must not depend on it. Lower actions are the commands of the rules.
 const unbidden uint8 = maxCommands + 1
 
 // pairs is the graph of one pair of a coordination: explored once, and reduced to the

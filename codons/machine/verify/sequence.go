@@ -8,10 +8,10 @@ import (
 )
 
 // Sequence returns a Mermaid sequenceDiagram of a conversation over a calm network, for
-// [machine.Table.Markdown]: a shortest one that ends as [machine.Table.Success] says. For
-// a table without such an end, as that of a long-lived conversation, the diagram has two
-// messages of each act that the responder repeats, and then the initiator's command
-// "cancel". The text is empty where neither exists.
+// [machine.Table.Markdown]: a shortest one that ends as [machine.Table.Success] says. For a table
+// without such an end, as of a long-lived conversation, the diagram has two messages of each act
+// that the responder repeats. The initiator's command "cancel" comes after them. The text is empty
+// where neither exists.
 func Sequence(m *machine.Machine) string {
 	moves := shortest(m)
 	if len(moves) == 0 {

@@ -2,8 +2,8 @@ package swarm
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// The ontologies of requests that acl names in examples only (acl §3), and those of the variant of IDE
-// clients, which end in the type of the task (addenda §3).
+// The ontologies of requests: those in the examples of acl (acl §3), and those of the variant of
+// IDE clients, which end in the type of the task (addenda §3).
 const (
 	ontologyCoding       = "elizaos:coding"
 	ontologyDebugging    = "elizaos:code_debugging"

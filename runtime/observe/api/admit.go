@@ -47,7 +47,7 @@ func isLoopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback()
 }
 
-// noRight is the right that everyone has who has authenticated.
+// noRight is the right of every authenticated client.
 const noRight auth.Right = ""
 
 // sessionView is the answer of GET /api/session.

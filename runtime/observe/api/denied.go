@@ -11,8 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The bounds of refused requests. The credentials of each request are checked before any of them: who has a valid token is served at once, whatever others at the same
-// address do.
+// The bounds of refused requests. The credentials of each request are checked before any of them: a
+// client with a valid token is served at once, whatever others at the same address do.
 const (
 	freeRefusals = 5                // of an address within refusalRow; those after them are answered refusalWait later
 	refusalWait  = time.Second      //
@@ -113,7 +113,7 @@ func (s *refusals) over() bool {
 	}
 }
 
-// close publishes what is left. The channel closed must be closed.
+// close publishes the remaining counts. The channel closed must be closed.
 func (s *refusals) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

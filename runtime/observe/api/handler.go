@@ -30,9 +30,10 @@ type Handler struct {
 	close    sync.Once
 }
 
-// New returns the handler of a node. Without Options.Auth it serves clients of this machine only, under a Host that names this machine,
-// so that a page of another site cannot reach it under a name of its own (DNS rebinding). A request with an Origin other than its Host is
-// refused in any case. The error names the option that is missing.
+// New returns the handler of a node. Without Options.Auth it serves clients of this machine only,
+// under a Host that names this machine: a page of another site cannot reach it under a name of its
+// own (DNS rebinding). A request with an Origin other than its Host is refused in any case. The
+// error names the option that is missing.
 func New(o Options) (*Handler, error) {
 	o, err := o.withDefaults()
 	if err != nil {

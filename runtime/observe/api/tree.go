@@ -81,8 +81,8 @@ func (f forest) tree(ids []performatives.ConversationID) (v treeView) {
 	return v
 }
 
-// tree answers with all conversations of the tree of one, of all nodes. A node that knows a part of the tree is asked again for what is
-// connected with the parts of others.
+// tree answers with all conversations of the tree of one, of all nodes. A node that knows a part of
+// the tree is asked again for the conversations connected with the parts of others.
 func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
 	fresh := []performatives.ConversationID{performatives.ConversationID(r.PathValue("id"))}
 	for also := range strings.SplitSeq(r.URL.Query().Get(alsoParam), "\n") {
@@ -139,7 +139,8 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// askTree asks other nodes for what is connected with some conversations, and returns those that have answered.
+// askTree asks other nodes for the conversations connected with some, and returns the nodes that
+// have answered.
 func (h *Handler) askTree(r *http.Request, peers []Peer, also string, got *gathered[treeView]) (answering []Peer) {
 	r = r.Clone(r.Context())
 	r.URL.RawQuery = url.Values{alsoParam: {strings.TrimSuffix(also, "\n")}}.Encode()
@@ -159,7 +160,8 @@ type parts struct {
 	has map[string]bool // by node and conversation: a node may say it again
 }
 
-// add joins a conversation, as a node knows it, to what is known of it, and reports whether it is new.
+// add merges a node's knowledge of a conversation into the known one, and reports whether it is
+// new.
 func (p parts) add(node string, c observe.Conversation) bool {
 	key := node + "\n" + string(c.ID)
 	known := p.forest[c.ID]

@@ -221,7 +221,7 @@ func (h *Handler) since(w http.ResponseWriter, r *http.Request) (mark observe.Ma
 	return all[h.options.Node.Name()], true
 }
 
-// sinceParam is the parameter of a request for what has changed only.
+// sinceParam is the parameter of a request for changes only.
 const sinceParam = "since"
 
 // The largest and the usual number of conversations in a page.

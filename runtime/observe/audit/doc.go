@@ -3,11 +3,13 @@
 //
 // # Format
 //
-// Each line is the JSON form of an [events.Record]: "kind", "seq", "time" in UTC, and the members of its event. Events hold no payload
-// and no credential. A message has its principal, the name that its sender has authenticated as. The trail has the events of [Kinds].
-// Of the messages that were sent, it has those that ask (such as requests and CANCEL) and those that answer (such as verdicts and results).
-// The trail adds lines of its own: "audit.opened", with the name of the node and the kinds, "audit.lost", with the number of events
-// that are missing before the line, and "audit.alive" after a day without any other.
+// Each line is the JSON form of an [events.Record]: "kind", "seq", "time" in UTC, and the members
+// of its event. Events hold no payload and no credential. A message has its principal, the name
+// that its sender has authenticated as. The trail has the events of [Kinds]. Of the sent messages,
+// it has questions (such as requests and CANCEL) and answers (such as verdicts and results). The
+// trail adds lines of its own: "audit.opened", with the name of the node and the kinds,
+// "audit.lost", with the number of events that are missing before the line, and "audit.alive" after
+// a day without any other.
 //
 // # Backpressure
 //

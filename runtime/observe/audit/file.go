@@ -15,9 +15,10 @@ import (
 
 // FileOptions configures a [File].
 type FileOptions struct {
-	// Path is the path of the file. It is required; its folder must exist. A file that exists is continued. A rotated file has the
-	// time of its rotation in its name: audit-2026-11-24T06-00-00.000-size.jsonl of audit.jsonl. Files are readable by their owner
-	// only. What is not a regular file, such as /dev/stdout, is not rotated.
+	// Path is the path of the file. It is required; its folder must exist. A file that exists is
+	// continued. A rotated file has the time of its rotation in its name:
+	// audit-2026-11-24T06-00-00.000-size.jsonl of audit.jsonl. Files are readable by their owner
+	// only. Anything but a regular file, such as /dev/stdout, is not rotated.
 	Path string
 
 	// Megabytes is the size at which the file is rotated, in MiB. Zero means [DefaultMegabytes].
@@ -68,10 +69,11 @@ type Counts struct {
 	Failed  uint64 `json:"failed"`  // lines that could not be written
 }
 
-// File is a file of lines that are appended to it. It is rotated, and rotated files are deleted when they are older than configured. A
-// line is written as a whole or counted as lost: after a write that has failed, such as on a full disk, the next line that can be written
-// begins on a line of its own, below a line that says how many are missing. Its owner must call Close. All methods may be called from
-// any goroutine.
+// File is a file of lines that are appended to it. It is rotated, and rotated files are deleted
+// when they are older than configured. A line is written as a whole or counted as lost. After a
+// failed write, such as on a full disk, the next line begins on a line of its own, below a line
+// with the number of missing ones. Its owner must call Close. All methods may be called from any
+// goroutine.
 type File struct {
 	options FileOptions
 
@@ -179,7 +181,7 @@ func (f *File) Write(line []byte) (int, error) {
 	return len(line), nil
 }
 
-// write writes a line below what is missing before it.
+// write writes a line. The end of a half line and the number of lost lines, if any, come before it.
 func (f *File) write(line []byte) error {
 	f.rotate(len(line))
 	var before []byte
@@ -256,7 +258,7 @@ func (f *File) rotate(length int) {
 		return // the disk is full: a rotation would not help
 	}
 	old, backup := f.file, f.backup(reason)
-	if err := os.Rename(f.options.Path, backup); err != nil && !errors.Is(err, fs.ErrNotExist) { // somebody else has moved it
+	if err := os.Rename(f.options.Path, backup); err != nil && !errors.Is(err, fs.ErrNotExist) { // another process has moved it
 		f.report(&f.stuck, "a file is not rotated", err)
 		return
 	}

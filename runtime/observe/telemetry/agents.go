@@ -32,8 +32,9 @@ func (m *metrics) countsLocked(id performatives.AgentID) (*agentCounts, attribut
 	return a, attribute.String(attrAgent, string(id))
 }
 
-// giveBackLocked ends the series of an agent that has stopped. What no reader has got of its counts is added to that of the others, so that
-// a counter never goes back, and rate() counts nothing twice. It returns false where it finds none: then it looks again after the next read of the metrics.
+// giveBackLocked ends the series of an agent that has stopped. The unread part of its counts is
+// added to the counts of the others. So a counter never goes back, and rate() counts nothing twice.
+// It returns false where it finds none: then it looks again after the next read of the metrics.
 func (m *metrics) giveBackLocked() bool {
 	if m.full {
 		return false

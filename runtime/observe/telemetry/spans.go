@@ -51,8 +51,8 @@ func randomSpan() (id trace.SpanID) {
 	return id
 }
 
-// ContextOf returns ctx, which is that of a handler, with the span of its job, so that spans which the program begins with it are below
-// the job's. Any other context is returned as it is.
+// ContextOf returns the ctx of a handler with the span of its job. Spans that the program begins
+// with it are below the job's. Any other context is returned as it is.
 func ContextOf(ctx context.Context) context.Context {
 	s := codons.SpanOf(ctx)
 	if s.IsZero() {

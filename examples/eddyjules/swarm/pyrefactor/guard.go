@@ -38,7 +38,7 @@ func (w *work) guard(block *pydebug.Stmt) {
 	})
 }
 
-// dedent returns the edits that move the body of an if to the level of the if, or the reason for which
+// dedent returns the edits that move the body of an if to the level of the if, or the reason why
 // its lines cannot be moved.
 func (w *work) dedent(st *pydebug.Stmt) (edits []pydebug.Edit, why string) {
 	inner := st.Body[0].Indent
