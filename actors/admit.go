@@ -207,6 +207,6 @@ func (s *System) overloadChanged(c admission.Counts) {
 		s.opts.Logger.Info("the node is not overloaded any more: it takes on all work", args...)
 	}
 	if events.Wants[events.Overload](&s.Events) {
-		s.Events.Publish(events.Overload{At: events.At{time.Now()}, Refusing: c.Refusing, Refused: c.Refused, Queued: c.Waiting, Working: c.UnderWay})
+		s.Events.Publish(events.Overload{At: events.At{Time: time.Now()}, Refusing: c.Refusing, Refused: c.Refused, Queued: c.Waiting, Working: c.UnderWay})
 	}
 }

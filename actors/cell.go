@@ -96,7 +96,7 @@ func (c *cell) receive(ctx actor.Context, m *performatives.Message) {
 		return
 	}
 	if events.Wants[events.MessageReceived](&c.sys.Events) {
-		events.Publish(&c.sys.Events, events.MessageReceived{c.sys.at(), c.id, m})
+		events.Publish(&c.sys.Events, events.MessageReceived{At: c.sys.at(), Agent: c.id, Message: m})
 	}
 	c.handle(ctx, m)
 }
@@ -349,7 +349,7 @@ func (c *cell) start(ctx actor.Context) {
 	c.startPublished = true
 	c.sys.opts.OnChange(c.id)
 	if events.Wants[events.AgentStarted](&c.sys.Events) {
-		c.sys.Events.Publish(events.AgentStarted{c.sys.at(), c.id, again, c.roles.names})
+		c.sys.Events.Publish(events.AgentStarted{At: c.sys.at(), Agent: c.id, Again: again, Roles: c.roles.names})
 	}
 }
 

@@ -319,7 +319,7 @@ func (a *ConversationActor) fail(value, message any) {
 	if m, ok := message.(*performatives.Message); ok {
 		s.Refuse(a.cell.id, m, performatives.CodeInternal, "")
 	}
-	s.supervised(events.Supervised{s.at(), a.cell.id, a.conversation.Key().ID, events.Decision{
+	s.supervised(events.Supervised{At: s.at(), Agent: a.cell.id, Conversation: a.conversation.Key().ID, Decision: events.Decision{
 		Child: a.pid(), Directive: actor.StopDirective, Reason: reason, Stack: reason.Stack,
 	}})
 }

@@ -153,7 +153,7 @@ func (s *System) startGroup(name string, sup Supervision) error {
 func (s *System) supervise(sup Supervision, agentOf func(*actor.PID) performatives.AgentID) actor.SupervisorStrategy {
 	own := sup.OnEvent
 	sup.OnEvent = func(ev events.Decision) {
-		s.supervised(events.Supervised{s.at(), agentOf(ev.Child), "", ev})
+		s.supervised(events.Supervised{At: s.at(), Agent: agentOf(ev.Child), Conversation: "", Decision: ev})
 		if own != nil {
 			own(ev)
 		}

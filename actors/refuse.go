@@ -72,7 +72,7 @@ func (s *System) refuseBy(from performatives.AgentID, m *performatives.Message, 
 func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.Refusal) {
 	s.publishRefused(m, r)
 	if events.Wants[events.MessageSent](&s.Events) {
-		s.Events.Publish(events.MessageSent{s.at(), reply})
+		s.Events.Publish(events.MessageSent{At: s.at(), Message: reply})
 	}
 	if err := s.opts.Router.Route(s.sealRefusal(reply.Sender(), m, reply, r)); err != nil {
 		s.deadLetter(string(reply.Receiver()), reply, asRefusal(reply, err).Code)
@@ -106,7 +106,7 @@ func (s *System) RefuseRequest(from performatives.AgentID, m *performatives.Mess
 func (s *System) publishRefused(m *performatives.Message, r *performatives.Refusal) {
 	s.refused.Add(1)
 	if events.Wants[events.MessageRefused](&s.Events) {
-		s.Events.Publish(events.MessageRefused{s.at(), m, r})
+		s.Events.Publish(events.MessageRefused{At: s.at(), Message: m, Refusal: r})
 	}
 }
 
@@ -118,7 +118,7 @@ func (s *System) DeadLetter(to string, m *performatives.Message, code performati
 func (s *System) deadLetter(to string, message any, code performatives.Code) {
 	s.dead.Add(1)
 	if events.Wants[events.DeadLetter](&s.Events) {
-		s.Events.Publish(events.DeadLetter{s.at(), to, message, code})
+		s.Events.Publish(events.DeadLetter{At: s.at(), To: to, Message: message, Code: code})
 	}
 }
 

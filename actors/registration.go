@@ -167,7 +167,7 @@ func (r *Registration) Remove() {
 	}
 	r.sys.opts.OnChange(r.id)
 	if events.Wants[events.AgentStopped](&r.sys.Events) {
-		r.sys.Events.Publish(events.AgentStopped{r.sys.at(), r.id})
+		r.sys.Events.Publish(events.AgentStopped{At: r.sys.at(), Agent: r.id})
 	}
 }
 
@@ -203,7 +203,7 @@ func (r *Registration) Announce(capabilities performatives.Capabilities) {
 	r.sys.opts.OnList(r.id)
 	r.sys.opts.OnChange(r.id)
 	if events.Wants[events.AgentAnnounced](&r.sys.Events) {
-		r.sys.Events.Publish(events.AgentAnnounced{r.sys.at(), r.id, capabilities})
+		r.sys.Events.Publish(events.AgentAnnounced{At: r.sys.at(), Agent: r.id, Capabilities: capabilities})
 	}
 }
 

@@ -173,7 +173,7 @@ func (s *System) agentStopped(c *cell) {
 	}
 	s.opts.OnChange(c.id)
 	if events.Wants[events.AgentStopped](&s.Events) {
-		s.Events.Publish(events.AgentStopped{s.at(), c.id})
+		s.Events.Publish(events.AgentStopped{At: s.at(), Agent: c.id})
 	}
 }
 

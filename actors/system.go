@@ -385,7 +385,7 @@ func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
 func (s *System) send(m *performatives.Message, from *cell, r Router) error {
 	if events.Wants[events.MessageSent](&s.Events) {
-		events.Publish(&s.Events, events.MessageSent{s.at(), m})
+		events.Publish(&s.Events, events.MessageSent{At: s.at(), Message: m})
 	}
 	err := s.route(m, from, r)
 	if err == nil {
@@ -411,7 +411,7 @@ func (s *System) route(m *performatives.Message, from *cell, r Router) error {
 	return r.Route(sealed)
 }
 
-func (s *System) at() events.At { return events.At{time.Now()} }
+func (s *System) at() events.At { return events.At{Time: time.Now()} }
 
 // localRouter is the router of a system without remote peers.
 type localRouter struct{ s *System }

@@ -13,7 +13,7 @@ import (
 var errand = MustDefine(Definition{Table: standard.Exchange{
 	Name: "errand", Title: "Errand", Purpose: "One agent asks another to do something.", Source: "the tests",
 	Opening: performatives.ActRequest, Agree: true, Opened: "the agent wants something done", Job: "the agent does it",
-	Answers: []standard.AnswerAct{{standard.CommandAnswer, performatives.ActInform, standard.StateAnswered, "done"}},
+	Answers: []standard.AnswerAct{{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "done"}},
 }.Table(), Complete: true})
 
 // errandRole makes every sleeper answer errands.

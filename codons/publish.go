@@ -14,13 +14,13 @@ import (
 
 func (c *Conversation) publishChanged(m *performatives.Message) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.PayloadChanged](stream) {
-		stream.Publish(lifecycle.PayloadChanged{events.At{Time: time.Now()}, c.agent.ID(), c.key.ID, m.ID(), fmt.Sprintf("%T", m.Payload())})
+		stream.Publish(lifecycle.PayloadChanged{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID, Message: m.ID(), Type: fmt.Sprintf("%T", m.Payload())})
 	}
 }
 
 func (c *Conversation) publishBegan() {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.Began](stream) {
-		events.Publish(stream, lifecycle.Began{events.At{Time: c.at.Updated}, &c.about})
+		events.Publish(stream, lifecycle.Began{At: events.At{Time: c.at.Updated}, Subject: &c.about})
 	}
 }
 
@@ -30,20 +30,23 @@ func (c *Conversation) publishEnded(at time.Time, state machine.State, code func
 		c.progress.mu.Lock()
 		path := c.progress.path.states()
 		c.progress.mu.Unlock()
-		events.Publish(stream, lifecycle.Ended{events.At{Time: at}, &c.about, state, code(), c.began, c.Span(), path})
+		events.Publish(stream, lifecycle.Ended{At: events.At{Time: at}, Subject: &c.about, State: state, Code: code(), Began: c.began, Span: c.Span(), Path: path})
 	}
 }
 
 func (c *Conversation) publishResent(m *performatives.Message) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.Resent](stream) {
-		stream.Publish(lifecycle.Resent{events.At{Time: c.at.Updated}, &c.about, m.ID(), m.Performative()})
+		stream.Publish(lifecycle.Resent{At: events.At{Time: c.at.Updated}, Subject: &c.about, Message: m.ID(), Performative: m.Performative()})
 	}
 }
 
 // publishJob publishes the end of a job that m has started; m is nil for none. failure is the error of a job that has failed.
 func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.JobEnded](stream) {
-		events.Publish(stream, lifecycle.JobEnded{events.At{Time: time.Now()}, &c.about, job, last.Name, codeOf(last.Data), began, c.jobSpan(job, m), label, failure})
+		events.Publish(stream, lifecycle.JobEnded{
+			At: events.At{Time: time.Now()}, Subject: &c.about, Job: job, Command: last.Name, Code: codeOf(last.Data),
+			Began: began, Span: c.jobSpan(job, m), Label: label, Err: failure,
+		})
 	}
 }
 

@@ -215,7 +215,7 @@ func (t *tombstone) subject(self actors.Self, m *performatives.Message) *lifecyc
 // repeat publishes that a reply to m is sent again, and sends it.
 func (t *tombstone) repeat(self actors.Self, reply, m *performatives.Message) {
 	if stream := &self.System().Events; events.Wants[lifecycle.Resent](stream) {
-		stream.Publish(lifecycle.Resent{events.At{Time: time.Now()}, t.subject(self, m), reply.ID(), reply.Performative()})
+		stream.Publish(lifecycle.Resent{At: events.At{Time: time.Now()}, Subject: t.subject(self, m), Message: reply.ID(), Performative: reply.Performative()})
 	}
 	_ = self.Send(reply) // Send has dead-lettered it
 }
