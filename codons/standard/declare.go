@@ -309,10 +309,18 @@ func (c *completion) sentByLiving(on machine.Symbol) bool {
 // refusedBy returns the act by which the initiator refuses a request of the responder, such as a proposal, zero where
 // it sends none.
 func (c *completion) refusedBy(e machine.Effect) performatives.Performative {
-	for _, r := range c.own {
+	if c.proposal == 0 {
+		return 0
+	}
+	return e.Answer(c.proposal)
+}
+
+// proposalIn returns the first request of the responder, zero where it sends none.
+func proposalIn(rows []machine.Row) performatives.Performative {
+	for _, r := range rows {
 		for _, act := range actsOf(r) {
 			if r.Role == machine.Responder && act.ExpectsReply() {
-				return e.Answer(act)
+				return act
 			}
 		}
 	}

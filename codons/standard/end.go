@@ -266,9 +266,9 @@ func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
 	return requests
 }
 
-// overtaking returns the requests that the initiator sends while the one before has no answer, such as a withdrawal,
+// requestsOvertaking returns the requests that the initiator sends while the one before has no answer, such as a withdrawal,
 // and those before them: each may cross with any end, or overtake the other.
-func (c *completion) overtaking() (requests []machine.Symbol) {
+func (c *completion) requestsOvertaking() (requests []machine.Symbol) {
 	add := func(r machine.Row) {
 		for _, e := range r.Do {
 			on := machine.ReceiveTagged(e.Act, e.Name)

@@ -266,10 +266,26 @@ func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 // asksFor reports whether an act of a role is a request: it expects a reply, or is sent with a retry
 // timer.
 func (c *completion) asksFor(role machine.Role, act performatives.Performative) bool {
-	return act != performatives.ActCancel && (act.ExpectsReply() || slices.ContainsFunc(c.own, func(r machine.Row) bool {
-		arm, _ := c.retries(r)
-		return r.Role == role && arm && slices.Contains(actsOf(r), act)
-	}))
+	return act != performatives.ActCancel && (act.ExpectsReply() || c.retried[asked{role, act}])
+}
+
+// asked is an act that a role sends.
+type asked struct {
+	role machine.Role
+	act  performatives.Performative
+}
+
+// retriedActs returns the acts of own rows that are sent with a retry timer.
+func (c *completion) retriedActs() map[asked]bool {
+	acts := map[asked]bool{}
+	for _, r := range c.own {
+		if arm, _ := c.retries(r); arm {
+			for _, act := range actsOf(r) {
+				acts[asked{r.Role, act}] = true
+			}
+		}
+	}
+	return acts
 }
 
 // runJobs applies the job effects of a row to a way. A job that is stopping when another begins is

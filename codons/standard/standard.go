@@ -3,6 +3,7 @@ package standard
 import (
 	"errors"
 	"slices"
+	"sync"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -122,6 +123,10 @@ type completion struct {
 	ended    [2][]machine.State                        // the terminal states of each role
 	ownPairs int                                       // the number of own pairs, which come first in table.Agree
 	faults   []error
+
+	retried    map[asked]bool             // the acts of own rows that are sent with a retry timer
+	proposal   performatives.Performative // the first request of the responder; zero for none
+	overtaking func() []machine.Symbol    // see requestsOvertaking
 }
 
 // rowKey is the key under which the machine finds a row.
@@ -148,6 +153,8 @@ func newCompletion(s Rows, own machine.Table) *completion {
 		c.table.Rows = append(c.table.Rows, c.withTimers(r))
 	}
 	c.own = slices.Clone(c.table.Rows)
+	c.retried, c.proposal = c.retriedActs(), proposalIn(c.own)
+	c.overtaking = sync.OnceValue(c.requestsOvertaking)
 	for _, r := range c.own {
 		for _, from := range r.From {
 			for _, on := range r.On {
