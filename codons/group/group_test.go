@@ -51,7 +51,7 @@ type member struct{ codons.InitiatorSide }
 
 func (m *member) Ended(c *codons.Conversation, last *performatives.Message) {
 	var err error
-	if last == nil || last.Performative() != performatives.ActInform {
+	if c.State() != standard.StateAnswered { // the last message of a cancelled one is the receipt, an INFORM
 		err = c.EndError(last)
 	}
 	m.Close(err)
