@@ -12,6 +12,8 @@ BENCHTIME ?= 1s
 OVERLOAD ?=
 SEEDS    ?= 1000
 CLUSTER_SEEDS ?= 1000
+MUTANTS  ?= 300
+MUTATED  ?= ./performatives/... ./actors/... ./codons/... ./cluster/... ./runtime/... ./wire/...
 
 .PHONY: help
 help: ## list the targets
@@ -76,8 +78,8 @@ mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=tab
 	grep '^mutants noticed' "$$out"; ! grep -q '^FAIL' "$$out"
 
 .PHONY: mutate-code
-mutate-code: ## check that the tests notice faults of the code, in tens of minutes; ONLY=regexp
-	go run ./internal/codemutants -only '$(ONLY)'
+mutate-code: ## check that the tests notice faults of the code, by a sample in ten minutes; ALL=1 SEED=n ONLY=regexp
+	go run ./internal/codemutants -n $(if $(ALL),0,$(MUTANTS)) -seed $(or $(SEED),0) -only '$(ONLY)' $(MUTATED)
 
 .PHONY: sim
 sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n

@@ -1,42 +1,44 @@
-// Command codemutants shows whether the tests notice faults of the code. It applies the mutants of list/*.txt one by one
-// in a scratch copy of the module, and runs the tests that each mutant names. A mutant is a fault that a developer could
-// make, written by hand: see [mutant] for the form of the lists.
+// Command codemutants shows whether the tests notice faults of the code. Operators make the faults at the nodes of
+// the syntax tree: a condition is negated, a statement is dropped, a constant is one more. They are put into a copy of
+// the module, all at once, each behind a switch. A mutant is one of them, switched on while the tests run that
+// reach it.
 //
 // Run it with make mutate-code, from the root of the module.
 package main
 
 import (
+	"cmp"
 	"context"
-	"embed"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
+	"maps"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"regexp"
 	goruntime "runtime"
-	"strings"
+	"slices"
 	"sync"
+	"syscall"
 	"time"
 )
 
-//go:embed list/*.txt
-var lists embed.FS
-
 func main() {
-	o := options{lists: lists}
-	flag.StringVar(&o.only, "only", "", "apply the mutants whose names match this regular expression")
+	var o options
 	flag.StringVar(&o.root, "root", ".", "the root of the module")
-	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of mutants under test at a time")
-	flag.StringVar(&o.cache, "cache", "", "a build cache that remains; without it a temporary one")
-	flag.StringVar(&o.resume, "resume", "", "the output of an interrupted run: mutants that it noticed are not tested again")
-	flag.DurationVar(&o.limit, "timeout", 30*time.Second, "the time that tests have, in addition to three times what they take without a mutant")
-	flag.Float64Var(&o.goal, "goal", 95, "the smallest share of noticed mutants, in percent")
+	flag.StringVar(&o.only, "only", "", "test only mutants whose lines of the output match this regular expression")
+	flag.Uint64Var(&o.seed, "seed", 0, "the seed of the sample; 0 for one by chance")
+	flag.IntVar(&o.size, "n", 300, "the size of the sample; 0 for all mutants")
+	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of tests that run at a time")
+	flag.DurationVar(&o.limit, "timeout", 10*time.Second, "the time of tests in addition to five times what they take without a mutant")
+	flag.Float64Var(&o.goal, "goal", 85, "the smallest rate of noticed mutants, in percent")
+	flag.BoolVar(&o.verbose, "v", false, "write lines also for mutants that are noticed")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt) //nolint:forbidigo // a program owns its context
+	o.patterns = flag.Args()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // a program owns its context
 	err := run(ctx, os.Stdout, o)
 	stop()
 	if err != nil {
@@ -46,191 +48,138 @@ func main() {
 }
 
 type options struct {
-	lists   fs.FS  // has list/*.txt
-	root    string // the root of the module
-	only    string // a regular expression for the names of the mutants; empty for all
-	workers int
-	cache   string        // the build cache; empty for one that is removed at the end
-	resume  string        // a file with the output of an interrupted run; empty for none
-	limit   time.Duration // see judge
-	goal    float64       // the smallest share of noticed mutants, in percent
+	root     string
+	patterns []string // of packages; their tests notice the mutants of all of them
+	only     string
+	seed     uint64
+	size     int
+	workers  int
+	limit    time.Duration
+	goal     float64
+	verbose  bool
 }
 
-// run tests the mutants of the lists and writes a line for each. The error says that the goal was missed, or that a mutant
-// or the module itself could not be tested.
+// run tests a sample of mutants. It writes a line for each one that no test notices, and then the rates.
+// The error says that the goal was missed, or that the module could not be tested.
 func run(ctx context.Context, out io.Writer, o options) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
 		return err
 	}
-	all, err := parseLists(o.lists)
-	if err != nil {
-		return err
-	}
-	var mutants []mutant
-	for _, m := range all {
-		if only.MatchString(m.name) {
-			mutants = append(mutants, m)
-		}
-	}
-	if len(mutants) == 0 {
-		return fmt.Errorf("no mutant has a name that matches %q", o.only)
-	}
-	results, mutants, err := resume(o.resume, mutants)
-	if err != nil {
-		return err
-	}
-	for _, r := range results {
-		fmt.Fprintln(out, r)
-	}
-	tested, err := testAll(ctx, out, all, mutants, o)
-	if err != nil {
-		return err
-	}
-	return summarize(out, append(results, tested...), o.goal)
-}
-
-var noticedLine = regexp.MustCompile(`(?m)^` + string(noticed) + ` +([0-9.]+s)  (\S+)  ?(.*)$`)
-
-// resume returns the results of the mutants that an interrupted run noticed, by its output, and the other mutants.
-func resume(file string, mutants []mutant) (results []result, others []mutant, err error) {
-	if file == "" {
-		return nil, mutants, nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, nil, err
-	}
-	lines := map[string][]string{} // by mutant
-	for _, line := range noticedLine.FindAllStringSubmatch(string(text), -1) {
-		lines[line[2]] = line
-	}
-	for _, m := range mutants {
-		line, ok := lines[m.name]
-		if !ok {
-			others = append(others, m)
-			continue
-		}
-		took, err := time.ParseDuration(line[1])
-		if err != nil {
-			return nil, nil, err
-		}
-		results = append(results, result{mutant: m, verdict: noticed, why: line[3], took: took})
-	}
-	return results, others, nil
-}
-
-// testAll tests mutants, each worker in a scratch copy of its own. The copy that the workers share has all mutants, so that its
-// packages are compiled once, whichever mutants are tested.
-func testAll(ctx context.Context, out io.Writer, all, mutants []mutant, o options) ([]result, error) {
-	if len(mutants) == 0 {
-		return nil, nil
-	}
 	folder, err := os.MkdirTemp("", "codemutants-")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = os.RemoveAll(folder) }() // a folder of temporary files
-	cache := o.cache
-	if cache == "" {
-		cache = filepath.Join(folder, "cache")
-	}
-	ctx, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	shared, err := newScratch(folder, o.root, cache)
+	began := time.Now()
+	m, err := newModule(ctx, filepath.Join(folder, "module"), o.root, o.patterns)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	one := judge{limit: o.limit, switched: newSuites(), plain: newSuites()}
-	if one.switches, err = newSwitches(ctx, shared, all); err != nil {
-		return nil, err
-	}
-	q := &queue{out: out, left: mutants}
-	var workers sync.WaitGroup
-	for range max(1, min(o.workers, len(mutants))) {
-		if one.own, err = newScratch(folder, o.root, cache); err != nil {
-			fail(err)
-			break
-		}
-		own := one
-		workers.Go(func() {
-			if err := q.work(ctx, own); err != nil {
-				fail(err)
-			}
-		})
-	}
-	workers.Wait()
-	return q.results, context.Cause(ctx)
-}
-
-// queue is the mutants that workers have yet to test, and the results of the others.
-type queue struct {
-	mu      sync.Mutex
-	out     io.Writer // gets a line for each result
-	left    []mutant
-	results []result
-}
-
-// work tests mutants until none is left, ctx ends, or one cannot be tested, which is the error.
-func (q *queue) work(ctx context.Context, j judge) error {
-	for ctx.Err() == nil {
-		m, ok := q.next()
-		if !ok {
-			break
-		}
-		r, err := j.test(ctx, m)
+	var all []*mutant
+	excused := map[*excuse]int{}
+	for _, p := range m.packages {
+		made, err := m.addSwitches(p)
 		if err != nil {
 			return err
 		}
-		if ctx.Err() == nil { // else the tests were interrupted
-			q.add(r)
+		for _, one := range made {
+			if e := excuseOf(one); e != nil {
+				excused[e]++
+			} else if only.MatchString(one.String()) {
+				all = append(all, one)
+			}
 		}
 	}
-	return nil
-}
-
-// next takes a mutant out of the queue. It reports false if there is none.
-func (q *queue) next() (m mutant, ok bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.left) == 0 {
-		return m, false
+	if len(all) == 0 {
+		return fmt.Errorf("no mutant matches %q", o.only)
 	}
-	m, q.left = q.left[0], q.left[1:]
-	return m, true
-}
-
-// add writes the line of a result and keeps it.
-func (q *queue) add(r result) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	fmt.Fprintln(q.out, r)
-	q.results = append(q.results, r)
-}
-
-// summarize writes the mutants that were not noticed, how many were noticed by a hang, and the share of those that were
-// noticed, as the last line.
-func summarize(out io.Writer, results []result, goal float64) error {
-	count := map[verdict]int{}
-	hung := 0
-	for _, r := range results {
-		count[r.verdict]++
-		if strings.Contains(r.why, "("+errHang.Error()) {
-			hung++
-		}
-		if r.verdict != noticed {
-			fmt.Fprintf(out, "%s: %s: %s %s\n", r.mutant.name, r.verdict, r.mutant.fault, r.why)
+	o.seed = cmp.Or(o.seed, rand.Uint64N(1e6)+1)
+	chosen := sample(all, o.size, o.seed)
+	fmt.Fprintf(out, "%d of %d mutants, SEED=%d\n", len(chosen), len(all), o.seed)
+	for i := range excuses {
+		if e := &excuses[i]; excused[e] > 0 {
+			fmt.Fprintf(out, "%d more are excused: %s\n", excused[e], e.reason)
 		}
 	}
-	if hung > 0 {
-		fmt.Fprintf(out, "of those noticed, %d by tests that did not end in time\n", hung)
+	s := &suite{module: m, limit: o.limit, reach: map[string][]test{}}
+	if err := s.record(ctx, o.workers, o.patterns); err != nil {
+		return err
 	}
-	share := 100 * float64(count[noticed]) / float64(len(results))
-	fmt.Fprintf(out, "code mutants noticed: %.1f%% (%d of %d)\n", share, count[noticed], len(results))
-	switch broken := count[inapplicable] + count[uncompiled]; {
-	case broken > 0:
-		return fmt.Errorf("%d mutants do not apply or do not compile: correct them in internal/codemutants/list", broken)
-	case share < goal:
+	for _, name := range s.leftOut {
+		fmt.Fprintf(out, "without %s, which fails without a mutant\n", name)
+	}
+	fmt.Fprintf(out, "the tests run after %v\n", time.Since(began).Round(time.Second))
+	var mu sync.Mutex
+	var verdicts []verdict
+	err = each(ctx, o.workers, chosen, func(ctx context.Context, m *mutant) error {
+		v := s.judge(ctx, m)
+		mu.Lock()
+		defer mu.Unlock()
+		verdicts = append(verdicts, v)
+		switch {
+		case ctx.Err() != nil: // the tests were interrupted
+		case v.killer == "":
+			fmt.Fprintf(out, "NOT noticed by %d tests: %v\n", v.tests, m)
+		case o.verbose:
+			fmt.Fprintf(out, "noticed by %s: %v\n", v.killer, m)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "after %v:\n", time.Since(began).Round(time.Second))
+	return summarize(out, verdicts, o.goal)
+}
+
+// sample returns about n of the mutants, of each package its share and at least one. All are returned
+// where n is zero. The same mutants with the same seed have the same sample.
+func sample(all []*mutant, n int, seed uint64) []*mutant {
+	if n == 0 || n >= len(all) {
+		return all
+	}
+	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // a sample
+	byFolder := map[string][]*mutant{}
+	for _, m := range all {
+		byFolder[m.folder] = append(byFolder[m.folder], m)
+	}
+	var chosen []*mutant
+	for _, folder := range slices.Sorted(maps.Keys(byFolder)) {
+		of := byFolder[folder]
+		share := max(1, (len(of)*n+len(all)/2)/len(all))
+		for _, i := range random.Perm(len(of))[:share] {
+			chosen = append(chosen, of[i])
+		}
+	}
+	return chosen
+}
+
+// summarize writes the rate of noticed mutants for each package and in all, as the last line.
+func summarize(out io.Writer, verdicts []verdict, goal float64) error {
+	type rate struct{ noticed, all, hung int }
+	var total rate
+	byFolder := map[string]rate{}
+	for _, v := range verdicts {
+		r := byFolder[v.mutant.folder]
+		for _, r := range []*rate{&r, &total} {
+			r.all++
+			if v.killer != "" {
+				r.noticed++
+			}
+			if v.hang {
+				r.hung++
+			}
+		}
+		byFolder[v.mutant.folder] = r
+	}
+	percent := func(r rate) float64 { return 100 * float64(r.noticed) / float64(r.all) }
+	for _, folder := range slices.Sorted(maps.Keys(byFolder)) {
+		r := byFolder[folder]
+		fmt.Fprintf(out, "%6.1f%% (%d of %d) %s\n", percent(r), r.noticed, r.all, folder)
+	}
+	fmt.Fprintf(out, "code mutants noticed: %.1f%% (%d of %d, %d by tests that hang)\n", percent(total), total.noticed, total.all, total.hung)
+	if percent(total) < goal {
 		return errors.New("too few mutants are noticed: write the tests that notice them")
 	}
 	return nil

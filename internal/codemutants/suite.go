@@ -1,109 +1,243 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
-// suite describes the tests of a package as they run without a mutant. The quick tests run before the others: most mutants are
-// noticed by one of them.
+// test is a test, an example or the seeds of a fuzz target, as it runs without a mutant.
+type test struct {
+	folder string // of the package, from the root of the module
+	name   string
+	took   time.Duration
+}
+
+// suite has the tests that reach each mutant, by its key.
 type suite struct {
-	tests      []string // the names, with those of examples and fuzz targets
-	took       map[string]time.Duration
-	unreliable []string // the tests that failed once
+	*module
+	limit   time.Duration // for a test, in addition to five times what it takes without a mutant
+	reach   map[string][]test
+	leftOut []string // the tests that fail or take too long without a mutant
 }
 
-var testEnded = regexp.MustCompile(`(?m)^--- (?:PASS|SKIP): (\S+) \((\S+)\)$`)
+const waitDelay = 10 * time.Second
 
-// measure runs tests of a package that were compiled without a mutant: those named, or all. A test that fails without a mutant
-// notices nothing. One that fails only once does not run with the mutants either.
-func (s scratch) measure(ctx context.Context, p string, limit time.Duration, names []string) (suite, error) {
-	run := "."
-	if len(names) > 0 {
-		run = anyOf(names)
+// binary returns where the tests of a package are compiled to.
+func (m *module) binary(folder string) string {
+	return filepath.Join(filepath.Dir(m.root), "tests-"+strings.ReplaceAll(folder, "/", "-"))
+}
+
+// record compiles the tests of all packages, and runs each test on its own to see which mutants it
+// reaches.
+func (s *suite) record(ctx context.Context, workers int, patterns []string) error {
+	if _, err := s.goCommand(ctx, append([]string{"build"}, patterns...)...); err != nil {
+		return err
 	}
-	var unreliable []string
-	text, err := s.run(ctx, p, limit, "-test.v", "-test.run="+run, "-test.skip="+anyOf(s.apart))
-	for err != nil {
-		test := failureIn(text)
-		if test == "" {
-			return suite{}, fmt.Errorf("the tests of %s fail without a mutant: %w\n%s", p, err, text)
+	var all []test
+	for _, p := range s.packages {
+		if len(p.TestGoFiles)+len(p.XTestGoFiles) == 0 {
+			continue
 		}
-		if said, again := s.run(ctx, p, limit, "-test.run="+anyOf([]string{test})); again != nil {
-			return suite{}, fmt.Errorf("%s of %s fails without a mutant: %w\n%s", test, p, again, said)
+		folder := s.folder(p)
+		if _, err := s.goCommand(ctx, "test", "-c", "-vet=off", "-ldflags=-s -w", "-o", s.binary(folder), "./"+folder); err != nil {
+			return err
 		}
-		unreliable = append(unreliable, test)
-		text, err = s.run(ctx, p, limit, "-test.v", "-test.run="+run, "-test.skip="+anyOf(slices.Concat(s.apart, unreliable)))
-	}
-	measured := suite{took: map[string]time.Duration{}, unreliable: unreliable}
-	for _, found := range testEnded.FindAllStringSubmatch(text, -1) {
-		name := found[1]
-		took, err := time.ParseDuration(found[2])
+		names, err := s.command(ctx, p.Dir, nil, s.binary(folder), "-test.list=.")
 		if err != nil {
-			return suite{}, err
+			return fmt.Errorf("the tests of %s do not start: %w\n%s", folder, err, names)
 		}
-		measured.tests = append(measured.tests, name)
-		measured.took[name] = took
-	}
-	return measured, nil
-}
-
-// phase is a part of the tests of a package: those named, or all others than those named.
-type phase struct {
-	names  []string
-	others bool
-	took   time.Duration // without a mutant
-}
-
-// bounds are the longest times that a test of each phase takes without a mutant. The last phase has all others.
-var bounds = []time.Duration{100 * time.Millisecond, time.Second}
-
-// phases returns the parts of a suite in the order in which they run.
-func (s suite) phases(first []string) []phase {
-	var known []string // those of the phases so far
-	var all []phase
-	add := func(in func(name string) bool) {
-		var p phase
-		for _, name := range s.tests {
-			if !slices.Contains(known, name) && in(name) {
-				p.names = append(p.names, name)
-				p.took += s.took[name]
+		for _, name := range testName.FindAllString(names, -1) {
+			// A switch is not inlined, so that tests which count allocations fail.
+			if !strings.Contains(name, "Alloc") {
+				all = append(all, test{folder: folder, name: name})
 			}
 		}
-		if len(p.names) > 0 {
-			all = append(all, p)
-			known = append(known, p.names...)
+	}
+	var mu sync.Mutex
+	return each(ctx, workers, all, func(ctx context.Context, t test) error {
+		keys, took, err := s.recordOne(ctx, t)
+		mu.Lock()
+		defer mu.Unlock()
+		if err != nil {
+			s.leftOut = append(s.leftOut, t.folder+" "+t.name)
 		}
-	}
-	add(func(name string) bool { return slices.Contains(first, name) })
-	for _, longest := range bounds {
-		add(func(name string) bool { return s.took[name] <= longest })
-	}
-	rest := phase{names: known, others: true}
-	for _, name := range s.tests {
-		if !slices.Contains(known, name) {
-			rest.took += s.took[name]
+		t.took = took
+		for _, key := range keys {
+			s.reach[key] = append(s.reach[key], t)
 		}
-	}
-	return append(all, rest)
+		return nil
+	})
 }
 
-// arguments returns the flags that select the tests of a phase, apart from some.
-func (p phase) arguments(apart []string) []string {
-	if p.others {
-		return []string{"-test.skip=" + anyOf(append(slices.Clone(p.names), apart...))}
+var (
+	testName    = regexp.MustCompile(`(?m)^(Test|Example|Fuzz)\S*$`)
+	testEnded   = regexp.MustCompile(`(?m)^--- (?:PASS|SKIP): \S+ \((\S+)\)$`)
+	failedTest  = regexp.MustCompile(`(?m)^\s*--- FAIL: ([^\s/]+)`)
+	runningTest = regexp.MustCompile(`(?m)^\s*running tests:\n\s*([^\s/]+)`)
+)
+
+// recordOne runs a test, and returns the keys of the mutants that it reaches.
+func (s *suite) recordOne(ctx context.Context, t test) (keys []string, took time.Duration, err error) {
+	file, err := os.CreateTemp(filepath.Dir(s.root), "record-")
+	if err != nil {
+		return nil, 0, err
 	}
-	return []string{"-test.run=" + anyOf(p.names), "-test.skip=" + anyOf(apart)}
+	defer func() { err = errors.Join(err, file.Close(), os.Remove(file.Name())) }()
+	text, err := s.run(ctx, t.folder, s.limit, recordVariable+"="+file.Name(), t.name)
+	if err != nil {
+		return nil, 0, err
+	}
+	if ended := firstOf(testEnded, text); ended != "" {
+		if took, err = time.ParseDuration(ended); err != nil {
+			return nil, 0, err
+		}
+	}
+	recorded, err := os.ReadFile(file.Name())
+	if err != nil {
+		return nil, 0, err
+	}
+	return strings.Fields(string(recorded)), took, nil
 }
 
-// anyOf returns a pattern that matches the names and nothing else.
-func anyOf(names []string) string {
-	if len(names) == 0 {
-		return "^$"
+// errHang is the error of tests that do not end in time.
+var errHang = errors.New("hang")
+
+// run runs tests of a package until one fails.
+func (s *suite) run(ctx context.Context, folder string, limit time.Duration, env string, names ...string) (output string, err error) {
+	within, cancel := context.WithTimeout(ctx, limit+waitDelay) // for what hangs outside of a test
+	defer cancel()
+	output, err = s.command(within, filepath.Join(s.root, folder), []string{env}, s.binary(folder), "-test.v", "-test.failfast",
+		"-test.paniconexit0", "-test.timeout="+limit.String(), "-test.run=^("+strings.Join(names, "|")+")$")
+	if strings.Contains(output, "panic: test timed out") || within.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w: no end within %v", errHang, limit)
 	}
-	return "^(" + strings.Join(names, "|") + ")$"
+	return output, err
+}
+
+// budget is the time that the tests of a mutant take at most, without it.
+const budget = 10 * time.Second
+
+// batches returns the tests that reach a mutant in the order in which they run, those of one batch in
+// one process: first the quick ones of its own package, then its others, then those of other packages.
+func (s *suite) batches(m *mutant) [][]test {
+	place := func(t test) int {
+		switch {
+		case t.folder != m.folder:
+			return 2
+		case t.took > 100*time.Millisecond:
+			return 1
+		}
+		return 0
+	}
+	tests := slices.Clone(s.reach[m.key()])
+	slices.SortFunc(tests, func(a, b test) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.took, b.took), cmp.Compare(a.folder+a.name, b.folder+b.name))
+	})
+	var total time.Duration
+	for i, t := range tests {
+		if total += t.took; total > budget && i > 0 {
+			tests = tests[:i]
+			break
+		}
+	}
+	slices.SortStableFunc(tests, func(a, b test) int {
+		return cmp.Or(cmp.Compare(place(a), place(b)), cmp.Compare(a.folder, b.folder))
+	})
+	var all [][]test
+	for i, t := range tests {
+		if i == 0 || place(t) != place(tests[i-1]) || t.folder != tests[i-1].folder {
+			all = append(all, nil)
+		}
+		all[len(all)-1] = append(all[len(all)-1], t)
+	}
+	return all
+}
+
+// verdict is what the tests say of a mutant.
+type verdict struct {
+	mutant *mutant
+	killer string // the test that fails or hangs; empty for none
+	hang   bool
+	tests  int // the number of tests that ran
+}
+
+// judge runs the tests of a mutant until one fails.
+func (s *suite) judge(ctx context.Context, m *mutant) verdict {
+	v := verdict{mutant: m}
+	for _, batch := range s.batches(m) {
+		v.tests += len(batch)
+		if v.killer, v.hang = s.judgeBatch(ctx, m, batch); v.killer != "" {
+			break
+		}
+	}
+	return v
+}
+
+// judgeBatch runs tests with a mutant, and runs each one that fails or hangs once more, alone: what happens only
+// once, on a busy machine perhaps, notices nothing.
+func (s *suite) judgeBatch(ctx context.Context, m *mutant, batch []test) (killer string, hang bool) {
+	env := onVariable + "=" + m.key()
+	for len(batch) > 0 {
+		var names []string
+		limit := s.limit
+		for _, t := range batch {
+			names = append(names, t.name)
+			limit += 5 * t.took
+		}
+		text, err := s.run(ctx, batch[0].folder, limit, env, names...)
+		if err == nil || ctx.Err() != nil {
+			return "", false
+		}
+		name := cmp.Or(firstOf(failedTest, text), firstOf(runningTest, text))
+		if name != "" {
+			names = []string{name}
+		} // else a panic of another goroutine, an exit, a leak
+		if _, again := s.run(ctx, batch[0].folder, limit, env, names...); again != nil {
+			return cmp.Or(name, "panic, exit or leak"), errors.Is(again, errHang)
+		}
+		batch = slices.DeleteFunc(batch, func(t test) bool { return slices.Contains(names, t.name) })
+	}
+	return "", false
+}
+
+// each calls f for all values, some at a time, until one returns an error.
+func each[T any](ctx context.Context, workers int, all []T, f func(context.Context, T) error) error {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	values := make(chan T)
+	var group sync.WaitGroup
+	for range max(1, workers) {
+		group.Go(func() {
+			for v := range values {
+				if err := f(ctx, v); err != nil {
+					fail(err)
+				}
+			}
+		})
+	}
+	for _, v := range all {
+		select {
+		case values <- v:
+		case <-ctx.Done():
+		}
+	}
+	close(values)
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+func firstOf(pattern *regexp.Regexp, text string) string {
+	if found := pattern.FindStringSubmatch(text); found != nil {
+		return found[1]
+	}
+	return ""
 }
