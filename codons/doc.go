@@ -27,8 +27,7 @@
 // A caller asks on behalf of a [Party]: an agent or a node. [Question] opens a conversation
 // that ends with one answer, and [Pending] is its handle. Other initiators embed
 // [InitiatorSide]; callers get a [Handle]. An [EndError] says why there is no answer. [Option]
-// changes one thing about a conversation. Package
-// codons/group has one party lead many of them.
+// changes one thing about a conversation. Package codons/group has one party lead many of them.
 //
 // # Sides and rebuilding
 //
