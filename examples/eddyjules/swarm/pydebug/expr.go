@@ -1,286 +1,304 @@
 package pydebug
 
-// precedence holds the precedence of Python's binary operators; the loosest is 1.
+// precedence holds the precedence of Python's infix operators and trailers; the
+// loosest is 1.
 var precedence = map[string]int{
-	"or": 1, "and": 2,
-	"in": 4, "is": 4, "not": 4, "<": 4, ">": 4, "<=": 4, ">=": 4, "==": 4, "!=": 4, "<>": 4,
-	"|": 5, "^": 6, "&": 7, "<<": 8, ">>": 8, "+": 9, "-": 9,
-	"*": 10, "/": 10, "//": 10, "%": 10, "@": 10, "**": 12,
+	":=": precLoosest, "if": precLoosest, "or": 2, "and": 3,
+	"in": precCompare, "not in": precCompare, "is": precCompare, "is not": precCompare,
+	"<": precCompare, ">": precCompare, "<=": precCompare, ">=": precCompare,
+	"==": precCompare, "!=": precCompare, "<>": precCompare,
+	"|": precBitOr, "^": 7, "&": 8, "<<": 9, ">>": 9, "+": 10, "-": 10,
+	"*": 11, "/": 11, "//": 11, "%": 11, "@": 11, "**": 13, ".": 14, "[": 14, "(": 14,
 }
+
+const (
+	precLoosest = 1 // of x := y and of a conditional expression
+	precOr      = 2
+	precNot     = 4
+	precCompare = 5
+	precBitOr   = 6
+	precUnary   = 12
+)
 
 // maxOperators bounds a chain of operators, and so the height of its tree:
 // a + b + c nests to the left.
 const maxOperators = 1000
 
-const (
-	precNot   = 3
-	precUnary = 11
-)
-
-// exprParser reads the expressions in tokens[pos:end]. It accepts a superset of
-// Python. At a token that it can't read it sets failed and returns the part that
-// it has read.
-type exprParser struct {
-	src      string
-	tokens   []Token
-	pos, end int
-	depth    int
-	failed   bool
+// expr reads an expression whose operators bind at least as tightly as level.
+func (p *parser) expr(level int) *Expr {
+	defer p.nest("too many nested expressions")()
+	n := p.prefix()
+	for steps := 0; ; steps++ {
+		op := p.infix()
+		if precedence[op] == 0 || precedence[op] < level {
+			return n
+		}
+		if steps > maxOperators {
+			return p.fail("too many operators in one expression")
+		}
+		n = p.operation(n, op)
+	}
 }
 
-// text returns the current token if it is a name or an operator; empty at the end.
-func (p *exprParser) text() string {
-	if p.pos >= p.end {
-		return ""
+// infix returns the operator at the current token, which may be one of two words.
+func (p *parser) infix() string {
+	op := p.text()
+	if next := p.textAt(p.pos + 1); op == "not" && next == "in" || op == "is" && next == "not" {
+		return op + " " + next
 	}
-	if t := p.tokens[p.pos]; t.Kind == TokenName || t.Kind == TokenOp {
-		return t.Text
-	}
-	return "\x00" // a literal, which equals no name and no operator
+	return op
 }
 
-func (p *exprParser) accept(text string) bool {
-	if p.text() == text {
+// operation reads op and what is on the right of it.
+func (p *parser) operation(left *Expr, op string) *Expr {
+	switch op {
+	case "(":
+		arguments, _ := p.elements("(")
+		return p.node(ExprCall, "", left.Start, append([]*Expr{left}, arguments...)...)
+	case "[":
+		return p.node(ExprSubscript, "", left.Start, left, p.index())
+	case ".":
 		p.pos++
+		name := p.name()
+		return p.node(ExprAttr, name, left.Start, left)
+	case "if":
+		p.pos++
+		condition := p.expr(precOr)
+		p.expect("else")
+		return p.node(ExprTernary, "", left.Start, left, condition, p.expr(precLoosest))
+	}
+	p.pos++
+	if op == "not in" || op == "is not" {
+		p.pos++
+	}
+	prec := precedence[op]
+	kind, right := ExprBinary, prec+1
+	switch {
+	case prec == precLoosest:
+		kind, op, right = ExprWalrus, "", prec
+	case prec < precNot:
+		kind = ExprBool
+	case prec == precCompare:
+		kind = ExprCompare
+	case op == "**":
+		right = precUnary // binds to the right, and looser than a sign after it
+	}
+	return p.node(kind, op, left.Start, left, p.expr(right))
+}
+
+// prefix reads an atom with the operators in front of it.
+func (p *parser) prefix() *Expr {
+	start := p.token().Start
+	op := p.text()
+	switch op {
+	case "lambda":
+		return p.lambda()
+	case "yield":
+		p.pos++
+		p.accept("from")
+		if !p.startsExpr() {
+			return p.node(ExprYield, "", start)
+		}
+		return p.node(ExprYield, "", start, p.list(precLoosest))
+	case "not":
+		p.pos++
+		return p.node(ExprNot, op, start, p.expr(precNot))
+	case "*", "**":
+		p.pos++
+		return p.node(ExprStar, op, start, p.expr(precBitOr))
+	case "-", "+", "~", "await":
+		p.pos++
+		return p.node(ExprUnary, op, start, p.expr(precUnary))
+	}
+	return p.atom()
+}
+
+// startsExpr reports whether an expression can begin at the current token.
+func (p *parser) startsExpr() bool {
+	switch s := p.text(); s {
+	case "not", "lambda", "await", "yield", "None", "True", "False", "(", "[", "{", "-", "+", "~", "*", "**", "...", literal:
 		return true
+	default:
+		return p.token().Kind == TokenName && !keywords[s]
 	}
-	return false
-}
-
-// lastEnd returns the end offset of the last token read.
-func (p *exprParser) lastEnd() int {
-	if p.pos == 0 {
-		return 0
-	}
-	return p.tokens[p.pos-1].End
-}
-
-// fail sets failed and returns an empty name, so that no node is nil.
-func (p *exprParser) fail() *Expr {
-	p.failed = true
-	at := p.lastEnd()
-	if p.pos < p.end {
-		at = p.tokens[p.pos].Start
-	}
-	return newNode(ExprName, at, at)
-}
-
-// build makes a node from start to the last token read.
-func (p *exprParser) build(k ExprKind, start int, kids ...*Expr) *Expr {
-	return newNode(k, start, p.lastEnd(), kids...)
 }
 
 // list reads expr, expr, …: a tuple if there is a comma.
-func (p *exprParser) list() *Expr { return p.commaList(p.item, p.startsExpr) }
-
-// commaList reads elements with read: a tuple if there is a comma. After a comma, more
-// reports whether there is another element.
-func (p *exprParser) commaList(read func() *Expr, more func() bool) *Expr {
-	first := read()
+func (p *parser) list(level int) *Expr {
+	first := p.expr(level)
 	if p.text() != "," {
 		return first
 	}
 	kids := []*Expr{first}
-	for p.accept(",") && more() && !p.failed {
-		kids = append(kids, read())
+	for p.accept(",") && p.startsExpr() {
+		kids = append(kids, p.expr(level))
 	}
-	return p.build(ExprTuple, first.Start, kids...)
+	return p.node(ExprTuple, "", first.Start, kids...)
 }
 
-// startsExpr reports whether an expression can begin at the current token.
-func (p *exprParser) startsExpr() bool {
-	switch s := p.text(); s {
-	case "":
-		return false
-	case "not", "lambda", "await", "yield", "None", "True", "False", "(", "[", "{", "-", "+", "~", "*", "**", "...", "\x00":
-		return true
-	default:
-		return p.tokens[p.pos].Kind == TokenName && !keywords[s]
-	}
-}
-
-// item reads one element of a list, which may be starred.
-func (p *exprParser) item() *Expr {
-	if s := p.text(); s == "*" || s == "**" {
-		t := p.tokens[p.pos]
-		p.pos++
-		n := p.build(ExprStar, t.Start, p.binary(5))
-		n.Op = s
-		return n
-	}
-	return p.expr()
-}
-
-// expr reads a conditional expression, a lambda, a yield or an x := y.
-func (p *exprParser) expr() *Expr {
-	p.depth++
-	defer func() { p.depth-- }()
-	if p.depth > maxNesting || p.failed {
-		return p.fail()
-	}
-	switch p.text() {
-	case "lambda":
-		return p.lambda()
-	case "yield":
-		return p.yield()
-	}
-	n := p.binary(1)
-	switch {
-	case p.accept(":="):
-		return p.build(ExprWalrus, n.Start, n, p.expr())
-	case p.text() == "if":
-		return p.ternary(n)
-	}
-	return n
-}
-
-func (p *exprParser) ternary(then *Expr) *Expr {
-	at := p.pos
-	p.pos++
-	cond := p.binary(1)
-	if !p.accept("else") {
-		p.pos = at // the if of a comprehension
-		return then
-	}
-	return p.build(ExprTernary, then.Start, then, cond, p.expr())
-}
-
-func (p *exprParser) lambda() *Expr {
-	t := p.tokens[p.pos]
-	p.pos++
+func (p *parser) lambda() *Expr {
+	start := p.token().Start
 	var kids []*Expr
-	for p.pos < p.end && p.text() != ":" && !p.failed {
+	for p.pos++; p.text() != ":" && !p.atEnd(); {
 		if p.accept("=") {
-			kids = append(kids, p.expr())
-			continue
+			kids = append(kids, p.expr(precLoosest))
+		} else {
+			p.pos++
 		}
+	}
+	p.expect(":")
+	return p.node(ExprLambda, "", start, append(kids, p.expr(precLoosest))...)
+}
+
+// atom reads a name, a literal or something in brackets.
+func (p *parser) atom() *Expr {
+	t := p.token()
+	switch {
+	case t.Kind == TokenString || t.Kind == TokenFStart:
+		return p.strings()
+	case t.Kind == TokenNumber || t.Text == "...":
 		p.pos++
+		return p.node(ExprNumber, "", t.Start)
+	case t.Kind == TokenName && p.startsExpr():
+		p.pos++
+		return p.node(ExprName, t.Text, t.Start)
+	case closers[t.Text] != "":
+		return p.display(t.Text)
 	}
-	if !p.accept(":") {
-		return p.fail()
-	}
-	return p.build(ExprLambda, t.Start, append(kids, p.expr())...)
+	return p.misread()
 }
 
-func (p *exprParser) yield() *Expr {
-	t := p.tokens[p.pos]
-	p.pos++
-	p.accept("from")
+// strings reads one or more adjacent string literals as one.
+func (p *parser) strings() *Expr {
+	start, kind := p.token().Start, ExprString
 	var kids []*Expr
-	if p.startsExpr() {
-		kids = append(kids, p.list())
+	for {
+		switch p.token().Kind {
+		case TokenString:
+			p.pos++
+		case TokenFStart:
+			kind = ExprFString
+			p.pos++
+			kids = append(kids, p.fields()...)
+			p.pos++
+		default:
+			return p.node(kind, "", start, kids...)
+		}
 	}
-	return p.build(ExprYield, t.Start, kids...)
 }
 
-// binary reads operators that bind at least as tightly as level.
-func (p *exprParser) binary(level int) *Expr {
-	left := p.unary()
-	for steps := 0; !p.failed; steps++ {
-		op := p.text()
-		prec := precedence[op]
-		if prec == 0 || prec < level || op == "not" && !p.notIn() {
+// fields reads the literal text and the {fields} of an f-string or of a format
+// specification.
+func (p *parser) fields() []*Expr {
+	var kids []*Expr
+	for {
+		start := p.token().Start
+		switch {
+		case p.token().Kind == TokenFText:
+			p.pos++
+		case p.accept("{"):
+			field := []*Expr{p.list(precLoosest)}
+			p.accept("=")
+			field = append(field, p.fields()...)
+			p.expect("}")
+			kids = append(kids, p.node(ExprInterp, "", start, field...))
+		default:
+			return kids
+		}
+	}
+}
+
+// index reads [index] after a value.
+func (p *parser) index() *Expr {
+	kids, comma := p.elements("[")
+	switch {
+	case len(kids) == 0:
+		return p.misread()
+	case len(kids) == 1 && !comma:
+		return kids[0]
+	}
+	return newNode(ExprTuple, kids[0].Start, kids[len(kids)-1].End, kids...)
+}
+
+// display reads (…), […] and {…}: groups, displays and comprehensions.
+func (p *parser) display(open string) *Expr {
+	start := p.token().Start
+	kids, comma := p.elements(open)
+	single := len(kids) == 1 && !comma
+	if single && kids[0].is(ExprComp) && kids[0].Op == "" {
+		kids[0].Op, kids[0].Start, kids[0].End = open, start, p.lastEnd()
+		return kids[0]
+	}
+	kind := map[string]ExprKind{"(": ExprTuple, "[": ExprList, "{": ExprDict}[open]
+	switch {
+	case open == "(" && single:
+		kind = ExprParen
+	case open == "{" && len(kids) > 0 && !kids[0].is(ExprPair) && kids[0].Op != "**":
+		kind = ExprSet
+	}
+	return p.node(kind, open, start, kids...)
+}
+
+// elements reads the elements of a bracket, and reports whether a comma follows one.
+func (p *parser) elements(open string) (kids []*Expr, comma bool) {
+	p.pos++
+	for p.text() != closers[open] && !p.atEnd() {
+		n := p.element(open)
+		if p.text() == "for" || p.text() == "async" {
+			n = p.node(ExprComp, "", n.Start, append([]*Expr{n}, p.clauses()...)...)
+		}
+		kids = append(kids, n)
+		if !p.accept(",") {
 			break
 		}
-		if steps > maxOperators {
-			return p.fail()
+		comma = true
+	}
+	p.expect(closers[open])
+	return kids, comma
+}
+
+// element reads one element of a bracket, which may be a slice, key: value or
+// name=value.
+func (p *parser) element(open string) *Expr {
+	start, colons := p.token().Start, 0
+	var kids []*Expr
+	for {
+		if p.startsExpr() && len(kids) <= colons {
+			kids = append(kids, p.expr(precLoosest))
+		} else if !p.accept(":") {
+			break
+		} else {
+			colons++
 		}
-		left = p.operation(left, op, prec)
 	}
-	return left
-}
-
-// notIn reports whether the current token is the not of "not in".
-func (p *exprParser) notIn() bool {
-	return p.pos+1 < p.end && p.tokens[p.pos+1].Text == "in"
-}
-
-// operation reads op and its right side.
-func (p *exprParser) operation(left *Expr, op string, prec int) *Expr {
-	p.pos++
-	if op == "not" {
-		p.pos++
-		op = "not in"
-	} else if op == "is" && p.accept("not") {
-		op = "is not"
-	}
-	next := prec + 1
-	if op == "**" {
-		next = precUnary // binds to the right, and looser than a sign after it
-	}
-	p.depth++
-	if p.depth > maxNesting {
-		return p.fail()
-	}
-	right := p.binary(next)
-	p.depth--
-	n := p.build(binaryKind(prec), left.Start, left, right)
-	n.Op = op
-	return n
-}
-
-func binaryKind(prec int) ExprKind {
 	switch {
-	case prec <= 2:
-		return ExprBool
-	case prec == 4:
-		return ExprCompare
+	case colons == 0 && len(kids) == 1 && kids[0].is(ExprName) && p.accept("="):
+		return p.node(ExprKeyword, kids[0].Op, start, p.expr(precLoosest))
+	case colons == 0 && len(kids) == 1:
+		return kids[0]
+	case colons == 1 && len(kids) == 2 && open == "{":
+		return p.node(ExprPair, "", start, kids...)
+	case colons > 0 && open == "[":
+		return p.node(ExprSlice, "", start, kids...)
 	}
-	return ExprBinary
+	return p.misread()
 }
 
-// unary reads not, signs and await in front of a primary.
-func (p *exprParser) unary() *Expr {
-	op := p.text()
-	kind, inner := ExprUnary, precUnary
-	switch op {
-	case "not":
-		kind, inner = ExprNot, precNot
-	case "-", "+", "~", "await":
-	default:
-		return p.trailers(p.atom())
-	}
-	t := p.tokens[p.pos]
-	p.pos++
-	p.depth++
-	if p.depth > maxNesting {
-		return p.fail()
-	}
-	n := p.build(kind, t.Start, p.binary(inner))
-	p.depth--
-	n.End = n.Kids[0].End
-	n.Op = op
-	return n
-}
-
-// trailers reads the .name, [index] and (arguments) after the atom n.
-func (p *exprParser) trailers(n *Expr) *Expr {
-	for steps := 0; !p.failed; steps++ {
-		if steps > maxNesting {
-			return p.fail()
-		}
-		switch p.text() {
-		case ".":
-			n = p.attribute(n)
-		case "[":
-			n = p.subscript(n)
-		case "(":
-			n = p.call(n)
+// clauses reads the for and if clauses that follow the element of a comprehension.
+func (p *parser) clauses() []*Expr {
+	var kids []*Expr
+	for {
+		start := p.token().Start
+		switch {
+		case p.accept("async"):
+		case p.accept("for"):
+			target := p.list(precBitOr)
+			p.expect("in")
+			kids = append(kids, p.node(ExprCompIn, "", start, target, p.expr(precOr)))
+		case p.accept("if"):
+			kids = append(kids, p.node(ExprCompIf, "", start, p.expr(precOr)))
 		default:
-			return n
+			return kids
 		}
 	}
-	return n
-}
-
-func (p *exprParser) attribute(value *Expr) *Expr {
-	p.pos++
-	name := p.text()
-	if p.pos >= p.end || p.tokens[p.pos].Kind != TokenName {
-		return p.fail()
-	}
-	p.pos++
-	n := p.build(ExprAttr, value.Start, value)
-	n.Op = name
-	return n
 }

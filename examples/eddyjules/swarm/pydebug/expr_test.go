@@ -45,9 +45,9 @@ func TestExpressions(t *testing.T) {
 		{"{**a, 'b': c}, {d, e}, {}, ()", "tuple(dict(star(a) pair('b' c)) set(d e) {} ())"},
 	}
 	for _, tt := range tests {
-		s := parseScript(tt.src)
-		if len(s.All) != 1 || s.All[0].Value == nil {
-			t.Errorf("%s: %d statements", tt.src, len(s.All))
+		s, problem := parse(tt.src)
+		if problem != nil || len(s.All) != 1 || s.All[0].Value == nil {
+			t.Errorf("%s: %v", tt.src, problem)
 			continue
 		}
 		if got := shown(s, s.All[0].Value); got != tt.want {
@@ -57,7 +57,10 @@ func TestExpressions(t *testing.T) {
 }
 
 func TestStatements(t *testing.T) {
-	s := parseScript("a, b = c = d\nx[0] += 1\nfor i, (j, *k) in e: f; g = 1\nwith o() as p, q as r:\n    pass\nimport os.path as op, sys\nfrom m import (n as w)\nasync def h(self, u=1, *v):\n    return (z := u)\n")
+	s, problem := parse("a, b = c = d\nx[0] += 1\nfor i, (j, *k) in e: f; g = 1\nwith o() as p, q as r:\n    pass\nimport os.path as op, sys\nfrom m import (n as w)\nasync def h(self, u=1, *v):\n    return (z := u)\n")
+	if problem != nil {
+		t.Fatal(problem)
+	}
 	want := map[string][]string{
 		"":       {"a", "b", "c"},
 		"for":    {"i", "j", "k"},
@@ -77,7 +80,7 @@ func TestStatements(t *testing.T) {
 			t.Errorf("%s binds %q, want %q", st.Keyword, st.Names, names)
 		}
 	}
-	if len(seen) != len(want) || s.problem != nil {
-		t.Errorf("saw %v, problem %v", seen, s.problem)
+	if len(seen) != len(want) {
+		t.Errorf("saw %v", seen)
 	}
 }

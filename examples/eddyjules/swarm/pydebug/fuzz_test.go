@@ -28,24 +28,33 @@ func FuzzDiagnose(f *testing.F) {
 	})
 }
 
-// FuzzTokenize: tokens are in order, lie within the source, and their brackets
-// match in pairs.
+// FuzzTokenize: tokens are in order and lie within the source; without a syntax
+// error, their brackets match in pairs.
 func FuzzTokenize(f *testing.F) {
 	for _, c := range readCorpus(f) {
 		f.Add(c.sections["script.py"])
 	}
 	f.Add(`f"{x!r:{y}}" rb'\'' 0x1e+1 1e-5 "unclosed`)
 	f.Fuzz(func(t *testing.T, src string) {
-		tokens, _ := tokenize(src)
+		tokens, problem := tokenize(src)
 		at := 0
+		var open []string
 		for i, tok := range tokens {
 			if tok.Start < at || tok.End < tok.Start || tok.End > len(src) {
 				t.Fatalf("token %d at %d:%d after %d", i, tok.Start, tok.End, at)
 			}
 			at = tok.End
-			if m := tok.match; m >= 0 && tokens[m].match != i {
-				t.Fatalf("token %d matches %d, which matches %d", i, m, tokens[m].match)
+			n := len(open)
+			switch closer := closers[tok.Text]; {
+			case tok.Kind != TokenOp:
+			case closer != "":
+				open = append(open, closer)
+			case n > 0 && open[n-1] == tok.Text:
+				open = open[:n-1]
 			}
+		}
+		if problem == nil && len(open) > 0 {
+			t.Fatalf("%q is not closed, without an error", open)
 		}
 	})
 }

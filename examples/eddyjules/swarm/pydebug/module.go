@@ -3,8 +3,21 @@ package pydebug
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"sort"
 	"strings"
 )
+
+// Module is the structure of a Python source. [Parse] makes it. It never changes, so it is safe for
+// concurrent use.
+type Module struct {
+	Source  string
+	Tokens  []Token // without comments
+	All     []*Stmt // every statement in the order of the source
+	lines   []int   // where each line starts
+	Newline string  // the first line ending of the source; "\n" if there is none
+	Unit    string  // one step of indentation
+}
 
 // SyntaxError is the first place of a source that [Parse] does not understand.
 type SyntaxError struct {
@@ -31,13 +44,24 @@ func Parse(code string) (*Module, error) {
 
 // parse is Parse for code of any length.
 func parse(code string) (*Module, *SyntaxError) {
-	s := parseScript(code)
-	for _, st := range s.All {
-		if !st.exact && (s.problem == nil || st.Line < s.problem.Line) {
-			s.problem = &SyntaxError{st.Line, "this statement is not understood"}
-		}
+	tokens, problem := tokenize(code)
+	if problem != nil {
+		return nil, problem
 	}
-	return s, s.problem
+	p := &parser{src: code, tokens: tokens}
+	if p.column() > 0 {
+		p.misplaced("an unexpected indentation")
+	}
+	p.block(nil, &p.root)
+	if p.problem != nil {
+		return nil, p.problem
+	}
+	s := &Module{Source: code, Tokens: tokens, All: p.all, lines: lineStarts(code), Newline: "\n"}
+	if i := strings.IndexAny(code, "\r\n"); i >= 0 {
+		s.Newline = newlineAt(code, i)
+	}
+	s.Unit = s.indentUnit()
+	return s, nil
 }
 
 // ParsePart is [Parse] for a part of a file that may be indented as a whole. Then the module's source
@@ -52,14 +76,6 @@ func ParsePart(code string) (m *Module, header string, err error) {
 		problem.Line = max(problem.Line-1, 1)
 	}
 	return m, header, err
-}
-
-// Deepest returns the last statement of s and its body.
-func (s *Stmt) Deepest() *Stmt {
-	for len(s.Body) > 0 {
-		s = s.Body[len(s.Body)-1]
-	}
-	return s
 }
 
 // Text returns the source of an expression.
@@ -79,3 +95,149 @@ func IsKeyword(word string) bool { return keywords[word] }
 
 // Apply returns the source with the edits made; false if they overlap.
 func (s *Module) Apply(edits []Edit) (string, bool) { return apply(s.Source, edits) }
+
+func newlineAt(src string, i int) string {
+	switch {
+	case strings.HasPrefix(src[i:], "\r\n"):
+		return "\r\n"
+	case src[i] == '\r':
+		return "\r"
+	}
+	return "\n"
+}
+
+func lineStarts(src string) []int {
+	starts := []int{len(src) - len(strings.TrimPrefix(src, "\ufeff"))}
+	for i := 0; i < len(src); i++ {
+		if src[i] != '\n' && src[i] != '\r' {
+			continue
+		}
+		i += len(newlineAt(src, i)) - 1
+		starts = append(starts, i+1)
+	}
+	return starts
+}
+
+// indentUnit returns the first step of indentation in the source; four spaces if
+// there is none.
+func (s *Module) indentUnit() string {
+	for _, st := range s.All {
+		if st.Parent != nil && st.StartsLine && len(st.Indent) > len(st.Parent.Indent) {
+			return st.Indent[len(st.Parent.Indent):]
+		}
+	}
+	return "    "
+}
+
+// LineText returns the text of a 1-based line without its ending; empty if there
+// is no such line.
+func (s *Module) LineText(line int) string {
+	if line < 1 || line > len(s.lines) {
+		return ""
+	}
+	rest := s.Source[s.lines[line-1]:]
+	return rest[:lineLength(rest)]
+}
+
+// lineOf returns the 1-based line of a byte offset.
+func (s *Module) lineOf(offset int) int {
+	return max(1, sort.SearchInts(s.lines, offset+1))
+}
+
+// text returns the source of n, joined to one line.
+func (s *Module) text(n *Expr) string {
+	raw := s.Source[n.Start:n.End]
+	if !strings.ContainsAny(raw, "\r\n") {
+		return raw
+	}
+	first := sort.Search(len(s.Tokens), func(i int) bool { return s.Tokens[i].Start >= n.Start })
+	var b strings.Builder
+	end := n.Start
+	for _, t := range s.Tokens[first:] {
+		if t.Start >= n.End {
+			break
+		}
+		if t.Start > end {
+			b.WriteByte(' ')
+		}
+		b.WriteString(t.Text)
+		end = t.End
+	}
+	return b.String()
+}
+
+// statementsOn returns the statements whose own lines include line.
+func (s *Module) statementsOn(line int) []*Stmt {
+	var found []*Stmt
+	for _, st := range s.All {
+		if st.Line <= line && line <= st.EndLine {
+			found = append(found, st)
+		}
+	}
+	return found
+}
+
+// bindings returns the statements that assign a name.
+func (s *Module) bindings(name string) []*Stmt {
+	var found []*Stmt
+	for _, st := range s.All {
+		if st.binds(name) {
+			found = append(found, st)
+		}
+	}
+	return found
+}
+
+// assignment returns the statement that most probably assigned the value of name
+// at use: the nearest one before it in the same function, else one in the module.
+func (s *Module) assignment(name string, use *Stmt) *Stmt {
+	var local, global *Stmt
+	function := use.Function()
+	for _, b := range s.bindings(name) {
+		switch scope := b.Function(); {
+		case scope == function && (b.Start <= use.Start || local == nil):
+			local = b
+		case scope == nil:
+			global = b
+		}
+	}
+	if local != nil {
+		return local
+	}
+	if function != nil && function.hasParameter(name) {
+		return function
+	}
+	return global
+}
+
+// hasParameter reports whether the def s has a parameter of that name.
+func (s *Stmt) hasParameter(name string) bool {
+	return slices.ContainsFunc(s.Targets, func(t *Expr) bool { return t.Kind == ExprName && t.Op == name })
+}
+
+// assignedValue returns the value of the plain assignment `name = value` that is
+// in effect at use, or nil.
+func (s *Module) assignedValue(name string, use *Stmt) *Expr {
+	a := s.assignment(name, use)
+	if a == nil || a == use || a.Op != "=" || len(a.Targets) == 0 || !a.Targets[0].is(ExprName) {
+		return nil
+	}
+	return a.Value
+}
+
+// resolve replaces a name by its assigned value, at most four times. It returns
+// any other expression unchanged.
+func (s *Module) resolve(n *Expr, use *Stmt) *Expr {
+	for range 4 {
+		n = n.unparen()
+		if !n.is(ExprName) {
+			return n
+		}
+		value := s.assignedValue(n.Op, use)
+		if value == nil {
+			return n
+		}
+		n = value
+	}
+	return n
+}

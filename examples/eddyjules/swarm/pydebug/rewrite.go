@@ -146,7 +146,7 @@ func (s *Module) deleteKey(h *hazard) *fix {
 func (s *Module) countKey(h *hazard) *fix {
 	st := h.stmt
 	value := st.Value
-	if value.is(ExprName) && len(s.bindings[value.Op]) == 1 {
+	if value.is(ExprName) && len(s.bindings(value.Op)) == 1 {
 		value = s.resolve(value, st)
 	}
 	number := value.is(ExprNumber) || isCallTo(value, "len") || isCallTo(value, "int") || isCallTo(value, "float")

@@ -17,19 +17,11 @@ type Stmt struct {
 	index       int // in siblings
 	Body        []*Stmt
 
-	exact bool // every token was read as part of the structure
-
 	Op      string   // "=" or "+=" and so on, for an assignment
 	Targets []*Expr  // of an assignment, a for, a with, a del
 	Value   *Expr    // of an assignment, a return, a condition, an iterable
 	Exprs   []*Expr  // every expression of the header, including the targets
 	Names   []string // the names that it binds
-}
-
-// compound lists the keywords of statements with a body.
-var compound = map[string]bool{
-	"if": true, "elif": true, "else": true, "for": true, "while": true, "try": true,
-	"except": true, "finally": true, "with": true, "def": true, "class": true,
 }
 
 // isLoop reports whether s is a loop.
@@ -98,4 +90,12 @@ func (s *Stmt) binds(name string) bool { return slices.Contains(s.Names, name) }
 // bindsDeep is binds for s and its body.
 func (s *Stmt) bindsDeep(name string) bool {
 	return !s.walk(func(b *Stmt) bool { return !b.binds(name) })
+}
+
+// Deepest returns the last statement of s and its body.
+func (s *Stmt) Deepest() *Stmt {
+	for len(s.Body) > 0 {
+		s = s.Body[len(s.Body)-1]
+	}
+	return s
 }

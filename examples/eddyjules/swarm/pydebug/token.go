@@ -21,7 +21,6 @@ type Token struct {
 	Text       string
 	Start, End int
 	Line       int // 1-based line of start
-	match      int // index of the matching bracket, or -1
 }
 
 // keywords are the names that can't be variables.
@@ -32,6 +31,12 @@ var keywords = map[string]bool{
 	"for": true, "from": true, "global": true, "if": true, "import": true, "in": true,
 	"is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true,
 	"raise": true, "return": true, "try": true, "while": true, "with": true, "yield": true,
+}
+
+// stringPrefixes are the letters in front of a string, in lower case.
+var stringPrefixes = map[string]bool{
+	"r": true, "u": true, "b": true, "f": true, "t": true, "br": true, "rb": true,
+	"fr": true, "rf": true, "ur": true, "tr": true, "rt": true,
 }
 
 // closers maps an opening bracket to the one that closes it.

@@ -29,7 +29,7 @@ func TestTokenize(t *testing.T) {
 		{"'''a\n\"\"\"b'\n''' c", "'''a\n\"\"\"b'\n''' c ⏎"},
 		// In a raw string too, a backslash keeps the quote from ending the string.
 		{`rb"\"a" Br'\\' U"x" bytes "y"`, `rb"\"a" Br'\\' U"x" bytes "y" ⏎`},
-		{`f"a{x[1]!r:>{w}}b{{c}}" + d`, `f" a { x [ 1 ] !r: > { w } } b{{c}} " + d ⏎`},
+		{`f"a{x[1]!r:>{w}}b{{c}}" + d`, `f" a { x [ 1 ] !r:> { w } } b{{c}} " + d ⏎`},
 		{`f"{a != b} {c=} {d['k']}"`, `f" { a != b }   { c = }   { d [ 'k' ] } " ⏎`},
 		{"1e-5 0x1e-5 1_000.5j .5 x.y 3.real", "1e-5 0x1e - 5 1_000.5j .5 x . y 3.real ⏎"},
 		{"grün = größe[0]", "grün = größe [ 0 ] ⏎"},
@@ -59,8 +59,8 @@ func TestTokenizeFindsProblems(t *testing.T) {
 		"a;;b":           "line 1: a ';' without a statement",
 	}
 	for src, want := range tests {
-		if p := parseScript(src).problem; p == nil || p.Error() != want {
-			t.Errorf("%q: got %v, want %s", src, p, want)
+		if _, err := Parse(src); err == nil || err.Error() != want {
+			t.Errorf("%q: got %v, want %s", src, err, want)
 		}
 	}
 }
