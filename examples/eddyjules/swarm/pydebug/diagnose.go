@@ -1,9 +1,10 @@
 package pydebug
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -113,7 +114,7 @@ func (s *session) read() *Diagnosis {
 	}
 	var problem *SyntaxError
 	s.script, problem = parse(s.in.Code)
-	if !supported(s.tb.kind) {
+	if errorKinds[s.tb.kind] == nil {
 		return s.unsupported(problem)
 	}
 	if problem != nil {
@@ -175,25 +176,24 @@ func (s *session) locate() *Diagnosis {
 		return needsInput(m.summary, m.request)
 	}
 	s.site = at
-	if len(at.candidates) == 0 {
-		return s.noCandidates()
+	if len(at.operations) == 0 {
+		return s.noOperation()
 	}
-	open := s.script.unsafeOnly(at.candidates[:min(len(at.candidates), maxCandidates)], s.tb.kind)
-	if len(open) == 0 {
+	at.operations = s.script.narrow(at.operations)
+	switch len(at.operations) {
+	case 0:
 		return needsInput(fmt.Sprintf("Line %d is already guarded against %s: the traceback is of an older version, or a statement in between undoes the guard.", at.line, s.tb.kind),
 			"Please run the code that you sent once more and send the traceback of that run, if it still fails.")
+	case 1:
+		return nil
 	}
-	at.candidates = s.script.narrow(open)
-	if len(at.candidates) > 1 {
-		return needsInput(fmt.Sprintf("Line %d has %d operations that can raise %s.", at.line, len(at.candidates), describe(s.tb)),
-			"Please run the script with Python 3.11 or newer, which marks the failing expression, and send that traceback.")
-	}
-	return nil
+	return needsInput(fmt.Sprintf("Line %d has %d operations that can raise %s.", at.line, len(at.operations), describe(s.tb)),
+		"Please run the script with Python 3.11 or newer, which marks the failing expression, and send that traceback.")
 }
 
-// noCandidates returns the diagnosis for a line without an operation that can
+// noOperation returns the diagnosis for a line without an operation that can
 // raise the error.
-func (s *session) noCandidates() *Diagnosis {
+func (s *session) noOperation() *Diagnosis {
 	text := strings.TrimSpace(s.script.LineText(s.site.line))
 	if file := s.tb.frames[len(s.tb.frames)-1].file; isLibrary(file) {
 		return unfixed(fmt.Sprintf("The error was raised inside %s, called by line %d.", baseName(file), s.site.line),
@@ -203,37 +203,48 @@ func (s *session) noCandidates() *Diagnosis {
 		fmt.Sprintf("`%s` has no subscript, call or division that fits the message; it may come from a class of your own or from a format string.", text))
 }
 
-// narrow drops candidates that the guard of another one covers: of the literal
-// indices into one sequence it keeps the greatest. Inner operations come first.
-func (s *Module) narrow(all []candidate) []candidate {
-	best := map[string]candidate{}
-	var rest []candidate
-	for _, c := range all {
-		k := s.constantIndex(c)
-		if k < 0 {
-			rest = append(rest, c)
+// narrow drops operations that are guarded, or that the guard of another one covers:
+// of the literal indices into one sequence it keeps the greatest. Inner operations
+// come first.
+func (s *Module) narrow(all []operation) []operation {
+	greatest := map[string]int{}
+	var rest []operation
+	for _, o := range all[:min(len(all), maxOperations)] {
+		if s.guarded(o) {
 			continue
 		}
-		base := s.text(c.node.Kids[0])
-		if old, ok := best[base]; !ok || k > s.constantIndex(old) {
-			best[base] = c
+		k, base := s.literalIndex(o), s.text(o.base)
+		i, covered := greatest[base]
+		switch {
+		case k < 0 || !covered:
+			rest = append(rest, o)
+		case k > s.literalIndex(rest[i]):
+			rest[i] = o
+		}
+		if k >= 0 && !covered {
+			greatest[base] = len(rest) - 1
 		}
 	}
-	for _, c := range best {
-		rest = append(rest, c)
-	}
-	sort.Slice(rest, func(i, j int) bool {
-		si, ei := rest[i].span()
-		sj, ej := rest[j].span()
-		return ei < ej || ei == ej && si > sj
+	slices.SortFunc(rest, func(a, b operation) int {
+		aStart, aEnd := a.span()
+		bStart, bEnd := b.span()
+		return cmp.Or(aEnd-bEnd, bStart-aStart)
 	})
 	return rest
+}
+
+// literalIndex returns the literal index of a subscript; -1 if o has none.
+func (s *Module) literalIndex(o operation) int {
+	if k, ok := s.integer(o.key); ok && o.node.is(ExprSubscript) {
+		return k
+	}
+	return -1
 }
 
 // recognise finds the hazard of the operation. It returns a diagnosis if it can't
 // be guarded.
 func (s *session) recognise() *Diagnosis {
-	h, reason := s.script.newHazard(s.site.candidates[0], s.tb.kind)
+	h, reason := s.script.newHazard(s.site.operations[0])
 	s.hazard = h
 	if reason != "" {
 		return s.noFix(reason)

@@ -1,58 +1,77 @@
 package pydebug
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// maxGuards bounds the conditions that are examined for one operation.
+// maxGuards bounds the statements in front of an operation that are examined.
 const maxGuards = 2000
 
-// facts calls yield with every condition whose truth value is known when c is
-// evaluated, until yield returns true. It reports whether yield did.
-func (s *Module) facts(c candidate, yield func(cond *Expr, truth bool) bool) bool {
-	for n := c.node; n != nil && n.parent != nil; n = n.parent {
-		if s.factsOfParent(n, yield) {
-			return true
-		}
-	}
-	return s.factsOfBlocks(c.stmt, yield)
+// fact is a condition whose truth value is known when an operation is evaluated.
+type fact struct {
+	cond  *Expr
+	truth bool
 }
 
-// factsOfParent yields the conditions of n's parent that hold when n is evaluated.
-func (s *Module) factsOfParent(n *Expr, yield func(*Expr, bool) bool) bool {
-	p := n.parent
+// guarded reports whether a condition around o excludes the error, or a try around
+// o handles it.
+func (s *Module) guarded(o operation) bool {
+	return caught(o) || slices.ContainsFunc(append(factsAround(o.node), factsBefore(o.stmt)...), func(f fact) bool {
+		return s.follows(f, o)
+	})
+}
+
+// follows reports whether o is safe by the fact, or by a part of its condition whose
+// truth value follows from that of the whole: `a and b` being true, a and b are.
+func (s *Module) follows(f fact, o operation) bool {
+	cond := f.cond.unparen()
 	switch {
-	case p.Kind == ExprTernary && n != p.Kids[1]:
-		return yield(p.Kids[1], n == p.Kids[0])
-	case p.Kind == ExprBool && n == p.Kids[1]:
-		return yield(p.Kids[0], p.Op == "and")
-	case p.Kind == ExprComp:
-		for _, kid := range p.Kids[1:] {
-			if kid.Kind == ExprCompIf && kid != n && (n == p.Kids[0] || kid.Start < n.Start) && yield(kid.Kids[0], true) {
-				return true
+	case cond.Kind == ExprNot:
+		return s.follows(fact{cond.Kids[0], !f.truth}, o)
+	case cond.Kind == ExprBool && (cond.Op == "and") == f.truth:
+		return s.follows(fact{cond.Kids[0], f.truth}, o) || s.follows(fact{cond.Kids[1], f.truth}, o)
+	}
+	return o.kind.implies(s, cond, f.truth, o)
+}
+
+// factsAround returns the conditions of the expressions around n.
+func factsAround(n *Expr) (facts []fact) {
+	for ; n != nil && n.parent != nil; n = n.parent {
+		switch p := n.parent; {
+		case p.Kind == ExprTernary && n != p.Kids[1]:
+			facts = append(facts, fact{p.Kids[1], n == p.Kids[0]})
+		case p.Kind == ExprBool && n == p.Kids[1]:
+			facts = append(facts, fact{p.Kids[0], p.Op == "and"})
+		case p.Kind == ExprComp:
+			for _, kid := range p.Kids[1:] {
+				if kid.Kind == ExprCompIf && kid != n && (n == p.Kids[0] || kid.Start < n.Start) {
+					facts = append(facts, fact{kid.Kids[0], true})
+				}
 			}
 		}
 	}
-	return false
+	return facts
 }
 
-// factsOfBlocks yields the conditions of the statements around st, and those in
-// front of it under which the block was left.
-func (s *Module) factsOfBlocks(st *Stmt, yield func(*Expr, bool) bool) bool {
-	steps := 0
-	for ; st != nil; st = st.Parent {
+// factsBefore returns the conditions of the statements around st, and those in front
+// of it under which the block was left.
+func factsBefore(st *Stmt) (facts []fact) {
+	for steps := 0; st != nil; st = st.Parent {
 		for p := st.Previous(); p != nil && steps < maxGuards; p = p.Previous() {
-			if steps++; p.Keyword == "if" && p.Value != nil && exits(p) && yield(p.Value, false) {
-				return true
+			if steps++; p.Keyword == "if" && p.Value != nil && exits(p) {
+				facts = append(facts, fact{p.Value, false})
 			}
 		}
 		h := st.Parent
 		if h == nil || h.Keyword == "def" || h.Keyword == "class" {
-			return false
+			break
 		}
-		if (h.Keyword == "if" || h.Keyword == "elif" || h.Keyword == "while") && h.Value != nil && yield(h.Value, true) {
-			return true
+		if (h.Keyword == "if" || h.Keyword == "elif" || h.Keyword == "while") && h.Value != nil {
+			facts = append(facts, fact{h.Value, true})
 		}
 	}
-	return false
+	return facts
 }
 
 // exits reports whether the body of s ends with a statement that leaves its block.
@@ -61,43 +80,15 @@ func exits(s *Stmt) bool {
 		return false
 	}
 	last := s.Body[len(s.Body)-1]
-	switch last.Keyword {
-	case "return", "continue", "break", "raise":
-		return true
-	}
-	return last.Value != nil && isCallTo(last.Value, "exit")
+	return slices.Contains([]string{"return", "continue", "break", "raise"}, last.Keyword) || isCallTo(last.Value, "exit")
 }
 
-// splitFact calls yield with the parts of a condition whose truth values follow
-// from that of the whole, until yield returns true. For `a and b` being true these
-// are a and b.
-func splitFact(cond *Expr, truth bool, yield func(*Expr, bool) bool) bool {
-	cond = cond.unparen()
-	switch {
-	case cond.Kind == ExprNot:
-		return splitFact(cond.Kids[0], !truth, yield)
-	case cond.Kind == ExprBool && (cond.Op == "and") == truth:
-		return splitFact(cond.Kids[0], truth, yield) || splitFact(cond.Kids[1], truth, yield)
+// caught reports whether a try around o handles its error.
+func caught(o operation) bool {
+	handles := func(n *Expr) bool {
+		return n.is(ExprName) && (n.Op == o.kind.name || n.Op == "Exception" || n.Op == "BaseException" || slices.Contains(o.kind.handlers, n.Op))
 	}
-	return yield(cond, truth)
-}
-
-// guarded reports whether a condition around c excludes the error, or a try around
-// c handles it.
-func (s *Module) guarded(c candidate, kind string) bool {
-	if caught(c.stmt, kind) {
-		return true
-	}
-	return s.facts(c, func(cond *Expr, truth bool) bool {
-		return splitFact(cond, truth, func(n *Expr, truth bool) bool {
-			return s.implies(n, truth, c, kind)
-		})
-	})
-}
-
-// caught reports whether a try around st handles errors of this kind.
-func caught(st *Stmt, kind string) bool {
-	for ; st.Parent != nil && st.Parent.Keyword != "def"; st = st.Parent {
+	for st := o.stmt; st.Parent != nil && st.Parent.Keyword != "def"; st = st.Parent {
 		if st.Parent.Keyword != "try" {
 			continue
 		}
@@ -105,8 +96,8 @@ func caught(st *Stmt, kind string) bool {
 			if s.Keyword != "except" {
 				break
 			}
-			named := s.Value == nil || s.has(func(n *Expr) bool { return n.is(ExprName) && catches(n.Op, kind) })
-			if named && !raises(s) {
+			raises := !s.walk(func(b *Stmt) bool { return b.Keyword != "raise" })
+			if !raises && (s.Value == nil || s.has(handles)) {
 				return true
 			}
 		}
@@ -114,49 +105,14 @@ func caught(st *Stmt, kind string) bool {
 	return false
 }
 
-// raises reports whether an except block contains a raise.
-func raises(handler *Stmt) bool {
-	return !handler.walk(func(b *Stmt) bool { return b.Keyword != "raise" })
-}
-
-// catches reports whether `except name` handles errors of this kind.
-func catches(name, kind string) bool {
-	switch name {
-	case kind, "Exception", "BaseException":
-		return true
-	case "LookupError":
-		return kind != zeroError
-	case "ArithmeticError":
-		return kind == zeroError
+func (s *Module) impliesKey(n *Expr, truth bool, o operation) bool {
+	if o.key == nil {
+		return s.knownLength(n, truth, s.text(o.base)) > 0
 	}
-	return false
-}
-
-// implies reports whether c is safe if the condition n has the value truth.
-func (s *Module) implies(n *Expr, truth bool, c candidate, kind string) bool {
-	switch kind {
-	case indexError:
-		return s.impliesIndex(n, truth, c)
-	case keyError:
-		return s.impliesKey(n, truth, c)
-	}
-	return s.impliesNonZero(n, truth, c)
-}
-
-func (s *Module) impliesKey(n *Expr, truth bool, c candidate) bool {
-	base := c.node.Kids[0]
-	if base.is(ExprAttr) && c.node.is(ExprCall) {
-		base = base.Kids[0]
-	}
-	if len(c.node.Kids) < 2 {
-		return s.knownLength(n, truth, s.text(base)) > 0
-	}
-	positive := n.Op == "in" && truth || n.Op == "not in" && !truth
-	if !n.is(ExprCompare) || !positive {
+	if !n.is(ExprCompare) || !(n.Op == "in" && truth || n.Op == "not in" && !truth) {
 		return false
 	}
-	dict := strings.TrimSuffix(s.text(n.Kids[1]), ".keys()")
-	return s.same(n.Kids[0], c.node.Kids[1]) && dict == s.text(base)
+	return s.same(n.Kids[0], o.key) && strings.TrimSuffix(s.text(n.Kids[1]), ".keys()") == s.text(o.base)
 }
 
 // same reports whether a and b have the same source, apart from quotes.
@@ -164,8 +120,8 @@ func (s *Module) same(a, b *Expr) bool {
 	return a.Kind == b.Kind && unquote(s.text(a)) == unquote(s.text(b))
 }
 
-func (s *Module) impliesNonZero(n *Expr, truth bool, c candidate) bool {
-	d := divisor(c).unparen()
+func (s *Module) impliesNonZero(n *Expr, truth bool, o operation) bool {
+	d := o.base.unparen()
 	if s.isTruthOf(n, d) {
 		return truth
 	}
@@ -179,73 +135,28 @@ func (s *Module) impliesNonZero(n *Expr, truth bool, c candidate) bool {
 // isTruthOf reports whether n is true exactly if d isn't zero: n is d, or d is
 // len(n).
 func (s *Module) isTruthOf(n, d *Expr) bool {
-	if s.text(n) == s.text(d) {
-		return true
-	}
-	return isCallTo(d, "len") && len(d.Kids) == 2 && s.text(n) == s.text(d.Kids[1])
+	return s.text(n) == s.text(d) || isCallTo(d, "len") && len(d.Kids) == 2 && s.text(n) == s.text(d.Kids[1])
 }
 
-// divisor returns the divisor of c.
-func divisor(c candidate) *Expr {
-	switch {
-	case c.node == nil:
-		return c.stmt.Value
-	case c.node.Kind == ExprCall:
-		return c.node.Kids[2]
-	}
-	return c.node.Kids[1]
-}
-
-func (s *Module) impliesIndex(n *Expr, truth bool, c candidate) bool {
-	base, need, _ := s.demand(c)
-	return need > 0 && s.knownLength(n, truth, s.text(base)) >= need
-}
-
-// demand returns the sequence that c reads, with the length that it must have, or
-// the index that must be less than its length.
-func (s *Module) demand(c candidate) (base *Expr, length int, index *Expr) {
-	if c.node.is(ExprCall) {
-		if isCallTo(c.node, "choice") && len(c.node.Kids) > 1 {
-			return c.node.Kids[1], 1, nil
-		}
-		if len(c.node.Kids) < 2 {
-			return c.node.Kids[0].kid(0), 1, nil
-		}
-		base, index = c.node.Kids[0].kid(0), c.node.Kids[1]
-	} else {
-		base, index = c.node.Kids[0], c.node.Kids[1]
-	}
-	k, ok := s.integer(index)
-	switch {
-	case !ok:
-		return base, 0, index
-	case k < 0:
-		return base, -k, nil
-	}
-	return base, k + 1, nil
+func (s *Module) impliesIndex(n *Expr, truth bool, o operation) bool {
+	need := s.need(o)
+	return need > 0 && s.knownLength(n, truth, s.text(o.base)) >= need
 }
 
 // knownLength returns the least length that base can have if n has the value truth.
 func (s *Module) knownLength(n *Expr, truth bool, base string) int {
-	if s.text(n) == base || isCallTo(n, "len") && s.text(n) == "len("+base+")" {
-		if truth {
-			return 1
-		}
-		return 0
+	length := "len(" + base + ")"
+	if text := s.text(n); truth && (text == base || text == length) {
+		return 1
 	}
-	if !n.is(ExprCompare) {
+	if !n.is(ExprCompare) || s.text(n.Kids[0]) != length {
 		return 0
 	}
 	k, ok := s.integer(n.Kids[1])
-	if !ok || s.text(n.Kids[0]) != "len("+base+")" {
-		return 0
-	}
-	return leastLength(n.Op, truth, k)
-}
-
-// leastLength returns the least n for which `n op k` has the value truth.
-func leastLength(op string, truth bool, k int) int {
+	op := n.Op
 	switch {
+	case !ok:
+		return 0
 	case op == ">" && truth, op == "<=" && !truth:
 		return k + 1
 	case op == ">=" && truth, op == "<" && !truth, op == "==" && truth, op == "!=" && !truth:

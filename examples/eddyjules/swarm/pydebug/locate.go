@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// maxCandidates bounds the operations of a line that are examined.
-const maxCandidates = 40
+// maxOperations bounds the operations of a line that are examined.
+const maxOperations = 40
 
 // site is the place in the source where the error was raised.
 type site struct {
 	line       int
-	candidates []candidate // the operations that can have raised it
+	operations []operation // the operations that can have raised it
 }
 
 // mismatch is the reason why the traceback can't be matched to the source, with
@@ -31,7 +31,7 @@ func (s *Module) locate(tb *traceback) (*site, *mismatch) {
 			}
 			return nil, s.noMatch(f, tb.frames[:i])
 		}
-		return &site{line: line, candidates: s.candidatesOn(line, f, tb)}, nil
+		return &site{line: line, operations: s.operationsOn(line, f, tb)}, nil
 	}
 	return nil, &mismatch{"The traceback names no line of the script.", "Please send the complete traceback, with the lines that begin with File."}
 }
@@ -88,12 +88,12 @@ func baseName(file string) string {
 	return file[strings.LastIndexAny(file, `/\`)+1:]
 }
 
-// candidatesOn lists the operations of a line that can have raised the error, as
+// operationsOn lists the operations of a line that can have raised the error, as
 // far as the markers under the line leave them possible.
-func (s *Module) candidatesOn(line int, f *frame, tb *traceback) []candidate {
-	var found []candidate
+func (s *Module) operationsOn(line int, f *frame, tb *traceback) []operation {
+	var found []operation
 	for _, st := range s.statementsOn(line) {
-		found = append(found, s.candidates(st, tb)...)
+		found = append(found, s.operations(st, errorKinds[tb.kind], tb.message)...)
 	}
 	if marked := s.marked(found, line, f); marked != nil {
 		return marked
@@ -101,8 +101,8 @@ func (s *Module) candidatesOn(line int, f *frame, tb *traceback) []candidate {
 	return s.startingOn(found, line)
 }
 
-// marked returns the candidate above the markers ~~~^^^ of the traceback, or nil.
-func (s *Module) marked(all []candidate, line int, f *frame) []candidate {
+// marked returns the operation above the markers ~~~^^^ of the traceback, or nil.
+func (s *Module) marked(all []operation, line int, f *frame) []operation {
 	if f.marks == nil {
 		return nil
 	}
@@ -110,11 +110,11 @@ func (s *Module) marked(all []candidate, line int, f *frame) []candidate {
 	trimmed := strings.TrimSpace(text)
 	lineAt := s.lines[line-1] + strings.Index(text, trimmed)
 	start, end := lineAt+runeOffset(trimmed, f.marks.start), lineAt+runeOffset(trimmed, f.marks.end)
-	for _, c := range all {
-		from, to := c.span()
+	for _, o := range all {
+		from, to := o.span()
 		// Python marks an expression of several lines up to the end of its first line.
 		if from == start && (to == end || to > lineAt+len(trimmed) && end == lineAt+len(strings.TrimRight(trimmed, " \t\\"))) {
-			return []candidate{c}
+			return []operation{o}
 		}
 	}
 	return nil
@@ -129,14 +129,14 @@ func runeOffset(s string, runes int) int {
 	return at
 }
 
-// startingOn returns the candidates that begin on the reported line, or all of
+// startingOn returns the operations that begin on the reported line, or all of
 // them if none does: in a statement of several lines, Python reports the line on
 // which the expression begins.
-func (s *Module) startingOn(all []candidate, line int) []candidate {
-	var found []candidate
-	for _, c := range all {
-		if start, _ := c.span(); s.lineOf(start) == line {
-			found = append(found, c)
+func (s *Module) startingOn(all []operation, line int) []operation {
+	var found []operation
+	for _, o := range all {
+		if start, _ := o.span(); s.lineOf(start) == line {
+			found = append(found, o)
 		}
 	}
 	if len(found) == 0 {
@@ -151,26 +151,4 @@ func describe(tb *traceback) string {
 		return tb.kind
 	}
 	return "\"" + tb.kind + ": " + tb.message + "\""
-}
-
-// constantIndex returns the literal index of a subscript; -1 if c has none.
-func (s *Module) constantIndex(c candidate) int {
-	if !c.node.is(ExprSubscript) {
-		return -1
-	}
-	if k, ok := s.integer(c.node.Kids[1]); ok {
-		return k
-	}
-	return -1
-}
-
-// unsafeOnly returns the candidates that are not guarded.
-func (s *Module) unsafeOnly(all []candidate, kind string) []candidate {
-	var found []candidate
-	for _, c := range all {
-		if !s.guarded(c, kind) {
-			found = append(found, c)
-		}
-	}
-	return found
 }

@@ -37,7 +37,7 @@ func (s *Module) fixFor(h *hazard) (*fix, string) {
 // changesMissing reports whether the statement of h stores in a missing value or
 // calls a method of it, so that leaving the statement out would lose what it adds.
 func (s *Module) changesMissing(h *hazard) bool {
-	if h.kind == keyError && h.node.parent.is(ExprAttr) && h.node.parent.parent.is(ExprCall) && h.node.parent.parent == h.stmt.Value && h.stmt.Op == "" {
+	if h.kind.name == keyError && h.node.parent.is(ExprAttr) && h.node.parent.parent.is(ExprCall) && h.node.parent.parent == h.stmt.Value && h.stmt.Op == "" {
 		return h.stmt.Keyword == ""
 	}
 	stored := func(t *Expr) bool { return h.node.within(t) }
@@ -95,18 +95,15 @@ func (s *Module) statementFix(h *hazard) (*fix, string) {
 // up to the end of scope, changes what the guard asks for. The guard could then
 // leave it out for ever.
 func (s *Module) losesChange(h *hazard, scope *Stmt) bool {
-	operands := []*Expr{h.node.Kids[0]}
-	switch {
-	case h.kind == zeroError:
+	operands := []*Expr{h.base}
+	if h.kind.name == zeroError {
 		operands = nil
-		h.operand().walk(func(n *Expr) bool {
+		h.base.walk(func(n *Expr) bool {
 			if n.is(ExprName) || n.is(ExprAttr) {
 				operands = append(operands, n)
 			}
 			return true
 		})
-	case h.node.is(ExprCall) && h.node.Kids[0].is(ExprAttr):
-		operands[0] = h.node.Kids[0].Kids[0]
 	}
 	changes := func(st *Stmt) bool {
 		return slices.ContainsFunc(operands, func(n *Expr) bool { return s.changes(st, n, h.node) })
@@ -267,7 +264,7 @@ func (s *Module) comprehensionFix(h *hazard, comp *Expr) (*fix, string) {
 		f.edits = conjoin(clause.Kids[0], h.safe, true)
 	case clause.Kind == ExprCompIn:
 		f.edits = []Edit{{clause.Start, clause.Start, "if " + h.safe + " "}}
-	case h.kind == zeroError:
+	case h.kind.name == zeroError:
 		return nil, "the comprehension has to give a value for each element, and nothing in the code tells which one would be right"
 	case last.Kind == ExprCompIf:
 		f.edits = conjoin(last.Kids[0], h.safe, false)

@@ -12,12 +12,8 @@ import (
 // unconditionally, at the first statement that reads one. Guarding only the field
 // that failed would let the next malformed record fail one line further.
 func (s *Module) extendRecord(h *hazard) *hazard {
-	if h.kind != indexError || !h.node.is(ExprSubscript) {
-		return h
-	}
-	base := h.node.Kids[0]
-	most := s.constantIndex(h.candidate)
-	if most < 0 || !(base.is(ExprName) || base.is(ExprAttr) || s.isSplit(base, h.stmt)) {
+	base, most := h.base, s.literalIndex(h.operation)
+	if h.kind.name != indexError || most < 0 || !(base.is(ExprName) || base.is(ExprAttr) || s.isSplit(base, h.stmt)) {
 		return h
 	}
 	fields := &fieldUse{script: s, base: s.text(base), most: most, at: h.node}
@@ -27,7 +23,7 @@ func (s *Module) extendRecord(h *hazard) *hazard {
 	length := "len(" + fields.base + ")"
 	wide.safe, wide.unsafe = fmt.Sprintf("%s > %d", length, fields.most), fmt.Sprintf("%s <= %d", length, fields.most)
 	wide.cause = fmt.Sprintf("`%s` has fewer than %d elements", fields.base, fields.most+1)
-	wide.candidate.node = fields.at
+	wide.node = fields.at
 	return &wide
 }
 

@@ -10,13 +10,13 @@ import (
 // do. It returns nil for any other operation.
 func (s *Module) rewrite(h *hazard) *fix {
 	switch {
-	case h.kind == indexError && h.safe == "":
+	case h.kind.name == indexError && h.safe == "":
 		return s.rangeFix(h)
-	case h.kind == indexError && (strings.HasPrefix(h.safe, "len(sys.argv)") || strings.HasPrefix(h.safe, "len(argv)")):
+	case h.kind.name == indexError && (strings.HasPrefix(h.safe, "len(sys.argv)") || strings.HasPrefix(h.safe, "len(argv)")):
 		return s.missingArgument(h)
-	case h.kind == zeroError && h.node == nil:
+	case h.kind.name == zeroError && h.node == nil:
 		return s.divideInPlace(h)
-	case h.kind != keyError:
+	case h.kind.name != keyError:
 		return nil
 	case isMethod(h.node, "remove"):
 		return discard(h)
@@ -33,7 +33,7 @@ func (s *Module) rewrite(h *hazard) *fix {
 // rangeFix lowers the bound of `for i in range(len(x) + 1)` around x[i].
 func (s *Module) rangeFix(h *hazard) *fix {
 	loop := h.stmt.loop()
-	base, _, index := s.demand(h.candidate)
+	base, index := h.base, h.key
 	if loop == nil || !isCallTo(loop.Value, "range") || len(loop.Value.Kids) != 2 || !h.node.is(ExprSubscript) ||
 		!index.is(ExprName) || !loop.Targets[0].is(ExprName) || loop.Targets[0].Op != index.Op || loop.bindsDeepIn(index.Op) {
 		return nil
@@ -68,7 +68,7 @@ func (s *Module) changes(st *Stmt, base, operation *Expr) bool {
 		return t != operation && t.Has(func(n *Expr) bool { return n.is(ExprSubscript) && isBase(n.Kids[0]) })
 	}
 	method := func(n *Expr) bool {
-		return n != operation && n.is(ExprCall) && n.Kids[0].is(ExprAttr) && !pureMethods[n.Kids[0].Op] && isBase(n.Kids[0].Kids[0])
+		return n != operation && n.is(ExprCall) && n.Kids[0].is(ExprAttr) && !isPure(n.Kids[0]) && isBase(n.Kids[0].Kids[0])
 	}
 	return !st.walk(func(b *Stmt) bool {
 		return !b.binds(root) && !slices.ContainsFunc(b.Targets, element) && !b.has(method)

@@ -24,9 +24,9 @@ func (s *session) write() *Diagnosis {
 	if fixed == nil {
 		return s.noFix("the change that would be needed isn't valid there")
 	}
-	if c, found := s.nextFailure(fixed); found && !f.final {
-		start, end := c.span()
-		return s.noFix(fmt.Sprintf("line %d reads `%s` as well and would fail next", c.stmt.Line, fixed.Source[start:end]))
+	if o, found := s.nextFailure(fixed); found && !f.final {
+		start, end := o.span()
+		return s.noFix(fmt.Sprintf("line %d reads `%s` as well and would fail next", o.stmt.Line, fixed.Source[start:end]))
 	}
 	return &Diagnosis{
 		Status:      Fixed,
