@@ -146,27 +146,27 @@ func (s *session) unsupported(problem *SyntaxError) *Diagnosis {
 			"Please correct the syntax there, run the script again and send the new traceback; or say what that line is meant to do.")
 	}
 	return unfixed(fmt.Sprintf("%s is not a kind of error that can be fixed here.", kind),
-		fmt.Sprintf("The script failed%s with %s. %s", where, describe(s.tb), adviceFor(kind)))
+		fmt.Sprintf("The script failed%s with %s. %s", where, describe(s.tb), cmp.Or(advice[kind], "Only IndexError, KeyError and ZeroDivisionError can be fixed here.")))
 }
 
-// adviceFor returns advice for the most frequent errors that can't be fixed here.
-func adviceFor(kind string) string {
-	switch kind {
-	case "TypeError":
-		return "A value there has another type than the operation wants, often None from a function that returns nothing. Print type() of each operand just before that line."
-	case "AttributeError":
-		return "The object there has no such attribute; if the message speaks of NoneType, look for what returned None."
-	case "NameError", "UnboundLocalError":
-		return "A name is read before it is assigned, or misspelt. Look for the assignment, and whether every path reaches it."
-	case "ValueError":
-		return "A value has the right type and the wrong content, such as int('') or an unpacking of another length. Print repr() of it just before that line."
-	case "FileNotFoundError", "PermissionError":
-		return "The path in the message is relative to where the script is started. Check it there."
-	case "ModuleNotFoundError", "ImportError":
-		return "A module isn't installed in the Python that ran the script, or a file of the script hides it by having its name."
-	}
-	return "Only IndexError, KeyError and ZeroDivisionError can be fixed here."
+// advice is given for the most frequent errors that can't be fixed here.
+var advice = map[string]string{
+	"TypeError":           "A value there has another type than the operation wants, often None from a function that returns nothing. Print type() of each operand just before that line.",
+	"AttributeError":      "The object there has no such attribute; if the message speaks of NoneType, look for what returned None.",
+	"NameError":           unassigned,
+	"UnboundLocalError":   unassigned,
+	"ValueError":          "A value has the right type and the wrong content, such as int('') or an unpacking of another length. Print repr() of it just before that line.",
+	"FileNotFoundError":   wrongPath,
+	"PermissionError":     wrongPath,
+	"ModuleNotFoundError": notInstalled,
+	"ImportError":         notInstalled,
 }
+
+const (
+	unassigned   = "A name is read before it is assigned, or misspelt. Look for the assignment, and whether every path reaches it."
+	wrongPath    = "The path in the message is relative to where the script is started. Check it there."
+	notInstalled = "A module isn't installed in the Python that ran the script, or a file of the script hides it by having its name."
+)
 
 // locate finds the operations that can have failed, and returns a diagnosis if
 // there is none or there are too many.

@@ -109,7 +109,10 @@ func (l *lexer) next(top *opener) {
 
 // newline skips one line ending: \n, \r\n or \r.
 func (l *lexer) newline() {
-	l.pos += len(newlineAt(l.src, l.pos))
+	if strings.HasPrefix(l.src[l.pos:], "\r\n") {
+		l.pos++
+	}
+	l.pos++
 	l.line++
 }
 

@@ -1,8 +1,10 @@
 package pydebug
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"sort"
 	"strings"
@@ -56,10 +58,7 @@ func parse(code string) (*Module, *SyntaxError) {
 	if p.problem != nil {
 		return nil, p.problem
 	}
-	s := &Module{Source: code, Tokens: tokens, All: p.all, lines: lineStarts(code), Newline: "\n"}
-	if i := strings.IndexAny(code, "\r\n"); i >= 0 {
-		s.Newline = newlineAt(code, i)
-	}
+	s := &Module{Source: code, Tokens: tokens, All: p.all, lines: lineStarts(code), Newline: cmp.Or(lineEnding.FindString(code), "\n")}
 	s.Unit = s.indentUnit()
 	return s, nil
 }
@@ -96,24 +95,13 @@ func IsKeyword(word string) bool { return keywords[word] }
 // Apply returns the source with the edits made; false if they overlap.
 func (s *Module) Apply(edits []Edit) (string, bool) { return apply(s.Source, edits) }
 
-func newlineAt(src string, i int) string {
-	switch {
-	case strings.HasPrefix(src[i:], "\r\n"):
-		return "\r\n"
-	case src[i] == '\r':
-		return "\r"
-	}
-	return "\n"
-}
+var lineEnding = regexp.MustCompile("\r\n|\r|\n")
 
+// lineStarts returns the offsets at which the lines of src begin.
 func lineStarts(src string) []int {
 	starts := []int{len(src) - len(strings.TrimPrefix(src, "\ufeff"))}
-	for i := 0; i < len(src); i++ {
-		if src[i] != '\n' && src[i] != '\r' {
-			continue
-		}
-		i += len(newlineAt(src, i)) - 1
-		starts = append(starts, i+1)
+	for _, at := range lineEnding.FindAllStringIndex(src, -1) {
+		starts = append(starts, at[1])
 	}
 	return starts
 }

@@ -37,8 +37,8 @@ func (s *Module) fixFor(h *hazard) (*fix, string) {
 // changesMissing reports whether the statement of h stores in a missing value or
 // calls a method of it, so that leaving the statement out would lose what it adds.
 func (s *Module) changesMissing(h *hazard) bool {
-	if h.kind.name == keyError && h.node.parent.is(ExprAttr) && h.node.parent.parent.is(ExprCall) && h.node.parent.parent == h.stmt.Value && h.stmt.Op == "" {
-		return h.stmt.Keyword == ""
+	if h.kind.name == keyError && h.stmt.Keyword == "" && adder(h) != "" {
+		return true
 	}
 	stored := func(t *Expr) bool { return h.node.within(t) }
 	return h.stmt.Op != "" && slices.ContainsFunc(h.stmt.Targets, stored)

@@ -16,18 +16,10 @@ func (s *Module) rewrite(h *hazard) *fix {
 		return s.missingArgument(h)
 	case h.kind.name == zeroError && h.node == nil:
 		return s.divideInPlace(h)
-	case h.kind.name != keyError:
-		return nil
-	case isMethod(h.node, "remove"):
-		return discard(h)
-	case isMethod(h.node, "pop") && len(h.node.Kids) == 2 && h.node == h.stmt.Value && h.stmt.Op == "" && h.stmt.Keyword == "":
-		return popDefault(h)
-	case h.stmt.Keyword == "del" && len(h.stmt.Targets) == 1 && h.stmt.Targets[0] == h.node:
-		return s.deleteKey(h)
-	case h.stmt.Op != "" && h.stmt.Op != "=" && h.stmt.Targets[0] == h.node:
-		return s.countKey(h)
+	case h.kind.name == keyError && h.key != nil:
+		return s.keyFix(h)
 	}
-	return s.collectKey(h)
+	return nil
 }
 
 // rangeFix lowers the bound of `for i in range(len(x) + 1)` around x[i].
@@ -45,12 +37,9 @@ func (s *Module) rangeFix(h *hazard) *fix {
 	if k, ok := s.integer(limit.Kids[1]); !ok || k < 1 || s.changes(loop, base, h.node) {
 		return nil
 	}
-	return &fix{
-		final:  true,
-		edits:  []Edit{replace(limit, s.text(limit.Kids[0]))},
-		change: fmt.Sprintf("The loop now ends at the last index of `%s`.", s.text(base)),
-		effect: "The indices end at len - 1; the turn of the loop that went beyond is gone, and all the others do what they did.",
-	}
+	return repair(fmt.Sprintf("The loop now ends at the last index of `%s`.", s.text(base)),
+		"The indices end at len - 1; the turn of the loop that went beyond is gone, and all the others do what they did.",
+		replace(limit, s.text(limit.Kids[0])))
 }
 
 // bindsDeepIn reports whether the body of the loop s assigns name.
@@ -108,85 +97,61 @@ func (s *Module) wrap(h *hazard) []Edit {
 	return append([]Edit{s.insertBefore(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.Line, h.stmt.EndLine)...)
 }
 
-// discard repairs set.remove(x), the only remove that raises KeyError.
-func discard(h *hazard) *fix {
-	name := h.node.Kids[0]
-	return &fix{
-		final:  true,
-		edits:  []Edit{{name.End - len("remove"), name.End, "discard"}},
-		change: "`discard` now takes the element out of the set if it is there.",
-		effect: "For elements that are in the set, it does the same as `remove`.",
+// collected holds the initial value of a collection by the method that adds to it.
+var collected = map[string]string{"append": "[]", "extend": "[]", "add": "set()"}
+
+// keyFix repairs set.remove(x), and a key that is popped, deleted, counted or collected
+// into before the dict has it.
+func (s *Module) keyFix(h *hazard) *fix {
+	n, st := h.node, h.stmt
+	base, key, end := s.grouped(h.base), s.text(h.key), h.key.End
+	if h.key.is(ExprTuple) && h.key.Op == "" {
+		key = "(" + key + ")" // as an argument
 	}
+	addTo := adder(h)
+	switch {
+	case isMethod(n, "remove"): // that of a set: no other remove raises KeyError
+		end = n.Kids[0].End
+		return repair("`discard` now takes the element out of the set if it is there.",
+			"For elements that are in the set, it does the same as `remove`.", Edit{end - len("remove"), end, "discard"})
+	case isMethod(n, "pop") && n == st.Value && st.Op == "" && st.Keyword == "":
+		return repair("`pop` now does nothing for a key that isn't there.",
+			"Keys that are there are taken out as before.", Edit{end, end, ", None"})
+	case st.Keyword == "del" && st.Targets[0] == n:
+		return repair(fmt.Sprintf("The key is now taken out of `%s` only if it is there.", base),
+			"For keys that are there, it does the same as `del`.", Edit{st.Start, n.End, base + ".pop(" + key + ", None)"})
+	case (st.Op == "+=" || st.Op == "-=") && st.Targets[0] == n && s.isNumber(st):
+		return repair(fmt.Sprintf("A key that `%s` doesn't have yet now begins with `0`.", s.text(h.base)),
+			"Keys that are there are counted on exactly as before.",
+			Edit{n.End, st.Value.Start, " = " + base + ".get(" + key + ", 0) " + st.Op[:1] + " "})
+	case n.is(ExprSubscript) && collected[addTo] != "":
+		return repair(fmt.Sprintf("A key that `%s` doesn't have yet now begins with `%s`.", base, collected[addTo]),
+			"Keys that are there go on with the value that they have.",
+			replace(n, base+".setdefault("+key+", "+collected[addTo]+")"))
+	}
+	return nil
 }
 
-// popDefault gives the statement dict.pop(k) a default, which it doesn't use.
-func popDefault(h *hazard) *fix {
-	end := h.node.Kids[1].End
-	return &fix{
-		final:  true,
-		edits:  []Edit{{end, end, ", None"}},
-		change: "`pop` now does nothing for a key that isn't there.",
-		effect: "Keys that are there are taken out as before.",
-	}
+// repair returns a fix after which later uses of the same element don't fail.
+func repair(change, effect string, edits ...Edit) *fix {
+	return &fix{change: change, effect: effect, edits: edits, final: true}
 }
 
-// deleteKey writes d.pop(k, None) for del d[k].
-func (s *Module) deleteKey(h *hazard) *fix {
-	base := s.grouped(h.node.Kids[0])
-	return &fix{
-		final:  true,
-		edits:  []Edit{{h.stmt.Start, h.node.End, base + ".pop(" + s.keyText(h.node) + ", None)"}},
-		change: fmt.Sprintf("The key is now taken out of `%s` only if it is there.", base),
-		effect: "For keys that are there, it does the same as `del`.",
-	}
-}
-
-// countKey repairs d[k] += v for a key that the dict doesn't have yet, if v is a
-// number.
-func (s *Module) countKey(h *hazard) *fix {
-	st := h.stmt
+// isNumber reports whether the value of an assignment is known to be a number.
+func (s *Module) isNumber(st *Stmt) bool {
 	value := st.Value
 	if value.is(ExprName) && len(s.bindings(value.Op)) == 1 {
 		value = s.resolve(value, st)
 	}
-	number := value.is(ExprNumber) || isCallTo(value, "len") || isCallTo(value, "int") || isCallTo(value, "float")
-	if st.Op != "+=" && st.Op != "-=" || !number {
-		return nil
-	}
-	old := s.grouped(h.node.Kids[0]) + ".get(" + s.keyText(h.node) + ", 0)"
-	return &fix{
-		final:  true,
-		edits:  []Edit{{h.node.End, st.Value.Start, " = " + old + " " + st.Op[:1] + " "}},
-		change: fmt.Sprintf("A key that `%s` doesn't have yet now begins with `0`.", s.text(h.node.Kids[0])),
-		effect: "Keys that are there are counted on exactly as before.",
-	}
+	return value.is(ExprNumber) || isCallTo(value, "len", "int", "float")
 }
 
-// keyText returns the key of the subscript n as an argument: a tuple without
-// parentheses gets them.
-func (s *Module) keyText(n *Expr) string {
-	key := s.text(n.Kids[1])
-	if n.Kids[1].is(ExprTuple) && n.Kids[1].Op == "" {
-		return "(" + key + ")"
+// adder returns the method of the missing value that the statement calls, as in
+// d[k].append(v), and does nothing else; empty for any other statement.
+func adder(h *hazard) string {
+	method := h.node.parent
+	if !method.is(ExprAttr) || !method.parent.is(ExprCall) || method.parent != h.stmt.Value || h.stmt.Op != "" {
+		return ""
 	}
-	return key
-}
-
-// collected holds the initial value of a collection by the method that adds to it.
-var collected = map[string]string{"append": "[]", "extend": "[]", "add": "set()"}
-
-// collectKey repairs the statement d[k].append(v) for a key that the dict doesn't
-// have yet.
-func (s *Module) collectKey(h *hazard) *fix {
-	p := h.node.parent
-	if !h.node.is(ExprSubscript) || !p.is(ExprAttr) || !p.parent.is(ExprCall) || p.parent != h.stmt.Value || h.stmt.Op != "" || collected[p.Op] == "" {
-		return nil
-	}
-	base, value := s.grouped(h.node.Kids[0]), collected[p.Op]
-	return &fix{
-		final:  true,
-		edits:  []Edit{replace(h.node, base+".setdefault("+s.keyText(h.node)+", "+value+")")},
-		change: fmt.Sprintf("A key that `%s` doesn't have yet now begins with `%s`.", base, value),
-		effect: "Keys that are there go on with the value that they have.",
-	}
+	return method.Op
 }

@@ -1,6 +1,7 @@
 package pydebug
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,32 +71,19 @@ func (r *tracebackReader) line(line string) {
 		r.current = traceback{header: true}
 		return
 	}
-	if f, ok := readFrame(line); ok {
-		r.current.frames = append(r.current.frames, f)
-		return
+	if m := frameLine.FindStringSubmatch(line); m != nil {
+		if n, err := strconv.Atoi(m[2]); err == nil {
+			r.current.frames = append(r.current.frames, frame{file: m[1], line: n})
+			return
+		}
 	}
 	if r.current.header || len(r.current.frames) > 0 {
 		r.detail(line)
 	}
 }
 
-// readFrame reads `File "x.py", line 3, in f` anywhere in a line.
-func readFrame(line string) (frame, bool) {
-	at := strings.Index(line, `File "`)
-	if at < 0 {
-		return frame{}, false
-	}
-	file, rest, ok := strings.Cut(line[at+len(`File "`):], `", line `)
-	if !ok {
-		return frame{}, false
-	}
-	number, _, _ := strings.Cut(rest, ",")
-	n, err := strconv.Atoi(strings.TrimSpace(number))
-	if err != nil || n < 0 {
-		return frame{}, false
-	}
-	return frame{file: file, line: n}, true
-}
+// frameLine is `File "x.py", line 3, in f` anywhere in a line.
+var frameLine = regexp.MustCompile(`File "(.*?)", line +(\d+)`)
 
 // detail reads a line of a traceback that begins no frame: a source line, its
 // markers or the error line.
@@ -138,22 +126,16 @@ func readMarks(line string, textAt int) *marks {
 	return &marks{at, at + last + 1 - first}
 }
 
-// errorLine reads `package.SomeError: message`, which begins in the first column.
+// namedError is `package.SomeError: message`.
+var namedError = regexp.MustCompile(`^(?:builtins\.)?((?:[\w\x{80}-\x{10FFFF}]*\.)*[A-Z][\w\x{80}-\x{10FFFF}]*)(?::(.*))?$`)
+
+// errorLine reads a line that names an error.
 func errorLine(line string) (kind, message string, ok bool) {
-	name, message, _ := strings.Cut(line, ":")
-	if name == "" || strings.ContainsAny(name, " \t\"'()[]{}=") {
+	m := namedError.FindStringSubmatch(line)
+	if m == nil {
 		return "", "", false
 	}
-	last := name[strings.LastIndex(name, ".")+1:]
-	if last == "" || last[0] < 'A' || last[0] > 'Z' {
-		return "", "", false
-	}
-	for i := range len(name) {
-		if !isNamePart(name[i]) && name[i] != '.' {
-			return "", "", false
-		}
-	}
-	return strings.TrimPrefix(name, "builtins."), strings.TrimSpace(message), true
+	return m[1], strings.TrimSpace(m[2]), true
 }
 
 // errorSuffixes are the conventional endings of exception names.

@@ -125,7 +125,7 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	}
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	stdout, stderr := &headBuffer{limit: o.OutputLimit}, &tailBuffer{limit: o.OutputLimit}
+	stdout, stderr := &boundedBuffer{limit: o.OutputLimit}, &boundedBuffer{limit: o.OutputLimit, last: true} // a traceback is at the end
 	cmd := exec.CommandContext(limited, o.Interpreter, slices.Concat(o.InterpreterArgs, []string{script}, o.Args)...)
 	cmd.Dir, cmd.Env = dir, minimalEnv(dir)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -136,7 +136,7 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	if cause := context.Cause(ctx); cause != nil {
 		return RunResult{}, cause
 	}
-	return o.result(cmd, err, limited.Err() != nil, stdout.String(), stderr.String())
+	return o.result(cmd, err, limited.Err() != nil, string(stdout.data), string(stderr.data))
 }
 
 // minimalEnv returns the environment of a run. That of this process may hold
@@ -159,32 +159,19 @@ func (o VerifyOptions) result(cmd *exec.Cmd, err error, timedOut bool, stdout, s
 	return r, nil
 }
 
-// headBuffer keeps the first limit bytes that are written to it.
-type headBuffer struct {
+// boundedBuffer keeps the first limit bytes that are written to it, or the last ones.
+type boundedBuffer struct {
 	limit int
+	last  bool
 	data  []byte
 }
 
-func (b *headBuffer) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[:min(len(p), b.limit-len(b.data))]...)
-	return len(p), nil
-}
-
-func (b *headBuffer) String() string { return string(b.data) }
-
-// tailBuffer keeps the last limit bytes that are written to it. The traceback is
-// at the end of stderr.
-type tailBuffer struct {
-	limit int
-	data  []byte
-}
-
-func (b *tailBuffer) Write(p []byte) (int, error) {
-	b.data = append(b.data, p[max(0, len(p)-b.limit):]...)
-	if len(b.data) > 2*b.limit {
-		b.data = slices.Clone(b.data[len(b.data)-b.limit:])
+func (b *boundedBuffer) Write(p []byte) (int, error) {
+	if b.last {
+		b.data = append(b.data, p[max(0, len(p)-b.limit):]...)
+		b.data = b.data[max(0, len(b.data)-b.limit):]
+	} else {
+		b.data = append(b.data, p[:min(len(p), b.limit-len(b.data))]...)
 	}
 	return len(p), nil
 }
-
-func (b *tailBuffer) String() string { return string(b.data[max(0, len(b.data)-b.limit):]) }

@@ -95,15 +95,15 @@ func TestVerifyBoundsOutput(t *testing.T) {
 	}
 }
 
-func TestTailBufferKeepsTheEnd(t *testing.T) {
-	b := &tailBuffer{limit: 4}
+func TestBufferKeepsTheEnd(t *testing.T) {
+	b := &boundedBuffer{limit: 4, last: true}
 	for _, s := range []string{"ab", "cdefghijk", "l", "m"} {
 		if n, err := b.Write([]byte(s)); n != len(s) || err != nil {
 			t.Fatalf("%d, %v", n, err)
 		}
 	}
-	if b.String() != "jklm" {
-		t.Errorf("kept %q", b.String())
+	if string(b.data) != "jklm" {
+		t.Errorf("kept %q", b.data)
 	}
 }
 
