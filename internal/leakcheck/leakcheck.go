@@ -9,12 +9,11 @@
 // ran (package initialisation) are no leaks.
 //
 // The check is skipped when the tests fail, because a failed test often leaves resources
-// open. It is also skipped in the worker processes of go test -fuzz: the coordinating
-// process, which is checked, kills them before Grace has passed.
+// open. Of go test -fuzz only the coordinating process is checked: it kills its workers before Grace
+// has passed.
 package leakcheck
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"testing"
@@ -33,7 +32,7 @@ const Grace = 3 * time.Second
 func Main(m *testing.M) {
 	before := goleak.IgnoreCurrent()
 	code := m.Run()
-	if code == 0 && !fuzzWorker() {
+	if code == 0 {
 		if err := leaked(before); err != nil {
 			fmt.Fprintf(os.Stderr, "leakcheck: running after the last test: %v\n", err)
 			code = 1
@@ -51,10 +50,4 @@ func leaked(before goleak.Option) error {
 			return err
 		}
 	}
-}
-
-// fuzzWorker reports whether this process is a worker of go test -fuzz.
-func fuzzWorker() bool {
-	f := flag.Lookup("test.fuzzworker")
-	return f != nil && f.Value.String() == "true"
 }
