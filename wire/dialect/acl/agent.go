@@ -26,7 +26,7 @@ func (d *decoder) agents() {
 // agent reads an agent, which is an object with an agent_id or a plain string.
 func (d *decoder) agent(m member) performatives.AgentID {
 	switch v := d.in.values[m]; {
-	case v == nil, isNull(v):
+	case v == nil, jsonscan.IsNull(v):
 		return ""
 	case v[0] == '"':
 		d.shape.plainReceiver = d.shape.plainReceiver || m == memReceiver

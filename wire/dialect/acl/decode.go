@@ -142,7 +142,7 @@ func (d *decoder) blank(m member) {
 
 // string returns the text of a JSON string, "" for null.
 func (d *decoder) string(field string, v []byte) string {
-	if isNull(v) {
+	if jsonscan.IsNull(v) {
 		return ""
 	}
 	if v[0] != '"' {
@@ -158,8 +158,6 @@ func (d *decoder) string(field string, v []byte) string {
 	d.text.Write(s)
 	return d.text.String()[from:]
 }
-
-func isNull(v []byte) bool { return len(v) > 0 && v[0] == 'n' }
 
 func (d *decoder) act() {
 	v := d.in.values[memPerformative]
@@ -184,7 +182,7 @@ func (d *decoder) act() {
 // [Version].
 func (d *decoder) version() {
 	v := d.in.values[memVersion]
-	if v == nil || isNull(v) {
+	if v == nil || jsonscan.IsNull(v) {
 		return
 	}
 	major, _, _ := strings.Cut(strings.Trim(string(v), `"`), ".")
@@ -240,7 +238,7 @@ func (d *decoder) time(m member) time.Time {
 	switch {
 	case v == nil:
 		return time.Time{}
-	case isNull(v), string(v) == `""`:
+	case jsonscan.IsNull(v), string(v) == `""`:
 		d.blank(m)
 		return time.Time{}
 	case v[0] != '"':
@@ -282,7 +280,7 @@ func (d *decoder) metadata() {
 	if v := d.in.values[memVersion]; v != nil && string(v) != `"`+Version+`"` {
 		d.addMetadata(memberNames[memVersion], bytes.Clone(v))
 	}
-	if v := d.in.values[memBudget]; isNull(v) {
+	if v := d.in.values[memBudget]; jsonscan.IsNull(v) {
 		d.blank(memBudget)
 	} else if v != nil {
 		d.out.Budget = performatives.RawContent(bytes.Clone(v))

@@ -19,7 +19,7 @@ func (d *decoder) payload() {
 	case v == nil:
 		d.absent()
 		return
-	case isNull(v):
+	case jsonscan.IsNull(v):
 		d.blank(memPayload)
 		d.absent()
 		return

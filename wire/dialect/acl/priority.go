@@ -9,7 +9,7 @@ import (
 
 // readPriority reads the value of payload.priority. An absent value, null and "" are Normal.
 func readPriority(v []byte) (performatives.Priority, error) {
-	if len(v) == 0 || isNull(v) {
+	if len(v) == 0 || jsonscan.IsNull(v) {
 		return performatives.Normal, nil
 	}
 	if v[0] == '"' {

@@ -3,6 +3,7 @@ package bridge
 import (
 	"cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -42,19 +43,19 @@ func (s *session) nack(m *performatives.Message, err error) []byte {
 // notice returns a notification about a message of the peer.
 func (s *session) notice(m *performatives.Message, event string, data []byte) []byte {
 	stamp := s.opts.Stamper.Stamp()
-	b := openObject(nil)
-	b.text(memberNames[memID], string(stamp.ID))
-	b.text(memberNames[memType], kindNotification.String())
-	b.text(memberNames[memSender], string(cmp.Or(m.Receiver(), s.opts.Local)))
-	b.text(memberNames[memReceiver], string(m.Sender()))
-	b.text(memberNames[memTimestamp], stamp.Time.UTC().Format(timeFormat))
-	b.text(memberNames[memCorrelation], string(m.ID()))
-	b.text(memberNames[memPriority], m.Priority().String())
-	payload := openObject(nil)
-	payload.text(notificationEvent, event)
-	payload.raw(notificationData, data)
-	b.raw(memberNames[memPayload], append(payload.dst, '}'))
-	return append(b.dst, '}')
+	b := jsonscan.OpenObject(nil)
+	b.Text(memberNames[memID], string(stamp.ID))
+	b.Text(memberNames[memType], kindNotification.String())
+	b.Text(memberNames[memSender], string(cmp.Or(m.Receiver(), s.opts.Local)))
+	b.Text(memberNames[memReceiver], string(m.Sender()))
+	b.Text(memberNames[memTimestamp], stamp.Time.UTC().Format(timeFormat))
+	b.Text(memberNames[memCorrelation], string(m.ID()))
+	b.Text(memberNames[memPriority], m.Priority().String())
+	payload := jsonscan.OpenObject(nil)
+	payload.Text(notificationEvent, event)
+	payload.Raw(notificationData, data)
+	b.Raw(memberNames[memPayload], append(payload.JSON, '}'))
+	return append(b.JSON, '}')
 }
 
 // acknowledges handles an ack or a nack of the peer, and reports whether d is one. A nack of a
@@ -65,11 +66,11 @@ func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool)
 		return in, false
 	}
 	var event, data, code, message, details, again []byte
-	object(d.shape.payload, nil, found{notificationEvent, &event}, found{notificationData, &data})
-	object(data, nil, found{errorCode, &code}, found{errorMessage, &message}, found{errorDetails, &details})
-	object(details, nil, found{performatives.MemberRetryAfter, &again})
+	jsonscan.Read(d.shape.payload, nil, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
+	jsonscan.Read(data, nil, jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorDetails, &details))
+	jsonscan.Read(details, nil, jsonscan.Find(performatives.MemberRetryAfter, &again))
 	out := wire.Inbound{Token: in.Token}
-	switch text(event) {
+	switch jsonscan.Text(event) {
 	case eventAck:
 		return out, true
 	case eventNack:
@@ -78,7 +79,7 @@ func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool)
 	}
 	d.notice = true
 	r := &performatives.Refusal{
-		Code: reasonOf(text(code), nil), Text: text(message), From: d.out.Sender, About: performatives.MessageID(d.correlation),
+		Code: reasonOf(jsonscan.Text(code), nil), Text: jsonscan.Text(message), From: d.out.Sender, About: performatives.MessageID(d.correlation),
 		RetryAfter: performatives.ParseRetryAfter(again),
 	}
 	r.Code = cmp.Or(r.Code, performatives.CodeUnspecified)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,9 +13,9 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	var id, name, role, tools, topics, ontologies, details, version, metadata []byte
 	c := &performatives.Capabilities{}
 	over := false
-	object(v, keep(&c.Extra, &over), found{capsID, &id}, found{capsName, &name}, found{capsRole, &role}, found{capsTools, &tools},
-		found{capsTopics, &topics}, found{capsOntologies, &ontologies}, found{capsDetails, &details}, found{capsVersion, &version},
-		found{capsMetadata, &metadata}, found{capsAccepted, new([]byte)})
+	jsonscan.Read(v, keep(&c.Extra, &over), jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
+		jsonscan.Find(capsTopics, &topics), jsonscan.Find(capsOntologies, &ontologies), jsonscan.Find(capsDetails, &details), jsonscan.Find(capsVersion, &version),
+		jsonscan.Find(capsMetadata, &metadata), jsonscan.Find(capsAccepted, new([]byte)))
 	if over {
 		d.tooMany("payload")
 	}
@@ -43,7 +44,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 // list reads an array of strings.
 func (d *decoder) list(name string, v []byte) []string {
 	d.kinded(name, "an array of strings", "[", v)
-	list, wrong := stringsOf(v)
+	list, wrong := jsonscan.Texts(v)
 	if wrong >= 0 {
 		d.refuse(performatives.CodeInvalidPayload, field(name), fmt.Sprintf("payload.%s[%d]: want a string", name, wrong))
 	}
@@ -56,14 +57,14 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 	d.kinded(capsDetails, "an object", "{", details)
 	var about performatives.Members
 	over := false
-	object(details, keep(&about, &over))
+	jsonscan.Read(details, keep(&about, &over))
 	if over {
 		d.tooMany(field(capsDetails))
 	}
 	actions := make([]performatives.Action, 0, len(tools))
 	for _, name := range tools {
 		a := performatives.Action{Name: name}
-		if v := about[name]; !none(v) {
+		if v := about[name]; !jsonscan.IsNone(v) {
 			if err := json.Unmarshal(v, &a); err != nil || v[0] != '{' {
 				d.refuse(performatives.CodeInvalidPayload, field(capsDetails), fmt.Sprintf("payload.tool_details: want the members of an action for %.64q", name))
 			}
@@ -74,7 +75,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 		actions = append(actions, a)
 	}
 	if len(about) > 0 {
-		rest, err := marshal(about)
+		rest, err := jsonscan.Marshal(about)
 		if err != nil {
 			d.fail(err)
 		}
@@ -84,31 +85,31 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 }
 
 // capabilities writes AgentCapabilities. The required members that the agent lacks are made of its id.
-func (w *writer) capabilities(b *builder, c performatives.Capabilities) {
+func (w *writer) capabilities(b *jsonscan.Builder, c performatives.Capabilities) {
 	id := string(w.m.Sender())
-	b.text(capsID, w.own(c.Extra[capsID], id))
-	b.text(capsName, orText(c.Extra[capsName], id))
-	b.text(capsRole, orText(c.Extra[capsRole], defaultRole))
+	b.Text(capsID, w.own(c.Extra[capsID], id))
+	b.Text(capsName, orText(c.Extra[capsName], id))
+	b.Text(capsRole, orText(c.Extra[capsRole], defaultRole))
 	tools := make([]string, len(c.Actions))
 	for i, a := range c.Actions {
 		tools[i] = a.Name
 	}
-	if v := c.Extra[capsTools]; len(c.Actions) == 0 && is(v, '[') { // of a handshake that was not accepted
-		b.unchecked(capsTools, v)
+	if v := c.Extra[capsTools]; len(c.Actions) == 0 && jsonscan.Is(v, '[') { // of a handshake that was not accepted
+		b.Checked(capsTools, v)
 	} else {
-		b.value(capsTools, tools)
+		b.Value(capsTools, tools)
 	}
-	b.text(capsVersion, orText(c.Extra[capsVersion], Version))
-	if v := c.Extra[capsMetadata]; is(v, '{') {
-		b.unchecked(capsMetadata, v)
+	b.Text(capsVersion, orText(c.Extra[capsVersion], Version))
+	if v := c.Extra[capsMetadata]; jsonscan.Is(v, '{') {
+		b.Checked(capsMetadata, v)
 	} else {
-		b.raw(capsMetadata, []byte("{}"))
+		b.Raw(capsMetadata, []byte("{}"))
 	}
 	if len(c.Topics) > 0 {
-		b.value(capsTopics, c.Topics)
+		b.Value(capsTopics, c.Topics)
 	}
 	if len(c.Ontologies) > 0 {
-		b.value(capsOntologies, c.Ontologies)
+		b.Value(capsOntologies, c.Ontologies)
 	}
 	w.details(b, c)
 	without := []string{
@@ -120,49 +121,49 @@ func (w *writer) capabilities(b *builder, c performatives.Capabilities) {
 			w.extras.extensions.appendTo(b)
 		}
 	}
-	b.extra(c.Extra, without...)
+	b.Sorted(c.Extra, without...)
 }
 
 // own returns the agent_id: as the agent has written it, if it is the sender.
 func (w *writer) own(came []byte, id string) string {
-	if s := text(came); performatives.AgentID(s).Is(w.m.Sender()) && s != "" {
+	if s := jsonscan.Text(came); performatives.AgentID(s).Is(w.m.Sender()) && s != "" {
 		return s
 	}
 	return id
 }
 
 func orText(v []byte, otherwise string) string {
-	if s := text(v); s != "" {
+	if s := jsonscan.Text(v); s != "" {
 		return s
 	}
 	return otherwise
 }
 
 // details writes the descriptions and schemas of the tools.
-func (w *writer) details(b *builder, c performatives.Capabilities) {
-	about := openObject(nil)
+func (w *writer) details(b *jsonscan.Builder, c performatives.Capabilities) {
+	about := jsonscan.OpenObject(nil)
 	written := make(map[string]bool, len(c.Actions))
-	if v := c.Extra[capsDetails]; is(v, '{') && valid(v) { // of tools that are not listed
-		object(v, func(name string, v []byte) {
+	if v := c.Extra[capsDetails]; jsonscan.Is(v, '{') && jsonscan.Valid(v) { // of tools that are not listed
+		jsonscan.Read(v, func(name string, v []byte) {
 			if !written[name] {
 				written[name] = true
-				about.raw(name, v)
+				about.Raw(name, v)
 			}
 		})
 	}
 	for _, a := range c.Actions {
 		name := a.Name
 		a.Name = ""
-		v, err := marshal(a)
+		v, err := jsonscan.Marshal(a)
 		w.note(err)
 		if string(v) == "{}" || written[name] {
 			continue
 		}
 		written[name] = true
-		about.raw(name, v)
+		about.Raw(name, v)
 	}
-	if v, err := about.close(); !about.empty {
+	if v, err := about.Close(); !about.Empty() {
 		w.note(err)
-		b.raw(capsDetails, v)
+		b.Raw(capsDetails, v)
 	}
 }

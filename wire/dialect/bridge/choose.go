@@ -3,6 +3,7 @@ package bridge
 import (
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -90,7 +91,7 @@ func (w *writer) correlated() string {
 		return m.InReplyTo()
 	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
 		v, _ := m.Metadata(memberNames[memCorrelation])
-		return text(v)
+		return jsonscan.Text(v)
 	}
 	return ""
 }

@@ -33,9 +33,9 @@ func compressed(payload []byte) ([]byte, bool) {
 	if err == nil {
 		err = z.Close()
 	}
-	o := openObject(nil)
-	o.text(encodedData, base64.StdEncoding.EncodeToString(b.Bytes()))
-	out, errOut := o.close()
+	o := jsonscan.OpenObject(nil)
+	o.Text(encodedData, base64.StdEncoding.EncodeToString(b.Bytes()))
+	out, errOut := o.Close()
 	return out, err == nil && errOut == nil && len(out) < len(payload)
 }
 
@@ -47,14 +47,14 @@ func (d *decoder) inflated(v []byte) []byte {
 		return v
 	}
 	delete(d.out.Metadata, memberEncoding)
-	if text(came) != methodGzip {
+	if jsonscan.Text(came) != methodGzip {
 		d.refuse(performatives.CodeInvalidPayload, memberEncoding, fmt.Sprintf("payload_encoding: want %s, got %.32s", methodGzip, came))
 		return v
 	}
 	var data []byte
-	object(v, nil, found{encodedData, &data})
-	raw, err := base64.StdEncoding.DecodeString(text(data))
-	if !is(data, '"') || err != nil {
+	jsonscan.Read(v, nil, jsonscan.Find(encodedData, &data))
+	raw, err := base64.StdEncoding.DecodeString(jsonscan.Text(data))
+	if !jsonscan.Is(data, '"') || err != nil {
 		d.refuse(performatives.CodeInvalidPayload, field(encodedData), "payload.data: want a string in base64")
 		return v
 	}

@@ -78,7 +78,7 @@ func (d *decoder) message() *performatives.Message {
 		if v != nil {
 			d.shape.had |= 1 << m
 		}
-		if isNull(v) {
+		if jsonscan.IsNull(v) {
 			d.shape.blanks |= 1 << m
 		}
 	}
@@ -118,13 +118,13 @@ func (d *decoder) made() *performatives.Message {
 
 func (d *decoder) messageType() {
 	v := d.in.values[memType]
-	if !is(v, '"') {
+	if !jsonscan.Is(v, '"') {
 		d.invalid("message_type", "one of "+allKinds, v)
 		return
 	}
-	k, ok := kindOf([]byte(text(v)))
+	k, ok := kindOf([]byte(jsonscan.Text(v)))
 	if !ok {
-		d.refuse(performatives.CodeUnknownPerformative, "message_type", fmt.Sprintf("message_type: want one of %s, got %.64q", allKinds, text(v)))
+		d.refuse(performatives.CodeUnknownPerformative, "message_type", fmt.Sprintf("message_type: want one of %s, got %.64q", allKinds, jsonscan.Text(v)))
 		return
 	}
 	d.kind = k
@@ -156,9 +156,9 @@ const noReference = "unknown"
 // required reads a string that must be there and must not be empty.
 func (d *decoder) required(m member, what string) string {
 	v := d.in.values[m]
-	s := text(v)
+	s := jsonscan.Text(v)
 	switch {
-	case !is(v, '"'):
+	case !jsonscan.Is(v, '"'):
 		d.invalid(memberNames[m], what, v)
 	case s == "":
 		d.refuse(performatives.CodeInvalidPayload, memberNames[m], fmt.Sprintf("%s: want %s, got an empty string", memberNames[m], what))
@@ -169,26 +169,26 @@ func (d *decoder) required(m member, what string) string {
 // optional reads a string. null counts as absent.
 func (d *decoder) optional(m member) string {
 	v := d.in.values[m]
-	if !none(v) && !is(v, '"') {
+	if !jsonscan.IsNone(v) && !jsonscan.Is(v, '"') {
 		d.invalid(memberNames[m], "a string or null", v)
 	}
-	return text(v)
+	return jsonscan.Text(v)
 }
 
 // timestamp reads the time. A message without one has that of its arrival.
 func (d *decoder) timestamp() {
 	v := d.in.values[memTimestamp]
 	switch {
-	case none(v):
+	case jsonscan.IsNone(v):
 		d.out.Timestamp = d.arrival()
 		return
-	case !is(v, '"'):
+	case !jsonscan.Is(v, '"'):
 		d.invalid("timestamp", "an ISO 8601 time", v)
 		return
 	}
-	t, ok := isotime.Parse([]byte(text(v)))
+	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 	if !ok || t.IsZero() {
-		d.refuse(performatives.CodeInvalidPayload, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", text(v)))
+		d.refuse(performatives.CodeInvalidPayload, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", jsonscan.Text(v)))
 	}
 	d.out.Timestamp = t
 }
@@ -208,7 +208,7 @@ func (d *decoder) priority() {
 	if v == nil {
 		return
 	}
-	p, err := performatives.ParsePriority(text(v))
+	p, err := performatives.ParsePriority(jsonscan.Text(v))
 	if err != nil {
 		d.refuse(performatives.CodeInvalidPayload, "priority", fmt.Sprintf("priority: want low, normal, high or urgent, got %.32s", v))
 	}

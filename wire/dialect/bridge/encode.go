@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -19,7 +20,7 @@ type writer struct {
 	kind        kind
 	act         performatives.Performative // the usual act of the message
 	correlation string
-	out         builder
+	out         jsonscan.Builder
 	err         error // the first error
 }
 
@@ -40,9 +41,9 @@ func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, 
 	if err := w.choose(); err != nil {
 		return dst, err
 	}
-	w.out = openObject(dst)
+	w.out = jsonscan.OpenObject(dst)
 	w.message()
-	out, err := w.out.close()
+	out, err := w.out.Close()
 	w.note(err)
 	if w.err == nil && !utf8.Valid(out[len(dst):]) {
 		w.err = errNoUTF8
@@ -74,16 +75,16 @@ func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
 // message writes the members, in the order in which the specification lists them.
 func (w *writer) message() {
 	m := w.m
-	w.out.text(memberNames[memID], string(m.ID()))
-	w.out.text(memberNames[memType], w.kind.String())
-	w.out.text(memberNames[memSender], string(m.Sender()))
+	w.out.Text(memberNames[memID], string(m.ID()))
+	w.out.Text(memberNames[memType], w.kind.String())
+	w.out.Text(memberNames[memSender], string(m.Sender()))
 	w.optional(memReceiver, string(m.Receiver()))
 	w.timestamp()
 	w.optional(memCorrelation, w.correlation)
 	w.priority()
 	w.payload()
 	if w.kind == kindHandshakeResponse && (w.shape.kind != w.kind || w.shape.accepted[0]) {
-		w.out.value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
+		w.out.Value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
 	}
 	w.metadata()
 	w.unknown()
@@ -93,12 +94,12 @@ func (w *writer) message() {
 func (w *writer) optional(m member, s string) {
 	switch {
 	case s != "":
-		w.out.text(memberNames[m], s)
+		w.out.Text(memberNames[m], s)
 	case !w.shape.had.has(m):
 	case w.shape != unread && !w.shape.blanks.has(m) && w.shape.of == w.m:
-		w.out.text(memberNames[m], "")
+		w.out.Text(memberNames[m], "")
 	default:
-		w.out.raw(memberNames[m], []byte("null"))
+		w.out.Raw(memberNames[m], []byte("null"))
 	}
 }
 
@@ -106,20 +107,20 @@ func (w *writer) timestamp() {
 	switch {
 	case w.exact() && !w.shape.had.has(memTimestamp):
 	case w.exact() && w.shape.blanks.has(memTimestamp):
-		w.out.raw(memberNames[memTimestamp], []byte("null"))
+		w.out.Raw(memberNames[memTimestamp], []byte("null"))
 	default:
-		w.out.text(memberNames[memTimestamp], w.m.Timestamp().UTC().Format(timeFormat))
+		w.out.Text(memberNames[memTimestamp], w.m.Timestamp().UTC().Format(timeFormat))
 	}
 }
 
 func (w *writer) priority() {
 	p := w.m.Priority()
-	if came, err := performatives.ParsePriority(text([]byte(w.shape.priority))); w.shape.priority != "" && err == nil && came == p {
-		w.out.raw(memberNames[memPriority], []byte(w.shape.priority))
+	if came, err := performatives.ParsePriority(jsonscan.Text([]byte(w.shape.priority))); w.shape.priority != "" && err == nil && came == p {
+		w.out.Raw(memberNames[memPriority], []byte(w.shape.priority))
 		return
 	}
 	if w.shape.had.has(memPriority) || p != performatives.Normal {
-		w.out.text(memberNames[memPriority], p.String())
+		w.out.Text(memberNames[memPriority], p.String())
 	}
 }
 
@@ -129,12 +130,12 @@ func (w *writer) payload() {
 	w.note(err)
 	if w.extras.compress && len(v) >= compressFrom {
 		if short, ok := compressed(v); ok {
-			w.out.raw(memberNames[memPayload], short)
-			w.out.text(memberEncoding, methodGzip)
+			w.out.Raw(memberNames[memPayload], short)
+			w.out.Text(memberEncoding, methodGzip)
 			return
 		}
 	}
-	w.out.raw(memberNames[memPayload], v)
+	w.out.Raw(memberNames[memPayload], v)
 }
 
 // content returns the payload: unchanged, for a decoded message.
@@ -175,7 +176,7 @@ func (w *writer) unknown() {
 	slices.Sort(names)
 	for _, name := range names {
 		if v, _ := w.m.Metadata(name); len(v) > 0 {
-			w.out.unchecked(name, v)
+			w.out.Checked(name, v)
 		}
 	}
 }
@@ -183,15 +184,15 @@ func (w *writer) unknown() {
 // restOf returns the members of the payload that came beside the content of a message type.
 func (w *writer) restOf() (rest performatives.Members) {
 	v, ok := w.m.Metadata(payloadRest)
-	if ok && is(v, '{') && valid(v) {
+	if ok && jsonscan.Is(v, '{') && jsonscan.Valid(v) {
 		over := false
-		object(v, keep(&rest, &over))
+		jsonscan.Read(v, keep(&rest, &over))
 	}
 	return rest
 }
 
 // rest writes them.
-func (w *writer) rest(b *builder, without ...string) { b.extra(w.restOf(), without...) }
+func (w *writer) rest(b *jsonscan.Builder, without ...string) { b.Sorted(w.restOf(), without...) }
 
 // marshalled returns the JSON of the payload, which is an object.
 func (w *writer) marshalled() ([]byte, error) {
@@ -199,27 +200,27 @@ func (w *writer) marshalled() ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	raw, ok := w.m.Payload().(performatives.Raw)
-	if ok && is(raw, '{') && valid(raw) { // as nearly all are
+	if ok && jsonscan.Is(raw, '{') && jsonscan.Valid(raw) { // as nearly all are
 		return raw, nil
 	}
-	v, err := marshal(w.m.Payload())
+	v, err := jsonscan.Marshal(w.m.Payload())
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("bridge: payload: %w", err)
-	case !is(v, '{'):
+	case !jsonscan.Is(v, '{'):
 		return nil, errNoObject
 	}
 	return v, nil
 }
 
 // member writes the payload as a member of the payload of bridge. It leaves a missing one out.
-func (w *writer) member(b *builder, name string) error {
+func (w *writer) member(b *jsonscan.Builder, name string) error {
 	if w.m.Payload() == nil {
 		return nil
 	}
 	v, err := w.marshalled()
 	if err == nil {
-		b.raw(name, v)
+		b.Raw(name, v)
 	}
 	return err
 }
@@ -231,7 +232,7 @@ func payloadAs[T any](m *performatives.Message) (T, error) {
 	if err == nil {
 		return v, nil
 	}
-	text, err := marshal(m.Payload())
+	text, err := jsonscan.Marshal(m.Payload())
 	if err != nil {
 		return v, fmt.Errorf("bridge: payload: %w", err)
 	}

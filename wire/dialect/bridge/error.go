@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -53,12 +54,12 @@ func (d *decoder) error(v []byte) {
 	var code, message, category, details []byte
 	var rest performatives.Members
 	over := false
-	object(v, keep(&rest, &over), found{errorCode, &code}, found{errorMessage, &message}, found{errorType, &category}, found{errorDetails, &details})
+	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
 	if over {
 		d.tooMany("payload")
 	}
 	word := d.name(errorCode, "the code of an error", code)
-	if !is(message, '"') {
+	if !jsonscan.Is(message, '"') {
 		d.invalid(field(errorMessage), "a string", message)
 	}
 	d.kinded(errorType, "a string", `"`, category)
@@ -73,14 +74,14 @@ func (d *decoder) error(v []byte) {
 	d.out.Performative = d.actOr(usualRefusal(word))
 	if d.out.MessageType != "" {
 		var content []byte
-		object(details, nil, found{detailsPayload, &content})
+		jsonscan.Read(details, nil, jsonscan.Find(detailsPayload, &content))
 		if usual := typedWord(d.out.Performative); word != usual {
 			put(&rest, errorCode, code)
 		}
-		if text(message) != d.out.MessageType {
+		if jsonscan.Text(message) != d.out.MessageType {
 			put(&rest, errorMessage, message)
 		}
-		if text(category) != errorTypes[word] {
+		if jsonscan.Text(category) != errorTypes[word] {
 			put(&rest, errorType, category)
 		}
 		d.typed(d.out.Performative, content, rest)
@@ -89,9 +90,9 @@ func (d *decoder) error(v []byte) {
 	put(&rest, errorType, category)
 	put(&rest, errorDetails, details)
 	var again []byte
-	object(details, nil, found{performatives.MemberRetryAfter, &again})
+	jsonscan.Read(details, nil, jsonscan.Find(performatives.MemberRetryAfter, &again))
 	r := performatives.Refusal{
-		Act: d.out.Performative, Code: reasonOf(word, details), Text: text(message), RetryAfter: performatives.ParseRetryAfter(again),
+		Act: d.out.Performative, Code: reasonOf(word, details), Text: jsonscan.Text(message), RetryAfter: performatives.ParseRetryAfter(again),
 	}
 	d.out.Payload = r.Payload(rest)
 }
@@ -100,8 +101,8 @@ func (d *decoder) error(v []byte) {
 // error_code.
 func reasonOf(word string, details []byte) performatives.Code {
 	var reason []byte
-	object(details, nil, found{detailsReason, &reason})
-	if own := performatives.Code(text(reason)); own.Known() && own.Traits().Bridge == word {
+	jsonscan.Read(details, nil, jsonscan.Find(detailsReason, &reason))
+	if own := performatives.Code(jsonscan.Text(reason)); own.Known() && own.Traits().Bridge == word {
 		return own
 	}
 	if known, ok := performatives.CodeBy(performatives.DialectBridge, word); ok {

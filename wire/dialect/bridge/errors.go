@@ -63,8 +63,8 @@ func (d *decoder) failure() *DecodeError {
 		Correlation: legible(v[memCorrelation]),
 	}
 	var message []byte
-	object(v[memPayload], nil, found{errorMessage, &message})
-	e.text = cmp.Or(text(message), text(v[memPayload]))
+	jsonscan.Read(v[memPayload], nil, jsonscan.Find(errorMessage, &message))
+	e.text = cmp.Or(jsonscan.Text(message), jsonscan.Text(v[memPayload]))
 	d.refusal.About = e.ID
 	return e
 }
@@ -92,29 +92,21 @@ type report struct {
 
 // errorFrame returns a report as JSON.
 func errorFrame(r report) []byte {
-	b := openObject(nil)
-	b.text(memberNames[memID], string(r.stamp.ID))
-	b.text(memberNames[memType], kindError.String())
-	b.text(memberNames[memSender], string(r.from))
-	orNull(&b, memReceiver, string(r.to))
-	b.text(memberNames[memTimestamp], r.stamp.Time.UTC().Format(timeFormat))
-	orNull(&b, memCorrelation, r.about)
-	b.text(memberNames[memPriority], performatives.Normal.String())
+	b := jsonscan.OpenObject(nil)
+	b.Text(memberNames[memID], string(r.stamp.ID))
+	b.Text(memberNames[memType], kindError.String())
+	b.Text(memberNames[memSender], string(r.from))
+	b.TextOrNull(memberNames[memReceiver], string(r.to))
+	b.Text(memberNames[memTimestamp], r.stamp.Time.UTC().Format(timeFormat))
+	b.TextOrNull(memberNames[memCorrelation], r.about)
+	b.Text(memberNames[memPriority], performatives.Normal.String())
 	payload, err := r.fault.payload()
-	b.raw(memberNames[memPayload], payload)
-	out, errOut := b.close()
+	b.Raw(memberNames[memPayload], payload)
+	out, errOut := b.Close()
 	if err != nil || errOut != nil {
 		return nil // cannot be: this package has made all of it
 	}
 	return out
-}
-
-func orNull(b *builder, m member, s string) {
-	if s == "" {
-		b.raw(memberNames[m], []byte("null"))
-		return
-	}
-	b.text(memberNames[m], s)
 }
 
 // fieldNames has the names of bridge for the fields of a message.

@@ -3,6 +3,7 @@ package bridge
 import (
 	"slices"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -48,8 +49,8 @@ func (s *session) supported() extensions {
 // agreeable returns the supported extensions among the offered ones.
 func (s *session) agreeable(offer []byte) (out extensions) {
 	all := s.supported()
-	object(offer, func(name string, v []byte) {
-		if all.has(name) && is(v, '{') && !out.has(name) && fits(name, v) {
+	jsonscan.Read(offer, func(name string, v []byte) {
+		if all.has(name) && jsonscan.Is(v, '{') && !out.has(name) && fits(name, v) {
 			out = append(out, name)
 		}
 	})
@@ -71,22 +72,19 @@ func fits(extension string, v []byte) bool {
 // lists reports whether a member of the parameters is a list with that name in it.
 func lists(v []byte, member, name string) bool {
 	var list []byte
-	object(v, nil, found{member, &list})
-	names, _ := stringsOf(list)
+	jsonscan.Read(v, nil, jsonscan.Find(member, &list))
+	names, _ := jsonscan.Texts(list)
 	return slices.Contains(names, name)
 }
 
 // appendTo writes the member of a handshake.
-func (e extensions) appendTo(b *builder) {
-	o := openObject(nil)
+func (e extensions) appendTo(b *jsonscan.Builder) {
+	o := jsonscan.OpenObject(nil)
 	for _, name := range e {
-		o.raw(name, []byte(parameters[name]))
+		o.Raw(name, []byte(parameters[name]))
 	}
-	v, err := o.close()
-	if err != nil && b.err == nil {
-		b.err = err
-	}
-	b.raw(capsExtensions, v)
+	v, _ := o.Close() // its members are constants
+	b.Raw(capsExtensions, v)
 }
 
 // agreedBetween returns the extensions that both ends use in messages between an agent of this end and one of the peer. The agent that has

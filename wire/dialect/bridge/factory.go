@@ -3,6 +3,7 @@ package bridge
 import (
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -126,23 +127,23 @@ func (f Factory) Error(about *performatives.Message, e ErrorDetails) (*performat
 // message makes a message of that kind, in the conversation of about if there is one.
 func (f Factory) message(k kind, to performatives.AgentID, about *performatives.Message, payload any) (*performatives.Message, error) {
 	s := f.Codec.opts.Stamper.Stamp()
-	b := openObject(nil)
-	b.text(memberNames[memID], string(s.ID))
-	b.text(memberNames[memType], k.String())
-	b.text(memberNames[memSender], string(f.Sender))
-	orNull(&b, memReceiver, string(to))
-	b.text(memberNames[memTimestamp], s.Time.UTC().Format(timeFormat))
+	b := jsonscan.OpenObject(nil)
+	b.Text(memberNames[memID], string(s.ID))
+	b.Text(memberNames[memType], k.String())
+	b.Text(memberNames[memSender], string(f.Sender))
+	b.TextOrNull(memberNames[memReceiver], string(to))
+	b.Text(memberNames[memTimestamp], s.Time.UTC().Format(timeFormat))
 	if about == nil {
-		b.raw(memberNames[memCorrelation], []byte("null"))
+		b.Raw(memberNames[memCorrelation], []byte("null"))
 	} else {
-		b.text(memberNames[memCorrelation], string(about.ID()))
+		b.Text(memberNames[memCorrelation], string(about.ID()))
 	}
-	b.text(memberNames[memPriority], f.Priority.String())
-	b.value(memberNames[memPayload], payload)
+	b.Text(memberNames[memPriority], f.Priority.String())
+	b.Value(memberNames[memPayload], payload)
 	if about != nil && string(about.ConversationID()) != string(about.ID()) {
-		b.raw(memberNames[memMetadata], metadataOf(about.ConversationID()))
+		b.Raw(memberNames[memMetadata], metadataOf(about.ConversationID()))
 	}
-	out, err := b.close()
+	out, err := b.Close()
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func (f Factory) message(k kind, to performatives.AgentID, about *performatives.
 }
 
 func metadataOf(id performatives.ConversationID) []byte {
-	b := openObject(nil)
-	b.text(metaConversation, string(id))
-	return append(b.dst, '}')
+	b := jsonscan.OpenObject(nil)
+	b.Text(metaConversation, string(id))
+	return append(b.JSON, '}')
 }

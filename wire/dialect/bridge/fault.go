@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -32,54 +33,54 @@ func (f fault) payload() ([]byte, error) {
 	if word == "" {
 		word = f.code.Traits().Bridge
 	}
-	b := openObject(nil)
-	b.text(errorCode, word)
-	b.text(errorMessage, f.text)
+	b := jsonscan.OpenObject(nil)
+	b.Text(errorCode, word)
+	b.Text(errorMessage, f.text)
 	switch {
 	case f.kind != nil:
-		b.unchecked(errorType, f.kind)
+		b.Checked(errorType, f.kind)
 	case errorTypes[word] != "":
-		b.text(errorType, errorTypes[word])
+		b.Text(errorType, errorTypes[word])
 	}
 	details, err := f.detailed(word)
 	if err != nil {
 		return nil, err
 	}
-	b.raw(errorDetails, details)
-	b.extra(f.rest, errorCode, errorMessage, errorType, errorDetails)
-	return b.close()
+	b.Raw(errorDetails, details)
+	b.Sorted(f.rest, errorCode, errorMessage, errorType, errorDetails)
+	return b.Close()
 }
 
 // detailed returns the details of an error: those of the peer that made it, else our own.
 func (f fault) detailed(word string) ([]byte, error) {
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	var had performatives.Members
-	if is(f.details, '{') && valid(f.details) {
+	if jsonscan.Is(f.details, '{') && jsonscan.Valid(f.details) {
 		over := false
-		object(f.details, keep(&had, &over))
-	} else if len(f.details) > 0 && isNull(f.details) && f.reasonless(word) {
+		jsonscan.Read(f.details, keep(&had, &over))
+	} else if len(f.details) > 0 && jsonscan.IsNull(f.details) && f.reasonless(word) {
 		return f.details, nil
 	}
 	if !f.reasonless(word) {
-		b.text(detailsReason, string(f.code))
+		b.Text(detailsReason, string(f.code))
 		delete(had, detailsReason)
 	}
 	if f.field != "" && had[detailsField] == nil {
-		b.text(detailsField, f.field)
+		b.Text(detailsField, f.field)
 	}
 	if f.tool != "" && had[detailsTool] == nil {
-		b.text(detailsTool, f.tool)
+		b.Text(detailsTool, f.tool)
 	}
 	if f.again != 0 {
-		b.raw(performatives.MemberRetryAfter, strconv.AppendInt(nil, f.again, 10))
+		b.Raw(performatives.MemberRetryAfter, strconv.AppendInt(nil, f.again, 10))
 		delete(had, performatives.MemberRetryAfter)
 	}
 	if f.content != nil {
-		b.raw(detailsPayload, f.content)
+		b.Raw(detailsPayload, f.content)
 		delete(had, detailsPayload)
 	}
-	b.extra(had)
-	return b.close()
+	b.Sorted(had)
+	return b.Close()
 }
 
 // reasonless reports whether the error_code says all about the reason.

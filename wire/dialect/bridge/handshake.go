@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -50,10 +51,10 @@ func (d *decoder) handshakeResponse(v []byte) {
 	}
 	var reason, why []byte
 	rest := performatives.Members{}
-	object(v, func(name string, v []byte) { rest[name] = bytes.Clone(v) }, found{capsReason, &reason}, found{capsReasonText, &why}, found{capsAccepted, new([]byte)})
+	jsonscan.Read(v, func(name string, v []byte) { rest[name] = bytes.Clone(v) }, jsonscan.Find(capsReason, &reason), jsonscan.Find(capsReasonText, &why), jsonscan.Find(capsAccepted, new([]byte)))
 	d.kinded(capsReason, "a string", `"`, reason)
 	d.kinded(capsReasonText, "a string", `"`, why)
-	d.out.Payload = performatives.Refuse{ReasonCode: performatives.Code(text(reason)), ReasonText: text(why), Extra: rest}
+	d.out.Payload = performatives.Refuse{ReasonCode: performatives.Code(jsonscan.Text(reason)), ReasonText: jsonscan.Text(why), Extra: rest}
 }
 
 // itself refuses a handshake with the act or the message type of another message.
@@ -71,17 +72,17 @@ func (d *decoder) itself(usual performatives.Performative) {
 func (d *decoder) accepted(payload []byte) bool {
 	beside := d.in.values[memAccepted]
 	var in []byte
-	object(payload, nil, found{capsAccepted, &in})
+	jsonscan.Read(payload, nil, jsonscan.Find(capsAccepted, &in))
 	d.kinded(capsAccepted, "true or false", "tf", in)
-	if !none(beside) && !is(beside, 't') && !is(beside, 'f') {
+	if !jsonscan.IsNone(beside) && !jsonscan.Is(beside, 't') && !jsonscan.Is(beside, 'f') {
 		d.invalid(memberNames[memAccepted], "true or false", beside)
 	}
-	if !none(beside) && !none(in) && beside[0] != in[0] {
+	if !jsonscan.IsNone(beside) && !jsonscan.IsNone(in) && beside[0] != in[0] {
 		d.refuse(performatives.CodeInvalidPayload, memberNames[memAccepted],
 			fmt.Sprintf("accepted: want the same as payload.accepted, which is %s, got %s", in, beside))
 	}
 	d.shape.accepted = [2]bool{beside != nil, in != nil}
-	return !is(beside, 'f') && !is(in, 'f')
+	return !jsonscan.Is(beside, 'f') && !jsonscan.Is(in, 'f')
 }
 
 // handshakeRequest writes the AgentCapabilities of an agent that connects.
@@ -93,14 +94,14 @@ func (w *writer) handshakeRequest() ([]byte, error) {
 	if q.Capabilities == nil {
 		return nil, wordless(w.m, " but a handshake, which has the capabilities of its sender")
 	}
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	w.capabilities(&b, *q.Capabilities)
-	return b.close()
+	return b.Close()
 }
 
 // handshakeResponse writes the AgentCapabilities of an agent that answers a handshake.
 func (w *writer) handshakeResponse() ([]byte, error) {
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	if w.m.Performative() == performatives.ActRefuse {
 		r, err := payloadAs[performatives.Refuse](w.m)
 		if err != nil {
@@ -108,13 +109,13 @@ func (w *writer) handshakeResponse() ([]byte, error) {
 		}
 		w.capabilities(&b, performatives.Capabilities{Extra: r.Extra})
 		if r.ReasonCode != "" {
-			b.text(capsReason, string(r.ReasonCode))
+			b.Text(capsReason, string(r.ReasonCode))
 		}
 		if r.ReasonText != "" {
-			b.text(capsReasonText, r.ReasonText)
+			b.Text(capsReasonText, r.ReasonText)
 		}
 		w.accept(&b, false)
-		return b.close()
+		return b.Close()
 	}
 	p, err := payloadAs[performatives.InformCapabilities](w.m)
 	if err != nil {
@@ -125,12 +126,12 @@ func (w *writer) handshakeResponse() ([]byte, error) {
 	}
 	w.capabilities(&b, *p.Capabilities)
 	w.accept(&b, true)
-	return b.close()
+	return b.Close()
 }
 
 // accept writes the flag accepted in the payload.
-func (w *writer) accept(b *builder, accepted bool) {
+func (w *writer) accept(b *jsonscan.Builder, accepted bool) {
 	if w.shape.kind != kindHandshakeResponse || w.shape.accepted[1] || !w.shape.accepted[0] {
-		b.value(capsAccepted, accepted)
+		b.Value(capsAccepted, accepted)
 	}
 }

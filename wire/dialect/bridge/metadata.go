@@ -3,6 +3,7 @@ package bridge
 import (
 	"bytes"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -24,7 +25,7 @@ const payloadRest = "payload"
 // metadata reads the member metadata.
 func (d *decoder) metadata() {
 	v := d.in.values[memMetadata]
-	if none(v) {
+	if jsonscan.IsNone(v) {
 		return
 	}
 	if v[0] != '{' {
@@ -35,8 +36,8 @@ func (d *decoder) metadata() {
 	var typed, act, conversation, protocol, trace, budget []byte
 	var rest performatives.Members
 	over := false
-	object(v, keep(&rest, &over), found{metaMessageType, &typed}, found{metaPerformative, &act}, found{metaConversation, &conversation},
-		found{metaProtocol, &protocol}, found{metaTrace, &trace}, found{metaBudget, &budget})
+	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(metaMessageType, &typed), jsonscan.Find(metaPerformative, &act), jsonscan.Find(metaConversation, &conversation),
+		jsonscan.Find(metaProtocol, &protocol), jsonscan.Find(metaTrace, &trace), jsonscan.Find(metaBudget, &budget))
 	if over {
 		d.tooMany("metadata")
 	}
@@ -52,11 +53,11 @@ func (d *decoder) metadata() {
 			d.fail(err)
 		}
 	}
-	if !none(budget) {
+	if !jsonscan.IsNone(budget) {
 		d.out.Budget = performatives.RawContent(bytes.Clone(budget))
 	}
 	if rest != nil {
-		text, err := marshal(rest)
+		text, err := jsonscan.Marshal(rest)
 		if err != nil {
 			d.fail(err)
 			return
@@ -67,10 +68,10 @@ func (d *decoder) metadata() {
 
 // metaText reads a string of metadata. null counts as absent.
 func (d *decoder) metaText(name string, v []byte) string {
-	if !none(v) && !is(v, '"') {
+	if !jsonscan.IsNone(v) && !jsonscan.Is(v, '"') {
 		d.invalid("metadata."+name, "a string", v)
 	}
-	return text(v)
+	return jsonscan.Text(v)
 }
 
 func (d *decoder) tooMany(field string) {
@@ -82,10 +83,10 @@ func (w *writer) metadata() {
 	m := w.m
 	switch {
 	case w.exact() && w.shape.metadata != nil:
-		w.out.raw(memberNames[memMetadata], w.shape.metadata)
+		w.out.Raw(memberNames[memMetadata], w.shape.metadata)
 		return
 	case w.exact() && w.shape.blanks.has(memMetadata):
-		w.out.raw(memberNames[memMetadata], []byte("null"))
+		w.out.Raw(memberNames[memMetadata], []byte("null"))
 		return
 	}
 	rest, more := m.Metadata(memberNames[memMetadata])
@@ -93,36 +94,35 @@ func (w *writer) metadata() {
 		m.Trace() == "" && m.Budget().IsZero() {
 		return
 	}
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	if m.MessageType() != "" {
-		b.text(metaMessageType, m.MessageType())
+		b.Text(metaMessageType, m.MessageType())
 	}
 	if w.act != m.Performative() {
-		b.text(metaPerformative, m.Performative().String())
+		b.Text(metaPerformative, m.Performative().String())
 	}
 	if implied := w.implied(); implied != string(m.ConversationID()) {
-		b.text(metaConversation, string(m.ConversationID()))
+		b.Text(metaConversation, string(m.ConversationID()))
 	}
 	if m.Protocol() != "" {
-		b.text(metaProtocol, m.Protocol())
+		b.Text(metaProtocol, m.Protocol())
 	}
 	if m.Trace() != "" {
-		b.text(metaTrace, m.Trace())
+		b.Text(metaTrace, m.Trace())
 	}
 	if !m.Budget().IsZero() {
-		b.content(metaBudget, m.Budget())
+		writeContent(&b, metaBudget, m.Budget())
 	}
-	if valid(rest) {
-		object(rest, func(name string, v []byte) {
+	if jsonscan.Valid(rest) {
+		jsonscan.Read(rest, func(name string, v []byte) {
 			if !knownMeta(name) {
-				b.raw(name, v)
+				b.Raw(name, v)
 			}
 		})
 	}
-	out, err := b.close()
-	w.note(err)
-	if !b.empty {
-		w.out.raw(memberNames[memMetadata], out)
+	if out, err := b.Close(); !b.Empty() {
+		w.note(err)
+		w.out.Raw(memberNames[memMetadata], out)
 	}
 }
 

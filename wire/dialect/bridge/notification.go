@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -26,7 +27,7 @@ func (d *decoder) notification(v []byte) {
 	var event, data []byte
 	var rest performatives.Members
 	over := false
-	object(v, keep(&rest, &over), found{notificationEvent, &event}, found{notificationData, &data})
+	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
 	if over {
 		d.tooMany("payload")
 	}
@@ -52,7 +53,7 @@ func (d *decoder) notification(v []byte) {
 	}
 	d.out.Performative = performatives.ActInform
 	switch {
-	case name == eventInform && rest == nil && !isNull(data):
+	case name == eventInform && rest == nil && !jsonscan.IsNull(data):
 		if data != nil {
 			d.out.Payload = performatives.Raw(bytes.Clone(data))
 		}
@@ -80,7 +81,7 @@ func eventFor(messageType string, act performatives.Performative) string {
 // notification writes a NotificationMessage.
 func (w *writer) notification() ([]byte, error) {
 	m := w.m
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	if m.Performative() == performatives.ActInform && m.MessageType() == "" {
 		content, err := w.marshalled()
 		switch {
@@ -89,31 +90,31 @@ func (w *writer) notification() ([]byte, error) {
 		case isEvent(content):
 			return content, nil
 		}
-		b.text(notificationEvent, eventInform)
-		b.raw(notificationData, content)
-		return b.close()
+		b.Text(notificationEvent, eventInform)
+		b.Raw(notificationData, content)
+		return b.Close()
 	}
 	rest := w.restOf()
-	if v := rest[notificationEvent]; is(v, '"') && valid(v) {
-		b.raw(notificationEvent, v)
+	if v := rest[notificationEvent]; jsonscan.Is(v, '"') && jsonscan.Valid(v) {
+		b.Raw(notificationEvent, v)
 	} else {
-		b.text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
+		b.Text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
 	}
 	if err := w.member(&b, notificationData); err != nil {
 		return nil, err
 	}
-	b.extra(rest, notificationEvent, notificationData)
-	return b.close()
+	b.Sorted(rest, notificationEvent, notificationData)
+	return b.Close()
 }
 
 // isEvent reports whether the content of an INFORM is the payload of a notification.
 func isEvent(content []byte) bool {
 	var event, data []byte
 	others := false
-	object(content, func(string, []byte) { others = true }, found{notificationEvent, &event}, found{notificationData, &data})
-	name := text(event)
-	if name == "" || !none(data) && data[0] != '{' {
+	jsonscan.Read(content, func(string, []byte) { others = true }, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
+	name := jsonscan.Text(event)
+	if name == "" || !jsonscan.IsNone(data) && data[0] != '{' {
 		return false
 	}
-	return name != eventInform || others || isNull(data)
+	return name != eventInform || others || jsonscan.IsNull(data)
 }

@@ -4,13 +4,14 @@ import (
 	"bytes"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // payload reads the payload, whose members depend on the message type.
 func (d *decoder) payload() {
 	v := d.in.values[memPayload]
-	if !is(v, '{') {
+	if !jsonscan.Is(v, '{') {
 		d.invalid("payload", "an object", v)
 		return
 	}
@@ -41,9 +42,9 @@ func field(name string) string { return "payload." + name }
 
 // name reads a member of the payload that is a non-empty string.
 func (d *decoder) name(member, what string, v []byte) string {
-	s := text(v)
+	s := jsonscan.Text(v)
 	switch {
-	case !is(v, '"'):
+	case !jsonscan.Is(v, '"'):
 		d.invalid(field(member), what, v)
 	case s == "":
 		d.refuse(performatives.CodeInvalidPayload, field(member), fmt.Sprintf("%s: want %s, got an empty string", field(member), what))
@@ -53,7 +54,7 @@ func (d *decoder) name(member, what string, v []byte) string {
 
 // kinded reads a member of the payload that is null, absent, or begins with one of those characters.
 func (d *decoder) kinded(member, what, begins string, v []byte) {
-	if !none(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
+	if !jsonscan.IsNone(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
 		d.invalid(field(member), what, v)
 	}
 }
@@ -62,7 +63,7 @@ func (d *decoder) kinded(member, what, begins string, v []byte) {
 // that have no place in it.
 func (d *decoder) typed(act performatives.Performative, content []byte, rest performatives.Members) {
 	d.out.Performative = act
-	if isNull(content) {
+	if jsonscan.IsNull(content) {
 		content = nil
 	}
 	if len(content) > 0 && content[0] != '{' {
@@ -79,7 +80,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 	}
 	d.out.Payload = p
 	if len(rest) > 0 {
-		text, err := marshal(rest)
+		text, err := jsonscan.Marshal(rest)
 		if err != nil {
 			d.fail(err)
 			return

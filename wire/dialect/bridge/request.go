@@ -23,8 +23,8 @@ func (d *decoder) request(v []byte) {
 	var tool, arguments, timeout, description []byte
 	var rest performatives.Members
 	over := false
-	object(v, keep(&rest, &over), found{requestTool, &tool}, found{requestArguments, &arguments}, found{requestTimeout, &timeout},
-		found{requestDescription, &description})
+	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
+		jsonscan.Find(requestDescription, &description))
 	if over {
 		d.tooMany("payload")
 	}
@@ -42,8 +42,8 @@ func (d *decoder) request(v []byte) {
 		return
 	}
 	d.out.Performative = performatives.ActTaskRequest
-	task := performatives.TaskRequest{TaskType: name, Description: text(description), Extra: rest}
-	if !none(arguments) {
+	task := performatives.TaskRequest{TaskType: name, Description: jsonscan.Text(description), Extra: rest}
+	if !jsonscan.IsNone(arguments) {
 		task.Parameters = performatives.RawContent(append([]byte{}, arguments...))
 	}
 	d.out.Payload = task
@@ -75,13 +75,13 @@ const maxTimeout = 9e9 // seconds
 
 // timeout reads the seconds from the arrival to the deadline.
 func (d *decoder) timeout(v []byte) {
-	if none(v) {
+	if jsonscan.IsNone(v) {
 		return
 	}
 	seconds, err := strconv.ParseFloat(string(v), 64)
-	if !isNumber(v) || err != nil || !(seconds > 0 && seconds <= maxTimeout) {
+	if !jsonscan.IsNumber(v) || err != nil || !(seconds > 0 && seconds <= maxTimeout) {
 		got := jsonscan.KindOf(v)
-		if isNumber(v) {
+		if jsonscan.IsNumber(v) {
 			got = fmt.Sprintf("%.32s", v)
 		}
 		d.refuse(performatives.CodeInvalidPayload, field(requestTimeout), fmt.Sprintf("payload.timeout: want a number of seconds above 0 and of at most %d, got %s", int64(maxTimeout), got))
@@ -95,44 +95,44 @@ func (d *decoder) timeout(v []byte) {
 // request writes a ToolRequest.
 func (w *writer) request() ([]byte, error) {
 	m := w.m
-	b := openObject(nil)
+	b := jsonscan.OpenObject(nil)
 	if m.MessageType() != "" {
-		b.text(requestTool, m.MessageType())
+		b.Text(requestTool, m.MessageType())
 		if err := w.member(&b, requestArguments); err != nil {
 			return nil, err
 		}
 		w.timeout(&b)
 		w.rest(&b, requestTool, requestArguments, requestTimeout)
-		return b.close()
+		return b.Close()
 	}
 	task, err := payloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return nil, err
 	}
-	b.text(requestTool, task.TaskType)
+	b.Text(requestTool, task.TaskType)
 	if task.Parameters.IsZero() {
-		b.raw(requestArguments, []byte("{}"))
+		b.Raw(requestArguments, []byte("{}"))
 	} else {
-		b.content(requestArguments, task.Parameters)
+		writeContent(&b, requestArguments, task.Parameters)
 	}
 	w.timeout(&b)
 	if task.Description != "" {
-		b.text(requestDescription, task.Description)
+		b.Text(requestDescription, task.Description)
 	}
-	b.extra(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
-	return b.close()
+	b.Sorted(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
+	return b.Close()
 }
 
 // timeout writes the time that is left for the request in whole seconds, rounded up: the field
 // is a whole number in the text. A deadline beyond maxTimeout is written as that.
-func (w *writer) timeout(b *builder) {
+func (w *writer) timeout(b *jsonscan.Builder) {
 	by := w.m.ReplyBy()
 	switch {
 	case by.IsZero():
 	case w.shape.timeout != "" && by.Equal(w.shape.replyBy):
-		b.raw(requestTimeout, []byte(w.shape.timeout))
+		b.Raw(requestTimeout, []byte(w.shape.timeout))
 	default:
 		left := math.Ceil(by.Sub(w.now()).Seconds())
-		b.raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
+		b.Raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -34,16 +35,16 @@ type route struct {
 // readRoute reads a route. The error names the wrong member.
 func readRoute(v []byte) (r route, fault error) {
 	var limit, path []byte
-	object(v, nil, found{routeLimit, &limit}, found{routePath, &path})
-	if !is(v, '{') {
+	jsonscan.Read(v, nil, jsonscan.Find(routeLimit, &limit), jsonscan.Find(routePath, &path))
+	if !jsonscan.Is(v, '{') {
 		return r, invalidRoute("", "an object")
 	}
 	left, err := strconv.Atoi(string(limit))
 	if err != nil || left < 0 || left > maxHops {
 		return r, invalidRoute("."+routeLimit, fmt.Sprintf("a whole number from 0 to %d", maxHops))
 	}
-	names, wrong := stringsOf(path)
-	if !is(path, '[') || wrong >= 0 || len(names) > maxHops {
+	names, wrong := jsonscan.Texts(path)
+	if !jsonscan.Is(path, '[') || wrong >= 0 || len(names) > maxHops {
 		return r, invalidRoute("."+routePath, "the names of nodes")
 	}
 	return route{left, names}, nil
@@ -96,9 +97,9 @@ func (s *session) routed(m *performatives.Message) (*performatives.Message, erro
 		if e.Metadata == nil {
 			e.Metadata = make(performatives.Members, 1)
 		}
-		b := openObject(nil)
-		b.raw(routeLimit, strconv.AppendInt(nil, int64(r.left-1), 10))
-		b.value(routePath, append(slices.Clone(r.path), s.node))
-		e.Metadata[memberRoute], _ = b.close() // names are strings, which marshal
+		b := jsonscan.OpenObject(nil)
+		b.Raw(routeLimit, strconv.AppendInt(nil, int64(r.left-1), 10))
+		b.Value(routePath, append(slices.Clone(r.path), s.node))
+		e.Metadata[memberRoute], _ = b.Close() // names are strings, which marshal
 	})
 }

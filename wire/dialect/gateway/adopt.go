@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -82,7 +83,7 @@ func (c *codec) Adopt(requests []byte) error {
 			x.batch.left++
 		}
 		c.pending.calls[m.ConversationID()] = x
-		if k := key(x.id); !isNull(x.id) && c.pending.ids[k] == nil {
+		if k := key(x.id); !jsonscan.IsNull(x.id) && c.pending.ids[k] == nil {
 			c.pending.ids[k] = x
 		}
 	}

@@ -98,7 +98,7 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 
 // traced returns the correlation_id of a request that a gateway has decoded; nil for any other.
 func traced(m *performatives.Message) []byte {
-	if v, ok := m.Metadata(metadataCorrelation); ok && valid(v) {
+	if v, ok := m.Metadata(metadataCorrelation); ok && jsonscan.Valid(v) {
 		return v
 	}
 	return nil

@@ -14,31 +14,31 @@ import (
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
-	object(r.params, func(name string, v []byte) {
+	jsonscan.Read(r.params, func(name string, v []byte) {
 		if len(task.Extra) < maxMembers && !secret(name) {
 			task.Extra = with(task.Extra, name, bytes.Clone(v))
 		}
-	}, found{"name", &name}, found{"arguments", &arguments}, found{"task_description", &description}, found{"_meta", &meta})
+	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find("_meta", &meta))
 	switch {
-	case !is(name, '"') || len(name) == 2:
+	case !jsonscan.Is(name, '"') || len(name) == 2:
 		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
 	case !isObjectOrNone(arguments):
 		return c.refused(e, o, invalidParams("arguments", "an object", arguments))
-	case description != nil && !is(description, '"') && !isNull(description):
+	case description != nil && !jsonscan.Is(description, '"') && !jsonscan.IsNull(description):
 		return c.refused(e, o, invalidParams("task_description", "a string", description))
 	case !isObjectOrNone(meta):
 		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
-	case is(arguments, '{'):
+	case jsonscan.Is(arguments, '{'):
 		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
-	t, refusal := c.openingType(text(name), meta)
+	t, refusal := c.openingType(jsonscan.Text(name), meta)
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
 	if t.name != "" {
 		return c.typedCall(e, r, o, t, bytes.Clone(arguments), "arguments")
 	}
-	task.TaskType, task.Description = text(name), text(description)
+	task.TaskType, task.Description = jsonscan.Text(name), jsonscan.Text(description)
 	if rest := metaRest(meta); rest != nil {
 		task.Extra = with(task.Extra, "_meta", rest)
 	}
@@ -63,19 +63,19 @@ func invalidParams(name, want string, got []byte) *performatives.Refusal {
 }
 
 // isObjectOrNone reports whether a member is an object, null or absent.
-func isObjectOrNone(v []byte) bool { return v == nil || isNull(v) || is(v, '{') }
+func isObjectOrNone(v []byte) bool { return v == nil || jsonscan.IsNull(v) || jsonscan.Is(v, '{') }
 
 // metaOf returns params._meta, or nil.
 func metaOf(params []byte) (meta []byte) {
-	object(params, nil, found{"_meta", &meta})
+	jsonscan.Read(params, nil, jsonscan.Find("_meta", &meta))
 	return meta
 }
 
 // progressToken returns a copy of the progress token of a _meta. It is nil if there is none, or
 // if the value cannot be a token.
 func progressToken(meta []byte) (token []byte) {
-	object(meta, nil, found{"progressToken", &token})
-	if !is(token, '"') && !isNumber(token) || len(token) > maxID {
+	jsonscan.Read(meta, nil, jsonscan.Find("progressToken", &token))
+	if !jsonscan.Is(token, '"') && !jsonscan.IsNumber(token) || len(token) > maxID {
 		return nil
 	}
 	return bytes.Clone(token)

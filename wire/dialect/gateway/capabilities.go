@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,8 +13,8 @@ const compression = "compression"
 // compressions reads the compression of some capabilities: a list, or one name.
 func compressions(capabilities []byte) []string {
 	var v []byte
-	object(capabilities, nil, found{compression, &v})
-	if name := text(v); name != "" {
+	jsonscan.Read(capabilities, nil, jsonscan.Find(compression, &v))
+	if name := jsonscan.Text(v); name != "" {
 		return []string{name}
 	}
 	return stringsOf(v)
@@ -24,17 +25,13 @@ const maxList = 1024
 
 // stringsOf reads the strings of an array.
 func stringsOf(v []byte) (out []string) {
-	w := walk(v)
-	if !w.enter('[') {
-		return nil
-	}
-	for range maxList {
-		elem, ok := w.element()
-		if !ok {
-			break
-		}
-		if s := text(elem); s != "" {
+	n := 0
+	for elem := range jsonscan.Elements(v) {
+		if s := jsonscan.Text(elem); s != "" {
 			out = append(out, s)
+		}
+		if n++; n == maxList {
+			break
 		}
 	}
 	return out
@@ -44,15 +41,15 @@ func stringsOf(v []byte) (out []string) {
 // and ontologies (extensions), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
-	object(v, func(name string, v []byte) {
+	jsonscan.Read(v, func(name string, v []byte) {
 		switch {
-		case name == "tools" && is(v, '['):
+		case name == "tools" && jsonscan.Is(v, '['):
 			out.Actions = actionsOf(v)
 			return
-		case name == "topics" && is(v, '['):
+		case name == "topics" && jsonscan.Is(v, '['):
 			out.Topics = stringsOf(v)
 			return
-		case name == "ontologies" && is(v, '['):
+		case name == "ontologies" && jsonscan.Is(v, '['):
 			out.Ontologies = stringsOf(v)
 			return
 		}

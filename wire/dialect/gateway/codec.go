@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -88,7 +89,7 @@ func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
 	var ended wire.Inbound
 	switch {
-	case is(e.payload, '{'):
+	case jsonscan.Is(e.payload, '{'):
 		r := readRPC(e.payload)
 		o.id = nil
 		if r.answered() {
@@ -142,13 +143,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 // split reads the messages of a batch and counts those that get an answer. It reports
 // false when there are too many.
 func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
-	w := walk(batch)
-	w.enter('[')
-	for {
-		text, more := w.element()
-		if !more {
-			return messages, answers, true
-		}
+	for text := range jsonscan.Elements(batch) {
 		if len(messages) == c.opts.MaxBatch {
 			return nil, 0, false
 		}
@@ -162,6 +157,7 @@ func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 		}
 		messages = append(messages, r)
 	}
+	return messages, answers, true
 }
 
 // Refuse appends the answer to a request that the session or its handler does not serve.

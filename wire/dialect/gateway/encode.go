@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -56,7 +57,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		return c.answer(dst, &call.origin, f.rpc(call.id), h)
 	}
 	result, err := c.resultFor(m, call)
-	if err != nil || !valid(result) {
+	if err != nil || !jsonscan.Valid(result) {
 		return c.fail(dst, &call.origin, &performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"})
 	}
 	out := c.answer(dst, &call.origin, appendRPC(nil, member{"result", result}, member{"id", call.id}), h)
@@ -99,7 +100,7 @@ func (c *codec) unanswered(dst []byte, o *origin) []byte {
 // dataOf returns the data of an error from another gateway, or nil.
 func dataOf(m *performatives.Message) []byte {
 	_, extra, _ := performatives.RefusalIn(m.Payload())
-	if data := extra["data"]; valid(data) {
+	if data := extra["data"]; jsonscan.Valid(data) {
 		return data
 	}
 	return nil
@@ -139,7 +140,7 @@ func payloadAs[T any](m *performatives.Message) (T, error) {
 	if err == nil {
 		return v, nil
 	}
-	text, err := marshal(m.Payload())
+	text, err := jsonscan.Marshal(m.Payload())
 	if err != nil {
 		return v, err
 	}
@@ -192,6 +193,6 @@ func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []b
 	if !p.Results.IsZero() {
 		out.Results = &p.Results
 	}
-	params, err = marshal(out)
+	params, err = jsonscan.Marshal(out)
 	return params, over, err
 }

@@ -138,18 +138,18 @@ func (e *envelope) member(seen *uint16, name, v []byte) {
 // text reads a string; null counts as absent.
 func (e *envelope) text(field string, v []byte) string {
 	switch {
-	case isNull(v):
+	case jsonscan.IsNull(v):
 		return ""
-	case !is(v, '"'):
+	case !jsonscan.Is(v, '"'):
 		e.wrong(field, "a string", v)
 		return ""
 	}
-	return string(unquote(v))
+	return string(jsonscan.TextBytes(v))
 }
 
 func (e *envelope) readID(v []byte) {
 	switch {
-	case !is(v, '"') && !isNumber(v) && !isNull(v):
+	case !jsonscan.Is(v, '"') && !jsonscan.IsNumber(v) && !jsonscan.IsNull(v):
 		e.wrong("id", "a string, a number or null", v)
 	case len(v) > maxID:
 		e.refuse(performatives.CodeUnexpectedAct, "id", fmt.Sprintf("id: want at most %d bytes, got %d", maxID, len(v)))
@@ -164,8 +164,8 @@ func (e *envelope) readCorrelation(v []byte) {
 		return
 	}
 	switch {
-	case isNull(v):
-	case !is(v, '"'):
+	case jsonscan.IsNull(v):
+	case !jsonscan.Is(v, '"'):
 		e.wrong("correlation_id", "a string", v)
 	default:
 		e.correlation = v
@@ -174,13 +174,13 @@ func (e *envelope) readCorrelation(v []byte) {
 }
 
 func (e *envelope) readTimestamp(v []byte) {
-	if !is(v, '"') {
+	if !jsonscan.Is(v, '"') {
 		e.wrong("timestamp", "an ISO 8601 time", v)
 		return
 	}
-	t, ok := isotime.Parse(unquote(v))
+	t, ok := isotime.Parse(jsonscan.TextBytes(v))
 	if !ok || t.IsZero() {
-		e.refuse(performatives.CodeUnexpectedAct, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", unquote(v)))
+		e.refuse(performatives.CodeUnexpectedAct, "timestamp", fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", jsonscan.TextBytes(v)))
 	}
 	e.timestamp = t
 }
@@ -203,9 +203,9 @@ func (e *envelope) complete(seen uint16) {
 // nothing for null.
 func idText(id []byte) string {
 	switch {
-	case is(id, '"'):
-		return string(unquote(id))
-	case isNull(id):
+	case jsonscan.Is(id, '"'):
+		return string(jsonscan.TextBytes(id))
+	case jsonscan.IsNull(id):
 		return ""
 	}
 	return string(id)

@@ -51,7 +51,7 @@ func methodNotFound(method string) fault {
 func (f fault) rpc(id []byte) []byte {
 	data := f.raw
 	if data == nil {
-		data, _ = marshal(f.data) // strings and numbers always marshal
+		data, _ = jsonscan.Marshal(f.data) // strings and numbers always marshal
 	}
 	object := append([]byte(`{"code":`), strconv.Itoa(f.code)...)
 	object = jsonscan.AppendQuoted(append(object, `,"message":`...), f.object.Message)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
@@ -73,10 +74,10 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin, method string) wire.I
 // cursor is refused.
 func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var cursor []byte
-	object(r.params, nil, found{paramCursor, &cursor})
+	jsonscan.Read(r.params, nil, jsonscan.Find(paramCursor, &cursor))
 	switch {
-	case cursor == nil || isNull(cursor) || text(cursor) == "" && is(cursor, '"'): // the first page
-	case !is(cursor, '"'):
+	case cursor == nil || jsonscan.IsNull(cursor) || jsonscan.Text(cursor) == "" && jsonscan.Is(cursor, '"'): // the first page
+	case !jsonscan.Is(cursor, '"'):
 		return c.refused(e, o, invalidParams(paramCursor, "a string", cursor))
 	default:
 		field := "mcp_payload.params." + paramCursor
@@ -112,7 +113,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	s := c.stamp()
 	by := c.deadline(s.Time, e.timeout)
 	env.ID, env.ReplyBy = s.ID, by
-	if call.startsWork(r.method) && !isNull(r.id) {
+	if call.startsWork(r.method) && !jsonscan.IsNull(r.id) {
 		c.connection = cmp.Or(c.connection, s.ID)
 		env.ID = c.requestID(e, r)
 		if c.overtaken(e, r, env.ID, s.Time) {
@@ -138,7 +139,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		}
 	}
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
-	if !isNull(r.id) {
+	if !jsonscan.IsNull(r.id) {
 		in.Content = append([]byte(r.method), r.params...)
 	}
 	return in
@@ -190,7 +191,7 @@ func metadataFor(e *envelope, r *rpc) performatives.Members {
 	switch {
 	case len(e.metadata)+len(r.extra) == 0:
 		return nil
-	case len(r.extra) == 0 && !is(e.payload, '['):
+	case len(r.extra) == 0 && !jsonscan.Is(e.payload, '['):
 		return e.metadata
 	}
 	out := make(performatives.Members, len(e.metadata)+len(r.extra))

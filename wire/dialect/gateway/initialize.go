@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -17,12 +18,12 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	var preferred, others, offers []byte
 	extra := performatives.Members{}
-	object(r.params, func(name string, v []byte) {
+	jsonscan.Read(r.params, func(name string, v []byte) {
 		if len(extra) < maxMembers && !secret(name) {
 			extra[name] = bytes.Clone(v)
 		}
-	}, found{"protocolVersion", &preferred}, found{"supportedVersions", &others}, found{"capabilities", &offers})
-	h, ok := negotiate(text(preferred), stringsOf(others))
+	}, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
+	h, ok := negotiate(jsonscan.Text(preferred), stringsOf(others))
 	if !ok {
 		return c.noVersion(e, o)
 	}
@@ -42,13 +43,13 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 // checkIntroduction returns the refusal of params of initialize with a member of the wrong type.
 // A member that is null counts as absent.
 func checkIntroduction(params []byte) *performatives.Refusal {
-	if is(params, '[') {
+	if jsonscan.Is(params, '[') {
 		return invalidParams("", "an object", params)
 	}
 	var preferred, others, offers, methods, tools, topics []byte
-	object(params, nil, found{"protocolVersion", &preferred}, found{"supportedVersions", &others}, found{"capabilities", &offers})
-	object(offers, nil, found{compression, &methods}, found{"tools", &tools}, found{"topics", &topics})
-	isString := func(v []byte) bool { return is(v, '"') }
+	jsonscan.Read(params, nil, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
+	jsonscan.Read(offers, nil, jsonscan.Find(compression, &methods), jsonscan.Find("tools", &tools), jsonscan.Find("topics", &topics))
+	isString := func(v []byte) bool { return jsonscan.Is(v, '"') }
 	for _, m := range []struct {
 		name, want string
 		value      []byte
@@ -63,18 +64,14 @@ func checkIntroduction(params []byte) *performatives.Refusal {
 		{"capabilities.tools", "an array of tools, an object or a boolean", tools, `[{tf`, "a tool with a name", func(v []byte) bool { return actionOf(v).Name != "" }},
 		{"capabilities.topics", "an array of strings", topics, `[`, "a string", isString},
 	} {
-		if m.value == nil || isNull(m.value) {
+		if m.value == nil || jsonscan.IsNull(m.value) {
 			continue
 		}
 		if !strings.Contains(m.begins, string(m.value[:1])) {
 			return invalidParams(m.name, m.want, m.value)
 		}
-		w := walk(m.value)
-		if !w.enter('[') {
-			continue
-		}
 		i := 0
-		for elem, ok := w.element(); ok; elem, ok = w.element() {
+		for elem := range jsonscan.Elements(m.value) {
 			if !m.elements(elem) {
 				return invalidParams(fmt.Sprintf("%s[%d]", m.name, i), m.element, elem)
 			}

@@ -28,25 +28,25 @@ type messageType struct {
 // beginning of the field of a refusal.
 func readMessageType(meta []byte, path string) (messageType, *performatives.Refusal) {
 	var name, act []byte
-	object(meta, nil, found{metaMessageType, &name}, found{metaPerformative, &act})
-	if name == nil || isNull(name) {
+	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
+	if name == nil || jsonscan.IsNull(name) {
 		return messageType{}, nil
 	}
 	field := path + "." + metaMessageType
-	if !is(name, '"') {
+	if !jsonscan.Is(name, '"') {
 		return messageType{}, &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want a string, got " + jsonscan.KindOf(name),
 		}
 	}
-	t := messageType{name: text(name)}
+	t := messageType{name: jsonscan.Text(name)}
 	if r := messageTypeRefusal(t.name, field); r != nil {
 		return messageType{}, r
 	}
-	if act == nil || isNull(act) {
+	if act == nil || jsonscan.IsNull(act) {
 		return t, nil
 	}
 	var err error
-	if t.act, err = performatives.ParsePerformative(text(act)); err != nil {
+	if t.act, err = performatives.ParsePerformative(jsonscan.Text(act)); err != nil {
 		return messageType{}, &performatives.Refusal{
 			Code: performatives.CodeUnknownPerformative, Field: path + "." + metaPerformative,
 			Text: path + "." + metaPerformative + ": want the name of an act",
@@ -77,13 +77,13 @@ func withMessageType(text []byte, m *performatives.Message, usual performatives.
 	}
 	var meta []byte
 	out := []byte{'{'}
-	object(text, func(name string, v []byte) {
+	jsonscan.Read(text, func(name string, v []byte) {
 		out = append(append(append(jsonscan.AppendQuoted(out, name), ':'), v...), ',')
-	}, found{memberMeta, &meta})
+	}, jsonscan.Find(memberMeta, &meta))
 	out = append(append(out, `"`+memberMeta+`":{`...), messageTypeMembers(m, usual)...)
-	object(meta, func(name string, v []byte) {
+	jsonscan.Read(meta, func(name string, v []byte) {
 		out = append(append(jsonscan.AppendQuoted(append(out, ','), name), ':'), v...)
-	}, found{metaMessageType, new([]byte)}, found{metaPerformative, new([]byte)})
+	}, jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
 	return append(out, '}', '}')
 }
 
@@ -99,11 +99,11 @@ func messageTypeMembers(m *performatives.Message, usual performatives.Performati
 // withoutMessageType returns a copy of the JSON object text without the members of its
 // _meta that this package reads, and without a _meta that has no others.
 func withoutMessageType(text []byte) []byte {
-	if !is(text, '{') {
+	if !jsonscan.Is(text, '{') {
 		return bytes.Clone(text)
 	}
 	out := []byte{'{'}
-	object(text, func(name string, v []byte) {
+	jsonscan.Read(text, func(name string, v []byte) {
 		if name == memberMeta {
 			if v = metaRest(v); v == nil {
 				return
@@ -117,19 +117,19 @@ func withoutMessageType(text []byte) []byte {
 // metaRest returns a _meta without the members that this package reads, or nil where
 // it has no others.
 func metaRest(meta []byte) []byte {
-	if !is(meta, '{') {
+	if !jsonscan.Is(meta, '{') {
 		return nil
 	}
 	rest := performatives.Members{}
-	object(meta, func(name string, v []byte) {
+	jsonscan.Read(meta, func(name string, v []byte) {
 		if len(rest) < maxMembers {
 			rest[name] = v
 		}
-	}, found{metaToken, new([]byte)}, found{metaMessageType, new([]byte)}, found{metaPerformative, new([]byte)})
+	}, jsonscan.Find(metaToken, new([]byte)), jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
 	if len(rest) == 0 {
 		return nil
 	}
-	out, err := marshal(rest)
+	out, err := jsonscan.Marshal(rest)
 	if err != nil {
 		return nil // cannot be: it is part of valid JSON
 	}

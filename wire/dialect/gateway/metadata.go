@@ -27,17 +27,15 @@ const (
 
 // readMetadata reads the members of metadata. Two of them are fields of the message.
 func (e *envelope) readMetadata(v []byte) {
-	w := walk(v)
-	if isNull(v) {
+	if jsonscan.IsNull(v) {
 		return
 	}
-	if !w.enter('{') {
+	if !jsonscan.Is(v, '{') {
 		e.wrong("metadata", "an object", v)
 		return
 	}
-	for {
-		name, v, ok := w.member()
-		if !ok || e.refusal != nil {
+	for name, v := range jsonscan.Members(v) {
+		if e.refusal != nil {
 			return
 		}
 		switch name := string(name); name {
@@ -56,7 +54,7 @@ const maxTimeout = 100 * 365 * 24 * time.Hour
 
 func (e *envelope) readTimeout(v []byte) {
 	ms, err := strconv.ParseFloat(string(v), 64)
-	if isNull(v) {
+	if jsonscan.IsNull(v) {
 		return
 	}
 	if err != nil || ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
@@ -68,7 +66,7 @@ func (e *envelope) readTimeout(v []byte) {
 
 // readPriority reads the priority, and keeps its text, so that it is written unchanged.
 func (e *envelope) readPriority(v []byte) {
-	if isNull(v) {
+	if jsonscan.IsNull(v) {
 		return
 	}
 	p, ok := priorityOf(v)
@@ -82,8 +80,8 @@ func (e *envelope) readPriority(v []byte) {
 
 func priorityOf(v []byte) (performatives.Priority, bool) {
 	text := v
-	if is(v, '"') {
-		text = unquote(v)
+	if jsonscan.Is(v, '"') {
+		text = jsonscan.TextBytes(v)
 	}
 	p, err := performatives.ParsePriority(string(text))
 	return p, err == nil
@@ -192,7 +190,7 @@ func metadataOf(h header) (performatives.Members, error) {
 		members[name] = v
 	}
 	for name, v := range h.message.AllMetadata() {
-		if !valid(v) {
+		if !jsonscan.Valid(v) {
 			return nil, errors.New("gateway: metadata is no JSON")
 		}
 		if name != "priority" && !secret(name) {

@@ -37,7 +37,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 		act = a
 	}
 	payload := bytes.Clone(r.params)
-	if is(payload, '[') { // a payload must be an object
+	if jsonscan.Is(payload, '[') { // a payload must be an object
 		payload = append(append([]byte(`{"params":`), payload...), '}')
 	}
 	t, refusal := readMessageType(metaOf(payload), "mcp_payload.params."+memberMeta)
@@ -67,7 +67,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 // that has another source, as MCP demands.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
-	object(r.params, nil, found{"requestId", &id}, found{"reason", &reason})
+	jsonscan.Read(r.params, nil, jsonscan.Find("requestId", &id), jsonscan.Find("reason", &reason))
 	nothing := wire.Inbound{Token: e.token, Ref: o}
 	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
 	if refusal != nil {
@@ -76,7 +76,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	c.mu.Lock()
 	call := c.pending.ids[key(id)]
-	if of := (jsonID{e.source.Fold(), key(id)}); !isNull(id) && (call == nil || !call.message.Sender().Is(e.source)) {
+	if of := (jsonID{e.source.Fold(), key(id)}); !jsonscan.IsNull(id) && (call == nil || !call.message.Sender().Is(e.source)) {
 		c.pending.withdrawEarly(of, c.stamp().Time)
 	}
 	if call == nil || call.cancelled || call.hello != nil || !call.message.Sender().Is(e.source) {
@@ -90,7 +90,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	s := c.stamp()
 	m, err := c.message(e, r, performatives.Envelope{
 		ID: s.ID, Receiver: of.Receiver(), ConversationID: of.ConversationID(), InReplyTo: string(of.ID()), ReplyWith: string(s.ID),
-		ReplyBy: of.ReplyBy(), Priority: max(of.Priority(), performatives.High), Payload: performatives.Cancel{Reason: text(reason)},
+		ReplyBy: of.ReplyBy(), Priority: max(of.Priority(), performatives.High), Payload: performatives.Cancel{Reason: jsonscan.Text(reason)},
 		MessageType: t.name,
 	})
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 // notification without a token.
 func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	var token, done, total, message, results []byte
-	object(r.params, nil, found{"progressToken", &token}, found{"progress", &done}, found{"total", &total}, found{"message", &message}, found{"intermediate_results", &results})
+	jsonscan.Read(r.params, nil, jsonscan.Find("progressToken", &token), jsonscan.Find("progress", &done), jsonscan.Find("total", &total), jsonscan.Find("message", &message), jsonscan.Find("intermediate_results", &results))
 	if token == nil {
 		return wire.Inbound{}, false
 	}
@@ -116,7 +116,7 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	if over {
 		return nothing, true
 	}
-	m, err := c.progressed(e, r, q, performatives.StatusUpdate{Progress: percentage(done, total), Description: text(message)}, results)
+	m, err := c.progressed(e, r, q, performatives.StatusUpdate{Progress: percentage(done, total), Description: jsonscan.Text(message)}, results)
 	if err != nil {
 		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}, true
 	}

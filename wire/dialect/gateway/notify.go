@@ -59,7 +59,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	params, err := marshal(struct {
+	params, err := jsonscan.Marshal(struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Reason    string          `json:"reason,omitempty"`
 	}{json.RawMessage(q.id), p.Reason})
@@ -73,8 +73,8 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 // decoded notification, or else has the name of the act.
 func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	method := notifications + strings.ToLower(m.Performative().String())
-	if v, ok := m.Metadata(metadataMethod); ok && valid(v) && text(v) != "" {
-		method = text(v)
+	if v, ok := m.Metadata(metadataMethod); ok && jsonscan.Valid(v) && jsonscan.Text(v) != "" {
+		method = jsonscan.Text(v)
 	}
 	if m.Payload() == nil && m.MessageType() == "" {
 		return c.announce(dst, m, method, nil)
@@ -82,7 +82,7 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	params := []byte("{}")
 	if m.Payload() != nil {
 		var err error
-		if params, err = marshal(m.Payload()); err != nil {
+		if params, err = jsonscan.Marshal(m.Payload()); err != nil {
 			return dst, fmt.Errorf("gateway: payload: %w", err)
 		}
 	}
@@ -100,7 +100,7 @@ func (c *codec) announce(dst []byte, m *performatives.Message, method string, pa
 func extraOf(m *performatives.Message) (out []member) {
 	for name, v := range m.AllMetadata() {
 		of, ok := strings.CutPrefix(name, prefixPayload)
-		if ok && valid(v) && !rpcMember(of) {
+		if ok && jsonscan.Valid(v) && !rpcMember(of) {
 			quoted := jsonscan.AppendQuoted(nil, of)
 			out = append(out, member{string(quoted[1 : len(quoted)-1]), v})
 		}

@@ -34,17 +34,17 @@ type pages struct {
 // following returns the pages with one more page, and reports whether to ask for another.
 func (p pages) following(result []byte) (pages, bool) {
 	var tools, cursor []byte
-	object(result, nil, found{"tools", &tools}, found{resultNextCursor, &cursor})
-	if !is(cursor, '"') || len(cursor) == 2 || len(cursor) > maxID {
+	jsonscan.Read(result, nil, jsonscan.Find("tools", &tools), jsonscan.Find(resultNextCursor, &cursor))
+	if !jsonscan.Is(cursor, '"') || len(cursor) == 2 || len(cursor) > maxID {
 		return p, false
 	}
 	p.tools = append(p.tools, bytes.Clone(tools))
 	p.next = bytes.Clone(cursor)
 	p.bytes += len(tools)
-	w := walk(tools)
-	w.enter('[')
-	for _, ok := w.element(); ok && p.number < maxTools; _, ok = w.element() {
-		p.number++
+	for range jsonscan.Elements(tools) {
+		if p.number++; p.number == maxTools {
+			break
+		}
 	}
 	return p, p.number < maxTools && len(p.tools) < maxPages
 }
@@ -107,11 +107,11 @@ func (c *codec) drop(q *request) {
 func (p pages) listed(last []byte) performatives.InformCapabilities {
 	var tools []byte
 	out := performatives.InformCapabilities{}
-	object(last, func(name string, v []byte) {
+	jsonscan.Read(last, func(name string, v []byte) {
 		if len(out.Extra) < maxMembers {
 			out.Extra = with(out.Extra, name, bytes.Clone(v))
 		}
-	}, found{"tools", &tools})
+	}, jsonscan.Find("tools", &tools))
 	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(append(p.tools, tools)...)}
 	return out
 }

@@ -60,7 +60,7 @@ func callParams(m *performatives.Message, token string) ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(p.Extra)) {
 		switch v := p.Extra[name]; {
 		case callMember(name) || len(v) == 0:
-		case !valid(v):
+		case !jsonscan.Valid(v):
 			return nil, fmt.Errorf("gateway: %.64q is no JSON", name)
 		default:
 			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
@@ -81,10 +81,10 @@ func callMember(name string) bool {
 // appendMeta appends a _meta with that progress token, which replaces any other.
 func appendMeta(dst, meta []byte, token string) []byte {
 	dst = append(append(dst, `{"progressToken":`...), token...)
-	if valid(meta) {
-		object(meta, func(name string, v []byte) {
+	if jsonscan.Valid(meta) {
+		jsonscan.Read(meta, func(name string, v []byte) {
 			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
-		}, found{"progressToken", new([]byte)})
+		}, jsonscan.Find("progressToken", new([]byte)))
 	}
 	return append(dst, '}')
 }
@@ -92,11 +92,11 @@ func appendMeta(dst, meta []byte, token string) []byte {
 // appendContent appends the JSON of a content: its text unchanged, or that of its Go value.
 func appendContent(dst []byte, content performatives.Content) ([]byte, error) {
 	if content.Value() != nil {
-		text, err := marshal(content)
+		text, err := jsonscan.Marshal(content)
 		return append(dst, text...), err
 	}
 	text, err := content.MarshalJSON()
-	if err != nil || !valid(text) {
+	if err != nil || !jsonscan.Valid(text) {
 		return dst, errors.Join(errNoJSON, err)
 	}
 	return append(dst, text...), nil

@@ -3,6 +3,7 @@ package gateway
 import (
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
@@ -43,6 +44,14 @@ type request struct {
 	cancel   *performatives.Message // the CANCEL of the request, without its payload
 	expires  time.Time
 	pages    pages // of tools/list
+}
+
+// key returns a JSON-RPC id as the key of a map. The string "1" and the number 1 differ.
+func key(id []byte) string {
+	if jsonscan.Is(id, '"') {
+		return `"` + jsonscan.Text(id)
+	}
+	return string(id)
 }
 
 // jsonID is a JSON-RPC id of one source.
@@ -127,7 +136,7 @@ func (p *pending) addCall(c *call, now time.Time) bool {
 		return false
 	}
 	p.calls[c.message.ConversationID()] = c
-	if !isNull(c.id) {
+	if !jsonscan.IsNull(c.id) {
 		p.ids[key(c.id)] = c
 	}
 	return true
@@ -140,7 +149,7 @@ func (p *pending) removeCall(c *call) {
 	if k := key(c.id); p.ids[k] == c {
 		delete(p.ids, k)
 	}
-	if !isNull(c.id) {
+	if !jsonscan.IsNull(c.id) {
 		p.ended.Put(jsonID{c.message.Sender().Fold(), key(c.id)}, struct{}{}, time.Time{})
 	}
 }

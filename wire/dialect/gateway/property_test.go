@@ -69,8 +69,8 @@ func drawMembers(rt *rapid.T, label string) performatives.Members {
 }
 
 func equalPayload(rt *rapid.T, want, got any) {
-	a, errA := marshal(want)
-	b, errB := marshal(got)
+	a, errA := jsonscan.Marshal(want)
+	b, errB := jsonscan.Marshal(got)
 	if errA != nil || errB != nil {
 		rt.Fatal(errA, errB)
 	}
@@ -86,7 +86,7 @@ func canonical(rt *rapid.T, text []byte) []byte {
 	if err := d.Decode(&v); err != nil {
 		rt.Fatal(err)
 	}
-	out, err := marshal(v)
+	out, err := jsonscan.Marshal(v)
 	if err != nil {
 		rt.Fatal(err)
 	}

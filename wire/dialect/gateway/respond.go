@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -122,16 +123,16 @@ const maxErrorText = 4096
 // is more exact than the code, if the two agree.
 func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
 	var code, message, data, reason, again []byte
-	object(fault, nil, found{"code", &code}, found{"message", &message}, found{"data", &data})
-	object(data, nil, found{"reason_code", &reason}, found{performatives.MemberRetryAfter, &again})
-	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(text(message)), RetryAfter: performatives.ParseRetryAfter(again)}
+	jsonscan.Read(fault, nil, jsonscan.Find("code", &code), jsonscan.Find("message", &message), jsonscan.Find("data", &data))
+	jsonscan.Read(data, nil, jsonscan.Find("reason_code", &reason), jsonscan.Find(performatives.MemberRetryAfter, &again))
+	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(jsonscan.Text(message)), RetryAfter: performatives.ParseRetryAfter(again)}
 	dialect := performatives.DialectJSONRPC
-	if is(code, '"') {
+	if jsonscan.Is(code, '"') {
 		dialect = performatives.DialectWire
 	}
 	if known, ok := performatives.CodeBy(dialect, idText(code)); ok {
 		r.Code = known
-		if own := performatives.Code(text(reason)); own.Known() && own.Traits().In(dialect) == idText(code) {
+		if own := performatives.Code(jsonscan.Text(reason)); own.Known() && own.Traits().In(dialect) == idText(code) {
 			r.Code = own
 		}
 	}

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -39,7 +40,7 @@ func toolResult(p performatives.InformResult) ([]byte, error) {
 	if len(p.Artifacts) > 0 {
 		out[resultArtifacts] = p.Artifacts
 	}
-	return marshal(out)
+	return jsonscan.Marshal(out)
 }
 
 func extraMembers(extra performatives.Members) map[string]any {
@@ -67,7 +68,7 @@ func detailsOf(p performatives.InformResult) (json.RawMessage, error) {
 	if p.Details.IsZero() {
 		return nil, nil
 	}
-	return marshal(p.Details)
+	return jsonscan.Marshal(p.Details)
 }
 
 // content returns the text for people: the summary, or else the details, as MCP advises.
@@ -84,7 +85,7 @@ func content(summary string, details []byte) []textContent {
 // structured returns details as an object, as MCP demands: another value becomes the
 // member result of one.
 func structured(details json.RawMessage) json.RawMessage {
-	if is(details, '{') {
+	if jsonscan.Is(details, '{') {
 		return details
 	}
 	return append(append([]byte(`{"result":`), details...), '}')
@@ -105,7 +106,7 @@ func methodResult(p performatives.InformResult) ([]byte, error) {
 	if len(p.Artifacts) > 0 {
 		out[resultArtifacts] = p.Artifacts
 	}
-	return marshal(out)
+	return jsonscan.Marshal(out)
 }
 
 // plainResult returns the result of an answer other than INFORM_RESULT, such as INFORM:

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,19 +13,19 @@ import (
 func resultOf(result []byte) performatives.InformResult {
 	var contents, details, isError, status, artifacts []byte
 	p := performatives.InformResult{Status: performatives.StatusSuccess}
-	object(result, func(name string, v []byte) {
+	jsonscan.Read(result, func(name string, v []byte) {
 		if len(p.Extra) < maxMembers {
 			p.Extra = with(p.Extra, name, bytes.Clone(v))
 		}
-	}, found{resultContent, &contents}, found{resultStructured, &details}, found{resultIsError, &isError}, found{resultStatus, &status}, found{resultArtifacts, &artifacts})
-	if !is(contents, '[') { // without content, the result is the details
+	}, jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &details), jsonscan.Find(resultIsError, &isError), jsonscan.Find(resultStatus, &status), jsonscan.Find(resultArtifacts, &artifacts))
+	if !jsonscan.Is(contents, '[') { // without content, the result is the details
 		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(objectOf(bytes.Clone(result), "result"))}
 	}
 	summary, plain := summaryOf(contents)
 	if !plain {
 		p.Extra = with(p.Extra, resultContent, bytes.Clone(contents))
 	}
-	if details != nil && !isNull(details) {
+	if details != nil && !jsonscan.IsNull(details) {
 		p.Details = performatives.RawContent(objectOf(bytes.Clone(details), "result"))
 	}
 	if summary != string(details) {
@@ -37,9 +38,9 @@ func resultOf(result []byte) performatives.InformResult {
 
 // statusOf returns the status. isError means failure, whatever the status is.
 func statusOf(status, isError []byte) performatives.TaskStatus {
-	s := performatives.TaskStatus(strings.ToLower(text(status)))
+	s := performatives.TaskStatus(strings.ToLower(jsonscan.Text(status)))
 	switch {
-	case is(isError, 't'):
+	case jsonscan.Is(isError, 't'):
 		return performatives.StatusFailure
 	case s.Valid():
 		return s
@@ -52,19 +53,14 @@ func statusOf(status, isError []byte) performatives.TaskStatus {
 func summaryOf(contents []byte) (summary string, plain bool) {
 	var texts []string
 	plain = true
-	w := walk(contents)
-	w.enter('[')
-	for {
-		elem, ok := w.element()
-		if !ok {
-			return strings.Join(texts, "\n"), plain && len(texts) <= 1
-		}
+	for elem := range jsonscan.Elements(contents) {
 		var kind, words []byte
-		object(elem, func(string, []byte) { plain = false }, found{"type", &kind}, found{"text", &words})
-		if text(kind) != "text" {
+		jsonscan.Read(elem, func(string, []byte) { plain = false }, jsonscan.Find("type", &kind), jsonscan.Find("text", &words))
+		if jsonscan.Text(kind) != "text" {
 			plain = false
 			continue
 		}
-		texts = append(texts, text(words))
+		texts = append(texts, jsonscan.Text(words))
 	}
+	return strings.Join(texts, "\n"), plain && len(texts) <= 1
 }

@@ -61,13 +61,12 @@ func (r *rpc) wrong(field, want string, got []byte) {
 
 // readRPC reads a JSON-RPC message.
 func readRPC(text []byte) (r rpc) {
-	w := walk(text)
-	if !w.enter('{') {
-		r.refuse("mcp_payload", "want a JSON-RPC message, got "+jsonscan.KindOf(bytes.TrimLeft(text, " \t\r\n")))
+	if text = bytes.TrimLeft(text, " \t\r\n"); !jsonscan.Is(text, '{') {
+		r.refuse("mcp_payload", "want a JSON-RPC message, got "+jsonscan.KindOf(text))
 		return r
 	}
 	var seen memberSet
-	for name, v, ok := w.member(); ok; name, v, ok = w.member() {
+	for name, v := range jsonscan.Members(text) {
 		r.member(&seen, name, v)
 	}
 	r.classify(seen)
@@ -112,7 +111,7 @@ func (r *rpc) member(found *memberSet, name, v []byte) {
 
 func (r *rpc) readID(v []byte) {
 	switch {
-	case !is(v, '"') && !isNumber(v) && !isNull(v):
+	case !jsonscan.Is(v, '"') && !jsonscan.IsNumber(v) && !jsonscan.IsNull(v):
 		r.wrong("id", "a string, a number or null", v)
 	case len(v) > maxID:
 		r.refuse("mcp_payload.id", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
@@ -122,7 +121,7 @@ func (r *rpc) readID(v []byte) {
 }
 
 func (r *rpc) readMethod(v []byte) {
-	if !is(v, '"') || len(v) == 2 {
+	if !jsonscan.Is(v, '"') || len(v) == 2 {
 		r.wrong("method", "a non-empty string", v)
 		return
 	}
@@ -130,14 +129,14 @@ func (r *rpc) readMethod(v []byte) {
 		r.refuse("mcp_payload.method", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
 		return
 	}
-	r.method = string(unquote(v))
+	r.method = string(jsonscan.TextBytes(v))
 }
 
 func (r *rpc) readParams(v []byte) {
 	switch {
-	case is(v, '{'), is(v, '['):
+	case jsonscan.Is(v, '{'), jsonscan.Is(v, '['):
 		r.params = v
-	case !isNull(v):
+	case !jsonscan.IsNull(v):
 		r.wrong("params", "an object or an array", v)
 	}
 }
@@ -173,7 +172,7 @@ func (r *rpc) classify(found memberSet) {
 	case !found.method:
 		r.refuse("mcp_payload", "want a method, a result or an error")
 	case r.refusal != nil: // stays broken
-	case found.id && !(isNull(r.id) && strings.HasPrefix(r.method, notifications)): // addenda §7
+	case found.id && !(jsonscan.IsNull(r.id) && strings.HasPrefix(r.method, notifications)): // addenda §7
 		r.kind = kindRequest
 	default:
 		r.kind = kindNotification

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -12,10 +13,8 @@ import (
 func actionsOf(arrays ...[]byte) []performatives.Action {
 	actions := []performatives.Action{}
 	for _, v := range arrays {
-		w := walk(v)
-		w.enter('[')
-		for elem, ok := w.element(); ok && len(actions) < maxTools; elem, ok = w.element() {
-			if a := actionOf(elem); a.Name != "" {
+		for elem := range jsonscan.Elements(v) {
+			if a := actionOf(elem); a.Name != "" && len(actions) < maxTools {
 				actions = append(actions, a)
 			}
 		}
@@ -25,23 +24,23 @@ func actionsOf(arrays ...[]byte) []performatives.Action {
 
 // actionOf reads a tool: an object, or its bare name.
 func actionOf(v []byte) (a performatives.Action) {
-	if is(v, '"') {
-		a.Name = text(v)
+	if jsonscan.Is(v, '"') {
+		a.Name = jsonscan.Text(v)
 		return a
 	}
 	var name, description, input, output []byte
-	object(v, func(name string, v []byte) {
+	jsonscan.Read(v, func(name string, v []byte) {
 		if len(a.Extra) < maxMembers {
 			a.Extra = with(a.Extra, name, bytes.Clone(v))
 		}
-	}, found{"name", &name}, found{"description", &description}, found{"inputSchema", &input}, found{"outputSchema", &output})
-	a.Name, a.Description = text(name), text(description)
+	}, jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
+	a.Name, a.Description = jsonscan.Text(name), jsonscan.Text(description)
 	a.InputSchema, a.OutputSchema = schema(input), schema(output)
 	return a
 }
 
 func schema(v []byte) json.RawMessage {
-	if !is(v, '{') {
+	if !jsonscan.Is(v, '{') {
 		return nil
 	}
 	return bytes.Clone(v)
@@ -92,7 +91,7 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	if len(a.InputSchema) == 0 && mcp {
 		a.InputSchema = anyObject
 	}
-	out, err := marshal(struct {
+	out, err := jsonscan.Marshal(struct {
 		Name        string          `json:"name"`
 		Description string          `json:"description,omitempty"`
 		Input       json.RawMessage `json:"inputSchema,omitempty"`
@@ -106,14 +105,14 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 		delete(members, toolAgent)
 		members[toolMeta] = metaWith(a.Extra[toolMeta], agent)
 	}
-	object(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
-	return marshal(members)
+	jsonscan.Read(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
+	return jsonscan.Marshal(members)
 }
 
 // metaWith returns the _meta of a tool with its agent.
 func metaWith(meta, agent []byte) map[string]json.RawMessage {
 	out := map[string]json.RawMessage{}
-	object(meta, func(name string, v []byte) { out[name] = v })
+	jsonscan.Read(meta, func(name string, v []byte) { out[name] = v })
 	out[toolAgent] = agent
 	return out
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -142,7 +143,7 @@ func (s *stage) take(in wire.Inbound) {
 
 func describe(t testing.TB, m *performatives.Message) string {
 	t.Helper()
-	payload, err := marshal(m.Payload())
+	payload, err := jsonscan.Marshal(m.Payload())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,7 +163,7 @@ func describe(t testing.TB, m *performatives.Message) string {
 	}
 	text += " " + string(payload)
 	if e := m.Envelope(); len(e.Metadata) > 0 {
-		metadata, err := marshal(e.Metadata)
+		metadata, err := jsonscan.Marshal(e.Metadata)
 		if err != nil {
 			t.Fatal(err)
 		}

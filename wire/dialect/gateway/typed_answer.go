@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -46,7 +47,7 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 	if m.Payload() != nil {
 		out[resultContent], out[resultStructured] = content("", payload), json.RawMessage(payload)
 	}
-	text, err := marshal(out)
+	text, err := jsonscan.Marshal(out)
 	return withMessageType(text, m, usual), err
 }
 
@@ -96,11 +97,11 @@ func (c *codec) untypedAnswer(e *envelope, r *rpc, q *request) (*performatives.M
 // it has the form of a tool's, else all of it. It is nil for a tool without any.
 func payloadOf(result []byte) []byte {
 	var contents, structured []byte
-	object(result, nil, found{resultContent, &contents}, found{resultStructured, &structured})
+	jsonscan.Read(result, nil, jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &structured))
 	switch {
-	case !is(contents, '['):
+	case !jsonscan.Is(contents, '['):
 		return objectOf(withoutMessageType(result), "result")
-	case structured == nil || isNull(structured):
+	case structured == nil || jsonscan.IsNull(structured):
 		return nil
 	}
 	return objectOf(bytes.Clone(structured), "result")
@@ -135,7 +136,7 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 // payload for that act. The payload is nil where the data has none that fits.
 func (c *codec) typedRefusal(act performatives.Performative, data []byte) (name string, payload any) {
 	var text []byte
-	object(data, nil, found{"payload", &text})
+	jsonscan.Read(data, nil, jsonscan.Find("payload", &text))
 	t, refusal := readMessageType(metaOf(data), memberMeta)
 	if refusal != nil || t.name == "" {
 		return "", nil

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -43,7 +44,7 @@ func (c *codec) openingType(name string, meta []byte) (messageType, *performativ
 // keeps, are the payload of the application. name is the member of params that has
 // them; empty means params itself.
 func (c *codec) typedCall(e *envelope, r *rpc, o *origin, t messageType, arguments []byte, name string) wire.Inbound {
-	if len(arguments) == 0 || isNull(arguments) {
+	if len(arguments) == 0 || jsonscan.IsNull(arguments) {
 		arguments = []byte("{}")
 	}
 	token := progressToken(metaOf(r.params))
@@ -74,7 +75,7 @@ func inArguments(err error, name string) *performatives.Refusal {
 // objectOf returns text if it is a JSON object, and else an object with text as the
 // member name.
 func objectOf(text []byte, name string) []byte {
-	if is(text, '{') {
+	if jsonscan.Is(text, '{') {
 		return text
 	}
 	return append(append([]byte(`{"`+name+`":`), text...), '}')
@@ -99,11 +100,11 @@ func typedParams(m *performatives.Message, token string) ([]byte, error) {
 
 // objectJSON returns the JSON of a payload, which must be an object.
 func objectJSON(payload any) ([]byte, error) {
-	text, err := marshal(payload)
+	text, err := jsonscan.Marshal(payload)
 	switch {
 	case err != nil:
 		return nil, err
-	case !valid(text) || !is(text, '{'):
+	case !jsonscan.Valid(text) || !jsonscan.Is(text, '{'):
 		return nil, errNoJSON
 	}
 	return text, nil

@@ -1,10 +1,6 @@
 package gateway
 
-import (
-	"encoding/json"
-
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
-)
+import "github.com/ribosome-agents/ribosome/internal/jsonscan"
 
 // walker iterates over one object or array, and checks its syntax.
 type walker struct {
@@ -38,42 +34,7 @@ func (w *walker) member() (name, v []byte, ok bool) {
 	if !ok {
 		return nil, nil, false
 	}
-	name = unquote(quoted)
+	name = jsonscan.TextBytes(quoted)
 	v, ok = w.Taken()
 	return name, v, ok
 }
-
-// element reads the next element of an array.
-func (w *walker) element() ([]byte, bool) {
-	v, more, ok := w.Element(!w.begun)
-	w.begun = true
-	return v, more && ok
-}
-
-// valid reports whether text is JSON.
-func valid(text []byte) bool {
-	w := walk(text)
-	return w.Value() && w.End()
-}
-
-// unquote returns the text of a JSON string. Without escapes the result is a slice of it.
-// Half a surrogate pair becomes U+FFFD, as in encoding/json.
-func unquote(quoted []byte) []byte {
-	if len(quoted) < 2 {
-		return nil
-	}
-	text, ok := jsonscan.Unquote(quoted)
-	if !ok {
-		var s string
-		_ = json.Unmarshal(quoted, &s) // it is part of valid JSON
-		return []byte(s)
-	}
-	return text
-}
-
-// is reports whether a JSON value begins with that character, which tells its kind.
-func is(v []byte, begin byte) bool { return len(v) > 0 && v[0] == begin }
-
-func isNull(v []byte) bool { return is(v, 'n') }
-
-func isNumber(v []byte) bool { return len(v) > 0 && (v[0] == '-' || v[0]-'0' <= 9) }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -48,7 +49,7 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 	if h.gzip {
 		o.Compression = []string{compressionGzip}
 	}
-	return marshal(struct {
+	return jsonscan.Marshal(struct {
 		ProtocolVersion string  `json:"protocolVersion"`
 		ServerInfo      program `json:"serverInfo"`
 		Capabilities    offered `json:"capabilities"`
@@ -66,19 +67,19 @@ func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) 
 		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
 	}
 	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, capabilities
-	return marshal(params)
+	return jsonscan.Marshal(params)
 }
 
 // introduced reads the answer to an initialize of this node.
 func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
 	var version, offers []byte
 	out := performatives.InformCapabilities{}
-	object(result, func(name string, v []byte) {
+	jsonscan.Read(result, func(name string, v []byte) {
 		if len(out.Extra) < maxMembers {
 			out.Extra = with(out.Extra, name, bytes.Clone(v))
 		}
-	}, found{"protocolVersion", &version}, found{"capabilities", &offers})
-	if v := text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
+	}, jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
+	if v := jsonscan.Text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
 		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
 	}
 	out.Extra = with(out.Extra, "protocolVersion", bytes.Clone(version))

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"slices"
 	"time"
@@ -75,17 +73,6 @@ func correlated(id string) []byte {
 const timeFormat = `"2006-01-02T15:04:05.000Z"`
 
 func appendTime(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, timeFormat) }
-
-// marshal returns v as JSON, with <, > and & as they are.
-func marshal(v any) ([]byte, error) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte{'\n'}), nil
-}
 
 // appendRPC appends a JSON-RPC message: the members in the order given, of which those
 // without a value are left out.

@@ -47,7 +47,7 @@ func (d *decoder) read() {
 	d.credential()
 	d.metadata()
 	payload := d.in.values[memPayload]
-	if !begins(payload, '{') {
+	if !jsonscan.Is(payload, '{') {
 		d.refuse(invalid("payload", "an object", payload))
 	}
 	if d.fault != nil {
@@ -67,7 +67,7 @@ func (d *decoder) read() {
 // required reads a member of the envelope that is a string and not empty.
 func (d *decoder) required(m member) string {
 	v := d.in.values[m]
-	if !begins(v, '"') || len(v) == 2 {
+	if !jsonscan.Is(v, '"') || len(v) == 2 {
 		want := "a non-empty string"
 		d.refuse(invalid(memberNames[m], want, v))
 		return ""
@@ -81,14 +81,14 @@ func (d *decoder) required(m member) string {
 
 func (d *decoder) timestamp() time.Time {
 	v := d.in.values[memTimestamp]
-	if !begins(v, '"') {
+	if !jsonscan.Is(v, '"') {
 		d.refuse(invalid("timestamp", "an ISO 8601 time", v))
 		return time.Time{}
 	}
-	t, ok := isotime.Parse([]byte(textOf(v)))
+	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 	if !ok {
 		d.refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "timestamp", Text: fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", textOf(v)),
+			Code: performatives.CodeInvalidPayload, Field: "timestamp", Text: fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", jsonscan.Text(v)),
 		})
 	}
 	return t
@@ -97,7 +97,7 @@ func (d *decoder) timestamp() time.Time {
 // credential reads the token, which is not a part of the message.
 func (d *decoder) credential() {
 	v := d.in.values[memToken]
-	if v == nil || isNull(v) {
+	if v == nil || jsonscan.IsNull(v) {
 		return
 	}
 	if v[0] != '"' {
@@ -105,7 +105,7 @@ func (d *decoder) credential() {
 		return
 	}
 	const bearer = "bearer "
-	if d.token = textOf(v); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
+	if d.token = jsonscan.Text(v); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
 		d.token = strings.TrimSpace(d.token[len(bearer):])
 	}
 }
@@ -163,11 +163,11 @@ func (d *decoder) act() {
 		d.refuse(d.renamed(err))
 		return
 	}
-	said, err := performatives.ParsePerformative(textOf(d.out.Metadata[metaAct]))
+	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
-	switch explicit := named && textOf(d.out.Metadata[metaMessageType]) == d.kind; {
+	switch explicit := named && jsonscan.Text(d.out.Metadata[metaMessageType]) == d.kind; {
 	case ok && named && said != registered:
 		d.refuse(&performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, Field: "metadata.performative",
@@ -182,9 +182,9 @@ func (d *decoder) act() {
 		}
 	case explicit, known && named:
 		d.out.Performative, d.out.MessageType = said, d.kind
-	case begins(d.out.Metadata[metaResult], '{'):
+	case jsonscan.Is(d.out.Metadata[metaResult], '{'):
 		d.out.Performative = performatives.ActInformResult
-	case begins(d.out.Metadata[metaTask], '{'):
+	case jsonscan.Is(d.out.Metadata[metaTask], '{'):
 		d.out.Performative = performatives.ActTaskRequest
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -16,9 +15,9 @@ import (
 
 // writer writes one message.
 type writer struct {
+	jsonscan.Builder
 	codec    *codec
 	m        *performatives.Message
-	dst      []byte
 	call     *exchange // the request of the peer that the message answers
 	callKind string    // its type, CANCEL where the message answers that
 	kind     string
@@ -27,13 +26,11 @@ type writer struct {
 	blank    json.RawMessage // the metadata {} or null
 	further  []named         // of the envelope
 	silent   bool            // there is nothing to write
-	err      error
 }
 
-func (w *writer) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
+// open returns a Builder of an envelope that is appended to dst.
+func (c *codec) open(dst []byte) jsonscan.Builder {
+	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
 }
 
 // Encode appends m as one frame. It writes nothing for progress that the peer has not said to understand, for the answer to a status, and
@@ -49,7 +46,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{codec: c, m: m, dst: append(dst, '{')}
+	w := writer{Builder: c.open(dst), codec: c, m: m}
 	w.find()
 	if r := w.overtaken(); r != nil {
 		return dst, r
@@ -61,14 +58,15 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	trace := w.trace()
 	w.envelopeOf(trace)
-	if w.err != nil {
-		return dst, w.err
+	out, err := w.Close()
+	if err == nil && !utf8.Valid(out[len(dst):]) {
+		err = errNoUTF8
 	}
-	if !utf8.Valid(w.dst[len(dst):]) {
-		return dst, errNoUTF8
+	if err != nil {
+		return dst, err
 	}
 	w.note(trace)
-	return append(w.dst, '}'), nil
+	return out, nil
 }
 
 var errNoUTF8 = errors.New("rag: want UTF-8")
@@ -131,7 +129,7 @@ func (w *writer) typed() {
 	act := w.m.Performative()
 	own, known := natural[w.kind]
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
-	if known && (own == act || w.kind == typeError && isRefusal(act)) || !known && !ok && (begins(w.meta[metaTask], '{') || begins(w.meta[metaResult], '{')) {
+	if known && (own == act || w.kind == typeError && isRefusal(act)) || !known && !ok && (jsonscan.Is(w.meta[metaTask], '{') || jsonscan.Is(w.meta[metaResult], '{')) {
 		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {
@@ -152,7 +150,7 @@ func (w *writer) plain() {
 
 // tell sets a member of the metadata that the type does not tell.
 func (w *writer) tell(name, value string) {
-	if textOf(w.meta[name]) != value {
+	if jsonscan.Text(w.meta[name]) != value {
 		w.setMeta(name, value)
 	}
 }
@@ -160,7 +158,7 @@ func (w *writer) tell(name, value string) {
 // kept returns the text of a member of the message's metadata.
 func (w *writer) kept(name string) string {
 	v, _ := w.m.Metadata(name)
-	return textOf(v)
+	return jsonscan.Text(v)
 }
 
 func (w *writer) marshalContent(c performatives.Content) {
@@ -180,9 +178,9 @@ func (w *writer) marshal(v any) {
 	text, err := json.Marshal(v)
 	switch {
 	case err != nil:
-		w.fail(fmt.Errorf("rag: payload: %w", err))
-	case !begins(text, '{'):
-		w.fail(errNoObject)
+		w.Fail(fmt.Errorf("rag: payload: %w", err))
+	case !jsonscan.Is(text, '{'):
+		w.Fail(errNoObject)
 	}
 	w.payload = text
 }
@@ -237,7 +235,7 @@ func (w *writer) envelopeOf(trace string) {
 	w.text(memReceiver, string(w.m.Receiver()))
 	w.text(memTrace, trace)
 	w.text(memTimestamp, formatTime(w.m.Timestamp()))
-	w.raw(memberNames[memPayload], w.payload)
+	w.Checked(memberNames[memPayload], w.payload)
 	w.metadata()
 	w.envelope()
 	if token := w.codec.opts.Token; token != nil {
@@ -247,51 +245,4 @@ func (w *writer) envelopeOf(trace string) {
 
 func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-func (w *writer) name(name string) {
-	if w.dst[len(w.dst)-1] != '{' {
-		w.dst = append(w.dst, ',')
-	}
-	w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
-}
-
-func (w *writer) text(m member, s string) {
-	w.name(memberNames[m])
-	w.dst = jsonscan.AppendQuoted(w.dst, s)
-}
-
-func (w *writer) raw(name string, v []byte) {
-	w.name(name)
-	w.checked(name, v)
-}
-
-// checked writes JSON that may be unchecked.
-func (w *writer) checked(name string, v []byte) {
-	s := jsonscan.Scanner{Data: v, Depth: max(1, w.codec.depth-1)}
-	if !s.Value() || !s.End() {
-		w.fail(fmt.Errorf("rag: %s: %s", name, s.Problem()))
-		return
-	}
-	w.dst = append(w.dst, v...)
-}
-
-// withMember adds a member to an object that is written by encoding/json.
-func withMember(object []byte, name string, v []byte) []byte {
-	if len(v) == 0 {
-		return object
-	}
-	out := append([]byte(nil), object[:len(object)-1]...)
-	if len(out) > 1 {
-		out = append(out, ',')
-	}
-	out = append(jsonscan.AppendQuoted(out, name), ':')
-	return append(append(out, v...), '}')
-}
-
-func sortedNames(m performatives.Members) []string {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (w *writer) text(m member, s string) { w.Text(memberNames[m], s) }

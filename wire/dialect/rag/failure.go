@@ -36,24 +36,23 @@ func (d *decoder) failure(payload []byte) {
 	var code performatives.Code
 	var text, word string
 	extra := performatives.Members{}
-	eachMember(payload, func(name string, v []byte) bool {
-		switch name {
+	for n, v := range jsonscan.Members(payload) {
+		switch name := string(n); name {
 		case "error_code":
-			word = textOf(v)
+			word = jsonscan.Text(v)
 			code = performatives.Code(word)
 			if known, ok := performatives.CodeBy(performatives.DialectRAG, word); ok {
 				code = known
 			}
 		case "error_message":
-			if text = textOf(v); text == "" {
+			if text = jsonscan.Text(v); text == "" {
 				extra[name] = bytes.Clone(v)
 			}
 		default:
 			extra[name] = bytes.Clone(v)
 		}
-		return true
-	})
-	exact := performatives.Code(textOf(extra[memberReason]))
+	}
+	exact := performatives.Code(jsonscan.Text(extra[memberReason]))
 	if exactOf(exact) != "" && exact.Traits().RAG == word {
 		code = exact
 		delete(extra, memberReason)
@@ -82,7 +81,7 @@ func (w *writer) failure() {
 	if v := extra["original_request"]; len(v) > 0 {
 		p.Original = v
 	}
-	if x := w.call; x != nil && textOf(memberIn(extra["original_request"], "trace_id")) != x.Trace {
+	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra["original_request"], "trace_id")) != x.Trace {
 		p.Original = originalRequest{cmp.Or(w.callKind, x.Kind), x.Trace}
 	}
 	if v := extra["retry_possible"]; len(v) > 0 {
@@ -91,21 +90,17 @@ func (w *writer) failure() {
 	if v := extra["suggested_action"]; len(v) > 0 {
 		p.Suggested = v
 	}
-	w.marshal(p)
-	for _, name := range sortedNames(extra) {
-		switch name {
-		case "error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status":
-		case performatives.MemberRetryAfter:
-			if p.Again == 0 { // it is a peer's own, and no hint
-				w.payload = withMember(w.payload, name, extra[name])
-			}
-		case memberReason:
-			if p.Reason == "" { // it is a peer's own
-				w.payload = withMember(w.payload, name, extra[name])
-			}
-		default:
-			w.payload = withMember(w.payload, name, extra[name])
-		}
+	own := []string{"error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status"}
+	if p.Again != 0 { // else one of extra is a peer's own, and no hint
+		own = append(own, performatives.MemberRetryAfter)
+	}
+	if p.Reason != "" {
+		own = append(own, memberReason)
+	}
+	if w.marshal(p); w.Err == nil {
+		b := jsonscan.Reopen(w.payload)
+		b.Sorted(extra, own...)
+		w.payload, w.Err = b.Close()
 	}
 }
 
@@ -168,14 +163,14 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	if bad != nil {
 		return dst
 	}
-	w := writer{codec: c, dst: append(dst, '{')}
+	w := writer{Builder: c.open(dst)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
 	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))
 	w.text(memTrace, c.sequences.next(prefixError, conversation))
 	w.text(memTimestamp, formatTime(stamp.Time))
-	w.raw(memberNames[memPayload], payload)
-	return append(w.dst, '}')
+	w.Checked(memberNames[memPayload], payload)
+	return append(w.JSON, '}')
 }
 
 // The conversation and the receiver of the answer to a message without them. The connection leads to one peer.
@@ -222,11 +217,11 @@ func (d *decoder) ended() *performatives.Message {
 	}
 	d.codec.asked.remove(x)
 	code := performatives.CodeFailed
-	if known, ok := performatives.CodeBy(performatives.DialectRAG, textOf(memberIn(p, "error_code"))); ok {
+	if known, ok := performatives.CodeBy(performatives.DialectRAG, jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
 		code = known
 	}
 	stamp := d.codec.opts.Stamper.Stamp()
-	why := performatives.Failure{ErrorCode: code, ErrorText: cmp.Or(textOf(memberIn(p, "error_message")), textOf(p))}
+	why := performatives.Failure{ErrorCode: code, ErrorText: cmp.Or(jsonscan.Text(jsonscan.Member(p, "error_message")), jsonscan.Text(p))}
 	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference), Payload: why,
 	})
@@ -235,7 +230,7 @@ func (d *decoder) ended() *performatives.Message {
 
 // legible returns the text of a JSON string that could be an id, and "" for any other value.
 func legible(v []byte) string {
-	if len(v) > 6*performatives.MaxIDLength || !begins(v, '"') {
+	if len(v) > 6*performatives.MaxIDLength || !jsonscan.Is(v, '"') {
 		return ""
 	}
 	text, ok := jsonscan.Unquote(v)

@@ -2,7 +2,6 @@ package rag
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
@@ -114,66 +113,6 @@ func (f *frame) member(s *jsonscan.Scanner, quoted []byte) bool {
 	f.unknown = append(f.unknown, named{name, value})
 	return true
 }
-
-// eachMember calls f with the members of an object that has been scanned before, until f returns false. It calls
-// nothing for another value.
-func eachMember(object []byte, f func(name string, value []byte) bool) {
-	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
-	if !s.Open('{') {
-		return
-	}
-	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
-		if !ok || !more {
-			return
-		}
-		value, ok := s.Taken()
-		if !ok || !f(textOf(quoted), value) {
-			return
-		}
-	}
-}
-
-// memberIn returns the value of a member of an object that has been scanned before, or nil. Of a member that occurs twice the last counts,
-// as in encoding/json.
-func memberIn(object []byte, name string) (value []byte) {
-	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
-	if !s.Open('{') {
-		return nil
-	}
-	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
-		if !ok || !more {
-			return value
-		}
-		v, ok := s.Taken()
-		if !ok {
-			return value
-		}
-		if string(quoted[1:len(quoted)-1]) == name || bytes.IndexByte(quoted, '\\') >= 0 && textOf(quoted) == name {
-			value = v
-		}
-	}
-}
-
-// textOf returns the text of a JSON string, and "" for any other value.
-func textOf(v []byte) string {
-	if !begins(v, '"') {
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok { // half a surrogate pair becomes U+FFFD, as in encoding/json
-		var s string
-		_ = json.Unmarshal(v, &s) // it is part of valid JSON
-		return s
-	}
-	return string(text)
-}
-
-// begins reports whether a JSON value begins with that character, which tells its kind.
-func begins(v []byte, c byte) bool { return len(v) > 0 && v[0] == c }
-
-func isNull(v []byte) bool { return begins(v, 'n') }
 
 // invalid is the refusal of a member with a value of the wrong kind.
 func invalid(field, want string, got []byte) *performatives.Refusal {

@@ -57,7 +57,7 @@ func (d *decoder) metadata() {
 	switch {
 	case v == nil:
 		return
-	case isNull(v):
+	case jsonscan.IsNull(v):
 		d.keep(keptMetadata, v)
 		return
 	case v[0] != '{':
@@ -65,14 +65,13 @@ func (d *decoder) metadata() {
 		return
 	}
 	n := 0
-	eachMember(v, func(name string, value []byte) bool {
+	for name, value := range jsonscan.Members(v) {
 		if n++; n > maxUnknown {
 			d.refuse(&performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: "metadata", Text: "metadata: want at most 1,024 members"})
-			return false
+			break
 		}
-		d.keep(storedName(name), value)
-		return true
-	})
+		d.keep(storedName(string(name)), value)
+	}
 	if n == 0 {
 		d.keep(keptMetadata, v)
 	}
@@ -91,15 +90,15 @@ func (d *decoder) extensions() {
 	if p, ok := priorityOf(meta[metaPriority]); ok {
 		d.out.Priority = p // the exact value stays, to be written again
 	}
-	if s := textOf(meta[metaProtocol]); s != "" {
+	if s := jsonscan.Text(meta[metaProtocol]); s != "" {
 		d.out.Protocol = s
 		delete(meta, metaProtocol)
 	}
-	if s := textOf(meta[metaTrace]); isTraceparent(s) {
+	if s := jsonscan.Text(meta[metaTrace]); isTraceparent(s) {
 		d.out.Trace = s
 		delete(meta, metaTrace)
 	}
-	if v := meta[metaBudget]; v != nil && !isNull(v) {
+	if v := meta[metaBudget]; v != nil && !jsonscan.IsNull(v) {
 		d.out.Budget = performatives.RawContent(v)
 		delete(meta, metaBudget)
 	}
@@ -122,8 +121,8 @@ func isTraceparent(s string) bool {
 // priorityOf reads a priority, which is a word or 1 to 5.
 func priorityOf(v []byte) (performatives.Priority, bool) {
 	text := string(v)
-	if begins(v, '"') {
-		text = textOf(v)
+	if jsonscan.Is(v, '"') {
+		text = jsonscan.Text(v)
 	}
 	if text == "" {
 		return performatives.Normal, false
@@ -136,7 +135,7 @@ func priorityOf(v []byte) (performatives.Priority, bool) {
 func (w *writer) setMeta(name string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	w.meta[name] = text
@@ -170,7 +169,7 @@ func (w *writer) collectMetadata() {
 // keepEnvelope takes a further member of the envelope.
 func (w *writer) keepEnvelope(name string, v json.RawMessage) {
 	switch {
-	case name == memberNames[memMetadata] && (isNull(v) || string(v) == "{}" || begins(v, '{')):
+	case name == memberNames[memMetadata] && (jsonscan.IsNull(v) || string(v) == "{}" || jsonscan.Is(v, '{')):
 		w.blank = v
 	case memberOf(name) == memberCount:
 		w.further = append(w.further, named{name, v})
@@ -181,31 +180,19 @@ func (w *writer) keepEnvelope(name string, v json.RawMessage) {
 func (w *writer) metadata() {
 	if len(w.meta) == 0 {
 		if w.blank != nil {
-			w.raw(memberNames[memMetadata], w.blank)
+			w.Checked(memberNames[memMetadata], w.blank)
 		}
 		return
 	}
-	names := make([]string, 0, len(w.meta))
-	for name := range w.meta {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	w.name(memberNames[memMetadata])
-	w.dst = append(w.dst, '{')
-	for i, name := range names {
-		if i > 0 {
-			w.dst = append(w.dst, ',')
-		}
-		w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
-		w.checked(name, w.meta[name])
-	}
-	w.dst = append(w.dst, '}')
+	w.Open(memberNames[memMetadata])
+	w.Sorted(w.meta)
+	w.End()
 }
 
 // envelope writes the further members of the envelope, sorted by name.
 func (w *writer) envelope() {
 	slices.SortFunc(w.further, func(a, b named) int { return strings.Compare(a.name, b.name) })
 	for _, f := range w.further {
-		w.raw(f.name, f.value)
+		w.Checked(f.name, f.value)
 	}
 }

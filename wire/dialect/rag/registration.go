@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // ownID checks that the agent_id of a payload is the sender.
 func (d *decoder) ownID(payload []byte) bool {
-	id := performatives.AgentID(textOf(memberIn(payload, "agent_id")))
+	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(payload, "agent_id")))
 	if id.Is(d.out.Sender) {
 		return true
 	}
@@ -43,19 +44,17 @@ func (d *decoder) register(payload []byte) {
 	if !d.ownID(payload) {
 		return
 	}
-	r := &registration{status: strings.ToLower(textOf(memberIn(payload, "status"))), types: make(map[string]bool)}
-	eachElement(memberIn(payload, "capabilities"), func(v []byte) bool {
-		r.capabilities.Topics = append(r.capabilities.Topics, textOf(v))
-		return true
-	})
-	eachElement(memberIn(payload, "message_types"), func(v []byte) bool {
-		kind := textOf(v)
+	r := &registration{status: strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status"))), types: make(map[string]bool)}
+	for v := range jsonscan.Elements(jsonscan.Member(payload, "capabilities")) {
+		r.capabilities.Topics = append(r.capabilities.Topics, jsonscan.Text(v))
+	}
+	for v := range jsonscan.Elements(jsonscan.Member(payload, "message_types")) {
+		kind := jsonscan.Text(v)
 		r.types[kind] = true
 		if d.opensTask(kind) {
 			r.capabilities.Actions = append(r.capabilities.Actions, performatives.Action{Name: taskType(kind)})
 		}
-		return true
-	})
+	}
 	agents, key := d.codec.agents, d.out.Sender.Fold()
 	if agents[key] == nil && len(agents) >= maxRegistrations {
 		d.refuse(&performatives.Refusal{Code: performatives.CodeBusy, Text: "the connection has registered too many agents"})
@@ -99,7 +98,7 @@ func (r *registration) with(payload []byte) *registration {
 		return nil
 	}
 	out := *r
-	out.status = strings.ToLower(textOf(memberIn(payload, "status")))
+	out.status = strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status")))
 	return &out
 }
 
@@ -117,10 +116,9 @@ func (d *decoder) beats() {
 // registered reads the answer to a registration.
 func (d *decoder) registered(payload []byte) {
 	c := &performatives.Capabilities{Topics: []string{}}
-	eachElement(memberIn(payload, "capabilities"), func(v []byte) bool {
-		c.Topics = append(c.Topics, textOf(v))
-		return true
-	})
+	for v := range jsonscan.Elements(jsonscan.Member(payload, "capabilities")) {
+		c.Topics = append(c.Topics, jsonscan.Text(v))
+	}
 	d.out.Payload = performatives.InformCapabilities{Capabilities: c, Extra: performatives.Members{extraRegistered: bytes.Clone(payload)}}
 }
 
@@ -152,9 +150,9 @@ func (w *writer) query() {
 	switch {
 	case err != nil || q.Capabilities == nil:
 		w.plain()
-	case begins(q.Extra[extraStatus], '{'):
+	case jsonscan.Is(q.Extra[extraStatus], '{'):
 		w.kind, w.payload = typeStatus, q.Extra[extraStatus]
-	case begins(q.Extra[extraRegistration], '{'):
+	case jsonscan.Is(q.Extra[extraRegistration], '{'):
 		w.kind, w.payload = typeRegistration, q.Extra[extraRegistration]
 	default:
 		r := agentRegistration{ID: w.m.Sender(), Type: "agent", Capabilities: names(*q.Capabilities), MessageTypes: []string{}, Status: statusActive}
@@ -181,7 +179,7 @@ func names(c performatives.Capabilities) []string {
 func (w *writer) capabilities() {
 	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
 	switch {
-	case err == nil && begins(i.Extra[extraRegistered], '{'):
+	case err == nil && jsonscan.Is(i.Extra[extraRegistered], '{'):
 		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
 	case err == nil && w.call != nil && w.call.Kind == typeRegistration && i.Capabilities != nil:
 		w.kind = typeRegistered

@@ -3,6 +3,7 @@ package rag
 import (
 	"fmt"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -18,8 +19,8 @@ type relation struct {
 // payload.
 func (d *decoder) relate(payload []byte) {
 	if d.kind == typeError {
-		request := memberIn(payload, "original_request")
-		d.relation.trace, d.relation.kind = textOf(memberIn(request, "trace_id")), textOf(memberIn(request, "type"))
+		request := jsonscan.Member(payload, "original_request")
+		d.relation.trace, d.relation.kind = jsonscan.Text(jsonscan.Member(request, "trace_id")), jsonscan.Text(jsonscan.Member(request, "type"))
 	}
 	from := d.out.Sender.Fold()
 	for _, trace := range []string{d.relation.trace, d.trace} {

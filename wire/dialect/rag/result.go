@@ -26,7 +26,7 @@ func (d *decoder) result(payload []byte) {
 
 // readResult reads the members of a result besides its details, which are the payload.
 func readResult(kind string, v, payload []byte) (r performatives.InformResult, bad *performatives.Refusal) {
-	if begins(v, '{') {
+	if jsonscan.Is(v, '{') {
 		if bad := elsewhere(metaResult, v, "result_details"); bad != nil {
 			return r, bad
 		}
@@ -41,7 +41,7 @@ func readResult(kind string, v, payload []byte) (r performatives.InformResult, b
 		return r, within(metaResult, err)
 	}
 	if r.Summary == "" && kind == typeResponded {
-		r.Summary = textOf(memberIn(payload, memberResponse))
+		r.Summary = jsonscan.Text(jsonscan.Member(payload, memberResponse))
 	}
 	return r, nil
 }
@@ -49,7 +49,7 @@ func readResult(kind string, v, payload []byte) (r performatives.InformResult, b
 // resultRest returns the members of a result of that type besides its payload, and whether they must be written.
 func resultRest(kind string, r performatives.InformResult, payload []byte) (rest performatives.InformResult, needed bool) {
 	r.Details = performatives.Content{}
-	if kind == typeResponded && textOf(memberIn(payload, memberResponse)) == r.Summary {
+	if kind == typeResponded && jsonscan.Text(jsonscan.Member(payload, memberResponse)) == r.Summary {
 		r.Summary = ""
 	}
 	return r, natural[kind] != performatives.ActInformResult || r.Summary != "" || len(r.Artifacts) > 0 || len(r.Extra) > 0 ||
@@ -60,7 +60,7 @@ func resultRest(kind string, r performatives.InformResult, payload []byte) (rest
 func (w *writer) result() {
 	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	w.kind = w.resultType()
@@ -70,13 +70,13 @@ func (w *writer) result() {
 	}
 	w.marshalContent(r.Details)
 	w.complete(&r)
-	if w.err == nil && checkPayload(w.kind, w.payload) != nil {
+	if w.Err == nil && checkPayload(w.kind, w.payload) != nil {
 		w.plain() // the details are of another kind than the type has them
 		return
 	}
 	rest, needed := resultRest(w.kind, r, w.payload)
 	same := false
-	if begins(w.meta[metaResult], '{') {
+	if jsonscan.Is(w.meta[metaResult], '{') {
 		came, bad := readResult(w.kind, w.meta[metaResult], w.payload)
 		came, _ = resultRest(w.kind, came, w.payload)
 		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
@@ -103,10 +103,10 @@ func (w *writer) resultType() string {
 // complete adds what the type demands, as far as the result says it.
 func (w *writer) complete(r *performatives.InformResult) {
 	switch {
-	case w.err != nil:
-	case w.kind == typeRetrieved && memberIn(w.payload, "retrieved_chunks") == nil:
-		w.payload = withMember(w.payload, "retrieved_chunks", []byte("[]"))
-	case w.kind == typeResponded && memberIn(w.payload, memberResponse) == nil:
-		w.payload = withMember(w.payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
+	case w.Err != nil:
+	case w.kind == typeRetrieved && jsonscan.Member(w.payload, "retrieved_chunks") == nil:
+		w.payload = jsonscan.WithMember(w.payload, "retrieved_chunks", []byte("[]"))
+	case w.kind == typeResponded && jsonscan.Member(w.payload, memberResponse) == nil:
+		w.payload = jsonscan.WithMember(w.payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
 	}
 }

@@ -109,7 +109,7 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 
 func checkMembers(rules []rule, path string, object []byte) *performatives.Refusal {
 	for _, r := range rules {
-		if bad := r.check(path+"."+r.name, memberIn(object, r.name)); bad != nil {
+		if bad := r.check(path+"."+r.name, jsonscan.Member(object, r.name)); bad != nil {
 			return bad
 		}
 	}
@@ -117,7 +117,7 @@ func checkMembers(rules []rule, path string, object []byte) *performatives.Refus
 }
 
 func (r rule) check(path string, v []byte) *performatives.Refusal {
-	if v == nil || isNull(v) {
+	if v == nil || jsonscan.IsNull(v) {
 		if r.required {
 			return invalid(path, wants[r.kind], v)
 		}
@@ -148,14 +148,15 @@ func (r rule) misfit(path string, v []byte) *performatives.Refusal {
 	return invalid(path, wants[r.kind], v)
 }
 
-func (r rule) checkElements(path string, array []byte) (bad *performatives.Refusal) {
+func (r rule) checkElements(path string, array []byte) *performatives.Refusal {
 	i := 0
-	eachElement(array, func(v []byte) bool {
-		bad = checkMembers(r.of, fmt.Sprintf("%s[%d]", path, i), v)
+	for v := range jsonscan.Elements(array) {
+		if bad := checkMembers(r.of, fmt.Sprintf("%s[%d]", path, i), v); bad != nil {
+			return bad
+		}
 		i++
-		return bad == nil
-	})
-	return bad
+	}
+	return nil
 }
 
 // fits reports whether a value is of the kind of r.
@@ -174,15 +175,15 @@ func (r rule) fits(v []byte) bool {
 	case objectsList:
 		return isListOf(v, '{')
 	case aNumber:
-		return isNumber(v)
+		return jsonscan.IsNumber(v)
 	case aCount:
-		return isNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && bytes.Trim(fraction(v), "0") == nil
+		return jsonscan.IsNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && bytes.Trim(fraction(v), "0") == nil
 	case aTruth:
 		return v[0] == 't' || v[0] == 'f'
 	case aStatus:
-		return isStatus(textOf(v))
+		return isStatus(jsonscan.Text(v))
 	case aTime:
-		_, ok := isotime.Parse([]byte(textOf(v)))
+		_, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 		return ok
 	}
 	return false
@@ -194,32 +195,13 @@ func fraction(v []byte) []byte {
 	return digits
 }
 
-func isNumber(v []byte) bool { return v[0] == '-' || v[0]-'0' <= 9 }
-
 func isListOf(v []byte, begin byte) bool {
-	if v[0] != '[' {
-		return false
-	}
-	all := true
-	eachElement(v, func(e []byte) bool {
-		all = e[0] == begin
-		return all
-	})
-	return all
-}
-
-// eachElement calls f with the elements of an array that has been scanned before, until f returns false.
-func eachElement(array []byte, f func(v []byte) bool) {
-	s := jsonscan.Scanner{Data: array, Depth: maxDepthLimit}
-	if !s.Open('[') {
-		return
-	}
-	for first := true; ; first = false {
-		v, more, ok := s.Element(first)
-		if !ok || !more || !f(v) {
-			return
+	for e := range jsonscan.Elements(v) {
+		if e[0] != begin {
+			return false
 		}
 	}
+	return v[0] == '['
 }
 
 // The statuses of an agent (Custom Agent Extensions).

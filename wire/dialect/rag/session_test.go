@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -19,10 +20,10 @@ func value(t testing.TB, frame, path string) string {
 	t.Helper()
 	v := []byte(frame)
 	for _, name := range strings.Split(path, ".") {
-		v = memberIn(v, name)
+		v = jsonscan.Member(v, name)
 	}
-	if begins(v, '"') {
-		return textOf(v)
+	if jsonscan.Is(v, '"') {
+		return jsonscan.Text(v)
 	}
 	return string(v)
 }
@@ -170,7 +171,7 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return textOf(memberIn([]byte(write(t, c, m)), "trace_id"))
+		return jsonscan.Text(jsonscan.Member([]byte(write(t, c, m)), "trace_id"))
 	}
 	ask := performatives.TaskRequest{TaskType: "retrieval_request", Parameters: performatives.RawContent([]byte(query))}
 	traces := map[performatives.AgentID]string{"Eddy": say("Eddy", "1", "", ask), "Ada": say("Ada", "1", "", ask)}
@@ -663,7 +664,7 @@ func TestOwnReasonCodes(t *testing.T) {
 	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
 	for code, want := range map[performatives.Code]string{performatives.CodeForbidden: `"forbidden"`, performatives.CodeUnauthorized: "", performatives.CodeBusy: ""} {
 		out := open(t).Refuse(nil, in, &performatives.Refusal{Code: code})
-		if got := memberIn(memberIn(out, "payload"), memberReason); string(got) != want {
+		if got := jsonscan.Member(jsonscan.Member(out, "payload"), memberReason); string(got) != want {
 			t.Errorf("%s is refused with the reason_code %s", code, got)
 		}
 	}
@@ -674,7 +675,7 @@ func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
 	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
-	if got := memberIn(memberIn(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
+	if got := jsonscan.Member(jsonscan.Member(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
 		t.Errorf("got %s", out)
 	}
 	frame := frameOf(typeError, "A", "System", "ret-002", `{"error_code":"BUSY","error_message":"x","retry_possible":true,"suggested_action":"","retry_after_ms":1.5}`)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -24,7 +25,7 @@ func (d *decoder) task(payload []byte) {
 
 // readTask reads the members of a task besides its type and its parameters.
 func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal) {
-	if !begins(v, '{') {
+	if !jsonscan.Is(v, '{') {
 		return t, nil
 	}
 	if bad := elsewhere(metaTask, v, "task_type", "task_parameters"); bad != nil {
@@ -39,7 +40,7 @@ func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal
 // elsewhere refuses members that the type or the payload has.
 func elsewhere(name string, v []byte, members ...string) *performatives.Refusal {
 	for _, m := range members {
-		if found := memberIn(v, m); found != nil {
+		if found := jsonscan.Member(v, m); found != nil {
 			return invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
 		}
 	}
@@ -72,7 +73,7 @@ func (d *decoder) drop(name string, v any, needed bool) {
 func (w *writer) task() {
 	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	if w.kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.kind == "" {
@@ -83,7 +84,7 @@ func (w *writer) task() {
 	w.require()
 	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
 	same := false
-	if begins(w.meta[metaTask], '{') {
+	if jsonscan.Is(w.meta[metaTask], '{') {
 		came, bad := readTask(w.meta[metaTask])
 		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
 	}
@@ -108,18 +109,18 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 
 // require refuses a payload that lacks what the type demands.
 func (w *writer) require() {
-	if w.err != nil {
+	if w.Err != nil {
 		return
 	}
 	if bad := checkPayload(w.kind, w.payload); bad != nil {
 		bad.About = w.m.ID()
-		w.fail(bad)
+		w.Fail(bad)
 	}
 }
 
 // rest writes what a payload has beside the payload of this dialect, unless the metadata say the same already.
 func (w *writer) rest(name string, v any, needed, same bool) {
-	switch had := begins(w.meta[name], '{'); {
+	switch had := jsonscan.Is(w.meta[name], '{'); {
 	case had && same:
 	case needed:
 		w.setMeta(name, v)

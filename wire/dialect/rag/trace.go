@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -44,7 +45,7 @@ func Conversation(trace string) performatives.ConversationID {
 // TraceID returns the trace id with which a message came from a peer of this dialect, and "" for any other message.
 func TraceID(m *performatives.Message) string {
 	v, _ := m.Metadata(keptTrace)
-	return textOf(v)
+	return jsonscan.Text(v)
 }
 
 func isPrefix(s string) bool {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,7 +48,7 @@ func (d *decoder) content() {
 		d.out.Payload = performatives.QueryRef{Reference: referenceAgents, Extra: rest(p, "reference")}
 	case kindResponse:
 		d.out.Payload = performatives.InformRef{
-			Reference: referenceAgents, Value: performatives.RawContent(bytes.Clone(memberIn(p, "results"))), Extra: rest(p, "reference", "value", "results"),
+			Reference: referenceAgents, Value: performatives.RawContent(bytes.Clone(jsonscan.Member(p, "results"))), Extra: rest(p, "reference", "value", "results"),
 		}
 	case kindAck:
 		d.out.Payload = performatives.InformCapabilities{Capabilities: &performatives.Capabilities{}, Extra: rest(p, "capabilities", "status")}
@@ -60,10 +61,9 @@ func (d *decoder) content() {
 // rest returns the members of an object but those.
 func rest(object []byte, without ...string) performatives.Members {
 	m := make(performatives.Members)
-	eachMember(object, func(name string, v []byte) bool {
-		m[name] = bytes.Clone(v)
-		return true
-	})
+	for name, v := range jsonscan.Members(object) {
+		m[string(name)] = bytes.Clone(v)
+	}
 	for _, name := range without {
 		delete(m, name)
 	}
@@ -85,7 +85,7 @@ func (d *decoder) typed(payload []byte) {
 
 // assign reads a task.
 func (d *decoder) assign(p []byte) {
-	if t, ok := isotime.Parse([]byte(textOf(memberIn(p, "deadline")))); ok {
+	if t, ok := isotime.Parse([]byte(jsonscan.Text(jsonscan.Member(p, "deadline")))); ok {
 		d.out.ReplyBy = t
 	}
 	if isField(kindAssign, p) {
@@ -93,15 +93,15 @@ func (d *decoder) assign(p []byte) {
 		return
 	}
 	d.out.Payload = performatives.TaskRequest{
-		TaskType: textOf(memberIn(p, "task_name")), Description: textOf(memberIn(p, "task_description")),
-		Parameters: performatives.RawContent(bytes.Clone(memberIn(p, "input_data"))),
+		TaskType: jsonscan.Text(jsonscan.Member(p, "task_name")), Description: jsonscan.Text(jsonscan.Member(p, "task_description")),
+		Parameters: performatives.RawContent(bytes.Clone(jsonscan.Member(p, "input_data"))),
 		Extra:      rest(p, "task_name", "task_description", "input_data", "task_type", "task_parameters"),
 	}
 }
 
 // acknowledge reads whether a task is taken on. The reason may be the code of a rejection.
 func (d *decoder) acknowledge(p []byte) {
-	reason := textOf(memberIn(p, "reason"))
+	reason := jsonscan.Text(jsonscan.Member(p, "reason"))
 	if d.out.Performative == performatives.ActTaskAccept {
 		a := performatives.TaskAccept{}
 		if err := a.UnmarshalJSON(object(rest(p, "status", "reason", "comments"))); err != nil {
@@ -131,8 +131,8 @@ const (
 
 // code reads a code. Another word than those of rossnet §7 stays as it is.
 func (d *decoder) code(p []byte) performatives.Code {
-	word := textOf(memberIn(p, memberCode))
-	if exact := performatives.Code(textOf(memberIn(p, memberReason))); exact.Known() && exact.Traits().RossNet == word {
+	word := jsonscan.Text(jsonscan.Member(p, memberCode))
+	if exact := performatives.Code(jsonscan.Text(jsonscan.Member(p, memberReason))); exact.Known() && exact.Traits().RossNet == word {
 		return exact
 	}
 	if known, ok := performatives.CodeBy(performatives.DialectRossNet, word); ok {
@@ -147,7 +147,7 @@ func (d *decoder) complete(p []byte) {
 	from, status := "output_data", performatives.StatusSuccess
 	if isField(kindComplete, p) {
 		from = "result"
-		if !isOneOf(memberIn(p, "status"), statusComplete, "success") {
+		if !isOneOf(jsonscan.Member(p, "status"), statusComplete, "success") {
 			status = performatives.StatusFailure
 		}
 	}
@@ -158,7 +158,7 @@ func (d *decoder) complete(p []byte) {
 	if r.Status == "" {
 		r.Status = status
 	}
-	if v := memberIn(p, from); begins(v, '{') {
+	if v := jsonscan.Member(p, from); jsonscan.Is(v, '{') {
 		r.Details = performatives.RawContent(bytes.Clone(v))
 	}
 	d.out.Payload = r
@@ -166,7 +166,7 @@ func (d *decoder) complete(p []byte) {
 
 // failure reads TASK_FAIL and ERROR.
 func (d *decoder) failure(p []byte) {
-	code, text := d.code(p), textOf(memberIn(p, memberMessage))
+	code, text := d.code(p), jsonscan.Text(jsonscan.Member(p, memberMessage))
 	extra := rest(p, memberCode, memberMessage, memberReason, "status", "error_text", "reason_text")
 	r := performatives.Refusal{Act: d.out.Performative, Code: code, Text: text, RetryAfter: extra.TakeRetryAfter()}
 	d.out.Payload = r.Payload(extra)
@@ -174,7 +174,7 @@ func (d *decoder) failure(p []byte) {
 
 // register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions, so that discovery does not find it.
 func (d *decoder) register(p []byte) {
-	id := performatives.AgentID(textOf(memberIn(p, "agent_id")))
+	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
 	if !id.Is(d.out.Sender) {
 		d.refuse(&performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, Field: "payload.agent_id",
@@ -183,14 +183,13 @@ func (d *decoder) register(p []byte) {
 		return
 	}
 	c := performatives.Capabilities{Extra: performatives.Members{extraRegistration: bytes.Clone(p)}}
-	eachElement(memberIn(p, "capabilities"), func(v []byte) bool {
+	for v := range jsonscan.Elements(jsonscan.Member(p, "capabilities")) {
 		c.Actions = append(c.Actions, performatives.Action{
-			Name: capabilityName(v), Description: textOf(memberIn(v, "description")),
+			Name: capabilityName(v), Description: jsonscan.Text(jsonscan.Member(v, "description")),
 			InputSchema: schemaIn(v, "input_schema"), OutputSchema: schemaIn(v, "output_schema"),
 		})
-		return true
-	})
-	if isOneOf(memberIn(p, "status"), statusInactive) {
+	}
+	if isOneOf(jsonscan.Member(p, "status"), statusInactive) {
 		c = performatives.Capabilities{}
 	}
 	d.out.Payload = performatives.QueryCapabilities{
@@ -200,7 +199,7 @@ func (d *decoder) register(p []byte) {
 
 // schemaIn returns a JSON Schema of a capability, which is an object.
 func schemaIn(v []byte, name string) []byte {
-	if s := memberIn(v, name); begins(s, '{') {
+	if s := jsonscan.Member(v, name); jsonscan.Is(s, '{') {
 		return bytes.Clone(s)
 	}
 	return nil

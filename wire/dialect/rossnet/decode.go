@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -51,14 +52,14 @@ func (d *decoder) read() {
 	d.correlation = d.optional(memCorrelation)
 	d.out.Timestamp = d.timestamp()
 	d.metadata()
-	if !begins(d.in.payload, '{') {
+	if !jsonscan.Is(d.in.payload, '{') {
 		d.refuse(invalid(memPayload, "an object", d.in.payload))
 	}
 	d.id()
 	if d.fault != nil {
 		return
 	}
-	d.subtask = textOf(memberIn(d.in.payload, "subtask_id"))
+	d.subtask = jsonscan.Text(jsonscan.Member(d.in.payload, "subtask_id"))
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	d.content()
@@ -70,7 +71,7 @@ func (d *decoder) read() {
 // required reads a member of the header that is a string and not empty.
 func (d *decoder) required(name string) string {
 	v := d.in.header[name]
-	text := textOf(v)
+	text := jsonscan.Text(v)
 	if text == "" {
 		d.refuse(invalid(memHeader+"."+name, "a non-empty string", v))
 	}
@@ -80,7 +81,7 @@ func (d *decoder) required(name string) string {
 // optional reads a member of the header that is a string, null or absent.
 func (d *decoder) optional(name string) string {
 	v := d.in.header[name]
-	if v == nil || isNull(v) {
+	if v == nil || jsonscan.IsNull(v) {
 		return ""
 	}
 	return d.required(name)
@@ -136,8 +137,8 @@ func (d *decoder) recipient() {
 
 func (d *decoder) timestamp() time.Time {
 	v := d.in.header[memTimestamp]
-	t, ok := isotime.Parse([]byte(textOf(v)))
-	if !begins(v, '"') || !ok {
+	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
+	if !jsonscan.Is(v, '"') || !ok {
 		d.refuse(invalid("mcp_header.timestamp", "an ISO 8601 time", v))
 	}
 	return t
@@ -183,20 +184,20 @@ func (d *decoder) act() {
 		d.refuse(d.renamed(err))
 		return
 	}
-	said, err := performatives.ParsePerformative(textOf(d.out.Metadata[metaAct]))
+	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
 	byName, noAct := performatives.ParsePerformative(d.kind)
 	switch {
-	case named && textOf(d.out.Metadata[metaMessageType]) == d.kind:
+	case named && jsonscan.Text(d.out.Metadata[metaMessageType]) == d.kind:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case known:
 		d.out.Performative = own
 		if named && isRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
 			d.out.Performative = said
 		}
-		if d.kind == kindAcknowledge && isOneOf(memberIn(d.in.payload, "status"), statusRejected) {
+		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.in.payload, "status"), statusRejected) {
 			d.out.Performative = performatives.ActTaskReject
 		}
 	case ok:

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -41,7 +42,7 @@ func (w *writer) query() {
 	switch {
 	case err != nil || q.Capabilities == nil:
 		w.plain()
-	case begins(q.Extra[extraRegistration], '{'):
+	case jsonscan.Is(q.Extra[extraRegistration], '{'):
 		w.kind, w.raw = kindRegister, q.Extra[extraRegistration]
 	default:
 		w.kind = kindRegister
@@ -79,16 +80,15 @@ func (w *writer) found() {
 	}
 	list, err := json.Marshal(r.Value)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	results := []json.RawMessage{}
-	eachElement(list, func(v []byte) bool {
+	for v := range jsonscan.Elements(list) {
 		if found := entryOf(v); found != nil && matches(w.call.Payload, found) {
 			results = append(results, found)
 		}
-		return true
-	})
+	}
 	w.kind, w.body = kindResponse, make(performatives.Members)
 	w.body["query"] = w.call.Payload
 	w.set("results", results)
@@ -100,7 +100,7 @@ func (w *writer) found() {
 
 // entryOf returns an agent of the directory as a registration: the one that it has written, or one with what the directory knows.
 func entryOf(v []byte) json.RawMessage {
-	if own := memberIn(v, extraRegistration); begins(own, '{') {
+	if own := jsonscan.Member(v, extraRegistration); jsonscan.Is(own, '{') {
 		return bytes.Clone(own)
 	}
 	var e struct {
@@ -120,26 +120,24 @@ func entryOf(v []byte) json.RawMessage {
 
 // matches reports whether a registration is what a DISCOVERY_QUERY asks for: all of its conditions hold.
 func matches(query, entry []byte) bool {
-	if !isOneOf(memberIn(query, "required_status"), statusAny) && !isOneOf(memberIn(entry, "status"), statusActive) {
+	if !isOneOf(jsonscan.Member(query, "required_status"), statusAny) && !isOneOf(jsonscan.Member(entry, "status"), statusActive) {
 		return false
 	}
 	for _, name := range []string{"query_by_id", "query_by_agent_id"} {
-		if id := textOf(memberIn(query, name)); id != "" && !performatives.AgentID(id).Is(performatives.AgentID(textOf(memberIn(entry, "agent_id")))) {
+		if id := jsonscan.Text(jsonscan.Member(query, name)); id != "" && !performatives.AgentID(id).Is(performatives.AgentID(jsonscan.Text(jsonscan.Member(entry, "agent_id")))) {
 			return false
 		}
 	}
 	var wanted, has []string
-	if name := textOf(memberIn(query, "query_by_capability")); name != "" {
+	if name := jsonscan.Text(jsonscan.Member(query, "query_by_capability")); name != "" {
 		wanted = append(wanted, folded(name))
 	}
-	eachElement(memberIn(query, "query_by_capability_list"), func(v []byte) bool {
-		wanted = append(wanted, folded(textOf(v)))
-		return true
-	})
-	eachElement(memberIn(entry, "capabilities"), func(v []byte) bool {
+	for v := range jsonscan.Elements(jsonscan.Member(query, "query_by_capability_list")) {
+		wanted = append(wanted, folded(jsonscan.Text(v)))
+	}
+	for v := range jsonscan.Elements(jsonscan.Member(entry, "capabilities")) {
 		has = append(has, folded(capabilityName(v)))
-		return true
-	})
+	}
 	return !slices.ContainsFunc(wanted, func(name string) bool { return !slices.Contains(has, name) })
 }
 

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -36,7 +35,7 @@ type shape struct {
 
 func (d *decoder) shape() *shape {
 	s := &shape{
-		kind: d.kind, payload: bytes.Clone(d.in.payload), value: d.out.Payload, version: textOf(d.in.header[memVersion]), act: d.out.Performative,
+		kind: d.kind, payload: bytes.Clone(d.in.payload), value: d.out.Payload, version: jsonscan.Text(d.in.header[memVersion]), act: d.out.Performative,
 		typed: d.out.MessageType, nulls: make(map[string]bool), absent: make(map[string]bool), field: d.field, correlation: d.correlation,
 		conversation: d.out.ConversationID,
 	}
@@ -47,11 +46,11 @@ func (d *decoder) shape() *shape {
 		switch v := d.in.header[name]; {
 		case v == nil:
 			s.absent[name] = true
-		case isNull(v):
+		case jsonscan.IsNull(v):
 			s.nulls[name] = true
 		}
 	}
-	if v := d.in.header[memTask]; isNull(v) || begins(v, '{') && len(rest(v)) == 0 {
+	if v := d.in.header[memTask]; jsonscan.IsNull(v) || jsonscan.Is(v, '{') && len(rest(v)) == 0 {
 		s.blank = bytes.Clone(v)
 	}
 	return s
@@ -59,10 +58,10 @@ func (d *decoder) shape() *shape {
 
 // writer writes one message.
 type writer struct {
+	jsonscan.Builder
 	codec  *codec
 	m      *performatives.Message
-	came   *shape // nil = the message came in another dialect
-	dst    []byte
+	came   *shape    // nil = the message came in another dialect
 	call   *exchange // the request of the peer that the message answers
 	asked  *exchange // the request to the peer that the message belongs to, such as its CANCEL
 	kind   string
@@ -71,13 +70,11 @@ type writer struct {
 	meta   performatives.Members
 	header performatives.Members // its further members
 	top    performatives.Members
-	err    error
 }
 
-func (w *writer) fail(err error) {
-	if w.err == nil {
-		w.err = err
-	}
+// open returns a Builder of an envelope that is appended to dst.
+func (c *codec) open(dst []byte) jsonscan.Builder {
+	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
 }
 
 // Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no form for m.
@@ -89,7 +86,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{codec: c, m: m, dst: append(dst, '{')}
+	w := writer{Builder: c.open(dst), codec: c, m: m}
 	w.came, _ = m.Shape().(*shape)
 	w.call = c.calls.of("", m.InReplyTo())
 	w.asked = c.asked.of(m.Sender(), m.InReplyTo())
@@ -97,19 +94,18 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, r
 	}
 	w.collect()
-	w.content()
-	if w.err != nil {
-		return dst, w.err
+	if w.content(); w.Err == nil {
+		w.envelope()
 	}
-	w.envelope()
-	if w.err != nil {
-		return dst, w.err
+	out, err := w.Close()
+	if err == nil && !utf8.Valid(out[len(dst):]) {
+		err = errNoUTF8
 	}
-	if !utf8.Valid(w.dst[len(dst):]) {
-		return dst, errNoUTF8
+	if err != nil {
+		return dst, err
 	}
 	w.note()
-	return append(w.dst, '}'), nil
+	return out, nil
 }
 
 var errNoUTF8 = errors.New("rossnet: want UTF-8")
@@ -161,10 +157,10 @@ func (w *writer) content() {
 	if w.body != nil {
 		w.raw = object(w.body)
 	}
-	if w.err == nil && w.m.MessageType() == "" && !w.fieldForm() {
+	if w.Err == nil && w.m.MessageType() == "" && !w.fieldForm() {
 		if bad := checkPayload(w.kind, w.raw); bad != nil {
 			bad.About = w.m.ID()
-			w.fail(bad)
+			w.Fail(bad)
 		}
 	}
 }
@@ -180,7 +176,7 @@ func (w *writer) asItCame() bool {
 		return false // its reader needs the members of the text
 	}
 	if x := w.call; x != nil && x.Kind == kindAssign && s.typed == "" {
-		return textOf(memberIn(s.payload, "subtask_id")) == x.Subtask && isField(s.kind, s.payload) == (x.Subtask == "")
+		return jsonscan.Text(jsonscan.Member(s.payload, "subtask_id")) == x.Subtask && isField(s.kind, s.payload) == (x.Subtask == "")
 	}
 	return true
 }
@@ -230,10 +226,10 @@ func (w *writer) marshal(v any) {
 	text, err := json.Marshal(v)
 	switch {
 	case err != nil:
-		w.fail(fmt.Errorf("rossnet: payload: %w", err))
+		w.Fail(fmt.Errorf("rossnet: payload: %w", err))
 		return
-	case !begins(text, '{'):
-		w.fail(errors.New("rossnet: payload: want a JSON object"))
+	case !jsonscan.Is(text, '{'):
+		w.Fail(errors.New("rossnet: payload: want a JSON object"))
 		return
 	}
 	w.raw = text
@@ -251,7 +247,7 @@ func (w *writer) members(v any) {
 func (w *writer) set(name string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		w.fail(fmt.Errorf("rossnet: payload.%s: %w", name, err))
+		w.Fail(fmt.Errorf("rossnet: payload.%s: %w", name, err))
 		return
 	}
 	w.body[name] = text
@@ -262,7 +258,7 @@ func (w *writer) subtask() {
 	switch {
 	case w.call != nil && w.call.Subtask != "":
 		w.body["subtask_id"] = quoted(w.call.Subtask)
-	case textOf(w.body["subtask_id"]) != "":
+	case jsonscan.Text(w.body["subtask_id"]) != "":
 	case w.call != nil:
 		w.body["subtask_id"] = quoted(string(w.call.ID))
 	case w.m.InReplyTo() != "":
@@ -302,7 +298,7 @@ func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 func (w *writer) assign() {
 	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	w.kind = kindAssign
@@ -317,10 +313,10 @@ func (w *writer) assign() {
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
 	delete(w.body, "task_type")
-	if p, err := performatives.ParsePriority(textOf(w.body[metaPriority])); err == nil && p == w.m.Priority() {
+	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[metaPriority])); err == nil && p == w.m.Priority() {
 		delete(w.body, metaPriority) // it is in task_metadata
 	}
-	if textOf(w.body["subtask_id"]) == "" {
+	if jsonscan.Text(w.body["subtask_id"]) == "" {
 		w.set("subtask_id", w.newSubtask())
 	}
 	w.set("task_name", t.TaskType)
@@ -332,7 +328,7 @@ func (w *writer) assign() {
 		w.set("task_description", t.Description)
 	}
 	if by := w.m.ReplyBy(); !by.IsZero() {
-		if came, ok := isotime.Parse([]byte(textOf(w.body["deadline"]))); !ok || !came.Equal(by) {
+		if came, ok := isotime.Parse([]byte(jsonscan.Text(w.body["deadline"]))); !ok || !came.Equal(by) {
 			w.set("deadline", formatTime(by))
 		}
 	}
@@ -342,7 +338,7 @@ func (w *writer) assign() {
 func (w *writer) accept() {
 	a, err := performatives.PayloadAs[performatives.TaskAccept](w.m)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	w.kind = kindAcknowledge
@@ -363,7 +359,7 @@ func (w *writer) progress() {
 	if w.body["progress_percentage"] == nil {
 		w.set("progress_percentage", 0)
 	}
-	if textOf(w.body["status_description"]) == "" {
+	if jsonscan.Text(w.body["status_description"]) == "" {
 		w.set("status_description", "")
 	}
 	w.subtask()
@@ -373,7 +369,7 @@ func (w *writer) progress() {
 func (w *writer) result() {
 	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
 	if err != nil {
-		w.fail(err)
+		w.Fail(err)
 		return
 	}
 	w.kind = kindComplete
@@ -407,7 +403,7 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 	}
 	w.set("agent_id", w.m.Sender())
 	for _, name := range []string{"workflow_id", "task_id"} {
-		if v := memberIn(w.call.Payload, name); v != nil {
+		if v := jsonscan.Member(w.call.Payload, name); v != nil {
 			w.body[name] = v
 		}
 	}
@@ -433,7 +429,7 @@ func (w *writer) note() {
 	case startsWork(act):
 		c.asked.add(&exchange{
 			Agent: m.Receiver().Fold(), Other: m.Sender().Fold(), Asker: m.Sender(), Kind: w.kind, Correlation: w.correlation(),
-			Subtask: textOf(memberIn(w.raw, "subtask_id")), ID: m.ID(), Reference: reference, Conversation: m.ConversationID(),
+			Subtask: jsonscan.Text(jsonscan.Member(w.raw, "subtask_id")), ID: m.ID(), Reference: reference, Conversation: m.ConversationID(),
 		})
 	}
 }
@@ -463,7 +459,7 @@ func (w *writer) field() bool {
 
 // envelope writes the members in the order of the specification.
 func (w *writer) envelope() {
-	w.dst = append(w.dst, `"mcp_header":{`...)
+	w.Open(memHeader)
 	as := w.came
 	if as == nil {
 		as = &shape{absent: map[string]bool{memAgent: true, memService: true}, nulls: map[string]bool{memToken: true}}
@@ -471,43 +467,43 @@ func (w *writer) envelope() {
 	}
 	field := w.field()
 	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; !as.absent[memID] || known && !theirs {
-		w.text(memID, string(w.m.ID()))
+		w.Text(memID, string(w.m.ID()))
 	}
 	if s := w.correlation(); s != "" {
-		w.text(memCorrelation, s)
+		w.Text(memCorrelation, s)
 	}
-	w.text(memSender, string(w.m.Sender()))
+	w.Text(memSender, string(w.m.Sender()))
 	w.recipient(field, as)
-	w.text(memTimestamp, formatTime(w.m.Timestamp()))
+	w.Text(memTimestamp, formatTime(w.m.Timestamp()))
 	version := as.version
 	if version == "" {
 		version = Version
 	}
-	w.text(memVersion, version)
-	w.text(memKind, w.kind)
+	w.Text(memVersion, version)
+	w.Text(memKind, w.kind)
 	switch token := w.codec.opts.Token; {
 	case token != nil:
-		w.text(memToken, token())
+		w.Text(memToken, token())
 	case !as.absent[memToken] && !(field && w.came == nil):
-		w.value(memToken, []byte("null"))
+		w.Checked(memToken, []byte("null"))
 	}
 	switch {
 	case len(w.meta) > 0:
-		w.value(memTask, object(w.meta))
+		w.Checked(memTask, object(w.meta))
 	case as.blank != nil:
-		w.value(memTask, as.blank)
+		w.Checked(memTask, as.blank)
 	}
-	w.sorted(w.header)
-	w.dst = append(w.dst, '}')
-	w.value(memPayload, w.raw)
-	w.sorted(w.top)
+	w.Sorted(w.header)
+	w.End()
+	w.Checked(memPayload, w.raw)
+	w.Sorted(w.top)
 }
 
 // recipient writes the recipient in the form of the text, or in that of the field with null for the unused member.
 func (w *writer) recipient(field bool, as *shape) {
 	to := string(w.m.Receiver())
 	if !field {
-		w.text(memRecipient, to)
+		w.Text(memRecipient, to)
 		return
 	}
 	service := w.m.Receiver().Is(serviceRouter) || w.m.Receiver().Is(serviceDiscovery)
@@ -518,52 +514,18 @@ func (w *writer) recipient(field bool, as *shape) {
 	if service {
 		used, unused = memService, memAgent
 	}
-	w.text(used, to)
+	w.Text(used, to)
 	switch {
 	case w.came == nil || !w.came.field || as.nulls[unused]:
-		w.value(unused, []byte("null"))
+		w.Checked(unused, []byte("null"))
 	case !as.absent[unused]:
-		w.text(unused, to)
+		w.Text(unused, to)
 	}
 	switch {
 	case w.came == nil || as.absent[memRecipient]:
 	case as.nulls[memRecipient]:
-		w.value(memRecipient, []byte("null"))
+		w.Checked(memRecipient, []byte("null"))
 	case w.came.field:
-		w.text(memRecipient, to)
+		w.Text(memRecipient, to)
 	}
-}
-
-func (w *writer) sorted(m performatives.Members) {
-	names := make([]string, 0, len(m))
-	for name := range m {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		w.value(name, m[name])
-	}
-}
-
-func (w *writer) text(name, s string) {
-	w.name(name)
-	w.dst = jsonscan.AppendQuoted(w.dst, s)
-}
-
-func (w *writer) name(name string) {
-	if w.dst[len(w.dst)-1] != '{' {
-		w.dst = append(w.dst, ',')
-	}
-	w.dst = append(jsonscan.AppendQuoted(w.dst, name), ':')
-}
-
-// value writes JSON that may be unchecked.
-func (w *writer) value(name string, v []byte) {
-	w.name(name)
-	s := jsonscan.Scanner{Data: v, Depth: max(1, w.codec.depth-1)}
-	if !s.Value() || !s.End() {
-		w.fail(fmt.Errorf("rossnet: %s: %s", name, s.Problem()))
-		return
-	}
-	w.dst = append(w.dst, v...)
 }

@@ -36,7 +36,7 @@ func (w *writer) failure() {
 		return
 	case act == performatives.ActFailure && ofTask:
 		w.kind = kindFail
-		if v := w.body["is_retryable"]; !begins(v, 't') && !begins(v, 'f') {
+		if v := w.body["is_retryable"]; !jsonscan.Is(v, 't') && !jsonscan.Is(v, 'f') {
 			w.set("is_retryable", code.Traits().Retry)
 		}
 		w.subtask()
@@ -107,28 +107,29 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 // appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.
 func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives.AgentID, payload []byte) []byte {
 	stamp := c.opts.Stamper.Stamp()
-	w := writer{codec: c, dst: append(dst, `{"mcp_header":{`...)}
-	w.text(memID, string(stamp.ID))
+	w := writer{Builder: c.open(dst)}
+	w.Open(memHeader)
+	w.Text(memID, string(stamp.ID))
 	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
-		w.text(memCorrelation, correlation)
+		w.Text(memCorrelation, correlation)
 	}
-	w.text(memSender, string(cmp.Or(addressable(from), serviceRouter)))
+	w.Text(memSender, string(cmp.Or(addressable(from), serviceRouter)))
 	to := string(cmp.Or(addressable(o.sender), c.owner, "unknown")) // the connection leads to one peer
 	if o.field {
-		w.text(memAgent, to)
-		w.value(memService, []byte("null"))
+		w.Text(memAgent, to)
+		w.Checked(memService, []byte("null"))
 	} else {
-		w.text(memRecipient, to)
+		w.Text(memRecipient, to)
 	}
-	w.text(memTimestamp, formatTime(stamp.Time))
-	w.text(memVersion, Version)
-	w.text(memKind, kind)
+	w.Text(memTimestamp, formatTime(stamp.Time))
+	w.Text(memVersion, Version)
+	w.Text(memKind, kind)
 	if !o.field {
-		w.value(memToken, []byte("null"))
+		w.Checked(memToken, []byte("null"))
 	}
-	w.dst = append(w.dst, '}')
-	w.value(memPayload, payload)
-	return append(w.dst, '}')
+	w.End()
+	w.Checked(memPayload, payload)
+	return append(w.JSON, '}')
 }
 
 // pong answers a PING. It is of the node, which keeps the connection.
@@ -143,7 +144,7 @@ func (c *codec) pong(o *origin) []byte {
 func (d *decoder) refused(ends bool) wire.Inbound {
 	h := d.in.header
 	o := &origin{
-		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(memberIn(d.in.payload, "subtask_id")),
+		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(jsonscan.Member(d.in.payload, "subtask_id")),
 		sender: performatives.AgentID(legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.fault.Code == performatives.CodeCanceled,
 	}
 	if o.receiver == "" {
@@ -162,13 +163,13 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 // ended returns the FAILURE that ends the request which a malformed refusal is about, or nil.
 func (d *decoder) ended() *performatives.Message {
 	h, p := d.in.header, d.in.payload
-	if kind := textOf(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(memberIn(p, "status"), statusRejected)) {
+	if kind := jsonscan.Text(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
 		return nil
 	}
 	from := performatives.AgentID(cmp.Or(legible(h[memSender]), string(d.codec.owner)))
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	x := d.codec.asked.find(from.Fold(), textOf(memberIn(p, "subtask_id")), legible(h[memCorrelation]))
+	x := d.codec.asked.find(from.Fold(), jsonscan.Text(jsonscan.Member(p, "subtask_id")), legible(h[memCorrelation]))
 	if x == nil {
 		return nil
 	}
@@ -177,7 +178,7 @@ func (d *decoder) ended() *performatives.Message {
 	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference),
 		Payload: performatives.Failure{
-			ErrorCode: cmp.Or(d.code(p), performatives.CodeFailed), ErrorText: cmp.Or(textOf(memberIn(p, memberMessage)), textOf(memberIn(p, "reason")), textOf(p)),
+			ErrorCode: cmp.Or(d.code(p), performatives.CodeFailed), ErrorText: cmp.Or(jsonscan.Text(jsonscan.Member(p, memberMessage)), jsonscan.Text(jsonscan.Member(p, "reason")), jsonscan.Text(p)),
 		},
 	})
 	return m
@@ -185,7 +186,7 @@ func (d *decoder) ended() *performatives.Message {
 
 // legible returns the text of a JSON string that could be an id, and "" for any other value.
 func legible(v []byte) string {
-	if len(v) > 6*performatives.MaxIDLength || !begins(v, '"') {
+	if len(v) > 6*performatives.MaxIDLength || !jsonscan.Is(v, '"') {
 		return ""
 	}
 	text, ok := jsonscan.Unquote(v)

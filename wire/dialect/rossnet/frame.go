@@ -2,7 +2,6 @@ package rossnet
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"unicode/utf8"
 
@@ -71,7 +70,7 @@ func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 	if fault != nil {
 		return fault
 	}
-	if !begins(header, '{') {
+	if !jsonscan.Is(header, '{') {
 		return invalid(memHeader, "an object", header)
 	}
 	f.header, fault = membersOf(memHeader, header)
@@ -81,84 +80,20 @@ func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 // membersOf returns the members of an object that has been scanned before. No member may come twice.
 func membersOf(path string, object []byte) (all map[string][]byte, fault *performatives.Refusal) {
 	all = make(map[string][]byte)
-	eachMember(object, func(name string, v []byte) bool {
+	for n, v := range jsonscan.Members(object) {
+		name := string(n)
 		_, twice := all[name]
 		switch {
 		case twice:
-			fault = &performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: fmt.Sprintf("%s: want no second %.64q", path, name)}
+			return all, &performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: fmt.Sprintf("%s: want no second %.64q", path, name)}
 		case len(all) == maxMembers:
-			fault = &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: path, Text: path + ": want at most 1,024 members"}
+			return all, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: path, Text: path + ": want at most 1,024 members"}
 		default:
 			all[name] = v
 		}
-		return fault == nil
-	})
-	return all, fault
+	}
+	return all, nil
 }
-
-// eachMember calls f with the members of an object that has been scanned before, until f returns false. It calls
-// nothing for another value.
-func eachMember(object []byte, f func(name string, value []byte) bool) {
-	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
-	if !s.Open('{') {
-		return
-	}
-	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
-		if !ok || !more {
-			return
-		}
-		value, ok := s.Taken()
-		if !ok || !f(textOf(quoted), value) {
-			return
-		}
-	}
-}
-
-// eachElement calls f with the elements of an array that has been scanned before, until f returns false.
-func eachElement(array []byte, f func(v []byte) bool) {
-	s := jsonscan.Scanner{Data: array, Depth: maxDepthLimit}
-	if !s.Open('[') {
-		return
-	}
-	for first := true; ; first = false {
-		v, more, ok := s.Element(first)
-		if !ok || !more || !f(v) {
-			return
-		}
-	}
-}
-
-// memberIn returns the value of a member of an object that has been scanned before, or nil. Of a member that occurs
-// twice the last counts, as in encoding/json.
-func memberIn(object []byte, name string) (value []byte) {
-	eachMember(object, func(n string, v []byte) bool {
-		if n == name {
-			value = v
-		}
-		return true
-	})
-	return value
-}
-
-// textOf returns the text of a JSON string, and "" for any other value.
-func textOf(v []byte) string {
-	if !begins(v, '"') {
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok { // half a surrogate pair becomes U+FFFD, as in encoding/json
-		var s string
-		_ = json.Unmarshal(v, &s) // it is part of valid JSON
-		return s
-	}
-	return string(text)
-}
-
-// begins reports whether a JSON value begins with that character, which tells its kind.
-func begins(v []byte, c byte) bool { return len(v) > 0 && v[0] == c }
-
-func isNull(v []byte) bool { return begins(v, 'n') }
 
 // invalid is the refusal of a member with a value of the wrong kind.
 func invalid(field, want string, got []byte) *performatives.Refusal {

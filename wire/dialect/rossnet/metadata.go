@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -47,7 +48,7 @@ func (d *decoder) metadata() {
 		}
 	}
 	v := d.in.header[memTask]
-	if v == nil || isNull(v) {
+	if v == nil || jsonscan.IsNull(v) {
 		return
 	}
 	if v[0] != '{' {
@@ -74,7 +75,7 @@ func (d *decoder) keep(name string, value []byte) {
 // extensions moves members of task_metadata to the fields of the message.
 func (d *decoder) extensions() {
 	meta := d.out.Metadata
-	if v := meta[metaPriority]; v != nil && !isNull(v) {
+	if v := meta[metaPriority]; v != nil && !jsonscan.IsNull(v) {
 		p, ok := priorityOf(v)
 		if !ok {
 			d.refuse(&performatives.Refusal{
@@ -85,19 +86,19 @@ func (d *decoder) extensions() {
 		d.out.Priority = p // the exact value stays, to be written again
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} {
-		if v := meta[name]; v != nil && !isNull(v) && v[0] != '"' {
+		if v := meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
 			d.refuse(invalid("mcp_header.task_metadata."+name, "a string", v))
 		}
 	}
-	if s := textOf(meta[metaProtocol]); s != "" {
+	if s := jsonscan.Text(meta[metaProtocol]); s != "" {
 		d.out.Protocol = s
 		delete(meta, metaProtocol)
 	}
-	if s := textOf(meta[metaTrace]); isTraceparent(s) {
+	if s := jsonscan.Text(meta[metaTrace]); isTraceparent(s) {
 		d.out.Trace = s
 		delete(meta, metaTrace)
 	}
-	if v := meta[metaBudget]; v != nil && !isNull(v) {
+	if v := meta[metaBudget]; v != nil && !jsonscan.IsNull(v) {
 		d.out.Budget = performatives.RawContent(v)
 		delete(meta, metaBudget)
 	}
@@ -149,11 +150,11 @@ func (w *writer) collect() {
 		}
 	}
 	p, ok := priorityOf(w.meta[metaPriority])
-	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[metaPriority] != nil && !isNull(w.meta[metaPriority]) {
+	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[metaPriority] != nil && !jsonscan.IsNull(w.meta[metaPriority]) {
 		w.meta[metaPriority] = numberOfPriority(w.m.Priority())
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
-		if v := w.meta[name]; v != nil && !isNull(v) && v[0] != '"' {
+		if v := w.meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
 			delete(w.meta, name)
 		}
 	}
@@ -165,14 +166,14 @@ func (w *writer) collect() {
 	}
 	if b := w.m.Budget(); !b.IsZero() {
 		text, err := json.Marshal(b)
-		w.fail(err)
+		w.Fail(err)
 		w.meta[metaBudget] = text
 	}
 }
 
 // tell sets a member of task_metadata that the type does not tell.
 func (w *writer) tell(name, value string) {
-	if textOf(w.meta[name]) != value {
+	if jsonscan.Text(w.meta[name]) != value {
 		w.meta[name] = quoted(value)
 	}
 }

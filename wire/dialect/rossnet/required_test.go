@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -55,7 +56,7 @@ func TestRequiredMembers(t *testing.T) {
 		if !v.Valid || json.Unmarshal(v.Message, &m) != nil {
 			continue
 		}
-		kind := textOf(m.Header["message_type"])
+		kind := jsonscan.Text(m.Header["message_type"])
 		if text, err := json.Marshal(m.Payload); err != nil || list[kind] == nil || isField(kind, text) || m.Header["recipient_id"] == nil || m.Header["task_type"] != nil {
 			continue // the clients in the field and the types of applications have rules of their own
 		}

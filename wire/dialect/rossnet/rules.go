@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -97,11 +98,11 @@ func isField(kind string, payload []byte) bool {
 		return false
 	}
 	for _, r := range rules[kind] {
-		if v := memberIn(payload, r.name); r.required && v != nil && !isNull(v) {
+		if v := jsonscan.Member(payload, r.name); r.required && v != nil && !jsonscan.IsNull(v) {
 			return false
 		}
 	}
-	return kind != kindComplete || memberIn(payload, "status") != nil || memberIn(payload, "result") != nil
+	return kind != kindComplete || jsonscan.Member(payload, "status") != nil || jsonscan.Member(payload, "result") != nil
 }
 
 // checkPayload checks a payload of that type, which is an object.
@@ -111,10 +112,10 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 		list = fieldRules[kind]
 	}
 	for _, r := range list {
-		v := memberIn(payload, r.name)
+		v := jsonscan.Member(payload, r.name)
 		path := memPayload + "." + r.name
 		switch {
-		case v == nil || isNull(v):
+		case v == nil || jsonscan.IsNull(v):
 			if r.required {
 				return invalid(path, wants[r.kind], v)
 			}
@@ -130,7 +131,7 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 
 func isEmptyQuery(payload []byte) bool {
 	for _, name := range []string{"query_by_capability", "query_by_capability_list", "query_by_id", "query_by_agent_id"} {
-		if v := memberIn(payload, name); v != nil && !isNull(v) {
+		if v := jsonscan.Member(payload, name); v != nil && !jsonscan.IsNull(v) {
 			return false
 		}
 	}
@@ -153,7 +154,7 @@ func (r rule) fits(v []byte) bool {
 	case aText:
 		return v[0] == '"'
 	case aName:
-		return textOf(v) != ""
+		return jsonscan.Text(v) != ""
 	case anObject:
 		return v[0] == '{'
 	case anArray:
@@ -176,7 +177,7 @@ func (r rule) fits(v []byte) bool {
 	case aFilter:
 		return isOneOf(v, statusActive, statusAny)
 	case aTime:
-		_, ok := isotime.Parse([]byte(textOf(v)))
+		_, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 		return ok
 	}
 	return false
@@ -186,29 +187,24 @@ func fitsMetrics(v []byte) bool {
 	if v[0] != '{' {
 		return false
 	}
-	d, c := memberIn(v, "duration_ms"), memberIn(v, "cost_units")
-	whole := d == nil || isNull(d) || isNumber(d) && !bytes.ContainsAny(d, ".eE-")
-	return whole && (c == nil || isNull(c) || isNumber(c))
+	d, c := jsonscan.Member(v, "duration_ms"), jsonscan.Member(v, "cost_units")
+	whole := d == nil || jsonscan.IsNull(d) || jsonscan.IsNumber(d) && !bytes.ContainsAny(d, ".eE-")
+	return whole && (c == nil || jsonscan.IsNull(c) || jsonscan.IsNumber(c))
 }
 
-func isNumber(v []byte) bool { return v[0] == '-' || v[0]-'0' <= 9 }
-
 func isListOf(v []byte, fits func([]byte) bool) bool {
-	if v[0] != '[' {
-		return false
+	for e := range jsonscan.Elements(v) {
+		if !fits(e) {
+			return false
+		}
 	}
-	all := true
-	eachElement(v, func(e []byte) bool {
-		all = fits(e)
-		return all
-	})
-	return all
+	return v[0] == '['
 }
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
 func isOneOf(v []byte, words ...string) bool {
 	for _, w := range words {
-		if strings.EqualFold(textOf(v), w) {
+		if strings.EqualFold(jsonscan.Text(v), w) {
 			return true
 		}
 	}
@@ -217,10 +213,10 @@ func isOneOf(v []byte, words ...string) bool {
 
 // capabilityName returns the name of a capability, which is a bare string or an object with a name; "" = it is neither.
 func capabilityName(v []byte) string {
-	if begins(v, '{') {
-		v = memberIn(v, "name")
+	if jsonscan.Is(v, '{') {
+		v = jsonscan.Member(v, "name")
 	}
-	return strings.TrimSpace(textOf(v))
+	return strings.TrimSpace(jsonscan.Text(v))
 }
 
 // The statuses (addenda §4).

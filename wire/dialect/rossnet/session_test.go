@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -70,7 +71,7 @@ func TestRefuse(t *testing.T) {
 			}
 			continue
 		}
-		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || textOf(memberIn(memberIn(out, memHeader), memKind)) != tt.kind || c.calls.n != 0 {
+		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || jsonscan.Text(jsonscan.Member(jsonscan.Member(out, memHeader), memKind)) != tt.kind || c.calls.n != 0 {
 			t.Errorf("%s with %d open", out, c.calls.n)
 		}
 	}
@@ -90,8 +91,8 @@ func TestAnswersOfThePeer(t *testing.T) {
 		sent = append(sent, m)
 	}
 	first, second := write(t, c, sent[0]), write(t, c, sent[1])
-	subtask := textOf(memberIn(memberIn([]byte(second), memPayload), "subtask_id"))
-	if subtask == "" || subtask == textOf(memberIn(memberIn([]byte(first), memPayload), "subtask_id")) {
+	subtask := jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(second), memPayload), "subtask_id"))
+	if subtask == "" || subtask == jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(first), memPayload), "subtask_id")) {
 		t.Fatalf("%s %s", first, second)
 	}
 	m := accept(t, c, frameOf(kindComplete, "worker", "Eddy", "conv", `{"subtask_id":"`+subtask+`","output_data":{}}`))
@@ -138,7 +139,7 @@ func TestVersion(t *testing.T) {
 		if code, text, field := errorOf(t, in.Answer); code != "E003" || field != "mcp_header.version" || !strings.HasPrefix(text, field+": want ") {
 			t.Errorf("%q is refused with %s %s: %s", version, code, field, text)
 		}
-		if got := textOf(memberIn(memberIn(in.Answer, memHeader), memVersion)); got != Version {
+		if got := jsonscan.Text(jsonscan.Member(jsonscan.Member(in.Answer, memHeader), memVersion)); got != Version {
 			t.Errorf("%q is answered in the version %q", version, got)
 		}
 		accept(t, c, frameOf(kindAssign, "A", "B", "d", task)) // the session goes on
@@ -169,7 +170,7 @@ func TestErrorCodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := write(t, far, answer)
-			if word := textOf(memberIn(memberIn([]byte(text), memPayload), "error_code")); word != traits.RossNet {
+			if word := jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(text), memPayload), "error_code")); word != traits.RossNet {
 				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
 			}
 			back := accept(t, near, text)
@@ -212,8 +213,8 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 			t.Fatal(err)
 		}
 		frame := []byte(write(t, c, m))
-		header, payload := memberIn(frame, memHeader), memberIn(frame, memPayload)
-		if kind := textOf(memberIn(header, memKind)); kind != answer.kind || textOf(memberIn(header, memCorrelation)) != "c-1" || textOf(memberIn(payload, "subtask_id")) != "s-1" {
+		header, payload := jsonscan.Member(frame, memHeader), jsonscan.Member(frame, memPayload)
+		if kind := jsonscan.Text(jsonscan.Member(header, memKind)); kind != answer.kind || jsonscan.Text(jsonscan.Member(header, memCorrelation)) != "c-1" || jsonscan.Text(jsonscan.Member(payload, "subtask_id")) != "s-1" {
 			t.Errorf("%s is %s", answer.act, frame)
 		}
 		if c.calls.n != answer.open {
@@ -233,7 +234,7 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return textOf(memberIn(memberIn([]byte(write(t, c, m)), memPayload), "subtask_id"))
+		return jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(write(t, c, m)), memPayload), "subtask_id"))
 	}
 	ask := performatives.TaskRequest{TaskType: "work"}
 	eddys, adas := subtask("Eddy", "1", "", ask), subtask("Ada", "1", "", ask)
@@ -261,7 +262,7 @@ func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(kindAssign, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","task_name":"t","input_data":{}}`))[0]
 	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
-	if got := memberIn(memberIn(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
+	if got := jsonscan.Member(jsonscan.Member(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
 		t.Errorf("got %s", out)
 	}
 	frame := frameOf(kindFail, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","error_code":"E009","error_message":"x","is_retryable":true,"retry_after_ms":1.5}`)

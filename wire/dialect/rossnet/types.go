@@ -3,6 +3,7 @@ package rossnet
 import (
 	"strconv"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -73,7 +74,7 @@ func startsWork(act performatives.Performative) bool {
 }
 
 func numberOf(v []byte) (float64, bool) {
-	if len(v) == 0 || !isNumber(v) {
+	if len(v) == 0 || !jsonscan.IsNumber(v) {
 		return 0, false
 	}
 	n, err := strconv.ParseFloat(string(v), 64)
