@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // agents reads sender and receiver. The form of the sender decides the style.
@@ -16,7 +17,7 @@ func (d *decoder) agents() {
 	d.out.Sender = d.agent(memSender)
 	d.out.Receiver = d.agent(memReceiver)
 	if d.out.Sender == "" {
-		d.invalid("sender.agent_id", "the id of an agent", nil)
+		d.Invalid("sender.agent_id", "the id of an agent", nil)
 	}
 	if d.out.Receiver == "" && d.in.values[memReceiver] != nil {
 		d.blank(memReceiver) // an explicit broadcast
@@ -36,7 +37,7 @@ func (d *decoder) agent(m member) performatives.AgentID {
 	case v[0] == '{':
 		return d.agentObject(m, v)
 	default:
-		d.invalid(memberNames[m], "an agent", v)
+		d.Invalid(memberNames[m], "an agent", v)
 		return ""
 	}
 }
@@ -45,7 +46,7 @@ func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
 	field := memberNames[m] + ".agent_id"
 	a, ok := splitAgent(v)
 	if !ok {
-		d.refuse(performatives.CodeParsingError, field, "want no second "+field)
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: "want no second " + field})
 		return ""
 	}
 	if a.id == nil {
@@ -79,7 +80,7 @@ type agentObject struct {
 // splitAgent reads an object that has been scanned before. It reports false for an
 // object with two ids.
 func splitAgent(object []byte) (a agentObject, ok bool) {
-	s := jsonscan.Scanner{Data: object, Depth: maxDepthLimit}
+	s := jsonscan.Scanner{Data: object, Depth: exchange.MaxDepth}
 	s.Open('{')
 	for first := true; ; first = false {
 		name, more, _ := s.Key(first)

@@ -10,10 +10,11 @@ type Codec struct {
 
 // New returns a Codec. It fails where an option is out of range.
 func New(o Options) (*Codec, error) {
-	if err := o.validate(); err != nil {
+	o, err := o.complete()
+	if err != nil {
 		return nil, err
 	}
-	return &Codec{o.withDefaults()}, nil
+	return &Codec{o}, nil
 }
 
 // Decode reads one message, in either [Style]. The message shares no memory with data.

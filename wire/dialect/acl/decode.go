@@ -5,60 +5,35 @@ import (
 	"fmt"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// decoder turns one envelope into a message. It stores the first error in refusal and
-// reads on, so that the answer to the sender can be addressed.
+// decoder turns one envelope into a message.
 type decoder struct {
-	codec   *Codec
-	logged  bool // the message is from a log: it may be an agent's own broadcast of any act
-	in      envelope
-	text    strings.Builder // all strings of the message, in one allocation
-	out     performatives.Envelope
-	shape   shape
-	refusal *performatives.Refusal
-}
-
-// refuse stores the first error; it ignores later ones.
-func (d *decoder) refuse(code performatives.Code, field, text string) {
-	if d.refusal == nil {
-		d.refusal = &performatives.Refusal{Code: code, Field: field, Text: text}
-	}
-}
-
-// invalid stores the error of a member with a value of the wrong kind.
-func (d *decoder) invalid(field, want string, got []byte) {
-	d.refuse(performatives.CodeInvalidPayload, field, fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)))
+	exchange.Fault
+	codec  *Codec
+	logged bool // the message is from a log: it may be an agent's own broadcast of any act
+	in     envelope
+	text   strings.Builder // all strings of the message, in one allocation
+	out    performatives.Envelope
+	shape  shape
 }
 
 // parse checks the JSON and finds the members.
 func (d *decoder) parse(data []byte) bool {
-	if limit := d.codec.opts.MaxBytes; len(data) > limit {
-		d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want at most %d bytes, got %d", limit, len(data)))
-		return false
+	s, bad := exchange.Open(data, d.codec.opts.MaxBytes, d.codec.opts.MaxDepth)
+	if bad == nil && !d.in.scan(&s) {
+		bad = exchange.Broken(s.Problem())
 	}
-	if !utf8.Valid(data) {
-		d.refuse(performatives.CodeParsingError, "", "want UTF-8, got other bytes")
-		return false
-	}
-	s := jsonscan.Scanner{Data: data, Depth: d.codec.opts.MaxDepth}
-	if s.Peek() != '{' && s.Value() && s.End() {
-		d.invalid("message", "an object", bytes.TrimLeft(data, " \t\r\n"))
-		return false
-	}
-	if s.Want == "" && d.in.scan(&s) {
-		return true
-	}
-	d.refuse(performatives.CodeParsingError, "", s.Problem())
-	return false
+	d.Refusal = bad
+	return bad == nil
 }
 
-// message makes the message, or returns nil and stores the error in d.refusal.
+// message makes the message, or returns nil and stores the error.
 func (d *decoder) message() *performatives.Message {
 	d.prepare()
 	d.agents()
@@ -70,7 +45,7 @@ func (d *decoder) message() *performatives.Message {
 	d.stamp()
 	d.metadata()
 	d.payload()
-	if d.refusal != nil {
+	if d.Refusal != nil {
 		return nil
 	}
 	return d.made()
@@ -85,7 +60,7 @@ func (d *decoder) made() *performatives.Message {
 	}
 	m, err := performatives.New(d.out)
 	if err != nil {
-		d.refusal = refusalOf(err)
+		d.Refusal = exchange.RefusalOf(err)
 		return nil
 	}
 	if sh != nil {
@@ -146,12 +121,12 @@ func (d *decoder) string(field string, v []byte) string {
 		return ""
 	}
 	if v[0] != '"' {
-		d.invalid(field, "a string", v)
+		d.Invalid(field, "a string", v)
 		return ""
 	}
 	s, ok := jsonscan.Unquote(v)
 	if !ok {
-		d.invalid(field, "text", v)
+		d.Invalid(field, "text", v)
 		return ""
 	}
 	from := d.text.Len()
@@ -162,14 +137,16 @@ func (d *decoder) string(field string, v []byte) string {
 func (d *decoder) act() {
 	v := d.in.values[memPerformative]
 	if len(v) == 0 || v[0] != '"' {
-		d.invalid("performative", "the name of an act", v)
+		d.Invalid("performative", "the name of an act", v)
 		return
 	}
 	name, _ := jsonscan.Unquote(v)
 	act, ok := actOf(name, d.shape.style)
 	if !ok {
 		_, err := performatives.ParsePerformative(string(name))
-		d.refuse(performatives.CodeUnknownPerformative, "performative", refusalOf(err).Text)
+		d.Refuse(&performatives.Refusal{
+			Code: performatives.CodeUnknownPerformative, Field: "performative", Text: exchange.RefusalOf(err).Text,
+		})
 		return
 	}
 	d.out.Performative = act
@@ -187,7 +164,7 @@ func (d *decoder) version() {
 	}
 	major, _, _ := strings.Cut(strings.Trim(string(v), `"`), ".")
 	if (v[0] != '"' && (v[0] < '0' || v[0] > '9')) || major != "0" && major != "1" {
-		d.refuse(performatives.CodeInvalidPayload, "mcp_version", fmt.Sprintf("mcp_version: want a version 0.x or 1.x, got %.32s", v))
+		d.Wrong("mcp_version", "a version 0.x or 1.x, got %.32s", v)
 	}
 }
 
@@ -196,7 +173,7 @@ func (d *decoder) version() {
 func (d *decoder) addressed() {
 	act := d.out.Performative
 	if d.out.Receiver == "" && !d.logged && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
-		d.refuse(performatives.CodeInvalidPayload, "receiver", fmt.Sprintf("receiver: want the agent that a %s is for, got nothing", act))
+		d.Wrong("receiver", "the agent that a %s is for, got nothing", act)
 	}
 }
 
@@ -242,13 +219,13 @@ func (d *decoder) time(m member) time.Time {
 		d.blank(m)
 		return time.Time{}
 	case v[0] != '"':
-		d.invalid(memberNames[m], "an ISO 8601 time", v)
+		d.Invalid(memberNames[m], "an ISO 8601 time", v)
 		return time.Time{}
 	}
 	text, _ := jsonscan.Unquote(v)
 	t, ok := isotime.Parse(text)
 	if !ok {
-		d.refuse(performatives.CodeInvalidPayload, memberNames[m], fmt.Sprintf("%s: want an ISO 8601 time, got %.48q", memberNames[m], text))
+		d.Wrong(memberNames[m], "an ISO 8601 time, got %.48q", text)
 	}
 	return t
 }
@@ -272,10 +249,10 @@ func (d *decoder) stamp() {
 // metadata collects the members of the envelope without a field.
 func (d *decoder) metadata() {
 	for _, u := range d.in.unknown {
-		if _, twice := d.out.Metadata[u.name]; twice {
-			d.refuse(performatives.CodeParsingError, "", fmt.Sprintf("want no second %.64q", u.name))
+		if _, twice := d.out.Metadata[u.Name]; twice {
+			d.Refuse(exchange.Broken(fmt.Sprintf("want no second %.64q", u.Name)))
 		}
-		d.addMetadata(u.name, bytes.Clone(u.value))
+		d.addMetadata(u.Name, bytes.Clone(u.Value))
 	}
 	if v := d.in.values[memVersion]; v != nil && string(v) != `"`+Version+`"` {
 		d.addMetadata(memberNames[memVersion], bytes.Clone(v))

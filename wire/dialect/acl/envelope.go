@@ -1,6 +1,9 @@
 package acl
 
-import "github.com/ribosome-agents/ribosome/internal/jsonscan"
+import (
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // member is a member of the envelope that this dialect knows (acl §3; the
 // extensions are those of addenda §1), in the order in which they are written.
@@ -73,18 +76,9 @@ var optional = ^setOf(memVersion, memID, memConversation, memLanguage, memTimest
 // decoded. All slices refer to the scanned data.
 type envelope struct {
 	values  [memberCount][]byte // each value as JSON text; nil = absent
-	unknown []unknownMember
+	unknown []exchange.Member
 	payload payloadView
 }
-
-type unknownMember struct {
-	name  string
-	value []byte
-}
-
-// maxUnknown bounds the unknown members of one message. A message of many tiny members
-// would otherwise take many times its length in memory.
-const maxUnknown = 1024
 
 // scan finds the members of the envelope in s. When it reports false, s has the error,
 // and e has the members before it.
@@ -135,10 +129,10 @@ func (e *envelope) foreign(s *jsonscan.Scanner, name []byte) bool {
 	if !ok {
 		return false
 	}
-	if len(e.unknown) == maxUnknown {
+	if len(e.unknown) == exchange.MaxUnknown {
 		return s.Fail(at, "no more unknown members")
 	}
-	e.unknown = append(e.unknown, unknownMember{string(name), value})
+	e.unknown = append(e.unknown, exchange.Member{Name: string(name), Value: value})
 	return true
 }
 

@@ -1,13 +1,10 @@
 package acl
 
 import (
-	"bytes"
 	"cmp"
-	"errors"
-	"unicode"
 
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
@@ -72,34 +69,21 @@ func (e *DecodeError) ended(local performatives.AgentID, s performatives.Stamp) 
 func (d *decoder) failure() *DecodeError {
 	v := &d.in.values
 	e := &DecodeError{
-		Refusal:        d.refusal,
-		ID:             performatives.MessageID(legible(v[memID])),
+		Refusal:        d.Refusal,
+		ID:             performatives.MessageID(exchange.Legible(v[memID])),
 		Sender:         legibleAgent(v[memSender]),
 		Receiver:       legibleAgent(v[memReceiver]),
-		ConversationID: performatives.ConversationID(legible(v[memConversation])),
-		ReplyWith:      legible(v[memReplyWith]),
-		inReplyTo:      legible(v[memInReplyTo]),
+		ConversationID: performatives.ConversationID(exchange.Legible(v[memConversation])),
+		ReplyWith:      exchange.Legible(v[memReplyWith]),
+		inReplyTo:      exchange.Legible(v[memInReplyTo]),
 		payload:        v[memPayload],
 	}
 	if sender := v[memSender]; len(sender) > 0 && sender[0] == '"' {
 		e.Style = IDE
 	}
-	e.Act, _ = actOf([]byte(legible(v[memPerformative])), e.Style)
-	d.refusal.About = e.ID
+	e.Act, _ = actOf([]byte(exchange.Legible(v[memPerformative])), e.Style)
+	d.Refusal.About = e.ID
 	return e
-}
-
-// legible returns the text of a JSON string that could be an id, and "" for any other
-// value.
-func legible(v []byte) string {
-	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok || len(text) > performatives.MaxIDLength || bytes.ContainsFunc(text, unicode.IsControl) {
-		return ""
-	}
-	return string(text)
 }
 
 func legibleAgent(v []byte) performatives.AgentID {
@@ -107,14 +91,5 @@ func legibleAgent(v []byte) performatives.AgentID {
 		a, _ := splitAgent(v)
 		v = a.id
 	}
-	return performatives.AgentID(legible(v))
-}
-
-// refusalOf returns the refusal in an error of package performatives.
-func refusalOf(err error) *performatives.Refusal {
-	var refusal *performatives.Refusal
-	if errors.As(err, &refusal) {
-		return refusal
-	}
-	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
+	return performatives.AgentID(exchange.Legible(v))
 }

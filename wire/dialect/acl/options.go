@@ -1,20 +1,15 @@
 package acl
 
 import (
-	"cmp"
-	"fmt"
-
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The limits that the zero [Options] stands for.
 const (
-	DefaultMaxBytes = 16 << 20
-	DefaultMaxDepth = 128
+	DefaultMaxBytes = exchange.DefaultMaxBytes
+	DefaultMaxDepth = exchange.DefaultMaxDepth
 )
-
-// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
-const maxDepthLimit = 10_000
 
 // Options are the settings of a [Codec]. The zero value works.
 type Options struct {
@@ -32,21 +27,13 @@ type Options struct {
 	MaxDepth int
 }
 
-func (o Options) withDefaults() Options {
+// complete sets the defaults, and checks the limits.
+func (o Options) complete() (_ Options, err error) {
 	if o.Stamper == nil {
-		o.Stamper = systemStamper{}
+		o.Stamper = exchange.SystemStamper{}
 	}
-	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxBytes)
-	o.MaxDepth = cmp.Or(o.MaxDepth, DefaultMaxDepth)
-	return o
-}
-
-func (o Options) validate() error {
-	switch {
-	case o.MaxBytes < 0:
-		return fmt.Errorf("acl: Options.MaxBytes is %d, want 0 or more", o.MaxBytes)
-	case o.MaxDepth < 0 || o.MaxDepth > maxDepthLimit:
-		return fmt.Errorf("acl: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, maxDepthLimit)
+	if o.MaxBytes, err = exchange.Bytes("acl: Options.MaxBytes", o.MaxBytes); err == nil {
+		o.MaxDepth, err = exchange.Depth("acl: Options.MaxDepth", o.MaxDepth)
 	}
-	return nil
+	return o, err
 }

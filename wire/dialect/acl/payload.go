@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // payload decodes the payload, and reads the message's priority from it.
@@ -24,11 +25,11 @@ func (d *decoder) payload() {
 		d.absent()
 		return
 	case v[0] != '{':
-		d.invalid("payload", "an object", v)
+		d.Invalid("payload", "an object", v)
 		return
 	}
 	d.priority()
-	if d.out.Performative != 0 && d.refusal == nil {
+	if d.out.Performative != 0 && d.Refusal == nil {
 		d.content(v)
 	}
 }
@@ -36,19 +37,18 @@ func (d *decoder) payload() {
 // absent refuses a missing payload that a registered message type demands.
 func (d *decoder) absent() {
 	_, ok := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
-	if !ok || d.out.Performative == 0 || d.refusal != nil {
+	if !ok || d.out.Performative == 0 || d.Refusal != nil {
 		return
 	}
 	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); err != nil {
-		d.refusal = refusalOf(err)
+		d.Refusal = exchange.RefusalOf(err)
 	}
 }
 
 func (d *decoder) priority() {
 	p, err := readPriority(d.in.payload.priority)
 	if err != nil && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
-		d.refuse(performatives.CodeInvalidPayload, "payload.priority", fmt.Sprintf(
-			"payload.priority: want low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority))
+		d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority)
 	}
 	d.out.Priority = p
 }
@@ -66,7 +66,7 @@ func (d *decoder) content(v []byte) {
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
 	if err != nil {
-		d.refusal = refusalOf(err)
+		d.Refusal = exchange.RefusalOf(err)
 		return
 	}
 	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {

@@ -2,13 +2,12 @@ package acl
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
-	"strings"
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Dialect is acl as the language of a [wire.Session]. A frame is one message. The zero
@@ -21,9 +20,6 @@ type Dialect struct {
 	// MaxDepth is that of [Options].
 	MaxDepth int
 }
-
-// memberToken is our extension of the envelope.
-const memberToken = "auth_token"
 
 // Name returns "acl".
 func (Dialect) Name() string { return "acl" }
@@ -61,38 +57,12 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 		return
 	}
 	s.style.Store(uint32(StyleOf(m)))
-	in := wire.Inbound{Message: m}
-	if _, ok := m.Metadata(memberToken); ok {
-		if in = s.withToken(m); in.Err != nil {
-			in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
-		}
+	in := exchange.TakeToken(m)
+	if in.Err != nil {
+		in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
 	}
 	in.Content = content
 	take(in)
-}
-
-// withToken returns m without its token, and the token.
-func (s *session) withToken(m *performatives.Message) wire.Inbound {
-	var token string
-	if text, _ := m.Metadata(memberToken); json.Unmarshal(text, &token) != nil {
-		return wire.Inbound{Err: &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: memberToken, Text: memberToken + ": want a string",
-		}}
-	}
-	stripped, err := m.With(func(e *performatives.Envelope) { delete(e.Metadata, memberToken) })
-	if err != nil {
-		return wire.Inbound{Err: wire.AsRefusal(err)}
-	}
-	return wire.Inbound{Message: stripped, Token: bare(token)}
-}
-
-// bare returns a token without the word Bearer.
-func bare(token string) string {
-	const bearer = "bearer "
-	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
-		return strings.TrimSpace(token[len(bearer):])
-	}
-	return token
 }
 
 // stranger is the receiver of the NOT_UNDERSTOOD for a message without a readable sender.
@@ -116,28 +86,11 @@ func (s *session) broken(err error) wire.Inbound {
 
 // Encode appends m in the peer's style.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
-	if s.opts.Token != nil {
-		signed, err := s.sign(m)
-		if err != nil {
-			return dst, err
-		}
-		m = signed
+	m, err := exchange.Signed(m, s.opts.Token)
+	if err != nil {
+		return dst, err
 	}
 	return s.codec.AppendAs(dst, m, Style(s.style.Load()))
-}
-
-// sign returns m with the token of this end of the session.
-func (s *session) sign(m *performatives.Message) (*performatives.Message, error) {
-	token, err := json.Marshal(s.opts.Token())
-	if err != nil {
-		return nil, err
-	}
-	return m.With(func(e *performatives.Envelope) {
-		if e.Metadata == nil {
-			e.Metadata = make(performatives.Members, 1)
-		}
-		e.Metadata[memberToken] = token
-	})
 }
 
 // Refuse appends the refusal of a message, or nothing for a message that expects no reply.

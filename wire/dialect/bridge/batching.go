@@ -2,11 +2,10 @@ package bridge
 
 import (
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
-	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // maxBatch is the largest number of messages in one frame (extension batching).
@@ -23,7 +22,7 @@ func (s *session) batches(frame []byte) bool {
 func (s *session) decodeBatch(frame []byte, take func(wire.Inbound)) {
 	messages, problem := s.split(frame)
 	if problem != "" {
-		s.broken(&DecodeError{Refusal: &performatives.Refusal{Code: performatives.CodeParsingError, Text: problem}}, take)
+		s.broken(&DecodeError{Refusal: exchange.Broken(problem)}, take)
 		return
 	}
 	for _, text := range messages {
@@ -33,11 +32,8 @@ func (s *session) decodeBatch(frame []byte, take func(wire.Inbound)) {
 
 // split returns the elements of an array, or why it has none.
 func (s *session) split(frame []byte) (all [][]byte, problem string) {
-	if limit := s.codec.opts.MaxBytes; len(frame) > limit {
-		return nil, fmt.Sprintf("want at most %d bytes, got %d", limit, len(frame))
-	}
-	if !utf8.Valid(frame) {
-		return nil, "want UTF-8, got other bytes"
+	if bad := exchange.CheckText(frame, s.codec.opts.MaxBytes); bad != nil {
+		return nil, bad.Text
 	}
 	scan := jsonscan.Scanner{Data: frame, Depth: s.codec.opts.MaxDepth + 1}
 	scan.Open('[')

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // capabilities reads the AgentCapabilities of the sender.
@@ -26,7 +27,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	}
 	speaker := performatives.AgentID(d.name(capsID, "the id of the sender", id))
 	if speaker != "" && !speaker.Is(d.out.Sender) {
-		d.refuse(performatives.CodeInvalidPayload, field(capsID), fmt.Sprintf("payload.agent_id: want the sender_id, %.64q, got %.64q", d.out.Sender, speaker))
+		d.Wrong(field(capsID), "the sender_id, %.64q, got %.64q", d.out.Sender, speaker)
 	}
 	d.name(capsName, "the name of the agent", name)
 	d.name(capsRole, "the role of the agent", role)
@@ -35,7 +36,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	names := d.list(capsTools, tools)
 	c.Topics, c.Ontologies = d.list(capsTopics, topics), d.list(capsOntologies, ontologies)
 	for member, v := range map[string][]byte{capsID: id, capsName: name, capsRole: role, capsVersion: version, capsMetadata: metadata} {
-		put(&c.Extra, member, v)
+		exchange.Keep(&c.Extra, member, v)
 	}
 	c.Actions = d.actions(c, names, details)
 	return c
@@ -46,7 +47,9 @@ func (d *decoder) list(name string, v []byte) []string {
 	d.kinded(name, "an array of strings", "[", v)
 	list, wrong := jsonscan.Texts(v)
 	if wrong >= 0 {
-		d.refuse(performatives.CodeInvalidPayload, field(name), fmt.Sprintf("payload.%s[%d]: want a string", name, wrong))
+		d.Refuse(&performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: field(name), Text: fmt.Sprintf("payload.%s[%d]: want a string", name, wrong),
+		})
 	}
 	return list
 }
@@ -66,7 +69,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 		a := performatives.Action{Name: name}
 		if v := about[name]; !jsonscan.IsNone(v) {
 			if err := json.Unmarshal(v, &a); err != nil || v[0] != '{' {
-				d.refuse(performatives.CodeInvalidPayload, field(capsDetails), fmt.Sprintf("payload.tool_details: want the members of an action for %.64q", name))
+				d.Wrong(field(capsDetails), "the members of an action for %.64q", name)
 			}
 			a.Name = name
 			delete(a.Extra, "name")
@@ -79,7 +82,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 		if err != nil {
 			d.fail(err)
 		}
-		put(&c.Extra, capsDetails, rest)
+		exchange.Keep(&c.Extra, capsDetails, rest)
 	}
 	return actions
 }

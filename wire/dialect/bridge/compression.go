@@ -48,23 +48,23 @@ func (d *decoder) inflated(v []byte) []byte {
 	}
 	delete(d.out.Metadata, memberEncoding)
 	if jsonscan.Text(came) != methodGzip {
-		d.refuse(performatives.CodeInvalidPayload, memberEncoding, fmt.Sprintf("payload_encoding: want %s, got %.32s", methodGzip, came))
+		d.Wrong(memberEncoding, "%s, got %.32s", methodGzip, came)
 		return v
 	}
 	var data []byte
 	jsonscan.Read(v, nil, jsonscan.Find(encodedData, &data))
 	raw, err := base64.StdEncoding.DecodeString(jsonscan.Text(data))
 	if !jsonscan.Is(data, '"') || err != nil {
-		d.refuse(performatives.CodeInvalidPayload, field(encodedData), "payload.data: want a string in base64")
+		d.Wrong(field(encodedData), "a string in base64")
 		return v
 	}
 	out, err := inflate(raw, d.codec.opts.MaxBytes)
 	s := jsonscan.Scanner{Data: out, Depth: d.codec.opts.MaxDepth - 1}
 	switch {
 	case err != nil:
-		d.refuse(performatives.CodeInvalidPayload, field(encodedData), "payload.data: "+err.Error())
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: field(encodedData), Text: "payload.data: " + err.Error()})
 	case !utf8.Valid(out), s.Peek() != '{', !s.Value(), !s.End():
-		d.refuse(performatives.CodeParsingError, field(encodedData), "payload.data: want a compressed JSON object")
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field(encodedData), Text: "payload.data: want a compressed JSON object"})
 	default:
 		return bytes.TrimSpace(out)
 	}

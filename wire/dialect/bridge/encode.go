@@ -166,7 +166,7 @@ func (w *writer) content() ([]byte, error) {
 func (w *writer) unknown() {
 	var names []string
 	for name := range w.m.AllMetadata() {
-		m := memberOf([]byte(name))
+		m := member(memberNames.Find([]byte(name)))
 		switch {
 		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
 		case m == memberCount, m == memAccepted && w.kind != kindHandshakeResponse:

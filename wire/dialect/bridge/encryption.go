@@ -1,10 +1,6 @@
 package bridge
 
-import (
-	"fmt"
-
-	"github.com/ribosome-agents/ribosome/performatives"
-)
+import "github.com/ribosome-agents/ribosome/performatives"
 
 // Extension encryption: messages with sealed payloads, which only their receivers can read. The codec writes and reads them like
 // messages of any other message type.
@@ -12,8 +8,8 @@ import (
 // checkSealed refuses a sealed payload of a peer that has not agreed to the extension.
 func (s *session) checkSealed(d *decoder) {
 	if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
-		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type",
-			fmt.Sprintf("metadata.message_type: want another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionEncryption))
+		d.Wrong("metadata.message_type",
+			"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionEncryption)
 	}
 }
 

@@ -3,6 +3,7 @@ package bridge
 import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the payload of an error (bridge, Error Handling).
@@ -60,14 +61,14 @@ func (d *decoder) error(v []byte) {
 	}
 	word := d.name(errorCode, "the code of an error", code)
 	if !jsonscan.Is(message, '"') {
-		d.invalid(field(errorMessage), "a string", message)
+		d.Invalid(field(errorMessage), "a string", message)
 	}
 	d.kinded(errorType, "a string", `"`, category)
 	d.kinded(errorDetails, "an object", "{", details)
 	if d.act != 0 && !refuses(d.act) {
-		d.refuse(performatives.CodeInvalidPayload, "metadata.performative", "metadata.performative: want the act of a refusal, got "+d.act.String())
+		d.Wrong("metadata.performative", "the act of a refusal, got %s", d.act.String())
 	}
-	if d.refusal != nil {
+	if d.Refusal != nil {
 		return
 	}
 	d.shape.code = word
@@ -76,19 +77,19 @@ func (d *decoder) error(v []byte) {
 		var content []byte
 		jsonscan.Read(details, nil, jsonscan.Find(detailsPayload, &content))
 		if usual := typedWord(d.out.Performative); word != usual {
-			put(&rest, errorCode, code)
+			exchange.Keep(&rest, errorCode, code)
 		}
 		if jsonscan.Text(message) != d.out.MessageType {
-			put(&rest, errorMessage, message)
+			exchange.Keep(&rest, errorMessage, message)
 		}
 		if jsonscan.Text(category) != errorTypes[word] {
-			put(&rest, errorType, category)
+			exchange.Keep(&rest, errorType, category)
 		}
 		d.typed(d.out.Performative, content, rest)
 		return
 	}
-	put(&rest, errorType, category)
-	put(&rest, errorDetails, details)
+	exchange.Keep(&rest, errorType, category)
+	exchange.Keep(&rest, errorDetails, details)
 	var again []byte
 	jsonscan.Read(details, nil, jsonscan.Find(performatives.MemberRetryAfter, &again))
 	r := performatives.Refusal{

@@ -1,14 +1,12 @@
 package bridge
 
 import (
-	"bytes"
 	"cmp"
 	"errors"
-	"strings"
-	"unicode"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 var (
@@ -53,33 +51,20 @@ func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) 
 
 // failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
-	v := &d.in.values
+	v := &d.in.Values
 	e := &DecodeError{
-		Refusal:     d.refusal,
-		Type:        legible(v[memType]),
-		ID:          performatives.MessageID(legible(v[memID])),
-		Sender:      performatives.AgentID(legible(v[memSender])),
-		Receiver:    performatives.AgentID(legible(v[memReceiver])),
-		Correlation: legible(v[memCorrelation]),
+		Refusal:     d.Refusal,
+		Type:        exchange.Legible(v[memType]),
+		ID:          performatives.MessageID(exchange.Legible(v[memID])),
+		Sender:      performatives.AgentID(exchange.Legible(v[memSender])),
+		Receiver:    performatives.AgentID(exchange.Legible(v[memReceiver])),
+		Correlation: exchange.Legible(v[memCorrelation]),
 	}
 	var message []byte
 	jsonscan.Read(v[memPayload], nil, jsonscan.Find(errorMessage, &message))
 	e.text = cmp.Or(jsonscan.Text(message), jsonscan.Text(v[memPayload]))
-	d.refusal.About = e.ID
+	d.Refusal.About = e.ID
 	return e
-}
-
-// legible returns the text of a JSON string that could be an id, and "" for any other
-// value.
-func legible(v []byte) string {
-	if len(v) < 2 || v[0] != '"' || len(v) > 6*performatives.MaxIDLength {
-		return ""
-	}
-	t, ok := jsonscan.Unquote(v)
-	if !ok || len(t) > performatives.MaxIDLength || bytes.ContainsFunc(t, unicode.IsControl) {
-		return ""
-	}
-	return string(t)
 }
 
 // report is an error message that this package writes itself.
@@ -119,18 +104,4 @@ var fieldNames = map[string]string{
 }
 
 // renamed returns the refusal in an error of package performatives, with the field names of bridge.
-func renamed(err error) *performatives.Refusal {
-	var known *performatives.Refusal
-	if !errors.As(err, &known) {
-		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
-	}
-	r := *known
-	if name, ok := fieldNames[r.Field]; ok {
-		r.Text = name + strings.TrimPrefix(r.Text, r.Field)
-		if !strings.HasPrefix(known.Text, r.Field) {
-			r.Text = name + ": " + known.Text
-		}
-		r.Field = name
-	}
-	return &r
-}
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, false) }

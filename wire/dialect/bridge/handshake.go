@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -61,25 +60,24 @@ func (d *decoder) handshakeResponse(v []byte) {
 func (d *decoder) itself(usual performatives.Performative) {
 	switch {
 	case d.out.MessageType != "":
-		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type", "metadata.message_type: want none in a handshake")
+		d.Wrong("metadata.message_type", "none in a handshake")
 	case d.act != 0 && d.act != usual:
-		d.refuse(performatives.CodeInvalidPayload, "metadata.performative", "metadata.performative: want none in a handshake")
+		d.Wrong("metadata.performative", "none in a handshake")
 	}
 }
 
 // accepted reads the flag accepted beside the payload, and in it (addenda §2). Without it a
 // handshake_response is an acceptance.
 func (d *decoder) accepted(payload []byte) bool {
-	beside := d.in.values[memAccepted]
+	beside := d.in.Values[memAccepted]
 	var in []byte
 	jsonscan.Read(payload, nil, jsonscan.Find(capsAccepted, &in))
 	d.kinded(capsAccepted, "true or false", "tf", in)
 	if !jsonscan.IsNone(beside) && !jsonscan.Is(beside, 't') && !jsonscan.Is(beside, 'f') {
-		d.invalid(memberNames[memAccepted], "true or false", beside)
+		d.Invalid(memberNames[memAccepted], "true or false", beside)
 	}
 	if !jsonscan.IsNone(beside) && !jsonscan.IsNone(in) && beside[0] != in[0] {
-		d.refuse(performatives.CodeInvalidPayload, memberNames[memAccepted],
-			fmt.Sprintf("accepted: want the same as payload.accepted, which is %s, got %s", in, beside))
+		d.Wrong(memberNames[memAccepted], "the same as payload.accepted, which is %s, got %s", in, beside)
 	}
 	d.shape.accepted = [2]bool{beside != nil, in != nil}
 	return !jsonscan.Is(beside, 'f') && !jsonscan.Is(in, 'f')

@@ -3,6 +3,7 @@ package bridge
 import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
@@ -87,8 +88,8 @@ func (s *session) introduce(h *hello, m *performatives.Message) ([]byte, error) 
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: m.Sender(), Priority: m.Priority(),
 		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{}},
 	})
-	if err == nil && s.opts.Token != nil {
-		q, err = s.sign(q)
+	if err == nil {
+		q, err = exchange.Signed(q, s.opts.Token)
 	}
 	if err != nil {
 		return nil, err

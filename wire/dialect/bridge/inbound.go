@@ -4,6 +4,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
@@ -39,7 +40,7 @@ func (s *session) resolveRequest(d *decoder) {
 	if string(d.out.ConversationID) == d.correlation {
 		d.out.ConversationID = ""
 	}
-	d.addMetadata(memberNames[memCorrelation], jsonscan.AppendQuoted(nil, d.correlation))
+	exchange.Keep(&d.out.Metadata, memberNames[memCorrelation], jsonscan.AppendQuoted(nil, d.correlation))
 }
 
 // withdraws reports whether the message is a CANCEL.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of metadata, an extension of the envelope (addenda §8): what the envelope of bridge
@@ -24,12 +25,12 @@ const payloadRest = "payload"
 
 // metadata reads the member metadata.
 func (d *decoder) metadata() {
-	v := d.in.values[memMetadata]
+	v := d.in.Values[memMetadata]
 	if jsonscan.IsNone(v) {
 		return
 	}
 	if v[0] != '{' {
-		d.invalid("metadata", "an object", v)
+		d.Invalid("metadata", "an object", v)
 		return
 	}
 	d.shape.metadata = bytes.Clone(v)
@@ -62,20 +63,20 @@ func (d *decoder) metadata() {
 			d.fail(err)
 			return
 		}
-		d.addMetadata(memberNames[memMetadata], text)
+		exchange.Keep(&d.out.Metadata, memberNames[memMetadata], text)
 	}
 }
 
 // metaText reads a string of metadata. null counts as absent.
 func (d *decoder) metaText(name string, v []byte) string {
 	if !jsonscan.IsNone(v) && !jsonscan.Is(v, '"') {
-		d.invalid("metadata."+name, "a string", v)
+		d.Invalid("metadata."+name, "a string", v)
 	}
 	return jsonscan.Text(v)
 }
 
 func (d *decoder) tooMany(field string) {
-	d.refuse(performatives.CodeParsingError, field, field+": want no more than 1,024 unknown members")
+	d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: field + ": want no more than 1,024 unknown members"})
 }
 
 // metadata writes the member metadata, if there is anything in it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the payload of a notification (bridge, Notification Flow).
@@ -33,7 +34,7 @@ func (d *decoder) notification(v []byte) {
 	}
 	name := d.name(notificationEvent, "the type of the event", event)
 	d.kinded(notificationData, "an object", "{", data)
-	if d.refusal != nil {
+	if d.Refusal != nil {
 		return
 	}
 	withdraws := name == eventCancel && d.correlation != "" && d.out.MessageType == ""
@@ -46,7 +47,7 @@ func (d *decoder) notification(v []byte) {
 	}
 	if d.other(performatives.ActInform) {
 		if name != d.eventOf() {
-			put(&rest, notificationEvent, event)
+			exchange.Keep(&rest, notificationEvent, event)
 		}
 		d.typed(d.actOr(performatives.ActInform), bytes.Clone(data), rest)
 		return

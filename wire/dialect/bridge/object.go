@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // keep returns a function that collects members in out, with copies of their values. When the
@@ -15,7 +16,7 @@ func keep(out *performatives.Members, over *bool) func(name string, v []byte) {
 		if *out == nil {
 			*out = make(performatives.Members)
 		}
-		if len(*out) >= maxUnknown {
+		if len(*out) >= exchange.MaxUnknown {
 			*over = true
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
@@ -32,12 +33,9 @@ func (s *session) forget(m *performatives.Message) {
 }
 
 func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
-	if s.opts.Token != nil {
-		signed, err := s.sign(m)
-		if err != nil {
-			return dst, err
-		}
-		m = signed
+	m, err := exchange.Signed(m, s.opts.Token)
+	if err != nil {
+		return dst, err
 	}
 	s.mu.Lock()
 	c, canceled := s.pending.callOf(m)

@@ -2,23 +2,23 @@ package bridge
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // payload reads the payload, whose members depend on the message type.
 func (d *decoder) payload() {
-	v := d.in.values[memPayload]
+	v := d.in.Values[memPayload]
 	if !jsonscan.Is(v, '{') {
-		d.invalid("payload", "an object", v)
+		d.Invalid("payload", "an object", v)
 		return
 	}
-	if v = d.inflated(v); d.refusal != nil {
+	if v = d.inflated(v); d.Refusal != nil {
 		return
 	}
-	d.in.values[memPayload] = v
+	d.in.Values[memPayload] = v
 	d.shape.payload = bytes.Clone(v)
 	switch d.kind {
 	case kindHandshakeRequest:
@@ -45,9 +45,9 @@ func (d *decoder) name(member, what string, v []byte) string {
 	s := jsonscan.Text(v)
 	switch {
 	case !jsonscan.Is(v, '"'):
-		d.invalid(field(member), what, v)
+		d.Invalid(field(member), what, v)
 	case s == "":
-		d.refuse(performatives.CodeInvalidPayload, field(member), fmt.Sprintf("%s: want %s, got an empty string", field(member), what))
+		d.Wrong(field(member), "%s, got an empty string", what)
 	}
 	return s
 }
@@ -55,7 +55,7 @@ func (d *decoder) name(member, what string, v []byte) string {
 // kinded reads a member of the payload that is null, absent, or begins with one of those characters.
 func (d *decoder) kinded(member, what, begins string, v []byte) {
 	if !jsonscan.IsNone(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
-		d.invalid(field(member), what, v)
+		d.Invalid(field(member), what, v)
 	}
 }
 
@@ -67,7 +67,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 		content = nil
 	}
 	if len(content) > 0 && content[0] != '{' {
-		d.refuse(performatives.CodeInvalidPayload, "payload", "payload: want an object as the content of the message type")
+		d.Wrong("payload", "an object as the content of the message type")
 		return
 	}
 	if content == nil && d.out.MessageType == "" && performatives.CheckPayload(act, nil) != nil {
@@ -85,7 +85,7 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 			d.fail(err)
 			return
 		}
-		d.addMetadata(payloadRest, text)
+		exchange.Keep(&d.out.Metadata, payloadRest, text)
 	}
 }
 
@@ -101,15 +101,4 @@ func (d *decoder) actOr(usual performatives.Performative) performatives.Performa
 		return d.act
 	}
 	return usual
-}
-
-// put adds a copy of a member to m, which it makes if it is nil. An absent member is not added.
-func put(m *performatives.Members, name string, v []byte) {
-	if v == nil {
-		return
-	}
-	if *m == nil {
-		*m = make(performatives.Members)
-	}
-	(*m)[name] = bytes.Clone(v)
 }

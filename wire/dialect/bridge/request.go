@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the payload of a request (bridge, Request/Response Flow).
@@ -33,11 +34,11 @@ func (d *decoder) request(v []byte) {
 	d.kinded(requestDescription, "a string", `"`, description)
 	d.timeout(timeout)
 	d.opening(name)
-	if d.refusal != nil {
+	if d.Refusal != nil {
 		return
 	}
 	if d.out.MessageType != "" {
-		put(&rest, requestDescription, description)
+		exchange.Keep(&rest, requestDescription, description)
 		d.typed(d.actOr(performatives.ActTaskRequest), arguments, rest)
 		return
 	}
@@ -53,7 +54,7 @@ func (d *decoder) request(v []byte) {
 // names, else the one that is registered under the name of the tool (addenda §8).
 func (d *decoder) opening(tool string) {
 	if d.act != 0 && !opensTask(d.act) {
-		d.refuse(performatives.CodeInvalidPayload, "metadata.performative", "metadata.performative: want TASK_REQUEST or REQUEST, got "+d.act.String())
+		d.Wrong("metadata.performative", "TASK_REQUEST or REQUEST, got %s", d.act.String())
 		return
 	}
 	switch act, known := d.codec.opts.Registry.MessageTypeAct(tool); {
@@ -63,8 +64,7 @@ func (d *decoder) opening(tool string) {
 	case d.out.MessageType == "" && d.act == performatives.ActRequest:
 		d.out.MessageType = tool // a REQUEST has no other name for what it asks for
 	case d.out.MessageType != "" && d.out.MessageType != tool:
-		d.refuse(performatives.CodeInvalidPayload, "metadata.message_type",
-			fmt.Sprintf("metadata.message_type: want payload.tool_name, %.64q, got %.64q", tool, d.out.MessageType))
+		d.Wrong("metadata.message_type", "payload.tool_name, %.64q, got %.64q", tool, d.out.MessageType)
 	case known && d.act == 0 && opensTask(act):
 		d.act = act
 	}
@@ -84,7 +84,7 @@ func (d *decoder) timeout(v []byte) {
 		if jsonscan.IsNumber(v) {
 			got = fmt.Sprintf("%.32s", v)
 		}
-		d.refuse(performatives.CodeInvalidPayload, field(requestTimeout), fmt.Sprintf("payload.timeout: want a number of seconds above 0 and of at most %d, got %s", int64(maxTimeout), got))
+		d.Wrong(field(requestTimeout), "a number of seconds above 0 and of at most %d, got %s", int64(maxTimeout), got)
 		return
 	}
 	whole, part := math.Modf(seconds) // a product of both would lose seconds of a long one

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the payload of a response (bridge, Request/Response Flow). The last three are
@@ -31,7 +32,7 @@ func (d *decoder) response(v []byte) {
 		d.tooMany("payload")
 	}
 	if !jsonscan.Is(success, 't') && !jsonscan.Is(success, 'f') {
-		d.invalid(field(responseSuccess), "true or false", success)
+		d.Invalid(field(responseSuccess), "true or false", success)
 	}
 	d.kinded(responseTime, "a number of seconds", "-0123456789", elapsed)
 	d.kinded(responseError, "a string", `"`, fault)
@@ -41,13 +42,13 @@ func (d *decoder) response(v []byte) {
 	if jsonscan.IsNull(fault) { // as a success has it
 		fault = nil
 	}
-	put(&rest, responseTime, elapsed)
+	exchange.Keep(&rest, responseTime, elapsed)
 	if d.other(performatives.ActInformResult) {
 		for name, v := range map[string][]byte{responseError: fault, responseStatus: status, responseSummary: summary, responseArtifacts: artifacts} {
-			put(&rest, name, v)
+			exchange.Keep(&rest, name, v)
 		}
 		if jsonscan.Is(success, 'f') {
-			put(&rest, responseSuccess, success)
+			exchange.Keep(&rest, responseSuccess, success)
 		}
 		d.typed(d.actOr(performatives.ActInformResult), d.wrap(result), rest)
 		return
@@ -69,19 +70,19 @@ func (d *decoder) result(a answer, rest performatives.Members) performatives.Inf
 		if s := performatives.TaskStatus(jsonscan.Text(a.status)); s == performatives.StatusPartial {
 			p.Status = s
 		}
-		put(&p.Extra, responseError, a.fault)
+		exchange.Keep(&p.Extra, responseError, a.fault)
 		if a.summary == nil && jsonscan.Is(a.result, '"') { // a text for people
 			p.Summary, a.result = jsonscan.Text(a.result), nil
 		}
 	} else {
-		put(&p.Extra, responseSummary, a.summary)
+		exchange.Keep(&p.Extra, responseSummary, a.summary)
 	}
 	if !jsonscan.IsNone(a.result) {
 		p.Details = performatives.RawContent(bytes.Clone(d.wrap(a.result)))
 	}
 	if !jsonscan.IsNone(a.artifacts) {
 		if err := json.Unmarshal(a.artifacts, &p.Artifacts); err != nil {
-			d.invalid(field(responseArtifacts), "an array of objects", a.artifacts)
+			d.Invalid(field(responseArtifacts), "an array of objects", a.artifacts)
 		}
 	}
 	return p

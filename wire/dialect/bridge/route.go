@@ -66,7 +66,9 @@ func (s *session) checkRoute(d *decoder) {
 	case err != nil:
 		d.fail(err)
 	case slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }):
-		d.refuse(performatives.CodeUnknownAgent, memberRoute, fmt.Sprintf("route: the message has passed the node %.64q before", s.node))
+		d.Refuse(&performatives.Refusal{
+			Code: performatives.CodeUnknownAgent, Field: memberRoute, Text: fmt.Sprintf("route: the message has passed the node %.64q before", s.node),
+		})
 	}
 }
 

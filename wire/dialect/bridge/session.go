@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
@@ -92,14 +93,13 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 		s.broken(failed, take)
 		return
 	}
-	in := wire.Inbound{Message: m, Content: d.in.values[memPayload]}
-	if _, ok := m.Metadata(memberToken); ok {
-		if in = withToken(m, in.Content); in.Err != nil {
-			in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
-			take(in)
-			return
-		}
+	in := exchange.TakeToken(m)
+	if in.Err != nil {
+		in.Answer = s.Refuse(nil, wire.Inbound{Message: m}, in.Err)
+		take(in)
+		return
 	}
+	in.Content = d.in.Values[memPayload]
 	if d.correlation != "" && s.greetingAnswered(&d, m, take) {
 		take(wire.Inbound{Token: in.Token})
 		return

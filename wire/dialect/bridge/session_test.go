@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
@@ -494,7 +495,7 @@ func TestTokens(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node"})
 	hello := strings.TrimSuffix(wellFormed["handshake_request"], "}") + `,"auth_token":"Bearer secret"}`
 	in := p.message(hello)
-	if _, ok := in.Message.Metadata(memberToken); ok || in.Token != "secret" || in.Ref == nil {
+	if _, ok := in.Message.Metadata(exchange.MemberToken); ok || in.Token != "secret" || in.Ref == nil {
 		t.Errorf("got %+v", in)
 	}
 	bad := strings.TrimSuffix(wellFormed["request"], "}") + `,"auth_token":1}`

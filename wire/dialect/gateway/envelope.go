@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"fmt"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // envelope is a frame whose members have been read. Its slices are of the frame, or
@@ -49,8 +49,7 @@ func (e *envelope) wrong(field, want string, got []byte) {
 // readEnvelope reads a frame. It stores the first error in the refusal of the envelope and
 // reads on, so that the answer can be addressed.
 func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
-	if text := unreadable(frame, maxBytes); text != "" {
-		e.refuse(performatives.CodeParsingError, "", text)
+	if e.refusal = exchange.CheckText(frame, maxBytes); e.refusal != nil {
 		return e
 	}
 	w := walk(frame)
@@ -72,17 +71,6 @@ func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
 	}
 	e.complete(seen)
 	return e
-}
-
-// unreadable returns the reason why a frame cannot be read at all, or nothing.
-func unreadable(frame []byte, maxBytes int) string {
-	switch {
-	case maxBytes > 0 && len(frame) > maxBytes:
-		return fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(frame))
-	case !utf8.Valid(frame):
-		return "want UTF-8, got other bytes"
-	}
-	return ""
 }
 
 // envelopeMembers are the members of an envelope, in the order in which wire lists them.

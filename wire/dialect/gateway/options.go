@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The defaults of [Options].
@@ -13,12 +14,9 @@ const (
 	DefaultName     = "ribosome"
 	DefaultVersion  = "0.1.0"
 	DefaultTimeout  = 5 * time.Minute
-	DefaultMaxDepth = 128
+	DefaultMaxDepth = exchange.DefaultMaxDepth
 	DefaultMaxBatch = 1024
 )
-
-// maxDepthLimit is the nesting limit of encoding/json.
-const maxDepthLimit = 10_000
 
 // Options are the settings of a [Dialect]. The zero value works.
 type Options struct {
@@ -54,8 +52,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Timeout < 0:
 		return fmt.Errorf("gateway: Options.Timeout is %v, want 0 or more", o.Timeout)
-	case o.MaxDepth < 0 || o.MaxDepth > maxDepthLimit:
-		return fmt.Errorf("gateway: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, maxDepthLimit)
+	case o.MaxDepth < 0 || o.MaxDepth > exchange.MaxDepth:
+		return fmt.Errorf("gateway: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, exchange.MaxDepth)
 	case o.MaxBatch < 0:
 		return fmt.Errorf("gateway: Options.MaxBatch is %d, want 0 or more", o.MaxBatch)
 	case o.Rate.Messages < 0 || o.Rate.Messages > 0 && o.Rate.Window <= 0:

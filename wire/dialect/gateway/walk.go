@@ -1,6 +1,9 @@
 package gateway
 
-import "github.com/ribosome-agents/ribosome/internal/jsonscan"
+import (
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // walker iterates over one object or array, and checks its syntax.
 type walker struct {
@@ -11,7 +14,7 @@ type walker struct {
 // walk returns a walker of text. The text has been checked, or its depth is bounded by the
 // caller.
 func walk(text []byte) walker {
-	return walker{Scanner: jsonscan.Scanner{Data: text, Depth: maxDepthLimit}}
+	return walker{Scanner: jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth}}
 }
 
 // enter reads the bracket that begins an object or array.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
@@ -48,7 +49,7 @@ func (c *codec) newTrace(prefix string, conversation performatives.ConversationI
 func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var open []*exchange
+	var open []*call
 	for _, x := range c.calls.order {
 		if !x.gone && x.Agent == agent.Fold() {
 			open = append(open, x)
@@ -59,7 +60,7 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 
 // Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
-	var open []*exchange
+	var open []*call
 	if err := json.Unmarshal(requests, &open); err != nil {
 		return fmt.Errorf("rag: requests of another session: %w", err)
 	}
@@ -77,11 +78,14 @@ func (c *codec) Adopt(requests []byte) error {
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
-	d.fault = d.in.scan(data, c.opts.MaxBytes, c.depth)
-	if d.fault == nil {
+	s, bad := exchange.Open(data, c.opts.MaxBytes, c.depth)
+	if bad == nil && !d.in.Scan(&s, memberNames) {
+		bad = exchange.Broken(s.Problem())
+	}
+	if d.Refusal = bad; bad == nil {
 		d.read()
 	}
-	if d.fault != nil {
+	if d.Refusal != nil {
 		ended := d.ended()
 		take(d.refused(ended != nil))
 		if ended != nil {
@@ -101,7 +105,7 @@ type origin struct {
 	sender, receiver performatives.AgentID
 	conversation     performatives.ConversationID
 	act              performatives.Performative // zero = not known
-	call             *exchange
+	call             *call
 }
 
 // Refuse appends the ERROR_MESSAGE for a message that the session or its handler refuses. An error itself gets no answer: two peers

@@ -6,35 +6,27 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// decoder turns one envelope into a message. It stores the first fault and reads on, so that the answer to the sender can be
-// addressed.
+// decoder turns one envelope into a message.
 type decoder struct {
+	exchange.Fault
 	codec    *codec
-	in       frame
+	in       exchange.Members
 	out      performatives.Envelope
 	kind     string
 	trace    string
 	token    string
-	fault    *performatives.Refusal
 	origin   *origin
 	made     *performatives.Message
 	told     *performatives.Message // to the asker, when the result goes to another agent
 	relation relation
-}
-
-func (d *decoder) refuse(r *performatives.Refusal) {
-	if d.fault == nil {
-		d.fault = r
-	}
 }
 
 // read makes the message, or stores the fault.
@@ -46,11 +38,11 @@ func (d *decoder) read() {
 	d.out.Timestamp = d.timestamp()
 	d.credential()
 	d.metadata()
-	payload := d.in.values[memPayload]
+	payload := d.in.Values[memPayload]
 	if !jsonscan.Is(payload, '{') {
-		d.refuse(invalid("payload", "an object", payload))
+		d.Invalid("payload", "an object", payload)
 	}
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	d.out.ID = d.id()
@@ -66,48 +58,43 @@ func (d *decoder) read() {
 
 // required reads a member of the envelope that is a string and not empty.
 func (d *decoder) required(m member) string {
-	v := d.in.values[m]
+	v := d.in.Values[m]
 	if !jsonscan.Is(v, '"') || len(v) == 2 {
 		want := "a non-empty string"
-		d.refuse(invalid(memberNames[m], want, v))
+		d.Invalid(memberNames[m], want, v)
 		return ""
 	}
 	text, ok := jsonscan.Unquote(v)
 	if !ok {
-		d.refuse(invalid(memberNames[m], "text", v))
+		d.Invalid(memberNames[m], "text", v)
 	}
 	return string(text)
 }
 
 func (d *decoder) timestamp() time.Time {
-	v := d.in.values[memTimestamp]
+	v := d.in.Values[memTimestamp]
 	if !jsonscan.Is(v, '"') {
-		d.refuse(invalid("timestamp", "an ISO 8601 time", v))
+		d.Invalid("timestamp", "an ISO 8601 time", v)
 		return time.Time{}
 	}
 	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 	if !ok {
-		d.refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "timestamp", Text: fmt.Sprintf("timestamp: want an ISO 8601 time, got %.48q", jsonscan.Text(v)),
-		})
+		d.Wrong("timestamp", "an ISO 8601 time, got %.48q", jsonscan.Text(v))
 	}
 	return t
 }
 
 // credential reads the token, which is not a part of the message.
 func (d *decoder) credential() {
-	v := d.in.values[memToken]
+	v := d.in.Values[memToken]
 	if v == nil || jsonscan.IsNull(v) {
 		return
 	}
 	if v[0] != '"' {
-		d.refuse(invalid(memberNames[memToken], "a string", v))
+		d.Invalid(memberNames[memToken], "a string", v)
 		return
 	}
-	const bearer = "bearer "
-	if d.token = jsonscan.Text(v); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
-		d.token = strings.TrimSpace(d.token[len(bearer):])
-	}
+	d.token = exchange.Bearer(jsonscan.Text(v))
 }
 
 // id returns the id of the message. rag has none. A frame that comes again as it was has the same id, so that it is
@@ -116,7 +103,7 @@ func (d *decoder) id() performatives.MessageID {
 	h := sha256.New()
 	var room [8]byte
 	for _, part := range [...]string{
-		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.in.values[memPayload]),
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.in.Values[memPayload]),
 	} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(room[:0], uint64(len(part)))) // never fails
 		_, _ = h.Write([]byte(part))
@@ -129,10 +116,10 @@ func (d *decoder) content(payload []byte) {
 	d.act()
 	if d.out.MessageType == "" || isSpecific(d.kind) {
 		if bad := checkPayload(d.kind, payload); bad != nil {
-			d.refuse(bad)
+			d.Refuse(bad)
 		}
 	}
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	switch act := d.out.Performative; {
@@ -160,7 +147,7 @@ func (d *decoder) content(payload []byte) {
 // act finds the act and the message type.
 func (d *decoder) act() {
 	if err := performatives.CheckMessageType(d.kind); err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
@@ -169,10 +156,7 @@ func (d *decoder) act() {
 	own, known := natural[d.kind]
 	switch explicit := named && jsonscan.Text(d.out.Metadata[metaMessageType]) == d.kind; {
 	case ok && named && said != registered:
-		d.refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "metadata.performative",
-			Text: fmt.Sprintf("metadata.performative: want %s, the act of %s, got %s", registered, d.kind, said),
-		})
+		d.Wrong("metadata.performative", "%s, the act of %s, got %s", registered, d.kind, said)
 	case ok:
 		d.out.Performative, d.out.MessageType = registered, d.kind
 	case known && !explicit && (!named || said == own || d.kind == typeError && isRefusal(said)):
@@ -199,7 +183,7 @@ func (d *decoder) act() {
 func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", payload)
 	if err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	d.out.Payload = p
@@ -217,13 +201,13 @@ type shape struct {
 
 func (d *decoder) keepText(name, text string) {
 	v, _ := json.Marshal(text) // a string always has a JSON form
-	d.keep(name, v)
+	exchange.Keep(&d.out.Metadata, name, v)
 }
 
 // finish makes the message, and notes a request. The codec is locked.
 func (d *decoder) finish() {
 	d.keepText(keptTrace, d.trace)
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	if d.kind == typeStatus {
@@ -237,13 +221,13 @@ func (d *decoder) finish() {
 	case d.relation.answers == nil && d.relation.follows == nil:
 		d.withdraw()
 	}
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	d.apart()
 	m, err := performatives.New(d.out)
 	if err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	d.made = m
@@ -259,18 +243,4 @@ var fieldNames = map[string]string{
 }
 
 // renamed returns the refusal in err in the words of this dialect.
-func (d *decoder) renamed(err error) *performatives.Refusal {
-	r := performatives.RefusalOf(err)
-	if r == nil {
-		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
-	}
-	out := *r
-	for theirs, ours := range fieldNames {
-		if rest, ok := strings.CutPrefix(out.Field, theirs); ok && (rest == "" || rest[0] == '.') {
-			out.Text = ours + rest + strings.TrimPrefix(out.Text, out.Field)
-			out.Field = ours + rest
-			break
-		}
-	}
-	return &out
-}
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, true) }

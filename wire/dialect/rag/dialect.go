@@ -2,23 +2,19 @@ package rag
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Name is the name of the dialect.
 const Name = "rag"
 
 // DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
-const DefaultMaxDepth = 128
-
-// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
-const maxDepthLimit = 10_000
+const DefaultMaxDepth = exchange.DefaultMaxDepth
 
 // Dialect is rag as the language of a [wire.Session]. A frame is one message. The zero value works.
 //
@@ -43,7 +39,7 @@ var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payloa
 // without a member that decides for another dialect. So an envelope that lacks one of its required members is
 // refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
-	s := jsonscan.Scanner{Data: frame, Depth: maxDepthLimit}
+	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
 	if !s.Open('{') {
 		return false
 	}
@@ -77,14 +73,12 @@ func (Dialect) SenderIsLabel(m *performatives.Message) bool { return m.Sender().
 
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	switch {
-	case o.Stamper == nil:
-		return nil, errors.New("rag: CodecOptions.Stamper is nil")
-	case d.MaxDepth < 0 || d.MaxDepth > maxDepthLimit:
-		return nil, fmt.Errorf("rag: Dialect.MaxDepth is %d, want 0 to %d", d.MaxDepth, maxDepthLimit)
+	depth, err := exchange.SessionDepth(Name, o, d.MaxDepth)
+	if err != nil {
+		return nil, err
 	}
 	o.Local = cmp.Or(o.Local, agentSystem)
-	return newCodec(o, cmp.Or(d.MaxDepth, DefaultMaxDepth)), nil
+	return newCodec(o, depth), nil
 }
 
 // The agents that the specification names (Standard Agent IDs).

@@ -18,14 +18,14 @@ type writer struct {
 	jsonscan.Builder
 	codec    *codec
 	m        *performatives.Message
-	call     *exchange // the request of the peer that the message answers
-	callKind string    // its type, CANCEL where the message answers that
+	call     *call  // the request of the peer that the message answers
+	callKind string // its type, CANCEL where the message answers that
 	kind     string
 	payload  []byte
 	meta     performatives.Members
-	blank    json.RawMessage // the metadata {} or null
-	further  []named         // of the envelope
-	silent   bool            // there is nothing to write
+	blank    json.RawMessage       // the metadata {} or null
+	further  performatives.Members // of the envelope
+	silent   bool                  // there is nothing to write
 }
 
 // open returns a Builder of an envelope that is appended to dst.
@@ -221,7 +221,7 @@ func (w *writer) note(trace string) {
 	case w.call != nil:
 		c.calls.end(w.call, act, w.ofCancel())
 	case startsWork(act):
-		c.asked.add(&exchange{
+		c.asked.add(&call{
 			Agent: m.Receiver().Fold(), Trace: trace, Kind: w.kind, ID: m.ID(), Reference: reference,
 			Conversation: m.ConversationID(), Asker: m.Sender(), Asked: m.Receiver(),
 		})
@@ -237,7 +237,7 @@ func (w *writer) envelopeOf(trace string) {
 	w.text(memTimestamp, formatTime(w.m.Timestamp()))
 	w.Checked(memberNames[memPayload], w.payload)
 	w.metadata()
-	w.envelope()
+	w.Sorted(w.further)
 	if token := w.codec.opts.Token; token != nil {
 		w.text(memToken, token())
 	}

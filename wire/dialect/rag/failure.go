@@ -5,11 +5,11 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, retry_after_ms, field and details are extensions.
@@ -182,34 +182,34 @@ const (
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
 // message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {
-	v := &d.in.values
+	v := &d.in.Values
 	o := &origin{
-		kind: legible(v[memType]), trace: legible(v[memTrace]), sender: performatives.AgentID(legible(v[memSender])),
-		receiver: performatives.AgentID(legible(v[memReceiver])),
+		kind: exchange.Legible(v[memType]), trace: exchange.Legible(v[memTrace]), sender: performatives.AgentID(exchange.Legible(v[memSender])),
+		receiver: performatives.AgentID(exchange.Legible(v[memReceiver])),
 	}
 	if o.trace != "" {
 		o.conversation, _ = splitTrace(o.trace)
 	}
-	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
+	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
 	if o.kind == typeError && !ends {
 		return in
 	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	in.Answer = d.codec.appendError(nil, o, d.fault)
+	in.Answer = d.codec.appendError(nil, o, d.Refusal)
 	return in
 }
 
 // ended returns the FAILURE that ends the request which a malformed ERROR_MESSAGE is about, or nil.
 func (d *decoder) ended() *performatives.Message {
-	v, p := &d.in.values, d.in.values[memPayload]
-	from := performatives.AgentID(legible(v[memSender]))
-	if d.kind = legible(v[memType]); d.kind != typeError || from == "" {
+	v, p := &d.in.Values, d.in.Values[memPayload]
+	from := performatives.AgentID(exchange.Legible(v[memSender]))
+	if d.kind = exchange.Legible(v[memType]); d.kind != typeError || from == "" {
 		return nil
 	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	d.out.Sender, d.trace, d.relation = from, legible(v[memTrace]), relation{}
+	d.out.Sender, d.trace, d.relation = from, exchange.Legible(v[memTrace]), relation{}
 	d.relate(p)
 	x := d.relation.answers
 	if x == nil {
@@ -227,17 +227,3 @@ func (d *decoder) ended() *performatives.Message {
 	})
 	return m
 }
-
-// legible returns the text of a JSON string that could be an id, and "" for any other value.
-func legible(v []byte) string {
-	if len(v) > 6*performatives.MaxIDLength || !jsonscan.Is(v, '"') {
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok || len(text) > performatives.MaxIDLength || strings.ContainsFunc(string(text), isControl) {
-		return ""
-	}
-	return string(text)
-}
-
-func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -1,13 +1,12 @@
 package rag
 
 import (
-	"bytes"
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of metadata that this dialect reads and writes (addenda §1, §8). All are optional; one that has another form belongs to
@@ -47,41 +46,34 @@ func storedName(name string) string {
 
 // metadata reads the metadata and the unknown members of the envelope.
 func (d *decoder) metadata() {
-	for _, u := range d.in.unknown {
-		if _, twice := d.out.Metadata[prefixEnvelope+u.name]; twice {
-			d.refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Text: "want no second " + u.name})
+	for _, u := range d.in.Unknown {
+		if _, twice := d.out.Metadata[prefixEnvelope+u.Name]; twice {
+			d.Refuse(exchange.Broken("want no second " + u.Name))
 		}
-		d.keep(prefixEnvelope+u.name, u.value)
+		exchange.Keep(&d.out.Metadata, prefixEnvelope+u.Name, u.Value)
 	}
-	v := d.in.values[memMetadata]
+	v := d.in.Values[memMetadata]
 	switch {
 	case v == nil:
 		return
 	case jsonscan.IsNull(v):
-		d.keep(keptMetadata, v)
+		exchange.Keep(&d.out.Metadata, keptMetadata, v)
 		return
 	case v[0] != '{':
-		d.refuse(invalid("metadata", "an object", v))
+		d.Invalid("metadata", "an object", v)
 		return
 	}
 	n := 0
 	for name, value := range jsonscan.Members(v) {
-		if n++; n > maxUnknown {
-			d.refuse(&performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: "metadata", Text: "metadata: want at most 1,024 members"})
+		if n++; n > exchange.MaxUnknown {
+			d.Wrong("metadata", "at most 1,024 members")
 			break
 		}
-		d.keep(storedName(string(name)), value)
+		exchange.Keep(&d.out.Metadata, storedName(string(name)), value)
 	}
 	if n == 0 {
-		d.keep(keptMetadata, v)
+		exchange.Keep(&d.out.Metadata, keptMetadata, v)
 	}
-}
-
-func (d *decoder) keep(name string, value []byte) {
-	if d.out.Metadata == nil {
-		d.out.Metadata = make(performatives.Members)
-	}
-	d.out.Metadata[name] = bytes.Clone(value)
 }
 
 // extensions moves members of the metadata to the fields of the message.
@@ -171,8 +163,8 @@ func (w *writer) keepEnvelope(name string, v json.RawMessage) {
 	switch {
 	case name == memberNames[memMetadata] && (jsonscan.IsNull(v) || string(v) == "{}" || jsonscan.Is(v, '{')):
 		w.blank = v
-	case memberOf(name) == memberCount:
-		w.further = append(w.further, named{name, v})
+	case memberNames.Find([]byte(name)) == len(memberNames):
+		exchange.Keep(&w.further, name, v)
 	}
 }
 
@@ -187,12 +179,4 @@ func (w *writer) metadata() {
 	w.Open(memberNames[memMetadata])
 	w.Sorted(w.meta)
 	w.End()
-}
-
-// envelope writes the further members of the envelope, sorted by name.
-func (w *writer) envelope() {
-	slices.SortFunc(w.further, func(a, b named) int { return strings.Compare(a.name, b.name) })
-	for _, f := range w.further {
-		w.Checked(f.name, f.value)
-	}
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
-// exchange is a request that waits for its answer: of the peer, or to the peer. rag has no message ids, so that it relates an answer
+// call is a request that waits for its answer: of the peer, or to the peer. rag has no message ids, so that it relates an answer
 // to its request by the trace id, and by the agent of the peer.
-type exchange struct {
+type call struct {
 	Agent        performatives.AgentID // of the peer, folded
 	Trace        string
 	Kind         string // the type of the request
@@ -28,7 +28,7 @@ type traceKey struct {
 	trace string
 }
 
-func (x *exchange) key() traceKey { return traceKey{x.Agent, x.Trace} }
+func (x *call) key() traceKey { return traceKey{x.Agent, x.Trace} }
 
 // party is one agent of the peer, one agent of the swarm, and their conversation.
 type party struct {
@@ -36,19 +36,19 @@ type party struct {
 	conversation performatives.ConversationID
 }
 
-func (x *exchange) party() party { return party{x.Asker.Fold(), x.Asked.Fold(), x.Conversation} }
+func (x *call) party() party { return party{x.Asker.Fold(), x.Asked.Fold(), x.Conversation} }
 
 // pending has the exchanges of one direction. At its limit it drops the oldest: the answer to that gets a new trace id of the
 // same conversation.
 type pending struct {
 	limit  int
-	traces map[traceKey]*exchange
-	ids    map[requestid.Key]*exchange // by the id of the request, and by that of its CANCEL
-	ours   bool                        // the requests are of this node
+	traces map[traceKey]*call
+	ids    map[requestid.Key]*call // by the id of the request, and by that of its CANCEL
+	ours   bool                    // the requests are of this node
 	open   map[party]int
-	order  []*exchange // the oldest first, and some that are gone
+	order  []*call // the oldest first, and some that are gone
 	n      int
-	ended  func(*exchange) // called for each exchange that is removed; nil = no call
+	ended  func(*call) // called for each exchange that is removed; nil = no call
 }
 
 // defaultPending is the limit where the session sets none.
@@ -59,7 +59,7 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, traces: make(map[traceKey]*exchange), ids: make(map[requestid.Key]*exchange), open: make(map[party]int),
+		limit: limit, traces: make(map[traceKey]*call), ids: make(map[requestid.Key]*call), open: make(map[party]int),
 	}
 }
 
@@ -72,19 +72,19 @@ func (p *pending) key(asker performatives.AgentID, id performatives.MessageID) r
 }
 
 // find returns the exchange that a message of this node is about: with the id of its request, or of the CANCEL of that.
-func (p *pending) find(asker performatives.AgentID, id string) *exchange {
+func (p *pending) find(asker performatives.AgentID, id string) *call {
 	return p.ids[p.key(asker, performatives.MessageID(id))]
 }
 
 // add adds an exchange. It replaces the one with its key, and the one with its id.
-func (p *pending) add(x *exchange) {
+func (p *pending) add(x *call) {
 	p.remove(p.traces[x.key()])
 	p.remove(p.ids[p.key(x.Asker, x.ID)])
 	if p.n >= p.limit {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
 	}
 	if len(p.order) >= 2*p.limit {
-		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
+		p.order = slices.DeleteFunc(p.order, func(x *call) bool { return x.gone })
 	}
 	p.traces[x.key()], p.ids[p.key(x.Asker, x.ID)] = x, x
 	p.open[x.party()]++
@@ -93,13 +93,13 @@ func (p *pending) add(x *exchange) {
 }
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
-func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
+func (p *pending) addCancel(x *call, id performatives.MessageID, reference string) {
 	delete(p.ids, p.key(x.Asker, x.Cancel))
 	x.Cancel, x.CancelRef = id, reference
 	p.ids[p.key(x.Asker, id)] = x
 }
 
-func (p *pending) remove(x *exchange) {
+func (p *pending) remove(x *call) {
 	if x == nil || x.gone {
 		return
 	}
@@ -121,14 +121,14 @@ func (p *pending) remove(x *exchange) {
 }
 
 // end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
-func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
+func (p *pending) end(x *call, act performatives.Performative, ofCancel bool) {
 	if ofCancel || x.Cancel == "" && (isRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities) {
 		p.remove(x)
 	}
 }
 
 // busy reports whether a request between the same agents is open in that conversation.
-func (p *pending) busy(x *exchange) bool {
+func (p *pending) busy(x *call) bool {
 	same := p.ids[p.key(x.Asker, x.ID)]
 	return p.open[x.party()] > 0 && (same == nil || same.Conversation != x.Conversation)
 }

@@ -2,11 +2,11 @@ package rag
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // registration is the description that an agent of the peer gives of itself (Custom Agent Extensions).
@@ -32,9 +32,7 @@ func (d *decoder) ownID(payload []byte) bool {
 	if id.Is(d.out.Sender) {
 		return true
 	}
-	d.refuse(&performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: "payload.agent_id", Text: fmt.Sprintf("payload.agent_id: want the sender, %.64q, got %.64q", d.out.Sender, id),
-	})
+	d.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", d.out.Sender, id)
 	return false
 }
 
@@ -57,7 +55,7 @@ func (d *decoder) register(payload []byte) {
 	}
 	agents, key := d.codec.agents, d.out.Sender.Fold()
 	if agents[key] == nil && len(agents) >= maxRegistrations {
-		d.refuse(&performatives.Refusal{Code: performatives.CodeBusy, Text: "the connection has registered too many agents"})
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeBusy, Text: "the connection has registered too many agents"})
 		return
 	}
 	agents[key] = r
@@ -109,7 +107,7 @@ const statusID = "agent_status/"
 // beats notes the status of a registered agent.
 func (d *decoder) beats() {
 	if r := d.codec.agents[d.out.Sender.Fold()]; r != nil {
-		r.status = r.with(d.in.values[memPayload]).status
+		r.status = r.with(d.in.Values[memPayload]).status
 	}
 }
 
@@ -124,7 +122,7 @@ func (d *decoder) registered(payload []byte) {
 
 // uses notes that an agent of the peer has used a type.
 func (c *codec) uses(agent performatives.AgentID, kind string) {
-	if r := c.agents[agent.Fold()]; r != nil && len(r.types) < maxUnknown {
+	if r := c.agents[agent.Fold()]; r != nil && len(r.types) < exchange.MaxUnknown {
 		r.types[kind] = true
 	}
 }

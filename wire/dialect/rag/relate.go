@@ -9,10 +9,10 @@ import (
 
 // relation is the request to which a message of the peer refers.
 type relation struct {
-	answers *exchange // a request to the peer
-	follows *exchange // a request of the peer, for example with its CANCEL
-	trace   string    // of the original request of an error
-	kind    string    // the type of that
+	answers *call  // a request to the peer
+	follows *call  // a request of the peer, for example with its CANCEL
+	trace   string // of the original request of an error
+	kind    string // the type of that
 }
 
 // relate finds the requests that a message may refer to. An error has a trace id of its own, and that of the original request in its
@@ -76,14 +76,14 @@ func (d *decoder) apart() {
 	if !startsWork(d.out.Performative) || d.out.Performative == performatives.ActCancel {
 		return
 	}
-	if d.codec.calls.busy(d.exchange()) {
+	if d.codec.calls.busy(d.request()) {
 		d.out.ConversationID = performatives.ConversationID(d.trace)
 	}
 }
 
-// exchange returns the request of the peer.
-func (d *decoder) exchange() *exchange {
-	return &exchange{
+// request returns the request of the peer.
+func (d *decoder) request() *call {
+	return &call{
 		Agent: d.out.Sender.Fold(), Trace: d.trace, Kind: d.kind, ID: d.out.ID, Reference: string(d.out.ID),
 		Conversation: d.out.ConversationID, Asker: d.out.Sender, Asked: d.out.Receiver,
 	}
@@ -108,7 +108,7 @@ func (d *decoder) note() {
 	case d.out.Performative == performatives.ActCancel && y != nil:
 		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:
-		d.origin.call = d.exchange()
+		d.origin.call = d.request()
 		c.calls.add(d.origin.call)
 	}
 }
@@ -121,7 +121,7 @@ const MetadataResultFor = "result_for"
 // deliver addresses an answer of the peer. System stands for the agent that asks, as the coordinator. A refusal is for the asker, whatever
 // receiver it names. A result that goes to another
 // agent ends the request of the asker, too.
-func (d *decoder) deliver(x *exchange) {
+func (d *decoder) deliver(x *call) {
 	var err error
 	switch {
 	case d.out.Receiver.Is(x.Asker):
@@ -139,6 +139,6 @@ func (d *decoder) deliver(x *exchange) {
 		})
 	}
 	if err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 	}
 }

@@ -14,7 +14,7 @@ const memberResponse = "response"
 func (d *decoder) result(payload []byte) {
 	r, bad := readResult(d.kind, d.out.Metadata[metaResult], payload)
 	if bad != nil {
-		d.refuse(bad)
+		d.Refuse(bad)
 		return
 	}
 	rest, needed := resultRest(d.kind, r, payload)

@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // rule is a condition on a member of a payload. The specification gives examples only. A member is required if the receiver cannot do
@@ -119,7 +120,7 @@ func checkMembers(rules []rule, path string, object []byte) *performatives.Refus
 func (r rule) check(path string, v []byte) *performatives.Refusal {
 	if v == nil || jsonscan.IsNull(v) {
 		if r.required {
-			return invalid(path, wants[r.kind], v)
+			return exchange.Invalid(path, wants[r.kind], v)
 		}
 		return nil
 	}
@@ -145,7 +146,7 @@ func (r rule) misfit(path string, v []byte) *performatives.Refusal {
 			}
 		}
 	}
-	return invalid(path, wants[r.kind], v)
+	return exchange.Invalid(path, wants[r.kind], v)
 }
 
 func (r rule) checkElements(path string, array []byte) *performatives.Refusal {

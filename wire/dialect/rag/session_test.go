@@ -59,7 +59,7 @@ func newMessage(t testing.TB, e performatives.Envelope) *performatives.Message {
 	return m
 }
 
-// request is a request of an agent of the swarm to one of the peer.
+// call is a request of an agent of the swarm to one of the peer.
 func request(t testing.TB, from, to, kind, parameters string) *performatives.Message {
 	t.Helper()
 	return newMessage(t, performatives.Envelope{

@@ -6,13 +6,14 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // task reads a payload as the parameters of a task.
 func (d *decoder) task(payload []byte) {
 	t, bad := readTask(d.out.Metadata[metaTask])
 	if bad != nil {
-		d.refuse(bad)
+		d.Refuse(bad)
 		return
 	}
 	d.drop(metaTask, t, taskNeeded(t))
@@ -41,7 +42,7 @@ func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal
 func elsewhere(name string, v []byte, members ...string) *performatives.Refusal {
 	for _, m := range members {
 		if found := jsonscan.Member(v, m); found != nil {
-			return invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
+			return exchange.Invalid("metadata."+name+"."+m, "none, since the type and the payload have it", found)
 		}
 	}
 	return nil

@@ -17,7 +17,7 @@ type withdrawn struct {
 func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
 
 // endedCall notes the end of a request of the peer.
-func (c *codec) endedCall(x *exchange) {
+func (c *codec) endedCall(x *call) {
 	if x.Kind != performatives.ActCancel.String() {
 		c.withdrawn.ended.Put(x.key(), struct{}{}, time.Time{})
 	}
@@ -44,5 +44,5 @@ func (d *decoder) overtaken() {
 		return
 	}
 	early.Put(at, d.out.ID, now)
-	d.refuse(recent.Canceled(d.out.ID))
+	d.Refuse(recent.Canceled(d.out.ID))
 }

@@ -32,7 +32,7 @@ const maxForms = 1024
 func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var open []*exchange
+	var open []*call
 	for _, x := range c.calls.order {
 		if !x.gone && x.Agent == agent.Fold() {
 			open = append(open, x)
@@ -43,7 +43,7 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 
 // Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
-	var open []*exchange
+	var open []*call
 	if err := json.Unmarshal(requests, &open); err != nil {
 		return fmt.Errorf("rossnet: requests of another session: %w", err)
 	}
@@ -61,12 +61,12 @@ func (c *codec) Adopt(requests []byte) error {
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
-	d.fault = d.in.scan(data, c.opts.MaxBytes, c.depth)
-	if d.fault == nil {
+	d.Refusal = d.in.scan(data, c.opts.MaxBytes, c.depth)
+	if d.Refusal == nil {
 		d.read()
 	}
 	switch {
-	case d.fault != nil:
+	case d.Refusal != nil:
 		ended := d.ended()
 		take(d.refused(ended != nil))
 		if ended != nil {
@@ -89,7 +89,7 @@ type origin struct {
 	sender, receiver               performatives.AgentID
 	field                          bool
 	overtaken                      bool // a request whose CANCEL came before it
-	call                           *exchange
+	call                           *call
 }
 
 // Refuse appends the answer to a message that the session or its handler refuses: TASK_FAIL to a TASK_ASSIGN with a

@@ -2,7 +2,6 @@ package rossnet
 
 import (
 	"bytes"
-	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -21,7 +20,7 @@ const referenceAgents = "agents"
 
 // content decodes the act and the payload.
 func (d *decoder) content() {
-	if d.act(); d.fault != nil {
+	if d.act(); d.Refusal != nil {
 		return
 	}
 	p := d.in.payload
@@ -30,7 +29,7 @@ func (d *decoder) content() {
 		return
 	}
 	if bad := checkPayload(d.kind, p); bad != nil {
-		d.refuse(bad)
+		d.Refuse(bad)
 		return
 	}
 	switch d.kind {
@@ -77,7 +76,7 @@ func rest(object []byte, without ...string) performatives.Members {
 func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", bytes.Clone(payload))
 	if err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	d.out.Payload = p
@@ -105,7 +104,7 @@ func (d *decoder) acknowledge(p []byte) {
 	if d.out.Performative == performatives.ActTaskAccept {
 		a := performatives.TaskAccept{}
 		if err := a.UnmarshalJSON(object(rest(p, "status", "reason", "comments"))); err != nil {
-			d.refuse(d.renamed(err))
+			d.Refuse(renamed(err))
 			return
 		}
 		a.Comments = reason
@@ -152,7 +151,7 @@ func (d *decoder) complete(p []byte) {
 		}
 	}
 	if err := r.UnmarshalJSON(object(rest(p, from, "result_details"))); err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	if r.Status == "" {
@@ -176,10 +175,7 @@ func (d *decoder) failure(p []byte) {
 func (d *decoder) register(p []byte) {
 	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
 	if !id.Is(d.out.Sender) {
-		d.refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "payload.agent_id",
-			Text: fmt.Sprintf("payload.agent_id: want the sender, %.64q, got %.64q", d.out.Sender, id),
-		})
+		d.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", d.out.Sender, id)
 		return
 	}
 	c := performatives.Capabilities{Extra: performatives.Members{extraRegistration: bytes.Clone(p)}}

@@ -13,11 +13,12 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// decoder turns one envelope into a message. It stores the first fault and reads on, so that the answer to the sender can be
-// addressed.
+// decoder turns one envelope into a message.
 type decoder struct {
+	exchange.Fault
 	codec       *codec
 	in          frame
 	out         performatives.Envelope
@@ -27,18 +28,11 @@ type decoder struct {
 	token       string
 	field       bool // the envelope or the payload has the form of the field
 	noID        bool
-	fault       *performatives.Refusal
 	origin      *origin
 	made        *performatives.Message
 	answer      []byte
-	answers     *exchange // a request to the peer
-	follows     *exchange // a request of the peer, for example with its CANCEL
-}
-
-func (d *decoder) refuse(r *performatives.Refusal) {
-	if d.fault == nil {
-		d.fault = r
-	}
+	answers     *call // a request to the peer
+	follows     *call // a request of the peer, for example with its CANCEL
 }
 
 // read makes the message, or stores the fault.
@@ -53,17 +47,17 @@ func (d *decoder) read() {
 	d.out.Timestamp = d.timestamp()
 	d.metadata()
 	if !jsonscan.Is(d.in.payload, '{') {
-		d.refuse(invalid(memPayload, "an object", d.in.payload))
+		d.Invalid(memPayload, "an object", d.in.payload)
 	}
 	d.id()
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	d.subtask = jsonscan.Text(jsonscan.Member(d.in.payload, "subtask_id"))
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	d.content()
-	if d.fault == nil {
+	if d.Refusal == nil {
 		d.finish()
 	}
 }
@@ -73,7 +67,7 @@ func (d *decoder) required(name string) string {
 	v := d.in.header[name]
 	text := jsonscan.Text(v)
 	if text == "" {
-		d.refuse(invalid(memHeader+"."+name, "a non-empty string", v))
+		d.Invalid(memHeader+"."+name, "a non-empty string", v)
 	}
 	return text
 }
@@ -90,17 +84,15 @@ func (d *decoder) optional(name string) string {
 // version refuses a version of another major (rossnet §8).
 func (d *decoder) version() {
 	v := d.required(memVersion)
-	if major, _, _ := strings.Cut(v, "."); d.fault == nil && major != "1" {
-		d.refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: "mcp_header.version", Text: fmt.Sprintf("mcp_header.version: want 1.0 or another version 1, got %.16q", v),
-		})
+	if major, _, _ := strings.Cut(v, "."); d.Refusal == nil && major != "1" {
+		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", v)
 	}
 }
 
 // ownPath refuses a sender that is not the agent of the connection's path.
 func (d *decoder) ownPath() {
 	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
-		d.refuse(&performatives.Refusal{
+		d.Refuse(&performatives.Refusal{
 			Code: performatives.CodeForbidden, Field: "mcp_header.sender_id",
 			Text: fmt.Sprintf("mcp_header.sender_id: want the agent of the path, %.64q, got %.64q", owner, d.out.Sender),
 		})
@@ -114,10 +106,7 @@ func (d *decoder) recipient() {
 		switch {
 		case text == "":
 		case d.out.Receiver != "" && !d.out.Receiver.Is(performatives.AgentID(text)):
-			d.refuse(&performatives.Refusal{
-				Code: performatives.CodeInvalidPayload, Field: "mcp_header." + name,
-				Text: fmt.Sprintf("mcp_header.%s: want one recipient, got %.64q and %.64q", name, d.out.Receiver, text),
-			})
+			d.Wrong("mcp_header."+name, "one recipient, got %.64q and %.64q", d.out.Receiver, text)
 		default:
 			d.out.Receiver = performatives.AgentID(text)
 		}
@@ -131,7 +120,7 @@ func (d *decoder) recipient() {
 	case kindPing, kindPong:
 		d.out.Receiver = serviceRouter
 	default:
-		d.refuse(invalid("mcp_header."+memRecipient, "a non-empty string", d.in.header[memRecipient]))
+		d.Invalid("mcp_header."+memRecipient, "a non-empty string", d.in.header[memRecipient])
 	}
 }
 
@@ -139,17 +128,14 @@ func (d *decoder) timestamp() time.Time {
 	v := d.in.header[memTimestamp]
 	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
 	if !jsonscan.Is(v, '"') || !ok {
-		d.refuse(invalid("mcp_header.timestamp", "an ISO 8601 time", v))
+		d.Invalid("mcp_header.timestamp", "an ISO 8601 time", v)
 	}
 	return t
 }
 
 // credential reads the token, which is not a part of the message (rossnet §6).
 func (d *decoder) credential() {
-	const bearer = "bearer "
-	if d.token = d.optional(memToken); len(d.token) > len(bearer) && strings.EqualFold(d.token[:len(bearer)], bearer) {
-		d.token = strings.TrimSpace(d.token[len(bearer):])
-	}
+	d.token = exchange.Bearer(d.optional(memToken))
 }
 
 // id reads the id of the message. Of a message without one it is a digest of its members, so that the same frame again is
@@ -181,7 +167,7 @@ func uuidOf(sum []byte) string {
 // act finds the act and the message type.
 func (d *decoder) act() {
 	if err := performatives.CheckMessageType(d.kind); err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
@@ -207,7 +193,7 @@ func (d *decoder) act() {
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	default:
-		d.refuse(&performatives.Refusal{
+		d.Refuse(&performatives.Refusal{
 			Code: performatives.CodeUnknownPerformative, Field: "mcp_header.message_type",
 			Text: fmt.Sprintf("mcp_header.message_type: want a known type, or task_metadata.performative beside it, got %.64q", d.kind),
 		})
@@ -231,13 +217,13 @@ func (d *decoder) finish() {
 	case d.out.Performative == performatives.ActCancel && d.answers == nil && d.follows == nil:
 		d.withdraw()
 	}
-	if d.fault != nil {
+	if d.Refusal != nil {
 		return
 	}
 	d.out.Shape = d.shape()
 	m, err := performatives.New(d.out)
 	if err != nil {
-		d.refuse(d.renamed(err))
+		d.Refuse(renamed(err))
 		return
 	}
 	d.made = m
@@ -258,7 +244,7 @@ func (d *decoder) refer() {
 	from, act := d.out.Sender.Fold(), d.out.Performative
 	d.out.ConversationID = performatives.ConversationID(d.correlation)
 	if startsWork(act) {
-		if x := d.exchange(); d.correlation != "" && d.codec.calls.busy(x) {
+		if x := d.request(); d.correlation != "" && d.codec.calls.busy(x) {
 			d.out.ConversationID = performatives.ConversationID(d.out.ID) // an agent has one conversation of an id with each peer
 		}
 		return
@@ -281,9 +267,9 @@ func (d *decoder) refer() {
 	}
 }
 
-// exchange returns the request of the peer.
-func (d *decoder) exchange() *exchange {
-	return &exchange{
+// request returns the request of the peer.
+func (d *decoder) request() *call {
+	return &call{
 		Agent: d.out.Sender.Fold(), Other: d.out.Receiver.Fold(), Kind: d.kind, Correlation: d.correlation, Subtask: d.subtask, ID: d.out.ID,
 		Reference: string(d.out.ID), Conversation: d.out.ConversationID, NoCorrelation: d.correlation == "",
 	}
@@ -309,7 +295,7 @@ func (d *decoder) note() {
 	case act == performatives.ActCancel && y != nil:
 		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(act):
-		x := d.exchange()
+		x := d.request()
 		x.Conversation = d.made.ConversationID()
 		if d.kind == kindQuery || d.kind == kindAssign && isField(d.kind, d.in.payload) {
 			x.Payload = bytes.Clone(d.in.payload)
@@ -320,38 +306,24 @@ func (d *decoder) note() {
 }
 
 // fieldNames has the names in this dialect of the fields in a refusal of package performatives.
-var fieldNames = []struct{ theirs, ours string }{
-	{"conversation_id", "mcp_header.correlation_id"},
-	{"message_type", "mcp_header.message_type"},
-	{"performative", "mcp_header.message_type"},
-	{"message_id", "mcp_header.message_id"},
-	{"in_reply_to", "mcp_header.correlation_id"},
-	{"sender", "mcp_header.sender_id"},
-	{"receiver", "mcp_header.recipient_id"},
-	{"protocol", "mcp_header.task_metadata.protocol"},
-	{"payload.task_parameters", "payload.input_data"},
-	{"payload.task_type", "payload.task_name"},
-	{"payload.result_details", "payload.output_data"},
-}
-
-// renamed returns the refusal in err in the words of this dialect.
-func (d *decoder) renamed(err error) *performatives.Refusal {
-	r := performatives.RefusalOf(err)
-	if r == nil {
-		return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
-	}
-	out := *r
-	for _, n := range fieldNames {
-		if rest, ok := strings.CutPrefix(out.Field, n.theirs); ok && (rest == "" || rest[0] == '.') {
-			out.Text = n.ours + rest + strings.TrimPrefix(out.Text, out.Field)
-			out.Field = n.ours + rest
-			break
-		}
-	}
-	return &out
+var fieldNames = map[string]string{
+	"conversation_id":         "mcp_header.correlation_id",
+	"message_type":            "mcp_header.message_type",
+	"performative":            "mcp_header.message_type",
+	"message_id":              "mcp_header.message_id",
+	"in_reply_to":             "mcp_header.correlation_id",
+	"sender":                  "mcp_header.sender_id",
+	"receiver":                "mcp_header.recipient_id",
+	"protocol":                "mcp_header.task_metadata.protocol",
+	"payload.task_parameters": "payload.input_data",
+	"payload.task_type":       "payload.task_name",
+	"payload.result_details":  "payload.output_data",
 }
 
 func quoted(text string) json.RawMessage {
 	v, _ := json.Marshal(text) // a string always has a JSON form
 	return v
 }
+
+// renamed returns the refusal in err in the words of this dialect.
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, true) }

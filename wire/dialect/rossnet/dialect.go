@@ -1,13 +1,11 @@
 package rossnet
 
 import (
-	"cmp"
-	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Name is the name of the dialect.
@@ -17,10 +15,7 @@ const Name = "rossnet"
 const Version = "1.0"
 
 // DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
-const DefaultMaxDepth = 128
-
-// maxDepthLimit is the nesting limit of encoding/json, which decodes typed payloads.
-const maxDepthLimit = 10_000
+const DefaultMaxDepth = exchange.DefaultMaxDepth
 
 // PathPrefix is where clients in the field connect: the path has the id of the agent behind it (addenda §4).
 const PathPrefix = "/ws/"
@@ -48,18 +43,16 @@ func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "mcp
 
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	switch {
-	case o.Stamper == nil:
-		return nil, errors.New("rossnet: CodecOptions.Stamper is nil")
-	case d.MaxDepth < 0 || d.MaxDepth > maxDepthLimit:
-		return nil, fmt.Errorf("rossnet: Dialect.MaxDepth is %d, want 0 to %d", d.MaxDepth, maxDepthLimit)
+	depth, err := exchange.SessionDepth(Name, o, d.MaxDepth)
+	if err != nil {
+		return nil, err
 	}
 	owner, ok := strings.CutPrefix(o.Path, PathPrefix)
 	if !ok || o.Initiator || strings.Contains(owner, "/") {
 		owner = ""
 	}
 	c := &codec{
-		opts: o, depth: cmp.Or(d.MaxDepth, DefaultMaxDepth), owner: performatives.AgentID(owner),
+		opts: o, depth: depth, owner: performatives.AgentID(owner),
 		calls: newPending(o.MaxPending), asked: newPending(o.MaxPending), field: make(map[performatives.AgentID]bool),
 	}
 	c.calls.ended = c.withdrawn.endedCall

@@ -61,9 +61,9 @@ type writer struct {
 	jsonscan.Builder
 	codec  *codec
 	m      *performatives.Message
-	came   *shape    // nil = the message came in another dialect
-	call   *exchange // the request of the peer that the message answers
-	asked  *exchange // the request to the peer that the message belongs to, such as its CANCEL
+	came   *shape // nil = the message came in another dialect
+	call   *call  // the request of the peer that the message answers
+	asked  *call  // the request to the peer that the message belongs to, such as its CANCEL
 	kind   string
 	body   performatives.Members // of the payload; nil = payload has it
 	raw    []byte
@@ -427,7 +427,7 @@ func (w *writer) note() {
 	case w.call != nil:
 		c.calls.end(w.call, act, w.call.Cancel != "" && m.InReplyTo() == w.call.CancelRef)
 	case startsWork(act):
-		c.asked.add(&exchange{
+		c.asked.add(&call{
 			Agent: m.Receiver().Fold(), Other: m.Sender().Fold(), Asker: m.Sender(), Kind: w.kind, Correlation: w.correlation(),
 			Subtask: jsonscan.Text(jsonscan.Member(w.raw, "subtask_id")), ID: m.ID(), Reference: reference, Conversation: m.ConversationID(),
 		})

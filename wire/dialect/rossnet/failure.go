@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"strings"
+	"unicode"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a TASK_ASSIGN, else ERROR.
@@ -144,19 +146,19 @@ func (c *codec) pong(o *origin) []byte {
 func (d *decoder) refused(ends bool) wire.Inbound {
 	h := d.in.header
 	o := &origin{
-		kind: legible(h[memKind]), id: legible(h[memID]), correlation: legible(h[memCorrelation]), subtask: legible(jsonscan.Member(d.in.payload, "subtask_id")),
-		sender: performatives.AgentID(legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.fault.Code == performatives.CodeCanceled,
+		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.in.payload, "subtask_id")),
+		sender: performatives.AgentID(exchange.Legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.Refusal.Code == performatives.CodeCanceled,
 	}
 	if o.receiver == "" {
-		o.receiver = performatives.AgentID(cmp.Or(legible(h[memRecipient]), legible(h[memAgent]), legible(h[memService])))
+		o.receiver = performatives.AgentID(cmp.Or(exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService])))
 	}
-	in := wire.Inbound{Err: d.fault, Token: d.token, Ref: o}
+	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
 	if isNo(o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
 		return in
 	}
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	in.Answer = d.codec.appendError(nil, o, d.fault)
+	in.Answer = d.codec.appendError(nil, o, d.Refusal)
 	return in
 }
 
@@ -166,10 +168,10 @@ func (d *decoder) ended() *performatives.Message {
 	if kind := jsonscan.Text(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
 		return nil
 	}
-	from := performatives.AgentID(cmp.Or(legible(h[memSender]), string(d.codec.owner)))
+	from := performatives.AgentID(cmp.Or(exchange.Legible(h[memSender]), string(d.codec.owner)))
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
-	x := d.codec.asked.find(from.Fold(), jsonscan.Text(jsonscan.Member(p, "subtask_id")), legible(h[memCorrelation]))
+	x := d.codec.asked.find(from.Fold(), jsonscan.Text(jsonscan.Member(p, "subtask_id")), exchange.Legible(h[memCorrelation]))
 	if x == nil {
 		return nil
 	}
@@ -184,24 +186,10 @@ func (d *decoder) ended() *performatives.Message {
 	return m
 }
 
-// legible returns the text of a JSON string that could be an id, and "" for any other value.
-func legible(v []byte) string {
-	if len(v) > 6*performatives.MaxIDLength || !jsonscan.Is(v, '"') {
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok || len(text) > performatives.MaxIDLength || strings.ContainsFunc(string(text), isControl) {
-		return ""
-	}
-	return string(text)
-}
-
 // addressable returns the id, or "" for one that no agent can have: a frame that is refused may have any.
 func addressable(id performatives.AgentID) performatives.AgentID {
-	if len(id) > performatives.MaxIDLength || strings.ContainsFunc(string(id), isControl) {
+	if len(id) > performatives.MaxIDLength || strings.ContainsFunc(string(id), unicode.IsControl) {
 		return ""
 	}
 	return id
 }
-
-func isControl(r rune) bool { return r < ' ' || r >= 0x7f && r < 0xa0 }

@@ -1,12 +1,11 @@
 package rossnet
 
 import (
-	"bytes"
 	"fmt"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the envelope and of mcp_header (rossnet §3), and those that clients in the field write (addenda §4).
@@ -31,10 +30,6 @@ var headerNames = []string{
 	memID, memCorrelation, memSender, memRecipient, memAgent, memService, memTimestamp, memVersion, memKind, memToken, memTask,
 }
 
-// maxMembers bounds the members of the envelope, of its header, and of the task_metadata. A message of many tiny members would
-// otherwise take many times its length in memory.
-const maxMembers = 1024
-
 // frame has the members of an envelope, before they are decoded. All values are slices of the data.
 type frame struct {
 	header  map[string][]byte
@@ -44,22 +39,12 @@ type frame struct {
 
 // scan checks the JSON and finds the members. After a refusal, f has the members that were found before the fault.
 func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
-	broken := func(text string) *performatives.Refusal {
-		return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}
+	s, fault := exchange.Open(data, maxBytes, depth)
+	if fault == nil && (!s.Value() || !s.End()) {
+		fault = exchange.Broken(s.Problem())
 	}
-	switch {
-	case maxBytes > 0 && len(data) > maxBytes:
-		return broken(fmt.Sprintf("want at most %d bytes, got %d", maxBytes, len(data)))
-	case !utf8.Valid(data):
-		return broken("want UTF-8, got other bytes")
-	}
-	s := jsonscan.Scanner{Data: data, Depth: depth}
-	if !s.Value() || !s.End() {
-		return broken(s.Problem())
-	}
-	data = bytes.TrimLeft(data, " \t\r\n")
-	if data[0] != '{' {
-		return invalid("message", "an object", data)
+	if fault != nil {
+		return fault
 	}
 	top, fault := membersOf("message", data)
 	f.payload = top[memPayload]
@@ -71,7 +56,7 @@ func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 		return fault
 	}
 	if !jsonscan.Is(header, '{') {
-		return invalid(memHeader, "an object", header)
+		return exchange.Invalid(memHeader, "an object", header)
 	}
 	f.header, fault = membersOf(memHeader, header)
 	return fault
@@ -86,18 +71,11 @@ func membersOf(path string, object []byte) (all map[string][]byte, fault *perfor
 		switch {
 		case twice:
 			return all, &performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: fmt.Sprintf("%s: want no second %.64q", path, name)}
-		case len(all) == maxMembers:
+		case len(all) == exchange.MaxUnknown:
 			return all, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: path, Text: path + ": want at most 1,024 members"}
 		default:
 			all[name] = v
 		}
 	}
 	return all, nil
-}
-
-// invalid is the refusal of a member with a value of the wrong kind.
-func invalid(field, want string, got []byte) *performatives.Refusal {
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
-	}
 }

@@ -1,14 +1,13 @@
 package rossnet
 
 import (
-	"bytes"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of task_metadata that this dialect reads and writes beside task_id and required_accuracy (addenda §1, §8). All are
@@ -40,11 +39,11 @@ func storedName(name string) string {
 // metadata reads task_metadata, and the unknown members of the header and of the envelope.
 func (d *decoder) metadata() {
 	for name, v := range d.in.unknown {
-		d.keep(prefixEnvelope+name, v)
+		exchange.Keep(&d.out.Metadata, prefixEnvelope+name, v)
 	}
 	for name, v := range d.in.header {
 		if !slices.Contains(headerNames, name) {
-			d.keep(prefixHeader+name, v)
+			exchange.Keep(&d.out.Metadata, prefixHeader+name, v)
 		}
 	}
 	v := d.in.header[memTask]
@@ -52,24 +51,17 @@ func (d *decoder) metadata() {
 		return
 	}
 	if v[0] != '{' {
-		d.refuse(invalid("mcp_header.task_metadata", "an object", v))
+		d.Invalid("mcp_header.task_metadata", "an object", v)
 		return
 	}
 	members, fault := membersOf("mcp_header.task_metadata", v)
 	if fault != nil {
-		d.refuse(fault)
+		d.Refuse(fault)
 	}
 	for name, value := range members {
-		d.keep(storedName(name), value)
+		exchange.Keep(&d.out.Metadata, storedName(name), value)
 	}
 	d.extensions()
-}
-
-func (d *decoder) keep(name string, value []byte) {
-	if d.out.Metadata == nil {
-		d.out.Metadata = make(performatives.Members)
-	}
-	d.out.Metadata[name] = bytes.Clone(value)
 }
 
 // extensions moves members of task_metadata to the fields of the message.
@@ -78,16 +70,13 @@ func (d *decoder) extensions() {
 	if v := meta[metaPriority]; v != nil && !jsonscan.IsNull(v) {
 		p, ok := priorityOf(v)
 		if !ok {
-			d.refuse(&performatives.Refusal{
-				Code: performatives.CodeInvalidPayload, Field: "mcp_header.task_metadata.priority",
-				Text: fmt.Sprintf("mcp_header.task_metadata.priority: want a whole number from 1 to 5, got %.16s", v),
-			})
+			d.Wrong("mcp_header.task_metadata.priority", "a whole number from 1 to 5, got %.16s", v)
 		}
 		d.out.Priority = p // the exact value stays, to be written again
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} {
 		if v := meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
-			d.refuse(invalid("mcp_header.task_metadata."+name, "a string", v))
+			d.Invalid("mcp_header.task_metadata."+name, "a string", v)
 		}
 	}
 	if s := jsonscan.Text(meta[metaProtocol]); s != "" {

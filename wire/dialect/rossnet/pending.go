@@ -7,9 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
-// exchange is a request that waits for its answer: of the peer, or to the peer. An answer has the subtask_id of its request, or, where
+// call is a request that waits for its answer: of the peer, or to the peer. An answer has the subtask_id of its request, or, where
 // that has none, its correlation_id.
-type exchange struct {
+type call struct {
 	Agent         performatives.AgentID // of the peer, folded
 	Other         performatives.AgentID // of the swarm, folded
 	Asker         performatives.AgentID // of the swarm, of a request to the peer
@@ -35,13 +35,13 @@ type flow struct {
 // pending has the exchanges of one direction. At its limit it drops the oldest.
 type pending struct {
 	limit        int
-	subtasks     map[flow]*exchange
-	correlations map[flow][]*exchange
-	ids          map[requestid.Key]*exchange // by the id of the request, and by that of its CANCEL
-	ours         bool                        // the requests are of this node
-	order        []*exchange                 // the oldest first, and some that are gone
+	subtasks     map[flow]*call
+	correlations map[flow][]*call
+	ids          map[requestid.Key]*call // by the id of the request, and by that of its CANCEL
+	ours         bool                    // the requests are of this node
+	order        []*call                 // the oldest first, and some that are gone
 	n            int
-	ended        func(*exchange) // called for each exchange that is removed; nil = no call
+	ended        func(*call) // called for each exchange that is removed; nil = no call
 }
 
 // defaultPending is the limit where the session sets none.
@@ -52,7 +52,7 @@ func newPending(limit int) pending {
 		limit = defaultPending
 	}
 	return pending{
-		limit: limit, subtasks: make(map[flow]*exchange), correlations: make(map[flow][]*exchange), ids: make(map[requestid.Key]*exchange),
+		limit: limit, subtasks: make(map[flow]*call), correlations: make(map[flow][]*call), ids: make(map[requestid.Key]*call),
 	}
 }
 
@@ -65,12 +65,12 @@ func (p *pending) key(asker performatives.AgentID, id performatives.MessageID) r
 }
 
 // of returns the exchange that a message of this node is about: with the id of its request, or of the CANCEL of that.
-func (p *pending) of(asker performatives.AgentID, id string) *exchange {
+func (p *pending) of(asker performatives.AgentID, id string) *call {
 	return p.ids[p.key(asker, performatives.MessageID(id))]
 }
 
 // add adds an exchange. It replaces the one with its id, and the one of its agent with its subtask_id.
-func (p *pending) add(x *exchange) {
+func (p *pending) add(x *call) {
 	p.remove(p.ids[p.key(x.Other, x.ID)])
 	if x.Subtask != "" {
 		p.remove(p.subtasks[flow{x.Agent, x.Subtask}])
@@ -80,7 +80,7 @@ func (p *pending) add(x *exchange) {
 		p.remove(p.order[0]) // remove leaves none at the front that is gone
 	}
 	if len(p.order) >= 2*p.limit {
-		p.order = slices.DeleteFunc(p.order, func(x *exchange) bool { return x.gone })
+		p.order = slices.DeleteFunc(p.order, func(x *call) bool { return x.gone })
 	}
 	p.ids[p.key(x.Other, x.ID)] = x
 	at := flow{x.Agent, x.Correlation}
@@ -90,7 +90,7 @@ func (p *pending) add(x *exchange) {
 }
 
 // find returns the exchange with that subtask_id, else the oldest one with that correlation_id.
-func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *exchange {
+func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *call {
 	if subtask != "" {
 		if x := p.subtasks[flow{agent, subtask}]; x != nil {
 			return x
@@ -107,13 +107,13 @@ func (p *pending) find(agent performatives.AgentID, subtask, correlation string)
 }
 
 // addCancel notes the CANCEL of a request, and the in_reply_to of its answer.
-func (p *pending) addCancel(x *exchange, id performatives.MessageID, reference string) {
+func (p *pending) addCancel(x *call, id performatives.MessageID, reference string) {
 	delete(p.ids, p.key(x.Other, x.Cancel))
 	x.Cancel, x.CancelRef = id, reference
 	p.ids[p.key(x.Other, id)] = x
 }
 
-func (p *pending) remove(x *exchange) {
+func (p *pending) remove(x *call) {
 	if x == nil || x.gone {
 		return
 	}
@@ -128,7 +128,7 @@ func (p *pending) remove(x *exchange) {
 		delete(p.subtasks, at)
 	}
 	at := flow{x.Agent, x.Correlation}
-	if rest := slices.DeleteFunc(p.correlations[at], func(y *exchange) bool { return y == x }); len(rest) > 0 {
+	if rest := slices.DeleteFunc(p.correlations[at], func(y *call) bool { return y == x }); len(rest) > 0 {
 		p.correlations[at] = rest
 	} else {
 		delete(p.correlations, at)
@@ -140,14 +140,14 @@ func (p *pending) remove(x *exchange) {
 }
 
 // end notes an answer to the request, or to its CANCEL. An exchange with a CANCEL ends with the answer to that.
-func (p *pending) end(x *exchange, act performatives.Performative, ofCancel bool) {
+func (p *pending) end(x *call, act performatives.Performative, ofCancel bool) {
 	if ofCancel || x.Cancel == "" && isFinal(act) {
 		p.remove(x)
 	}
 }
 
 // busy reports whether another request between the same agents is open in that conversation.
-func (p *pending) busy(x *exchange) bool {
+func (p *pending) busy(x *call) bool {
 	for _, y := range p.correlations[flow{x.Agent, x.Correlation}] {
 		if y.ID != x.ID && y.Other == x.Other && (y.Subtask != x.Subtask || x.Subtask == "") {
 			return true

@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // rule is a condition on a member of a payload (addenda §4). null stands for an absent member.
@@ -117,14 +118,14 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 		switch {
 		case v == nil || jsonscan.IsNull(v):
 			if r.required {
-				return invalid(path, wants[r.kind], v)
+				return exchange.Invalid(path, wants[r.kind], v)
 			}
 		case !r.fits(v):
 			return r.misfit(path, v)
 		}
 	}
 	if kind == kindQuery && isEmptyQuery(payload) {
-		return invalid("payload.query_by_capability", "a non-empty string, or another query", nil)
+		return exchange.Invalid("payload.query_by_capability", "a non-empty string, or another query", nil)
 	}
 	return nil
 }
@@ -141,7 +142,7 @@ func isEmptyQuery(payload []byte) bool {
 // misfit returns the refusal of a value. It shows a short one.
 func (r rule) misfit(path string, v []byte) *performatives.Refusal {
 	if len(v) > 64 {
-		return invalid(path, wants[r.kind], v)
+		return exchange.Invalid(path, wants[r.kind], v)
 	}
 	return &performatives.Refusal{
 		Code: performatives.CodeInvalidPayload, Field: path, Text: fmt.Sprintf("%s: want %s, got %s", path, wants[r.kind], v),

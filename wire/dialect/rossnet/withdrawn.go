@@ -18,7 +18,7 @@ type withdrawn struct {
 func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
 
 // endedCall notes the end of a request of the peer.
-func (w *withdrawn) endedCall(x *exchange) {
+func (w *withdrawn) endedCall(x *call) {
 	for _, name := range [...]string{x.Subtask, x.Correlation} {
 		if name != "" {
 			w.ended.Put(flow{x.Agent, name}, struct{}{}, time.Time{})
@@ -47,7 +47,7 @@ func (d *decoder) overtaken() {
 	}
 	now := d.codec.now()
 	if d.matches(&w.subtasks, flow{from, d.subtask}, now) || d.matches(&w.correlations, flow{from, d.correlation}, now) {
-		d.refuse(recent.Canceled(d.out.ID))
+		d.Refuse(recent.Canceled(d.out.ID))
 	}
 }
 

@@ -1,0 +1,91 @@
+package exchange
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Fault is the first error of a message. Its dialect reads on, so that the answer to the sender
+// can be addressed.
+type Fault struct{ Refusal *performatives.Refusal }
+
+// Refuse stores the first error. It ignores later ones.
+func (f *Fault) Refuse(r *performatives.Refusal) {
+	if f.Refusal == nil {
+		f.Refusal = r
+	}
+}
+
+// Invalid stores the refusal of a member with a value of another type: see [Invalid].
+func (f *Fault) Invalid(field, want string, got []byte) {
+	if f.Refusal == nil {
+		f.Refusal = Invalid(field, want, got)
+	}
+}
+
+// Wrong stores the refusal of a member with another value: see [Wrong].
+func (f *Fault) Wrong(field, want string, args ...any) {
+	if f.Refusal == nil {
+		f.Refusal = Wrong(field, want, args...)
+	}
+}
+
+// Invalid is the refusal of a member with a value of another type than the wanted one.
+func Invalid(field, want string, got []byte) *performatives.Refusal {
+	return Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
+}
+
+// Wrong is the refusal of a member with a wrong value. The text after "want" is made by
+// [fmt.Sprintf].
+func Wrong(field, want string, args ...any) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want " + fmt.Sprintf(want, args...),
+	}
+}
+
+// RefusalOf returns the refusal in an error of package performatives, or one without details.
+func RefusalOf(err error) *performatives.Refusal {
+	if r := performatives.RefusalOf(err); r != nil {
+		return r
+	}
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text,
+	}
+}
+
+// Renamed returns the refusal in an error of package performatives with the field names of a
+// dialect. With inner, the members of a renamed field are renamed, too.
+func Renamed(err error, names map[string]string, inner bool) *performatives.Refusal {
+	r := *RefusalOf(err)
+	for theirs, ours := range names {
+		rest, ok := strings.CutPrefix(r.Field, theirs)
+		if !ok || rest != "" && (!inner || rest[0] != '.') {
+			continue
+		}
+		text, own := strings.CutPrefix(r.Text, r.Field)
+		if !own {
+			text = ": " + text
+		}
+		r.Field = ours + rest
+		r.Text = r.Field + text
+		break
+	}
+	return &r
+}
+
+// Legible returns the text of a string that could be an id, and "" for any other value.
+func Legible(v []byte) string {
+	if !jsonscan.Is(v, '"') || len(v) > 6*performatives.MaxIDLength {
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok || len(text) > performatives.MaxIDLength || bytes.ContainsFunc(text, unicode.IsControl) {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,128 @@
+package exchange_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
+
+var names = exchange.Names{"id", "payload"}
+
+func TestOpenAndScan(t *testing.T) {
+	for frame, want := range map[string]string{
+		` {"id":"a","payload":{"id":1},"x":[2],"\u0079":null} `:  "",
+		`{"id":"a","payload":` + strings.Repeat(" ", 200) + `1}`: "want at most 200 bytes, got 222",
+		"{\"id\":\"\xff\"}":            "want UTF-8, got other bytes",
+		`[1]`:                          "message: want an object, got an array",
+		` "a"`:                         "message: want an object, got a string",
+		`[`:                            "at byte 1: want a value, got the end",
+		``:                             "at byte 0: want a value, got the end",
+		`{"id":1}}`:                    "at byte 8: want nothing more, got '}'",
+		`{"id":1,"\u0069d":2}`:         "at byte 18: want no second id, got '2'",
+		`{"\ud800":1}`:                 "at byte 10: want a name without half a surrogate pair, got '1'",
+		`{"id":[[[[1]]]]}`:             "at byte 9: want no deeper nesting, got '['",
+		`{"payload":1,"id":2,"id":3 }`: "at byte 25: want no second id, got '3'",
+	} {
+		var m exchange.Members
+		s, bad := exchange.Open([]byte(frame), 200, 4)
+		if bad == nil && !m.Scan(&s, names) {
+			bad = exchange.Broken(s.Problem())
+		}
+		switch {
+		case want == "" && (bad != nil || string(m.Values[0]) != `"a"` || len(m.Unknown) != 2 || m.Unknown[1].Name != "y"):
+			t.Errorf("%s: %v, %s, %v", frame, bad, m.Values, m.Unknown)
+		case want != "" && (bad == nil || bad.Text != want):
+			t.Errorf("%s: %v, want %s", frame, bad, want)
+		}
+	}
+}
+
+func many(name string, n int) string {
+	return strings.TrimSuffix(strings.Repeat(`"`+name+`":1, `, n), ", ")
+}
+
+// The unknown members of a frame are bounded; a frame has any number of bytes without a limit.
+func TestUnknownMembersAreBounded(t *testing.T) {
+	for _, n := range []int{exchange.MaxUnknown, exchange.MaxUnknown + 1} {
+		var m exchange.Members
+		s, bad := exchange.Open([]byte(`{`+many("x", n)+`}`), 0, 4)
+		if ok := m.Scan(&s, names); bad != nil || ok != (n == exchange.MaxUnknown) || !ok && s.Want != "no more unknown members" {
+			t.Errorf("%d members: %t, %v, %s", n, ok, bad, s.Want)
+		}
+	}
+}
+
+func TestFaultIsTheFirst(t *testing.T) {
+	var f exchange.Fault
+	f.Wrong("a", "a time, got %q", "x")
+	f.Invalid("b", "a string", []byte("1"))
+	f.Refuse(exchange.Broken("broken"))
+	if r := f.Refusal; r.Code != performatives.CodeInvalidPayload || r.Field != "a" || r.Text != `a: want a time, got "x"` {
+		t.Errorf("%+v", r)
+	}
+	f = exchange.Fault{}
+	f.Invalid("b", "a string", []byte("1"))
+	if r := f.Refusal; r.Field != "b" || r.Text != "b: want a string, got a number" {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestRenamed(t *testing.T) {
+	fields := map[string]string{"sender": "sender_id", "payload.task_type": "payload.name"}
+	for _, tt := range []struct {
+		field, text   string
+		inner         bool
+		want, renamed string
+	}{
+		{"sender", "sender: want an id", false, "sender_id", "sender_id: want an id"},
+		{"sender", "an id is missing", false, "sender_id", "sender_id: an id is missing"},
+		{"senders", "senders: want an id", true, "senders", "senders: want an id"},
+		{"payload.task_type.x", "payload.task_type.x: want 1", true, "payload.name.x", "payload.name.x: want 1"},
+		{"payload.task_type.x", "payload.task_type.x: want 1", false, "payload.task_type.x", "payload.task_type.x: want 1"},
+	} {
+		err := &performatives.Refusal{Code: performatives.CodeInvalidID, Field: tt.field, Text: tt.text}
+		r := exchange.Renamed(err, fields, tt.inner)
+		if r.Code != err.Code || r.Field != tt.want || r.Text != tt.renamed || err.Field != tt.field {
+			t.Errorf("%+v becomes %+v", err, r)
+		}
+	}
+	if r := exchange.RefusalOf(errNone); r.Code != performatives.CodeInvalidPayload || strings.Contains(r.Text, "secret") {
+		t.Errorf("another error becomes %+v", r)
+	}
+}
+
+const errNone = none("secret")
+
+type none string
+
+func (n none) Error() string { return string(n) }
+
+func TestLegible(t *testing.T) {
+	long := strings.Repeat("a", performatives.MaxIDLength)
+	for v, want := range map[string]string{
+		`"a\u0062"`: "ab", `"` + long + `"`: long, `"` + long + `a"`: "", `"a\u0007"`: "", `"a\u0085"`: "", `"a\ud800"`: "", `1`: "", ``: "",
+	} {
+		if got := exchange.Legible([]byte(v)); got != want {
+			t.Errorf("%.20s is read as %.20q", v, got)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	if d, err := exchange.Depth("x", 0); d != exchange.DefaultMaxDepth || err != nil {
+		t.Error(d, err)
+	}
+	if n, err := exchange.Bytes("x", 0); n != exchange.DefaultMaxBytes || err != nil {
+		t.Error(n, err)
+	}
+	for _, depth := range []int{-1, exchange.MaxDepth + 1} {
+		if _, err := exchange.Depth("acl: Options.MaxDepth", depth); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxDepth is ") {
+			t.Error(err)
+		}
+	}
+	if _, err := exchange.Bytes("x", -1); err == nil {
+		t.Error("a negative length is accepted")
+	}
+}
