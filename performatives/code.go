@@ -1,8 +1,7 @@
 package performatives
 
-// Code is the reason of a refusal or a failure, as it travels in a message. Each
-// specification has words of its own for the same reason; [CodeTraits] is the one
-// table of them. A Code is an error, so that
+// Code is the reason of a refusal or a failure, as it travels in a message. A protocol may have
+// words of its own for the same reason, which its package knows. A Code is an error, so that
 //
 //	errors.Is(err, performatives.CodeBusy)
 //
@@ -60,57 +59,50 @@ const (
 	CodeInternal     Code = "internal_error"   // a panic, or a fault of the runtime
 )
 
-// CodeTraits is how one [Code] appears in each of the specifications.
+// CodeTraits is what a [Code] says about the message that it refuses.
 type CodeTraits struct {
 	Code    Code
 	Carrier Performative // the act that carries it when it answers a TASK_REQUEST
 	Retry   bool         // the same message may succeed later, unchanged
 	Text    string       // a sentence that is safe to show to a peer
-
-	Bridge  string // error_code of a bridge error message
-	RAG     string // error_code of a rag ERROR_MESSAGE
-	RossNet string // error_code of a rossnet TASK_FAIL or ERROR
-	Wire    string // error.code of the wire envelope
-	HTTP    int    // status of an HTTP answer: the equivalent of Wire
-	JSONRPC int    // error code in an mcp_payload
 }
 
 var codeTable = []CodeTraits{
-	{CodeUnknownPerformative, ActNotUnderstood, false, "the performative is unknown", "INVALID_ARGUMENTS", "UNKNOWN_MESSAGE_TYPE", "E003", "INVALID_REQUEST", 400, -32601},
-	{CodeParsingError, ActNotUnderstood, false, "the message cannot be parsed", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32700},
-	{CodeUnknownOntology, ActNotUnderstood, false, "the ontology is unknown", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
-	{CodeInvalidPayload, ActNotUnderstood, false, "the message lacks a field or has a wrong one", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
-	{CodeInvalidID, ActNotUnderstood, false, "the id of an agent has characters that ids cannot have", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32602},
-	{CodeUnexpectedAct, ActNotUnderstood, false, "the act is not expected at this point of the conversation", "INVALID_ARGUMENTS", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
-	{CodeBusy, ActTaskReject, true, "the agent is busy", "INTERNAL_ERROR", "BUSY", "E009", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeIncapable, ActTaskReject, false, "the agent cannot do this", "TOOL_NOT_FOUND", "UNKNOWN_MESSAGE_TYPE", "E005", "NOT_FOUND", 404, -32003},
-	{CodeUnauthorized, ActTaskReject, false, "authentication failed", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeForbidden, ActTaskReject, false, "this is not permitted", "UNAUTHORIZED", "UNAUTHORIZED", "E002", "FORBIDDEN", 403, -32002},
-	{CodeHandshakeRequired, ActTaskReject, false, "shake hands first", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeRateLimited, ActTaskReject, true, "too many messages", "INTERNAL_ERROR", "RATE_LIMITED", "E007", "RATE_LIMIT_EXCEEDED", 429, -32000},
-	{CodeUnknownAgent, ActTaskReject, false, "there is no such agent", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E004", "NOT_FOUND", 404, -32003},
-	{CodeUnknownAction, ActFailure, false, "there is no such action", "TOOL_NOT_FOUND", "UNKNOWN_MESSAGE_TYPE", "E005", "NOT_FOUND", 404, -32601},
-	{CodeStopped, ActTaskReject, true, "the agent has stopped", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeMoved, ActFailure, true, "the agent moves to another node, and has given up the work", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeExpired, ActTaskReject, false, "the deadline had passed before the work began", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeCanceled, ActTaskReject, false, "the request was cancelled", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
-	{CodeConversationEnded, ActFailure, false, "the conversation has ended", "INTERNAL_ERROR", "INVALID_MESSAGE", "E003", "INVALID_REQUEST", 400, -32600},
-	{CodeRejected, ActTaskReject, false, "the proposal was not taken", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INVALID_REQUEST", 400, -32603},
-	{CodeMiddleware, ActTaskReject, true, "a middleware of the node failed", "INTERNAL_ERROR", "INTERNAL_ERROR", "E008", "INTERNAL_ERROR", 500, -32603},
-	{CodeUnspecified, ActTaskReject, false, "no reason was given", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
-	{CodeSealRequired, ActTaskReject, false, "the payload must be sealed", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeUnknownKey, ActTaskReject, false, "there is no trusted key of the agent", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeInvalidSeal, ActTaskReject, false, "the sealed payload is not authentic", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeWrongReceiver, ActTaskReject, false, "the payload was sealed for another agent", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeSealExpired, ActTaskReject, false, "the sealed payload is too old, or from the future", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeReplayed, ActTaskReject, false, "the sealed payload has been received before", "UNAUTHORIZED", "UNAUTHORIZED", "E001", "UNAUTHORIZED", 401, -32001},
-	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done", "TIMEOUT", "TIMEOUT", "E006", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeDisconnected, ActFailure, true, "the agent disconnected", "INTERNAL_ERROR", "AGENT_NOT_FOUND", "E007", "SERVICE_UNAVAILABLE", 503, -32004},
-	{CodeFailed, ActFailure, false, "the work failed", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
-	{CodeStillRunning, ActFailure, false, "the work was cancelled and has not stopped yet", "EXECUTION_FAILED", "INTERNAL_ERROR", "E999", "INTERNAL_ERROR", 500, -32603},
-	{CodeNoMatch, ActFailure, true, "no agent was found for this", "TOOL_NOT_FOUND", "AGENT_NOT_FOUND", "E005", "NOT_FOUND", 404, -32003},
-	{CodeBudget, ActFailure, false, "the budget does not suffice", "EXECUTION_FAILED", "INTERNAL_ERROR", "E007", "INTERNAL_ERROR", 500, -32603},
-	{CodeInternal, ActFailure, true, "the agent failed", "INTERNAL_ERROR", "INTERNAL_ERROR", "E008", "INTERNAL_ERROR", 500, -32603},
+	{CodeUnknownPerformative, ActNotUnderstood, false, "the performative is unknown"},
+	{CodeParsingError, ActNotUnderstood, false, "the message cannot be parsed"},
+	{CodeUnknownOntology, ActNotUnderstood, false, "the ontology is unknown"},
+	{CodeInvalidPayload, ActNotUnderstood, false, "the message lacks a field or has a wrong one"},
+	{CodeInvalidID, ActNotUnderstood, false, "the id of an agent has characters that ids cannot have"},
+	{CodeUnexpectedAct, ActNotUnderstood, false, "the act is not expected at this point of the conversation"},
+	{CodeBusy, ActTaskReject, true, "the agent is busy"},
+	{CodeIncapable, ActTaskReject, false, "the agent cannot do this"},
+	{CodeUnauthorized, ActTaskReject, false, "authentication failed"},
+	{CodeForbidden, ActTaskReject, false, "this is not permitted"},
+	{CodeHandshakeRequired, ActTaskReject, false, "shake hands first"},
+	{CodeRateLimited, ActTaskReject, true, "too many messages"},
+	{CodeUnknownAgent, ActTaskReject, false, "there is no such agent"},
+	{CodeUnknownAction, ActFailure, false, "there is no such action"},
+	{CodeStopped, ActTaskReject, true, "the agent has stopped"},
+	{CodeMoved, ActFailure, true, "the agent moves to another node, and has given up the work"},
+	{CodeExpired, ActTaskReject, false, "the deadline had passed before the work began"},
+	{CodeCanceled, ActTaskReject, false, "the request was cancelled"},
+	{CodeConversationEnded, ActFailure, false, "the conversation has ended"},
+	{CodeRejected, ActTaskReject, false, "the proposal was not taken"},
+	{CodeMiddleware, ActTaskReject, true, "a middleware of the node failed"},
+	{CodeUnspecified, ActTaskReject, false, "no reason was given"},
+	{CodeSealRequired, ActTaskReject, false, "the payload must be sealed"},
+	{CodeUnknownKey, ActTaskReject, false, "there is no trusted key of the agent"},
+	{CodeInvalidSeal, ActTaskReject, false, "the sealed payload is not authentic"},
+	{CodeWrongReceiver, ActTaskReject, false, "the payload was sealed for another agent"},
+	{CodeSealExpired, ActTaskReject, false, "the sealed payload is too old, or from the future"},
+	{CodeReplayed, ActTaskReject, false, "the sealed payload has been received before"},
+	{CodeTimeout, ActFailure, true, "the deadline passed before the work was done"},
+	{CodeDisconnected, ActFailure, true, "the agent disconnected"},
+	{CodeFailed, ActFailure, false, "the work failed"},
+	{CodeStillRunning, ActFailure, false, "the work was cancelled and has not stopped yet"},
+	{CodeNoMatch, ActFailure, true, "no agent was found for this"},
+	{CodeBudget, ActFailure, false, "the budget does not suffice"},
+	{CodeInternal, ActFailure, true, "the agent failed"},
 }
 
 var codeIndex = func() map[Code]CodeTraits {

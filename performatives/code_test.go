@@ -60,13 +60,6 @@ func TestEveryCodeHasOneRow(t *testing.T) {
 
 func TestCodeRows(t *testing.T) {
 	carriers := []Performative{ActNotUnderstood, ActTaskReject, ActFailure}
-	// What each specification allows: bridge §4, addenda §3b, rossnet §7, wire's
-	// table with its HTTP equivalents, addenda §5.
-	bridge := []string{"TOOL_NOT_FOUND", "INVALID_ARGUMENTS", "EXECUTION_FAILED", "TIMEOUT", "UNAUTHORIZED", "INTERNAL_ERROR"}
-	rag := []string{"UNKNOWN_MESSAGE_TYPE", "INVALID_MESSAGE", "AGENT_NOT_FOUND", "TIMEOUT", "BUSY", "UNAUTHORIZED", "RATE_LIMITED", "INTERNAL_ERROR"}
-	rossnet := []string{"E001", "E002", "E003", "E004", "E005", "E006", "E007", "E008", "E009", "E999"}
-	wire := map[string]int{"INVALID_REQUEST": 400, "UNAUTHORIZED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "RATE_LIMIT_EXCEEDED": 429, "INTERNAL_ERROR": 500, "SERVICE_UNAVAILABLE": 503}
-	jsonrpc := []int{-32700, -32600, -32601, -32602, -32603, -32000, -32001, -32002, -32003, -32004}
 	texts := map[string]Code{}
 	for _, row := range Codes() {
 		if !slices.Contains(carriers, row.Carrier) {
@@ -76,15 +69,6 @@ func TestCodeRows(t *testing.T) {
 			t.Errorf("%s: text %q is empty or that of %q", row.Code, row.Text, other)
 		}
 		texts[row.Text] = row.Code
-		if !slices.Contains(bridge, row.Bridge) || !slices.Contains(rag, row.RAG) || !slices.Contains(rossnet, row.RossNet) {
-			t.Errorf("%s: %s, %s or %s is no word of its dialect", row.Code, row.Bridge, row.RAG, row.RossNet)
-		}
-		if status, ok := wire[row.Wire]; !ok || status != row.HTTP {
-			t.Errorf("%s: wire %s has HTTP %d, want %d", row.Code, row.Wire, row.HTTP, status)
-		}
-		if !slices.Contains(jsonrpc, row.JSONRPC) {
-			t.Errorf("%s: %d is no JSON-RPC code of ours", row.Code, row.JSONRPC)
-		}
 		if row.Code.Traits() != row {
 			t.Errorf("%s: Traits is not its row", row.Code)
 		}

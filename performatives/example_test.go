@@ -112,10 +112,3 @@ func ExampleCapabilities_Answer() {
 	// Output:
 	// {"match_result":true,"matched_capabilities":["Unit Testing"],"status":"success"} <nil>
 }
-
-func ExampleCodeBy() {
-	code, ok := p.CodeBy(p.DialectRossNet, "E004")
-	fmt.Println(code, ok, code.Traits().In(p.DialectJSONRPC))
-	// Output:
-	// agent_not_found true -32003
-}

@@ -28,7 +28,7 @@ type ErrorDetails struct {
 // [AsRefusal], with details for a rate limit or an invalid field.
 func ErrorObjectOf(err error) ErrorObject {
 	r := AsRefusal(err)
-	o := ErrorObject{Code: r.Code.Traits().Wire, Message: publicText(r)}
+	o := ErrorObject{Code: ErrorCodes.Of(r.Code), Message: publicText(r)}
 	if r.Field != "" {
 		o.Details = &ErrorDetails{Field: r.Field}
 	}

@@ -15,6 +15,10 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 )
 
 var dialectNames = []string{"acl", "bridge", "gateway", "rag", "rossnet"}
@@ -458,7 +462,8 @@ func TestDialectsPage(t *testing.T) {
 	acts, fields := pageTables(t)
 	codes := row("code", "act", "bridge", "gateway", "JSON-RPC", "rag", "rossnet") + "|---|---|---|---|---|---|---|\n"
 	for _, c := range performatives.Codes() {
-		codes += row("`"+string(c.Code)+"`", c.Carrier.String(), c.Bridge, c.Wire, fmt.Sprint(c.JSONRPC), c.RAG, c.RossNet)
+		codes += row("`"+string(c.Code)+"`", c.Carrier.String(), bridge.ErrorCodes.Of(c.Code), wire.ErrorCodes.Of(c.Code),
+			gateway.ErrorCodes.Of(c.Code), rag.ErrorCodes.Of(c.Code), rossnet.ErrorCodes.Of(c.Code))
 	}
 	for _, table := range []string{acts, fields, codes} {
 		if !strings.Contains(string(page), table) {

@@ -31,7 +31,7 @@ func statusOf(err error) error {
 }
 
 func statusCode(c performatives.Code) codes.Code {
-	switch c.Traits().HTTP {
+	switch wire.StatusOf(c) {
 	case http.StatusBadRequest:
 		return codes.InvalidArgument
 	case http.StatusUnauthorized:

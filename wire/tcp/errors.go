@@ -34,7 +34,7 @@ func parseError(b []byte) *performatives.Refusal {
 		o = *said.Error
 	}
 	r := &performatives.Refusal{Code: performatives.CodeInternal, Text: sockets.Clean(o.Message, maxErrorText)}
-	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
+	if code, ok := wire.ErrorCodes.Code(o.Code); ok {
 		r.Code = code
 	}
 	if o.Details != nil {

@@ -15,7 +15,7 @@ const maxReason = 123
 
 // closeCode returns the code of a close frame for a refusal (RFC 6455 §7.4).
 func closeCode(c performatives.Code) int {
-	switch c.Traits().HTTP {
+	switch wire.StatusOf(c) {
 	case 400:
 		return websocket.CloseInvalidFramePayloadData
 	case 401, 403, 404, 429:
@@ -37,7 +37,7 @@ func closeReason(r *performatives.Refusal) string {
 // reason if it begins with one, as closeReason writes it, else from the close code.
 func refusalOf(closeErr *websocket.CloseError) *performatives.Refusal {
 	word, text, ok := strings.Cut(closeErr.Text, ": ")
-	if code, known := performatives.CodeBy(performatives.DialectWire, word); ok && known {
+	if code, known := wire.ErrorCodes.Code(word); ok && known {
 		return &performatives.Refusal{Code: code, Text: sockets.Clean(text, maxReason)}
 	}
 	return &performatives.Refusal{Code: codeOf(closeErr.Code), Text: sockets.Clean(closeErr.Text, maxReason)}

@@ -126,7 +126,7 @@ func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 	case errors.Is(err, wire.ErrNoCredentials):
 		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "the token is not accepted")
 	}
-	return nil, &handshakeError{status: wire.AsRefusal(err).Code.Traits().HTTP, err: err}
+	return nil, &handshakeError{status: wire.StatusOf(wire.AsRefusal(err).Code), err: err}
 }
 
 // bearer returns the token of an Authorization header. Clients send it with and without the

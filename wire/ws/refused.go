@@ -51,7 +51,7 @@ func refusedBy(r *http.Response) error {
 	if err != nil || jsonscan.Unmarshal(body, &o) != nil {
 		return e
 	}
-	if code, ok := performatives.CodeBy(performatives.DialectWire, o.Code); ok {
+	if code, ok := wire.ErrorCodes.Code(o.Code); ok {
 		e.Refusal = &performatives.Refusal{Code: code, Text: sockets.Clean(o.Message, maxText)}
 	}
 	return e

@@ -31,7 +31,7 @@ func (w *writer) choose() error {
 			return err
 		}
 		if word = f.word; word == "" {
-			word = f.code.Traits().Bridge
+			word = ErrorCodes.Of(f.code)
 		}
 	}
 	w.act = usualAct(w.kind, word, w.m.Performative() != performatives.ActRefuse)

@@ -3,6 +3,7 @@ package bridge
 import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
@@ -32,6 +33,30 @@ const (
 	codeUnauthorized     = "UNAUTHORIZED"
 	codeInternal         = "INTERNAL_ERROR"
 )
+
+// ErrorCodes has the error_code of each reason, and the reason as which it is read (addenda §2).
+var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
+	codeInvalidArguments: {
+		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
+		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
+	},
+	codeInternal: {
+		performatives.CodeInternal, performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeUnknownAgent,
+		performatives.CodeStopped, performatives.CodeMoved, performatives.CodeConversationEnded, performatives.CodeMiddleware,
+		performatives.CodeDisconnected,
+	},
+	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch},
+	codeUnauthorized: {
+		performatives.CodeUnauthorized, performatives.CodeForbidden, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
+		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
+		performatives.CodeReplayed,
+	},
+	codeTimeout: {performatives.CodeTimeout, performatives.CodeExpired},
+	codeExecutionFailed: {
+		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,
+		performatives.CodeStillRunning, performatives.CodeBudget,
+	},
+})
 
 // errorTypes has the error_type of each standard code. The text names not_found only.
 var errorTypes = map[string]string{
@@ -101,13 +126,5 @@ func (d *decoder) error(v []byte) {
 // reasonOf returns the code of an error: the reason_code of its details where that agrees with the
 // error_code.
 func reasonOf(word string, details []byte) performatives.Code {
-	var reason []byte
-	jsonscan.Read(details, nil, jsonscan.Find(detailsReason, &reason))
-	if own := performatives.Code(jsonscan.Text(reason)); own.Known() && own.Traits().Bridge == word {
-		return own
-	}
-	if known, ok := performatives.CodeBy(performatives.DialectBridge, word); ok {
-		return known
-	}
-	return performatives.Code(word)
+	return ErrorCodes.Read(word, jsonscan.Text(jsonscan.Member(details, detailsReason)))
 }

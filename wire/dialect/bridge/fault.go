@@ -31,7 +31,7 @@ func faultOf(r *performatives.Refusal) fault {
 func (f fault) payload() ([]byte, error) {
 	word := f.word
 	if word == "" {
-		word = f.code.Traits().Bridge
+		word = ErrorCodes.Of(f.code)
 	}
 	b := jsonscan.OpenObject(nil)
 	b.Text(errorCode, word)

@@ -82,7 +82,7 @@ func checkFault(t *testing.T, kind, field, text string) {
 		t.Errorf("%s without a valid %s: %v %v", kind, field, in.Err, in.Message)
 		return
 	}
-	if in.Err.Code.Traits().Bridge != codeInvalidArguments || !strings.HasPrefix(in.Err.Text, field) {
+	if ErrorCodes.Of(in.Err.Code) != codeInvalidArguments || !strings.HasPrefix(in.Err.Text, field) {
 		t.Errorf("%s without a valid %s: %v", kind, field, in.Err)
 	}
 	switch legible := kind != kindError.String() || field == "message_type"; {

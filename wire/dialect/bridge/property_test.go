@@ -158,7 +158,7 @@ func detailed(t *rapid.T, c performatives.Code) performatives.Members {
 	if out == nil {
 		out = performatives.Members{}
 	}
-	word := c.Traits().Bridge
+	word := ErrorCodes.Of(c)
 	out[errorType] = json.RawMessage(`"` + errorTypes[word] + `"`)
 	out[errorDetails] = json.RawMessage(`{}`)
 	if reasonOf(word, nil) != c {

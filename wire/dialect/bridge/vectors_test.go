@@ -161,7 +161,7 @@ func checkRefused(t *testing.T, err error, want map[string]json.RawMessage) {
 	if !errors.As(err, &bad) {
 		t.Fatalf("got error %v, want a refusal", err)
 	}
-	got := map[string]string{"code": bad.Refusal.Code.Traits().Bridge, "field": bad.Refusal.Field, "text": bad.Refusal.Text}
+	got := map[string]string{"code": ErrorCodes.Of(bad.Refusal.Code), "field": bad.Refusal.Field, "text": bad.Refusal.Text}
 	for name, raw := range want {
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {

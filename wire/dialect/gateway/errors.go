@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"encoding/json"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -14,7 +13,7 @@ import (
 // code and data of a JSON-RPC error.
 type fault struct {
 	object wire.ErrorObject
-	code   int
+	code   string // a number
 	data   faultData
 	raw    []byte // the data of another gateway, unchanged; nil for none
 }
@@ -32,7 +31,7 @@ type faultData struct {
 
 func faultOf(err error) fault {
 	r := wire.AsRefusal(err)
-	f := fault{object: wire.ErrorObjectOf(err), code: r.Code.Traits().JSONRPC}
+	f := fault{object: wire.ErrorObjectOf(err), code: ErrorCodes.Of(r.Code)}
 	if d := f.object.Details; d != nil && envelopeNames[d.Field] != "" {
 		d.Field = envelopeNames[d.Field]
 	}
@@ -53,7 +52,7 @@ func (f fault) rpc(id []byte) []byte {
 	if data == nil {
 		data, _ = jsonscan.Marshal(f.data) // strings and numbers always marshal
 	}
-	object := append([]byte(`{"code":`), strconv.Itoa(f.code)...)
+	object := append([]byte(`{"code":`), f.code...)
 	object = jsonscan.AppendQuoted(append(object, `,"message":`...), f.object.Message)
 	object = append(append(append(object, `,"data":`...), data...), '}')
 	return appendRPC(nil, member{"error", object}, member{"id", id})

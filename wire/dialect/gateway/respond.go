@@ -126,15 +126,12 @@ func refusalOf(fault []byte) (*performatives.Refusal, []byte) {
 	jsonscan.Read(fault, nil, jsonscan.Find("code", &code), jsonscan.Find("message", &message), jsonscan.Find("data", &data))
 	jsonscan.Read(data, nil, jsonscan.Find("reason_code", &reason), jsonscan.Find(performatives.MemberRetryAfter, &again))
 	r := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(jsonscan.Text(message)), RetryAfter: performatives.ParseRetryAfter(again)}
-	dialect := performatives.DialectJSONRPC
+	words := ErrorCodes
 	if jsonscan.Is(code, '"') {
-		dialect = performatives.DialectWire
+		words = wire.ErrorCodes
 	}
-	if known, ok := performatives.CodeBy(dialect, idText(code)); ok {
-		r.Code = known
-		if own := performatives.Code(jsonscan.Text(reason)); own.Known() && own.Traits().In(dialect) == idText(code) {
-			r.Code = own
-		}
+	if _, known := words.Code(idText(code)); known {
+		r.Code = words.Read(idText(code), jsonscan.Text(reason))
 	}
 	return r, bytes.Clone(data)
 }

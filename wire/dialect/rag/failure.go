@@ -40,10 +40,7 @@ func (d *decoder) failure(payload []byte) {
 		switch name := string(n); name {
 		case "error_code":
 			word = jsonscan.Text(v)
-			code = performatives.Code(word)
-			if known, ok := performatives.CodeBy(performatives.DialectRAG, word); ok {
-				code = known
-			}
+			code = ErrorCodes.Read(word, "")
 		case "error_message":
 			if text = jsonscan.Text(v); text == "" {
 				extra[name] = bytes.Clone(v)
@@ -53,7 +50,7 @@ func (d *decoder) failure(payload []byte) {
 		}
 	}
 	exact := performatives.Code(jsonscan.Text(extra[memberReason]))
-	if exactOf(exact) != "" && exact.Traits().RAG == word {
+	if ErrorCodes.Exact(exact) != "" && ErrorCodes.Of(exact) == word {
 		code = exact
 		delete(extra, memberReason)
 	}
@@ -73,7 +70,7 @@ func (w *writer) failure() {
 	if act := w.m.Performative(); act != performatives.ActFailure {
 		w.tell(metaAct, act.String())
 	}
-	p := errorPayload{Code: wordOf(code), Message: text, Reason: exactOf(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
+	p := errorPayload{Code: ErrorCodes.Own(code), Message: text, Reason: ErrorCodes.Exact(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
 		p.Message = cmp.Or(text, code.Traits().Text)
 		p.Retry, p.Suggested = code.Traits().Retry, suggestion(code, "")
@@ -104,28 +101,12 @@ func (w *writer) failure() {
 	}
 }
 
-// wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
-func wordOf(code performatives.Code) string {
-	if code != "" && !code.Known() {
-		return string(code)
-	}
-	return code.Traits().RAG
-}
-
 // memberReason is the member for a code whose word stands for several.
 const memberReason = "reason_code"
 
-// exactOf returns a code whose word is read as another one, and nothing for any other code.
-func exactOf(code performatives.Code) performatives.Code {
-	if back, ok := performatives.CodeBy(performatives.DialectRAG, wordOf(code)); code.Known() && ok && back != code {
-		return code
-	}
-	return ""
-}
-
 // suggestion returns the suggested_action for a code.
 func suggestion(code performatives.Code, field string) string {
-	switch word := wordOf(code); {
+	switch word := ErrorCodes.Own(code); {
 	case field != "":
 		return fmt.Sprintf("Correct %s and send the message again", field)
 	case code.Traits().Retry:
@@ -146,8 +127,8 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	stamp := c.opts.Stamper.Stamp()
 	object := wire.ErrorObjectOf(err)
 	p := errorPayload{
-		Code: wordOf(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field),
-		Reason: exactOf(r.Code), Again: performatives.RetryAfterMillis(r.RetryAfter), Field: r.Field,
+		Code: ErrorCodes.Own(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field),
+		Reason: ErrorCodes.Exact(r.Code), Again: performatives.RetryAfterMillis(r.RetryAfter), Field: r.Field,
 	}
 	if r.Field == "" {
 		p.Details = object.Details
@@ -217,7 +198,7 @@ func (d *decoder) ended() *performatives.Message {
 	}
 	d.codec.asked.remove(x)
 	code := performatives.CodeFailed
-	if known, ok := performatives.CodeBy(performatives.DialectRAG, jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
+	if known, ok := ErrorCodes.Code(jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
 		code = known
 	}
 	stamp := d.codec.opts.Stamper.Stamp()

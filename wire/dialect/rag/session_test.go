@@ -631,7 +631,7 @@ func TestErrorCodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := write(t, far, answer)
-			if word, _, _ := errorOf(t, []byte(text)); word != traits.RAG {
+			if word, _, _ := errorOf(t, []byte(text)); word != ErrorCodes.Of(traits.Code) {
 				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
 			}
 			back := accept(t, near, text)

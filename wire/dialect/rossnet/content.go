@@ -130,14 +130,7 @@ const (
 
 // code reads a code. Another word than those of rossnet §7 stays as it is.
 func (d *decoder) code(p []byte) performatives.Code {
-	word := jsonscan.Text(jsonscan.Member(p, memberCode))
-	if exact := performatives.Code(jsonscan.Text(jsonscan.Member(p, memberReason))); exact.Known() && exact.Traits().RossNet == word {
-		return exact
-	}
-	if known, ok := performatives.CodeBy(performatives.DialectRossNet, word); ok {
-		return known
-	}
-	return performatives.Code(word)
+	return ErrorCodes.Read(jsonscan.Text(jsonscan.Member(p, memberCode)), jsonscan.Text(jsonscan.Member(p, memberReason)))
 }
 
 // complete reads a result. In the form of the field, a status other than COMPLETED says that the answer is no.

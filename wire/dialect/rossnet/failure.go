@@ -57,19 +57,10 @@ func (w *writer) failure() {
 
 // codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands for several.
 func (w *writer) codeOf(code performatives.Code) {
-	word := wordOf(code)
-	w.set(memberCode, word)
-	if back, ok := performatives.CodeBy(performatives.DialectRossNet, word); ok && back != code && code.Known() {
-		w.set(memberReason, string(code))
+	w.set(memberCode, ErrorCodes.Own(code))
+	if exact := ErrorCodes.Exact(code); exact != "" {
+		w.set(memberReason, string(exact))
 	}
-}
-
-// wordOf returns the error_code for a code. A code that is not in the table is a peer's own, and is written as it is.
-func wordOf(code performatives.Code) string {
-	if code != "" && !code.Known() {
-		return string(code)
-	}
-	return cmp.Or(code.Traits().RossNet, "E999")
 }
 
 // errorPayload is the payload of ERROR and TASK_FAIL. Field, details, message_id and retry_after_ms are extensions.
@@ -89,7 +80,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
 	object := wire.ErrorObjectOf(err)
 	p := errorPayload{
-		Subtask: o.subtask, Code: wordOf(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Again: performatives.RetryAfterMillis(r.RetryAfter),
+		Subtask: o.subtask, Code: ErrorCodes.Own(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Again: performatives.RetryAfterMillis(r.RetryAfter),
 		Field: r.Field, Original: o.id,
 	}
 	if r.Field == "" {

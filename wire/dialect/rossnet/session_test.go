@@ -151,7 +151,7 @@ func TestVersion(t *testing.T) {
 func TestErrorCodes(t *testing.T) {
 	words := make(map[string]bool)
 	for _, traits := range performatives.Codes() {
-		words[traits.RossNet] = true
+		words[ErrorCodes.Of(traits.Code)] = true
 		for _, payload := range []any{
 			performatives.TaskReject{ReasonCode: traits.Code, ReasonText: "no", RetryAfter: time.Second},
 			performatives.Failure{ErrorCode: traits.Code, ErrorText: "no", RetryAfter: time.Second},
@@ -170,7 +170,7 @@ func TestErrorCodes(t *testing.T) {
 				t.Fatal(err)
 			}
 			text := write(t, far, answer)
-			if word := jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(text), memPayload), "error_code")); word != traits.RossNet {
+			if word := jsonscan.Text(jsonscan.Member(jsonscan.Member([]byte(text), memPayload), "error_code")); word != ErrorCodes.Of(traits.Code) {
 				t.Errorf("%s is written as %q: %s", traits.Code, word, text)
 			}
 			back := accept(t, near, text)

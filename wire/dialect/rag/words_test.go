@@ -1,0 +1,20 @@
+package rag
+
+import (
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
+)
+
+func TestErrorCodes(t *testing.T) {
+	wiretest.CheckWords(t, ErrorCodes, "UNKNOWN_MESSAGE_TYPE", "INVALID_MESSAGE", "AGENT_NOT_FOUND", "TIMEOUT", "BUSY", "UNAUTHORIZED", "RATE_LIMITED", "INTERNAL_ERROR")
+	for word, want := range map[string]performatives.Code{
+		"UNKNOWN_MESSAGE_TYPE": performatives.CodeUnknownPerformative,
+		"BUSY":                 performatives.CodeBusy,
+	} {
+		if got, ok := ErrorCodes.Code(word); !ok || got != want {
+			t.Errorf("%s is read as %s, want %s", word, got, want)
+		}
+	}
+}
