@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-func TestErrorCodes(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	wiretest.CheckWords(t, ErrorCodes, codeToolNotFound, codeInvalidArguments, codeExecutionFailed, codeTimeout, codeUnauthorized, codeInternal)
 	for word, want := range map[string]performatives.Code{
 		"TOOL_NOT_FOUND":   performatives.CodeIncapable,
@@ -17,7 +17,8 @@ func TestErrorCodes(t *testing.T) {
 			t.Errorf("%s is read as %s, want %s", word, got, want)
 		}
 	}
-	// Where addenda §2 says which act an error is, the code that it is read as has that act as its carrier.
+	// Where addenda §2 says which act an error is, the code that it is read as has that act as its
+	// carrier.
 	for word := range errorTypes {
 		if c, _ := ErrorCodes.Code(word); c.Traits().Carrier != usualRefusal(word) {
 			t.Errorf("%s is read as %s, carried by %s, want %s", word, c, c.Traits().Carrier, usualRefusal(word))

@@ -149,7 +149,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 func (c *codec) overtaken(e *envelope, r *rpc, id performatives.MessageID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pending.early.Len() > 0 && c.pending.overtaken(jsonID{e.source.Fold(), key(r.id)}, id, now)
+	return c.pending.early.Len() > 0 && c.pending.early.Overtook(jsonID{e.source.Fold(), key(r.id)}, id, now)
 }
 
 // requestID returns the id of the message for a request that starts work. It is the same for a request that

@@ -86,7 +86,7 @@ type pending struct {
 
 	// The CANCELs that have overtaken their requests: of the peer, with the message that came since, and of this node. A CANCEL of a
 	// request that has ended is not for a later one with its JSON-RPC id.
-	early recent.Map[jsonID, performatives.MessageID]
+	early recent.Early[jsonID]
 	ended recent.Map[jsonID, struct{}] // without times: none expires
 	ahead recent.Cancels
 }
@@ -184,19 +184,8 @@ func (p *pending) callOf(m *performatives.Message) *call {
 // withdrawEarly notes a CANCEL of the peer for a request that is not pending.
 func (p *pending) withdrawEarly(at jsonID, now time.Time) {
 	if _, over := p.ended.Get(at, time.Time{}); !over {
-		p.early.Put(at, "", now)
+		p.early.Note(at, now)
 	}
-}
-
-// overtaken reports whether the CANCEL of a request of the peer came before it. The CANCEL is for the first request that comes after
-// it, and for the copies of that.
-func (p *pending) overtaken(at jsonID, id performatives.MessageID, now time.Time) bool {
-	first, over := p.early.Get(at, now)
-	if !over || first != "" && first != id {
-		return false
-	}
-	p.early.Put(at, id, now)
-	return true
 }
 
 // addRequest adds a request, and reports whether there was room.

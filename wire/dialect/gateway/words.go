@@ -5,7 +5,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// ErrorCodes has the code of each reason in a JSON-RPC error, in decimal, and the reason as which it is read.
+// ErrorCodes has the code of each reason in a JSON-RPC error, in decimal, and the reason as which
+// it is read.
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"-32601": {performatives.CodeUnknownAction, performatives.CodeUnknownPerformative},
 	"-32700": {performatives.CodeParsingError},

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-func TestErrorCodes(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	wiretest.CheckWords(t, ErrorCodes, "-32700", "-32600", "-32601", "-32602", "-32603", "-32000", "-32001", "-32002", "-32003", "-32004")
 	for word, want := range map[string]performatives.Code{
 		"-32700": performatives.CodeParsingError,

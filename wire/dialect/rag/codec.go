@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -27,11 +26,10 @@ type codec struct {
 
 func newCodec(o wire.CodecOptions, depth int) *codec {
 	c := &codec{
-		opts: o, depth: depth, calls: newPending(o.MaxPending), asked: newPending(o.MaxPending),
-		sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
+		opts: o, depth: depth, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
 	}
-	c.calls.ended = c.endedCall
-	c.asked.ours = true
+	c.calls.init(o.MaxPending, false, c.endedCall)
+	c.asked.init(o.MaxPending, true, nil)
 	return c
 }
 
@@ -49,28 +47,15 @@ func (c *codec) newTrace(prefix string, conversation performatives.ConversationI
 func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var open []*call
-	for _, x := range c.calls.order {
-		if !x.gone && x.Agent == agent.Fold() {
-			open = append(open, x)
-		}
-	}
-	return json.Marshal(open)
+	return c.calls.Requests(agent)
 }
 
 // Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
-	var open []*call
-	if err := json.Unmarshal(requests, &open); err != nil {
-		return fmt.Errorf("rag: requests of another session: %w", err)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, x := range open {
-		c.calls.add(x)
-		if x.Cancel != "" {
-			c.calls.addCancel(x, x.Cancel, x.CancelRef)
-		}
+	if err := c.calls.Adopt(requests, c.calls.add); err != nil {
+		return fmt.Errorf("rag: %w", err)
 	}
 	return nil
 }
@@ -117,6 +102,6 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls.remove(o.call)
+	c.calls.Remove(o.call)
 	return c.appendError(dst, o, err)
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"encoding/json"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
@@ -150,11 +149,11 @@ func (d *decoder) act() {
 		d.Refuse(renamed(err))
 		return
 	}
-	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
+	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
-	switch explicit := named && jsonscan.Text(d.out.Metadata[metaMessageType]) == d.kind; {
+	switch explicit := named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind; {
 	case ok && named && said != registered:
 		d.Wrong("metadata.performative", "%s, the act of %s, got %s", registered, d.kind, said)
 	case ok:
@@ -200,8 +199,7 @@ type shape struct {
 }
 
 func (d *decoder) keepText(name, text string) {
-	v, _ := json.Marshal(text) // a string always has a JSON form
-	exchange.Keep(&d.out.Metadata, name, v)
+	exchange.Keep(&d.out.Metadata, name, exchange.Quoted(text))
 }
 
 // finish makes the message, and notes a request. The codec is locked.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // writer writes one message.
@@ -73,7 +74,7 @@ var errNoUTF8 = errors.New("rag: want UTF-8")
 
 // find finds the request of the peer that m belongs to.
 func (w *writer) find() {
-	if w.call = w.codec.calls.find("", w.m.InReplyTo()); w.call == nil {
+	if w.call = w.codec.calls.Find("", w.m.InReplyTo()); w.call == nil {
 		return
 	}
 	w.callKind = w.call.Kind
@@ -84,7 +85,7 @@ func (w *writer) find() {
 
 // ofCancel reports whether m answers the CANCEL of a request of the peer.
 func (w *writer) ofCancel() bool {
-	return w.call.Cancel != "" && w.m.InReplyTo() == w.call.CancelRef
+	return w.call.IsOfCancel(w.m.InReplyTo())
 }
 
 // overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request that comes after its CANCEL.
@@ -93,7 +94,7 @@ func (w *writer) overtaken() *performatives.Refusal {
 	switch {
 	case m.Performative() != performatives.ActCancel:
 		return c.ahead.Refusal(m, c.now)
-	case w.call == nil && c.asked.find(m.Sender(), m.InReplyTo()) == nil:
+	case w.call == nil && c.asked.Find(m.Sender(), m.InReplyTo()) == nil:
 		c.ahead.Note(m, c.now())
 	}
 	return nil
@@ -130,10 +131,10 @@ func (w *writer) typed() {
 	own, known := natural[w.kind]
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
 	if known && (own == act || w.kind == typeError && isRefusal(act)) || !known && !ok && (jsonscan.Is(w.meta[metaTask], '{') || jsonscan.Is(w.meta[metaResult], '{')) {
-		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
+		w.tell(exchange.MetaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {
-		w.tell(metaAct, act.String())
+		w.tell(exchange.MetaAct, act.String())
 	}
 	if sh, ok := w.m.Shape().(*shape); ok && reflect.DeepEqual(sh.value, w.m.Payload()) {
 		w.payload = sh.text
@@ -198,10 +199,10 @@ func (w *writer) trace() string {
 	if w.kind != typeError && w.call != nil {
 		return w.call.Trace
 	}
-	if x := c.asked.find(m.Sender(), m.InReplyTo()); x != nil && w.kind != typeError { // of ours, such as a CANCEL
+	if x := c.asked.Find(m.Sender(), m.InReplyTo()); x != nil && w.kind != typeError { // of ours, such as a CANCEL
 		return x.Trace
 	}
-	if x := c.asked.find(m.Sender(), string(m.ID())); x != nil { // the same message again
+	if x := c.asked.Find(m.Sender(), string(m.ID())); x != nil { // the same message again
 		return x.Trace
 	}
 	return c.newTrace(prefixOf(w.kind, m.Receiver()), m.ConversationID(), m.Receiver())
@@ -211,20 +212,13 @@ func (w *writer) trace() string {
 func (w *writer) note(trace string) {
 	c, m := w.codec, w.m
 	act := m.Performative()
-	reference := m.ReplyWith()
-	if reference == "" {
-		reference = string(m.ID())
-	}
-	switch x := c.asked.find(m.Sender(), m.InReplyTo()); {
+	switch x := c.asked.Find(m.Sender(), m.InReplyTo()); {
 	case act == performatives.ActCancel && x != nil:
-		c.asked.addCancel(x, m.ID(), reference)
+		c.asked.AddCancel(x, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.end(w.call, act, w.ofCancel())
+		c.calls.End(w.call, isFinal(act), w.ofCancel())
 	case startsWork(act):
-		c.asked.add(&call{
-			Agent: m.Receiver().Fold(), Trace: trace, Kind: w.kind, ID: m.ID(), Reference: reference,
-			Conversation: m.ConversationID(), Asker: m.Sender(), Asked: m.Receiver(),
-		})
+		c.asked.add(&call{Trace: trace, Asked: m.Receiver(), Request: exchange.RequestTo(m, w.kind)})
 	}
 }
 

@@ -68,7 +68,7 @@ func (w *writer) failure() {
 	code, text := r.Code, r.Text
 	w.kind = typeError
 	if act := w.m.Performative(); act != performatives.ActFailure {
-		w.tell(metaAct, act.String())
+		w.tell(exchange.MetaAct, act.String())
 	}
 	p := errorPayload{Code: ErrorCodes.Own(code), Message: text, Reason: ErrorCodes.Exact(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
@@ -196,7 +196,7 @@ func (d *decoder) ended() *performatives.Message {
 	if x == nil {
 		return nil
 	}
-	d.codec.asked.remove(x)
+	d.codec.asked.Remove(x)
 	code := performatives.CodeFailed
 	if known, ok := ErrorCodes.Code(jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
 		code = known

@@ -12,14 +12,8 @@ import (
 // The members of metadata that this dialect reads and writes (addenda §1, §8). All are optional; one that has another form belongs to
 // the application.
 const (
-	metaPriority    = "priority"
-	metaProtocol    = "protocol"
-	metaTrace       = "trace"
-	metaBudget      = "budget"
-	metaAct         = "performative"  // the act, where the type does not tell it
-	metaMessageType = "message_type"  // the message type, where it is a type of this dialect, too
-	metaTask        = "task_request"  // what a task has beside its type and parameters
-	metaResult      = "inform_result" // what a result has beside its details
+	metaTask   = "task_request"  // what a task has beside its type and parameters
+	metaResult = "inform_result" // what a result has beside its details
 )
 
 // In [performatives.Message.Metadata], the members of metadata have their names, and the further members of the envelope a prefix. A
@@ -79,35 +73,10 @@ func (d *decoder) metadata() {
 // extensions moves members of the metadata to the fields of the message.
 func (d *decoder) extensions() {
 	meta := d.out.Metadata
-	if p, ok := priorityOf(meta[metaPriority]); ok {
+	if p, ok := priorityOf(meta[exchange.MetaPriority]); ok {
 		d.out.Priority = p // the exact value stays, to be written again
 	}
-	if s := jsonscan.Text(meta[metaProtocol]); s != "" {
-		d.out.Protocol = s
-		delete(meta, metaProtocol)
-	}
-	if s := jsonscan.Text(meta[metaTrace]); isTraceparent(s) {
-		d.out.Trace = s
-		delete(meta, metaTrace)
-	}
-	if v := meta[metaBudget]; v != nil && !jsonscan.IsNull(v) {
-		d.out.Budget = performatives.RawContent(v)
-		delete(meta, metaBudget)
-	}
-}
-
-// isTraceparent reports whether a message can have s as its trace.
-func isTraceparent(s string) bool {
-	const part = "0123456789abcdef"
-	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
-		return false
-	}
-	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
-		if strings.Trim(field, part) != "" {
-			return false
-		}
-	}
-	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+	exchange.TakeExtensions(&d.out)
 }
 
 // priorityOf reads a priority, which is a word or 1 to 5.
@@ -144,18 +113,10 @@ func (w *writer) collectMetadata() {
 			w.meta[strings.TrimPrefix(name, prefixMetadata)] = v
 		}
 	}
-	if p, ok := priorityOf(w.meta[metaPriority]); p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) {
-		w.setMeta(metaPriority, w.m.Priority().String())
+	if p, ok := priorityOf(w.meta[exchange.MetaPriority]); p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) {
+		w.setMeta(exchange.MetaPriority, w.m.Priority().String())
 	}
-	if s := w.m.Protocol(); s != "" {
-		w.setMeta(metaProtocol, s)
-	}
-	if s := w.m.Trace(); s != "" {
-		w.setMeta(metaTrace, s)
-	}
-	if b := w.m.Budget(); !b.IsZero() {
-		w.setMeta(metaBudget, b)
-	}
+	w.Fail(exchange.PutExtensions(w.meta, w.m))
 }
 
 // keepEnvelope takes a further member of the envelope.

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 var (
@@ -263,7 +264,7 @@ func said(t *rapid.T, m *performatives.Message) map[string]any {
 		v["budget"] = exact(t, text)
 	}
 	for name, raw := range m.AllMetadata() {
-		if name != keptTrace && name != keptType && name != metaAct && name != metaMessageType && name != metaPriority {
+		if name != keptTrace && name != keptType && name != exchange.MetaAct && name != exchange.MetaMessageType && name != exchange.MetaPriority {
 			v["metadata."+name] = exact(t, raw)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // relation is the request to which a message of the peer refers.
@@ -83,10 +84,7 @@ func (d *decoder) apart() {
 
 // request returns the request of the peer.
 func (d *decoder) request() *call {
-	return &call{
-		Agent: d.out.Sender.Fold(), Trace: d.trace, Kind: d.kind, ID: d.out.ID, Reference: string(d.out.ID),
-		Conversation: d.out.ConversationID, Asker: d.out.Sender, Asked: d.out.Receiver,
-	}
+	return &call{Trace: d.trace, Asked: d.out.Receiver, Request: exchange.RequestOf(&d.out, d.kind)}
 }
 
 // address returns the parts of the message from which its answer is made.
@@ -104,9 +102,9 @@ func (d *decoder) note() {
 	switch x, y := d.relation.answers, d.relation.follows; {
 	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
 		d.deliver(x)
-		c.asked.end(x, d.out.Performative, x.Cancel != "" && d.out.InReplyTo == x.CancelRef)
+		c.asked.End(x, isFinal(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
 	case d.out.Performative == performatives.ActCancel && y != nil:
-		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
+		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:
 		d.origin.call = d.request()
 		c.calls.add(d.origin.call)

@@ -115,7 +115,7 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 				Act() performatives.Performative
 			}).Act()
 			expect(t, write(t, c, reply(t, m, act, test.answer)), test.want)
-			if c.calls.n != 0 || len(c.calls.ids)+len(c.calls.traces)+len(c.calls.open) != 0 {
+			if c.calls.Len() != 0 || len(c.calls.traces)+len(c.calls.open) != 0 {
 				t.Errorf("the request is open: %+v", c.calls)
 			}
 		})
@@ -143,7 +143,7 @@ func TestAnswersOfThePeer(t *testing.T) {
 			if got.Performative() != test.act || got.Receiver() != test.receiver || got.InReplyTo() != string(m.ID()) || got.ConversationID() != "conv" {
 				t.Errorf("%+v", got.Envelope())
 			}
-			if ended := c.asked.n == 0; ended != (test.act != performatives.ActStatusUpdate) {
+			if ended := c.asked.Len() == 0; ended != (test.act != performatives.ActStatusUpdate) {
 				t.Errorf("ended: %v", ended)
 			}
 		})
@@ -155,8 +155,8 @@ func TestAnswersOfAnotherAgent(t *testing.T) {
 	c := open(t)
 	write(t, c, request(t, "Eddy", "RetrievalAgent", "retrieval_request", query))
 	m := accept(t, c, frameOf(typeRetrieved, "Other", "Eddy", "ret-conv-001", `{"retrieved_chunks":[]}`))
-	if m.InReplyTo() != "ret-conv-001" || c.asked.n != 1 {
-		t.Errorf("%+v, %d open", m.Envelope(), c.asked.n)
+	if m.InReplyTo() != "ret-conv-001" || c.asked.Len() != 1 {
+		t.Errorf("%+v, %d open", m.Envelope(), c.asked.Len())
 	}
 }
 
@@ -221,7 +221,7 @@ func TestCancelOfThePeer(t *testing.T) {
 	expect(t, write(t, c, reply(t, cancel, performatives.ActInform, performatives.Receipt{})), map[string]string{
 		"type": "INFORM", "trace_id": "ret-c-001", "payload": `{"status":"done"}`,
 	})
-	if c.calls.n != 0 || len(c.calls.ids) != 0 {
+	if c.calls.Len() != 0 {
 		t.Error("the request is open")
 	}
 }
@@ -247,7 +247,7 @@ func TestCancelOfTheSwarm(t *testing.T) {
 			if got := accept(t, c, test.answer); got.InReplyTo() != "cancel" || got.ConversationID() != "conv" || got.Receiver() != "A" {
 				t.Errorf("%+v", got.Envelope())
 			}
-			if c.asked.n != 0 || len(c.asked.ids) != 0 {
+			if c.asked.Len() != 0 {
 				t.Error("the request is open")
 			}
 		})
@@ -282,8 +282,8 @@ func TestDuplicates(t *testing.T) {
 	c := open(t)
 	first := frameOf(typeRetrieval, "A", "B", "ret-c-001", query)
 	a, b := accept(t, c, first), accept(t, c, first)
-	if a.ID() != b.ID() || a.ConversationID() != b.ConversationID() || c.calls.n != 1 {
-		t.Errorf("%s and %s, %d open", a.ID(), b.ID(), c.calls.n)
+	if a.ID() != b.ID() || a.ConversationID() != b.ConversationID() || c.calls.Len() != 1 {
+		t.Errorf("%s and %s, %d open", a.ID(), b.ID(), c.calls.Len())
 	}
 	for _, other := range []string{
 		strings.Replace(first, "10:31:00", "10:31:01", 1), strings.Replace(first, "KPIs", "KPI", 1), strings.Replace(first, `"A"`, `"C"`, 1),
@@ -324,8 +324,8 @@ func TestPendingIsBounded(t *testing.T) {
 		write(t, c, request(t, "E", "B", "clean", `{}`))
 	}
 	for _, p := range []*pending{&c.calls, &c.asked} {
-		if p.n != 2 || len(p.ids) != 2 || len(p.traces) != 2 || len(p.order) > 4 {
-			t.Errorf("%d open: %+v", p.n, p)
+		if p.Len() != 2 || len(p.traces) != 2 {
+			t.Errorf("%d open: %+v", p.Len(), p)
 		}
 	}
 	success := performatives.InformResult{Status: performatives.StatusSuccess}
@@ -360,7 +360,7 @@ func TestRegistration(t *testing.T) {
 	if said := string(beat.Payload().(performatives.QueryCapabilities).Extra[extraStatus]); !strings.Contains(said, `"messages_processed":7`) {
 		t.Errorf("a heartbeat says %s", said)
 	}
-	if n := len(c.calls.ids); n != 0 {
+	if n := c.calls.Len(); n != 0 {
 		t.Errorf("%d requests are open: a heartbeat has no answer", n)
 	}
 	down := accept(t, c, status("error"))
@@ -415,7 +415,7 @@ func TestRefusedByTheHandler(t *testing.T) {
 		"type": typeError, "sender": "B", "receiver": "A", "payload.error_code": "RATE_LIMITED", "payload.details.retry_after": "2",
 		"payload.original_request": `{"type":"RETRIEVAL_REQUEST","trace_id":"ret-c-001"}`, "trace_id": "err-c-002", "payload.retry_possible": "true",
 	})
-	if c.calls.n != 0 {
+	if c.calls.Len() != 0 {
 		t.Error("the request is open")
 	}
 	refused := c.items(frameOf(typeError, "A", "B", "err-1", `{"error_code":"X","error_message":""}`))

@@ -94,17 +94,17 @@ func (w *writer) task() {
 
 // withoutPriority returns the members of a task without its priority, which is the message's and is written in the metadata.
 func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
-	v := extra[metaPriority]
+	v := extra[exchange.MetaPriority]
 	if p, ok := priorityOf(v); !ok || p != w.m.Priority() {
 		return extra
 	}
 	rest := make(performatives.Members, len(extra))
 	for name, v := range extra {
-		if name != metaPriority {
+		if name != exchange.MetaPriority {
 			rest[name] = v
 		}
 	}
-	w.meta[metaPriority] = v
+	w.meta[exchange.MetaPriority] = v
 	return rest
 }
 

@@ -10,8 +10,8 @@ import (
 // withdrawn has the CANCELs of the peer that came before their requests, and the latest requests that have ended: a CANCEL of one of
 // those is not for a later request with its trace id. The lock of the codec guards it.
 type withdrawn struct {
-	early recent.Map[traceKey, performatives.MessageID] // the id of the request that came since; empty = none
-	ended recent.Map[traceKey, struct{}]                // without times: none expires
+	early recent.Early[traceKey]
+	ended recent.Map[traceKey, struct{}] // without times: none expires
 }
 
 func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
@@ -28,7 +28,7 @@ func (c *codec) endedCall(x *call) {
 func (d *decoder) withdraw() {
 	w, at := &d.codec.withdrawn, traceKey{d.out.Sender.Fold(), d.trace}
 	if _, over := w.ended.Get(at, time.Time{}); !over {
-		w.early.Put(at, "", d.codec.now())
+		w.early.Note(at, d.codec.now())
 	}
 }
 
@@ -38,11 +38,7 @@ func (d *decoder) overtaken() {
 	if early.Len() == 0 {
 		return
 	}
-	at, now := traceKey{d.out.Sender.Fold(), d.trace}, d.codec.now()
-	id, over := early.Get(at, now)
-	if !over || id != "" && id != d.out.ID {
-		return
+	if early.Overtook(traceKey{d.out.Sender.Fold(), d.trace}, d.out.ID, d.codec.now()) {
+		d.Refuse(recent.Canceled(d.out.ID))
 	}
-	early.Put(at, d.out.ID, now)
-	d.Refuse(recent.Canceled(d.out.ID))
 }

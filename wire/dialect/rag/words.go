@@ -5,7 +5,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// ErrorCodes has the error_code of each reason in an ERROR_MESSAGE, and the reason as which it is read (addenda §3b).
+// ErrorCodes has the error_code of each reason in an ERROR_MESSAGE, and the reason as which it is
+// read (addenda §3b).
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"UNKNOWN_MESSAGE_TYPE": {performatives.CodeUnknownPerformative, performatives.CodeIncapable, performatives.CodeUnknownAction},
 	"INVALID_MESSAGE": {

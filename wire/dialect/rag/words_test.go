@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-func TestErrorCodes(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	wiretest.CheckWords(t, ErrorCodes, "UNKNOWN_MESSAGE_TYPE", "INVALID_MESSAGE", "AGENT_NOT_FOUND", "TIMEOUT", "BUSY", "UNAUTHORIZED", "RATE_LIMITED", "INTERNAL_ERROR")
 	for word, want := range map[string]performatives.Code{
 		"UNKNOWN_MESSAGE_TYPE": performatives.CodeUnknownPerformative,

@@ -1,7 +1,6 @@
 package rossnet
 
 import (
-	"encoding/json"
 	"fmt"
 	"sync"
 
@@ -32,28 +31,15 @@ const maxForms = 1024
 func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	var open []*call
-	for _, x := range c.calls.order {
-		if !x.gone && x.Agent == agent.Fold() {
-			open = append(open, x)
-		}
-	}
-	return json.Marshal(open)
+	return c.calls.Requests(agent)
 }
 
 // Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
-	var open []*call
-	if err := json.Unmarshal(requests, &open); err != nil {
-		return fmt.Errorf("rossnet: requests of another session: %w", err)
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, x := range open {
-		c.calls.add(x)
-		if x.Cancel != "" {
-			c.calls.addCancel(x, x.Cancel, x.CancelRef)
-		}
+	if err := c.calls.Adopt(requests, c.calls.add); err != nil {
+		return fmt.Errorf("rossnet: %w", err)
 	}
 	return nil
 }
@@ -101,6 +87,6 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.calls.remove(o.call)
+	c.calls.Remove(o.call)
 	return c.appendError(dst, o, err)
 }

@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -170,13 +169,13 @@ func (d *decoder) act() {
 		d.Refuse(renamed(err))
 		return
 	}
-	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[metaAct]))
+	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
 	byName, noAct := performatives.ParsePerformative(d.kind)
 	switch {
-	case named && jsonscan.Text(d.out.Metadata[metaMessageType]) == d.kind:
+	case named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case known:
 		d.out.Performative = own
@@ -270,8 +269,8 @@ func (d *decoder) refer() {
 // request returns the request of the peer.
 func (d *decoder) request() *call {
 	return &call{
-		Agent: d.out.Sender.Fold(), Other: d.out.Receiver.Fold(), Kind: d.kind, Correlation: d.correlation, Subtask: d.subtask, ID: d.out.ID,
-		Reference: string(d.out.ID), Conversation: d.out.ConversationID, NoCorrelation: d.correlation == "",
+		Request: exchange.RequestOf(&d.out, d.kind), Other: d.out.Receiver.Fold(), Correlation: d.correlation, Subtask: d.subtask,
+		NoCorrelation: d.correlation == "",
 	}
 }
 
@@ -291,9 +290,9 @@ func (d *decoder) note() {
 	c, act := d.codec, d.out.Performative
 	switch x, y := d.answers, d.follows; {
 	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
-		c.asked.end(x, act, x.Cancel != "" && d.out.InReplyTo == x.CancelRef)
+		c.asked.End(x, isFinal(act), x.IsOfCancel(d.out.InReplyTo))
 	case act == performatives.ActCancel && y != nil:
-		c.calls.addCancel(y, d.out.ID, string(d.out.ID))
+		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(act):
 		x := d.request()
 		x.Conversation = d.made.ConversationID()
@@ -318,11 +317,6 @@ var fieldNames = map[string]string{
 	"payload.task_parameters": "payload.input_data",
 	"payload.task_type":       "payload.task_name",
 	"payload.result_details":  "payload.output_data",
-}
-
-func quoted(text string) json.RawMessage {
-	v, _ := json.Marshal(text) // a string always has a JSON form
-	return v
 }
 
 // renamed returns the refusal in err in the words of this dialect.

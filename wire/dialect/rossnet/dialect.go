@@ -53,9 +53,9 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	}
 	c := &codec{
 		opts: o, depth: depth, owner: performatives.AgentID(owner),
-		calls: newPending(o.MaxPending), asked: newPending(o.MaxPending), field: make(map[performatives.AgentID]bool),
+		field: make(map[performatives.AgentID]bool),
 	}
-	c.calls.ended = c.withdrawn.endedCall
-	c.asked.ours = true
+	c.calls.init(o.MaxPending, false, c.withdrawn.endedCall)
+	c.asked.init(o.MaxPending, true, nil)
 	return c, nil
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // shape is the value of [performatives.Message.Shape] for this dialect: what the fields of the message do not tell of its form. It
@@ -88,8 +89,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{Builder: c.open(dst), codec: c, m: m}
 	w.came, _ = m.Shape().(*shape)
-	w.call = c.calls.of("", m.InReplyTo())
-	w.asked = c.asked.of(m.Sender(), m.InReplyTo())
+	w.call = c.calls.Find("", m.InReplyTo())
+	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
 	if r := w.overtaken(); r != nil {
 		return dst, r
 	}
@@ -192,10 +193,10 @@ func (w *writer) typed() {
 	_, noAct := performatives.ParsePerformative(w.kind)
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
 	if known || noAct == nil || ok && registered != act {
-		w.tell(metaMessageType, w.kind) // without it, the type would be read as the dialect's own
+		w.tell(exchange.MetaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {
-		w.tell(metaAct, act.String())
+		w.tell(exchange.MetaAct, act.String())
 	}
 	w.marshal(w.m.Payload())
 }
@@ -214,7 +215,7 @@ func (w *writer) withdraw() {
 	}
 	w.kind = w.m.Performative().String()
 	w.members(w.m.Payload())
-	w.body["subtask_id"] = quoted(w.asked.Subtask)
+	w.body["subtask_id"] = exchange.Quoted(w.asked.Subtask)
 }
 
 // marshal sets the payload, which must be an object.
@@ -257,14 +258,14 @@ func (w *writer) set(name string, v any) {
 func (w *writer) subtask() {
 	switch {
 	case w.call != nil && w.call.Subtask != "":
-		w.body["subtask_id"] = quoted(w.call.Subtask)
+		w.body["subtask_id"] = exchange.Quoted(w.call.Subtask)
 	case jsonscan.Text(w.body["subtask_id"]) != "":
 	case w.call != nil:
-		w.body["subtask_id"] = quoted(string(w.call.ID))
+		w.body["subtask_id"] = exchange.Quoted(string(w.call.ID))
 	case w.m.InReplyTo() != "":
-		w.body["subtask_id"] = quoted(w.m.InReplyTo())
+		w.body["subtask_id"] = exchange.Quoted(w.m.InReplyTo())
 	default:
-		w.body["subtask_id"] = quoted(uuidFor(w.m.ID()))
+		w.body["subtask_id"] = exchange.Quoted(uuidFor(w.m.ID()))
 	}
 }
 
@@ -281,7 +282,7 @@ func uuidFor(id performatives.MessageID) string {
 // sender. A copy has that of the first.
 func (w *writer) newSubtask() string {
 	asked, m := &w.codec.asked, w.m
-	if x := asked.of(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
+	if x := asked.Find(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
 		return x.Subtask
 	}
 	id := uuidFor(m.ID())
@@ -313,8 +314,8 @@ func (w *writer) assign() {
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
 	delete(w.body, "task_type")
-	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[metaPriority])); err == nil && p == w.m.Priority() {
-		delete(w.body, metaPriority) // it is in task_metadata
+	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[exchange.MetaPriority])); err == nil && p == w.m.Priority() {
+		delete(w.body, exchange.MetaPriority) // it is in task_metadata
 	}
 	if jsonscan.Text(w.body["subtask_id"]) == "" {
 		w.set("subtask_id", w.newSubtask())
@@ -417,19 +418,15 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 func (w *writer) note() {
 	c, m := w.codec, w.m
 	act := m.Performative()
-	reference := m.ReplyWith()
-	if reference == "" {
-		reference = string(m.ID())
-	}
 	switch {
 	case act == performatives.ActCancel && w.asked != nil:
-		c.asked.addCancel(w.asked, m.ID(), reference)
+		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.end(w.call, act, w.call.Cancel != "" && m.InReplyTo() == w.call.CancelRef)
+		c.calls.End(w.call, isFinal(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{
-			Agent: m.Receiver().Fold(), Other: m.Sender().Fold(), Asker: m.Sender(), Kind: w.kind, Correlation: w.correlation(),
-			Subtask: jsonscan.Text(jsonscan.Member(w.raw, "subtask_id")), ID: m.ID(), Reference: reference, Conversation: m.ConversationID(),
+			Request: exchange.RequestTo(m, w.kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
+			Subtask: jsonscan.Text(jsonscan.Member(w.raw, "subtask_id")),
 		})
 	}
 }

@@ -27,7 +27,7 @@ func (w *writer) failure() {
 	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		w.set(performatives.MemberRetryAfter, again)
 	}
-	ofTask := w.call == nil || w.call.Kind == kindAssign && (w.call.Cancel == "" || w.m.InReplyTo() != w.call.CancelRef)
+	ofTask := w.call == nil || w.call.Kind == kindAssign && !w.call.IsOfCancel(w.m.InReplyTo())
 	switch {
 	case act == performatives.ActTaskReject && ofTask:
 		w.kind = kindAcknowledge
@@ -45,11 +45,11 @@ func (w *writer) failure() {
 	default:
 		w.kind = kindError
 		if w.call != nil && w.call.Subtask != "" {
-			w.body["subtask_id"] = quoted(w.call.Subtask)
+			w.body["subtask_id"] = exchange.Quoted(w.call.Subtask)
 		}
 	}
 	if act != performatives.ActFailure {
-		w.tell(metaAct, act.String())
+		w.tell(exchange.MetaAct, act.String())
 	}
 	w.codeOf(code)
 	w.set(memberMessage, cmp.Or(text, code.Traits().Text))
@@ -166,7 +166,7 @@ func (d *decoder) ended() *performatives.Message {
 	if x == nil {
 		return nil
 	}
-	d.codec.asked.remove(x)
+	d.codec.asked.Remove(x)
 	stamp := d.codec.opts.Stamper.Stamp()
 	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference),

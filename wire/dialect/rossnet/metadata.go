@@ -12,14 +12,7 @@ import (
 
 // The members of task_metadata that this dialect reads and writes beside task_id and required_accuracy (addenda §1, §8). All are
 // optional extensions but priority; one that has another form belongs to the application.
-const (
-	metaPriority    = "priority"
-	metaProtocol    = "protocol"
-	metaTrace       = "trace"
-	metaBudget      = "budget"
-	metaAct         = "performative" // the act, where the type does not tell it
-	metaMessageType = "message_type" // the message type, where it is a type of this dialect, too
-)
+const ()
 
 // In [performatives.Message.Metadata], the members of task_metadata have their names, and the further members of the header and of
 // the envelope a prefix. A member of task_metadata whose name begins with a prefix gets the third.
@@ -67,7 +60,7 @@ func (d *decoder) metadata() {
 // extensions moves members of task_metadata to the fields of the message.
 func (d *decoder) extensions() {
 	meta := d.out.Metadata
-	if v := meta[metaPriority]; v != nil && !jsonscan.IsNull(v) {
+	if v := meta[exchange.MetaPriority]; v != nil && !jsonscan.IsNull(v) {
 		p, ok := priorityOf(v)
 		if !ok {
 			d.Wrong("mcp_header.task_metadata.priority", "a whole number from 1 to 5, got %.16s", v)
@@ -79,32 +72,7 @@ func (d *decoder) extensions() {
 			d.Invalid("mcp_header.task_metadata."+name, "a string", v)
 		}
 	}
-	if s := jsonscan.Text(meta[metaProtocol]); s != "" {
-		d.out.Protocol = s
-		delete(meta, metaProtocol)
-	}
-	if s := jsonscan.Text(meta[metaTrace]); isTraceparent(s) {
-		d.out.Trace = s
-		delete(meta, metaTrace)
-	}
-	if v := meta[metaBudget]; v != nil && !jsonscan.IsNull(v) {
-		d.out.Budget = performatives.RawContent(v)
-		delete(meta, metaBudget)
-	}
-}
-
-// isTraceparent reports whether a message can have s as its trace.
-func isTraceparent(s string) bool {
-	const part = "0123456789abcdef"
-	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
-		return false
-	}
-	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
-		if strings.Trim(field, part) != "" {
-			return false
-		}
-	}
-	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+	exchange.TakeExtensions(&d.out)
 }
 
 // priorityOf reads a priority, which is a whole number from 1 to 5.
@@ -138,32 +106,22 @@ func (w *writer) collect() {
 			w.meta[strings.TrimPrefix(name, prefixTask)] = v
 		}
 	}
-	p, ok := priorityOf(w.meta[metaPriority])
-	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[metaPriority] != nil && !jsonscan.IsNull(w.meta[metaPriority]) {
-		w.meta[metaPriority] = numberOfPriority(w.m.Priority())
+	p, ok := priorityOf(w.meta[exchange.MetaPriority])
+	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[exchange.MetaPriority] != nil && !jsonscan.IsNull(w.meta[exchange.MetaPriority]) {
+		w.meta[exchange.MetaPriority] = numberOfPriority(w.m.Priority())
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
 		if v := w.meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
 			delete(w.meta, name)
 		}
 	}
-	if s := w.m.Protocol(); s != "" {
-		w.meta[metaProtocol] = quoted(s)
-	}
-	if s := w.m.Trace(); s != "" {
-		w.meta[metaTrace] = quoted(s)
-	}
-	if b := w.m.Budget(); !b.IsZero() {
-		text, err := json.Marshal(b)
-		w.Fail(err)
-		w.meta[metaBudget] = text
-	}
+	w.Fail(exchange.PutExtensions(w.meta, w.m))
 }
 
 // tell sets a member of task_metadata that the type does not tell.
 func (w *writer) tell(name, value string) {
 	if jsonscan.Text(w.meta[name]) != value {
-		w.meta[name] = quoted(value)
+		w.meta[name] = exchange.Quoted(value)
 	}
 }
 

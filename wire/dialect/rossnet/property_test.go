@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 var (
@@ -56,15 +57,15 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 		for _, name := range []string{"protocol", "trace", "budget", "performative"} {
 			delete(header, name)
 		}
-		header[memKind] = quoted(kind)
-		to := quoted(word.Draw(t, "recipient"))
+		header[memKind] = exchange.Quoted(kind)
+		to := exchange.Quoted(word.Draw(t, "recipient"))
 		header[rapid.SampledFrom([]string{memRecipient, memAgent, memService}).Draw(t, "form")] = to
 		if rapid.Bool().Draw(t, "null") {
 			if _, used := header[memService]; !used && header[memAgent] != nil {
 				header[memService] = json.RawMessage("null")
 			}
 		}
-		header[memTimestamp] = quoted(time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "seconds"), 5e8).UTC().Format(time.RFC3339Nano))
+		header[memTimestamp] = exchange.Quoted(time.Unix(rapid.Int64Range(0, 4e9).Draw(t, "seconds"), 5e8).UTC().Format(time.RFC3339Nano))
 		for name, v := range map[string]string{memID: `"m"`, memCorrelation: `"c"`, memToken: `null`} {
 			if delete(header, name); rapid.Bool().Draw(t, name) {
 				header[name] = json.RawMessage(v)

@@ -2,104 +2,92 @@ package rossnet
 
 import (
 	"bytes"
-	"fmt"
+	"strconv"
 	"strings"
 
-	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
-// rule is a condition on a member of a payload (addenda §4). null stands for an absent member.
-type rule struct {
-	name     string
-	kind     valueKind
-	required bool
+// The kinds of values that only rossnet has (addenda §4).
+var (
+	capabilityList = rule.ListOf("an array of names and objects with a name", func(e []byte) bool { return capabilityName(e) != "" })
+	metrics        = &rule.Kind{Want: "an object with whole duration_ms and a number cost_units", Fits: fitsMetrics}
+	aPercentage    = &rule.Kind{Want: "a number from 0 to 100", Fits: isPercentage}
+	aDecision      = &rule.Kind{Want: "ACCEPTED or REJECTED", Fits: oneOf(statusAccepted, statusRejected)}
+	anAgentStatus  = &rule.Kind{Want: "ACTIVE, INACTIVE or DEGRADED", Fits: oneOf(statusActive, statusInactive, statusDegraded)}
+	aFilter        = &rule.Kind{Want: "ACTIVE or ANY", Fits: oneOf(statusActive, statusAny)}
+)
+
+func oneOf(words ...string) func([]byte) bool {
+	return func(v []byte) bool { return isOneOf(v, words...) }
 }
 
-type valueKind uint8
-
-const (
-	aText valueKind = iota
-	aName           // text that is not empty
-	anObject
-	anArray
-	namesList
-	capabilityList
-	metrics
-	aPercentage
-	aTruth
-	aDecision
-	anAgentStatus
-	aFilter
-	aTime
-)
-
-var wants = [...]string{
-	aText: "a string", aName: "a non-empty string", anObject: "an object", anArray: "an array", namesList: "an array of strings",
-	capabilityList: "an array of names and objects with a name", metrics: "an object with whole duration_ms and a number cost_units",
-	aPercentage: "a number from 0 to 100", aTruth: "true or false", aDecision: "ACCEPTED or REJECTED",
-	anAgentStatus: "ACTIVE, INACTIVE or DEGRADED", aFilter: "ACTIVE or ANY", aTime: "an ISO 8601 time",
+func isPercentage(v []byte) bool {
+	n, err := strconv.ParseFloat(string(v), 64)
+	return jsonscan.IsNumber(v) && err == nil && n >= 0 && n <= 100
 }
 
 // rules has the members of the payload of each type.
-var rules = map[string][]rule{
+var rules = map[string][]rule.Member{
 	kindAssign: {
-		{"subtask_id", aName, true},
-		{"task_name", aName, true},
-		{"input_data", anObject, true},
-		{"task_description", aText, false},
-		{"required_capabilities", namesList, false},
-		{"deadline", aTime, false},
+		rule.Required("subtask_id", rule.Name),
+		rule.Required("task_name", rule.Name),
+		rule.Required("input_data", rule.Object),
+		rule.Optional("task_description", rule.Text),
+		rule.Optional("required_capabilities", rule.Texts),
+		rule.Optional("deadline", rule.Time),
 	},
-	kindAcknowledge: {{"subtask_id", aName, true}, {"status", aDecision, true}, {"reason", aText, false}},
+	kindAcknowledge: {rule.Required("subtask_id", rule.Name), rule.Required("status", aDecision), rule.Optional("reason", rule.Text)},
 	kindStatus: {
-		{"subtask_id", aName, true},
-		{"progress_percentage", aPercentage, true},
-		{"status_description", aText, true},
-		{"intermediate_results", anObject, false},
+		rule.Required("subtask_id", rule.Name),
+		rule.Required("progress_percentage", aPercentage),
+		rule.Required("status_description", rule.Text),
+		rule.Optional("intermediate_results", rule.Object),
 	},
-	kindComplete: {{"subtask_id", aName, true}, {"output_data", anObject, true}, {"metrics", metrics, false}},
+	kindComplete: {rule.Required("subtask_id", rule.Name), rule.Required("output_data", rule.Object), rule.Optional("metrics", metrics)},
 	kindFail: {
-		{"subtask_id", aName, true},
-		{"error_code", aName, true},
-		{"error_message", aText, true},
-		{"is_retryable", aTruth, true},
+		rule.Required("subtask_id", rule.Name),
+		rule.Required("error_code", rule.Name),
+		rule.Required("error_message", rule.Text),
+		rule.Required("is_retryable", rule.Bool),
 	},
 	kindRegister: {
-		{"agent_id", aName, true},
-		{"agent_type", aName, true},
-		{"status", anAgentStatus, true},
-		{"capabilities", capabilityList, true},
-		{"agent_name", aText, false},
-		{"address", aText, false},
+		rule.Required("agent_id", rule.Name),
+		rule.Required("agent_type", rule.Name),
+		rule.Required("status", anAgentStatus),
+		rule.Required("capabilities", capabilityList),
+		rule.Optional("agent_name", rule.Text),
+		rule.Optional("address", rule.Text),
 	},
 	kindQuery: {
-		{"query_by_capability", aName, false},
-		{"query_by_capability_list", namesList, false},
-		{"query_by_id", aName, false},
-		{"query_by_agent_id", aName, false},
-		{"required_status", aFilter, false},
+		rule.Optional("query_by_capability", rule.Name),
+		rule.Optional("query_by_capability_list", rule.Texts),
+		rule.Optional("query_by_id", rule.Name),
+		rule.Optional("query_by_agent_id", rule.Name),
+		rule.Optional("required_status", aFilter),
 	},
-	kindResponse: {{"query", anObject, true}, {"results", anArray, true}, {"status", aText, false}},
-	kindAck:      {{"status", aText, true}, {"agent_id", aName, true}},
-	kindError:    {{"error_code", aName, true}, {"error_message", aText, true}},
+	kindResponse: {rule.Required("query", rule.Object), rule.Required("results", rule.Array), rule.Optional("status", rule.Text)},
+	kindAck:      {rule.Required("status", rule.Text), rule.Required("agent_id", rule.Name)},
+	kindError:    {rule.Required("error_code", rule.Name), rule.Required("error_message", rule.Text)},
 }
 
 // fieldRules has the members of the payloads in the form of clients in the field, where it differs.
-var fieldRules = map[string][]rule{
-	kindAssign:   {{"deadline", aTime, false}, {"required_capabilities", namesList, false}},
-	kindComplete: {{"status", aName, true}, {"result", anObject, false}},
+var fieldRules = map[string][]rule.Member{
+	kindAssign:   {rule.Optional("deadline", rule.Time), rule.Optional("required_capabilities", rule.Texts)},
+	kindComplete: {rule.Required("status", rule.Name), rule.Optional("result", rule.Object)},
 }
 
-// isField reports whether a payload has the form of the field: none of the members by which the text knows the type.
+// isField reports whether a payload has the form of the field: none of the members by which the
+// text knows the type.
 func isField(kind string, payload []byte) bool {
 	if fieldRules[kind] == nil {
 		return false
 	}
 	for _, r := range rules[kind] {
-		if v := jsonscan.Member(payload, r.name); r.required && v != nil && !jsonscan.IsNull(v) {
+		if v := jsonscan.Member(payload, r.Name); r.Required && v != nil && !jsonscan.IsNull(v) {
 			return false
 		}
 	}
@@ -112,17 +100,8 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 	if isField(kind, payload) {
 		list = fieldRules[kind]
 	}
-	for _, r := range list {
-		v := jsonscan.Member(payload, r.name)
-		path := memPayload + "." + r.name
-		switch {
-		case v == nil || jsonscan.IsNull(v):
-			if r.required {
-				return exchange.Invalid(path, wants[r.kind], v)
-			}
-		case !r.fits(v):
-			return r.misfit(path, v)
-		}
+	if bad := rule.Check(list, memPayload, payload, true); bad != nil {
+		return bad
 	}
 	if kind == kindQuery && isEmptyQuery(payload) {
 		return exchange.Invalid("payload.query_by_capability", "a non-empty string, or another query", nil)
@@ -139,51 +118,6 @@ func isEmptyQuery(payload []byte) bool {
 	return true
 }
 
-// misfit returns the refusal of a value. It shows a short one.
-func (r rule) misfit(path string, v []byte) *performatives.Refusal {
-	if len(v) > 64 {
-		return exchange.Invalid(path, wants[r.kind], v)
-	}
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: path, Text: fmt.Sprintf("%s: want %s, got %s", path, wants[r.kind], v),
-	}
-}
-
-// fits reports whether a value is of the kind of r.
-func (r rule) fits(v []byte) bool {
-	switch r.kind {
-	case aText:
-		return v[0] == '"'
-	case aName:
-		return jsonscan.Text(v) != ""
-	case anObject:
-		return v[0] == '{'
-	case anArray:
-		return v[0] == '['
-	case namesList:
-		return isListOf(v, func(e []byte) bool { return e[0] == '"' })
-	case capabilityList:
-		return isListOf(v, func(e []byte) bool { return capabilityName(e) != "" })
-	case metrics:
-		return fitsMetrics(v)
-	case aPercentage:
-		n, ok := numberOf(v)
-		return ok && n >= 0 && n <= 100
-	case aTruth:
-		return v[0] == 't' || v[0] == 'f'
-	case aDecision:
-		return isOneOf(v, statusAccepted, statusRejected)
-	case anAgentStatus:
-		return isOneOf(v, statusActive, statusInactive, statusDegraded)
-	case aFilter:
-		return isOneOf(v, statusActive, statusAny)
-	case aTime:
-		_, ok := isotime.Parse([]byte(jsonscan.Text(v)))
-		return ok
-	}
-	return false
-}
-
 func fitsMetrics(v []byte) bool {
 	if v[0] != '{' {
 		return false
@@ -191,15 +125,6 @@ func fitsMetrics(v []byte) bool {
 	d, c := jsonscan.Member(v, "duration_ms"), jsonscan.Member(v, "cost_units")
 	whole := d == nil || jsonscan.IsNull(d) || jsonscan.IsNumber(d) && !bytes.ContainsAny(d, ".eE-")
 	return whole && (c == nil || jsonscan.IsNull(c) || jsonscan.IsNumber(c))
-}
-
-func isListOf(v []byte, fits func([]byte) bool) bool {
-	for e := range jsonscan.Elements(v) {
-		if !fits(e) {
-			return false
-		}
-	}
-	return v[0] == '['
 }
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
@@ -212,7 +137,8 @@ func isOneOf(v []byte, words ...string) bool {
 	return false
 }
 
-// capabilityName returns the name of a capability, which is a bare string or an object with a name; "" = it is neither.
+// capabilityName returns the name of a capability, which is a bare string or an object with a name;
+// "" = it is neither.
 func capabilityName(v []byte) string {
 	if jsonscan.Is(v, '{') {
 		v = jsonscan.Member(v, "name")

@@ -71,8 +71,8 @@ func TestRefuse(t *testing.T) {
 			}
 			continue
 		}
-		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || jsonscan.Text(jsonscan.Member(jsonscan.Member(out, memHeader), memKind)) != tt.kind || c.calls.n != 0 {
-			t.Errorf("%s with %d open", out, c.calls.n)
+		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || jsonscan.Text(jsonscan.Member(jsonscan.Member(out, memHeader), memKind)) != tt.kind || c.calls.Len() != 0 {
+			t.Errorf("%s with %d open", out, c.calls.Len())
 		}
 	}
 }
@@ -100,7 +100,7 @@ func TestAnswersOfThePeer(t *testing.T) {
 		t.Errorf("%+v", m.Envelope())
 	}
 	m = accept(t, c, frameOf(kindComplete, "Worker", "Eddy", "conv", `{"status":"COMPLETED","result":{"x":1}}`))
-	if m.InReplyTo() != "m-1" || c.asked.n != 0 || len(c.asked.subtasks)+len(c.asked.correlations)+len(c.asked.ids) != 0 {
+	if m.InReplyTo() != "m-1" || c.asked.Len() != 0 || len(c.asked.subtasks)+len(c.asked.correlations) != 0 {
 		t.Errorf("%+v with %+v", m.Envelope(), c.asked)
 	}
 }
@@ -217,8 +217,8 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 		if kind := jsonscan.Text(jsonscan.Member(header, memKind)); kind != answer.kind || jsonscan.Text(jsonscan.Member(header, memCorrelation)) != "c-1" || jsonscan.Text(jsonscan.Member(payload, "subtask_id")) != "s-1" {
 			t.Errorf("%s is %s", answer.act, frame)
 		}
-		if c.calls.n != answer.open {
-			t.Errorf("after %s, %d requests are open", answer.act, c.calls.n)
+		if c.calls.Len() != answer.open {
+			t.Errorf("after %s, %d requests are open", answer.act, c.calls.Len())
 		}
 	}
 }

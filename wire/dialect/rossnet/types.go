@@ -1,11 +1,6 @@
 package rossnet
 
-import (
-	"strconv"
-
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
-	"github.com/ribosome-agents/ribosome/performatives"
-)
+import "github.com/ribosome-agents/ribosome/performatives"
 
 // The message types (addenda §4).
 const (
@@ -71,12 +66,4 @@ func isFinal(act performatives.Performative) bool {
 // startsWork reports whether an act asks for something new.
 func startsWork(act performatives.Performative) bool {
 	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose && act != performatives.ActCancel
-}
-
-func numberOf(v []byte) (float64, bool) {
-	if len(v) == 0 || !jsonscan.IsNumber(v) {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(string(v), 64)
-	return n, err == nil
 }

@@ -3,16 +3,15 @@ package rossnet
 import (
 	"time"
 
-	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // withdrawn has the CANCELs of the peer that came before their requests, and the latest requests that have ended: a CANCEL of one of
 // those is not for a later request of its flow. The lock of the codec guards it.
 type withdrawn struct {
-	subtasks     recent.Map[flow, performatives.MessageID] // the CANCELs, by subtask_id; the id of the request that came since; empty = none
-	correlations recent.Map[flow, performatives.MessageID] // those without a subtask_id
-	ended        recent.Map[flow, struct{}]                // by subtask_id and by correlation_id; without times: none expires
+	subtasks     recent.Early[flow]         // the CANCELs, by subtask_id
+	correlations recent.Early[flow]         // those without a subtask_id
+	ended        recent.Map[flow, struct{}] // by subtask_id and by correlation_id; without times: none expires
 }
 
 func (c *codec) now() time.Time { return c.opts.Stamper.Stamp().Time }
@@ -35,7 +34,7 @@ func (d *decoder) withdraw() {
 		early, name = &w.correlations, d.correlation
 	}
 	if _, over := w.ended.Get(flow{from, name}, time.Time{}); name != "" && !over {
-		early.Put(flow{from, name}, "", d.codec.now())
+		early.Note(flow{from, name}, d.codec.now())
 	}
 }
 
@@ -46,17 +45,7 @@ func (d *decoder) overtaken() {
 		return
 	}
 	now := d.codec.now()
-	if d.matches(&w.subtasks, flow{from, d.subtask}, now) || d.matches(&w.correlations, flow{from, d.correlation}, now) {
+	if w.subtasks.Overtook(flow{from, d.subtask}, d.out.ID, now) || w.correlations.Overtook(flow{from, d.correlation}, d.out.ID, now) {
 		d.Refuse(recent.Canceled(d.out.ID))
 	}
-}
-
-// matches reports whether the CANCEL at that key is for the message: it is for the first request that comes after it.
-func (d *decoder) matches(early *recent.Map[flow, performatives.MessageID], at flow, now time.Time) bool {
-	id, over := early.Get(at, now)
-	if !over || id != "" && id != d.out.ID {
-		return false
-	}
-	early.Put(at, d.out.ID, now)
-	return true
 }

@@ -5,7 +5,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// ErrorCodes has the error_code of each reason in TASK_FAIL and ERROR (rossnet §7), and the reason as which it is read.
+// ErrorCodes has the error_code of each reason in TASK_FAIL and ERROR (rossnet §7), and the reason
+// as which it is read.
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"E003": {
 		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,

@@ -7,7 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-func TestErrorCodes(t *testing.T) {
+func TestVocabulary(t *testing.T) {
 	wiretest.CheckWords(t, ErrorCodes, "E001", "E002", "E003", "E004", "E005", "E006", "E007", "E008", "E009", "E999")
 	for word, want := range map[string]performatives.Code{
 		"E001": performatives.CodeUnauthorized,

@@ -1,0 +1,76 @@
+package exchange
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// The members of metadata that a dialect reads and writes where its envelope has no place for them
+// (addenda §1, §8). All are optional.
+const (
+	MetaPriority    = "priority"
+	MetaProtocol    = "protocol"
+	MetaTrace       = "trace"
+	MetaBudget      = "budget"
+	MetaAct         = "performative" // the act, where the type does not tell it
+	MetaMessageType = "message_type" // the message type, where it is a type of the dialect, too
+)
+
+// TakeExtensions moves the protocol, the trace and the budget of the metadata to their fields. A
+// member of another form belongs to the application, and stays.
+func TakeExtensions(e *performatives.Envelope) {
+	meta := e.Metadata
+	if s := jsonscan.Text(meta[MetaProtocol]); s != "" {
+		e.Protocol = s
+		delete(meta, MetaProtocol)
+	}
+	if s := jsonscan.Text(meta[MetaTrace]); isTraceparent(s) {
+		e.Trace = s
+		delete(meta, MetaTrace)
+	}
+	if v := meta[MetaBudget]; !jsonscan.IsNone(v) {
+		e.Budget = performatives.RawContent(v)
+		delete(meta, MetaBudget)
+	}
+}
+
+// PutExtensions sets the members of the metadata from the fields of a message: the reverse of
+// [TakeExtensions].
+func PutExtensions(meta performatives.Members, m *performatives.Message) error {
+	if s := m.Protocol(); s != "" {
+		meta[MetaProtocol] = Quoted(s)
+	}
+	if s := m.Trace(); s != "" {
+		meta[MetaTrace] = Quoted(s)
+	}
+	b := m.Budget()
+	if b.IsZero() {
+		return nil
+	}
+	text, err := json.Marshal(b)
+	meta[MetaBudget] = text
+	return err
+}
+
+// Quoted returns a text as a JSON string, as encoding/json writes it.
+func Quoted(text string) json.RawMessage {
+	v, _ := json.Marshal(text) // a string always has a JSON form
+	return v
+}
+
+// isTraceparent reports whether a message can have s as its trace.
+func isTraceparent(s string) bool {
+	const part = "0123456789abcdef"
+	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
+		return false
+	}
+	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
+		if strings.Trim(field, part) != "" {
+			return false
+		}
+	}
+	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+}

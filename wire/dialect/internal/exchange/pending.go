@@ -1,0 +1,166 @@
+package exchange
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
+)
+
+// Request is a request that waits for its answer: of the peer, or to the peer. A dialect embeds it
+// in what relates its messages to a request.
+type Request struct {
+	Agent        performatives.AgentID // of the peer, folded
+	Kind         string                // the message type
+	ID           performatives.MessageID
+	Reference    string // the in_reply_to of its answer
+	Conversation performatives.ConversationID
+	Asker        performatives.AgentID
+	Cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
+	CancelRef    string                  // the in_reply_to of the answer to that
+	gone         bool
+}
+
+func (r *Request) request() *Request { return r }
+
+// RequestOf returns the request that a message of the peer is.
+func RequestOf(e *performatives.Envelope, kind string) Request {
+	return Request{
+		Agent: e.Sender.Fold(), Kind: kind, ID: e.ID, Reference: string(e.ID), Conversation: e.ConversationID, Asker: e.Sender,
+	}
+}
+
+// RequestTo returns the request to the peer that a message of this node is.
+func RequestTo(m *performatives.Message, kind string) Request {
+	return Request{
+		Agent: m.Receiver().Fold(), Kind: kind, ID: m.ID(), Reference: ReferenceTo(m), Conversation: m.ConversationID(), Asker: m.Sender(),
+	}
+}
+
+// ReferenceTo returns the in_reply_to of the answer to a message.
+func ReferenceTo(m *performatives.Message) string { return cmp.Or(m.ReplyWith(), string(m.ID())) }
+
+// IsOfCancel reports whether a message with that in_reply_to answers the CANCEL of the request.
+func (r *Request) IsOfCancel(inReplyTo string) bool {
+	return r.Cancel != "" && inReplyTo == r.CancelRef
+}
+
+// defaultPending is the limit where the session sets none.
+const defaultPending = 16_384
+
+// Pending has the requests of one direction of a session, of the type *R that embeds [Request]. At
+// its limit it drops the oldest. It is not safe for concurrent use.
+type Pending[R interface {
+	comparable
+	request() *Request
+}] struct {
+	removed func(R)
+	limit   int
+	ours    bool
+	ids     map[requestid.Key]R // by the id of the request, and by that of its CANCEL
+	order   []R                 // the oldest first, and some that are gone
+	n       int
+}
+
+// Init makes p empty. A limit of zero means 16,384. Ours says that the requests are those of this
+// node: two of its agents may use the same id. Those of the peer have an id that names them alone.
+// Removed is called for each request that is removed.
+func (p *Pending[R]) Init(limit int, ours bool, removed func(R)) {
+	*p = Pending[R]{
+		removed: removed, limit: cmp.Or(max(limit, 0), defaultPending), ours: ours, ids: make(map[requestid.Key]R),
+	}
+}
+
+// Len returns the number of requests.
+func (p *Pending[R]) Len() int { return p.n }
+
+func (p *Pending[R]) key(asker performatives.AgentID, id performatives.MessageID) requestid.Key {
+	if !p.ours {
+		asker = ""
+	}
+	return requestid.Of(asker, id)
+}
+
+// Find returns the request that a message of this node is about: that with the id, or the one
+// whose CANCEL has it. It returns nil if there is none.
+func (p *Pending[R]) Find(asker performatives.AgentID, id string) R {
+	return p.ids[p.key(asker, performatives.MessageID(id))]
+}
+
+// Add adds a request. It replaces the one with its id.
+func (p *Pending[R]) Add(x R) {
+	r := x.request()
+	p.Remove(p.Find(r.Asker, string(r.ID)))
+	if p.n >= p.limit {
+		p.Remove(p.order[0]) // Remove leaves none at the front that is gone
+	}
+	if len(p.order) >= 2*p.limit {
+		p.order = slices.DeleteFunc(p.order, func(y R) bool { return y.request().gone })
+	}
+	p.ids[p.key(r.Asker, r.ID)] = x
+	p.order = append(p.order, x)
+	p.n++
+}
+
+// AddCancel notes the CANCEL of a request, and the in_reply_to of the answer to it.
+func (p *Pending[R]) AddCancel(x R, id performatives.MessageID, reference string) {
+	r := x.request()
+	delete(p.ids, p.key(r.Asker, r.Cancel))
+	r.Cancel, r.CancelRef = id, reference
+	p.ids[p.key(r.Asker, id)] = x
+}
+
+// Remove removes a request. It ignores nil, and one that has been removed.
+func (p *Pending[R]) Remove(x R) {
+	var none R
+	if x == none || x.request().gone {
+		return
+	}
+	r := x.request()
+	r.gone = true
+	p.n--
+	p.removed(x)
+	delete(p.ids, p.key(r.Asker, r.ID))
+	delete(p.ids, p.key(r.Asker, r.Cancel))
+	for len(p.order) > 0 && p.order[0].request().gone {
+		p.order[0] = none
+		p.order = p.order[1:]
+	}
+}
+
+// End notes an answer to a request, or to its CANCEL. A request with a CANCEL ends with the answer
+// to that.
+func (p *Pending[R]) End(x R, final, ofCancel bool) {
+	if ofCancel || final && x.request().Cancel == "" {
+		p.Remove(x)
+	}
+}
+
+// Requests returns the requests of an agent of the peer as JSON, for Adopt of another session.
+func (p *Pending[R]) Requests(agent performatives.AgentID) ([]byte, error) {
+	var open []R
+	for _, x := range p.order {
+		if r := x.request(); !r.gone && r.Agent == agent.Fold() {
+			open = append(open, x)
+		}
+	}
+	return json.Marshal(open)
+}
+
+// Adopt calls add with the requests that Requests of another session has returned.
+func (p *Pending[R]) Adopt(requests []byte, add func(R)) error {
+	var open []R
+	if err := json.Unmarshal(requests, &open); err != nil {
+		return fmt.Errorf("requests of another session: %w", err)
+	}
+	for _, x := range open {
+		add(x)
+		if r := x.request(); r.Cancel != "" {
+			p.AddCancel(x, r.Cancel, r.CancelRef)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,93 @@
+package exchange
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+type call struct {
+	Request
+	Trace string
+}
+
+// At its limit, Pending drops the oldest request. What it stores of those that are gone is bounded.
+func TestPendingIsBounded(t *testing.T) {
+	var p Pending[*call]
+	var removed []performatives.MessageID
+	p.Init(2, false, func(x *call) { removed = append(removed, x.ID) })
+	first := &call{Request: Request{ID: "0"}}
+	p.Add(first)
+	for i := range 20 {
+		id := performatives.MessageID(rune('a' + i))
+		p.Add(&call{Request: Request{ID: id}})
+		if i%2 == 0 {
+			p.Remove(p.Find("", string(id)))
+		}
+		if p.Len() > 2 || len(p.ids) != p.Len() || len(p.order) > 4 {
+			t.Fatalf("%d requests, %d ids, %d in order", p.Len(), len(p.ids), len(p.order))
+		}
+	}
+	if !slices.Contains(removed, "0") || p.Find("", "0") != nil || len(removed) != 19 {
+		t.Errorf("removed %v", removed)
+	}
+	p.Remove(first) // again
+	p.Remove(nil)
+	if p.Len() != 2 {
+		t.Errorf("%d requests", p.Len())
+	}
+}
+
+// Two agents of this node may use one id, and the case of an agent's id does not matter.
+func TestPendingOfThisNode(t *testing.T) {
+	var p Pending[*call]
+	p.Init(0, true, func(*call) {})
+	for _, asker := range []performatives.AgentID{"A", "B"} {
+		p.Add(&call{Request: Request{ID: "m", Asker: asker}})
+	}
+	if x := p.Find("a", "m"); p.Len() != 2 || x == nil || x.Asker != "A" || p.Find("C", "m") != nil {
+		t.Errorf("%d requests, that of a is %+v", p.Len(), x)
+	}
+}
+
+// A request with a CANCEL is found by both ids, and ends with the answer to the CANCEL.
+func TestPendingCancel(t *testing.T) {
+	var p Pending[*call]
+	p.Init(0, false, func(*call) {})
+	x := &call{Request: Request{ID: "m", Reference: "m"}}
+	p.Add(x)
+	p.AddCancel(x, "early", "early")
+	p.AddCancel(x, "c", "r")
+	if p.Find("", "c") != x || p.Find("", "m") != x || p.Find("", "early") != nil || !x.IsOfCancel("r") || x.IsOfCancel("m") {
+		t.Errorf("%+v", x)
+	}
+	if p.End(x, true, false); p.Len() != 1 {
+		t.Error("the answer to the request has ended it")
+	}
+	if p.End(x, false, true); p.Len() != 0 || len(p.ids) != 0 {
+		t.Errorf("the answer to the CANCEL has not ended it: %d, %v", p.Len(), p.ids)
+	}
+}
+
+// Another session adopts the requests of one agent with their CANCELs.
+func TestPendingAdopt(t *testing.T) {
+	var p, q Pending[*call]
+	p.Init(0, false, func(*call) {})
+	q.Init(0, false, func(*call) {})
+	for _, agent := range []performatives.AgentID{"a", "b"} {
+		p.Add(&call{Request: Request{ID: performatives.MessageID("m-" + agent), Agent: agent}, Trace: "t"})
+	}
+	p.AddCancel(p.Find("", "m-a"), "c", "r")
+	requests, err := p.Requests("A")
+	if err == nil {
+		err = q.Adopt(requests, q.Add)
+	}
+	x := q.Find("", "c")
+	if err != nil || q.Len() != 1 || x == nil || x.ID != "m-a" || x.Trace != "t" || x.CancelRef != "r" {
+		t.Errorf("%v, %d requests, %+v", err, q.Len(), x)
+	}
+	if err := q.Adopt([]byte("{"), q.Add); err == nil {
+		t.Error("broken JSON is adopted")
+	}
+}

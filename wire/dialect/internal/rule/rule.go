@@ -1,0 +1,111 @@
+// Package rule checks the members of a payload by a table.
+package rule
+
+import (
+	"bytes"
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/internal/isotime"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
+
+// Member is a condition on a member of an object. null stands for an absent member.
+type Member struct {
+	Name     string
+	Kind     *Kind
+	Required bool
+	Members  []Member // of an object, or of each object of an array
+}
+
+// Required is the rule of a member that must be there. Members are the rules of its members, if it
+// is an object, or of those of its elements.
+func Required(name string, k *Kind, members ...Member) Member { return Member{name, k, true, members} }
+
+// Optional is the rule of a member that may be absent or null.
+func Optional(name string, k *Kind, members ...Member) Member { return Member{name, k, false, members} }
+
+// Kind is a kind of values.
+type Kind struct {
+	Want string              // such as "a string"
+	Fits func(v []byte) bool // whether a value, which is there and is not null, is of the kind
+	// Shown says that the refusal of a short value shows it, because its type alone does not tell.
+	Shown bool
+}
+
+// The kinds of values.
+var (
+	Text    = &Kind{Want: "a string", Fits: begins('"')}
+	Name    = &Kind{Want: "a non-empty string", Fits: func(v []byte) bool { return v[0] == '"' && len(v) > 2 }, Shown: true}
+	Object  = &Kind{Want: "an object", Fits: begins('{')}
+	Array   = &Kind{Want: "an array", Fits: begins('[')}
+	Texts   = ListOf("an array of strings", begins('"'))
+	Objects = ListOf("an array of objects", begins('{'))
+	Number  = &Kind{Want: "a number", Fits: jsonscan.IsNumber}
+	Bool    = &Kind{Want: "true or false", Fits: jsonscan.IsBool}
+	Time    = &Kind{Want: "an ISO 8601 time", Fits: isTime, Shown: true}
+	Count   = &Kind{Want: "a whole number from 0", Fits: isCount, Shown: true}
+)
+
+func begins(c byte) func([]byte) bool { return func(v []byte) bool { return v[0] == c } }
+
+func isTime(v []byte) bool {
+	_, ok := isotime.Parse(jsonscan.TextBytes(v))
+	return ok
+}
+
+func isCount(v []byte) bool {
+	_, fraction, _ := bytes.Cut(v, []byte("."))
+	return jsonscan.IsNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && len(bytes.Trim(fraction, "0")) == 0
+}
+
+// ListOf is the kind of an array whose elements all fit.
+func ListOf(want string, fits func(element []byte) bool) *Kind {
+	return &Kind{Want: want, Shown: true, Fits: func(v []byte) bool {
+		for e := range jsonscan.Elements(v) {
+			if !fits(e) {
+				return false
+			}
+		}
+		return v[0] == '['
+	}}
+}
+
+// Check returns the refusal of an object that breaks one of the rules, or nil. Path is the name of
+// the object. With show, the refusal of a short value shows it whatever its kind is.
+func Check(rules []Member, path string, object []byte, show bool) *performatives.Refusal {
+	for _, r := range rules {
+		if bad := r.check(path+"."+r.Name, jsonscan.Member(object, r.Name), show); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
+func (r Member) check(path string, v []byte, show bool) *performatives.Refusal {
+	switch {
+	case jsonscan.IsNone(v):
+		if r.Required {
+			return exchange.Invalid(path, r.Kind.Want, v)
+		}
+		return nil
+	case !r.Kind.Fits(v):
+		if (show || r.Kind.Shown) && len(v) <= 64 {
+			return exchange.Wrong(path, "%s, got %s", r.Kind.Want, v)
+		}
+		return exchange.Invalid(path, r.Kind.Want, v)
+	case v[0] == '{':
+		return Check(r.Members, path, v, show)
+	case r.Members == nil:
+		return nil
+	}
+	i := 0
+	for e := range jsonscan.Elements(v) {
+		if bad := Check(r.Members, fmt.Sprintf("%s[%d]", path, i), e, show); bad != nil {
+			return bad
+		}
+		i++
+	}
+	return nil
+}
