@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // disconnected is the reason that agents get when a peer disconnects.
@@ -159,9 +160,24 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 	return true
 }
 
-// reserved reports whether no peer may speak under that name, because it is the name of a namespace or of this node.
+// reserved reports whether no peer may speak under that name, because it is the name of a namespace,
+// of a service in a dialect of the peers, or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
-	return id == namespaceSystem || id == namespaceDefault || id == namespaceRouter || id == namespaceDiscovery || p.node.self.ID().Is(id)
+	services := p.services.Load()
+	return id == namespaceSystem || id == namespaceDefault || services != nil && (*services)[id] || p.node.self.ID().Is(id)
+}
+
+// reserve adds the services in the dialects of a session to the reserved names.
+func (p *Peers) reserve(s *wire.Session) {
+	for _, name := range s.Services() {
+		for !p.reserved(name.Fold()) {
+			old, all := p.services.Load(), map[performatives.AgentID]bool{name.Fold(): true}
+			if old != nil {
+				maps.Copy(all, *old)
+			}
+			p.services.CompareAndSwap(old, &all)
+		}
+	}
 }
 
 // endLocked ends a session: its agents leave the directory and are lost.

@@ -21,10 +21,6 @@ import (
 const (
 	namespaceSystem  performatives.AgentID = "system"
 	namespaceDefault performatives.AgentID = "default"
-	// The services of rossnet §3, folded. Each is another name for all agents: the router chooses one for a task,
-	// discovery registers the sender and lists the agents.
-	namespaceRouter    performatives.AgentID = "mcp_router"
-	namespaceDiscovery performatives.AgentID = "mcp_discovery"
 )
 
 // The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes of the cluster.

@@ -115,7 +115,8 @@ type Peers struct {
 	node *Node
 	opts PeerOptions
 
-	lastGuest atomic.Int64 // the number of the latest guest
+	lastGuest atomic.Int64                                   // the number of the latest guest
+	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
 
 	drain   sync.Once
 	drained chan struct{}
@@ -198,6 +199,7 @@ func copied(id performatives.AgentID) performatives.AgentID {
 
 // Opened attaches a link to a new session.
 func (p *Peers) Opened(s *wire.Session) {
+	p.reserve(s)
 	s.SetValue(newPeerLink(p, s))
 }
 

@@ -23,6 +23,21 @@ type LabelDialect interface {
 	SenderIsLabel(m *performatives.Message) bool
 }
 
+// ServiceNamer is a [Dialect] with names for the services of a node. Each is another name of all of
+// its agents, and no agent's.
+type ServiceNamer interface {
+	Dialect
+	// Services returns the names.
+	Services() []performatives.AgentID
+}
+
+// Offerer is a [Dialect] in which a peer may say that it offers more than it lists.
+type Offerer interface {
+	Dialect
+	// OffersMore reports whether capabilities of a peer do so.
+	OffersMore(c performatives.Capabilities) bool
+}
+
 // CodecOptions describes the session that a [Codec] works for.
 type CodecOptions struct {
 	Local       performatives.AgentID // sender of the messages that the codec itself creates

@@ -146,7 +146,7 @@ func TestGzipForm(t *testing.T) {
 func TestErrorCodes(t *testing.T) {
 	for _, row := range performatives.Codes() {
 		r := parseError(errorPayload(&performatives.Refusal{Code: row.Code, Text: "why", Field: "sender"}, plain))
-		if wire.ErrorCodes.Of(r.Code) != row.Wire || r.Text != "why" || r.Field != "sender" {
+		if wire.ErrorCodes.Of(r.Code) != wire.ErrorCodes.Of(row.Code) || r.Text != "why" || r.Field != "sender" {
 			t.Errorf("%s arrives as %+v", row.Code, r)
 		}
 	}

@@ -33,10 +33,16 @@ type Dialect struct {
 	MaxDepth int
 }
 
-var _ wire.Dialect = Dialect{}
+var _ wire.ServiceNamer = Dialect{}
 
 // Name returns "rossnet".
 func (Dialect) Name() string { return Name }
+
+// Services returns the services of a node: the router chooses an agent for a task, discovery registers
+// the sender and lists the agents.
+func (Dialect) Services() []performatives.AgentID {
+	return []performatives.AgentID{serviceRouter, serviceDiscovery}
+}
 
 // Recognizes reports whether a frame is an object with the member mcp_header.
 func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "mcp_header") }
