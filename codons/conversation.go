@@ -101,7 +101,7 @@ func (c *Conversation) Over() bool { return c.over.Load() }
 // LongLived reports whether the conversation has no deadline. Safe for concurrent use.
 func (c *Conversation) LongLived() bool { return c.longLived }
 
-// BudgetLeft reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
+// Withdrawn reports whether the caller has withdrawn the conversation, by [Handle.Cancel] or by the
 // end of its ctx. Safe for concurrent use.
 func (c *Conversation) Withdrawn() bool { return c.withdrawn.Load() != nil }
 

@@ -73,7 +73,7 @@ func (v *Value) Protocol() string { return v.machine.Name() }
 // State returns the state of this side.
 func (v *Value) State() machine.State { return v.at.State }
 
-// Service returns the role of this side.
+// Role returns the role of this side.
 func (v *Value) Role() machine.Role { return v.at.Role }
 
 // Self returns the id of the agent on this side.

@@ -119,7 +119,7 @@ func (m *Machine) CommandKind(r Role, s State, name string) CommandKind {
 	return CommandMay
 }
 
-// Ending returns the terminal state that the table declares for an event in a live state.
+// End returns the terminal state that the table declares for an event in a live state.
 func (t Table) End(r Role, s State, on Symbol) (to State, declared bool) {
 	for _, e := range t.Ends {
 		if e.Role != r || e.On != on {

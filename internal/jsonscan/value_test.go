@@ -23,8 +23,15 @@ func TestKinds(t *testing.T) {
 		v                             string
 		null, none, boolean, isNumber bool
 	}{
-		{v: "", none: true}, {v: "null", null: true, none: true}, {v: "true", boolean: true}, {v: "false", boolean: true},
-		{v: "-1", isNumber: true}, {v: "0.5", isNumber: true}, {v: `"1"`}, {v: "{}"}, {v: "[]"},
+		{v: "", none: true},
+		{v: "null", null: true, none: true},
+		{v: "true", boolean: true},
+		{v: "false", boolean: true},
+		{v: "-1", isNumber: true},
+		{v: "0.5", isNumber: true},
+		{v: `"1"`},
+		{v: "{}"},
+		{v: "[]"},
 	} {
 		v := []byte(tt.v)
 		got := [...]bool{jsonscan.IsNull(v), jsonscan.IsNone(v), jsonscan.IsBool(v), jsonscan.IsNumber(v)}

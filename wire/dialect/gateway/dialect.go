@@ -17,7 +17,7 @@ type Dialect struct{ opts Options }
 
 var (
 	_ wire.LabelDialect = (*Dialect)(nil)
-	_ wire.Offerer  = (*Dialect)(nil)
+	_ wire.Offerer      = (*Dialect)(nil)
 )
 
 // New returns a Dialect. It fails where an option is out of range.

@@ -10,10 +10,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of task_metadata that this dialect reads and writes beside task_id and required_accuracy (addenda §1, §8). All are
-// optional extensions but priority; one that has another form belongs to the application.
-const ()
-
 // In [performatives.Message.Metadata], the members of task_metadata have their names, and the further members of the header and of
 // the envelope a prefix. A member of task_metadata whose name begins with a prefix gets the third.
 const (

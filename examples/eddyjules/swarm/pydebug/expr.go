@@ -265,11 +265,12 @@ func (p *parser) element(open string) *Expr {
 	for {
 		if p.startsExpr() && len(kids) <= colons {
 			kids = append(kids, p.expr(precLoosest))
-		} else if !p.accept(":") {
-			break
-		} else {
-			colons++
+			continue
 		}
+		if !p.accept(":") {
+			break
+		}
+		colons++
 	}
 	switch {
 	case colons == 0 && len(kids) == 1 && kids[0].is(ExprName) && p.accept("="):

@@ -16,7 +16,7 @@ const MaxUnknown = 1024
 // Open returns a scanner at the object that a frame is, or the refusal of another frame. A
 // maxBytes of zero means no limit.
 func Open(frame []byte, maxBytes, depth int) (s jsonscan.Scanner, bad *performatives.Refusal) {
-	if bad = CheckText(frame, maxBytes); bad != nil {
+	if bad := CheckText(frame, maxBytes); bad != nil {
 		return s, bad
 	}
 	s = jsonscan.Scanner{Data: frame, Depth: depth}

@@ -99,7 +99,9 @@ func TestSession(t *testing.T) {
 	if err := server.Stop(context.Background()); err != nil {
 		t.Error(err)
 	}
-	<-served
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
 	here.AwaitEnd(t, 1)
 }
 
