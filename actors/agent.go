@@ -47,15 +47,16 @@ type Stopper interface {
 	Stop(c *Context)
 }
 
-// Movable is an [Agent] whose state goes along when it moves to another node or leaves memory for a while. It must contain all that
-// the agent needs to continue; conversations do not move.
+// Movable is an [Agent] whose state goes along when it moves to another node or leaves memory for a
+// while. It must contain all that the agent needs to continue; conversations do not move.
 type Movable interface {
 	Agent
-	// Snapshot returns the state. It runs on the agent's actor after the last message, before Stop. After an error the agent
-	// continues without its state.
+	// Snapshot returns the state. It runs on the agent's actor after the last message, before Stop.
+	// After an error the agent continues without its state.
 	Snapshot() ([]byte, error)
-	// Restore takes the result of Snapshot, also of an earlier version of the program. It runs on the agent's actor, before
-	// Start. An error is one of Start. It is not called again after a restart, which begins with a fresh value.
+	// Restore takes the result of Snapshot, also of an earlier version of the program. It runs on
+	// the agent's actor, before Start. An error is one of Start. It is not called again after a
+	// restart, which begins with a fresh value.
 	Restore(state []byte) error
 }
 
@@ -76,12 +77,13 @@ type Spec struct {
 	// State is passed to Restore of a [Movable] agent. Nil means that Restore is not called.
 	State []byte
 
-	// Activation is the number of this run of an agent that a cluster places, greater than that of each earlier run: see
-	// [performatives.Message.Activation]. Zero means that the agent is not placed.
+	// Activation is the number of this run of an agent that a cluster places, greater than that of
+	// each earlier run: see [performatives.Message.Activation]. Zero means that the agent is not
+	// placed.
 	Activation uint64
 
-	// Sealer signs and encrypts the payloads of the agent. Its messages are sent by [Self.Send] only. Nil leaves payloads as they
-	// are. An agent with an Activation has none.
+	// Sealer signs and encrypts the payloads of the agent. Its messages are sent by [Self.Send]
+	// only. Nil leaves payloads as they are. An agent with an Activation has none.
 	Sealer Sealer
 
 	// Hidden excludes the agent from discovery until its first [Self.Announce]. A hidden

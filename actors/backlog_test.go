@@ -19,7 +19,8 @@ func (b blocked) Receive(*actors.Context, *performatives.Message) {
 	<-b.release
 }
 
-// inform sends a message to the agent a. Where it has not arrived when it was made, the clock of its sender is wrong.
+// inform sends a message to the agent a. Where it has not arrived when it was made, the clock of
+// its sender is wrong.
 func inform(t *testing.T, s *actors.System, priority performatives.Priority, made, arrived time.Time) {
 	t.Helper()
 	m, err := performatives.New(performatives.Envelope{
@@ -93,7 +94,8 @@ func TestBacklogOfAWorkingAgent(t *testing.T) {
 	}
 }
 
-// What waits includes the messages that the agent's actor has taken out of the queue at once and not handled yet, across the parts of the queue.
+// What waits includes the messages that the agent's actor has taken out of the queue at once and
+// not handled yet, across the parts of the queue.
 func TestBacklogOfATakenQueue(t *testing.T) {
 	const all = 100
 	s, err := actors.NewSystem(actors.Options{})

@@ -274,8 +274,8 @@ func (b *band) len() int {
 	return int(b.queued + b.claimed)
 }
 
-// oldest returns when the first message that waits arrived, the zero time without one. It may be that of a message which was served since the last release
-// of slots.
+// oldest returns when the first message that waits arrived, the zero time without one. It may be
+// that of a message which was served since the last release of slots.
 func (b *band) oldest() time.Time {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -26,7 +26,8 @@ func TestReleaseKeepsQueuedMessages(t *testing.T) {
 	}
 }
 
-// The oldest message is the first that the consumer has claimed and not served, before those that are queued. A value that is no message has no time.
+// The oldest message is the first that the consumer has claimed and not served, before those that
+// are queued. A value that is no message has no time.
 func TestBandOldest(t *testing.T) {
 	var b band
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)

@@ -77,7 +77,8 @@ func BenchmarkTellMixed(b *testing.B) {
 	}
 }
 
-// BenchmarkTellMessages sends messages of a peer with a principal: few, which stay in the caches of the processor, and many.
+// BenchmarkTellMessages sends messages of a peer with a principal: few, which stay in the caches of
+// the processor, and many.
 func BenchmarkTellMessages(b *testing.B) {
 	for _, distinct := range []int{64, tellBatch} {
 		messages := make([]*performatives.Message, distinct)

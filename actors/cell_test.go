@@ -68,7 +68,8 @@ func TestAgentFailsOverAMessage(t *testing.T) {
 	}
 }
 
-// A CANCEL does not expire with the request that it cancels: the codon decides about one that comes late.
+// A CANCEL does not expire with the request that it cancels: the codon decides about one that comes
+// late.
 func TestLateCancelDoesNotExpire(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &recording{}
@@ -95,7 +96,8 @@ func TestLateCancelDoesNotExpire(t *testing.T) {
 	})
 }
 
-// An agent that waits for its conversations to stop handles no more messages. They are refused once it has stopped.
+// An agent that waits for its conversations to stop handles no more messages. They are refused once
+// it has stopped.
 func TestStoppingAgentHandlesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})
@@ -151,8 +153,8 @@ func TestSenderThatFoundTheRunBefore(t *testing.T) {
 	})
 }
 
-// A request that the agent has taken on before is refused for good: unlike the refusal of one copy, the reply is not
-// marked as undeliverable, so that the sender does not send the request again.
+// A request that the agent has taken on before is refused for good: unlike the refusal of one copy,
+// the reply is not marked as undeliverable, so that the sender does not send the request again.
 func TestKnownRequestIsRefusedForGood(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		first, second := &recording{}, &recording{}

@@ -84,7 +84,8 @@ func (w *watch) run(c *cell, ctx actor.Context) {
 	ctx.Watch(pid)
 }
 
-// removedPrefix begins the names of agents of other processes in cell.watchers. No actor has such a name.
+// removedPrefix begins the names of agents of other processes in cell.watchers. No actor has such a
+// name.
 const removedPrefix = "\x00"
 
 // unwatch ends the watches, so that the watched agents do not keep this one in memory.

@@ -96,7 +96,8 @@ func recordingSystem(t *testing.T, o Options, all map[performatives.Conversation
 	return s, self
 }
 
-// twoWorkers has the dispatcher run two actors at a time also on one processor, for a test that holds one of them.
+// twoWorkers has the dispatcher run two actors at a time also on one processor, for a test that
+// holds one of them.
 func twoWorkers(t *testing.T) {
 	t.Helper()
 	if before := goruntime.GOMAXPROCS(0); before < 2 {
@@ -144,7 +145,8 @@ type abandoning struct {
 
 func (c *abandoning) Abandon(cause error) { c.causes = append(c.causes, cause) }
 
-// A conversation that waits for its turn while the agent stops is abandoned, so that its caller does not wait for ever.
+// A conversation that waits for its turn while the agent stops is abandoned, so that its caller
+// does not wait for ever.
 func TestConversationBegunBeforeTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, self := recordingSystem(t, Options{}, nil)
@@ -209,8 +211,8 @@ func TestConversationServesBands(t *testing.T) {
 	})
 }
 
-// A conversation's mailbox is bounded as an agent's is, except for what the conversation is told by its
-// own side.
+// A conversation's mailbox is bounded as an agent's is, except for what the conversation is told by
+// its own side.
 func TestConversationRefusesWhatExceedsItsBounds(t *testing.T) {
 	twoWorkers(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -301,8 +303,8 @@ func TestFullMailboxHasRoomForConversations(t *testing.T) {
 	})
 }
 
-// A conversation that fails is stopped and gone, its supervision is published, and a message that it
-// has not read opens the next one. The same applies to runtime.Goexit.
+// A conversation that fails is stopped and gone, its supervision is published, and a message that
+// it has not read opens the next one. The same applies to runtime.Goexit.
 func TestConversationFails(t *testing.T) {
 	for name, fails := range map[string]func(){"panic": func() { panic("as the test wants it") }, "Goexit": goruntime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -417,7 +419,8 @@ func TestRestartWaitsForConversations(t *testing.T) {
 	})
 }
 
-// An agent that is stopped while its restart waits for a conversation stops after that conversation.
+// An agent that is stopped while its restart waits for a conversation stops after that
+// conversation.
 func TestStopDuringRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		held := make(chan struct{})

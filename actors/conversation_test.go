@@ -21,7 +21,8 @@ func TestConversationsOfOneID(t *testing.T) {
 	}
 }
 
-// The removal of a conversation removes its aliases, and no other conversation under the same alias.
+// The removal of a conversation removes its aliases, and no other conversation under the same
+// alias.
 func TestConversationAliases(t *testing.T) {
 	first, second := Key{ID: "c1", Peer: "x"}, Key{ID: "c2", Peer: "y"}
 	cs := conversations{}

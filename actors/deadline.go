@@ -11,9 +11,9 @@ import (
 // deadline: dialects write milliseconds.
 const deadlineRounding = time.Millisecond
 
-// DeadlinePassed reports whether a caller's own deadline has passed at a time. The zero deadline never
-// has. An error of the peer that comes then is as good as the caller's own timer, whichever is first.
-// An error before that is about a deadline within the peer's work.
+// DeadlinePassed reports whether a caller's own deadline has passed at a time. The zero deadline
+// never has. An error of the peer that comes then is as good as the caller's own timer, whichever
+// is first. An error before that is about a deadline within the peer's work.
 func DeadlinePassed(by, now time.Time) bool {
 	return !by.IsZero() && !now.Before(by.Add(-deadlineRounding))
 }

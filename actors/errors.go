@@ -12,8 +12,8 @@ import (
 // Errors of Post, Ask, Spawn and conversations. Callers compare them with errors.Is.
 var (
 	// ErrMailboxFull means that the band of the message holds Capacity messages already, or that a
-	// request would wait too long in it: see [MailboxOptions]. A later attempt may succeed. It wraps
-	// [performatives.CodeBusy].
+	// request would wait too long in it: see [MailboxOptions]. A later attempt may succeed. It
+	// wraps [performatives.CodeBusy].
 	ErrMailboxFull = fmt.Errorf("actors: mailbox full (%w)", performatives.CodeBusy)
 
 	// ErrStopped means that the receiver has stopped, or that there is no such actor.
@@ -26,7 +26,8 @@ var (
 	// id, peer and role.
 	ErrConversationExists = errors.New("actors: a conversation with that id is open")
 
-	// ErrTimeout means that an ask got no reply within its timeout. It wraps [context.DeadlineExceeded].
+	// ErrTimeout means that an ask got no reply within its timeout. It wraps
+	// [context.DeadlineExceeded].
 	ErrTimeout = fmt.Errorf("actors: ask timed out: %w", context.DeadlineExceeded)
 )
 

@@ -110,7 +110,8 @@ func (p *knownPeers) expect(id performatives.AgentID, n int) {
 	}
 }
 
-// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all names of a message.
+// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all
+// names of a message.
 func copied(id performatives.AgentID) performatives.AgentID {
 	return performatives.AgentID(strings.Clone(string(id)))
 }

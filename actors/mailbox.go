@@ -335,7 +335,8 @@ func (m *Mailbox) dispatch(lane, w uint32) {
 	}
 }
 
-// runnable reports whether a mailbox in state w has a message to serve, apart from the messages that its consumer has claimed.
+// runnable reports whether a mailbox in state w has a message to serve, apart from the messages
+// that its consumer has claimed.
 func runnable(w uint32) bool {
 	return w&stateSystem != 0 || w&stateSuspended == 0 && w&stateBands != 0
 }

@@ -22,7 +22,8 @@ type MailboxOptions struct {
 	// so a band may be full with that many messages fewer.
 	//
 	// A request of NORMAL or LOW priority finds its band full, too, when 256 messages are queued of
-	// which the oldest has waited for 5 s, or for a quarter of the time until the request's ReplyBy.
+	// which the oldest has waited for 5 s, or for a quarter of the time until the request's
+	// ReplyBy.
 	//
 	// System messages and a PoisonPill have no limit: they are few, and an actor that
 	// loses one may never end.

@@ -38,8 +38,9 @@ type plain struct{}
 
 func (plain) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// TestConversationIsOpenWhenItStarts has the actor of a conversation run at once, on a dispatcher without
-// goroutines of its own. It is counted and listed by then, so that System.Stop waits for it.
+// TestConversationIsOpenWhenItStarts has the actor of a conversation run at once, on a dispatcher
+// without goroutines of its own. It is counted and listed by then, so that System.Stop waits for
+// it.
 func TestConversationIsOpenWhenItStarts(t *testing.T) {
 	s, err := actors.NewSystem(actors.Options{Dispatcher: actor.NewSynchronizedDispatcher(1)})
 	if err != nil {

@@ -16,7 +16,8 @@ type openSet struct {
 	all map[performatives.ConversationID]sameID
 }
 
-// sameID holds the open conversations that have one id: mostly a single one, or the two sides of an agent that asks itself.
+// sameID holds the open conversations that have one id: mostly a single one, or the two sides of an
+// agent that asks itself.
 type sameID struct {
 	few  [2]Conversation      // nil where there is none
 	more map[Key]Conversation // the others, by the key with the folded peer; nil without any
@@ -133,15 +134,16 @@ func (k Key) folded() Key {
 	return k
 }
 
-// Conversing reports whether the agent of this process has a conversation with that id and peer open, in either role.
+// Conversing reports whether the agent of this process has a conversation with that id and peer
+// open, in either role.
 func (s *System) Conversing(agent performatives.AgentID, id performatives.ConversationID, peer performatives.AgentID) bool {
 	c, ok := s.lookup(agent)
 	return ok && c.openConversations.has(id, peer)
 }
 
-// Converses reports whether the agent of this process handles m, a request to it, by a conversation: one that is
-// open, or one that m opens. Else it is a message for its Receive. Of a [Protocol] that is not [RoleProtocol], it is not
-// known, and Converses reports false.
+// Converses reports whether the agent of this process handles m, a request to it, by a
+// conversation: one that is open, or one that m opens. Else it is a message for its Receive. Of a
+// [Protocol] that is not [RoleProtocol], it is not known, and Converses reports false.
 func (s *System) Converses(agent performatives.AgentID, m *performatives.Message) bool {
 	c, ok := s.lookup(agent)
 	if !ok {
@@ -174,8 +176,9 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 	}
 }
 
-// ConversationsWith yields the open conversations of all agents that have an id, in no order: mostly both sides of one. It looks the id up at each agent,
-// whatever the number of its conversations. Else it is as [System.Conversations].
+// ConversationsWith yields the open conversations of all agents that have an id, in no order:
+// mostly both sides of one. It looks the id up at each agent, whatever the number of its
+// conversations. Else it is as [System.Conversations].
 func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
 		for r := range s.registered() {
@@ -191,7 +194,8 @@ func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Con
 	}
 }
 
-// ProtocolOf returns the name of the protocol of which m opens a conversation here, and an empty name when it opens none.
+// ProtocolOf returns the name of the protocol of which m opens a conversation here, and an empty
+// name when it opens none.
 func (s *System) ProtocolOf(m *performatives.Message) string {
 	if p := s.protocolFor(m.Header()); p >= 0 {
 		return s.opts.Protocols[p].Name()

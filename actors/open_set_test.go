@@ -23,7 +23,8 @@ func (*side) Start()                      {}
 func (*side) Receive(any)                 {}
 func (*side) Stop()                       {}
 
-// The set has the same conversations as a map by their keys, whatever is added, replaced and removed, and finds them by their id and by their peer.
+// The set has the same conversations as a map by their keys, whatever is added, replaced and
+// removed, and finds them by their id and by their peer.
 func TestOpenSet(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	key := func() Key {
@@ -99,7 +100,8 @@ func sameConversations(a, b []Conversation) bool {
 	return slices.Equal(a, b)
 }
 
-// An agent that asks itself has two conversations with one id. Neither takes memory, and a search for a peer takes none, whatever the letters of the ids.
+// An agent that asks itself has two conversations with one id. Neither takes memory, and a search
+// for a peer takes none, whatever the letters of the ids.
 func TestOpenSetAllocatesNothing(t *testing.T) {
 	var o openSet
 	asking, asked := &side{key: Key{"1", "Eddy", true}}, &side{key: Key{"1", "Eddy", false}}
@@ -119,7 +121,8 @@ func TestOpenSetAllocatesNothing(t *testing.T) {
 	}
 }
 
-// Ids are compared as they are folded, also those that are longer than a valid one or have letters outside of ASCII.
+// Ids are compared as they are folded, also those that are longer than a valid one or have letters
+// outside of ASCII.
 func TestHasFolded(t *testing.T) {
 	long := strings.Repeat("A", performatives.MaxIDLength+1)
 	for _, id := range []performatives.AgentID{"", "a-1", "Jules", "ÉCOLE", "\u212a", performatives.AgentID(long), performatives.AgentID(long[1:])} {
@@ -129,7 +132,8 @@ func TestHasFolded(t *testing.T) {
 	}
 }
 
-// BenchmarkOpenSet adds a conversation to the set of an agent that has 100 open ones, and removes it.
+// BenchmarkOpenSet adds a conversation to the set of an agent that has 100 open ones, and removes
+// it.
 func BenchmarkOpenSet(b *testing.B) {
 	var o openSet
 	for i := range 100 {

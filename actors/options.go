@@ -21,8 +21,9 @@ type Options struct {
 	// only.
 	Router Router
 
-	// Entrance routes what agents send, and what [System.Send] gets, in place of Router: it may look at a message before
-	// it passes it on to Router. What the system itself says, such as a refusal, does not pass it. Nil means Router.
+	// Entrance routes what agents send, and what [System.Send] gets, in place of Router: it may
+	// look at a message before it passes it on to Router. What the system itself says, such as a
+	// refusal, does not pass it. Nil means Router.
 	Entrance Router
 
 	// Protocols are the codons that agents answer. When several open on the same message,
@@ -67,24 +68,26 @@ type Options struct {
 	// on the goroutine of the change and must not block. Nil means no call.
 	OnChange func(performatives.AgentID)
 
-	// OnList is called with the id of each agent whose entry of the directory has changed, before the call that has changed it returns:
-	// the agent was spawned or registered, has announced its capabilities, or was removed. [System.Find] has the entry. A call that
-	// says nothing new is possible. It must not block. Nil means no call.
+	// OnList is called with the id of each agent whose entry of the directory has changed, before
+	// the call that has changed it returns: the agent was spawned or registered, has announced its
+	// capabilities, or was removed. [System.Find] has the entry. A call that says nothing new is
+	// possible. It must not block. Nil means no call.
 	OnList func(performatives.AgentID)
 
-	// Logger receives the failures of agents, and the messages that have no event type. Nil discards them.
+	// Logger receives the failures of agents, and the messages that have no event type. Nil
+	// discards them.
 	Logger *slog.Logger
 }
 
 // Tracing configures the spans of a system. The zero value samples every trace.
 type Tracing struct {
-	// Ratio is the part of the traces beginning in the system that is sampled, from 0 to 1. Zero means 1. A trace that began
-	// elsewhere is sampled as its traceparent says.
+	// Ratio is the part of the traces beginning in the system that is sampled, from 0 to 1. Zero
+	// means 1. A trace that began elsewhere is sampled as its traceparent says.
 	Ratio float64
 }
 
-// Samples reports whether a new trace is sampled whose id ends with the eight bytes low, as the sampler TraceIdRatioBased of OpenTelemetry
-// decides it.
+// Samples reports whether a new trace is sampled whose id ends with the eight bytes low, as the
+// sampler TraceIdRatioBased of OpenTelemetry decides it.
 func (t *Tracing) Samples(low uint64) bool {
 	return t.Ratio == 0 || t.Ratio >= 1 || low>>1 < uint64(t.Ratio*(1<<63))
 }

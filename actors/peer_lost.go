@@ -12,9 +12,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// PeerLost is received by a [Conversation] whose peer's destination has gone: see [System.LosePeers].
-// The conversation receives it once in each band, so that it comes behind all messages that were
-// queued before. The peer is lost with the last reception, for which Reached reports true.
+// PeerLost is received by a [Conversation] whose peer's destination has gone: see
+// [System.LosePeers]. The conversation receives it once in each band, so that it comes behind all
+// messages that were queued before. The peer is lost with the last reception, for which Reached
+// reports true.
 type PeerLost struct {
 	// Code is the reason.
 	Code performatives.Code
@@ -25,8 +26,8 @@ type PeerLost struct {
 	marks int // how many receptions were counted
 }
 
-// Reached counts the receptions. It reports true with the last one. Only the conversation may call it, once
-// for each reception.
+// Reached counts the receptions. It reports true with the last one. Only the conversation may call
+// it, once for each reception.
 func (p *PeerLost) Reached() bool {
 	p.marks++
 	return p.marks == performatives.Bands
@@ -45,8 +46,9 @@ func (s *System) LosePeers(code performatives.Code, peers ...performatives.Agent
 	s.losePeers(peersLost{code: code, number: math.MaxUint64}, peers)
 }
 
-// LoseWorkers is [System.LosePeers] for an agent that goes on at its next destination with what it has asked: it tells only the
-// conversations that agents of this process have opened. What the others send goes to the next destination.
+// LoseWorkers is [System.LosePeers] for an agent that goes on at its next destination with what it
+// has asked: it tells only the conversations that agents of this process have opened. What the
+// others send goes to the next destination.
 func (s *System) LoseWorkers(code performatives.Code, peers ...performatives.AgentID) {
 	s.losePeers(peersLost{code: code, number: math.MaxUint64, workers: true}, peers)
 }
@@ -57,12 +59,14 @@ type Loss struct {
 	number uint64
 }
 
-// BeginLoss begins the loss of destinations, which ends with [Loss.Lose]. It is for a caller that lets agents of this process send to the
-// next destinations before Lose tells the conversations with the lost ones. A conversation that an agent of this process opens after the
-// call is with the next destination. The caller ensures that its messages go there, or come back.
+// BeginLoss begins the loss of destinations, which ends with [Loss.Lose]. It is for a caller that
+// lets agents of this process send to the next destinations before Lose tells the conversations
+// with the lost ones. A conversation that an agent of this process opens after the call is with the
+// next destination. The caller ensures that its messages go there, or come back.
 func (s *System) BeginLoss() Loss { return Loss{s, s.losses.Add(1)} }
 
-// Lose is [System.LosePeers] with a text, except that it does not tell conversations that agents of this process have opened since [System.BeginLoss].
+// Lose is [System.LosePeers] with a text, except that it does not tell conversations that agents of
+// this process have opened since [System.BeginLoss].
 func (l Loss) Lose(why performatives.Failure, peers ...performatives.AgentID) {
 	l.system.losePeers(peersLost{code: why.ErrorCode, text: why.ErrorText, number: l.number}, peers)
 }
@@ -180,7 +184,8 @@ func (o *openSet) hasPeer(peers map[performatives.AgentID]bool) bool {
 	return false
 }
 
-// hasFolded reports whether a set of folded ids has the id. It allocates nothing for an id in ASCII.
+// hasFolded reports whether a set of folded ids has the id. It allocates nothing for an id in
+// ASCII.
 func hasFolded(set map[performatives.AgentID]bool, id performatives.AgentID) bool {
 	var room [performatives.MaxIDLength]byte
 	if len(id) > len(room) {

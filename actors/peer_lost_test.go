@@ -8,8 +8,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestLossComesBehindDeliveredMessages loses the peer while the agent is busy. Conversations that the messages before
-// the loss open are told behind the last of them. Those that messages after it open, which overtake, are not told.
+// TestLossComesBehindDeliveredMessages loses the peer while the agent is busy. Conversations that
+// the messages before the loss open are told behind the last of them. Those that messages after it
+// open, which overtake, are not told.
 func TestLossComesBehindDeliveredMessages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		open, opened, next, nextLow := &recording{}, &recording{}, &recording{}, &recording{}
@@ -36,8 +37,8 @@ func TestLossComesBehindDeliveredMessages(t *testing.T) {
 	})
 }
 
-// TestLossSpares opens conversations with the next destination of a peer while its loss is under way. Those of the peer are told, and those that the agent
-// has opened before.
+// TestLossSpares opens conversations with the next destination of a peer while its loss is under
+// way. Those of the peer are told, and those that the agent has opened before.
 func TestLossSpares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, since, asked := &recording{key: Key{ID: "before", Peer: "X", Initiator: true}}, &recording{key: Key{ID: "since", Peer: "x", Initiator: true}}, &recording{}
@@ -92,7 +93,8 @@ func TestLossComesBehindMessagesOfTheConversation(t *testing.T) {
 	})
 }
 
-// TestLossOfAQueuedRequest loses the peer of an agent that has no conversation yet, and a request in its mailbox.
+// TestLossOfAQueuedRequest loses the peer of an agent that has no conversation yet, and a request
+// in its mailbox.
 func TestLossOfAQueuedRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := &recording{}

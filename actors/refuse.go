@@ -79,8 +79,8 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 	}
 }
 
-// refuseOpening is refuse for a message that opens a conversation of a role. Where the act by itself
-// expects no reply, the initiator of a [TimedResponder] role does, and gets FAILURE.
+// refuseOpening is refuse for a message that opens a conversation of a role. Where the act by
+// itself expects no reply, the initiator of a [TimedResponder] role does, and gets FAILURE.
 func (c *cell) refuseOpening(role Responder, m *performatives.Message, r *performatives.Refusal) {
 	if _, timed := role.(TimedResponder); timed && !m.Performative().ExpectsReply() {
 		failure := performatives.Failure{ErrorCode: r.Code, ErrorText: cmp.Or(r.Text, r.Code.Traits().Text), RetryAfter: r.RetryAfter}
@@ -164,8 +164,8 @@ func unwrap(message any) any {
 	return message
 }
 
-// Counts are the counters of a system. Refused, DeadLetters, Busy, Overload and Loops are totals since it
-// started; the others are current numbers.
+// Counts are the counters of a system. Refused, DeadLetters, Busy, Overload and Loops are totals
+// since it started; the others are current numbers.
 type Counts struct {
 	Refused     uint64 // messages refused to their senders
 	DeadLetters uint64 // messages that were not handled and expected no reply

@@ -10,24 +10,25 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Destination takes the messages for an agent of another process: a session, or the link to another node.
+// Destination takes the messages for an agent of another process: a session, or the link to another
+// node.
 type Destination interface {
-	// Deliver takes m for the agent, or returns a [*performatives.Refusal] with the reason why it cannot. It
-	// does not block and calls no code of an agent. A message that it has taken and cannot deliver is refused
-	// later, from another goroutine.
+	// Deliver takes m for the agent, or returns a [*performatives.Refusal] with the reason why it
+	// cannot. It does not block and calls no code of an agent. A message that it has taken and
+	// cannot deliver is refused later, from another goroutine.
 	Deliver(m *performatives.Message) error
 
-	// Load returns what the conversations with the agents behind the destination are counted in, the same at each
-	// call. Nil counts nothing.
+	// Load returns what the conversations with the agents behind the destination are counted in,
+	// the same at each call. Nil counts nothing.
 	Load() *Load
 
-	// Wait returns how long messages for the agent wait at present until its process takes them in. Zero means that
-	// there is no such wait, or that it is not known. It does not block.
+	// Wait returns how long messages for the agent wait at present until its process takes them in.
+	// Zero means that there is no such wait, or that it is not known. It does not block.
 	Wait() time.Duration
 }
 
-// Load counts the open conversations that agents of this process have with the agents behind a [Destination]. It is safe
-// for concurrent use.
+// Load counts the open conversations that agents of this process have with the agents behind a
+// [Destination]. It is safe for concurrent use.
 type Load struct {
 	conversations atomic.Int64
 	weight        atomic.Int64
@@ -36,7 +37,8 @@ type Load struct {
 // Conversations returns how many are open.
 func (l *Load) Conversations() int { return int(l.conversations.Load()) }
 
-// Weight returns the sum of the [performatives.Message.Weight] of the messages that opened them, in bytes.
+// Weight returns the sum of the [performatives.Message.Weight] of the messages that opened them, in
+// bytes.
 func (l *Load) Weight() int { return int(l.weight.Load()) }
 
 // add counts n more conversations, each opened by a message of that weight.
@@ -47,7 +49,8 @@ func (l *Load) add(n, weight int) {
 	}
 }
 
-// loadOf returns the load in which conversations with that peer are counted, or nil for an agent of this process.
+// loadOf returns the load in which conversations with that peer are counted, or nil for an agent of
+// this process.
 func (s *System) loadOf(peer performatives.AgentID) *Load {
 	if s.remote.value() == 0 {
 		return nil
@@ -58,9 +61,9 @@ func (s *System) loadOf(peer performatives.AgentID) *Load {
 	return nil
 }
 
-// Registration is an entry of the directory: the id of an agent, its capabilities, and the destination of its
-// messages, which is the mailbox of an agent of this process or a [Destination]. All methods may be called from
-// any goroutine.
+// Registration is an entry of the directory: the id of an agent, its capabilities, and the
+// destination of its messages, which is the mailbox of an agent of this process or a [Destination].
+// All methods may be called from any goroutine.
 type Registration struct {
 	sys         *System
 	id          performatives.AgentID
@@ -78,8 +81,8 @@ type Registration struct {
 }
 
 // Register adds an agent of another process to the directory. Discovery excludes it until
-// [Registration.Announce]. The owner of d must call [Registration.Remove]. The error is [ErrExists],
-// [ErrStopped], or says why the id is not valid.
+// [Registration.Announce]. The owner of d must call [Registration.Remove]. The error is
+// [ErrExists], [ErrStopped], or says why the id is not valid.
 func (s *System) Register(id performatives.AgentID, d Destination) (*Registration, error) {
 	err := performatives.CheckID(id)
 	switch {
@@ -133,8 +136,8 @@ func (s *System) removeRegistration(r *Registration) (removed bool) {
 	return true
 }
 
-// Replace puts another destination in the place of an agent of another process, in one step. The new entry is not
-// announced. It reports false when the agent was removed before.
+// Replace puts another destination in the place of an agent of another process, in one step. The
+// new entry is not announced. It reports false when the agent was removed before.
 func (r *Registration) Replace(id performatives.AgentID, d Destination) (*Registration, bool) {
 	by := r.sys.newRegistration(id, d)
 	if r.local != nil || !id.Is(r.id) || !r.sys.registrations.swap(r.folded, r, by) {
@@ -149,8 +152,8 @@ func (r *Registration) Replace(id performatives.AgentID, d Destination) (*Regist
 	return by, true
 }
 
-// Remove takes an agent of another process off the directory, and runs the functions of [Self.Watch]. Further
-// calls are harmless. It does nothing for an agent of this process.
+// Remove takes an agent of another process off the directory, and runs the functions of
+// [Self.Watch]. Further calls are harmless. It does nothing for an agent of this process.
 func (r *Registration) Remove() {
 	if r.local != nil {
 		return
@@ -174,7 +177,8 @@ func (r *Registration) Remove() {
 // ID returns the agent's id as registered.
 func (r *Registration) ID() performatives.AgentID { return r.id }
 
-// Destination returns the destination of an agent of another process, and nil for an agent of this process.
+// Destination returns the destination of an agent of another process, and nil for an agent of this
+// process.
 func (r *Registration) Destination() Destination { return r.destination }
 
 // Local returns the handle of an agent of this process.
@@ -192,9 +196,10 @@ func (r *Registration) Describe() performatives.Capabilities {
 	return performatives.Capabilities{}
 }
 
-// Announce replaces the agent's capabilities and makes the agent visible to discovery, even if [Spec].Hidden is
-// set. Capabilities without any topic or action hide an agent of another process, or one with Spec.Hidden. The
-// change is atomic. The caller must not modify the slices and maps of capabilities afterwards.
+// Announce replaces the agent's capabilities and makes the agent visible to discovery, even if
+// [Spec].Hidden is set. Capabilities without any topic or action hide an agent of another process,
+// or one with Spec.Hidden. The change is atomic. The caller must not modify the slices and maps of
+// capabilities afterwards.
 func (r *Registration) Announce(capabilities performatives.Capabilities) {
 	if r.local != nil && r.local.spec.Sealer != nil {
 		capabilities = r.local.spec.Sealer.Entry(capabilities)
@@ -227,7 +232,8 @@ func (r *Registration) deliver(m *performatives.Message) error {
 	return r.local.deliver(m)
 }
 
-// deliver passes a message of another agent to the mailbox, or when the agent has stopped, to what took its place.
+// deliver passes a message of another agent to the mailbox, or when the agent has stopped, to what
+// took its place.
 func (c *cell) deliver(m *performatives.Message) error {
 	err := c.take(m)
 	if err == nil || !errors.Is(err, performatives.CodeStopped) {
@@ -263,8 +269,8 @@ func (s Self) Visible() bool { return s.c.Visible() }
 // [Agent].Describe. The caller must not modify them.
 func (s Self) Describe() performatives.Capabilities { return s.c.Describe() }
 
-// watchRemoval has fn called after the removal of an agent of another process, at once if it was removed, unless cancel
-// is called before.
+// watchRemoval has fn called after the removal of an agent of another process, at once if it was
+// removed, unless cancel is called before.
 func (r *Registration) watchRemoval(fn func()) (cancel func()) {
 	if !r.removal.add(&fn) {
 		fn()

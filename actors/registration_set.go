@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// registrationSet is a set of registrations with distinct folded ids, sorted by folded id. It is stored
-// in chunks, so that the cost of an insertion is bounded by the chunk size.
+// registrationSet is a set of registrations with distinct folded ids, sorted by folded id. It is
+// stored in chunks, so that the cost of an insertion is bounded by the chunk size.
 type registrationSet struct{ chunks [][]*Registration }
 
 // maxChunk is the largest number of registrations in a chunk.

@@ -198,7 +198,8 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// A watch of an agent of another process ends with its removal, and not at a restart of the watcher.
+// A watch of an agent of another process ends with its removal, and not at a restart of the
+// watcher.
 func TestWatchOfRegistration(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newSystem(t)

@@ -9,8 +9,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// registry maps ids to the entries of the directory. It is safe for concurrent use. A [sync.Map] takes three times as long with 100,000
-// entries: it is a tree, whose nodes the caches of the processor do not hold.
+// registry maps ids to the entries of the directory. It is safe for concurrent use. A [sync.Map]
+// takes three times as long with 100,000 entries: it is a tree, whose nodes the caches of the
+// processor do not hold.
 type registry struct {
 	shards [64]struct {
 		mu sync.RWMutex
@@ -31,7 +32,8 @@ func (g *registry) load(id performatives.AgentID) *Registration {
 	return s.by[id]
 }
 
-// swap replaces the entry of an id, if that is old: nil for none, or [anyEntry]. The new entry nil deletes it.
+// swap replaces the entry of an id, if that is old: nil for none, or [anyEntry]. The new entry nil
+// deletes it.
 func (g *registry) swap(id performatives.AgentID, old, to *Registration) (swapped bool) {
 	s := &g.shards[shardOf(id)]
 	s.mu.Lock()

@@ -10,9 +10,9 @@ import (
 // MaxRequestAge is the longest time for which a system remembers the id of a request.
 const MaxRequestAge = time.Hour
 
-// DefaultRequestIDs is the default of [Options].RequestIDs. It suffices for 25,000 requests a second that
-// each have five minutes, or for 100,000 a second that have a minute. A system that has so many to
-// remember uses some 400 MB for them.
+// DefaultRequestIDs is the default of [Options].RequestIDs. It suffices for 25,000 requests a
+// second that each have five minutes, or for 100,000 a second that have a minute. A system that has
+// so many to remember uses some 400 MB for them.
 const DefaultRequestIDs = 1 << 23
 
 // requestIDs remembers the ids of the requests that agents have taken on, so that a request

@@ -31,7 +31,8 @@ func TestRetainedUntil(t *testing.T) {
 	}
 }
 
-// One sender outside of the system gets at most half of the room for ids, an agent of the system all that is left.
+// One sender outside of the system gets at most half of the room for ids, an agent of the system
+// all that is left.
 func TestRequestIDsHaveShares(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const room = 8

@@ -14,8 +14,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Reservation holds the id of an agent that is about to run here, or has just run here, and queues the messages for it. It ends
-// with [Reservation.Spawn] or [Reservation.Release]. Its methods may be called from any goroutine.
+// Reservation holds the id of an agent that is about to run here, or has just run here, and queues
+// the messages for it. It ends with [Reservation.Spawn] or [Reservation.Release]. Its methods may
+// be called from any goroutine.
 type Reservation struct {
 	sys   *System
 	entry *Registration
@@ -34,7 +35,8 @@ type Reservation struct {
 
 var _ Destination = (*Reservation)(nil)
 
-// Reserve reserves the id of an agent. The error is [ErrExists], [ErrStopped], or says why the id is not valid.
+// Reserve reserves the id of an agent. The error is [ErrExists], [ErrStopped], or says why the id
+// is not valid.
 func (s *System) Reserve(id performatives.AgentID) (*Reservation, error) {
 	v := &Reservation{sys: s, taken: new(takenOn)}
 	entry, err := s.Register(id, v)
@@ -51,8 +53,8 @@ func (*Reservation) Load() *Load { return nil }
 // Wait returns zero.
 func (*Reservation) Wait() time.Duration { return 0 }
 
-// Deliver queues a message. It refuses the message as busy when as many wait already as one band of a mailbox holds. Once the
-// reservation has ended, Deliver passes the message on.
+// Deliver queues a message. It refuses the message as busy when as many wait already as one band of
+// a mailbox holds. Once the reservation has ended, Deliver passes the message on.
 func (v *Reservation) Deliver(m *performatives.Message) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -75,8 +77,8 @@ func (v *Reservation) arrivedLocked() {
 	}
 }
 
-// OnMessage calls fn once: at once if a message waits, and otherwise when the next one is queued. fn must not block and must not
-// use v.
+// OnMessage calls fn once: at once if a message waits, and otherwise when the next one is queued.
+// fn must not block and must not use v.
 func (v *Reservation) OnMessage(fn func()) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,8 +89,8 @@ func (v *Reservation) OnMessage(fn func()) {
 	v.notify = fn
 }
 
-// giveBack queues a message that a stopping agent has not handled, and that the agent's mailbox has counted already. If the
-// reservation has ended, giveBack passes the message on.
+// giveBack queues a message that a stopping agent has not handled, and that the agent's mailbox has
+// counted already. If the reservation has ended, giveBack passes the message on.
 func (v *Reservation) giveBack(m *performatives.Message) {
 	v.mu.Lock()
 	if v.to == nil {
@@ -111,8 +113,9 @@ func (v *Reservation) Len() int {
 	return v.length
 }
 
-// Spawn starts the agent: see [System.Spawn]. It gets the messages that wait, in their order, before any other. spec.ID must be the id
-// that is reserved. After an error the reservation still holds it.
+// Spawn starts the agent: see [System.Spawn]. It gets the messages that wait, in their order,
+// before any other. spec.ID must be the id that is reserved. After an error the reservation still
+// holds it.
 func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	s := v.sys
 	c, started, err := s.prepare(spec)
@@ -145,8 +148,8 @@ func (v *Reservation) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	return Self{c}, nil
 }
 
-// end puts an agent in the place of the reservation, and passes the messages that wait on to it. It reports false when the id was released
-// before, or the agent has stopped.
+// end puts an agent in the place of the reservation, and passes the messages that wait on to it. It
+// reports false when the id was released before, or the agent has stopped.
 func (v *Reservation) end(c *cell) bool {
 	v.mu.Lock()
 	if v.to != nil {
@@ -190,7 +193,8 @@ func (v *Reservation) Release(to func(*performatives.Message) error) {
 	}
 }
 
-// close passes on all messages, those that wait and those that come. It reports whether it was the first call.
+// close passes on all messages, those that wait and those that come. It reports whether it was the
+// first call.
 func (v *Reservation) close(to func(*performatives.Message) error) bool {
 	v.mu.Lock()
 	if v.to != nil {
@@ -210,8 +214,9 @@ type undelivered struct {
 	why     error
 }
 
-// openLocked passes the messages that wait on to the function to, and has it get those that come. It returns those that were not
-// taken, which are to be refused without the lock: a sender may be the agent itself.
+// openLocked passes the messages that wait on to the function to, and has it get those that come.
+// It returns those that were not taken, which are to be refused without the lock: a sender may be
+// the agent itself.
 func (v *Reservation) openLocked(to func(*performatives.Message) error) (failed []undelivered) {
 	waiting := slices.Concat(v.back, v.queue)
 	v.back, v.queue, v.length, v.to = nil, nil, 0, to
@@ -230,7 +235,8 @@ func (v *Reservation) refuse(all []undelivered) {
 	}
 }
 
-// swap puts another entry of the id in the place of r, whatever their destinations are. It reports false when r was removed before.
+// swap puts another entry of the id in the place of r, whatever their destinations are. It reports
+// false when r was removed before.
 func (r *Registration) swap(by *Registration) bool {
 	s := r.sys
 	if !s.registrations.swap(r.folded, r, by) {

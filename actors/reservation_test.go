@@ -301,7 +301,8 @@ func TestRetireUnderLoad(t *testing.T) {
 	}
 }
 
-// Twice as many messages as a mailbox has room for may wait: those in the mailbox of the agent that retires, and those that come then.
+// Twice as many messages as a mailbox has room for may wait: those in the mailbox of the agent that
+// retires, and those that come then.
 func TestRetireWithFullMailboxes(t *testing.T) {
 	const capacity = 4
 	s, err := actors.NewSystem(actors.Options{Capacity: capacity})

@@ -15,7 +15,8 @@ type numbered int
 
 func (numbered) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// numbers is a protocol that records which values of an agent opened conversations and guarded them.
+// numbers is a protocol that records which values of an agent opened conversations and guarded
+// them.
 type numbers struct{ opened, guarded []int }
 
 func (*numbers) Name() string                        { return "recording" }
@@ -99,8 +100,8 @@ func TestRestartEndsWatches(t *testing.T) {
 	})
 }
 
-// The end of a conversation of a former value does not end a later conversation of the same key, which began
-// before that end was handled.
+// The end of a conversation of a former value does not end a later conversation of the same key,
+// which began before that end was handled.
 func TestEndOfFormerConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, a := numberedSystem(t, &numbers{})
@@ -137,8 +138,8 @@ type urgentTalk struct{ recording }
 
 func (*urgentTalk) Priority() performatives.Priority { return performatives.Urgent }
 
-// A conversation begins under the key of one that has ended, although the agent has not handled that end
-// yet: it handles the end first, whatever else it has to do.
+// A conversation begins under the key of one that has ended, although the agent has not handled
+// that end yet: it handles the end first, whatever else it has to do.
 func TestBeginAfterAnEndThatIsNotHandled(t *testing.T) {
 	twoWorkers(t)
 	synctest.Test(t, func(t *testing.T) {

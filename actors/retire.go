@@ -24,9 +24,10 @@ type retirement struct {
 // retireTime is the time in which the hooks of an agent that retires must return.
 const retireTime = 10 * time.Second
 
-// Retire stops an agent of this process that is to continue elsewhere, or later. From now on the agent opens no conversation for a message
-// of another, and its Receive gets none. Its open conversations continue until they end or ctx does; those that are left, and those
-// that are long-lived, then fail with [performatives.CodeMoved].
+// Retire stops an agent of this process that is to continue elsewhere, or later. From now on the
+// agent opens no conversation for a message of another, and its Receive gets none. Its open
+// conversations continue until they end or ctx does; those that are left, and those that are
+// long-lived, then fail with [performatives.CodeMoved].
 //
 // Retire returns once the agent has stopped, with the reservation of its id and the state of a
 // [Movable] agent. The messages that the agent has not handled wait in the reservation. The error
@@ -38,8 +39,9 @@ func (s *System) Retire(ctx context.Context, id performatives.AgentID) (*Reserva
 	return s.retire(ctx, id, &retirement{})
 }
 
-// RetireQuiet is [System.Retire] for an agent that is quiet: see [Self.Quiet]. When it has a conversation, or has got a message since the last
-// call of Quiet, the error is [ErrNotQuiet], and the agent goes on.
+// RetireQuiet is [System.Retire] for an agent that is quiet: see [Self.Quiet]. When it has a
+// conversation, or has got a message since the last call of Quiet, the error is [ErrNotQuiet], and
+// the agent goes on.
 func (s *System) RetireQuiet(ctx context.Context, id performatives.AgentID) (*Reservation, []byte, error) {
 	return s.retire(ctx, id, &retirement{ifQuiet: true})
 }
@@ -100,8 +102,8 @@ func stoppedRefusal(id performatives.AgentID) func(*performatives.Message) error
 // Retiring reports whether [System.Retire] was called for the agent. Safe for concurrent use.
 func (s Self) Retiring() bool { return s.c.retiring.Load() != nil }
 
-// Quiet has fn called on the agent's actor. It says whether no conversation is open, and no message has come to the agent since fn was called
-// before, or since the start. It fails like [Self.Later].
+// Quiet has fn called on the agent's actor. It says whether no conversation is open, and no message
+// has come to the agent since fn was called before, or since the start. It fails like [Self.Later].
 func (s Self) Quiet(fn func(quiet bool)) error { return s.post(&quiet{fn}) }
 
 type quiet struct{ fn func(bool) }
@@ -112,7 +114,8 @@ func (q *quiet) run(c *cell, _ actor.Context) {
 	q.fn(is)
 }
 
-// retire is the command that begins a retirement, behind the urgent messages that the agent has got.
+// retire is the command that begins a retirement, behind the urgent messages that the agent has
+// got.
 type retire struct{ *retirement }
 
 func (*retire) Control() {}
@@ -137,14 +140,16 @@ func (r *retire) run(c *cell, _ actor.Context) {
 // quiet reports whether no conversation is open, and no message has come since [Self.Quiet].
 func (c *cell) quiet() bool { return !c.used && len(c.conversations) == 0 }
 
-// check ends the wait for the conversations if none is open. It runs on the agent's actor, and does nothing for nil.
+// check ends the wait for the conversations if none is open. It runs on the agent's actor, and does
+// nothing for nil.
 func (t *retirement) check(c *cell) {
 	if t != nil && c.finite == 0 {
 		t.finished.open()
 	}
 }
 
-// snapshot takes the state of a movable agent that runs. It runs on the agent's actor, and does nothing for nil.
+// snapshot takes the state of a movable agent that runs. It runs on the agent's actor, and does
+// nothing for nil.
 func (t *retirement) snapshot(c *cell) {
 	m, ok := c.agent.(Movable)
 	if t == nil || !ok || !c.running {
@@ -173,7 +178,8 @@ func (s *System) reservationOf(id performatives.AgentID) *Reservation {
 	return v
 }
 
-// giveBack queues a message that an agent which retires has got and not handled. It reports false if there is none.
+// giveBack queues a message that an agent which retires has got and not handled. It reports false
+// if there is none.
 func (s *System) giveBack(m *performatives.Message) bool {
 	v := s.reservationOf(m.Receiver())
 	if v == nil || v.from.Load() == nil {
@@ -183,7 +189,8 @@ func (s *System) giveBack(m *performatives.Message) bool {
 	return true
 }
 
-// cellAt returns the agent of this process with that id, also one that a reservation is about to become or was.
+// cellAt returns the agent of this process with that id, also one that a reservation is about to
+// become or was.
 func (s *System) cellAt(id performatives.AgentID) (*cell, bool) {
 	if v := s.reservationOf(id); v != nil {
 		if c := v.starting.Load(); c != nil {

@@ -7,25 +7,29 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Sealer signs and encrypts the payloads that one agent sends, for their receivers, and opens those that it receives. What
-// passes a message on between the two agents cannot read its payload, nor change it unnoticed. Package wire/sealed has an
-// implementation. The methods are called from any goroutine and must not block. When Seal or Open panics, or returns neither a message
-// nor an error, the message is refused to its sender as [performatives.CodeInternal], and the agent goes on.
+// Sealer signs and encrypts the payloads that one agent sends, for their receivers, and opens those
+// that it receives. What passes a message on between the two agents cannot read its payload, nor
+// change it unnoticed. Package wire/sealed has an implementation. The methods are called from any
+// goroutine and must not block. When Seal or Open panics, or returns neither a message nor an
+// error, the message is refused to its sender as [performatives.CodeInternal], and the agent goes
+// on.
 type Sealer interface {
 	// Agent returns the id of the agent.
 	Agent() performatives.AgentID
 
-	// Entry returns the capabilities for the entry of the agent in the directory, which has its public keys. It does not
-	// change the argument.
+	// Entry returns the capabilities for the entry of the agent in the directory, which has its
+	// public keys. It does not change the argument.
 	Entry(performatives.Capabilities) performatives.Capabilities
 
-	// Seal returns m with a sealed payload, or m itself if it needs none. receiver has the capabilities of the receiver, if
-	// it is in the directory. The error is a [*performatives.Refusal]; m is not sent then.
+	// Seal returns m with a sealed payload, or m itself if it needs none. receiver has the
+	// capabilities of the receiver, if it is in the directory. The error is a
+	// [*performatives.Refusal]; m is not sent then.
 	Seal(m *performatives.Message, receiver performatives.Capabilities) (*performatives.Message, error)
 
-	// Open returns the message that was sealed, which the method checks. sender has the capabilities of the sender, if it
-	// is in the directory. authentic is false for a message without a sealed payload that the agent may get all the same.
-	// The error is a [*performatives.Refusal] for the sender.
+	// Open returns the message that was sealed, which the method checks. sender has the
+	// capabilities of the sender, if it is in the directory. authentic is false for a message
+	// without a sealed payload that the agent may get all the same. The error is a
+	// [*performatives.Refusal] for the sender.
 	Open(m *performatives.Message, sender performatives.Capabilities) (opened *performatives.Message, authentic bool, err error)
 }
 
@@ -58,7 +62,8 @@ func (c *cell) seal(m *performatives.Message) (sealed *performatives.Message, er
 	return sealed, err
 }
 
-// openSealed calls the Sealer for a received message. After runtime.Goexit, which only the mailbox can handle, the message is refused, too.
+// openSealed calls the Sealer for a received message. After runtime.Goexit, which only the mailbox
+// can handle, the message is refused, too.
 func (c *cell) openSealed(m *performatives.Message) (opened *performatives.Message, authentic bool, err error) {
 	returned := false
 	defer func() {
@@ -78,8 +83,8 @@ func (c *cell) openSealed(m *performatives.Message) (opened *performatives.Messa
 
 var errNoMessage = errors.New("it has returned neither a message nor an error")
 
-// sealerFailed logs the failure of a method of the Sealer on m. It returns the refusal of m, which has nothing of the failure, because a
-// panic's value may have a part of the payload.
+// sealerFailed logs the failure of a method of the Sealer on m. It returns the refusal of m, which
+// has nothing of the failure, because a panic's value may have a part of the payload.
 func (c *cell) sealerFailed(m *performatives.Message, method string, err error) error {
 	attributes := []any{"method", method, "from", string(m.Sender()), "to", string(m.Receiver()), "message", string(m.ID()), "err", err}
 	var panicked *PanicError
@@ -90,9 +95,9 @@ func (c *cell) sealerFailed(m *performatives.Message, method string, err error) 
 	return refusal(m, c.id, performatives.CodeInternal, "the sealer of the agent failed: see the log of its node")
 }
 
-// unseal returns a received message as its sender made it. It returns nil if the agent cannot open the message; the sender then
-// gets a refusal of this copy (see notOpened). The request itself is not refused, because a relay that has passed on a bad copy
-// may pass on a good one, too.
+// unseal returns a received message as its sender made it. It returns nil if the agent cannot open
+// the message; the sender then gets a refusal of this copy (see notOpened). The request itself is
+// not refused, because a relay that has passed on a bad copy may pass on a good one, too.
 func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 	if c.spec.Sealer == nil {
 		if !m.Sealed() {
@@ -112,7 +117,8 @@ func (c *cell) unseal(m *performatives.Message) *performatives.Message {
 	return opened
 }
 
-// notOpened refuses a message to its sender. The log has the error itself: the sender of one that is no refusal gets no text.
+// notOpened refuses a message to its sender. The log has the error itself: the sender of one that
+// is no refusal gets no text.
 func (c *cell) notOpened(m *performatives.Message, err error) {
 	Self{c}.Logger().Warn("a message was not opened", "peer", string(m.Sender()), "conversation", string(m.ConversationID()), "performative", m.Performative().String(), "err", err)
 	r := asRefusal(m, err)
@@ -131,8 +137,9 @@ func (s *System) describe(id performatives.AgentID) performatives.Capabilities {
 	return performatives.Capabilities{}
 }
 
-// sealRefusal returns the form in which the refusal of m leaves the agent from. The refusal of an authentic message is sealed.
-// That of another one is not: it may be about a message that its sender has never made.
+// sealRefusal returns the form in which the refusal of m leaves the agent from. The refusal of an
+// authentic message is sealed. That of another one is not: it may be about a message that its
+// sender has never made.
 func (s *System) sealRefusal(from performatives.AgentID, m, reply *performatives.Message, r *performatives.Refusal) *performatives.Message {
 	if !m.Authentic() {
 		return reply
@@ -161,7 +168,8 @@ func bare(m, reply *performatives.Message, r *performatives.Refusal) *performati
 	return reply
 }
 
-// errUnsealed is the refusal of a message that is sent for an agent with a [Sealer], and not by the agent.
+// errUnsealed is the refusal of a message that is sent for an agent with a [Sealer], and not by the
+// agent.
 func errUnsealed(m *performatives.Message) *performatives.Refusal {
 	return refusal(m, "", performatives.CodeForbidden, "the payloads of the sender are sealed: only Self.Send of the agent does it")
 }

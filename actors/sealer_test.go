@@ -63,7 +63,8 @@ func once(fail func() (*performatives.Message, error)) func(*performatives.Messa
 	}
 }
 
-// sealedSystem returns a system with an agent, "a", that has a sealer, the replies to agent "x", and the log.
+// sealedSystem returns a system with an agent, "a", that has a sealer, the replies to agent "x",
+// and the log.
 func sealedSystem(t *testing.T, f fragile, newAgent func() Agent) (*System, *replies, *bytes.Buffer) {
 	t.Helper()
 	r, log := &replies{}, new(bytes.Buffer)
@@ -85,8 +86,8 @@ func stopSystem(t *testing.T, s *System) {
 	}
 }
 
-// The sender of a message that the sealer fails to open is told so, and of the failure nothing. The agent is not restarted and
-// gets the next message.
+// The sender of a message that the sealer fails to open is told so, and of the failure nothing. The
+// agent is not restarted and gets the next message.
 func TestSealerFailsToOpen(t *testing.T) {
 	for name, fail := range fails {
 		t.Run(name, func(t *testing.T) {
@@ -138,7 +139,8 @@ func TestSealerEndsTheGoroutine(t *testing.T) {
 	})
 }
 
-// An agent whose sealer fails to seal is told so by Send, nothing of the message is routed, and the next one is.
+// An agent whose sealer fails to seal is told so by Send, nothing of the message is routed, and the
+// next one is.
 func TestSealerFailsToSeal(t *testing.T) {
 	for name, fail := range fails {
 		t.Run(name, func(t *testing.T) {

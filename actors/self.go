@@ -26,7 +26,8 @@ func (s Self) ID() performatives.AgentID { return s.c.id }
 // PID returns the agent's actor in the engine.
 func (s Self) PID() *actor.PID { return s.c.pid.Load() }
 
-// Queued returns the number of messages of a priority in the agent's mailbox. While messages are posted, it is approximate.
+// Queued returns the number of messages of a priority in the agent's mailbox. While messages are
+// posted, it is approximate.
 func (s Self) Queued(p performatives.Priority) int { return s.c.mailbox.Len(p) }
 
 // Work runs fn, a handler of a conversation of the agent, as [System.Work] does.
@@ -61,11 +62,11 @@ func (s Self) Send(m *performatives.Message) error {
 }
 
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see
-// [performatives.Message.AsRefusal]. The error is that of Send, the end of ctx as [EndOf] returns it, or
-// [ErrStopped] when this agent stops first. When the deadline of ctx has passed, it is
-// context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on the agent's own
-// actor, which receives the reply: with the ctx of a decision there, it fails with [ErrSelfWait].
-// Further replies go to the agent like other messages.
+// [performatives.Message.AsRefusal]. The error is that of Send, the end of ctx as [EndOf] returns
+// it, or [ErrStopped] when this agent stops first. When the deadline of ctx has passed, it is
+// context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on the agent's
+// own actor, which receives the reply: with the ctx of a decision there, it fails with
+// [ErrSelfWait]. Further replies go to the agent like other messages.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, EndOf(ctx)
@@ -96,8 +97,8 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	}
 }
 
-// answered returns the results of Ask for a reply, nil if the agent has stopped. A refusal that comes
-// when the deadline of ctx has passed is the end of ctx, and one of its errors.
+// answered returns the results of Ask for a reply, nil if the agent has stopped. A refusal that
+// comes when the deadline of ctx has passed is the end of ctx, and one of its errors.
 func answered(ctx context.Context, answer *performatives.Message) (*performatives.Message, error) {
 	if answer == nil {
 		return nil, ErrStopped
@@ -109,13 +110,12 @@ func answered(ctx context.Context, answer *performatives.Message) (*performative
 	return answer, nil
 }
 
-// Do runs fn on the agent's actor and waits until it has returned. It fails with
-// [ErrMailboxFull], with [ErrStopped] when the agent stops first, or with the
-// [*PanicError] of a panic in fn, which also counts as a failure of the agent. When ctx
-// ends first, it returns the cause, and fn may still run. Do must not be called on the
-// agent's own actor: with the ctx of a decision there, it fails with [ErrSelfWait], and any
-// other call waits for the end of its ctx. A conversation of the agent that calls it needs a ctx with an end: the stop
-// of the agent waits for the conversation.
+// Do runs fn on the agent's actor and waits until it has returned. It fails with [ErrMailboxFull],
+// with [ErrStopped] when the agent stops first, or with the [*PanicError] of a panic in fn, which
+// also counts as a failure of the agent. When ctx ends first, it returns the cause, and fn may
+// still run. Do must not be called on the agent's own actor: with the ctx of a decision there, it
+// fails with [ErrSelfWait], and any other call waits for the end of its ctx. A conversation of the
+// agent that calls it needs a ctx with an end: the stop of the agent waits for the conversation.
 func (s Self) Do(ctx context.Context, fn func(Agent)) error {
 	if err := s.c.checkActor(ctx); err != nil {
 		return fmt.Errorf("actors: do: %w", err)
@@ -160,8 +160,9 @@ func reraise(a Agent, fn func(Agent), failed chan<- error) error {
 func (s Self) Later(fn func(Agent)) error { return s.post(&do{fn: fn}) }
 
 // Watch runs fn on the agent's actor after the agent with that id has stopped or, of another
-// process, was removed from the directory. It runs fn at once when there is no such agent in this system. A restart or stop of this agent ends its
-// watches. Watch fails with [ErrStopped] or [ErrMailboxFull].
+// process, was removed from the directory. It runs fn at once when there is no such agent in this
+// system. A restart or stop of this agent ends its watches. Watch fails with [ErrStopped] or
+// [ErrMailboxFull].
 func (s Self) Watch(id performatives.AgentID, fn func(Agent)) error {
 	return s.post(&watch{id: id, fn: fn})
 }
@@ -207,8 +208,9 @@ func (s Self) Return(m *performatives.Message) {
 // post sends a command to the agent's own mailbox.
 func (s Self) post(command any) error { return s.c.mailbox.Post(command) }
 
-// Backlog returns how many messages of a priority wait in the agent's mailbox, and when the oldest of them entered the node
-// ([performatives.Message.Arrived]), the zero time without one. Both have the precision of [Mailbox.UserMessageCount].
+// Backlog returns how many messages of a priority wait in the agent's mailbox, and when the oldest
+// of them entered the node ([performatives.Message.Arrived]), the zero time without one. Both have
+// the precision of [Mailbox.UserMessageCount].
 func (s Self) Backlog(p performatives.Priority) (messages int, oldest time.Time) {
 	b := s.c.mailbox.bands[p.Band()].Load()
 	if b == nil {

@@ -21,9 +21,10 @@ import (
 // remaining time, at most a second. Without a deadline, the wait is bounded only by the
 // conversations' own deadlines, and the steps after it by [MaxStopTime].
 //
-// A stop that takes longer than a second logs what it waits for, by name. The error says what
-// had not stopped in time, because a handler ignores its context, and the log has the names. A further call waits for the same end. The error is [ErrSelfWait],
-// at once, if ctx is that of a handler or a decision of an agent of the system.
+// A stop that takes longer than a second logs what it waits for, by name. The error says what had
+// not stopped in time, because a handler ignores its context, and the log has the names. A further
+// call waits for the same end. The error is [ErrSelfWait], at once, if ctx is that of a handler or
+// a decision of an agent of the system.
 func (s *System) Stop(ctx context.Context) error {
 	if err := s.CheckWait(ctx); err != nil {
 		return fmt.Errorf("actors: stop: %w", err)
@@ -193,7 +194,8 @@ func mailboxDrained(invoker actor.MessageInvoker) {
 // Work runs fn, a handler of a conversation, on a goroutine that [System.Stop] joins.
 func (s *System) Work(fn func()) { s.workFor(nil, fn) }
 
-// workFor is Work for a handler of the agent c, and counts the handler. A nil c stands for no agent.
+// workFor is Work for a handler of the agent c, and counts the handler. A nil c stands for no
+// agent.
 func (s *System) workFor(c *cell, fn func()) {
 	s.countWork(c, 1)
 	work := func() {

@@ -102,12 +102,12 @@ func NewSim(o SimOptions) *Sim {
 	return s
 }
 
-// Part returns a part of the simulation, such as one of several nodes, that can be paused alone. The part queues functions,
-// and the whole simulation runs them.
+// Part returns a part of the simulation, such as one of several nodes, that can be paused alone.
+// The part queues functions, and the whole simulation runs them.
 func (s *Sim) Part() *Sim { return &Sim{throughput: s.throughput, settle: s.settle, whole: s.whole} }
 
-// Pause holds back the queued functions of the part until [Sim.Resume]. A goroutine of the part that the clock wakes blocks in
-// [Sim.Yield] until then.
+// Pause holds back the queued functions of the part until [Sim.Resume]. A goroutine of the part
+// that the clock wakes blocks in [Sim.Yield] until then.
 func (s *Sim) Pause() {
 	s.whole.mu.Lock()
 	defer s.whole.mu.Unlock()
@@ -188,8 +188,8 @@ func (s *Sim) settleAll() {
 	}
 }
 
-// next runs one queued function, after which every other goroutine is blocked, as it was before. It reports false
-// when the queue is empty.
+// next runs one queued function, after which every other goroutine is blocked, as it was before. It
+// reports false when the queue is empty.
 func (s *Sim) next() bool {
 	select {
 	case <-s.woken: // the queue has what this signals
@@ -293,8 +293,8 @@ func (s *Sim) runUntil(over <-chan struct{}) {
 	}
 }
 
-// stepUntil runs steps on behalf of a waiting caller, and reports true, unless another goroutine runs the
-// simulation. Without Settle there is no other goroutine: the caller is itself inside a
+// stepUntil runs steps on behalf of a waiting caller, and reports true, unless another goroutine
+// runs the simulation. Without Settle there is no other goroutine: the caller is itself inside a
 // step.
 func (s *Sim) stepUntil(until func() bool) bool {
 	if s.settle != nil {
@@ -343,8 +343,8 @@ func (s *Sim) wake() {
 	}
 }
 
-// pick removes a random task from the queue and returns it. It holds back those of paused parts. It reports false
-// when no task is left.
+// pick removes a random task from the queue and returns it. It holds back those of paused parts. It
+// reports false when no task is left.
 func (s *Sim) pick() (simTask, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

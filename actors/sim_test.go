@@ -257,7 +257,8 @@ func TestSimPausesAPart(t *testing.T) {
 	})
 }
 
-// simulateStop stops an agent for many callers at once, and returns the order in which they continue.
+// simulateStop stops an agent for many callers at once, and returns the order in which they
+// continue.
 func simulateStop(t *testing.T, seed uint64) (order []string) {
 	bubble(t, func(t *testing.T) {
 		sim := NewSim(SimOptions{Seed: seed, Settle: synctest.Wait})
@@ -297,8 +298,8 @@ func TestSimOrdersWaitsForAStop(t *testing.T) {
 	}
 }
 
-// TestSimSettles counts how often a simulation waits until all goroutines are blocked: once before the first step and once
-// after each, whether or not the step may block.
+// TestSimSettles counts how often a simulation waits until all goroutines are blocked: once before
+// the first step and once after each, whether or not the step may block.
 func TestSimSettles(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		settled := 0

@@ -145,7 +145,8 @@ func (s *System) Spawn(ctx context.Context, spec Spec) (Self, error) {
 	return s.awaitStart(ctx, c, started)
 }
 
-// prepare makes an agent that has no actor yet. started receives the result of its start, and is nil when there is none.
+// prepare makes an agent that has no actor yet. started receives the result of its start, and is
+// nil when there is none.
 func (s *System) prepare(spec Spec) (c *cell, started <-chan error, err error) {
 	if err := s.checkSpec(spec); err != nil {
 		return nil, nil, err
@@ -292,8 +293,8 @@ func (s *System) awaitStart(ctx context.Context, c *cell, started <-chan error) 
 	}
 }
 
-// stepSimulation prepares the wait of its caller. It runs the simulation of the system, if there is one and no goroutine runs it. The caller must call turn
-// after the wait: see [System.Turn].
+// stepSimulation prepares the wait of its caller. It runs the simulation of the system, if there is
+// one and no goroutine runs it. The caller must call turn after the wait: see [System.Turn].
 func (s *System) stepSimulation(until func() bool) (turn func()) {
 	if s.sim != nil && s.sim.stepUntil(until) {
 		return atOnce
@@ -323,8 +324,8 @@ func (s *System) Agents() iter.Seq[*Registration] {
 	}
 }
 
-// Lookup returns the running agent of this process with that id, also if it is hidden. [System.Find] finds
-// agents of other processes, too.
+// Lookup returns the running agent of this process with that id, also if it is hidden.
+// [System.Find] finds agents of other processes, too.
 func (s *System) Lookup(id performatives.AgentID) (Self, bool) {
 	c, ok := s.lookup(id)
 	if !ok {
@@ -379,7 +380,8 @@ func (s *System) protocolFor(m *performatives.Message) int {
 // of an agent with a [Sealer] is refused.
 func (s *System) Send(m *performatives.Message) error { return s.send(m, nil, s.opts.Entrance) }
 
-// Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it by.
+// Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it
+// by.
 func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.opts.Router) }
 
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
@@ -418,11 +420,12 @@ type localRouter struct{ s *System }
 
 func (r localRouter) Route(m *performatives.Message) error { return r.s.Deliver(m.Receiver(), m) }
 
-// StopAgent stops one agent and waits until it has stopped. Messages queued for it are
-// refused to their senders, and its conversations end in a terminal state of their
-// tables. StopAgent does nothing for an id that no agent of this process has. It returns an error when ctx ends
-// first, because a hook has not returned. It must not be called on the agent's own actor: with the ctx of
-// a decision there, the error is [ErrSelfWait]. A handler may stop its own agent, which ends the handler's ctx.
+// StopAgent stops one agent and waits until it has stopped. Messages queued for it are refused to
+// their senders, and its conversations end in a terminal state of their tables. StopAgent does
+// nothing for an id that no agent of this process has. It returns an error when ctx ends first,
+// because a hook has not returned. It must not be called on the agent's own actor: with the ctx of
+// a decision there, the error is [ErrSelfWait]. A handler may stop its own agent, which ends the
+// handler's ctx.
 func (s *System) StopAgent(ctx context.Context, id performatives.AgentID) error {
 	c, ok := s.lookup(id)
 	if !ok {

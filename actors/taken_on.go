@@ -9,22 +9,24 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TakenOn is a request that an agent has taken on and must not run again: see [Reservation.TakenOn].
+// TakenOn is a request that an agent has taken on and must not run again: see
+// [Reservation.TakenOn].
 type TakenOn struct {
 	Sender performatives.AgentID
 	ID     performatives.MessageID
 	Until  time.Time // it is remembered so long
 }
 
-// MaxTakenOn bounds the requests that go along with an agent, in bytes of the memory that they take, as weight counts it. That is some 1,100
-// with the ids of this package. The oldest are left out.
+// MaxTakenOn bounds the requests that go along with an agent, in bytes of the memory that they
+// take, as weight counts it. That is some 1,100 with the ids of this package. The oldest are left
+// out.
 const MaxTakenOn = 128 << 10
 
 // weight is the size of a request in memory, in bytes.
 func (t TakenOn) weight() int { return 64 + len(t.Sender) + len(t.ID) }
 
-// takenOn has the latest requests that an agent has taken on that may move. It is shared by the runs of the agent in this process. A nil *takenOn is
-// that of an agent that does not move.
+// takenOn has the latest requests that an agent has taken on that may move. It is shared by the
+// runs of the agent in this process. A nil *takenOn is that of an agent that does not move.
 type takenOn struct {
 	mu     sync.Mutex
 	all    []TakenOn // the oldest first
@@ -63,8 +65,9 @@ func (t *takenOn) remove(sender performatives.AgentID, id performatives.MessageI
 	}
 }
 
-// TakenOn returns the latest requests that the agent has taken on which has just run here, the oldest first: those that are still to be
-// remembered, and at most as many as have [MaxTakenOn] bytes.
+// TakenOn returns the latest requests that the agent has taken on which has just run here, the
+// oldest first: those that are still to be remembered, and at most as many as have [MaxTakenOn]
+// bytes.
 func (v *Reservation) TakenOn() (all []TakenOn) {
 	now := time.Now()
 	v.taken.mu.Lock()
@@ -77,8 +80,9 @@ func (v *Reservation) TakenOn() (all []TakenOn) {
 	return all
 }
 
-// TakeOn has the system remember requests that the agent has taken on elsewhere, so that it does not run them again here. Of more than have [MaxTakenOn]
-// bytes the first are left out, and those for which the system has no room. Each is remembered for [MaxRequestAge] at most.
+// TakeOn has the system remember requests that the agent has taken on elsewhere, so that it does
+// not run them again here. Of more than have [MaxTakenOn] bytes the first are left out, and those
+// for which the system has no room. Each is remembered for [MaxRequestAge] at most.
 func (v *Reservation) TakeOn(all []TakenOn) {
 	for _, one := range all {
 		v.sys.requestIDs.takenElsewhere(v, one)

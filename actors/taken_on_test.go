@@ -11,7 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// takenOnBy has a new agent "a" take on requests of "x", and returns the reservation of its id after it has stopped.
+// takenOnBy has a new agent "a" take on requests of "x", and returns the reservation of its id
+// after it has stopped.
 func takenOnBy(t *testing.T, ids ...string) (*System, *Reservation) {
 	t.Helper()
 	s, err := NewSystem(Options{})
@@ -45,7 +46,8 @@ func idsOf(all []TakenOn) (ids []performatives.MessageID) {
 	return ids
 }
 
-// An agent that has moved does not take on what it has taken on before, and a request that it has turned down goes along with no one.
+// An agent that has moved does not take on what it has taken on before, and a request that it has
+// turned down goes along with no one.
 func TestTakenOnElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		from, v := takenOnBy(t, "1", "forgotten", "2")

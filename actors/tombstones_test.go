@@ -50,7 +50,8 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
-// The removal of a tombstone leaves alone what a later conversation has taken over: its key or an alias.
+// The removal of a tombstone leaves alone what a later conversation has taken over: its key or an
+// alias.
 func TestTombstoneOfALaterConversation(t *testing.T) {
 	all := newTombstones()
 	first := ended("first")
@@ -77,7 +78,8 @@ func TestTombstoneOfALaterConversation(t *testing.T) {
 	}
 }
 
-// The replies of all tombstones together are bounded. The oldest are shed, and only as many as necessary.
+// The replies of all tombstones together are bounded. The oldest are shed, and only as many as
+// necessary.
 func TestTombstonesShedReplies(t *testing.T) {
 	all := newTombstones()
 	const n, size = 3 * maxTombstones, maxReplyBytes / 16

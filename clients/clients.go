@@ -1,6 +1,6 @@
-// Package clients has the files of the client packages for other languages, so that a program can start agents that use
-// them: ribosome-client for Python in python, and for TypeScript and JavaScript in typescript. Each is published on its
-// own, and its README says how to use it.
+// Package clients has the files of the client packages for other languages, so that a program can
+// start agents that use them: ribosome-client for Python in python, and for TypeScript and
+// JavaScript in typescript. Each is published on its own, and its README says how to use it.
 package clients
 
 import (
@@ -17,7 +17,8 @@ var files embed.FS
 // Python returns the files of the Python package: the folder ribosome_client.
 func Python() fs.FS { return below("python/src") }
 
-// TypeScript returns the files of the npm package as far as programs need them: package.json and the folder dist.
+// TypeScript returns the files of the npm package as far as programs need them: package.json and
+// the folder dist.
 func TypeScript() fs.FS { return below("typescript") }
 
 func below(dir string) fs.FS {
@@ -28,8 +29,9 @@ func below(dir string) fs.FS {
 	return sub
 }
 
-// Install writes both packages below dir, which must have neither. Programs in dir find that for JavaScript, which is
-// node_modules/ribosome-client, and programs in Python find the other with PYTHONPATH=dir.
+// Install writes both packages below dir, which must have neither. Programs in dir find that for
+// JavaScript, which is node_modules/ribosome-client, and programs in Python find the other with
+// PYTHONPATH=dir.
 func Install(dir string) error {
 	if err := os.CopyFS(dir, Python()); err != nil {
 		return fmt.Errorf("clients: the Python package: %w", err)

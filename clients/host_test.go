@@ -104,7 +104,8 @@ func (h *host) stop() error {
 	return errors.Join(errs...)
 }
 
-// helper is the local agent. Its task report reports progress and ends, and last lasts until it is withdrawn.
+// helper is the local agent. Its task report reports progress and ends, and last lasts until it is
+// withdrawn.
 type helper struct{}
 
 func (helper) Describe() performatives.Capabilities { return performatives.Capabilities{} }
@@ -242,7 +243,8 @@ func task(kind string, parameters any) performatives.TaskRequest {
 // nodeVariable makes the test binary a node of its own, which can be killed.
 const nodeVariable = "CLIENTS_TEST_NODE"
 
-// runNode runs a host that delegates a task to the worker that joins, and says when it has begun. It ends when its stdin does.
+// runNode runs a host that delegates a task to the worker that joins, and says when it has begun.
+// It ends when its stdin does.
 func runNode() {
 	h, err := startHost(hostOptions{})
 	if err != nil {

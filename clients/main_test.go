@@ -23,7 +23,8 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// needs skips a test if a program is not installed. It fails in CI, where a test that does not run would go unnoticed.
+// needs skips a test if a program is not installed. It fails in CI, where a test that does not run
+// would go unnoticed.
 func needs(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil && os.Getenv("CI") != "" {
@@ -65,8 +66,8 @@ func TestTypeScriptPackage(t *testing.T) {
 	runTests(t, "typescript", "\n# fail 0\n", nil, "node", args...)
 }
 
-// TestDist checks that dist was compiled from the present sources. That it is what the compiler makes of them is checked
-// by npm run check, in .ci/clients.
+// TestDist checks that dist was compiled from the present sources. That it is what the compiler
+// makes of them is checked by npm run check, in .ci/clients.
 func TestDist(t *testing.T) {
 	sources, err := os.ReadDir("typescript/src")
 	if err != nil {

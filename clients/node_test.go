@@ -105,7 +105,8 @@ func TestRelay(t *testing.T) {
 	})
 }
 
-// TestCancel withdraws a task of the worker, one that it has passed on, and has the worker withdraw one.
+// TestCancel withdraws a task of the worker, one that it has passed on, and has the worker withdraw
+// one.
 func TestCancel(t *testing.T) {
 	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
 		f.join(t)
@@ -130,7 +131,8 @@ func TestCancel(t *testing.T) {
 	})
 }
 
-// TestCancelRaces withdraws tasks about when they end. Each ends with its result or with the receipt.
+// TestCancelRaces withdraws tasks about when they end. Each ends with its result or with the
+// receipt.
 func TestCancelRaces(t *testing.T) {
 	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
 		f.join(t)
@@ -161,8 +163,8 @@ func TestCancelRaces(t *testing.T) {
 	})
 }
 
-// TestNodeKilled kills a node in the middle of a task. The worker joins the node that comes after it, to which it says nothing about the
-// task of the first one.
+// TestNodeKilled kills a node in the middle of a task. The worker joins the node that comes after
+// it, to which it says nothing about the task of the first one.
 func TestNodeKilled(t *testing.T) {
 	for _, l := range languages {
 		t.Run(l.name, func(t *testing.T) {
@@ -248,7 +250,8 @@ func TestReplaced(t *testing.T) {
 	})
 }
 
-// TestTLSAndToken joins over TLS with the worker's token, and fails with wrong ones and without a certificate to trust.
+// TestTLSAndToken joins over TLS with the worker's token, and fails with wrong ones and without a
+// certificate to trust.
 func TestTLSAndToken(t *testing.T) {
 	cert, ca := certificate(t)
 	t.Setenv("CLIENTS_TEST_CA", ca)

@@ -34,7 +34,8 @@ type Member struct {
 	Links string
 	// Labels are given by its operator, such as zone=eu-1. Nil means none.
 	Labels map[string]string
-	// Leaving means that the node hands over its agents and takes no new ones. It can still be reached.
+	// Leaving means that the node hands over its agents and takes no new ones. It can still be
+	// reached.
 	Leaving bool
 }
 

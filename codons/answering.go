@@ -20,14 +20,15 @@ var (
 	// ErrDeadline is the cause when the deadline has passed. It wraps
 	// [context.DeadlineExceeded].
 	ErrDeadline = fmt.Errorf("codons: the deadline of the request has passed: %w", context.DeadlineExceeded)
-	// ErrTimer is the cause when another timer of the table has stopped the job, and has its name. The conversation may go on.
+	// ErrTimer is the cause when another timer of the table has stopped the job, and has its name.
+	// The conversation may go on.
 	ErrTimer = errors.New("codons: a timer of the table has stopped the job")
 	// ErrPeerLost is the cause when the destination of the initiator has gone.
 	ErrPeerLost = errors.New("codons: the initiator cannot be reached any more")
 	// ErrMisread is the cause when the initiator has not understood a message of this side.
 	ErrMisread = errors.New("codons: the initiator has not understood a message")
-	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent, when another row of the
-	// table stops the job, and after the handler has returned.
+	// ErrEnded is the cause at any other end of the conversation, such as the stop of its agent,
+	// when another row of the table stops the job, and after the handler has returned.
 	ErrEnded = errors.New("codons: the conversation has ended")
 )
 
@@ -52,8 +53,8 @@ func stopCause(on machine.Symbol) error {
 	return ErrEnded
 }
 
-// Failure returns the payload of a FAILURE that the table sends by itself, without a command of
-// a handler. Its code is that of the state: timeout, still running or stopped. It is cautious: after
+// Failure returns the payload of a FAILURE that the table sends by itself, without a command of a
+// handler. Its code is that of the state: timeout, still running or stopped. It is cautious: after
 // NOT_UNDERSTOOD the handler may run for its grace.
 func (v *Value) Failure() performatives.Failure {
 	code := performatives.CodeStopped
@@ -107,8 +108,9 @@ func (h *Handler) Fail(err error) Command {
 }
 
 // TurnDown returns the command with which a request is turned down for an error. The code of a
-// [*performatives.Refusal] decides between [standard.CommandRefuse], [standard.CommandNotUnderstood] and
-// [standard.CommandFail]. Any other error is [standard.CommandFail].
+// [*performatives.Refusal] decides between [standard.CommandRefuse],
+// [standard.CommandNotUnderstood] and [standard.CommandFail]. Any other error is
+// [standard.CommandFail].
 func TurnDown(err error) Command {
 	r := performatives.RefusalOf(err)
 	if r == nil {

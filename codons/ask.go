@@ -126,10 +126,10 @@ type askedJobs struct {
 	reports map[string]func(*performatives.Message)
 }
 
-// On sets the code of the initiator's job of that name; the last On of a job counts. do runs on a goroutine of its own. Its
-// ctx ends with the conversation, and conversations that are started with it have the same
-// parent as the conversation itself. An error, a panic, and a message whose payload is no P
-// withdraw the conversation; the [*EndError] then has the cause.
+// On sets the code of the initiator's job of that name; the last On of a job counts. do runs on a
+// goroutine of its own. Its ctx ends with the conversation, and conversations that are started with
+// it have the same parent as the conversation itself. An error, a panic, and a message whose
+// payload is no P withdraw the conversation; the [*EndError] then has the cause.
 func On[P any](job string, do func(ctx context.Context, t Turn[P]) (Command, error)) Option {
 	return Setting(func(a *askedJobs) {
 		if a.jobs == nil {

@@ -273,8 +273,8 @@ func (scripted) Describe() p.Capabilities { return p.Capabilities{} }
 
 func (s scripted) Receive(_ *actors.Context, m *p.Message) { s <- m }
 
-// TestMisreadType has a reviewer answer with a message type that the codon does not know. The asker says so, and
-// ends at once.
+// TestMisreadType has a reviewer answer with a message type that the codon does not know. The asker
+// says so, and ends at once.
 func TestMisreadType(t *testing.T) {
 	inReviews(t, wantsTests, func(t *testing.T, s *actors.System, asker actors.Self) {
 		got := make(scripted, 8)
@@ -352,7 +352,8 @@ func TestConversationsUnderWay(t *testing.T) {
 	})
 }
 
-// TestConversationsAfterTheirEnd has an agent that is too busy to take note of the end of its conversation.
+// TestConversationsAfterTheirEnd has an agent that is too busy to take note of the end of its
+// conversation.
 func TestConversationsAfterTheirEnd(t *testing.T) {
 	untilDone := func(ctx context.Context, _ codons.Turn[change]) (codons.Command, error) {
 		<-ctx.Done()

@@ -24,10 +24,10 @@ const (
 	Depth  Resource = "depth"  // Depth is the number of levels of conversations below the work. The work does not use it up.
 )
 
-// Budget is an allowance for the work of one conversation and of its children. A resource that
-// it does not name has no limit, except [Depth], which a responder limits by its [Times]. Zero means
-// that nothing of the resource may be used. A message carries a budget as a JSON object of
-// whole numbers. A Budget is a map: it is not safe for concurrent changes.
+// Budget is an allowance for the work of one conversation and of its children. A resource that it
+// does not name has no limit, except [Depth], which a responder limits by its [Times]. Zero means
+// that nothing of the resource may be used. A message carries a budget as a JSON object of whole
+// numbers. A Budget is a map: it is not safe for concurrent changes.
 type Budget map[Resource]int64
 
 // DefaultDepth is the largest number of levels of conversations below one, unless the [Times] of
@@ -111,10 +111,10 @@ func Spend(ctx context.Context, used Budget) error {
 	return err
 }
 
-// BudgetLeft returns the remaining budget of a handler's conversation, without the leases of children
-// under way. In a decision it is the budget of the request. It names only the resources that
-// have a limit, and is nil where ctx belongs to neither. A number below 0 is the overdraft of a
-// peer. The map is the caller's. Safe for concurrent use.
+// BudgetLeft returns the remaining budget of a handler's conversation, without the leases of
+// children under way. In a decision it is the budget of the request. It names only the resources
+// that have a limit, and is nil where ctx belongs to neither. A number below 0 is the overdraft of
+// a peer. The map is the caller's. Safe for concurrent use.
 func BudgetLeft(ctx context.Context) Budget {
 	s := scopeOf(ctx)
 	if s == nil {

@@ -121,7 +121,8 @@ func TestRefusedChildCostsNothing(t *testing.T) {
 	})
 }
 
-// TestPartialResultCarriesUsage checks the usage in a partial result, after which no further message may come.
+// TestPartialResultCarriesUsage checks the usage in a partial result, after which no further
+// message may come.
 func TestPartialResultCarriesUsage(t *testing.T) {
 	for name, c := range map[string]struct {
 		goOn, lost, refused bool
@@ -280,8 +281,8 @@ func TestOverspendingIsKept(t *testing.T) {
 	})
 }
 
-// TestOverspendingBetweenRounds overspends with the context of a round that is over. The ctx of the next round has
-// ended from the start.
+// TestOverspendingBetweenRounds overspends with the context of a round that is over. The ctx of the
+// next round has ended from the start.
 func TestOverspendingBetweenRounds(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var first context.Context

@@ -24,7 +24,8 @@ func TestAnswerCarriesUsage(t *testing.T) {
 	})
 }
 
-// TestUsageIsTheCallers changes the usage of a conversation that has used nothing: no other has used more.
+// TestUsageIsTheCallers changes the usage of a conversation that has used nothing: no other has
+// used more.
 func TestUsageIsTheCallers(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
@@ -119,7 +120,8 @@ func TestLeaseIsWithheld(t *testing.T) {
 	})
 }
 
-// TestUnusedBudgetIsReturned checks that the unused part of a lease is returned at every kind of end.
+// TestUnusedBudgetIsReturned checks that the unused part of a lease is returned at every kind of
+// end.
 func TestUnusedBudgetIsReturned(t *testing.T) {
 	for name, c := range map[string]struct {
 		leaf *kit.Worker
@@ -163,7 +165,8 @@ func rejects(context.Context, delegation.Task) delegation.Decision {
 	return delegation.Reject(p.CodeIncapable, "")
 }
 
-// TestPeerWithoutUsage checks that a peer which reports no usage counts as having used its whole allowance.
+// TestPeerWithoutUsage checks that a peer which reports no usage counts as having used its whole
+// allowance.
 func TestPeerWithoutUsage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Leaf")
@@ -230,7 +233,8 @@ func TestSpendOutsideOfAConversation(t *testing.T) {
 	}
 }
 
-// TestShareKeepsCallsBack checks that each of the conversations which share a budget can begin: they cost a call each.
+// TestShareKeepsCallsBack checks that each of the conversations which share a budget can begin:
+// they cost a call each.
 func TestShareKeepsCallsBack(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		looked := make(chan struct{}) // what a leaf has not used is given back when it ends

@@ -8,9 +8,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// busyWait returns the time before the n-th retry of a message that was refused by r: the RetryAfter of a
-// busy agent and up to half of it more, at random, as in [Retry.Wait]. It is zero for any other refusal, a
-// busy one without a RetryAfter, and nil.
+// busyWait returns the time before the n-th retry of a message that was refused by r: the
+// RetryAfter of a busy agent and up to half of it more, at random, as in [Retry.Wait]. It is zero
+// for any other refusal, a busy one without a RetryAfter, and nil.
 func busyWait(r *performatives.Refusal, of performatives.MessageID, n int) time.Duration {
 	if r == nil || r.Code != performatives.CodeBusy || r.RetryAfter <= 0 {
 		return 0
@@ -26,10 +26,10 @@ func (r Retry) WaitAfter(err error, of performatives.MessageID, n int) time.Dura
 	return max(r.Wait(of, n), busyWait(performatives.RefusalOf(err), of, n))
 }
 
-// AgainIfBusy calls ask, which begins a conversation with those options and waits for its end. It calls
-// ask again as [Retry].Busy describes it, and returns the results of the last call. The ctx of ask has a
-// deadline for all conversations: that of ctx, or else [DefaultDeadline] from now. AgainIfBusy must not be
-// called on an agent's own actor.
+// AgainIfBusy calls ask, which begins a conversation with those options and waits for its end. It
+// calls ask again as [Retry].Busy describes it, and returns the results of the last call. The ctx
+// of ask has a deadline for all conversations: that of ctx, or else [DefaultDeadline] from now.
+// AgainIfBusy must not be called on an agent's own actor.
 func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(context.Context) (T, error)) (T, error) {
 	if !o.retry.Busy {
 		return ask(ctx)
@@ -54,7 +54,8 @@ func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(conte
 	}
 }
 
-// pause waits for d, and for its turn of the system's dispatcher. It returns false when ctx ends before.
+// pause waits for d, and for its turn of the system's dispatcher. It returns false when ctx ends
+// before.
 func pause(ctx context.Context, self actors.Self, d time.Duration) bool {
 	turn := self.System().Turn()
 	defer turn()

@@ -48,7 +48,8 @@ func wantWaits(t *testing.T, times []time.Time, n int) (waits []time.Duration) {
 	return waits
 }
 
-// TestBusyPeerIsAskedAgain has a worker refuse tasks as busy. The caller comes again when the worker has said, with some jitter.
+// TestBusyPeerIsAskedAgain has a worker refuse tasks as busy. The caller comes again when the
+// worker has said, with some jitter.
 func TestBusyPeerIsAskedAgain(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var times []time.Time
@@ -105,7 +106,8 @@ func TestBusyPeerIsAskedOnce(t *testing.T) {
 	}
 }
 
-// TestBusyOnTheWay has the runtime refuse the opening act, and the handler of a request that has agreed.
+// TestBusyOnTheWay has the runtime refuse the opening act, and the handler of a request that has
+// agreed.
 func TestBusyOnTheWay(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var times []time.Time
@@ -132,7 +134,8 @@ func TestBusyOnTheWay(t *testing.T) {
 	})
 }
 
-// TestBusyCopyPutsOffTheRetry has the runtime refuse a copy of a request that the worker considers. The next copy is not sent before the hint.
+// TestBusyCopyPutsOffTheRetry has the runtime refuse a copy of a request that the worker considers.
+// The next copy is not sent before the hint.
 func TestBusyCopyPutsOffTheRetry(t *testing.T) {
 	for name, c := range map[string]struct {
 		hint        time.Duration

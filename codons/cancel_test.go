@@ -173,7 +173,8 @@ func TestCancelOvertakesItsRequest(t *testing.T) {
 	})
 }
 
-// TestCancelOvertakesInTheConversation has CANCEL overtake in the mailbox of a conversation that is already accepted.
+// TestCancelOvertakesInTheConversation has CANCEL overtake in the mailbox of a conversation that is
+// already accepted.
 func TestCancelOvertakesInTheConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Max: 1, Perform: kit.UntilDone[p.InformResult, delegation.Task]})
@@ -244,7 +245,8 @@ func TestHandlerIgnoresCancel(t *testing.T) {
 	})
 }
 
-// TestDefaultGraces checks that the FAILURE of a stuck handler arrives before the initiator gives up.
+// TestDefaultGraces checks that the FAILURE of a stuck handler arrives before the initiator gives
+// up.
 func TestDefaultGraces(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := make(chan struct{})
@@ -307,7 +309,8 @@ func TestLostReceiptIsSentAgain(t *testing.T) {
 	})
 }
 
-// TestRetriesCountPerMessage checks that the first retry of a CANCEL comes soon after any number of retries of its request.
+// TestRetriesCountPerMessage checks that the first retry of a CANCEL comes soon after any number of
+// retries of its request.
 func TestRetriesCountPerMessage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})

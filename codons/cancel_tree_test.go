@@ -182,9 +182,10 @@ func TestCancelTree(t *testing.T) {
 	})
 }
 
-// TestCancelTrees cancels trees of 121 conversations in real time. In every second tree, leaves ignore that
-// they were stopped. Such a tree ends as still running. A receipt is never sent while a handler of its
-// conversation or below it runs. The time until the end is logged, and is for no test to judge.
+// TestCancelTrees cancels trees of 121 conversations in real time. In every second tree, leaves
+// ignore that they were stopped. Such a tree ends as still running. A receipt is never sent while a
+// handler of its conversation or below it runs. The time until the end is logged, and is for no
+// test to judge.
 func TestCancelTrees(t *testing.T) {
 	trees := 4
 	if exhaustive.Enabled() {
@@ -202,7 +203,8 @@ func TestCancelTrees(t *testing.T) {
 	t.Logf("the worst of %d trees took %v, %d ended with a receipt", trees, worst, receipts)
 }
 
-// cancelTree cancels a tree in which that many leaves ignore it, and returns how long that took and the end.
+// cancelTree cancels a tree in which that many leaves ignore it, and returns how long that took and
+// the end.
 func cancelTree(t *testing.T, stuck int) (took time.Duration, end error) {
 	t.Helper()
 	w := kit.NewWorld(t, codons.Times{Grace: 100 * time.Millisecond}, actors.Options{})
@@ -241,8 +243,8 @@ func cancelTree(t *testing.T, stuck int) (took time.Duration, end error) {
 	return took, end
 }
 
-// TestTreeDeadline checks that a tree ends without CANCEL by the deadlines of its conversations, and that no
-// receipt comes while a handler below still returns.
+// TestTreeDeadline checks that a tree ends without CANCEL by the deadlines of its conversations,
+// and that no receipt comes while a handler below still returns.
 func TestTreeDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		f := &forest{leaf: func(string) { time.Sleep(100 * time.Millisecond) }}
@@ -259,7 +261,8 @@ func TestTreeDeadline(t *testing.T) {
 	})
 }
 
-// TestStuckLeafIsReported checks that the caller of CANCEL learns of one leaf that does not return, and that it is counted.
+// TestStuckLeafIsReported checks that the caller of CANCEL learns of one leaf that does not return,
+// and that it is counted.
 func TestStuckLeafIsReported(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		abandoned := kit.Recording(&w.Events, events.KindJobAbandoned)

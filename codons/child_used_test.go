@@ -7,7 +7,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestUsageWithoutReport checks what a lease counts as used when the last message of the peer reports no usage.
+// TestUsageWithoutReport checks what a lease counts as used when the last message of the peer
+// reports no usage.
 func TestUsageWithoutReport(t *testing.T) {
 	request := aRequest(t)
 	for act, want := range map[p.Performative]int64{

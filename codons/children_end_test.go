@@ -29,8 +29,8 @@ func stuck(w *kit.World, id p.AgentID) (release func()) {
 	return func() { close(block) }
 }
 
-// TestCancelWhileHandlerSettles sends CANCEL after the handler has returned and while its child is withdrawn: the receipt
-// still waits for the child.
+// TestCancelWhileHandlerSettles sends CANCEL after the handler has returned and while its child is
+// withdrawn: the receipt still waits for the child.
 func TestCancelWhileHandlerSettles(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := stuck(w, "Stuck")
@@ -52,8 +52,8 @@ func TestCancelWhileHandlerSettles(t *testing.T) {
 	})
 }
 
-// TestCancelBetweenRounds sends CANCEL while no handler runs, because the first round has asked for input. The
-// receipt speaks for the child of that round.
+// TestCancelBetweenRounds sends CANCEL while no handler runs, because the first round has asked for
+// input. The receipt speaks for the child of that round.
 func TestCancelBetweenRounds(t *testing.T) {
 	for name, c := range map[string]struct {
 		stuck bool
@@ -91,7 +91,8 @@ func TestCancelBetweenRounds(t *testing.T) {
 	}
 }
 
-// TestAbandonedChild checks that a child which its parent no longer awaits may still run: no receipt is sent.
+// TestAbandonedChild checks that a child which its parent no longer awaits may still run: no
+// receipt is sent.
 func TestAbandonedChild(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := stuck(w, "Stuck")
@@ -118,8 +119,9 @@ func TestAbandonedChild(t *testing.T) {
 	})
 }
 
-// TestChildThatEndedByItself withdraws a task whose child has ended by its deadline, by the stop of its agent, or by an
-// answer that cannot be read, while its handler runs on. No receipt is sent. A child that never began has nothing that runs.
+// TestChildThatEndedByItself withdraws a task whose child has ended by its deadline, by the stop of
+// its agent, or by an answer that cannot be read, while its handler runs on. No receipt is sent. A
+// child that never began has nothing that runs.
 func TestChildThatEndedByItself(t *testing.T) {
 	for name, c := range map[string]struct {
 		begin func(ctx context.Context, w *kit.World) (child p.AgentID, end func())
@@ -172,8 +174,8 @@ func TestChildThatEndedByItself(t *testing.T) {
 	}
 }
 
-// TestDeclinedChildWithoutAnswer checks that a child which was declined, and did not answer its CANCEL, may still run:
-// no receipt is sent.
+// TestDeclinedChildWithoutAnswer checks that a child which was declined, and did not answer its
+// CANCEL, may still run: no receipt is sent.
 func TestDeclinedChildWithoutAnswer(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Asking", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) { return kit.Asking("more"), nil }})
@@ -217,7 +219,8 @@ type explosive struct{}
 
 func (*explosive) UnmarshalJSON([]byte) error { panic("boom") }
 
-// TestDecisionBeginsNoConversation checks that a decision can read the budget but not begin a conversation.
+// TestDecisionBeginsNoConversation checks that a decision can read the budget but not begin a
+// conversation.
 func TestDecisionBeginsNoConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var calls atomic.Int64
@@ -246,7 +249,8 @@ func TestDecisionBeginsNoConversation(t *testing.T) {
 	})
 }
 
-// TestChildOfRequestWithoutReplyBy checks the deadline of a child in a further round of a peer that sets no ReplyBy.
+// TestChildOfRequestWithoutReplyBy checks the deadline of a child in a further round of a peer that
+// sets no ReplyBy.
 func TestChildOfRequestWithoutReplyBy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		got := requests(w)
@@ -278,7 +282,8 @@ func TestChildOfRequestWithoutReplyBy(t *testing.T) {
 	})
 }
 
-// TestUnstoppedChildOfEarlierRound uses the context of an earlier round while the next round begins.
+// TestUnstoppedChildOfEarlierRound uses the context of an earlier round while the next round
+// begins.
 func TestUnstoppedChildOfEarlierRound(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var spent error
@@ -316,7 +321,8 @@ func (s *clumsy) Stamp() p.Stamp {
 	return p.Stamp{ID: p.NewID(), Time: time.Now()}
 }
 
-// TestChildWhoseAgentStops checks that the peer of such a child counts as not stopped, and its whole allowance as used.
+// TestChildWhoseAgentStops checks that the peer of such a child counts as not stopped, and its
+// whole allowance as used.
 func TestChildWhoseAgentStops(t *testing.T) {
 	t.Run("in order", func(t *testing.T) { childWhoseAgentStops(t, false) })
 	t.Run("and fails over the end", func(t *testing.T) { childWhoseAgentStops(t, true) })
@@ -433,7 +439,8 @@ func (s *publisher) ConsiderSubscription(context.Context, subscribe.Subscribing)
 	return s.topic.Feed(), nil
 }
 
-// TestStreamEndsAtParentDeadline checks a stream without a deadline of its own, begun with a detached ctx.
+// TestStreamEndsAtParentDeadline checks a stream without a deadline of its own, begun with a
+// detached ctx.
 func TestStreamEndsAtParentDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var by time.Time
@@ -459,7 +466,8 @@ func TestStreamEndsAtParentDeadline(t *testing.T) {
 	})
 }
 
-// TestStoppedChildAfterAStuckOne checks that a child which stops does not make up for an earlier one that did not.
+// TestStoppedChildAfterAStuckOne checks that a child which stops does not make up for an earlier
+// one that did not.
 func TestStoppedChildAfterAStuckOne(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := stuck(w, "Stuck")

@@ -48,11 +48,11 @@ type Definition struct {
 	// in all codons.
 	Payloads []Payload
 
-	// Commands has a value of the content's type for each command, by name; nil for a
-	// command without content. [machine.CommandStart], [standard.CommandCancel], [standard.CommandStop],
-	// [standard.CommandRefuse], [standard.CommandNotUnderstood] and [standard.CommandFail] need no entry. A command
-	// that has no entry takes content of any type, which is [performatives.Raw] when it was
-	// read from JSON.
+	// Commands has a value of the content's type for each command, by name; nil for a command
+	// without content. [machine.CommandStart], [standard.CommandCancel], [standard.CommandStop],
+	// [standard.CommandRefuse], [standard.CommandNotUnderstood] and [standard.CommandFail] need no
+	// entry. A command that has no entry takes content of any type, which is [performatives.Raw]
+	// when it was read from JSON.
 	Commands map[string]any
 
 	// Outcomes documents what the caller gets when the initiator ends in a state, where the
@@ -97,8 +97,8 @@ type Codon struct {
 	paths    paths                                   // of its sides
 }
 
-// Define makes a codon. The error names the codon and the fields of d that are wrong. It joins
-// the faults of the table, and wraps an [*standard.AmbiguityError] for each state in which the standard
+// Define makes a codon. The error names the codon and the fields of d that are wrong. It joins the
+// faults of the table, and wraps an [*standard.AmbiguityError] for each state in which the standard
 // row depends on the way into the state.
 func Define(d Definition) (*Codon, error) {
 	if d.Table.Name == "" {
@@ -167,8 +167,8 @@ func MustDefine(d Definition) *Codon {
 // Name returns the codon's name, which its messages carry as their Protocol.
 func (c *Codon) Name() string { return c.Table.Name }
 
-// Own returns the table of the definition, without the rows and pairs that [standard.Rows.Complete] has
-// added. It must not be changed.
+// Own returns the table of the definition, without the rows and pairs that [standard.Rows.Complete]
+// has added. It must not be changed.
 func (c *Codon) Own() machine.Table { return c.own }
 
 // Machine returns the compiled table, nil for a codon that is composed of others.
@@ -187,8 +187,8 @@ func (c *Codon) OpenedBy(m *performatives.Message, usual bool) bool {
 	return false
 }
 
-// takesFirst reports whether the responder has a row for m as the first message of a conversation. A message
-// without a message type may be of any type that opens one.
+// takesFirst reports whether the responder has a row for m as the first message of a conversation.
+// A message without a message type may be of any type that opens one.
 func (c *Codon) takesFirst(m *performatives.Message) bool {
 	tag := c.TagOf(m)
 	if tag == "" {

@@ -13,8 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 )
 
-// TestEndedConversationIsCollected checks that neither a timer nor the caller's ctx keeps a conversation that has ended,
-// although its deadline and the end of that ctx are far away.
+// TestEndedConversationIsCollected checks that neither a timer nor the caller's ctx keeps a
+// conversation that has ended, although its deadline and the end of that ctx are far away.
 func TestEndedConversationIsCollected(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})

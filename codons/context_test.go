@@ -31,7 +31,8 @@ func TestTaskContext(t *testing.T) {
 	}
 }
 
-// TestEndedBy: an error that the end of the context has caused is no failure of the job, but for that of a deadline.
+// TestEndedBy: an error that the end of the context has caused is no failure of the job, but for
+// that of a deadline.
 func TestEndedBy(t *testing.T) {
 	for _, cause := range []error{ErrCanceled, ErrOperator, ErrTimer, ErrPeerLost, ErrMisread, ErrEnded, ErrDeadline} {
 		ctx, end := workContext(&Handler{scope: &scope{}})

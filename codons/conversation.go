@@ -179,8 +179,8 @@ func (c *Conversation) begin(ctx context.Context) error {
 	}
 	c.release = context.AfterFunc(ctx, func() {
 		if !errors.Is(ctx.Err(), context.DeadlineExceeded) {
-			// The cause of ctx is read later. It is locked until all that depends on ctx is cancelled, so that many
-			// conversations would wait here.
+			// The cause of ctx is read later. It is locked until all that depends on ctx is
+			// cancelled, so that many conversations would wait here.
 			c.withdrawFor(func() error { return actors.EndOf(ctx) }, nil)
 		}
 	})
@@ -272,9 +272,9 @@ func (c *Conversation) handle(m *performatives.Message) {
 	}
 }
 
-// misread takes a message that this side cannot read as [standard.CommandMisread]. It reports false for a
-// message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another, and for a
-// state without the row: that of a responder which awaits no further message.
+// misread takes a message that this side cannot read as [standard.CommandMisread]. It reports false
+// for a message that comes again or late, for a refusal, so that no NOT_UNDERSTOOD answers another,
+// and for a state without the row: that of a responder which awaits no further message.
 func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why *performatives.Refusal) bool {
 	command := machine.Commanded(standard.CommandMisread)
 	if on.Kind != machine.KindReceive || m.AsRefusal() != nil || !c.machine.Takes(c.at, command) {
@@ -292,7 +292,8 @@ func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.S
 		slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) })
 }
 
-// asksFurther reports whether m is a request of the peer after the one that opened the conversation.
+// asksFurther reports whether m is a request of the peer after the one that opened the
+// conversation.
 func (c *Conversation) asksFurther(m *performatives.Message) bool {
 	act := m.Performative()
 	return c.at.Role == machine.Responder && c.at.State != machine.Idle && act != performatives.ActCancel && c.asks(act)
@@ -344,9 +345,9 @@ func (c *Conversation) finish(last *performatives.Message) {
 	c.side.Ended(c, last)
 }
 
-// cancelExpired sends CANCEL to the worker of another process when the deadline of the initiator has
-// passed. The table has no CANCEL there, because a responder keeps the same deadline and stops by
-// itself. A program may not keep it, and another node has another clock.
+// cancelExpired sends CANCEL to the worker of another process when the deadline of the initiator
+// has passed. The table has no CANCEL there, because a responder keeps the same deadline and stops
+// by itself. A program may not keep it, and another node has another clock.
 func (c *Conversation) cancelExpired() {
 	if c.at.Role != machine.Initiator || c.event.On != machine.Timeout(machine.TimerDeadline) || !c.first.Performative().ExpectsReply() || c.Sent(performatives.ActCancel) != nil {
 		return
@@ -378,9 +379,10 @@ func (c *Conversation) lastUsage(last *performatives.Message) *performatives.Mes
 	return last
 }
 
-// stopped reports in its first result whether the peer's work is known to have stopped, and in its second one whether the
-// work may still run. It may run if the conversation was withdrawn, or ended by a timer, by the loss of the peer or by a
-// FAILURE that the peer's table sends by itself. Such a FAILURE comes before the peer's handler has returned.
+// stopped reports in its first result whether the peer's work is known to have stopped, and in its
+// second one whether the work may still run. It may run if the conversation was withdrawn, or ended
+// by a timer, by the loss of the peer or by a FAILURE that the peer's table sends by itself. Such a
+// FAILURE comes before the peer's handler has returned.
 func (c *Conversation) stopped(last *performatives.Message) (stopped, running bool) {
 	if last == nil {
 		return false, c.Withdrawn() || c.at.State == standard.StateAbandoned || c.event.misread() || c.event.On.Kind == machine.KindTimeout || c.event.On.Kind == machine.KindPeerLost

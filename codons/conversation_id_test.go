@@ -79,7 +79,8 @@ func TestConversationInUse(t *testing.T) {
 	})
 }
 
-// TestMessagesOfEarlierConversation sends messages about an earlier conversation under the id of the current one.
+// TestMessagesOfEarlierConversation sends messages about an earlier conversation under the id of
+// the current one.
 func TestMessagesOfEarlierConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Jules")
@@ -119,8 +120,8 @@ func TestMessagesOfEarlierConversation(t *testing.T) {
 	})
 }
 
-// TestCancelOvertakesFurtherRound has a CANCEL arrive before the request of the second round that it
-// withdraws: nothing of that round runs, whether or not the caller has named the conversation.
+// TestCancelOvertakesFurtherRound has a CANCEL arrive before the request of the second round that
+// it withdraws: nothing of that round runs, whether or not the caller has named the conversation.
 func TestCancelOvertakesFurtherRound(t *testing.T) {
 	for _, name := range []p.ConversationID{"", "chat"} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -159,8 +160,8 @@ func TestCancelOvertakesFurtherRound(t *testing.T) {
 	}
 }
 
-// TestCancelOvertakesReopening has a CANCEL arrive before the request that it withdraws, which opens the
-// second conversation of its id.
+// TestCancelOvertakesReopening has a CANCEL arrive before the request that it withdraws, which
+// opens the second conversation of its id.
 func TestCancelOvertakesReopening(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var worked atomic.Int64
@@ -192,8 +193,8 @@ func TestCancelOvertakesReopening(t *testing.T) {
 	})
 }
 
-// TestLateCancelOfEarlierConversation has a CANCEL of an earlier conversation arrive while the current one
-// of the same id awaits its further round, which goes on.
+// TestLateCancelOfEarlierConversation has a CANCEL of an earlier conversation arrive while the
+// current one of the same id awaits its further round, which goes on.
 func TestLateCancelOfEarlierConversation(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: curious(1)})
@@ -304,7 +305,8 @@ func TestWithoutConversationIDs(t *testing.T) {
 	})
 }
 
-// TestReopenedBeforeItsEnd has the next task of the same id arrive right before the conversation ends.
+// TestReopenedBeforeItsEnd has the next task of the same id arrive right before the conversation
+// ends.
 func TestReopenedBeforeItsEnd(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: func(_ context.Context, t delegation.Task) (p.InformResult, error) {

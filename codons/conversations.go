@@ -30,8 +30,9 @@ type Info struct {
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
 
-	// BudgetLeft is the unused part of Budget, without the parts lent to conversations that the work has under way, as [BudgetLeft] returns it. Nil on the
-	// initiator's side, which learns the use at the end. The map is the caller's.
+	// BudgetLeft is the unused part of Budget, without the parts lent to conversations that the
+	// work has under way, as [BudgetLeft] returns it. Nil on the initiator's side, which learns the
+	// use at the end. The map is the caller's.
 	Left Budget `json:"budget_left,omitempty"`
 }
 
@@ -40,8 +41,8 @@ type Info struct {
 // It may be called from any goroutine; what it returns may have changed already.
 func Conversations(system *actors.System) []Info { return infos(system.Conversations()) }
 
-// ConversationsWith is [Conversations] for those that have an id: mostly both sides of one. It looks the id up at each agent, whatever the number of
-// conversations.
+// ConversationsWith is [Conversations] for those that have an id: mostly both sides of one. It
+// looks the id up at each agent, whatever the number of conversations.
 func ConversationsWith(system *actors.System, id performatives.ConversationID) []Info {
 	return infos(system.ConversationsWith(id))
 }
@@ -58,8 +59,9 @@ func infos(of iter.Seq[actors.Conversation]) (all []Info) {
 	return all
 }
 
-// Children returns the ids of the conversations under way in a system that were begun in the work of a conversation, sorted. It compares the parent of each
-// conversation under way. It may be called from any goroutine. The caller owns the result.
+// Children returns the ids of the conversations under way in a system that were begun in the work
+// of a conversation, sorted. It compares the parent of each conversation under way. It may be
+// called from any goroutine. The caller owns the result.
 func Children(system *actors.System, of performatives.ConversationID) (ids []performatives.ConversationID) {
 	for c := range system.Conversations() {
 		if c, ok := c.(*Conversation); ok && c.about.Parent == of && !c.Over() {
@@ -70,9 +72,11 @@ func Children(system *actors.System, of performatives.ConversationID) (ids []per
 	return slices.Compact(ids) // a conversation has two sides
 }
 
-// Withdraw cancels the conversations with an id on behalf of their caller, who gets cause in the error: the peer gets CANCEL, whose reason is the cause if that is [ErrOperator] or
-// wraps it (see [ByOperator]). There is one, or those of a group. It returns at
-// once. withdrawn is the number of initiators' sides with the id that were under way in the system. It may be called from any goroutine.
+// Withdraw cancels the conversations with an id on behalf of their caller, who gets cause in the
+// error: the peer gets CANCEL, whose reason is the cause if that is [ErrOperator] or wraps it (see
+// [ByOperator]). There is one, or those of a group. It returns at once. withdrawn is the number of
+// initiators' sides with the id that were under way in the system. It may be called from any
+// goroutine.
 func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (withdrawn int) {
 	for c := range system.ConversationsWith(id) {
 		if c, ok := c.(*Conversation); ok && c.about.Role == machine.Initiator && !c.Over() {
@@ -134,7 +138,8 @@ func (c *Conversation) show() {
 	c.progress.deadline = c.Value.deadline
 }
 
-// enterLocked enters a new state into the path, which begins with the state before the first one that is entered.
+// enterLocked enters a new state into the path, which begins with the state before the first one
+// that is entered.
 func (c *Conversation) enterLocked(state machine.State) {
 	p, known := &c.progress, &c.codon.paths
 	if p.path == nil || p.path.last() != p.state { // at first, or as for a while no subscription wanted the ends

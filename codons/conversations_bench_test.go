@@ -131,9 +131,10 @@ func heap() uint64 {
 	return m.HeapInuse + m.StackInuse
 }
 
-// BenchmarkEndedConversations measures what is left of ended delegations: the memory of a busy worker, which has ended
-// more than it remembers, of a busy asker, and of each conversation. That includes the ids of the requests and what the
-// maps of the engine grow by. The answers are short or long.
+// BenchmarkEndedConversations measures what is left of ended delegations: the memory of a busy
+// worker, which has ended more than it remembers, of a busy asker, and of each conversation. That
+// includes the ids of the requests and what the maps of the engine grow by. The answers are short
+// or long.
 func BenchmarkEndedConversations(b *testing.B) {
 	const agents, each = 100, 300
 	for name, length := range map[string]int{"short answers": 10, "long answers": 10_000} {
@@ -152,8 +153,8 @@ func BenchmarkEndedConversations(b *testing.B) {
 	}
 }
 
-// endedConversations ends conversations of many workers with one asker, or of one worker with many askers, and returns the
-// memory that is left.
+// endedConversations ends conversations of many workers with one asker, or of one worker with many
+// askers, and returns the memory that is left.
 func endedConversations(b *testing.B, length, agents, each int, workers bool) uint64 {
 	b.Helper()
 	s := kit.BenchSystem(b)

@@ -27,8 +27,9 @@ type (
 	none  struct{}
 )
 
-// dealOf returns the definition of a deal: a quote with a time limit, and an order that the buyer does not want
-// for longer than its patience. The opening act, the order and the payment are requests of three message types.
+// dealOf returns the definition of a deal: a quote with a time limit, and an order that the buyer
+// does not want for longer than its patience. The opening act, the order and the payment are
+// requests of three message types.
 func dealOf() codons.Definition {
 	const (
 		quote  = p.ActPropose
@@ -75,16 +76,16 @@ func dealOf() codons.Definition {
 	}
 }
 
-// TestExploreDeal explores a table with three requests, farewells and timers, which declares neither pairs nor
-// rests: the standard rows and pairs are enough.
+// TestExploreDeal explores a table with three requests, farewells and timers, which declares
+// neither pairs nor rests: the standard rows and pairs are enough.
 func TestExploreDeal(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
 	codontest.Explore(t, deal)
 	codontest.Conform(t, deal)
 }
 
-// TestRetriesOfLaterRequests has a retry row for each request that waits for an answer, none where it is the
-// initiator's turn, and one that stops where a row says so.
+// TestRetriesOfLaterRequests has a retry row for each request that waits for an answer, none where
+// it is the initiator's turn, and one that stops where a row says so.
 func TestRetriesOfLaterRequests(t *testing.T) {
 	retried := func(alter func(*codons.Definition)) (states []machine.State) {
 		d := dealOf()
@@ -188,7 +189,8 @@ func (s shop) Ship(ctx context.Context, _ codons.Turn[order]) (codons.Command, e
 	}
 }
 
-// TestOwnTimers has timers of the table's own expire after their times, and after those of the role and of the caller.
+// TestOwnTimers has timers of the table's own expire after their times, and after those of the role
+// and of the caller.
 func TestOwnTimers(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
 	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))
@@ -242,7 +244,8 @@ func TestOwnTimers(t *testing.T) {
 	}
 }
 
-// TestOwnTimerMistakes names timers that a role does not have, and durations that no timer can have.
+// TestOwnTimerMistakes names timers that a role does not have, and durations that no timer can
+// have.
 func TestOwnTimerMistakes(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
 	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))
@@ -280,8 +283,8 @@ func (half) Quote(context.Context, codons.Turn[wish]) (codons.Command, error) {
 	return codons.Command{}, nil
 }
 
-// TestNearMisses refuses agents that have methods of a role and do not play it, unless a role that they play has
-// these methods.
+// TestNearMisses refuses agents that have methods of a role and do not play it, unless a role that
+// they play has these methods.
 func TestNearMisses(t *testing.T) {
 	deal := codons.MustDefine(dealOf())
 	role := deal.Answer(codons.Method("quote", seller.Quote), codons.Method("ship", seller.Ship))

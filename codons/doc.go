@@ -57,8 +57,8 @@
 //
 // A request runs at most once per activation of its receiver until its ReplyBy has passed, however
 // often it is sent: also after other conversations of the agent, and after the agent was restarted,
-// or stopped and spawned again. A duplicate gets the latest answer while the conversation is
-// open or its tombstone keeps the reply, and else FAILURE with [performatives.CodeConversationEnded].
+// or stopped and spawned again. A duplicate gets the latest answer while the conversation is open
+// or its tombstone keeps the reply, and else FAILURE with [performatives.CodeConversationEnded].
 //
 // The system remembers the sender and the id of each request: until its ReplyBy, or without one for
 // the Deadline of [Times], and for an hour at most ([actors.MaxRequestAge],
@@ -71,20 +71,19 @@
 // An agent runs a bounded number of handlers of one codon at a time ([TaskLimiter],
 // [DefaultMaxTasks]) and refuses further requests as busy. These are upper bounds: the node begins
 // handlers as its processors can take them, and refuses as busy what it could not begin in time
-// ([actors.Self.Admit]). The refusal says when to come again. A handler may have 16 commands
-// that are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps
-// the ids of the last 64 messages that it received, to recognise duplicates of those that are no
-// requests. A handler may
-// have [MaxChildren] conversations under way at a time. An agent keeps the tombstones of its
-// last 256 ended conversations, and at most 16 KiB of their replies for duplicates. A fresh request under
-// the id of an ended conversation opens another.
+// ([actors.Self.Admit]). The refusal says when to come again. A handler may have 16 commands that
+// are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps the ids of
+// the last 64 messages that it received, to recognise duplicates of those that are no requests. A
+// handler may have [MaxChildren] conversations under way at a time. An agent keeps the tombstones
+// of its last 256 ended conversations, and at most 16 KiB of their replies for duplicates. A fresh
+// request under the id of an ended conversation opens another.
 //
 // # Shutdown
 //
-// A conversation whose agent stops, or whose actor panics, ends in a terminal state of its
-// table and tells its peer. The context of a handler ends with [ErrCanceled], [ErrDeadline], [ErrTimer]
-// or [ErrEnded]. [actors.System.Stop] waits for the handlers to return. A handler that does
-// not return within its grace is published as [events.WorkAbandoned].
+// A conversation whose agent stops, or whose actor panics, ends in a terminal state of its table
+// and tells its peer. The context of a handler ends with [ErrCanceled], [ErrDeadline], [ErrTimer]
+// or [ErrEnded]. [actors.System.Stop] waits for the handlers to return. A handler that does not
+// return within its grace is published as [events.WorkAbandoned].
 //
 // # Concurrency
 //

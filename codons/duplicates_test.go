@@ -207,7 +207,8 @@ func TestCancelWithoutRequest(t *testing.T) {
 	})
 }
 
-// TestUnexpectedMessages sends messages that the state does not expect or whose content is not valid.
+// TestUnexpectedMessages sends messages that the state does not expect or whose content is not
+// valid.
 func TestUnexpectedMessages(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})
@@ -238,8 +239,8 @@ func TestUnexpectedMessages(t *testing.T) {
 	})
 }
 
-// TestDuplicateAfterManyMessages sends each of many reports again after the next one: a conversation forgets the oldest
-// ids first.
+// TestDuplicateAfterManyMessages sends each of many reports again after the next one: a
+// conversation forgets the oldest ids first.
 func TestDuplicateAfterManyMessages(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Jules")

@@ -295,7 +295,8 @@ func TestExchangeDeadline(t *testing.T) {
 	}
 }
 
-// TestExchangeWithoutDeadline checks that the times of the agent apply to a request without a ReplyBy.
+// TestExchangeWithoutDeadline checks that the times of the agent apply to a request without a
+// ReplyBy.
 func TestExchangeWithoutDeadline(t *testing.T) {
 	for _, k := range kinds() {
 		t.Run(k.Name, func(t *testing.T) {

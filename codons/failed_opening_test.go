@@ -14,7 +14,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestDuplicateAfterFailedDecision repeats a request over which the agent has failed: the reply is replayed, and nothing runs.
+// TestDuplicateAfterFailedDecision repeats a request over which the agent has failed: the reply is
+// replayed, and nothing runs.
 func TestDuplicateAfterFailedDecision(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var considered, performed atomic.Int64
@@ -72,8 +73,8 @@ func (s *faulty) next(plan ...bool) {
 	s.plan = plan
 }
 
-// TestSlotOfFailedConversation has a conversation fail over its TASK_ACCEPT, when no handler runs yet, and again while it
-// stops. The slot of the task is released.
+// TestSlotOfFailedConversation has a conversation fail over its TASK_ACCEPT, when no handler runs
+// yet, and again while it stops. The slot of the task is released.
 func TestSlotOfFailedConversation(t *testing.T) {
 	s := &faulty{}
 	kit.InWorldWith(t, actors.Options{Stamper: s}, func(t *testing.T, w *kit.World) {

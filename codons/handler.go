@@ -75,8 +75,9 @@ func (h *Handler) Conversation() *Conversation { return h.conversation }
 // Message returns the message that the job answers.
 func (h *Handler) Message() *performatives.Message { return h.request }
 
-// Label says what the job runs, such as the name of a tool: [lifecycle.JobEnded] has it, and so has the span of the job. It has to be one of few texts of the agent's own,
-// and none of a message. Only the goroutine of the job may call it.
+// Label says what the job runs, such as the name of a tool: [lifecycle.JobEnded] has it, and so has
+// the span of the job. It has to be one of few texts of the agent's own, and none of a message.
+// Only the goroutine of the job may call it.
 func (h *Handler) Label(text string) { h.label = text }
 
 // Agent returns the handle of the agent that runs the job.
@@ -171,8 +172,8 @@ func (h *Handler) finish(last Command, stopped bool) {
 }
 
 // Say sends a command of a job that goes on to the conversation. It blocks while 16 earlier
-// commands are not handled, until the handler's context ends. The error is the cause of that
-// end: [ErrCanceled], [ErrDeadline], [ErrTimer], [ErrOperator], [ErrEnded] or a shortfall of the budget.
+// commands are not handled, until the handler's context ends. The error is the cause of that end:
+// [ErrCanceled], [ErrDeadline], [ErrTimer], [ErrOperator], [ErrEnded] or a shortfall of the budget.
 func (h *Handler) Say(m Command) error {
 	select {
 	case h.room() <- struct{}{}:

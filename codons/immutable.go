@@ -11,9 +11,9 @@ import (
 
 // CheckPayloads has each conversation compare the payloads that it has sent with what they were,
 // when it ends: a payload belongs to its message once that is sent, and must not change. A change
-// is logged as an error and published as [lifecycle.PayloadChanged]. It costs a JSON form of each payload,
-// twice. So it is on only in programs with the race detector, and where a test kit turns it on. It
-// holds for conversations that begin afterwards.
+// is logged as an error and published as [lifecycle.PayloadChanged]. It costs a JSON form of each
+// payload, twice. So it is on only in programs with the race detector, and where a test kit turns
+// it on. It holds for conversations that begin afterwards.
 var CheckPayloads atomic.Bool
 
 func init() { CheckPayloads.Store(raceEnabled) }

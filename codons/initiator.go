@@ -133,8 +133,8 @@ func (i *InitiatorSide) Run(*Conversation, string) {}
 // Stop does nothing.
 func (i *InitiatorSide) Stop(*Conversation, string) {}
 
-// Tag returns [standard.TagReceipt] for an INFORM that answers this side's CANCEL, and the empty tag for
-// any other message.
+// Tag returns [standard.TagReceipt] for an INFORM that answers this side's CANCEL, and the empty
+// tag for any other message.
 func (i *InitiatorSide) Tag(v *Value, m *performatives.Message) string {
 	if m.Performative() != performatives.ActInform {
 		return ""
@@ -186,9 +186,9 @@ func (i *InitiatorSide) Compose(_ *Value, f machine.Effect, e *Input) any {
 // Report does nothing.
 func (i *InitiatorSide) Report(*Conversation, string, *performatives.Message) {}
 
-// Timer returns the grace for [machine.TimerGrace], the time until the next retry for [machine.TimerRetry], the
-// duration of [WithTimer] or of the table for a timer of the table's own, and for any other timer
-// the time until the ReplyBy of the opening act.
+// Timer returns the grace for [machine.TimerGrace], the time until the next retry for
+// [machine.TimerRetry], the duration of [WithTimer] or of the table for a timer of the table's own,
+// and for any other timer the time until the ReplyBy of the opening act.
 func (i *InitiatorSide) Timer(v *Value, name string, now time.Time) time.Duration {
 	switch name {
 	case machine.TimerGrace:

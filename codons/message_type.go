@@ -171,8 +171,8 @@ func (c *Codon) TagOf(m *performatives.Message) string {
 	return ""
 }
 
-// TagAfter is TagOf for a message that may be the receipt for a CANCEL, the latest of its conversation. A nil cancel
-// stands for none.
+// TagAfter is TagOf for a message that may be the receipt for a CANCEL, the latest of its
+// conversation. A nil cancel stands for none.
 func (c *Codon) TagAfter(cancel, m *performatives.Message) string {
 	if cancel != nil && m.Performative() == performatives.ActInform && m.Answers(cancel) && c.tagsReceipts() {
 		return standard.TagReceipt

@@ -10,9 +10,11 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestMisreadTurn has an asker, after the comments, send the awaited message type with a payload that the reviewer cannot read, a
-// type of the other side, and one that no codon has. The reviewer reads the payload as it begins the turn, and does not understand it. The
-// others are no message that it awaits: it answers by FAILURE. Either names the reason, and the reviewer is no longer bound.
+// TestMisreadTurn has an asker, after the comments, send the awaited message type with a payload
+// that the reviewer cannot read, a type of the other side, and one that no codon has. The reviewer
+// reads the payload as it begins the turn, and does not understand it. The others are no message
+// that it awaits: it answers by FAILURE. Either names the reason, and the reviewer is no longer
+// bound.
 func TestMisreadTurn(t *testing.T) {
 	for _, c := range []struct {
 		kind string

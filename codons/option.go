@@ -88,8 +88,8 @@ func Settings[T any](o *Options) T {
 }
 
 // Check returns an error for an option of another codon: one whose settings [Settings] has not
-// read, or a timer that the table does not have. It names the option and c. [InitiatorSide.Prepare] calls it; only a codon that sends its
-// messages without an [InitiatorSide] needs to.
+// read, or a timer that the table does not have. It names the option and c. [InitiatorSide.Prepare]
+// calls it; only a codon that sends its messages without an [InitiatorSide] needs to.
 func (o *Options) Check(c *Codon) error {
 	for _, s := range o.settings {
 		if !s.read {
@@ -211,21 +211,22 @@ func WithAgreed(fn func()) Option { return func(o *Options) { o.agreed = fn } }
 func WithBudget(b Budget) Option { return func(o *Options) { o.budget = b } }
 
 // Retry is the retry policy of a message without an answer: the first retry after First, each
-// further one after twice the time, up to Max. Once the peer has answered, though not finally,
-// the times are six times as long. A copy that was refused as busy with a
-// [performatives.Refusal].RetryAfter puts the next retry off, as [Retry.WaitAfter] says. The zero value
-// means the defaults.
+// further one after twice the time, up to Max. Once the peer has answered, though not finally, the
+// times are six times as long. A copy that was refused as busy with a
+// [performatives.Refusal].RetryAfter puts the next retry off, as [Retry.WaitAfter] says. The zero
+// value means the defaults.
 type Retry struct {
 	First  time.Duration // First is the time before the first retry. Zero means [DefaultRetry], less means no retries.
 	Max    time.Duration // Max is the longest time between retries. Zero or less means 16 times First.
 	Jitter float64       // Jitter is the random part of each time, from 0 to 1. Zero means 0.25, less means none.
 
-	// Busy is for a request that was refused as busy with a [performatives.Refusal].RetryAfter, by the peer
-	// or on the way to it. That ends its conversation. With Busy, the calls that wait for the end, such as
-	// [Codon.Ask], delegation.Delegate and request.Request, then begin another conversation, after
-	// RetryAfter and up to half of it more, at random, again and again, but never past the deadline: they
-	// return the refusal at once where the wait does not fit. Calls that do not wait, such as
-	// [Codon.Start], and those with several peers begin no other conversation.
+	// Busy is for a request that was refused as busy with a [performatives.Refusal].RetryAfter, by
+	// the peer or on the way to it. That ends its conversation. With Busy, the calls that wait for
+	// the end, such as [Codon.Ask], delegation.Delegate and request.Request, then begin another
+	// conversation, after RetryAfter and up to half of it more, at random, again and again, but
+	// never past the deadline: they return the refusal at once where the wait does not fit. Calls
+	// that do not wait, such as [Codon.Start], and those with several peers begin no other
+	// conversation.
 	Busy bool
 }
 

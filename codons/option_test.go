@@ -36,8 +36,8 @@ func TestRetryWaits(t *testing.T) {
 	}
 }
 
-// TestJitterSpreads checks that the retries of messages sent at the same time differ, and that they repeat for the same
-// ids.
+// TestJitterSpreads checks that the retries of messages sent at the same time differ, and that they
+// repeat for the same ids.
 func TestJitterSpreads(t *testing.T) {
 	seen := map[time.Duration]bool{}
 	for i := range 100 {

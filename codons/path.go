@@ -10,14 +10,16 @@ import (
 // MaxPath is how many states the path of a side has at most: the last ones.
 const MaxPath = 32
 
-// paths has the paths of the sides of one codon, as a tree. Most sides come to the same states, so they share their paths, which are never changed, and entering a
-// state takes no memory. The zero value is ready. Safe for concurrent use.
+// paths has the paths of the sides of one codon, as a tree. Most sides come to the same states, so
+// they share their paths, which are never changed, and entering a state takes no memory. The zero
+// value is ready. Safe for concurrent use.
 type paths struct {
 	begin visited
 	n     atomic.Int32 // the paths in the tree
 }
 
-// maxPaths is how many paths of a codon are shared, about. Those of a conversation of many rounds are without number.
+// maxPaths is how many paths of a codon are shared, about. Those of a conversation of many rounds
+// are without number.
 const maxPaths = 256
 
 // visited is a state in the tree of paths.
@@ -42,7 +44,8 @@ func (v *visited) last() machine.State {
 	return v.path[len(v.path)-1]
 }
 
-// after returns the path that has one more state than at, or than the empty path if at is nil. A full path loses its oldest state.
+// after returns the path that has one more state than at, or than the empty path if at is nil. A
+// full path loses its oldest state.
 func (p *paths) after(at *visited, state machine.State) *visited {
 	if at == nil {
 		at = &p.begin

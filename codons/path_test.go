@@ -23,8 +23,8 @@ func TestLongPath(t *testing.T) {
 	}
 }
 
-// Sides that come to the same states share their path, and entering a state takes no memory then. Others get paths of their own,
-// and the empty state is one like others.
+// Sides that come to the same states share their path, and entering a state takes no memory then.
+// Others get paths of their own, and the empty state is one like others.
 func TestSharedPathsAlloc(t *testing.T) {
 	var known paths
 	of := func(states ...machine.State) []machine.State { return walk(&known, states).states() }

@@ -15,7 +15,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestInitiatorLosesItsPeer loses the worker of a task before and after it has accepted, and after the CANCEL.
+// TestInitiatorLosesItsPeer loses the worker of a task before and after it has accepted, and after
+// the CANCEL.
 func TestInitiatorLosesItsPeer(t *testing.T) {
 	for name, c := range map[string]struct {
 		accepted, cancelled bool
@@ -44,8 +45,8 @@ func TestInitiatorLosesItsPeer(t *testing.T) {
 	}
 }
 
-// TestResultBeforeTheLossIsAResult has the result and 100 reports of progress in the mailboxes when the worker is
-// lost, the result in the lowest band.
+// TestResultBeforeTheLossIsAResult has the result and 100 reports of progress in the mailboxes when
+// the worker is lost, the result in the lowest band.
 func TestResultBeforeTheLossIsAResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		peer := w.Peer("Jules")
@@ -72,8 +73,8 @@ func TestResultBeforeTheLossIsAResult(t *testing.T) {
 	})
 }
 
-// TestResponderLosesItsPeer stops the work for an initiator that is lost. Its repeated request and its CANCEL are
-// answered: the work was given up.
+// TestResponderLosesItsPeer stops the work for an initiator that is lost. Its repeated request and
+// its CANCEL are answered: the work was given up.
 func TestResponderLosesItsPeer(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		causes := make(chan error, 1)
@@ -104,7 +105,8 @@ func TestResponderLosesItsPeer(t *testing.T) {
 	})
 }
 
-// TestLossSparesTheNextDestination has the peer come back while the loss is on its way: its new request is performed.
+// TestLossSparesTheNextDestination has the peer come back while the loss is on its way: its new
+// request is performed.
 func TestLossSparesTheNextDestination(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})
@@ -117,8 +119,8 @@ func TestLossSparesTheNextDestination(t *testing.T) {
 	})
 }
 
-// TestLossOfAChildsPeerKeepsTheReceiptBack cancels a worker whose child has lost its own worker: that one perhaps
-// runs on.
+// TestLossOfAChildsPeerKeepsTheReceiptBack cancels a worker whose child has lost its own worker:
+// that one perhaps runs on.
 func TestLossOfAChildsPeerKeepsTheReceiptBack(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		helper := w.Peer("Helper")
@@ -142,7 +144,8 @@ func TestLossOfAChildsPeerKeepsTheReceiptBack(t *testing.T) {
 	})
 }
 
-// TestLossWhileTheHandlerOverruns loses the initiator of a task that was withdrawn, and whose handler goes on.
+// TestLossWhileTheHandlerOverruns loses the initiator of a task that was withdrawn, and whose
+// handler goes on.
 func TestLossWhileTheHandlerOverruns(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := make(chan struct{})

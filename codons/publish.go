@@ -40,7 +40,8 @@ func (c *Conversation) publishResent(m *performatives.Message) {
 	}
 }
 
-// publishJob publishes the end of a job that m has started; m is nil for none. failure is the error of a job that has failed.
+// publishJob publishes the end of a job that m has started; m is nil for none. failure is the error
+// of a job that has failed.
 func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.JobEnded](stream) {
 		events.Publish(stream, lifecycle.JobEnded{
@@ -68,7 +69,8 @@ func codeOf(payload any) performatives.Code {
 	return cmp.Or(code, performatives.CodeUnspecified)
 }
 
-// endCode returns why the end of this side is no good one, empty for a good one. last is the message that ended it, nil for none.
+// endCode returns why the end of this side is no good one, empty for a good one. last is the
+// message that ended it, nil for none.
 func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
 	if code, lost := c.event.lostPeer(); lost {
 		return code

@@ -24,8 +24,8 @@ type Record struct {
 // KindRecorded is the kind of [Recorded].
 const KindRecorded events.Kind = "conversation.recorded"
 
-// Recorded is published when one side of a conversation has ended. Only conversations that
-// begin while a subscription wants it are recorded, and each [Solo]. Its slices must not be changed.
+// Recorded is published when one side of a conversation has ended. Only conversations that begin
+// while a subscription wants it are recorded, and each [Solo]. Its slices must not be changed.
 type Recorded struct {
 	events.At
 	Record Record                   // Record holds the events of the conversation.

@@ -85,8 +85,8 @@ func TestRecordsThatMakeNoSense(t *testing.T) {
 	}
 }
 
-// TestRebuildRefuses a record of another codon, one without events, one without a first message, and an event that the
-// table does not take.
+// TestRebuildRefuses a record of another codon, one without events, one without a first message,
+// and an event that the table does not take.
 func TestRebuildRefuses(t *testing.T) {
 	record := recordOf(t)
 	empty, wrong, unopened := record, record, record

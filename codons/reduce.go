@@ -17,11 +17,12 @@ type Input struct {
 	On machine.Symbol
 	// At is the time of the step.
 	At time.Time
-	// Message is the received message, also for [standard.CommandMisread]. For the command that opens a
-	// conversation it is the opening act. Nil for any other event.
+	// Message is the received message, also for [standard.CommandMisread]. For the command that
+	// opens a conversation it is the opening act. Nil for any other event.
 	Message *performatives.Message
-	// Data is the content that a command gives the message which it makes the table send. For
-	// the loss of the peer, and for [standard.CommandStop] after [StopWork], it is the [performatives.Code] of the reason. Nil for none.
+	// Data is the content that a command gives the message which it makes the table send. For the
+	// loss of the peer, and for [standard.CommandStop] after [StopWork], it is the
+	// [performatives.Code] of the reason. Nil for none.
 	Data any
 	// Ontology is that of a request which names none, at the responder: see
 	// [ResponderOptions.Ontology]. Empty for any other request.

@@ -11,8 +11,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestRepliesAreBounded ends conversations whose replies exceed what an agent keeps. The latest are repeated, the others
-// are not.
+// TestRepliesAreBounded ends conversations whose replies exceed what an agent keeps. The latest are
+// repeated, the others are not.
 func TestRepliesAreBounded(t *testing.T) {
 	for name, c := range map[string]struct{ length, kept, ends int }{
 		"short": {10, 10, 100}, "long": {5_000, 2, 40}, "too long": {20_000, 0, 10},

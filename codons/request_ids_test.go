@@ -17,7 +17,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// runs is a worker that counts its tasks of the type of kit.Task. The first asks for more input, if it is curious.
+// runs is a worker that counts its tasks of the type of kit.Task. The first asks for more input, if
+// it is curious.
 type runs struct {
 	kit.Worker
 	n atomic.Int64
@@ -99,8 +100,8 @@ func wantEnded(a *kit.Peer, m *p.Message) {
 	}
 }
 
-// TestFurtherRequestRunsOnce sends the requests of all rounds again, during the conversation, which remembers 64
-// messages itself, and when nothing is left of it.
+// TestFurtherRequestRunsOnce sends the requests of all rounds again, during the conversation, which
+// remembers 64 messages itself, and when nothing is left of it.
 func TestFurtherRequestRunsOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		const rounds = 100
@@ -211,7 +212,8 @@ func (b *blocking) HandleRequest(context.Context, request.Requested) (any, error
 	return p.Raw(`{}`), nil
 }
 
-// TestRefusedRequestMayComeAgain checks that a request that was refused as busy is not remembered as one that ran.
+// TestRefusedRequestMayComeAgain checks that a request that was refused as busy is not remembered
+// as one that ran.
 func TestRefusedRequestMayComeAgain(t *testing.T) {
 	for name, c := range map[string]struct {
 		act     p.Performative

@@ -157,8 +157,9 @@ func (s *ResponderSide) Compose(v *Value, f machine.Effect, e *Input) any {
 	return e.Data
 }
 
-// Timer returns the grace for [machine.TimerGrace], the duration of [Service.WithTimer] or of the table for
-// a timer of the table's own, and for any other timer the time until the request's deadline.
+// Timer returns the grace for [machine.TimerGrace], the duration of [Service.WithTimer] or of the
+// table for a timer of the table's own, and for any other timer the time until the request's
+// deadline.
 func (s *ResponderSide) Timer(v *Value, name string, now time.Time) time.Duration {
 	return s.Times().timer(v, name, now)
 }
@@ -180,8 +181,8 @@ func (s *ResponderSide) Send(c *Conversation, _ *performatives.Message) {
 	}
 }
 
-// Run starts a job of the table: a [Work], the [Consideration] or [standard.JobChildren]. A job without
-// code is logged as an error.
+// Run starts a job of the table: a [Work], the [Consideration] or [standard.JobChildren]. A job
+// without code is logged as an error.
 func (s *ResponderSide) Run(c *Conversation, job string) {
 	if job == standard.JobChildren {
 		c.Happen(Command{Name: c.work.quiet()})

@@ -103,7 +103,8 @@ func TestRetryToFullMailbox(t *testing.T) {
 	})
 }
 
-// TestRetryBeforeTheDeadline checks that a message is sent again before the deadline, although the wait would be longer.
+// TestRetryBeforeTheDeadline checks that a message is sent again before the deadline, although the
+// wait would be longer.
 func TestRetryBeforeTheDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{})

@@ -23,11 +23,11 @@ const MaxChildren = 1024
 // memberParent is the member of the envelope's metadata that names the parent conversation.
 const memberParent = "parent_conversation_id"
 
-// scope is the work in one conversation: its budget and its children. A handler's ctx carries
-// it, so that a conversation that is begun with that ctx becomes a child. The deadline of a
-// child is no later than the parent's. Its budget is leased from the parent's. It has the
-// parent's priority, and the trace of its job, unless the caller sets others. It is withdrawn when the handler's
-// ctx ends. Invariant: a conversation sends its last act after all its children have ended.
+// scope is the work in one conversation: its budget and its children. A handler's ctx carries it,
+// so that a conversation that is begun with that ctx becomes a child. The deadline of a child is no
+// later than the parent's. Its budget is leased from the parent's. It has the parent's priority,
+// and the trace of its job, unless the caller sets others. It is withdrawn when the handler's ctx
+// ends. Invariant: a conversation sends its last act after all its children have ended.
 type scope struct {
 	depth    int64 // the number of levels that may be below this one
 	limited  bool  // the request has a budget, so the last act carries the usage
@@ -162,8 +162,8 @@ func (s *scope) close(self actors.Self) (stopped bool) {
 	return !s.unstopped
 }
 
-// quiet returns the last command of [standard.JobChildren]. s is nil for a conversation without a handler
-// so far. The children of a closed scope have ended.
+// quiet returns the last command of [standard.JobChildren]. s is nil for a conversation without a
+// handler so far. The children of a closed scope have ended.
 func (s *scope) quiet() string {
 	if s == nil {
 		return standard.CommandStopped
@@ -240,8 +240,8 @@ func (s *scope) childDeadline(now time.Time, reserve time.Duration) time.Time {
 	return s.deadline.Add(-reserve)
 }
 
-// ParentOf returns the conversation in whose work the conversation that m opens was begun, as m names it; empty for none, and for a name that is longer than
-// an id may be.
+// ParentOf returns the conversation in whose work the conversation that m opens was begun, as m
+// names it; empty for none, and for a name that is longer than an id may be.
 func ParentOf(m *performatives.Message) performatives.ConversationID {
 	const longest = len(`\u0000`)*performatives.MaxIDLength + len(`""`) // of the JSON of an id
 	raw, ok := m.Metadata(memberParent)
@@ -323,9 +323,11 @@ func detached(ctx context.Context) bool {
 	return d
 }
 
-// IdempotencyKey returns a key for what a handler does outside, such as the key of a payment: the same for each run of the same step,
-// and another for any other step. A step is one request in one conversation: its first task, or a further round. A request that is
-// repeated on the same node does not run twice. It can after the node has died or the agent has moved, and then has the same key.
+// IdempotencyKey returns a key for what a handler does outside, such as the key of a payment: the
+// same for each run of the same step, and another for any other step. A step is one request in one
+// conversation: its first task, or a further round. A request that is repeated on the same node
+// does not run twice. It can after the node has died or the agent has moved, and then has the same
+// key.
 //
 // ctx is that of the handler. For any other, the key is empty.
 func IdempotencyKey(ctx context.Context) string {

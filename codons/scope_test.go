@@ -73,7 +73,8 @@ func TestChildInherits(t *testing.T) {
 	})
 }
 
-// The children of a conversation are those under way, each once, whatever sides of them the system has.
+// The children of a conversation are those under way, each once, whatever sides of them the system
+// has.
 func TestChildren(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var top, middle p.ConversationID
@@ -167,7 +168,8 @@ func TestChildDeadline(t *testing.T) {
 	})
 }
 
-// TestDetachedChildOutlivesDeadline checks that a detached child may go on after the deadline of its parent.
+// TestDetachedChildOutlivesDeadline checks that a detached child may go on after the deadline of
+// its parent.
 func TestDetachedChildOutlivesDeadline(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		undone := make(chan error, 1)
@@ -195,7 +197,8 @@ func TestDetachedChildOutlivesDeadline(t *testing.T) {
 	})
 }
 
-// TestChildrenEndBeforeTheirParent checks that a conversation ends after its children, also after those without a waiting caller.
+// TestChildrenEndBeforeTheirParent checks that a conversation ends after its children, also after
+// those without a waiting caller.
 func TestChildrenEndBeforeTheirParent(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var returned atomic.Bool
@@ -293,7 +296,8 @@ func TestChildrenAreBounded(t *testing.T) {
 	})
 }
 
-// TestChildOptionsWin checks that a child has the trace and the priority of its own caller, where that sets them.
+// TestChildOptionsWin checks that a child has the trace and the priority of its own caller, where
+// that sets them.
 func TestChildOptionsWin(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		got := requests(w)

@@ -63,8 +63,8 @@ func NewService[R actors.Agent](c *Codon, o ServiceOptions, bind func(self actor
 	return r
 }
 
-// With returns a copy of the service with other times. Zero times mean the defaults. The durations of
-// [Service.WithTimer] stay.
+// With returns a copy of the service with other times. Zero times mean the defaults. The durations
+// of [Service.WithTimer] stay.
 func (r *Service) With(t Times) *Service {
 	other := *r
 	t.own = r.times.own
@@ -151,7 +151,8 @@ func (r *Service) Plays(agent actors.Agent) (bool, error) {
 	return false, r.nearMiss(reflect.ValueOf(agent))
 }
 
-// Methods returns the names of the methods of the role's interface, without those of [actors.Agent].
+// Methods returns the names of the methods of the role's interface, without those of
+// [actors.Agent].
 func (r *Service) Methods() []string {
 	var names []string
 	if r.iface.Kind() != reflect.Interface {

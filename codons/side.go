@@ -19,19 +19,19 @@ import (
 //
 // A side may have further methods:
 //
-//   - Data() any returns a copy of the data that Reduce keeps, as a value that encoding/json writes,
-//     so that it can be compared with the data of a rebuilt side.
+//   - Data() any returns a copy of the data that Reduce keeps, as a value that encoding/json
+//     writes, so that it can be compared with the data of a rebuilt side.
 //   - ReplyBy(v *Value, f machine.Effect) time.Time returns the ReplyBy of the act that the effect
 //     sends. The zero time leaves it unchanged. It is pure.
 //   - Denial(m *performatives.Message, s performatives.Stamp, r *performatives.Refusal)
-//     *performatives.Message returns the answer with which the conversation handles an undeliverable
-//     message m, made with the stamp s for the refusal r. Nil means no answer. It is pure. It is for
-//     an opening act that expects no reply by its own meaning.
+//     *performatives.Message returns the answer with which the conversation handles an
+//     undeliverable message m, made with the stamp s for the refusal r. Nil means no answer. It is
+//     pure. It is for an opening act that expects no reply by its own meaning.
 //   - Send(c *Conversation, m *performatives.Message) is called right before a new message is sent,
 //     on the conversation's actor. It must not block.
-//   - Undelivered(c *Conversation, m *performatives.Message, r *performatives.Refusal) is called with
-//     a message that expects no reply and could not be delivered, and the reason. The message is a
-//     dead letter already. It runs on the conversation's actor and must not block.
+//   - Undelivered(c *Conversation, m *performatives.Message, r *performatives.Refusal) is called
+//     with a message that expects no reply and could not be delivered, and the reason. The message
+//     is a dead letter already. It runs on the conversation's actor and must not block.
 //
 // [InitiatorSide] and [ResponderSide] are bases to embed.
 type Side interface {

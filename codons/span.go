@@ -14,8 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// SpanOf returns the span of the job whose ctx it is, for spans of the program's own below it. It is zero for any other context, and
-// without [actors.Options].Tracing.
+// SpanOf returns the span of the job whose ctx it is, for spans of the program's own below it. It
+// is zero for any other context, and without [actors.Options].Tracing.
 func SpanOf(ctx context.Context) lifecycle.Span {
 	s := scopeOf(ctx)
 	if s == nil {
@@ -80,8 +80,8 @@ func digest(parts []string) [sha256.Size]byte {
 	return sha256.Sum256(text)
 }
 
-// openingSpan returns the span of the initiator of the conversation that e is to open. e.Trace names its parent, and is empty without one.
-// The result is zero when e.Trace is no traceparent.
+// openingSpan returns the span of the initiator of the conversation that e is to open. e.Trace
+// names its parent, and is empty without one. The result is zero when e.Trace is no traceparent.
 func openingSpan(t *actors.Tracing, e *performatives.Envelope) lifecycle.Span {
 	conversation := string(e.ConversationID)
 	if conversation == "" {
@@ -106,7 +106,8 @@ func sideSpan(t *actors.Tracing, parent string, role machine.Role, conversation,
 	return spanBelow(above, role.String(), string(self.Fold()), string(peer.Fold()), first)
 }
 
-// Span returns the span of this side. It is zero without [actors.Options].Tracing. Safe for concurrent use.
+// Span returns the span of this side. It is zero without [actors.Options].Tracing. Safe for
+// concurrent use.
 func (c *Conversation) Span() lifecycle.Span {
 	t := c.agent.System().Tracing()
 	if t == nil {
@@ -131,8 +132,8 @@ func (c *Conversation) jobSpan(job string, m *performatives.Message) lifecycle.S
 // parentTrace returns the traceparent of the caller, empty without one.
 func (i *InitiatorSide) parentTrace() string { return i.options.trace }
 
-// traced sets the traceparent of the opening act to the span of this side. The options keep that of the caller. An invalid traceparent
-// stays, so that the message is refused for it.
+// traced sets the traceparent of the opening act to the span of this side. The options keep that of
+// the caller. An invalid traceparent stays, so that the message is refused for it.
 func (i *InitiatorSide) traced(system *actors.System, e *performatives.Envelope) {
 	t := system.Tracing()
 	if t == nil {

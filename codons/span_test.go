@@ -26,7 +26,8 @@ const (
 	unsampledTrace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-00"
 )
 
-// inTracedWorld runs a test in a world with spans. events returns all events about lifetimes so far.
+// inTracedWorld runs a test in a world with spans. events returns all events about lifetimes so
+// far.
 func inTracedWorld(t *testing.T, o actors.Tracing, test func(t *testing.T, w *kit.World, stream func() []events.Event)) {
 	t.Helper()
 	kit.InWorldWith(t, actors.Options{Tracing: &o}, func(t *testing.T, w *kit.World) {
@@ -64,14 +65,16 @@ func endOf(t *testing.T, all []events.Event, agent, peer p.AgentID) lifecycle.En
 	return ends[i]
 }
 
-// The span of each side is below that of the side which asked it, and a child of a handler below the span of its job.
+// The span of each side is below that of the side which asked it, and a child of a handler below
+// the span of its job.
 func TestSpansOfATree(t *testing.T) {
 	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 		var inside lifecycle.Span
 		w.Add("Leaf", &kit.Worker{})
 		w.Add("Jules", &kit.Worker{Perform: func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 			inside = codons.SpanOf(ctx)
-			// The trace of the request is what agents pass on that were written before there were spans.
+			// The trace of the request is what agents pass on that were written before there were
+			// spans.
 			return delegation.Delegate(ctx, t.Agent, "Leaf", kit.Task(), codons.WithTrace(t.Message.Trace()))
 		}})
 		traces := map[p.Performative]string{}
@@ -125,7 +128,8 @@ func TestSpansOfATree(t *testing.T) {
 	})
 }
 
-// Without a trace of its own, a conversation begins one, which the ratio samples. One that began elsewhere stays what it is.
+// Without a trace of its own, a conversation begins one, which the ratio samples. One that began
+// elsewhere stays what it is.
 func TestSpansSampled(t *testing.T) {
 	for _, test := range []struct {
 		ratio   float64
@@ -226,7 +230,8 @@ func TestNoSpans(t *testing.T) {
 	})
 }
 
-// eitherTimeout is the end of an initiator whose deadline is that of its peer: its own timer, or the peer's FAILURE at the same moment.
+// eitherTimeout is the end of an initiator whose deadline is that of its peer: its own timer, or
+// the peer's FAILURE at the same moment.
 const eitherTimeout machine.State = "failed or timed_out"
 
 // The end of each side has its state, its time and the code of what went wrong, and so has the job.
@@ -343,8 +348,9 @@ func TestResentPublished(t *testing.T) {
 	}
 }
 
-// A side that has ended tells the states that it has come through, and one under way those until then. The path of one that was under way when the subscription
-// was made begins with its state at that time.
+// A side that has ended tells the states that it has come through, and one under way those until
+// then. The path of one that was under way when the subscription was made begins with its state at
+// that time.
 func TestPathOfASide(t *testing.T) {
 	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
@@ -385,7 +391,8 @@ func TestPathOfASide(t *testing.T) {
 	})
 }
 
-// A path has no step that the side did not take: it begins anew where nobody wanted the ends of sides for a while.
+// A path has no step that the side did not take: it begins anew where nobody wanted the ends of
+// sides for a while.
 func TestPathAfterAPause(t *testing.T) {
 	kit.InWorldWith(t, actors.Options{}, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &slowToDecide{&kit.Worker{Perform: func(context.Context, delegation.Task) (p.InformResult, error) {
@@ -431,7 +438,8 @@ func pathOf(path []machine.State) string {
 	return strings.Join(texts, " ")
 }
 
-// The events of a side share one Subject, which names its parent, also where the handler's goroutine publishes them.
+// The events of a side share one Subject, which names its parent, also where the handler's
+// goroutine publishes them.
 func TestEventsShareTheirSubject(t *testing.T) {
 	inTracedWorld(t, actors.Tracing{}, func(t *testing.T, w *kit.World, stream func() []events.Event) {
 		steps := kit.Recording(&w.Events, lifecycle.KindTransition)

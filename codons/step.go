@@ -86,7 +86,8 @@ func (c *Conversation) step(e *Input) {
 	}
 }
 
-// last returns the message that ended a conversation by the event. One that cannot be read tells nothing.
+// last returns the message that ended a conversation by the event. One that cannot be read tells
+// nothing.
 func (e *Input) last() *performatives.Message {
 	if e.misread() {
 		return nil

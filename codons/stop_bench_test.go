@@ -16,9 +16,9 @@ import (
 )
 
 // BenchmarkEnds measures how long n delegations under way between two agents take to end: when
-// their caller withdraws all of them at once, until each has its receipt, and when the system stops, until
-// nothing runs any more. Each is two conversations and a handler that waits for its ctx. They have the default
-// retries and grace, or none that could hide or cost a receipt.
+// their caller withdraws all of them at once, until each has its receipt, and when the system
+// stops, until nothing runs any more. Each is two conversations and a handler that waits for its
+// ctx. They have the default retries and grace, or none that could hide or cost a receipt.
 func BenchmarkEnds(b *testing.B) {
 	alone := []codons.Option{codons.WithRetry(codons.Retry{First: -1}), codons.WithGrace(time.Minute)}
 	for _, n := range []int{1_000, 10_000, 100_000} {

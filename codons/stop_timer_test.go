@@ -16,8 +16,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestAnOwnTimerStopsAJob has a timer of the table stop the job of a seller long before the deadline. The job is told so, and
-// its error is no failure.
+// TestAnOwnTimerStopsAJob has a timer of the table stop the job of a seller long before the
+// deadline. The job is told so, and its error is no failure.
 func TestAnOwnTimerStopsAJob(t *testing.T) {
 	d := dealOf()
 	d.Table.Timers = append(d.Table.Timers, machine.Timer{Role: machine.Responder, Name: "packing", Doc: "of the seller", After: 10 * time.Second})

@@ -15,7 +15,8 @@ import (
 // ErrOperator is the cause of the end of a handler's context after [StopWork].
 var ErrOperator = errors.New("codons: an operator has stopped the work")
 
-// ByOperator returns [ErrOperator] with a reason, for [Withdraw] and [StopWork]. Peers read the reason, so that it must not contain what they may not know, such as the name of the operator. An
+// ByOperator returns [ErrOperator] with a reason, for [Withdraw] and [StopWork]. Peers read the
+// reason, so that it must not contain what they may not know, such as the name of the operator. An
 // empty reason adds nothing.
 func ByOperator(reason string) error {
 	if reason == "" {
@@ -39,21 +40,29 @@ func canceledBy(cause error) any {
 var (
 	// ErrNoWork says that no responder's side with the id is under way in the system.
 	ErrNoWork = errors.New("codons: no responder has this conversation under way")
-	// ErrNoStop says that the table of the codon has no row for the command [standard.CommandStop] in the state of the responder.
+	// ErrNoStop says that the table of the codon has no row for the command [standard.CommandStop]
+	// in the state of the responder.
 	ErrNoStop = errors.New("codons: the table of the codon has no row by which the responder can end here")
 )
 
-// StopWork ends the responders' sides with a conversation id on behalf of an operator, and returns at once. Mostly there is one; a program that asks several agents may use one id for
-// all of them. It is for an initiator that [Withdraw] cannot reach, such as a program that has connected to a node. It is no CANCEL: the initiator has sent none, and would not
-// understand the receipt.
+// StopWork ends the responders' sides with a conversation id on behalf of an operator, and returns
+// at once. Mostly there is one; a program that asks several agents may use one id for all of them.
+// It is for an initiator that [Withdraw] cannot reach, such as a program that has connected to a
+// node. It is no CANCEL: the initiator has sent none, and would not understand the receipt.
 //
-//   - While a handler runs, its context ends with the cause, which is [ErrOperator] or wraps it (see [ByOperator]), so that the conversations which it has begun are withdrawn. An error that the handler returns
-//     then is sent as a FAILURE with [performatives.CodeCanceled], or with [performatives.CodeStillRunning] if a conversation below it has perhaps not stopped. A result
+//   - While a handler runs, its context ends with the cause, which is [ErrOperator] or wraps it
+//     (see [ByOperator]), so that the conversations which it has begun are withdrawn. An error that
+//     the handler returns then is sent as a FAILURE with [performatives.CodeCanceled], or with
+//     [performatives.CodeStillRunning] if a conversation below it has perhaps not stopped. A result
 //     is sent as usual, also that of a handler which has returned before.
-//   - Without a handler, and if the handler has not returned after the grace, the row of the table for [standard.CommandStop] ends the conversation. Its FAILURE has one of the same codes. The text of a FAILURE is that of the cause.
+//   - Without a handler, and if the handler has not returned after the grace, the row of the table
+//     for [standard.CommandStop] ends the conversation. Its FAILURE has one of the same codes. The
+//     text of a FAILURE is that of the cause.
 //
-// A conversation that the initiator has cancelled goes on to its receipt. The event [lifecycle.Ended] of each side has the code. stopped is the number of sides that were told to end.
-// The error is [ErrNoStop] if a further one cannot, and [ErrNoWork] if there is none. It may be called from any goroutine.
+// A conversation that the initiator has cancelled goes on to its receipt. The event
+// [lifecycle.Ended] of each side has the code. stopped is the number of sides that were told to
+// end. The error is [ErrNoStop] if a further one cannot, and [ErrNoWork] if there is none. It may
+// be called from any goroutine.
 func StopWork(system *actors.System, id performatives.ConversationID, cause error) (stopped int, err error) {
 	for c := range system.ConversationsWith(id) {
 		c, ok := c.(*Conversation)
@@ -74,7 +83,8 @@ func StopWork(system *actors.System, id performatives.ConversationID, cause erro
 	return stopped, err
 }
 
-// stopWork stops the handler that runs, if one does, and else ends the conversation, after the last command of a handler that has returned.
+// stopWork stops the handler that runs, if one does, and else ends the conversation, after the last
+// command of a handler that has returned.
 func (c *Conversation) stopWork(cause error) {
 	if c.ends() || c.stopHandler(cause) {
 		return
@@ -113,8 +123,9 @@ func (s *ResponderSide) stopHandler(cause error) (running bool) {
 	return s.handler != nil && s.handler.stop(cause, s.Times().Grace)
 }
 
-// stop ends the handler's context on behalf of an operator. It reports false if the handler has returned and the conversation has its last command, or gets it next. The
-// conversation ends after the grace, or after a last command by which it does not end.
+// stop ends the handler's context on behalf of an operator. It reports false if the handler has
+// returned and the conversation has its last command, or gets it next. The conversation ends after
+// the grace, or after a last command by which it does not end.
 func (h *Handler) stop(cause error, grace time.Duration) (running bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -130,7 +141,8 @@ func (h *Handler) stop(cause error, grace time.Duration) (running bool) {
 	return true
 }
 
-// ofOperator returns the last command of a handler that an operator has stopped: an error becomes the FAILURE that says so.
+// ofOperator returns the last command of a handler that an operator has stopped: an error becomes
+// the FAILURE that says so.
 func (h *Handler) ofOperator(last Command, stopped bool) Command {
 	if !errors.Is(h.Cause(), ErrOperator) || codeOf(last.Data) == "" {
 		return last

@@ -45,7 +45,8 @@ func operatorStops(w *kit.World) {
 	}
 }
 
-// The FAILURE comes when neither the handler nor what it has asked for runs any more, and the event of the end has its code.
+// The FAILURE comes when neither the handler nor what it has asked for runs any more, and the event
+// of the end has its code.
 func TestStopWork(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("External")
@@ -93,7 +94,8 @@ func TestStopWork(t *testing.T) {
 	})
 }
 
-// The conversation ends also when the handler returns a result, none in time, or an intermediate one, when none runs, and by a CANCEL that was faster.
+// The conversation ends also when the handler returns a result, none in time, or an intermediate
+// one, when none runs, and by a CANCEL that was faster.
 func TestStopWorkOtherwise(t *testing.T) {
 	result, question := kit.Result(p.StatusSuccess), kit.Asking("which branch?")
 	for name, test := range map[string]struct {
@@ -161,7 +163,8 @@ func TestStopWorkOtherwise(t *testing.T) {
 	}
 }
 
-// behindStop has an operator stop the work while the conversation handles nothing else, so that the last command of a handler that calls it comes behind. resume lets it go on.
+// behindStop has an operator stop the work while the conversation handles nothing else, so that the
+// last command of a handler that calls it comes behind. resume lets it go on.
 func behindStop(w *kit.World) (perform, resume func()) {
 	gate := make(chan struct{})
 	return func() {
@@ -175,7 +178,8 @@ func behindStop(w *kit.World) (perform, resume func()) {
 		}
 }
 
-// A CANCEL that came first has its receipt, also if the last command of the handler is behind the stop.
+// A CANCEL that came first has its receipt, also if the last command of the handler is behind the
+// stop.
 func TestStopWorkAfterCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("External")
@@ -194,7 +198,8 @@ func TestStopWorkAfterCancel(t *testing.T) {
 	})
 }
 
-// The result of a handler that has returned is sent, also if it is behind the stop; a question is sent before the end.
+// The result of a handler that has returned is sent, also if it is behind the stop; a question is
+// sent before the end.
 func TestStopWorkAfterTheHandler(t *testing.T) {
 	for name, result := range map[string]p.InformResult{"a result": kit.Result(p.StatusSuccess), "a question": kit.Asking("which branch?")} {
 		t.Run(name, func(t *testing.T) {
@@ -299,7 +304,8 @@ func TestStopWorkHasRows(t *testing.T) {
 	}
 }
 
-// sooner is a responder's side of which something is called with its first message, before the first step.
+// sooner is a responder's side of which something is called with its first message, before the
+// first step.
 type sooner struct {
 	*codons.ResponderSide
 	first func(m *p.Message)

@@ -121,8 +121,8 @@ func (s *stress) perform(ctx context.Context, t delegation.Task) (p.InformResult
 func (s *stress) someone() p.AgentID { return p.AgentID(fmt.Sprint("jules ", s.upTo(stressAgents))) }
 
 // TestStress has many callers delegate to a few agents of random behaviour, which restart, or are
-// stopped and spawned again, over a network that loses messages. No caller hangs, no task runs twice,
-// and nothing is left. Its long form runs ten times.
+// stopped and spawned again, over a network that loses messages. No caller hangs, no task runs
+// twice, and nothing is left. Its long form runs ten times.
 func TestStress(t *testing.T) {
 	runs, callers := 1, 100
 	if exhaustive.Enabled() {

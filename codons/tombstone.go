@@ -22,8 +22,8 @@ const maxTombstoneIDs = 8
 // messages, by the rows of the terminal state. It keeps hashes in place of ids, and of the
 // messages only those that a row of the state repeats.
 //
-// It has 64 bytes. Most responders need no ids: the only message that they have received has the id of the
-// conversation.
+// It has 64 bytes. Most responders need no ids: the only message that they have received has the id
+// of the conversation.
 type tombstone struct {
 	codon      *Codon
 	ids        []uint64 // of received messages; then those of mentioned ones; then, if named, what the first message refers to
@@ -235,8 +235,8 @@ func (t *tombstone) act(self actors.Self, f machine.Effect, m *performatives.Mes
 }
 
 // resend repeats the reply of an act to the message m. When the reply was shed, m is told that the
-// conversation has ended. A CANCEL of a cancelled conversation gets another receipt, and a proposal that was rejected
-// another rejection.
+// conversation has ended. A CANCEL of a cancelled conversation gets another receipt, and a proposal
+// that was rejected another rejection.
 func (t *tombstone) resend(self actors.Self, act performatives.Performative, m *performatives.Message) {
 	for r := t.replies; r != nil; r = r.next {
 		if r.message.Performative() == act {
@@ -277,7 +277,8 @@ func (t *tombstone) reopenedBy(m *performatives.Message) bool {
 	return t.codon.machine.Opens(m.Performative()) && t.codon.takesFirst(m) && !further && !t.overtaken(m)
 }
 
-// overtaken reports whether m is the request that the first message of this conversation has overtaken.
+// overtaken reports whether m is the request that the first message of this conversation has
+// overtaken.
 func (t *tombstone) overtaken(m *performatives.Message) bool {
 	if !t.overtaking || !t.named {
 		return t.overtaking

@@ -13,7 +13,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestTombstoneKeepsNoConversation checks that the handler and the other messages of an ended conversation are freed.
+// TestTombstoneKeepsNoConversation checks that the handler and the other messages of an ended
+// conversation are freed.
 func TestTombstoneKeepsNoConversation(t *testing.T) {
 	for _, role := range machine.Roles() {
 		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())}
@@ -32,7 +33,8 @@ func TestTombstoneKeepsNoConversation(t *testing.T) {
 	}
 }
 
-// TestOpeningIsRecognised checks that a conversation recognises the message that opened it, however many it has received since.
+// TestOpeningIsRecognised checks that a conversation recognises the message that opened it, however
+// many it has received since.
 func TestOpeningIsRecognised(t *testing.T) {
 	first := aRequest(t)
 	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, nil, time.Now())
@@ -57,7 +59,8 @@ func aRequest(t *testing.T) *p.Message {
 	return m
 }
 
-// TestOpeningThatComesLateOpensNothing has the opening act arrive after the end, because later messages have overtaken it.
+// TestOpeningThatComesLateOpensNothing has the opening act arrive after the end, because later
+// messages have overtaken it.
 func TestOpeningThatComesLateOpensNothing(t *testing.T) {
 	m, err := aRequest(t).With(func(e *p.Envelope) { e.Performative, e.Payload = p.ActRequest, nil })
 	if err != nil {
@@ -73,8 +76,9 @@ func TestOpeningThatComesLateOpensNothing(t *testing.T) {
 	}
 }
 
-// TestReopeningByMessageType has requests of several types come under the id of an ended conversation: only those that the
-// responder takes first open another one, and of these not the one that the conversation began without.
+// TestReopeningByMessageType has requests of several types come under the id of an ended
+// conversation: only those that the responder takes first open another one, and of these not the
+// one that the conversation began without.
 func TestReopeningByMessageType(t *testing.T) {
 	request, done := p.ActRequest, machine.SendTagged(p.ActInform, "DONE")
 	says := Says[struct{}](request)
@@ -124,8 +128,8 @@ func TestReopeningByMessageType(t *testing.T) {
 	}
 }
 
-// TestRequestIsRecognisedAfterManyMessages repeats the request that a side has to answer after the ids of more messages than it
-// keeps.
+// TestRequestIsRecognisedAfterManyMessages repeats the request that a side has to answer after the
+// ids of more messages than it keeps.
 func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
 	m := aRequest(t)
 	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "c"}, m, nil, time.Now())

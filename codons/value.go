@@ -142,8 +142,8 @@ func (s *sentMessage) refusedBy(code performatives.Code) machine.Symbol {
 	return machine.Undelivered(act)
 }
 
-// refusedCopy records the refusal of a copy of the latest message of an act. That of a busy peer puts off
-// the retry of the latest message.
+// refusedCopy records the refusal of a copy of the latest message of an act. That of a busy peer
+// puts off the retry of the latest message.
 func (v *Value) refusedCopy(e *Input) {
 	if s := v.sentOf(e.On.Act); s != nil {
 		s.refused = min(s.refused, maxCopies-1) + 1

@@ -16,8 +16,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// lateCommand is a side whose conversation gets a command right after it was abandoned, while its agent is
-// busy.
+// lateCommand is a side whose conversation gets a command right after it was abandoned, while its
+// agent is busy.
 type lateCommand struct {
 	codons.InitiatorSide
 	busy, goOn chan struct{}
@@ -35,8 +35,8 @@ func (s *lateCommand) Abandoned(c *codons.Conversation, cause error) {
 	s.InitiatorSide.Abandoned(c, cause)
 }
 
-// TestCommandAfterWithdrawalBeforeStart withdraws a conversation before its first step. A CANCEL of the
-// caller that comes at that moment is dropped: no row is missing.
+// TestCommandAfterWithdrawalBeforeStart withdraws a conversation before its first step. A CANCEL of
+// the caller that comes at that moment is dropped: no row is missing.
 func TestCommandAfterWithdrawalBeforeStart(t *testing.T) {
 	var log bytes.Buffer
 	o := actors.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelError}))}
@@ -66,7 +66,8 @@ func TestCommandAfterWithdrawalBeforeStart(t *testing.T) {
 	}
 }
 
-// lockedContext is a context whose cause cannot be read while it ends, like that of a context of many children.
+// lockedContext is a context whose cause cannot be read while it ends, like that of a context of
+// many children.
 type lockedContext struct {
 	context.Context
 	ended chan struct{} // closed when the end of everything that depends on it has been told
@@ -79,8 +80,9 @@ func (c lockedContext) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// TestWithdrawalDoesNotWaitForTheCause withdraws a conversation by a context whose cause is not yet readable: the worker
-// gets the CANCEL all the same, and the caller the cause when it has its receipt.
+// TestWithdrawalDoesNotWaitForTheCause withdraws a conversation by a context whose cause is not yet
+// readable: the worker gets the CANCEL all the same, and the caller the cause when it has its
+// receipt.
 func TestWithdrawalDoesNotWaitForTheCause(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		cancelled := make(chan struct{})

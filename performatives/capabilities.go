@@ -80,8 +80,9 @@ func (c Capabilities) KnowsOntology(ontology string) bool {
 	return ontology == "" || len(c.Ontologies) == 0 || slices.Contains(c.Ontologies, ontology)
 }
 
-// UnknownOntology returns the refusal of a message to agent by, which has the capabilities c and does not know the ontology of the
-// message (addenda §7); nil for any other message. A CANCEL, and the acts of discovery, mean the same in every ontology.
+// UnknownOntology returns the refusal of a message to agent by, which has the capabilities c and
+// does not know the ontology of the message (addenda §7); nil for any other message. A CANCEL, and
+// the acts of discovery, mean the same in every ontology.
 func (c Capabilities) UnknownOntology(by AgentID, m *Message) *Refusal {
 	switch m.Performative() { //nolint:exhaustive // the acts that pass
 	case ActCancel, ActQueryCapabilities, ActInformCapabilities:

@@ -99,19 +99,20 @@ func decodeAny(b []byte) (v any, err error) {
 	return v, err
 }
 
-// Unmarshal is [json.Unmarshal] with member names that match exactly, for JSON that others check by the names of its members: a schema,
-// a rule, a mask. encoding/json takes "Path" and "path" for one member, and merges a member that occurs twice. Unmarshal refuses a member
-// whose name differs from that of a field in its case only, and one that occurs twice; *v keeps its value then. Other members without a
-// field are ignored. The error names the member by its path.
+// Unmarshal is [json.Unmarshal] with member names that match exactly, for JSON that others check by
+// the names of its members: a schema, a rule, a mask. encoding/json takes "Path" and "path" for one
+// member, and merges a member that occurs twice. Unmarshal refuses a member whose name differs from
+// that of a field in its case only, and one that occurs twice; *v keeps its value then. Other
+// members without a field are ignored. The error names the member by its path.
 //
 // It checks the objects that are read into structs, maps and values of type any, at every depth;
 // not those in a [json.RawMessage]. A struct that unmarshals itself is checked by the fields that
 // have a JSON name in their tag.
 func Unmarshal(b []byte, v any) error { return jsonscan.Unmarshal(b, v) }
 
-// Decode returns c as a T. A Go value of type T is returned as it is, without a
-// copy; anything else is converted through JSON, as [Unmarshal] does. An empty Content is the zero T.
-// The error is a [*Refusal] with [CodeInvalidPayload] when the value does not fit T.
+// Decode returns c as a T. A Go value of type T is returned as it is, without a copy; anything else
+// is converted through JSON, as [Unmarshal] does. An empty Content is the zero T. The error is a
+// [*Refusal] with [CodeInvalidPayload] when the value does not fit T.
 func Decode[T any](c Content) (T, error) {
 	if v, ok := c.value.(T); ok {
 		return v, nil

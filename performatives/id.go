@@ -36,9 +36,10 @@ func (id AgentID) Is(other AgentID) bool {
 	return len(id) == len(other) // no byte folds to nothing
 }
 
-// CheckID returns a [*Refusal] with [CodeInvalidID] for an id that is no name of an agent, or that could look like
-// another one: it is empty, longer than [MaxIDLength], not UTF-8 in normal form C, or has control, zero-width or
-// bidirectional characters or a byte order mark (addenda §9). Ids are never rewritten.
+// CheckID returns a [*Refusal] with [CodeInvalidID] for an id that is no name of an agent, or that
+// could look like another one: it is empty, longer than [MaxIDLength], not UTF-8 in normal form C,
+// or has control, zero-width or bidirectional characters or a byte order mark (addenda §9). Ids are
+// never rewritten.
 func CheckID(id AgentID) error {
 	if id == "" {
 		return invalidID("id", "is empty")
@@ -88,8 +89,8 @@ func invalidID(field, fault string) error {
 // guestMark separates the name of a guest from the rest of its id.
 const guestMark = "/client-"
 
-// Guest returns the id under which the node of that name knows its n-th guest: one of several clients that send under
-// the same id without owning it.
+// Guest returns the id under which the node of that name knows its n-th guest: one of several
+// clients that send under the same id without owning it.
 func (id AgentID) Guest(n int64, node string) AgentID {
 	return id + guestMark + AgentID(strconv.FormatInt(n, 10)+"@"+node)
 }

@@ -49,7 +49,8 @@ type field struct {
 	to   any // the pointer to the field
 }
 
-// fieldList has the fields of a payload struct, in their order, and fields without a name behind them.
+// fieldList has the fields of a payload struct, in their order, and fields without a name behind
+// them.
 type fieldList [6]field
 
 // named returns the field with that JSON name, or nil.
@@ -319,7 +320,8 @@ func isPlain(s string) bool {
 	return true
 }
 
-// isCompact reports whether encoding/json writes a value in JSON as it is. It may report false for one that it does.
+// isCompact reports whether encoding/json writes a value in JSON as it is. It may report false for
+// one that it does.
 func isCompact(raw []byte) bool {
 	text := false
 	for i := 0; i < len(raw); i++ {

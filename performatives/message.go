@@ -36,11 +36,11 @@ type Envelope struct {
 	Shape          any            // private to the dialect that decoded the message: the form it had on the wire
 }
 
-// Message is one act of communication between two agents. [New], a dialect, and
-// [Message.Reply] and its variants make one. It is immutable, except by the methods for the link or
-// session that has just read it: it travels by pointer through mailboxes, routers and conversations, any goroutine reads it without a
-// lock, and it is serialised only where it leaves the process.
-// The zero Message is not valid.
+// Message is one act of communication between two agents. [New], a dialect, and [Message.Reply] and
+// its variants make one. It is immutable, except by the methods for the link or session that has
+// just read it: it travels by pointer through mailboxes, routers and conversations, any goroutine
+// reads it without a lock, and it is serialised only where it leaves the process. The zero Message
+// is not valid.
 type Message struct {
 	id             MessageID
 	sender         AgentID
@@ -72,7 +72,8 @@ const (
 	marksWeighed                     // rare has a weight; without the bit, Weight does not read rare, which mailboxes would wait for
 )
 
-// rare has the fields that few messages set. A field in Message itself takes memory in every message.
+// rare has the fields that few messages set. A field in Message itself takes memory in every
+// message.
 type rare struct {
 	messageType string
 	language    string
@@ -85,7 +86,8 @@ type rare struct {
 	weight      int32 // see Weigh
 }
 
-// farLate is the late of a message that arrived more than 24 days before or after its timestamp. Other messages are read without their rare fields, which mailboxes would wait for.
+// farLate is the late of a message that arrived more than 24 days before or after its timestamp.
+// Other messages are read without their rare fields, which mailboxes would wait for.
 const farLate = math.MinInt32
 
 // noRare is what a message without rare fields has. It is never changed.
@@ -99,7 +101,8 @@ func (m *Message) rareFields() *rare {
 	return m.rare
 }
 
-// changeRare gives m, which no other goroutine has yet, rare fields of its own that differ by change.
+// changeRare gives m, which no other goroutine has yet, rare fields of its own that differ by
+// change.
 func (m *Message) changeRare(change func(*rare)) {
 	r := *m.rareFields()
 	change(&r)
@@ -199,16 +202,17 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 	return out, nil
 }
 
-// Readdressed returns a copy of m with another sender and receiver, which must be valid ids. It is for a node that
-// knows an agent under another id than the agent's own connection does. The copy shares all else with m, is not
-// validated again, and is not [Message.Authentic].
+// Readdressed returns a copy of m with another sender and receiver, which must be valid ids. It is
+// for a node that knows an agent under another id than the agent's own connection does. The copy
+// shares all else with m, is not validated again, and is not [Message.Authentic].
 func (m *Message) Readdressed(sender, receiver AgentID) *Message {
 	out := *m
 	out.sender, out.receiver, out.marks = sender, receiver, m.marks&^marksAuthentic
 	return &out
 }
 
-// envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope of the call itself would be allocated each time.
+// envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope
+// of the call itself would be allocated each time.
 var envelopes = sync.Pool{New: func() any { return new(Envelope) }}
 
 // ID returns the identifier of this message.
@@ -267,8 +271,9 @@ func (m *Message) Priority() Priority { return m.priority }
 // Timestamp returns when the message was made, by the clock of its sender.
 func (m *Message) Timestamp() time.Time { return m.timestamp }
 
-// Arrived returns when the message entered this node, by the node's own clock, to the millisecond: the time of [Message.Arrive], and the timestamp of a
-// message that was made here. No dialect writes or reads it.
+// Arrived returns when the message entered this node, by the node's own clock, to the millisecond:
+// the time of [Message.Arrive], and the timestamp of a message that was made here. No dialect
+// writes or reads it.
 func (m *Message) Arrived() time.Time {
 	if m.late == farLate {
 		return time.UnixMilli(m.rare.arrived)
@@ -276,7 +281,8 @@ func (m *Message) Arrived() time.Time {
 	return m.timestamp.Add(time.Duration(m.late) * time.Millisecond)
 }
 
-// Arrive stores when m entered this node. Only the link or session that has just read m may call it, once, before it passes m on.
+// Arrive stores when m entered this node. Only the link or session that has just read m may call
+// it, once, before it passes m on.
 func (m *Message) Arrive(now time.Time) {
 	late := now.Sub(m.timestamp).Milliseconds()
 	if m.late = int32(late); int64(m.late) != late || m.late == farLate { //nolint:gosec // what does not fit is noticed
@@ -297,7 +303,8 @@ func (m *Message) Budget() Content { return m.rareFields().budget }
 // that has proved no identity. Rules and audit use it. No dialect writes or reads it.
 func (m *Message) Principal() string { return m.rareFields().principal }
 
-// Authenticate stores the principal of m. Only the session that has just read m may call it, before it passes m on.
+// Authenticate stores the principal of m. Only the session that has just read m may call it, before
+// it passes m on.
 func (m *Message) Authenticate(principal string) {
 	if m.rareFields().principal != principal {
 		m.changeRare(func(r *rare) { r.principal = principal })

@@ -158,7 +158,8 @@ func TestDecodeTyped(t *testing.T) {
 	}
 }
 
-// A rule that is known at run time only: what breaks it is refused with its field, and the type belongs to one act.
+// A rule that is known at run time only: what breaks it is refused with its field, and the type
+// belongs to one act.
 func TestRegisterChecked(t *testing.T) {
 	var r p.Registry
 	var seen []string

@@ -11,9 +11,9 @@ import (
 // maxNesting is the depth at which encoding/json gives up.
 const maxNesting = 10_000
 
-// eachMember calls f with the name and the value of each member of the JSON
-// object b, in their order. The value is a slice of b. It runs for every received message, and
-// a map of json.RawMessage would copy every value. The error is that of f, or says that b is malformed.
+// eachMember calls f with the name and the value of each member of the JSON object b, in their
+// order. The value is a slice of b. It runs for every received message, and a map of
+// json.RawMessage would copy every value. The error is that of f, or says that b is malformed.
 func eachMember(b []byte, f func(name, value []byte) error) error {
 	s := jsonscan.Scanner{Data: b, Depth: maxNesting}
 	if !s.Open('{') {

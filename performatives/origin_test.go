@@ -49,7 +49,8 @@ func TestMessageSize(t *testing.T) {
 	}
 }
 
-// Go allocates 128 bytes for the rare fields. Longer ones take 144. The weight of a message counts them: it is one.
+// Go allocates 128 bytes for the rare fields. Longer ones take 144. The weight of a message counts
+// them: it is one.
 func TestRareSize(t *testing.T) {
 	e := envelope(p.ActInform)
 	e.MessageType, e.Language, e.Metadata = "", "", nil
@@ -64,7 +65,8 @@ func TestRareSize(t *testing.T) {
 	}
 }
 
-// What is set in a copy of a message that was passed on does not change the message, whose rare fields the copy has.
+// What is set in a copy of a message that was passed on does not change the message, whose rare
+// fields the copy has.
 func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 	e := envelope(p.ActInform)
 	e.MessageType, e.Principal, e.Activation, e.Answers = p.TypeSealed, "Ada", 3, 4
@@ -95,7 +97,8 @@ func TestACopyHasRareFieldsOfItsOwn(t *testing.T) {
 	}
 }
 
-// A message has arrived when a session says so, and its copies at the same time; one that was made here, when it was made.
+// A message has arrived when a session says so, and its copies at the same time; one that was made
+// here, when it was made.
 func TestArrived(t *testing.T) {
 	m := mustNew(t, envelope(p.ActInform))
 	if !m.Arrived().Equal(m.Timestamp()) {

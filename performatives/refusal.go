@@ -19,8 +19,9 @@ type Refusal struct {
 	Field string       // the path of the wrong field in the message; empty when no field was wrong
 
 	// RetryAfter is a hint of a busy agent: the message, sent again unchanged, has no chance before
-	// that time. It travels in whole milliseconds, rounded up, and as [MaxRetryAfter] if it is longer;
-	// zero and negative values do not travel. Zero means no hint. NOT_UNDERSTOOD carries none.
+	// that time. It travels in whole milliseconds, rounded up, and as [MaxRetryAfter] if it is
+	// longer; zero and negative values do not travel. Zero means no hint. NOT_UNDERSTOOD carries
+	// none.
 	RetryAfter time.Duration
 }
 
@@ -63,28 +64,29 @@ func RefusalOf(err error) *Refusal {
 	return nil
 }
 
-// MaxRetryAfter is the longest [Refusal].RetryAfter of a peer that counts. A longer one counts as this.
+// MaxRetryAfter is the longest [Refusal].RetryAfter of a peer that counts. A longer one counts as
+// this.
 const MaxRetryAfter = 24 * time.Hour
 
 // MemberRetryAfter is the JSON member in which a [Refusal].RetryAfter travels.
 const MemberRetryAfter = "retry_after_ms"
 
-// RetryAfterMillis returns a [Refusal].RetryAfter as it travels: in whole milliseconds, rounded up, at
-// most [MaxRetryAfter]. It is 0 for a value that does not travel.
+// RetryAfterMillis returns a [Refusal].RetryAfter as it travels: in whole milliseconds, rounded up,
+// at most [MaxRetryAfter]. It is 0 for a value that does not travel.
 func RetryAfterMillis(d time.Duration) int64 {
 	d = min(max(d, 0), MaxRetryAfter)
 	return int64((d + time.Millisecond - 1) / time.Millisecond)
 }
 
-// RetryAfterOf returns the [Refusal].RetryAfter of a peer from its number of milliseconds. It is at most
-// [MaxRetryAfter].
+// RetryAfterOf returns the [Refusal].RetryAfter of a peer from its number of milliseconds. It is at
+// most [MaxRetryAfter].
 func RetryAfterOf(millis uint64) time.Duration {
 	return time.Duration(min(millis, uint64(MaxRetryAfter/time.Millisecond))) * time.Millisecond
 }
 
-// ParseRetryAfter is [RetryAfterOf] for the JSON value of a [MemberRetryAfter]. It ignores any other
-// value than a whole number in digits, such as a negative number, a fraction or a string: those are no
-// hint, and zero.
+// ParseRetryAfter is [RetryAfterOf] for the JSON value of a [MemberRetryAfter]. It ignores any
+// other value than a whole number in digits, such as a negative number, a fraction or a string:
+// those are no hint, and zero.
 func ParseRetryAfter(value []byte) time.Duration {
 	n, err := strconv.ParseUint(string(value), 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) { // of a number beyond the range, n is the largest
@@ -93,7 +95,8 @@ func ParseRetryAfter(value []byte) time.Duration {
 	return RetryAfterOf(n)
 }
 
-// TakeRetryAfter removes the [MemberRetryAfter] from m, and returns its hint. A value that is none stays.
+// TakeRetryAfter removes the [MemberRetryAfter] from m, and returns its hint. A value that is none
+// stays.
 func (m Members) TakeRetryAfter() time.Duration {
 	d := ParseRetryAfter(m[MemberRetryAfter])
 	if d != 0 {
@@ -102,8 +105,8 @@ func (m Members) TakeRetryAfter() time.Duration {
 	return d
 }
 
-// Payload returns the payload of the refusal for r.Act, with extra as its unknown members: a [Failure]
-// for an act that does not refuse. The payload keeps extra.
+// Payload returns the payload of the refusal for r.Act, with extra as its unknown members: a
+// [Failure] for an act that does not refuse. The payload keeps extra.
 func (r *Refusal) Payload(extra Members) any {
 	switch r.Act { //nolint:exhaustive // any other act has no payload of a refusal
 	case ActTaskReject:

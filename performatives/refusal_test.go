@@ -37,7 +37,8 @@ func TestRefusalIs(t *testing.T) {
 	}
 }
 
-// A RetryAfter travels in whole milliseconds. What a peer writes otherwise is no hint, and is passed on as it came.
+// A RetryAfter travels in whole milliseconds. What a peer writes otherwise is no hint, and is
+// passed on as it came.
 func TestRetryAfterTravels(t *testing.T) {
 	for value, want := range map[string]time.Duration{
 		`1`: time.Millisecond, `250`: 250 * time.Millisecond, `86400000`: p.MaxRetryAfter, `86400001`: p.MaxRetryAfter, `99999999999999999999999`: p.MaxRetryAfter,

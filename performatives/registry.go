@@ -34,11 +34,10 @@ type Registry struct {
 // payload type already.
 var ErrRegistered = errors.New("performatives: payload type already registered")
 
-// Register makes T, a struct or a map, the payload of messages with that act and
-// ontology; both are required. T takes precedence over the built-in type of the
-// act. A method Validate() error of T is called for every message; it must have a
-// value receiver. Register fails with [ErrRegistered] when the act and ontology have a type already.
-// r must not be nil.
+// Register makes T, a struct or a map, the payload of messages with that act and ontology; both are
+// required. T takes precedence over the built-in type of the act. A method Validate() error of T is
+// called for every message; it must have a value receiver. Register fails with [ErrRegistered] when
+// the act and ontology have a type already. r must not be nil.
 func Register[T any](r *Registry, act Performative, ontology string) error {
 	fault := registerFault[T](act)
 	if fault == "" && ontology == "" {

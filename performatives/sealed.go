@@ -2,9 +2,9 @@ package performatives
 
 import "strings"
 
-// TypeSealed is the message type of a message with a sealed payload: one that its sender has signed and encrypted for its
-// receiver (docs/sealed-payloads.md). Where the application has named a message type, it follows after a colon, as in
-// jose:REVIEW_REQUEST.
+// TypeSealed is the message type of a message with a sealed payload: one that its sender has signed
+// and encrypted for its receiver (docs/sealed-payloads.md). Where the application has named a
+// message type, it follows after a colon, as in jose:REVIEW_REQUEST.
 const TypeSealed = "jose"
 
 // SealedPayload is the payload of a message with a sealed payload.
@@ -12,8 +12,8 @@ type SealedPayload struct {
 	JOSE string `json:"jose"` // a JWE in the compact form (RFC 7516 §7.1), whose content is a JWS
 }
 
-// SealedType returns the message type of a sealed message, for that of the message that is sealed, which may be empty.
-// The result may be longer than [MaxMessageTypeLength].
+// SealedType returns the message type of a sealed message, for that of the message that is sealed,
+// which may be empty. The result may be longer than [MaxMessageTypeLength].
 func SealedType(messageType string) string {
 	if messageType == "" {
 		return TypeSealed
@@ -27,7 +27,8 @@ func IsSealedType(messageType string) bool {
 	return ok && (rest == "" || rest[0] == ':')
 }
 
-// Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is in the clear.
+// Sealed reports whether the payload of m is sealed. Only its receiver can read it; the envelope is
+// in the clear.
 func (m *Message) Sealed() bool { return IsSealedType(m.rareFields().messageType) }
 
 // Header returns a message with the clear part of the envelope of m, and with the message type from
@@ -43,10 +44,11 @@ func (m *Message) Header() *Message {
 	return &h
 }
 
-// MarkAuthentic records that the sender has sealed the payload of m for the receiver. Only the runtime of the receiver may call it,
-// after it has opened m and before it passes m on.
+// MarkAuthentic records that the sender has sealed the payload of m for the receiver. Only the
+// runtime of the receiver may call it, after it has opened m and before it passes m on.
 func (m *Message) MarkAuthentic() { m.marks |= marksAuthentic }
 
-// Authentic reports whether the payload of m was sealed when m arrived. The sender has then proved that it made m, and no relay
-// between the two agents has read the payload. A copy of m by [Message.With] is not authentic.
+// Authentic reports whether the payload of m was sealed when m arrived. The sender has then proved
+// that it made m, and no relay between the two agents has read the payload. A copy of m by
+// [Message.With] is not authentic.
 func (m *Message) Authentic() bool { return m.marks&marksAuthentic != 0 }

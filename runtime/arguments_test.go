@@ -112,7 +112,8 @@ func (r pathReader) HandleRequest(_ context.Context, q requests.Requested) (any,
 	return map[string]any{}, err
 }
 
-// TestCodeReadsWhatTheSchemaAllows has a schema that allows one path only. The code never reads another one, however its name is written.
+// TestCodeReadsWhatTheSchemaAllows has a schema that allows one path only. The code never reads
+// another one, however its name is written.
 func TestCodeReadsWhatTheSchemaAllows(t *testing.T) {
 	node := newNode(t, runtime.Options{})
 	var read string

@@ -24,7 +24,8 @@ func newStaffedBridgeHub(t *testing.T) (h *gatewayHub, began chan struct{}, ende
 	return h, began, ended
 }
 
-// A peer shakes hands before anything else. A message before the handshake is refused, and the session goes on.
+// A peer shakes hands before anything else. A message before the handshake is refused, and the
+// session goes on.
 func TestBridgeHandshake(t *testing.T) {
 	h, _, _ := newStaffedBridgeHub(t)
 	p := h.bridge("py")
@@ -169,7 +170,8 @@ func TestBridgeProvidesTools(t *testing.T) {
 	}
 }
 
-// A Go agent withdraws its request of a peer: an error is the receipt, and a result that was there before stands.
+// A Go agent withdraws its request of a peer: an error is the receipt, and a result that was there
+// before stands.
 func TestBridgeIsCanceled(t *testing.T) {
 	h := newBridgeHub(t)
 	p := h.provider("py", "paint")
@@ -271,7 +273,8 @@ func (t tokens) Authenticate(_ context.Context, c wire.Credentials) (wire.Identi
 	return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeUnauthorized}
 }
 
-// A peer that has not authenticated, or speaks as another agent, is refused, and has not shaken hands.
+// A peer that has not authenticated, or speaks as another agent, is refused, and has not shaken
+// hands.
 func TestBridgeAuthenticates(t *testing.T) {
 	h := newBridgeHub(t, func(o *wire.Options) { o.Anonymous, o.Auth = false, tokens{"secret": "py"} })
 	h.spawn("Calc", returning(newCalculator(t)))

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// catalog lists the visible agents, sorted by folded id, and keeps the text of their combined capabilities. A change costs what the
-// changed agent offers. The catalog lists no agent until its first use.
+// catalog lists the visible agents, sorted by folded id, and keeps the text of their combined
+// capabilities. A change costs what the changed agent offers. The catalog lists no agent until its
+// first use.
 type catalog struct {
 	used atomic.Bool
 
@@ -36,7 +37,8 @@ type capability struct {
 	agents []*listed // that offer it, sorted by key; the first one's is in the text
 }
 
-// listed is an agent of the catalog. Other goroutines than the owner of catalog.mu use it only without its texts.
+// listed is an agent of the catalog. Other goroutines than the owner of catalog.mu use it only
+// without its texts.
 type listed struct {
 	key    performatives.AgentID // folded id
 	id     performatives.AgentID
@@ -193,7 +195,8 @@ func (a *listed) write() {
 	a.stale = false
 }
 
-// appendText appends what of the agent is in the text of a catalog without another agent. It leaves out an action that cannot be marshalled.
+// appendText appends what of the agent is in the text of a catalog without another agent. It leaves
+// out an action that cannot be marshalled.
 func (a *listed) appendText(out []byte, kind int, without *listed) []byte {
 	for i, of := range a.offers[kind] {
 		if of == nil {
@@ -215,7 +218,8 @@ func (a *listed) appendText(out []byte, kind int, without *listed) []byte {
 	return out
 }
 
-// namespace returns the agents of a namespace, sorted by folded id. That with the empty name has all.
+// namespace returns the agents of a namespace, sorted by folded id. That with the empty name has
+// all.
 func (c *catalog) namespace(system *actors.System, name performatives.AgentID) []*listed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -237,8 +241,9 @@ func (c *catalog) namespace(system *actors.System, name performatives.AgentID) [
 	return members
 }
 
-// union returns the combined capabilities of the agents for which seen is true. Each action contains the id of its agent. Of several
-// capabilities with the same name, the first agent's is kept.
+// union returns the combined capabilities of the agents for which seen is true. Each action
+// contains the id of its agent. Of several capabilities with the same name, the first agent's is
+// kept.
 func union(agents []*listed, seen func(*listed) bool) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	covered := make(map[*capability]bool)

@@ -46,7 +46,8 @@ func unionOf(n *runtime.Node, except performatives.AgentID) performatives.Capabi
 	return all
 }
 
-// The union of capabilities that a node keeps is that which is computed anew, after each change, for each agent that asks.
+// The union of capabilities that a node keeps is that which is computed anew, after each change,
+// for each agent that asks.
 func TestCatalog(t *testing.T) {
 	ids := []performatives.AgentID{"a", "B", "b2", "crm", "crm/x", "crm-y", "z"}
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "One", "two <b>", "two_<b>", "three", "four"}), 0, 4)

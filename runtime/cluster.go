@@ -66,7 +66,8 @@ type nodeLinks interface {
 	Rename(self cluster.Incarnation)
 	// Add opens a link to a node.
 	Add(m cluster.Member)
-	// Remove ends the link to a node: undelivered messages come back, and no further message is received.
+	// Remove ends the link to a node: undelivered messages come back, and no further message is
+	// received.
 	Remove(peer cluster.Incarnation)
 	// Send queues a message, or returns a [*performatives.Refusal].
 	Send(peer cluster.Incarnation, m *performatives.Message) error
@@ -74,7 +75,8 @@ type nodeLinks interface {
 	Wait(peer cluster.Incarnation) time.Duration
 	// Control sends a text about capabilities, which may be lost.
 	Control(peer cluster.Incarnation, text []byte) bool
-	// States returns the nodes to which there are links, with nil if messages pass now, or the reason why not.
+	// States returns the nodes to which there are links, with nil if messages pass now, or the
+	// reason why not.
 	States() map[cluster.Incarnation]error
 	// Stop waits until everything is delivered, and closes all links.
 	Stop(ctx context.Context) error
@@ -117,7 +119,8 @@ func (c *clustered) lives(id performatives.AgentID) *nodeLink {
 // strays is [heard.strays].
 func (c *clustered) strays(id performatives.AgentID) bool { return c != nil && c.heard.strays(id) }
 
-// broadcast sends one copy to each other node, and reports whether one takes it. The error is that of a message which no link can carry.
+// broadcast sends one copy to each other node, and reports whether one takes it. The error is that
+// of a message which no link can carry.
 func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
 	if c == nil {
 		return false, nil
@@ -151,7 +154,8 @@ func (c *clustered) memberChanged(e membership.Event) {
 	}
 }
 
-// rename gives this node a greater epoch: to the others it is another run of the node, so all links begin anew.
+// rename gives this node a greater epoch: to the others it is another run of the node, so all links
+// begin anew.
 func (c *clustered) rename(self cluster.Incarnation) {
 	for _, l := range *c.current.Load() {
 		c.lose(l.peer, "renamed")
@@ -248,8 +252,9 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.node.placer.changed()
 }
 
-// loseUnheard loses the placed agents to which this node has sent over a link that has ended, and of which it knows nothing else: they were to be
-// activated at the other end. Messages that had not been sent yet were routed anew before.
+// loseUnheard loses the placed agents to which this node has sent over a link that has ended, and
+// of which it knows nothing else: they were to be activated at the other end. Messages that had not
+// been sent yet were routed anew before.
 func (c *clustered) loseUnheard(l *nodeLink) {
 	lost := c.heard.unheard(l)
 	if l.left { // it has handed its messages over
@@ -287,7 +292,8 @@ func (c *clustered) renew(peer cluster.Incarnation) {
 	c.outdateLocked(c.replica.Of(peer)...)
 }
 
-// linkTo returns the link to a node, or nil if there is none. It also returns a lost link while its undelivered messages are being returned.
+// linkTo returns the link to a node, or nil if there is none. It also returns a lost link while its
+// undelivered messages are being returned.
 func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 	for _, l := range *c.current.Load() {
 		if l.peer == peer {
@@ -300,7 +306,8 @@ func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
 	return nil
 }
 
-// later calls f with c after a while. The timer does not keep a node in memory that has stopped, so f must not refer to c otherwise.
+// later calls f with c after a while. The timer does not keep a node in memory that has stopped, so
+// f must not refer to c otherwise.
 func (c *clustered) later(d time.Duration, f func(*clustered)) {
 	w := weak.Make(c)
 	c.node.system.AfterFunc(d, func() {
@@ -313,8 +320,9 @@ func (c *clustered) later(d time.Duration, f func(*clustered)) {
 // nodeLeft is the reason for the loss of a node that has left in order.
 const nodeLeft = "left"
 
-// endLocked loses the agents behind a link. The placed agents of a node that has left have ended their conversations, and what waited for
-// them was passed on. What begins while the agents leave the directory is not lost with them: see [nodeAgent.Deliver].
+// endLocked loses the agents behind a link. The placed agents of a node that has left have ended
+// their conversations, and what waited for them was passed on. What begins while the agents leave
+// the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
 	left = left || l.leaves.Load() // the membership may not have heard it
 	l.left = left

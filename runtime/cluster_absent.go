@@ -10,7 +10,8 @@ import (
 // maxAbsent is the largest number of agents whose lost nodes are remembered.
 const maxAbsent = 4096
 
-// absentAgents remembers the nodes of the agents that were lost with them, until an agent of the id is known again.
+// absentAgents remembers the nodes of the agents that were lost with them, until an agent of the id
+// is known again.
 type absentAgents struct {
 	mu sync.Mutex
 	by map[performatives.AgentID]string // the name of the node, by folded id
@@ -39,8 +40,9 @@ func (a *absentAgents) forget(id performatives.AgentID) {
 	delete(a.by, id.Fold())
 }
 
-// unreachable returns the text for the sender of a message to an agent that was lost because its node cannot be reached, and still cannot. It is empty for any other
-// agent, which has stopped, or never was.
+// unreachable returns the text for the sender of a message to an agent that was lost because its
+// node cannot be reached, and still cannot. It is empty for any other agent, which has stopped, or
+// never was.
 func (c *clustered) unreachable(id performatives.AgentID) string {
 	if c == nil {
 		return ""
@@ -59,7 +61,8 @@ func (c *clustered) unreachable(id performatives.AgentID) string {
 	return fmt.Sprintf("the node %s of the agent cannot be reached", node)
 }
 
-// stopped is the refusal of a message for an agent that is not there any more: it has stopped, or its node cannot be reached.
+// stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
+// its node cannot be reached.
 func (n *Node) stopped(id performatives.AgentID) *performatives.Refusal {
 	return refused(performatives.CodeStopped, n.cluster.Load().unreachable(id))
 }

@@ -53,7 +53,8 @@ func TestBroadcastReachesOtherNodes(t *testing.T) {
 	}
 }
 
-// A request of an agent that is in no directory yet is answered: the reply goes back where it came from.
+// A request of an agent that is in no directory yet is answered: the reply goes back where it came
+// from.
 func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
@@ -91,7 +92,8 @@ func knowsTopic(t testing.TB, n *runtime.Node, id p.AgentID) {
 	})
 }
 
-// The node of an agent dies. What asked the agent is told: a conversation, and a request to an agent that answers in its Receive.
+// The node of an agent dies. What asked the agent is told: a conversation, and a request to an
+// agent that answers in its Receive.
 func TestNodeDies(t *testing.T) {
 	nodes := join(t, 3, newMember)
 	began := make(chan struct{}, 1)
@@ -170,7 +172,8 @@ func (w working) PerformTask(ctx context.Context, _ delegation.Task) (p.InformRe
 	return p.InformResult{Status: p.StatusSuccess}, w(ctx)
 }
 
-// A tree of 121 delegations over three nodes is cancelled at any moment: when the receipt has come, no handler runs any more.
+// A tree of 121 delegations over three nodes is cancelled at any moment: when the receipt has come,
+// no handler runs any more.
 func TestCancelledTreeOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	tree := newTreeOfTasks(t)
@@ -212,7 +215,8 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	}
 }
 
-// Both sides of each conversation of a tree over three nodes name the one in whose work it was begun. When the tree is cancelled, no side stays.
+// Both sides of each conversation of a tree over three nodes name the one in whose work it was
+// begun. When the tree is cancelled, no side stays.
 func TestParentsInATreeOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	tree := newTreeOfTasks(t)
@@ -251,7 +255,8 @@ func TestParentsInATreeOverNodes(t *testing.T) {
 	tree.ended(t)
 }
 
-// treeOfTasks are the handlers of a tree of delegations, each of which has three children, down to a depth.
+// treeOfTasks are the handlers of a tree of delegations, each of which has three children, down to
+// a depth.
 type treeOfTasks struct {
 	nodes   []*runtime.Node
 	running atomic.Int64
@@ -308,7 +313,8 @@ func (branch) ConsiderTask(context.Context, delegation.Task) delegation.Decision
 	return delegation.Accept()
 }
 
-// PerformTask delegates to three agents, on this node and on the others, and waits for them. A leaf waits for its end.
+// PerformTask delegates to three agents, on this node and on the others, and waits for them. A leaf
+// waits for its end.
 func (b branch) PerformTask(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 	b.tree.running.Add(1)
 	defer b.tree.running.Add(-1)
@@ -397,8 +403,8 @@ func TestUplinkBesideACluster(t *testing.T) {
 	}
 }
 
-// Two nodes with different versions of a codon do not converse by it, and the asker learns which one: whether they differ in a row or in a
-// payload type.
+// Two nodes with different versions of a codon do not converse by it, and the asker learns which
+// one: whether they differ in a row or in a payload type.
 func TestDifferentVersionsOfACodon(t *testing.T) {
 	type verdict struct { // has a field more than that of codeReview
 		File string `json:"file"`
@@ -448,7 +454,8 @@ func testDifferentVersions(t *testing.T, changed *codons.Codon) {
 	}
 }
 
-// The hash of a codon depends on the payload types of its messages, and on those of the acts that its table sends.
+// The hash of a codon depends on the payload types of its messages, and on those of the acts that
+// its table sends.
 func TestHashOfACodonHasItsPayloads(t *testing.T) {
 	type review struct { // has a field more than that of the messages
 		File   string `json:"file"`
@@ -496,7 +503,8 @@ func TestPrincipalOverNodes(t *testing.T) {
 	}
 }
 
-// A budget goes along to the agents of other nodes, and what they use is missing from that of the conversation that asked them.
+// A budget goes along to the agents of other nodes, and what they use is missing from that of the
+// conversation that asked them.
 func TestBudgetOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 3)
@@ -561,7 +569,8 @@ func TestWrongClusterOptions(t *testing.T) {
 	}
 }
 
-// A message that reaches a node where its receiver is not is refused to its sender, and passed on to no other node.
+// A message that reaches a node where its receiver is not is refused to its sender, and passed on
+// to no other node.
 func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 3)

@@ -11,8 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// BenchmarkTwoNodes compares work for an agent of the same node with work for one of another node, on loopback without TLS: a request that is
-// answered in Receive, and a delegation, with 64 under way.
+// BenchmarkTwoNodes compares work for an agent of the same node with work for one of another node,
+// on loopback without TLS: a request that is answered in Receive, and a delegation, with 64 under
+// way.
 func BenchmarkTwoNodes(b *testing.B) {
 	nodes := newCluster(b, 2)
 	echo := always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
@@ -58,8 +59,8 @@ func underWay(b *testing.B, call func() error) {
 	})
 }
 
-// BenchmarkDirectoryConvergence measures how long it takes until all nodes know 10,000 agents that begin, as many on each, at the same time,
-// and until a node that comes later knows them.
+// BenchmarkDirectoryConvergence measures how long it takes until all nodes know 10,000 agents that
+// begin, as many on each, at the same time, and until a node that comes later knows them.
 func BenchmarkDirectoryConvergence(b *testing.B) {
 	const agents = 10_000
 	for _, size := range []int{3, 10, 30} {
@@ -106,7 +107,8 @@ func BenchmarkDirectoryConvergence(b *testing.B) {
 // benchAgent returns the id of an agent of BenchmarkDirectoryConvergence.
 func benchAgent(i int) p.AgentID { return p.AgentID(fmt.Sprint("agent-", i)) }
 
-// knowsAll waits until a node knows so many of them. It looks up each once more than there are events, so that it costs the node little.
+// knowsAll waits until a node knows so many of them. It looks up each once more than there are
+// events, so that it costs the node little.
 func knowsAll(b *testing.B, n *runtime.Node, agents int) {
 	b.Helper()
 	known := 0

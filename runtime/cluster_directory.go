@@ -17,7 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// agentChanged publishes that an agent of this node has started, has announced its capabilities or has stopped.
+// agentChanged publishes that an agent of this node has started, has announced its capabilities or
+// has stopped.
 func (c *clustered) agentChanged(id performatives.AgentID) {
 	if c == nil {
 		return
@@ -51,7 +52,8 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	}
 }
 
-// A burst of more deltas than burstSize within burstTime is told by one state, because gossip carries some hundred deltas a second.
+// A burst of more deltas than burstSize within burstTime is told by one state, because gossip
+// carries some hundred deltas a second.
 const (
 	burstSize = 32
 	burstTime = 100 * time.Millisecond
@@ -73,7 +75,8 @@ func (c *clustered) spreadLocked(delta []byte) {
 	}
 }
 
-// spreadAll sends the other nodes the state of this node's own agents. A node that it does not reach gets the state by push/pull.
+// spreadAll sends the other nodes the state of this node's own agents. A node that it does not
+// reach gets the state by push/pull.
 func (c *clustered) spreadAll() {
 	c.mu.Lock()
 	c.burst.scheduled = false
@@ -131,7 +134,8 @@ func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabil
 	return text, nil
 }
 
-// checkCapabilities returns an error if the capabilities of an agent of this process cannot be told to other nodes.
+// checkCapabilities returns an error if the capabilities of an agent of this process cannot be told
+// to other nodes.
 func (c *clustered) checkCapabilities(a actors.Self) error {
 	if c == nil {
 		return nil
@@ -174,8 +178,9 @@ func (c *clustered) changedLocked(ids []performatives.AgentID, err error) {
 	c.outdateLocked(ids...)
 }
 
-// strangerTime is how long the agents of a node are in the replica before the node has joined. A node that lives joins sooner. One that has died just
-// before this node began is not a member here, and never becomes one: the others no longer tell of it.
+// strangerTime is how long the agents of a node are in the replica before the node has joined. A
+// node that lives joins sooner. One that has died just before this node began is not a member here,
+// and never becomes one: the others no longer tell of it.
 const strangerTime = 5 * time.Second
 
 // forget drops the agents of a node that has not joined.
@@ -201,7 +206,8 @@ func (c *clustered) outdateLocked(ids ...performatives.AgentID) {
 	}
 }
 
-// refresh makes the registrations of agents of other nodes agree with the replica, and fetches the capabilities that are missing.
+// refresh makes the registrations of agents of other nodes agree with the replica, and fetches the
+// capabilities that are missing.
 func (c *clustered) refresh() {
 	c.node.handover.Lock()
 	defer c.node.handover.Unlock()
@@ -228,7 +234,8 @@ type wanted struct {
 	capabilities []byte    // nil: it is hidden, or they are still to be fetched
 }
 
-// wantedLocked returns how an agent is to be registered: as the first of the entries whose nodes are there.
+// wantedLocked returns how an agent is to be registered: as the first of the entries whose nodes
+// are there.
 func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -256,7 +263,8 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	return w
 }
 
-// refreshLocked makes the registration of one agent agree with the replica. An agent of this node has precedence.
+// refreshLocked makes the registration of one agent agree with the replica. An agent of this node
+// has precedence.
 func (c *clustered) refreshLocked(id performatives.AgentID) {
 	want := c.wantedLocked(id)
 	if want.link != nil {
@@ -300,7 +308,8 @@ func principalOf(name string) directory.Digest {
 	return directory.DigestOf([]byte(performatives.AgentID(name).Fold()))
 }
 
-// registerLocked adds an agent of another node to the directory. It returns nil while one of this node starts or stops.
+// registerLocked adds an agent of another node to the directory. It returns nil while one of this
+// node starts or stops.
 func (c *clustered) registerLocked(w wanted) *nodeAgent {
 	a := newNodeAgent(w)
 	r, err := c.node.system.Register(a.id, a)
@@ -328,7 +337,8 @@ func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
 	return replaceLocked(from.registration, w)
 }
 
-// replaceLocked makes the directory lead to an agent of another node, in place of the present destination. It returns nil if the agent stops.
+// replaceLocked makes the directory lead to an agent of another node, in place of the present
+// destination. It returns nil if the agent stops.
 func replaceLocked(current *actors.Registration, w wanted) *nodeAgent {
 	a := newNodeAgent(w)
 	r, ok := current.Replace(a.id, a)
@@ -340,8 +350,8 @@ func replaceLocked(current *actors.Registration, w wanted) *nodeAgent {
 	return a
 }
 
-// contestLocked handles that an id of this node is one of another node, too. A session gives way to a later one, and an agent
-// does not.
+// contestLocked handles that an id of this node is one of another node, too. A session gives way to
+// a later one, and an agent does not.
 func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	if w.link == nil {
 		return
@@ -384,7 +394,8 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	c.outdateLocked(w.entry.Agent)
 }
 
-// adoption are the requests of an agent whose answers a session of another node writes: see [wire.Session.Requests].
+// adoption are the requests of an agent whose answers a session of another node writes: see
+// [wire.Session.Requests].
 type adoption struct {
 	Agent    performatives.AgentID
 	Dialect  string
@@ -409,8 +420,9 @@ func (c *clustered) adopt(text []byte) {
 	}
 }
 
-// introduce sends a node the state of this node's own agents. The other node may have ignored gossip about them from before the two were
-// linked, for example because it took this node for dead.
+// introduce sends a node the state of this node's own agents. The other node may have ignored
+// gossip about them from before the two were linked, for example because it took this node for
+// dead.
 func (c *clustered) introduce(to cluster.Incarnation) {
 	c.mu.Lock()
 	state := c.replica.OwnState()
@@ -418,7 +430,8 @@ func (c *clustered) introduce(to cluster.Incarnation) {
 	c.links.Control(to, append([]byte{controlState}, state...))
 }
 
-// fetchAgain is how long an answer to a request for capabilities may take before the request is repeated.
+// fetchAgain is how long an answer to a request for capabilities may take before the request is
+// repeated.
 const fetchAgain = time.Second
 
 // request is the latest request for a text of capabilities.
@@ -427,8 +440,9 @@ type request struct {
 	times int // how many there were
 }
 
-// fetch asks nodes for the texts of capabilities that are missing. Those that have not come are asked for again, of another node if more
-// than one has them. A node that is not connected is asked when it is.
+// fetch asks nodes for the texts of capabilities that are missing. Those that have not come are
+// asked for again, of another node if more than one has them. A node that is not connected is asked
+// when it is.
 func (c *clustered) fetch() {
 	c.mu.Lock()
 	from := c.requestLocked(time.Now())
@@ -448,7 +462,8 @@ func (c *clustered) fetch() {
 	}
 }
 
-// requestLocked records the requests for capabilities that are due, and returns them. The first node of From is the one to ask.
+// requestLocked records the requests for capabilities that are due, and returns them. The first
+// node of From is the one to ask.
 func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
 	missing := c.replica.Missing()
 	asked := make(map[directory.Digest]request, len(missing))
@@ -467,7 +482,8 @@ func (c *clustered) requestLocked(now time.Time) (all []directory.Want) {
 	return all
 }
 
-// provide answers a request for a text of capabilities. It has no answer if they have changed since: the other node asks for the new ones.
+// provide answers a request for a text of capabilities. It has no answer if they have changed
+// since: the other node asks for the new ones.
 func (c *clustered) provide(to cluster.Incarnation, digest []byte) {
 	var d directory.Digest
 	if len(digest) != len(d) {

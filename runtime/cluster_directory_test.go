@@ -18,7 +18,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// When a node does not give the text of capabilities, the others are asked that have it, one after the other.
+// When a node does not give the text of capabilities, the others are asked that have it, one after
+// the other.
 func TestAnotherNodeIsAskedForCapabilities(t *testing.T) {
 	var nodes []cluster.Incarnation
 	var states [][]byte
@@ -65,7 +66,8 @@ func verboseOf(t *testing.T, size int) func() actors.Agent {
 	return func() actors.Agent { return verbose{c} }
 }
 
-// The longest capabilities that a link carries reach other nodes. An agent with longer ones is refused: the others would wait for them for ever.
+// The longest capabilities that a link carries reach other nodes. An agent with longer ones is
+// refused: the others would wait for them for ever.
 func TestLongCapabilities(t *testing.T) {
 	racetest.Skip(t)
 	nodes, ctx := newCluster(t, 2), context.Background()

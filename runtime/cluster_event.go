@@ -33,8 +33,8 @@ type MemberJoined struct {
 // Kind returns KindMemberJoined.
 func (MemberJoined) Kind() events.Kind { return KindMemberJoined }
 
-// MemberLost says that the agents of another node are lost, and how: the node has left, it has failed, or its link was down for
-// too long. All conversations with them have been told.
+// MemberLost says that the agents of another node are lost, and how: the node has left, it has
+// failed, or its link was down for too long. All conversations with them have been told.
 type MemberLost struct {
 	events.At
 	Node   string `json:"node"`
@@ -45,7 +45,8 @@ type MemberLost struct {
 // Kind returns KindMemberLost.
 func (MemberLost) Kind() events.Kind { return KindMemberLost }
 
-// MemberLinked says that messages pass between this node and another one, for the first time or again.
+// MemberLinked says that messages pass between this node and another one, for the first time or
+// again.
 type MemberLinked struct {
 	events.At
 	Node   string   `json:"node"`
@@ -56,8 +57,9 @@ type MemberLinked struct {
 // Kind returns KindMemberLinked.
 func (MemberLinked) Kind() events.Kind { return KindMemberLinked }
 
-// AgentContested says that an agent of this node has the id of one of another node. Each of the two nodes uses its own. Of an agent that is
-// placed, see [Kind], the activation that began later stops.
+// AgentContested says that an agent of this node has the id of one of another node. Each of the two
+// nodes uses its own. Of an agent that is placed, see [Kind], the activation that began later
+// stops.
 type AgentContested struct {
 	events.At
 	Agent performatives.AgentID `json:"agent"`
@@ -78,7 +80,8 @@ type AgentActivated struct {
 // Kind returns KindAgentActivated.
 func (AgentActivated) Kind() events.Kind { return KindAgentActivated }
 
-// AgentMoving says that an agent of a kind is about to leave this node, or its memory. It takes no new messages.
+// AgentMoving says that an agent of a kind is about to leave this node, or its memory. It takes no
+// new messages.
 type AgentMoving struct {
 	events.At
 	Agent performatives.AgentID `json:"agent"`
@@ -117,7 +120,8 @@ type KindHosts struct {
 // Kind returns KindHostsChanged.
 func (KindHosts) Kind() events.Kind { return KindHostsChanged }
 
-// NodeDraining says that an operator has this node hand over its agents and leave: see [Peers.Drained].
+// NodeDraining says that an operator has this node hand over its agents and leave: see
+// [Peers.Drained].
 type NodeDraining struct {
 	events.At
 	Principal string                `json:"principal"`       // the name that the operator has authenticated as; empty without authentication
@@ -127,8 +131,8 @@ type NodeDraining struct {
 // Kind returns KindNodeDraining.
 func (NodeDraining) Kind() events.Kind { return KindNodeDraining }
 
-// GossipKeys returns the keys of the gossip, which may be changed while the node runs: see [ClusterOptions].Keys. It is nil for a node
-// without a cluster.
+// GossipKeys returns the keys of the gossip, which may be changed while the node runs: see
+// [ClusterOptions].Keys. It is nil for a node without a cluster.
 func (n *Node) GossipKeys() *membership.Keys {
 	c := n.cluster.Load()
 	if c == nil {
@@ -140,8 +144,8 @@ func (n *Node) GossipKeys() *membership.Keys {
 	return nil
 }
 
-// Members returns the nodes of the cluster that are believed to live, this one included, by name. It is nil for a node without a
-// cluster.
+// Members returns the nodes of the cluster that are believed to live, this one included, by name.
+// It is nil for a node without a cluster.
 func (n *Node) Members() []cluster.Member {
 	c := n.cluster.Load()
 	if c == nil || c.members == nil {
@@ -150,8 +154,9 @@ func (n *Node) Members() []cluster.Member {
 	return c.members.Members()
 }
 
-// LinkStates returns the other nodes of the cluster that are believed to live. The value is nil if messages pass over the link to the node now, and else the
-// reason why not, as far as this node knows it. The caller owns the map, which is empty without a cluster. Safe for concurrent use.
+// LinkStates returns the other nodes of the cluster that are believed to live. The value is nil if
+// messages pass over the link to the node now, and else the reason why not, as far as this node
+// knows it. The caller owns the map, which is empty without a cluster. Safe for concurrent use.
 func (n *Node) LinkStates() map[cluster.Incarnation]error {
 	c := n.cluster.Load()
 	if c == nil {
@@ -178,8 +183,8 @@ func (n *Node) LinkStates() map[cluster.Incarnation]error {
 
 var errJoining = errors.New("the node has just joined, and the link begins")
 
-// Links returns how many other nodes of the cluster are believed to live, and to how many of them messages pass now. Both are 0 without a cluster. Safe for
-// concurrent use.
+// Links returns how many other nodes of the cluster are believed to live, and to how many of them
+// messages pass now. Both are 0 without a cluster. Safe for concurrent use.
 func (n *Node) Links() (all, up int) {
 	states := n.LinkStates()
 	for _, why := range states {
@@ -190,9 +195,11 @@ func (n *Node) Links() (all, up int) {
 	return len(states), up
 }
 
-// Linked reports whether the node can work with the other members of its cluster. It is true once messages have passed to one of them, or if there were none when
-// the node began. It becomes false when the links to all members have been down for [ClusterOptions].LinkTimeout, if two of them or more were up before: of a node
-// with one such link it is unknown which end is at fault. It is true without a cluster, and while no other member is believed to live. Safe for concurrent use.
+// Linked reports whether the node can work with the other members of its cluster. It is true once
+// messages have passed to one of them, or if there were none when the node began. It becomes false
+// when the links to all members have been down for [ClusterOptions].LinkTimeout, if two of them or
+// more were up before: of a node with one such link it is unknown which end is at fault. It is true
+// without a cluster, and while no other member is believed to live. Safe for concurrent use.
 func (n *Node) Linked() bool {
 	c := n.cluster.Load()
 	if c == nil || len(n.Members()) <= 1 {
@@ -210,8 +217,9 @@ func (n *Node) Linked() bool {
 	return lost < 2 && c.linked.Load()
 }
 
-// Joined reports whether the node has reached another node of its cluster. It is also true if there is no other node to join: the node has
-// no seeds, is its own only seed, or has no cluster. It stays true when all other nodes are lost.
+// Joined reports whether the node has reached another node of its cluster. It is also true if there
+// is no other node to join: the node has no seeds, is its own only seed, or has no cluster. It
+// stays true when all other nodes are lost.
 func (n *Node) Joined() bool {
 	c := n.cluster.Load()
 	if c == nil {

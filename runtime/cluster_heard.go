@@ -11,9 +11,9 @@ import (
 // maxHeard is the largest number of senders that a node remembers, all links together.
 const maxHeard = 65_536
 
-// heard has the links over which agents have sent that are not in the directory, or are in it with another node: one that has
-// just begun or moved, a client of a session, or an agent beyond another node's uplink. Replies go there. The directory
-// corrects it.
+// heard has the links over which agents have sent that are not in the directory, or are in it with
+// another node: one that has just begun or moved, a client of a session, or an agent beyond another
+// node's uplink. Replies go there. The directory corrects it.
 type heard struct {
 	n      atomic.Int64 // how many there are, in sentTo, and in behind
 	mu     sync.Mutex
@@ -52,7 +52,8 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 
 func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.sentTo) + len(h.behind))) }
 
-// sends remembers the link over which a placed agent is sent a message that is not in the directory. When there are too many, any other is forgotten.
+// sends remembers the link over which a placed agent is sent a message that is not in the
+// directory. When there are too many, any other is forgotten.
 func (h *heard) sends(id performatives.AgentID, over *nodeLink) {
 	key := id.Fold()
 	h.mu.Lock()
@@ -78,7 +79,8 @@ func (h *heard) returned(id performatives.AgentID) {
 	h.countLocked()
 }
 
-// unheard removes the placed agents that were sent to over a link which has ended. It returns the folded ids of those that were not heard since, sorted.
+// unheard removes the placed agents that were sent to over a link which has ended. It returns the
+// folded ids of those that were not heard since, sorted.
 func (h *heard) unheard(l *nodeLink) (ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -133,8 +135,8 @@ func (h *heard) forget(id performatives.AgentID) {
 	h.countLocked()
 }
 
-// strays reports whether an agent is of a third node, and was heard over a link which has ended. The directory will have it as soon as its own node has
-// joined.
+// strays reports whether an agent is of a third node, and was heard over a link which has ended.
+// The directory will have it as soon as its own node has joined.
 func (h *heard) strays(id performatives.AgentID) bool {
 	if h.n.Load() == 0 {
 		return false
@@ -157,8 +159,8 @@ func (h *heard) release(ids []performatives.AgentID) {
 	h.countLocked()
 }
 
-// lose removes the agents that were heard over a link. It returns the folded ids of those that are lost with it, sorted, and of those of
-// third nodes.
+// lose removes the agents that were heard over a link. It returns the folded ids of those that are
+// lost with it, sorted, and of those of third nodes.
 func (h *heard) lose(l *nodeLink) (lost, behind []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -11,9 +11,11 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// BenchmarkIdleNode measures what each node of a cluster costs while nothing happens, with all nodes in one process: processor time, bytes sent by
-// gossip, goroutines, heap and stacks. Links send nothing but a ping each 30 s. It watches them for the time between two exchanges of the
-// whole state, of which each node begins one. "alone" is a node without a cluster. 30 nodes are in the long form only.
+// BenchmarkIdleNode measures what each node of a cluster costs while nothing happens, with all
+// nodes in one process: processor time, bytes sent by gossip, goroutines, heap and stacks. Links
+// send nothing but a ping each 30 s. It watches them for the time between two exchanges of the
+// whole state, of which each node begins one. "alone" is a node without a cluster. 30 nodes are in
+// the long form only.
 func BenchmarkIdleNode(b *testing.B) {
 	if err := newNode(b, runtime.Options{}).Stop(within(b)); err != nil { // what all nodes of a process have in common is there now
 		b.Fatal(err)

@@ -11,7 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// hostEntry is the id of the entry of the directory by which a node says that it hosts a kind. No agent of a kind has it.
+// hostEntry is the id of the entry of the directory by which a node says that it hosts a kind. No
+// agent of a kind has it.
 func hostEntry(kind string) performatives.AgentID {
 	return performatives.AgentID(kind + placement.Separator)
 }
@@ -50,8 +51,9 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 	return links
 }
 
-// runsElsewhere reports whether the directory has a placed agent at another node. If the agent is not registered here, that node has not joined yet:
-// the others may know it already. To activate the agent here would begin a second run of it.
+// runsElsewhere reports whether the directory has a placed agent at another node. If the agent is
+// not registered here, that node has not joined yet: the others may know it already. To activate
+// the agent here would begin a second run of it.
 func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
 	if c == nil {
 		return false
@@ -61,8 +63,8 @@ func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
 	return slices.ContainsFunc(c.replica.Lookup(id), func(e directory.Entry) bool { return e.Placed && e.Owner != c.self })
 }
 
-// withdrawLocked takes a placed agent of another node off this node's directory, because this node is about to run it. It is called with
-// Node.handover.
+// withdrawLocked takes a placed agent of another node off this node's directory, because this node
+// is about to run it. It is called with Node.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.heard.forget(id)
 	r, found := c.node.system.Find(id)
@@ -76,8 +78,9 @@ func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.removeLocked(a)
 }
 
-// removeLocked takes an agent of another node off this node's directory. The records of one that is placed stay, for its next activation: they move only
-// when it has been removed, because the records of an agent of this node end with that. It is called with Node.handover.
+// removeLocked takes an agent of another node off this node's directory. The records of one that is
+// placed stay, for its next activation: they move only when it has been removed, because the
+// records of an agent of this node end with that. It is called with Node.handover.
 func (c *clustered) removeLocked(a *nodeAgent) {
 	delete(a.link.agents, a.id.Fold())
 	a.registration.Remove()
@@ -100,11 +103,13 @@ func (c *clustered) outdate(id performatives.AgentID) {
 	c.outdateLocked(id)
 }
 
-// handedTime is how long this node keeps the entry of an agent that was handed over, if it does not hear of the agent's next run.
+// handedTime is how long this node keeps the entry of an agent that was handed over, if it does not
+// hear of the agent's next run.
 const handedTime = 10 * time.Second
 
-// handOver keeps the entry of an agent that was handed over to another node, until the directory has the entry of the next run. Until then the
-// other nodes send their messages to this node, which passes them on.
+// handOver keeps the entry of an agent that was handed over to another node, until the directory
+// has the entry of the next run. Until then the other nodes send their messages to this node, which
+// passes them on.
 func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -124,7 +129,8 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 	})
 }
 
-// handedTo returns the node that an agent was handed over to, if the directory does not have it there yet.
+// handedTo returns the node that an agent was handed over to, if the directory does not have it
+// there yet.
 func (c *clustered) handedTo(id performatives.AgentID) (to cluster.Incarnation, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -158,8 +164,8 @@ func (c *clustered) leaving() {
 // farewellTime is how long a node that leaves waits for the others.
 const farewellTime = 5 * time.Second
 
-// farewell waits until the other nodes send nothing more to the agents that were handed over: those that have got them say so, and then all
-// others know it.
+// farewell waits until the other nodes send nothing more to the agents that were handed over: those
+// that have got them say so, and then all others know it.
 func (c *clustered) farewell(ctx context.Context) {
 	if c == nil {
 		return
@@ -184,8 +190,8 @@ func (c *clustered) farewell(ctx context.Context) {
 	c.await(ctx, settled)
 }
 
-// partLocked says farewell to a node if this one leaves: to each at first, and then to those that join, or whose link begins anew. It is called with
-// Node.handover.
+// partLocked says farewell to a node if this one leaves: to each at first, and then to those that
+// join, or whose link begins anew. It is called with Node.handover.
 func (c *clustered) partLocked(peer cluster.Incarnation) {
 	c.mu.Lock()
 	parting, state := c.parting, []byte(nil)

@@ -13,8 +13,10 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Of a node that stops or drains, the others see that it has left and not that it has failed. A task that its agents perform is finished. All other conversations with
-// them end because these agents stop: the others are told before they lose the node, which would end what is open as disconnected.
+// Of a node that stops or drains, the others see that it has left and not that it has failed. A
+// task that its agents perform is finished. All other conversations with them end because these
+// agents stop: the others are told before they lose the node, which would end what is open as
+// disconnected.
 func TestNodeLeaves(t *testing.T) {
 	for name, leave := range map[string]func(*runtime.Node, context.Context) error{"Stop": (*runtime.Node).Stop, "Drain": (*runtime.Node).Drain} {
 		t.Run(name, func(t *testing.T) {

@@ -32,7 +32,8 @@ func (novelist) PerformTask(context.Context, delegation.Task) (p.InformResult, e
 	return p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]any{"text": longText})}, nil
 }
 
-// A message that is too long for a link is refused to its sender at once, and harms neither the link nor other messages.
+// A message that is too long for a link is refused to its sender at once, and harms neither the
+// link nor other messages.
 func TestMessageTooLongForALink(t *testing.T) {
 	racetest.Skip(t)
 	nodes := newCluster(t, 2)

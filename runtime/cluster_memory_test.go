@@ -11,7 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 )
 
-// No timer keeps a node in memory that has stopped. In the bubble no timer fires meanwhile, for the test is never blocked.
+// No timer keeps a node in memory that has stopped. In the bubble no timer fires meanwhile, for the
+// test is never blocked.
 func TestStoppedNodesAreReleased(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		stopped := stoppedNode(t)
@@ -25,7 +26,8 @@ func TestStoppedNodesAreReleased(t *testing.T) {
 	})
 }
 
-// stoppedNode returns a node that has heard of a node which has not joined, has handed over an agent, and has stopped.
+// stoppedNode returns a node that has heard of a node which has not joined, has handed over an
+// agent, and has stopped.
 func stoppedNode(t *testing.T) weak.Pointer[Node] {
 	t.Helper()
 	n, err := New(Options{Name: "n1", Logger: slog.New(slog.DiscardHandler)})

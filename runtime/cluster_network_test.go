@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// Three nodes on the loopback address of IPv6 find one another, work for one another, and see one leave.
+// Three nodes on the loopback address of IPv6 find one another, work for one another, and see one
+// leave.
 func TestClusterOverIPv6(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	l, err := net.Listen("tcp", "[::1]:0")
@@ -34,13 +35,15 @@ func TestClusterOverIPv6(t *testing.T) {
 	}))
 }
 
-// Three nodes with the times for a WAN do the same. They need too long to notice a death for it to be awaited here: the model of the membership has it.
+// Three nodes with the times for a WAN do the same. They need too long to notice a death for it to
+// be awaited here: the model of the membership has it.
 func TestClusterOverWAN(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	workAcross(t, join(t, 3, newPatientMember))
 }
 
-// A node that accepts links at all addresses of its machine is reached at that of its gossip, or at the one that it is told to advertise.
+// A node that accepts links at all addresses of its machine is reached at that of its gossip, or at
+// the one that it is told to advertise.
 func TestLinksAtAllAddresses(t *testing.T) {
 	for advertise, want := range map[string]string{"": "127.0.0.1", "127.0.0.2": "127.0.0.2"} {
 		n := newNode(t, runtime.Options{Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Links: "0.0.0.0:0", Advertise: advertise}})

@@ -14,40 +14,42 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
-// ClusterOptions makes a node a member of a cluster: see [Options].Cluster. Gossip is required. The name of the node must be unique
-// in the cluster, and so must be the ids of its agents.
+// ClusterOptions makes a node a member of a cluster: see [Options].Cluster. Gossip is required. The
+// name of the node must be unique in the cluster, and so must be the ids of its agents.
 type ClusterOptions struct {
-	// Gossip is the address of the membership, host:port, on TCP and UDP. Port 0 means any that is free.
+	// Gossip is the address of the membership, host:port, on TCP and UDP. Port 0 means any that is
+	// free.
 	Gossip string
 
-	// Advertise is the host by which other nodes reach this one, by gossip and by links: a name, or an IP address without brackets or
-	// zone. Empty means that of Gossip.
+	// Advertise is the host by which other nodes reach this one, by gossip and by links: a name, or
+	// an IP address without brackets or zone. Empty means that of Gossip.
 	Advertise string
 
-	// Join are members to join, host:port. Names are resolved again at each attempt, and all their addresses are tried. A
-	// node that reaches none of them goes on trying.
+	// Join are members to join, host:port. Names are resolved again at each attempt, and all their
+	// addresses are tried. A node that reaches none of them goes on trying.
 	Join []string
 
-	// JoinTime is how long New waits for the first of them to answer. When none does, the node begins alone. Zero means
-	// DefaultJoinTime.
+	// JoinTime is how long New waits for the first of them to answer. When none does, the node
+	// begins alone. Zero means DefaultJoinTime.
 	JoinTime time.Duration
 
 	// Profile has the times of the membership. Zero means [membership.LAN].
 	Profile membership.Profile
 
-	// Keys encrypt the gossip, and keep out nodes that do not have them: 16, 24 or 32 bytes each. The first one encrypts, all
-	// decrypt. None means no encryption.
+	// Keys encrypt the gossip, and keep out nodes that do not have them: 16, 24 or 32 bytes each.
+	// The first one encrypts, all decrypt. None means no encryption.
 	Keys [][]byte
 
 	// Labels describe the node to others, such as zone=eu-1.
 	Labels map[string]string
 
-	// Links is the address where the node accepts the links of other nodes, host:port. Empty means any free port of the host of
-	// Gossip. With Accept it is the address of that listener.
+	// Links is the address where the node accepts the links of other nodes, host:port. Empty means
+	// any free port of the host of Gossip. With Accept it is the address of that listener.
 	Links string
 
-	// Accept has the node accept links by a listener of the caller, such as one for sessions: the caller passes the function
-	// to [grpc.Options].Links, and stops the listener after the node. Nil means that the node has a listener of its own.
+	// Accept has the node accept links by a listener of the caller, such as one for sessions: the
+	// caller passes the function to [grpc.Options].Links, and stops the listener after the node.
+	// Nil means that the node has a listener of its own.
 	Accept func(serve func(*grpc.LinkStream))
 
 	// TLS encrypts links. It has a certificate for the name of the node as a DNS name. The node
@@ -57,8 +59,8 @@ type ClusterOptions struct {
 	// Accept has to ask for certificates.
 	TLS *tls.Config
 
-	// LinkTimeout is how long a link may be down while its node seems to live, before the agents there are lost. Zero means
-	// [nodelink.DefaultTimeout].
+	// LinkTimeout is how long a link may be down while its node seems to live, before the agents
+	// there are lost. Zero means [nodelink.DefaultTimeout].
 	LinkTimeout time.Duration
 
 	network clusterNetwork // nil: the real one
@@ -73,7 +75,8 @@ type clusterNetwork interface {
 	links(nodelink.LinksOptions) (nodeLinks, error)
 }
 
-// warn logs what everyone who reaches the ports of the node can do, unless they are of this machine only.
+// warn logs what everyone who reaches the ports of the node can do, unless they are of this machine
+// only.
 func (o *ClusterOptions) warn(log *slog.Logger) {
 	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
 	if host == "localhost" || net.ParseIP(host).IsLoopback() {

@@ -92,8 +92,8 @@ func (o *ClusterOptions) membership(n *Node, c *clustered, log *slog.Logger) mem
 	return m
 }
 
-// joinFirst waits for the first member to join, and returns the error of a node that can never join. A node that has reached none begins alone, which
-// it logs.
+// joinFirst waits for the first member to join, and returns the error of a node that can never
+// join. A node that has reached none begins alone, which it logs.
 func joinFirst(m joining, o ClusterOptions, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(o.JoinTime, DefaultJoinTime)) //nolint:forbidigo // it ends here
 	defer cancel()
@@ -128,7 +128,8 @@ func (c *clustered) listen(o ClusterOptions) error {
 	return nil
 }
 
-// advertise sets the address for links that other nodes are told. A listener at all addresses of the machine is reached at that of the gossip.
+// advertise sets the address for links that other nodes are told. A listener at all addresses of
+// the machine is reached at that of the gossip.
 func (c *clustered) advertise(address string, o ClusterOptions) {
 	host, port, _ := net.SplitHostPort(address) // that of a listener
 	gossip, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
@@ -163,7 +164,8 @@ func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink
 	}
 }
 
-// stop leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns when nothing of the cluster runs any more.
+// stop leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns
+// when nothing of the cluster runs any more.
 func (c *clustered) stop(ctx context.Context) (err error) {
 	if c == nil {
 		return nil
@@ -233,7 +235,8 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 	_ = h.node.recordRefusal(m, errNodeGone)
 }
 
-// Lost loses the agents of a node that may live on. Messages that are received later belong to a new epoch.
+// Lost loses the agents of a node that may live on. Messages that are received later belong to a
+// new epoch.
 func (h *linkHandler) Lost(peer cluster.Incarnation) { (*clustered)(h).renew(peer) }
 
 // Undelivered handles a message that was not delivered to another node.
@@ -254,8 +257,8 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 	}
 }
 
-// The kinds of texts that nodes send each other: the sender's part of the directory, the digest of the capabilities that it wants, their
-// text, or an adoption.
+// The kinds of texts that nodes send each other: the sender's part of the directory, the digest of
+// the capabilities that it wants, their text, or an adoption.
 const (
 	controlState = 's'
 	controlFetch = 'f'
@@ -263,7 +266,8 @@ const (
 	controlAdopt = 'a'
 )
 
-// Control takes in a part of the directory, answers a request for the text of capabilities, or takes the answer to one, or an adoption.
+// Control takes in a part of the directory, answers a request for the text of capabilities, or
+// takes the answer to one, or an adoption.
 func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
 	c := (*clustered)(h)
 	if len(text) == 0 {

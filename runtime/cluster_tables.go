@@ -13,8 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// hashesOf returns a hash of each codon with a table, by name: of what two nodes must have in common to converse by it, its rows and
-// its payload types.
+// hashesOf returns a hash of each codon with a table, by name: of what two nodes must have in
+// common to converse by it, its rows and its payload types.
 func hashesOf(all []*codons.Codon) map[string]uint64 {
 	hashes := make(map[string]uint64, len(all))
 	for _, c := range all {
@@ -39,7 +39,8 @@ func hashesOf(all []*codons.Codon) map[string]uint64 {
 	return hashes
 }
 
-// hashType adds the form of a payload type: the names, tags and types of its fields. A type within itself is added by name.
+// hashType adds the form of a payload type: the names, tags and types of its fields. A type within
+// itself is added by name.
 func hashType(h hash.Hash, t reflect.Type, within []reflect.Type) {
 	if t == nil {
 		_, _ = fmt.Fprintln(h, "none")

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// The types of TestHashOfAPayloadType are named alike: a hash that differs does so because of their fields.
+// The types of TestHashOfAPayloadType are named alike: a hash that differs does so because of their
+// fields.
 
 func plainPayload() reflect.Type {
 	type payload struct {
@@ -30,7 +31,8 @@ func payloadWithMemory() reflect.Type {
 	return reflect.TypeOf(p)
 }
 
-// Two nodes have the same hash of a payload type if it has the same name and the same exported fields with the same names, tags and types, at any depth.
+// Two nodes have the same hash of a payload type if it has the same name and the same exported
+// fields with the same names, tags and types, at any depth.
 func TestHashOfAPayloadType(t *testing.T) {
 	sum := func(of reflect.Type) [sha256.Size]byte {
 		h := sha256.New()

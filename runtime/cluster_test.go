@@ -32,7 +32,8 @@ func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN}})
 }
 
-// newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are patient; a test of a death joins those of newMember.
+// newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are
+// patient; a test of a death joins those of newMember.
 func newCluster(t testing.TB, n int) []*runtime.Node {
 	t.Helper()
 	return join(t, n, newPatientMember)
@@ -195,7 +196,8 @@ func (r refusedLinks) Handle(_ context.Context, record slog.Record) error {
 	return nil
 }
 
-// A node that is not known yet, or not any more, opens a link when nodes join and leave: that is no warning. A link that is no such one is.
+// A node that is not known yet, or not any more, opens a link when nodes join and leave: that is no
+// warning. A link that is no such one is.
 func TestRefusedLinkOfAnUnknownNode(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	log := make(refusedLinks, 1)

@@ -73,8 +73,8 @@ func (a *authority) config(node string) *tls.Config {
 	}
 }
 
-// Nodes with keys and certificates reach one another. One whose certificate is for another name gets no link, so that nobody delegates to it, and
-// one without the key is no member.
+// Nodes with keys and certificates reach one another. One whose certificate is for another name
+// gets no link, so that nobody delegates to it, and one without the key is no member.
 func TestSecuredCluster(t *testing.T) {
 	a := newAuthority(t)
 	key := []byte("0123456789abcdef0123456789abcdef")

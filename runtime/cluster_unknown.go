@@ -10,8 +10,9 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 )
 
-// unknownNodes are the nodes whose links were refused because they are no members here. A node that joins may open a link before this node knows
-// it, and one that leaves after this node has forgotten it: only refusals that go on for a while are worth a warning.
+// unknownNodes are the nodes whose links were refused because they are no members here. A node that
+// joins may open a link before this node knows it, and one that leaves after this node has
+// forgotten it: only refusals that go on for a while are worth a warning.
 type unknownNodes struct {
 	mu sync.Mutex
 	by map[cluster.Incarnation]*unknownNode
@@ -28,7 +29,8 @@ const (
 	maxUnknown  = 256
 )
 
-// level returns the level at which a refused link is logged. For an unknown node that is a warning after unknownTime, and after each doubling of it.
+// level returns the level at which a refused link is logged. For an unknown node that is a warning
+// after unknownTime, and after each doubling of it.
 func (u *unknownNodes) level(refusal error, now time.Time) slog.Level {
 	var unknown *nodelink.UnknownNodeError
 	if !errors.As(refusal, &unknown) {
@@ -51,7 +53,8 @@ func (u *unknownNodes) level(refusal error, now time.Time) slog.Level {
 	return slog.LevelWarn
 }
 
-// forgetLocked makes room for one more: it forgets the nodes that have ceased to try, or any one if there are too many.
+// forgetLocked makes room for one more: it forgets the nodes that have ceased to try, or any one if
+// there are too many.
 func (u *unknownNodes) forgetLocked(now time.Time) {
 	if u.by == nil {
 		u.by = make(map[cluster.Incarnation]*unknownNode)

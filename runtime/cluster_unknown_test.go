@@ -11,7 +11,8 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 )
 
-// A link of an unknown node is refused without a warning, unless that goes on. The warning comes after ten seconds, and after each doubling of that.
+// A link of an unknown node is refused without a warning, unless that goes on. The warning comes
+// after ten seconds, and after each doubling of that.
 func TestUnknownNodesThatGoOnAreLogged(t *testing.T) {
 	var u unknownNodes
 	begin := time.Unix(1, 0)

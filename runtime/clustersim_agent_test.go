@@ -67,7 +67,8 @@ type clusterOrder struct {
 	band int
 }
 
-// inOrder checks that the messages of one sender come in the order in which they were sent, in each band.
+// inOrder checks that the messages of one sender come in the order in which they were sent, in each
+// band.
 func (a *clusterRaw) inOrder(m *p.Message) {
 	n, err := p.PayloadAs[clusterNotice](m)
 	if err != nil {

@@ -62,8 +62,9 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 	return append(wrong, s.unsettledPlaced()...)
 }
 
-// checkMessages checks that each message was handled once, refused or dead-lettered: nothing was lost, and nothing was made up. What a
-// node had sent that has crashed may be lost. A message that was returned as one that may have arrived may have done so.
+// checkMessages checks that each message was handled once, refused or dead-lettered: nothing was
+// lost, and nothing was made up. What a node had sent that has crashed may be lost. A message that
+// was returned as one that may have arrived may have done so.
 func (s *clusterSwarm) checkMessages() {
 	s.mu.Lock()
 	r := s.recorder
@@ -108,7 +109,8 @@ func (s *clusterSwarm) checkMessages() {
 	}
 }
 
-// checkConversations checks that both sides of each conversation have ended, in time, and in states that agree.
+// checkConversations checks that both sides of each conversation have ended, in time, and in states
+// that agree.
 func (s *clusterSwarm) checkConversations() {
 	r := s.recorder
 	for _, side := range r.order {
@@ -141,7 +143,8 @@ func (r *clusterRecorder) jumpedWhile(run *clusterRun) bool {
 	return slices.ContainsFunc(r.jumps, func(t time.Time) bool { return !t.Before(run.began) && !t.After(run.endedAt) })
 }
 
-// agreement compares the final state of an initiator with those of the responders that its request has reached.
+// agreement compares the final state of an initiator with those of the responders that its request
+// has reached.
 func (s *clusterSwarm) agreement(side simSide, run *clusterRun) string {
 	runs := s.recorder.sides[side.other()]
 	begun := len(runs) > 0

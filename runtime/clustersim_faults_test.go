@@ -167,7 +167,8 @@ func (s *clusterSwarm) disturbClocks() {
 	}
 }
 
-// crash ends a node: the others hear nothing of it any more. What it does until it has stopped reaches nobody.
+// crash ends a node: the others hear nothing of it any more. What it does until it has stopped
+// reaches nobody.
 func (s *clusterSwarm) crash(i int) {
 	c := s.nodes[i]
 	s.nodes[i] = nil

@@ -16,8 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// linkNetwork carries the frames of all links of a simulated cluster. It takes the place of [nodelink.Links]: it drives
-// each [nodelink.Link] by steps of the simulation.
+// linkNetwork carries the frames of all links of a simulated cluster. It takes the place of
+// [nodelink.Links]: it drives each [nodelink.Link] by steps of the simulation.
 type linkNetwork struct {
 	swarm *clusterSwarm
 	bugs  linkBugs
@@ -93,11 +93,13 @@ type simLinks struct {
 
 var _ runtime.NodeLinks = (*simLinks)(nil)
 
-// ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links] do.
+// ackTime is how long an acknowledgement waits for a frame to go with, as those of [nodelink.Links]
+// do.
 const ackTime = time.Millisecond
 
-// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream, as that of [nodelink.Links] does. That one waits longer
-// for long messages, of which there are none here.
+// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its
+// stream, as that of [nodelink.Links] does. That one waits longer for long messages, of which there
+// are none here.
 const closeTime = 5 * time.Second
 
 // stopStep is the time between two checks of Stop.
@@ -243,7 +245,8 @@ func (n *linkNetwork) flushLocked(e *linkEnd) {
 	}
 }
 
-// acknowledgesOnly reports whether a frame has nothing but an acknowledgement: the field ack of LinkFrame, a varint.
+// acknowledgesOnly reports whether a frame has nothing but an acknowledgement: the field ack of
+// LinkFrame, a varint.
 func acknowledgesOnly(frame []byte) bool {
 	const tag = 8 << 3
 	if frame[0] != tag {
@@ -456,9 +459,10 @@ func (n *linkNetwork) wakeLocked(e *linkEnd) {
 	})
 }
 
-// Stop waits until the nodes that are connected have acknowledged as many messages as there are now, and then until they have ended their streams. It waits for no
-// node that is silent for closeTime. It ends all links of a node. Unlike [nodelink.Links], it waits again for a node that is connected again before all others
-// have acknowledged their messages.
+// Stop waits until the nodes that are connected have acknowledged as many messages as there are
+// now, and then until they have ended their streams. It waits for no node that is silent for
+// closeTime. It ends all links of a node. Unlike [nodelink.Links], it waits again for a node that
+// is connected again before all others have acknowledged their messages.
 func (ls *simLinks) Stop(ctx context.Context) error {
 	ls.net.mu.Lock()
 	for key, e := range ls.net.ends {
@@ -499,7 +503,8 @@ func (ls *simLinks) all(done func(cluster.Incarnation) bool) bool {
 	return all
 }
 
-// idleTo reports whether a node that is connected has acknowledged the messages that there were when Stop began, or is silent.
+// idleTo reports whether a node that is connected has acknowledged the messages that there were
+// when Stop began, or is silent.
 func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
@@ -508,8 +513,8 @@ func (ls *simLinks) idleTo(peer cluster.Incarnation) bool {
 	return e == nil || ls.crashed || !e.link.Met() || e.flushing <= 0 || e.link.Pending() == 0 || e.silentLocked()
 }
 
-// silentLocked reports whether the peer has acknowledged no message for closeTime. Each call counts as stopStep. It is a problem if nothing has kept the peer
-// from it.
+// silentLocked reports whether the peer has acknowledged no message for closeTime. Each call counts
+// as stopStep. It is a problem if nothing has kept the peer from it.
 func (e *linkEnd) silentLocked() bool {
 	if e.quiet == 0 {
 		e.able = true
@@ -528,7 +533,8 @@ func (e *linkEnd) silentLocked() bool {
 	return e.quiet > closeTime
 }
 
-// closedTo has the link to a node closed in order. It reports whether the node has ended the stream, or is silent.
+// closedTo has the link to a node closed in order. It reports whether the node has ended the
+// stream, or is silent.
 func (ls *simLinks) closedTo(peer cluster.Incarnation) bool {
 	n := ls.net
 	n.mu.Lock()
@@ -629,7 +635,8 @@ func (m simMembership) Leave(ctx context.Context) error {
 	return err
 }
 
-// staleGossip is what a node replicates, but it misses some changes, and what it has missed is not repaired.
+// staleGossip is what a node replicates, but it misses some changes, and what it has missed is not
+// repaired.
 type staleGossip struct {
 	membership.GossipState
 	dice *simDice

@@ -120,7 +120,8 @@ func (s *clusterSwarm) placedTwice() (ids []p.AgentID) {
 	return slices.Compact(ids)
 }
 
-// watchPlaced reports an id under which two activations go on running while nothing disturbs the cluster.
+// watchPlaced reports an id under which two activations go on running while nothing disturbs the
+// cluster.
 func (s *clusterSwarm) watchPlaced() {
 	since := make(map[p.AgentID]time.Time)
 	for s.busy() {

@@ -15,7 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// clusterRecorder records what the events of all nodes say of messages and conversations. Its swarm's mu guards it.
+// clusterRecorder records what the events of all nodes say of messages and conversations. Its
+// swarm's mu guards it.
 type clusterRecorder struct {
 	sources   []*clusterEvents
 	messages  account.Messages[p.MessageID] // those with one receiver
@@ -26,8 +27,9 @@ type clusterRecorder struct {
 	answered  map[p.MessageID]int // refusals of them that were given to links
 	sides     map[simSide][]*clusterRun
 
-	// The conversations whose requests a node has passed on to one that was lost then. The asker gets FAILURE(disconnected), which stands for
-	// the loss of a peer: the request may have arrived, or not.
+	// The conversations whose requests a node has passed on to one that was lost then. The asker
+	// gets FAILURE(disconnected), which stands for the loss of a peer: the request may have
+	// arrived, or not.
 	lostOnTheWay map[p.ConversationID]bool
 	passedOn     map[p.MessageID]bool // requests that a node has passed to a further one
 
@@ -38,7 +40,8 @@ type clusterRecorder struct {
 	losses tally // of nodes at others, by how
 }
 
-// nodeGone is the text of the refusal that nobody is told, because the conversations have lost their peers before.
+// nodeGone is the text of the refusal that nobody is told, because the conversations have lost
+// their peers before.
 const nodeGone = "the node of the sender has gone"
 
 // clusterSent is what was sent under an id.
@@ -129,7 +132,8 @@ func (s *clusterSwarm) passes(m *p.Message) {
 	}
 }
 
-// saysLost reports whether m is the FAILURE of a node that has passed a request for a placed agent to a node that was lost.
+// saysLost reports whether m is the FAILURE of a node that has passed a request for a placed agent
+// to a node that was lost.
 func saysLost(m *p.Message) bool {
 	f, err := p.PayloadAs[p.Failure](m)
 	return err == nil && f.ErrorCode == p.CodeDisconnected && placement.KindOf(m.Sender()) == clusterKind
@@ -147,7 +151,8 @@ func (r *clusterRecorder) observe() {
 func (r *clusterRecorder) take(of *clusterEvents, ev events.Event) {
 	switch e := ev.(type) {
 	case events.MessageSent:
-		// A node also publishes what it passes on from another one, and what others have passed on to it comes to its own agents in this way, too.
+		// A node also publishes what it passes on from another one, and what others have passed on
+		// to it comes to its own agents in this way, too.
 		if m := e.Message; m.Receiver() != "" && m.Forwards() == 0 && strings.HasPrefix(string(m.ID()), of.node.prefix) {
 			r.messages.Count(m.ID(), account.Accepted)
 			sent, again := r.sent[m.ID()]
@@ -212,7 +217,8 @@ func (r *clusterRecorder) take(of *clusterEvents, ev events.Event) {
 	}
 }
 
-// ended counts a message that was refused or dead-lettered, unless a conversation has failed on it, or has dropped it by its table.
+// ended counts a message that was refused or dead-lettered, unless a conversation has failed on it,
+// or has dropped it by its table.
 func (r *clusterRecorder) ended(of *clusterEvents, at time.Time, m *p.Message, how account.Outcome, code p.Code) {
 	if m.ID() == of.handling && at.Equal(of.handledAt) && code != p.CodeStopped { // nor is it another copy, for which an agent that stops has no time
 		return
@@ -223,14 +229,16 @@ func (r *clusterRecorder) ended(of *clusterEvents, at time.Time, m *p.Message, h
 	}
 }
 
-// inStep returns how a message was sent, if the clocks of both nodes have not jumped since, nor those of others if it was passed on.
+// inStep returns how a message was sent, if the clocks of both nodes have not jumped since, nor
+// those of others if it was passed on.
 func (r *clusterRecorder) inStep(of *clusterEvents, m *p.Message) (clusterSent, bool) {
 	sent, ok := r.sent[m.ID()]
 	passedOn := m.Forwards() > 0 && slices.ContainsFunc(r.jumps, sent.first.Before)
 	return sent, ok && sent.node.jumped.Before(sent.first) && of.node.jumped.Before(sent.first) && !passedOn
 }
 
-// checkDeadline checks that a message has the same time left at its receiver, but for the time on the way.
+// checkDeadline checks that a message has the same time left at its receiver, but for the time on
+// the way.
 func (r *clusterRecorder) checkDeadline(of *clusterEvents, e events.MessageReceived) {
 	sent, ok := r.inStep(of, e.Message)
 	if !ok {

@@ -33,7 +33,8 @@ var (
 	rollingSeed  = flag.Uint64("rolling-seed", 0, "the only seed that TestRollingSim runs; 0 = as many as -rolling-seeds says")
 )
 
-// rolling is a rolling restart of the hosts of a simulated cluster, while the first node, which hosts nothing, has notes taken.
+// rolling is a rolling restart of the hosts of a simulated cluster, while the first node, which
+// hosts nothing, has notes taken.
 type rolling struct {
 	*clusterSwarm
 	begun atomic.Bool // the first hosts know one another
@@ -51,7 +52,8 @@ type topic struct {
 	notes   int
 }
 
-// Start checks that no other activation runs: the earlier one has stopped before its state went along.
+// Start checks that no other activation runs: the earlier one has stopped before its state went
+// along.
 func (t *topic) Start(c *actors.Context) error {
 	err := t.placedLife.Start(c)
 	if twice := t.rolling.placedTwice(); len(twice) > 0 && t.rolling.begun.Load() {
@@ -96,8 +98,9 @@ func (t *topic) Restore(state []byte) (err error) {
 	return err
 }
 
-// TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken over a network that is slow and breaks streams: one after
-// the other, or each joins while the next one drains. No request is lost, none is performed twice, and each agent keeps its state.
+// TestRollingSim restarts each host of placed agents in turn, by a drain, while notes are taken
+// over a network that is slow and breaks streams: one after the other, or each joins while the next
+// one drains. No request is lost, none is performed twice, and each agent keeps its state.
 func TestRollingSim(t *testing.T) {
 	for _, how := range []struct {
 		name  string
@@ -111,7 +114,8 @@ func TestRollingSim(t *testing.T) {
 	}
 }
 
-// testRolling simulates two seeds from the given one on, one under the race detector, or those of the flags.
+// testRolling simulates two seeds from the given one on, one under the race detector, or those of
+// the flags.
 func testRolling(t *testing.T, first uint64, run func(*rolling)) {
 	n := 2
 	switch {
@@ -242,7 +246,8 @@ func (r *rolling) bootHost(i int) {
 	}
 }
 
-// hosted waits until a node knows that so many nodes host the topics, and all others. These may not know all.
+// hosted waits until a node knows that so many nodes host the topics, and all others. These may not
+// know all.
 func (r *rolling) hosted(i, hosts int) {
 	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < hosts || r.nodes[i].NodeLinks() < hosts; r.idle("hosted", 50*time.Millisecond) {
 		if time.Since(began) > time.Minute {

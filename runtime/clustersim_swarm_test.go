@@ -63,7 +63,8 @@ type clusterNode struct {
 // now returns the time by the node's clock.
 func (c *clusterNode) now() time.Time { return time.Now().Add(c.clock) }
 
-// shifted returns what a node writes by its clock, or reads by that of another one. What runs in it has the real time.
+// shifted returns what a node writes by its clock, or reads by that of another one. What runs in it
+// has the real time.
 func shifted(m *p.Message, ahead time.Duration) *p.Message {
 	by, err := m.With(func(e *p.Envelope) {
 		e.Timestamp = e.Timestamp.Add(ahead)
@@ -342,7 +343,8 @@ func (s *clusterSwarm) begin(wg *sync.WaitGroup, fn func()) {
 
 func (s *clusterSwarm) busy() bool { return time.Since(s.start) < clusterBusy }
 
-// settle waits until all nodes are as they should be, twice in succession, or for as long as they may take.
+// settle waits until all nodes are as they should be, twice in succession, or for as long as they
+// may take.
 func (s *clusterSwarm) settle() {
 	good := 0
 	for waited := time.Duration(0); waited < clusterCalm && good < 2; waited += clusterLook {

@@ -27,8 +27,8 @@ var (
 	clusterSeed  = flag.Uint64("cluster-seed", 0, "the only seed that TestClusterSim runs; 0 = as many as -cluster-seeds says")
 )
 
-// TestClusterSim runs four nodes with their agents over a network that is cut, loses streams, and whose nodes pause, crash and
-// restart, in virtual time and in an order that the seed determines.
+// TestClusterSim runs four nodes with their agents over a network that is cut, loses streams, and
+// whose nodes pause, crash and restart, in virtual time and in an order that the seed determines.
 func TestClusterSim(t *testing.T) {
 	n := *clusterSeeds
 	switch {

@@ -64,7 +64,8 @@ func TestReusedIDInACL(t *testing.T) {
 	}
 }
 
-// TestReusedIDInGateway is the same in the dialect gateway, whose clients number their messages per connection.
+// TestReusedIDInGateway is the same in the dialect gateway, whose clients number their messages per
+// connection.
 func TestReusedIDInGateway(t *testing.T) {
 	h, _ := newStaffedHub(t)
 	call := func(p *program, id string, a int) {
@@ -93,8 +94,9 @@ func TestReusedIDInGateway(t *testing.T) {
 	}
 }
 
-// newCounter returns a worker whose results are the number of its tasks so far. A task "hold" begins by a token in
-// began and ends by one in goOn; the result of a task "long" is longer than what an agent keeps for duplicates.
+// newCounter returns a worker whose results are the number of its tasks so far. A task "hold"
+// begins by a token in began and ends by one in goOn; the result of a task "long" is longer than
+// what an agent keeps for duplicates.
 func newCounter() (w worker, began, goOn chan struct{}) {
 	began, goOn = make(chan struct{}), make(chan struct{})
 	var runs atomic.Int64
@@ -115,8 +117,8 @@ func newCounter() (w worker, began, goOn chan struct{}) {
 	}}, began, goOn
 }
 
-// TestRepeatedRequestInGateway sends a request again under its JSON-RPC id, in an envelope of another id. It does not run
-// again. A client may use an id again for another request.
+// TestRepeatedRequestInGateway sends a request again under its JSON-RPC id, in an envelope of
+// another id. It does not run again. A client may use an id again for another request.
 func TestRepeatedRequestInGateway(t *testing.T) {
 	h := newGatewayHub(t)
 	w, began, goOn := newCounter()

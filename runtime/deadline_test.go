@@ -22,7 +22,8 @@ import (
 // lateness is the bound of addenda §9: how late an asker may be told that its deadline has passed.
 const lateness = 250 * time.Millisecond
 
-// deadlineIn adds a deadline to a request of a speaker, in the form of its dialect. The rag dialect has none.
+// deadlineIn adds a deadline to a request of a speaker, in the form of its dialect. The rag dialect
+// has none.
 var deadlineIn = map[string]func(request string, in time.Duration) string{
 	"acl": func(request string, in time.Duration) string {
 		return strings.Replace(request, `"payload":`, fmt.Sprintf(`"reply_by":%q,"payload":`, time.Now().Add(in).Format(time.RFC3339Nano)), 1)
@@ -54,8 +55,9 @@ func stubborn() actors.Agent {
 	return working(func(context.Context) error { time.Sleep(time.Hour); return nil })
 }
 
-// eachDeadline runs a test with programs of all dialects at one node, and workers that do not answer: programs
-// of all dialects and agents in Go, of that node and of another one beyond an uplink.
+// eachDeadline runs a test with programs of all dialects at one node, and workers that do not
+// answer: programs of all dialects and agents in Go, of that node and of another one beyond an
+// uplink.
 func eachDeadline(t *testing.T, test func(t *testing.T, n *runtime.Node, askers, workers map[string]*foreigner)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -84,8 +86,8 @@ func eachDeadline(t *testing.T, test func(t *testing.T, n *runtime.Node, askers,
 	})
 }
 
-// A program's request has a deadline, in the form of its dialect. It is told at the deadline that it has passed,
-// whoever works for it, and a program that works gets CANCEL.
+// A program's request has a deadline, in the form of its dialect. It is told at the deadline that
+// it has passed, whoever works for it, and a program that works gets CANCEL.
 func TestProgramsAreToldAtTheirDeadlines(t *testing.T) {
 	eachDeadline(t, func(t *testing.T, n *runtime.Node, askers, workers map[string]*foreigner) {
 		number := 0.0
@@ -151,8 +153,8 @@ func TestGoAskersAreToldAtTheirDeadlines(t *testing.T) {
 	})
 }
 
-// The grace after the deadline of an asker of another node is the worker's: what works for it is done with at its end, of whatever length that of
-// the link is.
+// The grace after the deadline of an asker of another node is the worker's: what works for it is
+// done with at its end, of whatever length that of the link is.
 func TestGraceIsTheWorkersAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		near, far := newNode(t, runtime.Options{Name: "near"}), newNode(t, runtime.Options{Name: "far"})
@@ -187,8 +189,9 @@ func TestGraceIsTheWorkersAlone(t *testing.T) {
 // timeoutIn is the code of a passed deadline in a dialect that has deadlines.
 var timeoutIn = map[string]string{"acl": `"timeout"`, "bridge": `"TIMEOUT"`, "gateway": `"SERVICE_UNAVAILABLE"`, "rossnet": `"E006"`}
 
-// A program's request to a silent program of another node of a cluster: it is told that its deadline has passed while the worker's grace
-// goes on, in the words of its dialect, and the worker gets CANCEL.
+// A program's request to a silent program of another node of a cluster: it is told that its
+// deadline has passed while the worker's grace goes on, in the words of its dialect, and the worker
+// gets CANCEL.
 func TestDeadlineInACluster(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
@@ -214,7 +217,8 @@ func TestDeadlineInACluster(t *testing.T) {
 	}
 }
 
-// A program whose worker's node is lost is told the node's name, as its work ends and when it asks again.
+// A program whose worker's node is lost is told the node's name, as its work ends and when it asks
+// again.
 func TestProgramsAreToldWhichNodeIsLost(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := join(t, 2, newMember)

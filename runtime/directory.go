@@ -32,8 +32,10 @@ func (d Directory) Lookup(id performatives.AgentID) (Entry, bool) {
 	return d.entry(agent), true
 }
 
-// NodeOf returns the name of the node of an agent: that in the directory or, of an agent that is not in it, the one whose link its last message came over. The
-// latter may have passed the message on for a third one. known is false for an agent of which the node has neither. Safe for concurrent use.
+// NodeOf returns the name of the node of an agent: that in the directory or, of an agent that is
+// not in it, the one whose link its last message came over. The latter may have passed the message
+// on for a third one. known is false for an agent of which the node has neither. Safe for
+// concurrent use.
 func (n *Node) NodeOf(id performatives.AgentID) (node string, known bool) {
 	if e, ok := n.Directory().Lookup(id); ok {
 		return e.Node, true

@@ -20,10 +20,10 @@
 //	err = server.Stop(ctx) // before the node: ends pending requests and informs the peers
 //	err = node.Stop(ctx)
 //
-// Each sender id of a session becomes an entry of the node's directory under the same id, whose destination is the
-// session. The agent is hidden until the peer introduces itself: it sends a QUERY_CAPABILITIES with its own
-// Capabilities to the namespace system, to the node's name, without a receiver, or to an
-// agent as a handshake.
+// Each sender id of a session becomes an entry of the node's directory under the same id, whose
+// destination is the session. The agent is hidden until the peer introduces itself: it sends a
+// QUERY_CAPABILITIES with its own Capabilities to the namespace system, to the node's name, without
+// a receiver, or to an agent as a handshake.
 //
 // A namespace is the part of an agent's id before a slash. The namespaces system and
 // default, and the node's own name, contain all agents. An agent with the id of a
@@ -33,7 +33,8 @@
 // further messages of the task, use the name of the namespace. The namespace system also
 // answers QUERY_REF "agents" with a list of the agents.
 //
-// On the connecting node, an [Uplink] connects the node to the agents of another node. A node may have several:
+// On the connecting node, an [Uplink] connects the node to the agents of another node. A node may
+// have several:
 //
 //	up, err := node.Uplink(runtime.UplinkOptions{Dial: …})
 //	err = up.Connect(ctx)
@@ -41,23 +42,27 @@
 //	err = node.Stop(ctx)
 //	err = up.Stop(ctx) // after the node: it sends the node's final messages
 //
-// When a session ends, its agents leave the directory, and the conversations with them lose their peers
-// ([actors.System.LosePeers]): their tables say how they end. A request that has no conversation on the node, because it is
-// passed on between two sessions, or an agent handles it in its Receive, has a record instead. The table of its codon says when it
-// ends. The end of either session, the stop of an agent of the node and the deadline end it, too: the agent that asked gets FAILURE,
-// the agent that it asked gets CANCEL, and a later reply is refused.
+// When a session ends, its agents leave the directory, and the conversations with them lose their
+// peers ([actors.System.LosePeers]): their tables say how they end. A request that has no
+// conversation on the node, because it is passed on between two sessions, or an agent handles it in
+// its Receive, has a record instead. The table of its codon says when it ends. The end of either
+// session, the stop of an agent of the node and the deadline end it, too: the agent that asked gets
+// FAILURE, the agent that it asked gets CANCEL, and a later reply is refused.
 //
-// A node's broadcast reaches the agents that have introduced themselves, and does not leave the node by an uplink. The loss of one
-// of them is told to the sender, its silence is not.
+// A node's broadcast reaches the agents that have introduced themselves, and does not leave the
+// node by an uplink. The loss of one of them is told to the sender, its silence is not.
 //
-// [performatives.Message.Principal] is the identity that a peer has proved to the node at which the message came in.
+// [performatives.Message.Principal] is the identity that a peer has proved to the node at which the
+// message came in.
 //
 // # Cluster
 //
-// With [Options].Cluster the node is a member of a cluster: it joins others, shares the directory with them, and reaches their agents by
-// links. An agent of another node is an entry of the directory like that of a session. When its node dies or leaves, or the link
-// to it is down for too long, the conversations with its agents lose their peers. A message is delivered or refused on the node that it
-// reaches first. A broadcast reaches the agents of all nodes. Between two nodes messages arrive at most once, and in order by band.
+// With [Options].Cluster the node is a member of a cluster: it joins others, shares the directory
+// with them, and reaches their agents by links. An agent of another node is an entry of the
+// directory like that of a session. When its node dies or leaves, or the link to it is down for too
+// long, the conversations with its agents lose their peers. A message is delivered or refused on
+// the node that it reaches first. A broadcast reaches the agents of all nodes. Between two nodes
+// messages arrive at most once, and in order by band.
 //
 //	node, err := runtime.New(runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
 //		Gossip: "10.0.0.2:7946", Join: []string{"10.0.0.1:7946"},

@@ -31,7 +31,8 @@ func newEntrance(n *Node, next actors.Router) *entrance {
 	return &entrance{node: n, next: next, waiting: make(map[waitingKey]*waiting)}
 }
 
-// Route passes m through the chain and on: at once, or behind other messages of its sender if a middleware may wait.
+// Route passes m through the chain and on: at once, or behind other messages of its sender if a
+// middleware may wait.
 func (e *entrance) Route(m *performatives.Message) error {
 	if !e.node.chain.waits {
 		return e.enter(m)
@@ -109,7 +110,8 @@ func (n *Node) onward(in entered, next actors.Router) error {
 	return next.Route(m)
 }
 
-// workerOf returns the agent that a message was routed to, or that an earlier message of its conversation was. It is empty for any other.
+// workerOf returns the agent that a message was routed to, or that an earlier message of its
+// conversation was. It is empty for any other.
 func (n *Node) workerOf(asker performatives.AgentID, in entered) performatives.AgentID {
 	if !n.routed.Load() && in.to == "" {
 		return ""

@@ -18,7 +18,8 @@ func (archivist) Receive(c *actors.Context, m *performatives.Message) {
 	_ = c.Reply(m, performatives.InformResult{Status: performatives.StatusSuccess, Summary: fmt.Sprintf("sealed: %t", m.Authentic())})
 }
 
-// Two agents pin each other's keys. What they say to each other is sealed, and a request in the clear is refused.
+// Two agents pin each other's keys. What they say to each other is sealed, and a request in the
+// clear is refused.
 func ExampleSealed() {
 	ctx := context.Background()
 	keys := make(map[performatives.AgentID]sealed.Keys)

@@ -27,7 +27,8 @@ const PlacementProtocol = placementProtocol
 // HashesOf returns the hashes by which two nodes see that they have different versions of a codon.
 func HashesOf(all ...*codons.Codon) map[string]uint64 { return hashesOf(all) }
 
-// HoldActivations keeps the placed agents of the node where they are: none moves, leaves memory or gives way to an older activation.
+// HoldActivations keeps the placed agents of the node where they are: none moves, leaves memory or
+// gives way to an older activation.
 func (n *Node) HoldActivations() {
 	n.placer.mu.Lock()
 	defer n.placer.mu.Unlock()
@@ -59,7 +60,8 @@ func (n *Node) OpenRecords() int { return n.records.open() }
 // NodeLinks returns to how many incarnations of other nodes there are links.
 func (n *Node) NodeLinks() int { return len(*n.cluster.Load().current.Load()) }
 
-// Gossiped returns the number of bytes that the node has sent by gossip, which is none for a node without a cluster.
+// Gossiped returns the number of bytes that the node has sent by gossip, which is none for a node
+// without a cluster.
 func (n *Node) Gossiped() uint64 {
 	c := n.cluster.Load()
 	if c == nil {
@@ -68,7 +70,8 @@ func (n *Node) Gossiped() uint64 {
 	return c.members.(*membership.Gossip).Sent()
 }
 
-// HeardOver returns the nodes over whose links agents are known that are not in the directory, and that are no members any more.
+// HeardOver returns the nodes over whose links agents are known that are not in the directory, and
+// that are no members any more.
 func (n *Node) HeardOver() (lost []cluster.Incarnation) {
 	c := n.cluster.Load()
 	current := *c.current.Load()
@@ -114,7 +117,8 @@ func (n *Node) Hear(id performatives.AgentID, name string) {
 	}
 }
 
-// LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still in the directory, it calls a function.
+// LoseSlowly gives another node up. In the middle, when the link has ended and its agents are still
+// in the directory, it calls a function.
 func (n *Node) LoseSlowly(name string, meanwhile func()) {
 	c := n.cluster.Load()
 	for _, l := range *c.current.Load() {
@@ -138,7 +142,8 @@ func (n *Node) SendTo(name string, m *performatives.Message) error {
 	return errNodeGone
 }
 
-// Requests returns the nodes that a node with links to some asks for a text of capabilities, when none answers.
+// Requests returns the nodes that a node with links to some asks for a text of capabilities, when
+// none answers.
 func Requests(self cluster.Incarnation, linked []cluster.Incarnation, states [][]byte, times int) (asked []string, err error) {
 	c := &clustered{self: self, replica: directory.New(self), peers: make(map[cluster.Incarnation]*nodeLink)}
 	for _, peer := range linked {
@@ -163,7 +168,8 @@ func Requests(self cluster.Incarnation, linked []cluster.Incarnation, states [][
 	return asked, nil
 }
 
-// OfferInTurn offers an agent of a kind to the node that is to run it, and returns the error: nil if that is this node.
+// OfferInTurn offers an agent of a kind to the node that is to run it, and returns the error: nil
+// if that is this node.
 func (n *Node) OfferInTurn(ctx context.Context, kind string, id performatives.AgentID) error {
 	v, err := n.system.Reserve(id)
 	if err != nil {
@@ -174,7 +180,8 @@ func (n *Node) OfferInTurn(ctx context.Context, kind string, id performatives.Ag
 	return err
 }
 
-// TakenBeside returns how many of the given requests go along with an agent whose state has so many bytes.
+// TakenBeside returns how many of the given requests go along with an agent whose state has so many
+// bytes.
 func (n *Node) TakenBeside(state int, requests ...actors.TakenOn) (int, error) {
 	v, err := n.system.Reserve("moves")
 	if err != nil {
@@ -185,7 +192,8 @@ func (n *Node) TakenBeside(state int, requests ...actors.TakenOn) (int, error) {
 	return len(takenBy(retired{reservation: v, state: make([]byte, state)})), nil
 }
 
-// Summary returns the answer to a query of an agent for the capabilities of all others, from the catalog.
+// Summary returns the answer to a query of an agent for the capabilities of all others, from the
+// catalog.
 func (n *Node) Summary(except performatives.AgentID) performatives.Raw {
 	return n.catalog.summary(n.system, except)
 }

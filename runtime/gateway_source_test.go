@@ -44,8 +44,8 @@ func (w meeting) PerformTask(ctx context.Context, task delegation.Task) (perform
 	}
 }
 
-// TestClientsShareASource has two clients with the same source, the same ids and 40 calls each under way at once. Each of them
-// gets its own answers, and no call is cancelled.
+// TestClientsShareASource has two clients with the same source, the same ids and 40 calls each
+// under way at once. Each of them gets its own answers, and no call is cancelled.
 func TestClientsShareASource(t *testing.T) {
 	const calls = 40
 	h := newGatewayHub(t)
@@ -80,8 +80,8 @@ func TestClientsShareASource(t *testing.T) {
 	}
 }
 
-// TestOwnerOfASource has a peer offer tools under the source of a client that has a call under way. Both go on. A second peer that
-// offers tools under it takes the name over, and the log says so.
+// TestOwnerOfASource has a peer offer tools under the source of a client that has a call under way.
+// Both go on. A second peer that offers tools under it takes the name over, and the log says so.
 func TestOwnerOfASource(t *testing.T) {
 	h := newGatewayHub(t)
 	begun := new(sync.WaitGroup)
@@ -111,8 +111,8 @@ func TestOwnerOfASource(t *testing.T) {
 	client.result("3")
 }
 
-// TestSourceUnderAnIdentity has a client that has authenticated as crm, and whose source is another name. It is served as crm. It
-// offers nothing under the other name.
+// TestSourceUnderAnIdentity has a client that has authenticated as crm, and whose source is another
+// name. It is served as crm. It offers nothing under the other name.
 func TestSourceUnderAnIdentity(t *testing.T) {
 	d, err := gateway.New(gateway.Options{})
 	if err != nil {

@@ -379,7 +379,8 @@ func TestGatewayBesideACL(t *testing.T) {
 	}
 }
 
-// A peer cannot offer anything as an agent of the node. One that only asks is a client of its own, whatever its source.
+// A peer cannot offer anything as an agent of the node. One that only asks is a client of its own,
+// whatever its source.
 func TestGatewayNames(t *testing.T) {
 	h := newGatewayHub(t)
 	h.spawn("Eliza", always(scripted{receive: func(*actors.Context, *performatives.Message) {}}))

@@ -17,8 +17,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// BenchmarkGrowth measures how the costs of one piece grow with the number of pieces, in processor time. It prints each point, and reports the exponent
-// of a power law that is fitted to them: 0 for a cost that does not grow.
+// BenchmarkGrowth measures how the costs of one piece grow with the number of pieces, in processor
+// time. It prints each point, and reports the exponent of a power law that is fitted to them: 0 for
+// a cost that does not grow.
 func BenchmarkGrowth(b *testing.B) {
 	b.Run("sessions/1000_tools", func(b *testing.B) {
 		benchGrowth(b, []int{50, 500, 5000}, func(b *testing.B, n int) time.Duration { return openSessions(b, n, 1000) })
@@ -29,7 +30,8 @@ func BenchmarkGrowth(b *testing.B) {
 	b.Run("directory/lookup", func(b *testing.B) { benchGrowth(b, []int{100, 1000, 10_000, 100_000}, lookUp) })
 }
 
-// benchGrowth reports the growth of a cost of each of n pieces: the least of some rounds, of more for a small n.
+// benchGrowth reports the growth of a cost of each of n pieces: the least of some rounds, of more
+// for a small n.
 func benchGrowth(b *testing.B, sizes []int, cost func(b *testing.B, n int) time.Duration) {
 	for range b.N {
 		var xs, ys []float64
@@ -56,7 +58,8 @@ func slope(xs, ys []float64) float64 {
 	return (n*xy - x*y) / (n*xx - x*x)
 }
 
-// openSessions opens n sessions over TCP, each with one tool of so many, and returns the cost of each.
+// openSessions opens n sessions over TCP, each with one tool of so many, and returns the cost of
+// each.
 func openSessions(b *testing.B, n, tools int) time.Duration {
 	h := newHub(b, noPeerOptions)
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})

@@ -22,7 +22,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// speech is what a program writes in one dialect. Each text has the program's name for $S and an agent for $R.
+// speech is what a program writes in one dialect. Each text has the program's name for $S and an
+// agent for $R.
 type speech struct {
 	register string
 	ask      string // the task hold, with the number $N
@@ -194,8 +195,8 @@ func eachSpeech(t *testing.T, test func(t *testing.T, h *holdHub, s speech)) {
 	}
 }
 
-// Three windows of one program send under the same id, with the same ids of messages. One cancels, one ends, and the third gets its
-// own result.
+// Three windows of one program send under the same id, with the same ids of messages. One cancels,
+// one ends, and the third gets its own result.
 func TestGuestsAreClientsOfTheirOwn(t *testing.T) {
 	eachSpeech(t, func(t *testing.T, h *holdHub, s speech) {
 		if strings.Contains(s.register, "handshake") {
@@ -219,8 +220,9 @@ func TestGuestsAreClientsOfTheirOwn(t *testing.T) {
 	})
 }
 
-// An id that a session has registered opens a second connection while an agent of the node and one of another session work for it.
-// Both answers come over the second connection, in the form of the dialect.
+// An id that a session has registered opens a second connection while an agent of the node and one
+// of another session work for it. Both answers come over the second connection, in the form of the
+// dialect.
 func TestAnswersFollowAnOwnedID(t *testing.T) {
 	eachSpeech(t, func(t *testing.T, h *holdHub, s speech) {
 		for _, to := range []string{"Jules", "Ext"} {
@@ -300,8 +302,8 @@ func isAt(t *testing.T, n *runtime.Node, id p.AgentID, at string) {
 	})
 }
 
-// testFollowing has an id that it registers at the first hub ask an agent of another one, or one of a session with that if the name
-// begins with Ext. The id registers at the second hub then.
+// testFollowing has an id that it registers at the first hub ask an agent of another one, or one of
+// a session with that if the name begins with Ext. The id registers at the second hub then.
 func testFollowing(t *testing.T, at, next, works *holdHub, s speech, to string, moved func(asker string)) {
 	t.Helper()
 	s.register = strings.Replace(s.register, `"tools":[]`, `"tools":["x"]`, 1) // other nodes see it
@@ -345,7 +347,8 @@ func testFollowing(t *testing.T, at, next, works *holdHub, s speech, to string, 
 	second.hear(s.about, `"done":101`)
 }
 
-// An id that another connection has registered is not in the way of a guest, nor the guest in that of the owner.
+// An id that another connection has registered is not in the way of a guest, nor the guest in that
+// of the owner.
 func TestGuestBesideAnOwner(t *testing.T) {
 	eachSpeech(t, func(t *testing.T, h *holdHub, s speech) {
 		if strings.Contains(s.register, "handshake") {
@@ -364,8 +367,8 @@ func TestGuestBesideAnOwner(t *testing.T) {
 	})
 }
 
-// A worker's failure that cannot be read, and that names a service, the node or no agent as its receiver, ends the request that it is
-// about, with its text. The worker is told what was wrong.
+// A worker's failure that cannot be read, and that names a service, the node or no agent as its
+// receiver, ends the request that it is about, with its text. The worker is told what was wrong.
 func TestMalformedFailureEndsTheWait(t *testing.T) {
 	reference := map[string]string{
 		"acl": `"message_id":"([^"]+)"`, "bridge": `"message_id":"([^"]+)"`, "rag": `"trace_id":"([^"]+)"`,

@@ -19,19 +19,21 @@ var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnect
 // replaced is the reason that agents get when a peer has come back by another session.
 var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
 
-// errReplaced is the refusal of a message over a session whose agents another session has taken over.
+// errReplaced is the refusal of a message over a session whose agents another session has taken
+// over.
 var errReplaced = refused(performatives.CodeStopped, "another connection speaks for the agent")
 
-// errTakenOver is the error that ends a session whose agents another session has taken over. Its code tells the peer not to connect
-// again, since the two peers would otherwise end each other's sessions.
+// errTakenOver is the error that ends a session whose agents another session has taken over. Its
+// code tells the peer not to connect again, since the two peers would otherwise end each other's
+// sessions.
 var errTakenOver = refused(performatives.CodeForbidden, "another connection speaks for the agent")
 
 func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
 }
 
-// speaker returns the agent that a message over l comes from, and registers it with its first message. It is called by the reader
-// of l.
+// speaker returns the agent that a message over l comes from, and registers it with its first
+// message. It is called by the reader of l.
 func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, error) {
 	if a := l.last; a != nil && a.label == m.Sender() && !l.mixed && (a.label == a.id || !l.introduces(m)) {
 		return a, nil
@@ -52,9 +54,10 @@ func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, e
 	return a, nil
 }
 
-// claimLocked gives the id to the session of l, for the sender of m, unless the session has it. If another session has the id, it is replaced: when
-// claimLocked returns, all messages of that session were passed on, the conversations with its agents have lost their peers, and
-// the answers to what the agent has asked come to l.
+// claimLocked gives the id to the session of l, for the sender of m, unless the session has it. If
+// another session has the id, it is replaced: when claimLocked returns, all messages of that
+// session were passed on, the conversations with its agents have lost their peers, and the answers
+// to what the agent has asked come to l.
 func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performatives.Message) (*sessionAgent, error) {
 	key := id.Fold()
 	if a := l.agents[key]; a != nil {
@@ -145,7 +148,8 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 // dialects cannot write an answer without its request.
 const adoptTime = 2 * time.Second
 
-// hosted reports whether an agent with that id runs in this process or on another node, and is not one of a session.
+// hosted reports whether an agent with that id runs in this process or on another node, and is not
+// one of a session.
 func (p *Peers) hosted(id performatives.AgentID) bool {
 	r, ok := p.node.system.Find(id)
 	if !ok {
@@ -160,8 +164,8 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 	return true
 }
 
-// reserved reports whether no peer may speak under that name, because it is the name of a namespace,
-// of a service in a dialect of the peers, or of this node.
+// reserved reports whether no peer may speak under that name, because it is the name of a
+// namespace, of a service in a dialect of the peers, or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	services := p.services.Load()
 	return id == namespaceSystem || id == namespaceDefault || services != nil && (*services)[id] || p.node.self.ID().Is(id)
@@ -186,8 +190,9 @@ func (l *peerLink) endLocked(why performatives.Failure) {
 	l.link.finish(why, l.idsLocked()...)
 }
 
-// followLocked ends a session that is replaced at one of its agents by the link to. What the agent works on is lost, and what it has
-// asked goes on: its answers follow it. The session behind that link adopts the requests that followLocked returns.
+// followLocked ends a session that is replaced at one of its agents by the link to. What the agent
+// works on is lost, and what it has asked goes on: its answers follow it. The session behind that
+// link adopts the requests that followLocked returns.
 func (l *peerLink) followLocked(a *sessionAgent, to *link) (requests []byte) {
 	l.removeLocked()
 	if !l.close() {
@@ -223,8 +228,8 @@ func (n *Node) converses(peer performatives.AgentID) bool {
 	return false
 }
 
-// makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has nothing open, and reports whether
-// there is one. It is called by the reader of l.
+// makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has
+// nothing open, and reports whether there is one. It is called by the reader of l.
 func (l *peerLink) makeRoomLocked() bool {
 	for key, a := range l.agents {
 		if a.left && !l.node.records.busy(party{a.id, l.link}) && !l.node.converses(a.id) {

@@ -24,8 +24,8 @@ func (g gated) Receive(s *wire.Session, m *performatives.Message) error {
 	return g.Handler.Receive(s, m)
 }
 
-// What a session says after another has taken its agent over is counted and goes to nobody: its peer may
-// not hear that it is refused.
+// What a session says after another has taken its agent over is counted and goes to nobody: its
+// peer may not hear that it is refused.
 func TestReplacedSessionIsCounted(t *testing.T) {
 	for _, act := range []performatives.Performative{performatives.ActInform, performatives.ActRequest} {
 		for _, to := range []performatives.AgentID{"Eliza", "Bob"} { // an agent here, and one of another session

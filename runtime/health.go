@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Health is the health of an agent, in the form of the Agentic RAG specification (rag, Agent Health Monitoring).
+// Health is the health of an agent, in the form of the Agentic RAG specification (rag, Agent Health
+// Monitoring).
 type Health struct {
 	Agent          performatives.AgentID `json:"agent_id"`
 	Status         string                `json:"status"`                   // active, inactive or error
@@ -18,14 +19,16 @@ type Health struct {
 	ResponseMillis float64               `json:"average_response_time_ms"` // from its requests to their results, in milliseconds; 0 without any
 	ErrorRate      float64               `json:"error_rate"`               // the share of FAILURE in its results, 0 to 1
 
-	// CountedSince is the time since which the node has counted the figures, or since the start of the agent if that was later; zero if the node counts none.
+	// CountedSince is the time since which the node has counted the figures, or since the start of
+	// the agent if that was later; zero if the node counts none.
 	CountedSince time.Time `json:"counted_since,omitzero"`
 
 	// Reported says that the agent itself has reported the figures.
 	Reported bool `json:"-"`
 }
 
-// MarshalJSON leaves out the figures of an agent of which none are known: neither the agent has reported any, nor has the node counted.
+// MarshalJSON leaves out the figures of an agent of which none are known: neither the agent has
+// reported any, nor has the node counted.
 func (h Health) MarshalJSON() ([]byte, error) {
 	type all Health
 	if h.Reported || !h.CountedSince.IsZero() {
@@ -46,9 +49,10 @@ const (
 	HealthError    = "error"
 )
 
-// Health returns the health of an agent of the directory, hidden or not. That of an agent of a session is its latest report, AGENT_STATUS of the rag
-// dialect. Any other agent is active, without figures: package observe's Recorder and HealthCounter count them. ok is false if there is no such agent. Safe for
-// concurrent use.
+// Health returns the health of an agent of the directory, hidden or not. That of an agent of a
+// session is its latest report, AGENT_STATUS of the rag dialect. Any other agent is active, without
+// figures: package observe's Recorder and HealthCounter count them. ok is false if there is no such
+// agent. Safe for concurrent use.
 func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 	agent, ok := n.system.Find(id)
 	if !ok {
@@ -70,7 +74,8 @@ const (
 	extraRegistration = memberRegistration
 )
 
-// report stores the health that an agent reports of itself. only is true if the message has no other purpose.
+// report stores the health that an agent reports of itself. only is true if the message has no
+// other purpose.
 func (a *sessionAgent) report(m *performatives.Message) (only bool) {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil || m.Performative() != performatives.ActQueryCapabilities {
@@ -112,7 +117,8 @@ func (a *sessionAgent) report(m *performatives.Message) (only bool) {
 	return only
 }
 
-// taskHealth is the task of the namespace system that tells the health of an agent, or of all: AGENT_STATUS_REQUEST in rag.
+// taskHealth is the task of the namespace system that tells the health of an agent, or of all:
+// AGENT_STATUS_REQUEST in rag.
 const taskHealth = "agent_status_request"
 
 // health performs the task [taskHealth].

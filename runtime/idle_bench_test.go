@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// BenchmarkIdleAgent measures the memory of an agent that a node has spawned and that has nothing to do, of 10,000.
+// BenchmarkIdleAgent measures the memory of an agent that a node has spawned and that has nothing
+// to do, of 10,000.
 func BenchmarkIdleAgent(b *testing.B) {
 	const agents = 10_000
 	for b.Loop() {

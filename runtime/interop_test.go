@@ -29,7 +29,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 )
 
-// foreign writes and reads the JSON of one specification, without this module's codec. me is the agent that writes.
+// foreign writes and reads the JSON of one specification, without this module's codec. me is the
+// agent that writes.
 type foreign interface {
 	// introduce offers the tasks double and wait.
 	introduce(me string) string
@@ -37,7 +38,8 @@ type foreign interface {
 	// cancel withdraws the request with that id.
 	cancel(me, id, to string) string
 	read(frame []byte) heard
-	// result and stopped answer a task: by its result, and after its CANCEL. about is the task, of the CANCEL.
+	// result and stopped answer a task: by its result, and after its CANCEL. about is the task, of
+	// the CANCEL.
 	result(me string, about heard, n float64) string
 	stopped(me string, about heard) string
 }
@@ -514,7 +516,8 @@ func (a *foreigner) next() heard {
 	}
 }
 
-// silent reports whether an agent gets no answer to a request that it has withdrawn (Model Context Protocol, Cancellation).
+// silent reports whether an agent gets no answer to a request that it has withdrawn (Model Context
+// Protocol, Cancellation).
 func (a *foreigner) silent() bool { _, is := a.foreign.(gatewaySpeaker); return is }
 
 // interopSpeakers are those of all dialects.
@@ -617,8 +620,8 @@ func expect(t *testing.T, what string, from chan float64, want float64) {
 	}
 }
 
-// settle waits until nothing is under way on the node, and expects that the monitor has watched so many conversations, and no message
-// has broken a table.
+// settle waits until nothing is under way on the node, and expects that the monitor has watched so
+// many conversations, and no message has broken a table.
 func (i *interop) settle(t *testing.T, watched uint64) {
 	t.Helper()
 	for ctx := within(t); len(i.Conversations()) > 0 || i.OpenRecords() > 0; {
@@ -651,8 +654,9 @@ func (i *interop) settle(t *testing.T, watched uint64) {
 	}
 }
 
-// TestInterop has a program of each dialect and the agent of a swarm call each other. Each performs a task of each, and each task
-// that is withdrawn ends at its worker and, with a receipt, at its asker.
+// TestInterop has a program of each dialect and the agent of a swarm call each other. Each performs
+// a task of each, and each task that is withdrawn ends at its worker and, with a receipt, at its
+// asker.
 func TestInterop(t *testing.T) {
 	for name, over := range map[string]transport{"ws": overWS, "tcp": overTCP} {
 		t.Run(name, func(t *testing.T) {
@@ -717,8 +721,9 @@ func TestInterop(t *testing.T) {
 	}
 }
 
-// TestCancelBeforeItsRequest has a program of each dialect withdraw a request before it sends it: the work never begins, the asker gets
-// an error of its own dialect, and its next request is served.
+// TestCancelBeforeItsRequest has a program of each dialect withdraw a request before it sends it:
+// the work never begins, the asker gets an error of its own dialect, and its next request is
+// served.
 func TestCancelBeforeItsRequest(t *testing.T) {
 	i := newInterop(t, overTCP)
 	for _, asker := range i.programs {

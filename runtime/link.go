@@ -13,8 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// link is the way to the agents of another process: a session, common to both of its ends, or a link to another node. It is the
-// epoch of the destinations behind it: their agents are lost when it ends.
+// link is the way to the agents of another process: a session, common to both of its ends, or a
+// link to another node. It is the epoch of the destinations behind it: their agents are lost when
+// it ends.
 type link struct {
 	node   *Node
 	out    messageSender
@@ -33,7 +34,8 @@ type link struct {
 
 // messageSender sends messages to the other end of a link. It is a [wire.Session] or a [nodeLink].
 type messageSender interface {
-	// Send queues m, or returns a [*performatives.Refusal] with the reason why it cannot. It does not block.
+	// Send queues m, or returns a [*performatives.Refusal] with the reason why it cannot. It does
+	// not block.
 	Send(m *performatives.Message) error
 }
 
@@ -59,8 +61,8 @@ type linkLimits struct {
 	patience time.Duration
 }
 
-// finish ends the link. It returns false when it has ended before. Afterwards, no message of the peer is passed on, and the
-// conversations with its agents have lost their peers.
+// finish ends the link. It returns false when it has ended before. Afterwards, no message of the
+// peer is passed on, and the conversations with its agents have lost their peers.
 func (l *link) finish(why performatives.Failure, peers ...performatives.AgentID) bool {
 	if !l.close() {
 		return false
@@ -75,7 +77,8 @@ func (l *link) lose(why performatives.Failure, peers ...performatives.AgentID) {
 	l.node.records.lose(l, why)
 }
 
-// close ends the link: no message of the peer is passed on any more. It returns false when it has ended before.
+// close ends the link: no message of the peer is passed on any more. It returns false when it has
+// ended before.
 func (l *link) close() bool {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
@@ -88,8 +91,8 @@ func (l *link) close() bool {
 // ended reports whether the link has ended.
 func (l *link) ended() bool { return l.finished.Load() }
 
-// deliver routes a message of the peer's agent to its receiver. The error is a [*performatives.Refusal], and the node has
-// counted the message.
+// deliver routes a message of the peer's agent to its receiver. The error is a
+// [*performatives.Refusal], and the node has counted the message.
 func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
 	if r, ok := l.node.system.Find(m.Receiver()); ok && isRemote(r) || !ok && !l.node.placer.activatesHere(m) { // the destination notes it
 		return l.node.system.Pass(m)
@@ -97,8 +100,8 @@ func (l *link) deliver(m *performatives.Message, from performatives.AgentID) err
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
 }
 
-// deliverAs is deliver for a message to a namespace, which the worker handles. The peer knows the worker under the name of the
-// namespace, so replies and refusals are sent under that name.
+// deliverAs is deliver for a message to a namespace, which the worker handles. The peer knows the
+// worker under the name of the namespace, so replies and refusals are sent under that name.
 func (l *link) deliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
 	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.node.partyOf(worker), as: m.Receiver()}
 	err := l.receive(p)
@@ -122,7 +125,8 @@ func (l *link) receive(p passage) error {
 	return err
 }
 
-// send passes a message on to the peer. sent is the form in which the peer gets it. The error is a [*performatives.Refusal].
+// send passes a message on to the peer. sent is the form in which the peer gets it. The error is a
+// [*performatives.Refusal].
 func (l *link) send(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
 	var unsent error
 	err := l.node.pass(passage{message: m, from: l.node.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
@@ -144,8 +148,8 @@ func (l *link) send(m *performatives.Message, to performatives.AgentID, form fun
 // unchanged is the form of a message for a peer that knows its agents by their ids.
 func unchanged(m *performatives.Message) *performatives.Message { return m }
 
-// pass notes a message in the records and passes it on with the function on. The reply of a worker that the asker has called by
-// a namespace is sent under the namespace's name.
+// pass notes a message in the records and passes it on with the function on. The reply of a worker
+// that the asker has called by a namespace is sent under the namespace's name.
 func (n *Node) pass(p passage, on func(*performatives.Message) error) error {
 	noted, err := n.records.note(p, time.Now)
 	if err != nil {
@@ -189,8 +193,9 @@ func (n *Node) recordRefusal(m *performatives.Message, why error) error {
 	return r
 }
 
-// undelivered handles a message that the session accepted and did not write. A sender that waits for the reply gets a refusal of the
-// copy. Otherwise the message is a dead letter, and if it is a reply with an invalid payload, the peer gets a substitute.
+// undelivered handles a message that the session accepted and did not write. A sender that waits
+// for the reply gets a refusal of the copy. Otherwise the message is a dead letter, and if it is a
+// reply with an invalid payload, the peer gets a substitute.
 func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal) {
 	n := l.node
 	switch {
@@ -216,7 +221,8 @@ func (l *link) undelivered(m *performatives.Message, why *performatives.Refusal)
 	}
 }
 
-// refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the sender does not wait for a reply.
+// refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the
+// sender does not wait for a reply.
 func (l *link) refuseCopy(m *performatives.Message, why *performatives.Refusal) bool {
 	n, asker := l.node, l.node.partyOf(m.Sender())
 	voice, recorded := n.records.refused(passage{message: m, from: asker, to: party{m.Receiver(), l}}, why.Code)
@@ -258,7 +264,8 @@ func (l *link) substitute(m *performatives.Message, why *performatives.Refusal) 
 	return failure
 }
 
-// sendEndings sends the last messages of ended records. At the stop of the node, it tries each message once, before it returns.
+// sendEndings sends the last messages of ended records. At the stop of the node, it tries each
+// message once, before it returns.
 func (n *Node) sendEndings(all []ending, stopping bool) {
 	if len(all) == 0 {
 		return
@@ -308,8 +315,8 @@ func (n *Node) reaches(p party) bool {
 // busyRetryPeriod is the time for which deliverWithRetry retries while a mailbox is full.
 const busyRetryPeriod = 10 * time.Second
 
-// deliverWithRetry delivers messages made on behalf of an agent. It retries while a mailbox or an outbox
-// is full, because the end of a session may produce more messages than one has room for.
+// deliverWithRetry delivers messages made on behalf of an agent. It retries while a mailbox or an
+// outbox is full, because the end of a session may produce more messages than one has room for.
 func (n *Node) deliverWithRetry(messages []*performatives.Message, once bool) {
 	for _, m := range messages {
 		if events.Wants[events.MessageSent](n.Events()) {
@@ -326,8 +333,8 @@ func (n *Node) deliverWithRetry(messages []*performatives.Message, once bool) {
 	}
 }
 
-// deliverAll delivers the messages past the records, which have ended. If again is true, it returns those that were refused as
-// busy, to be retried.
+// deliverAll delivers the messages past the records, which have ended. If again is true, it returns
+// those that were refused as busy, to be retried.
 func (n *Node) deliverAll(messages []*performatives.Message, again bool) []*performatives.Message {
 	var left []*performatives.Message
 	for _, m := range messages {

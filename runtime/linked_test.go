@@ -15,7 +15,8 @@ type fewMembers struct {
 
 func (m fewMembers) Members() []cluster.Member { return make([]cluster.Member, m.count) }
 
-// A node is linked once it has had a link, or if it was alone. It is not any more when two or more links were up and all have been down for too long.
+// A node is linked once it has had a link, or if it was alone. It is not any more when two or more
+// links were up and all have been down for too long.
 func TestLinked(t *testing.T) {
 	for _, one := range []struct {
 		name    string

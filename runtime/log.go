@@ -30,7 +30,8 @@ func NewLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return NewJSONLogger(w, level)
 }
 
-// NewJSONLogger returns a logger that writes one JSON object a line to any w. Level is the lowest level that is written.
+// NewJSONLogger returns a logger that writes one JSON object a line to any w. Level is the lowest
+// level that is written.
 func NewJSONLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 	return slog.New(EscapedLog(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: level})))
 }

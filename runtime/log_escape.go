@@ -70,7 +70,8 @@ func escapedAttr(a slog.Attr) slog.Attr {
 	return a
 }
 
-// escaped returns a text with the characters that a terminal obeys written as those of Go's literals are.
+// escaped returns a text with the characters that a terminal obeys written as those of Go's
+// literals are.
 func escaped(text string, lines bool) string {
 	obeyed := func(r rune) bool {
 		return (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == '\u2028' || r == '\u2029') && !(lines && (r == '\n' || r == '\t'))

@@ -163,7 +163,8 @@ func (f *full) Write(line []byte) (int, error) {
 	return 0, errors.New("no space left")
 }
 
-// A log of messages that cannot be written is tried again with each message, and the log says so once for each row of errors.
+// A log of messages that cannot be written is tried again with each message, and the log says so
+// once for each row of errors.
 func TestMessageLogThatFails(t *testing.T) {
 	var out buffer
 	var disk full

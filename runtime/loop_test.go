@@ -15,8 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// passOn has agents pass each notice on to the next of them, by their plain handles, until it returns
-// false.
+// passOn has agents pass each notice on to the next of them, by their plain handles, until it
+// returns false.
 func passOn(t *testing.T, n *runtime.Node, goOn func() bool, ids ...p.AgentID) {
 	for i, id := range ids {
 		next := ids[(i+1)%len(ids)]
@@ -34,8 +34,8 @@ func passOn(t *testing.T, n *runtime.Node, goOn func() bool, ids ...p.AgentID) {
 	}
 }
 
-// Agents that notify one another for ever, by plain handles, are named in the log, once a minute, and
-// counted.
+// Agents that notify one another for ever, by plain handles, are named in the log, once a minute,
+// and counted.
 func TestLoopOfNotices(t *testing.T) {
 	for _, ids := range [][]p.AgentID{{"a", "b"}, {"a", "b", "c"}, {"a"}} {
 		var log lockedBuffer
@@ -60,9 +60,9 @@ func TestLoopOfNotices(t *testing.T) {
 	}
 }
 
-// Agents that notify one another for ever, twice a second, are no loop that matters: of 120 notices a
-// minute, each with a chance of 1 in 64, 16 are hardly ever counted. Neither are
-// many notices of which none follows from another.
+// Agents that notify one another for ever, twice a second, are no loop that matters: of 120 notices
+// a minute, each with a chance of 1 in 64, 16 are hardly ever counted. Neither are many notices of
+// which none follows from another.
 func TestNoLoopOfNotices(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := runtime.New(runtime.Options{})

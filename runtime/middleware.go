@@ -13,47 +13,61 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Middleware is one part of a node's chain: see [Options].Middleware. It sees each message once, where the message enters the node: as an
-// agent of this process sends it, as [Node.Send] gets it, and as a session of [Peers] or of an [Uplink] has read it. A message of another
-// node of the cluster has passed the chain there. Messages that the node makes itself pass no chain: refusals, the answers of namespaces
-// and of the Whispering Wind, and the end of a request whose connection is lost.
+// Middleware is one part of a node's chain: see [Options].Middleware. It sees each message once,
+// where the message enters the node: as an agent of this process sends it, as [Node.Send] gets it,
+// and as a session of [Peers] or of an [Uplink] has read it. A message of another node of the
+// cluster has passed the chain there. Messages that the node makes itself pass no chain: refusals,
+// the answers of namespaces and of the Whispering Wind, and the end of a request whose connection
+// is lost.
 //
-// Handle returns the message to pass on: m itself, or a changed copy ([performatives.Message.With]). An error refuses m: its sender gets a
-// [*performatives.Refusal] with its code and text. Any other error, a panic, no message, and a change that is not allowed are faults:
-// they are logged as errors, and the sender gets [performatives.CodeMiddleware] with the name of the middleware and nothing
-// else. A refused message that expects no reply is a dead letter, as everywhere.
+// Handle returns the message to pass on: m itself, or a changed copy
+// ([performatives.Message.With]). An error refuses m: its sender gets a [*performatives.Refusal]
+// with its code and text. Any other error, a panic, no message, and a change that is not allowed
+// are faults: they are logged as errors, and the sender gets [performatives.CodeMiddleware] with
+// the name of the middleware and nothing else. A refused message that expects no reply is a dead
+// letter, as everywhere.
 //
-// A middleware may change the payload, which is validated again, the receiver, the priority, the deadline, the message type, ontology,
-// language, trace, budget and metadata. It may not change the id, the act, the sender, the conversation, the protocol, in_reply_to,
-// reply_with or the principal.
+// A middleware may change the payload, which is validated again, the receiver, the priority, the
+// deadline, the message type, ontology, language, trace, budget and metadata. It may not change the
+// id, the act, the sender, the conversation, the protocol, in_reply_to, reply_with or the
+// principal.
 //
-// A changed receiver of the request that opens a conversation routes the conversation: the request and all further messages go to the new
-// receiver, which must be an agent. For the sender nothing changes: replies come under the name to which it has sent the request. A change
-// of the receiver of any other message of a conversation has no effect. Copies of one message must get the same receiver.
+// A changed receiver of the request that opens a conversation routes the conversation: the request
+// and all further messages go to the new receiver, which must be an agent. For the sender nothing
+// changes: replies come under the name to which it has sent the request. A change of the receiver
+// of any other message of a conversation has no effect. Copies of one message must get the same
+// receiver.
 //
-// Handle may be called from many goroutines at once. Messages of one sender and priority pass one after another, in their order.
+// Handle may be called from many goroutines at once. Messages of one sender and priority pass one
+// after another, in their order.
 type Middleware struct {
-	// Name is unique in the chain, and in the log, the events, the counts and the refusals. Required.
+	// Name is unique in the chain, and in the log, the events, the counts and the refusals.
+	// Required.
 	Name string
 
-	// Handle is called with each message. Required. ctx has the [Origin] of the message; with a Timeout it ends then.
+	// Handle is called with each message. Required. ctx has the [Origin] of the message; with a
+	// Timeout it ends then.
 	Handle func(ctx context.Context, m *performatives.Message) (*performatives.Message, error)
 
-	// Timeout is for a middleware that waits for anything, such as another system: how long Handle may take. A message that takes longer is
-	// refused as a fault, and what Handle returns later is dropped. Handle then runs on a goroutine of its own, at most MaxLate of which may be
-	// late. Messages wait in a queue of their sender, of [WaitingCapacity] messages a priority, and are refused as busy beyond it. A session reads its
-	// next message once this one has passed.
+	// Timeout is for a middleware that waits for anything, such as another system: how long Handle
+	// may take. A message that takes longer is refused as a fault, and what Handle returns later is
+	// dropped. Handle then runs on a goroutine of its own, at most MaxLate of which may be late.
+	// Messages wait in a queue of their sender, of [WaitingCapacity] messages a priority, and are
+	// refused as busy beyond it. A session reads its next message once this one has passed.
 	//
-	// Zero means that Handle does not wait. It runs on the goroutine of the sender, which it would hold up.
+	// Zero means that Handle does not wait. It runs on the goroutine of the sender, which it would
+	// hold up.
 	Timeout time.Duration
 }
 
 // The bounds of middleware that waits.
 const (
-	// WaitingCapacity is how many messages of one sender and priority wait for middleware with a Timeout.
+	// WaitingCapacity is how many messages of one sender and priority wait for middleware with a
+	// Timeout.
 	WaitingCapacity = 1024
 
-	// MaxLate is how many calls of one Handle may run beyond its Timeout. While so many do, further messages are refused.
+	// MaxLate is how many calls of one Handle may run beyond its Timeout. While so many do, further
+	// messages are refused.
 	MaxLate = 256
 )
 
@@ -82,13 +96,15 @@ func (e Origin) String() string {
 
 type originKey struct{}
 
-// OriginOf returns where the message entered that a [Middleware] handles with ctx. For any other ctx it is OriginLocal.
+// OriginOf returns where the message entered that a [Middleware] handles with ctx. For any other
+// ctx it is OriginLocal.
 func OriginOf(ctx context.Context) Origin {
 	e, _ := ctx.Value(originKey{}).(Origin)
 	return e
 }
 
-// MiddlewareCounts are the totals of one [Middleware] since the node started. Each message that it got is in one of Passed, Refused and Failed.
+// MiddlewareCounts are the totals of one [Middleware] since the node started. Each message that it
+// got is in one of Passed, Refused and Failed.
 type MiddlewareCounts struct {
 	Name    string `json:"name"`
 	Passed  uint64 `json:"passed"`  // passed on, changed or not
@@ -238,7 +254,8 @@ func (e *faultError) Error() string {
 // Unwrap returns the cause.
 func (e *faultError) Unwrap() error { return e.cause }
 
-// refuse counts, publishes and logs that a link has refused m, and returns the refusal for its sender.
+// refuse counts, publishes and logs that a link has refused m, and returns the refusal for its
+// sender.
 func (c *chain) refuse(l *chainLink, from Origin, m *performatives.Message, err error) *performatives.Refusal {
 	r, fault := performatives.RefusalOf(err), new(faultError)
 	failed := errors.As(err, &fault) || r == nil

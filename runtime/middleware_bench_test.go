@@ -76,7 +76,8 @@ func BenchmarkMiddleware(b *testing.B) {
 	}
 }
 
-// TestMiddlewareAllocations: middleware that waits for nothing costs no memory. The one allocation a message is the receiver's.
+// TestMiddlewareAllocations: middleware that waits for nothing costs no memory. The one allocation
+// a message is the receiver's.
 func TestMiddlewareAllocations(t *testing.T) {
 	if racetest.Enabled {
 		t.Skip("the race detector allocates")

@@ -89,7 +89,8 @@ func TestMiddlewareSeesEachMessageOnce(t *testing.T) {
 	}
 }
 
-// TestMiddlewareOfBothNodes: a message between two nodes that are connected by an uplink enters twice.
+// TestMiddlewareOfBothNodes: a message between two nodes that are connected by an uplink enters
+// twice.
 func TestMiddlewareOfBothNodes(t *testing.T) {
 	var near, far seen
 	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", Middleware: []runtime.Middleware{unchangedBy("near", near.see)}}), noPeerOptions)
@@ -113,7 +114,8 @@ func TestMiddlewareOfBothNodes(t *testing.T) {
 	wantLines(t, without(far.all()), "uplink TASK_REQUEST hub>Jules", "local TASK_ACCEPT Jules>hub", "local INFORM_RESULT Jules>hub")
 }
 
-// refusals are what a middleware may do instead of passing a message on, and what its sender then gets.
+// refusals are what a middleware may do instead of passing a message on, and what its sender then
+// gets.
 var refusals = map[string]struct {
 	handle handle
 	code   performatives.Code
@@ -157,8 +159,8 @@ var refusals = map[string]struct {
 	}, performatives.CodeMiddleware, `the middleware "m" failed`, true},
 }
 
-// TestMiddlewareRefuses: the sender gets the refusal, or the code of a fault without its text, wherever it is; what is refused is counted,
-// published and, if it is a fault, logged.
+// TestMiddlewareRefuses: the sender gets the refusal, or the code of a fault without its text,
+// wherever it is; what is refused is counted, published and, if it is a fault, logged.
 func TestMiddlewareRefuses(t *testing.T) {
 	for name, c := range refusals {
 		for _, timeout := range []time.Duration{0, time.Hour} {
@@ -308,8 +310,9 @@ func routings(t *testing.T, create func() actors.Agent, test func(t *testing.T, 
 	}
 }
 
-// TestMiddlewareRoutes: the agent that a message is routed to works for an asker that knows it by another name, wherever they are: with
-// progress, with a receipt for a CANCEL, and with nothing that is left over.
+// TestMiddlewareRoutes: the agent that a message is routed to works for an asker that knows it by
+// another name, wherever they are: with progress, with a receipt for a CANCEL, and with nothing
+// that is left over.
 func TestMiddlewareRoutes(t *testing.T) {
 	t.Run("result", func(t *testing.T) {
 		routings(t, returning(reporter), func(t *testing.T, asker codons.Party, h *hub) {
@@ -395,7 +398,8 @@ func TestMiddlewareRoutesStopped(t *testing.T) {
 	}
 }
 
-// TestMiddlewareRoutesRaw: an agent that handles messages in its Receive gets a routed one, and its reply has the name that was asked.
+// TestMiddlewareRoutesRaw: an agent that handles messages in its Receive gets a routed one, and its
+// reply has the name that was asked.
 func TestMiddlewareRoutesRaw(t *testing.T) {
 	n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{routeTo("team", "Jules")}})
 	if err := n.Spawn(within(t), "Jules", always(scripted{receive: echo})); err != nil {
@@ -429,7 +433,8 @@ func TestMiddlewareRoutesNotice(t *testing.T) {
 	}
 }
 
-// TestMiddlewareKeepsReplies: a router that also catches replies to a name does not take them away from who asked.
+// TestMiddlewareKeepsReplies: a router that also catches replies to a name does not take them away
+// from who asked.
 func TestMiddlewareKeepsReplies(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n1", Middleware: []runtime.Middleware{routeTo("n1", "Jules")}})
 	if err := n.Spawn(within(t), "Jules", returning(reporter)); err != nil {
@@ -441,8 +446,8 @@ func TestMiddlewareKeepsReplies(t *testing.T) {
 	}
 }
 
-// TestMiddlewareTimeout: a middleware that waits too long, with or without regard for its context, costs its message, and neither the next
-// one of the sender nor the end of the node.
+// TestMiddlewareTimeout: a middleware that waits too long, with or without regard for its context,
+// costs its message, and neither the next one of the sender nor the end of the node.
 func TestMiddlewareTimeout(t *testing.T) {
 	for name, heeds := range map[string]bool{"heeds its context": true, "does not": false} {
 		t.Run(name, func(t *testing.T) {
@@ -489,8 +494,8 @@ func TestMiddlewareTimeout(t *testing.T) {
 	}
 }
 
-// TestMiddlewareKeepsOrder: what one sender sends in one priority arrives in order, though middleware takes a different time for each, and
-// a higher priority does not wait for it.
+// TestMiddlewareKeepsOrder: what one sender sends in one priority arrives in order, though
+// middleware takes a different time for each, and a higher priority does not wait for it.
 func TestMiddlewareKeepsOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const count = 200
@@ -534,7 +539,8 @@ func TestMiddlewareKeepsOrder(t *testing.T) {
 	})
 }
 
-// TestMiddlewareQueueIsBounded: a sender whose messages wait for middleware is told that it is too fast.
+// TestMiddlewareQueueIsBounded: a sender whose messages wait for middleware is told that it is too
+// fast.
 func TestMiddlewareQueueIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		release := make(chan struct{})

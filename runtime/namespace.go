@@ -23,7 +23,8 @@ const (
 	namespaceDefault performatives.AgentID = "default"
 )
 
-// The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes of the cluster.
+// The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes
+// of the cluster.
 const (
 	referenceAgents  = "agents"
 	referenceMembers = "members"
@@ -111,7 +112,8 @@ func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, s
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
 }
 
-// memberRegistration is the further member of an agent's capabilities that contains its registration.
+// memberRegistration is the further member of an agent's capabilities that contains its
+// registration.
 const memberRegistration = "agent_registration"
 
 // memberAgent is the JSON member of an action that contains the id of its agent.
@@ -195,7 +197,8 @@ type agentListing struct {
 	Node    string                 `json:"node"`
 	Topics  []string               `json:"topics"`
 	Actions []performatives.Action `json:"actions"`
-	// Registration is the agent's own registration in its dialect, such as rossnet's DISCOVERY_REGISTER.
+	// Registration is the agent's own registration in its dialect, such as rossnet's
+	// DISCOVERY_REGISTER.
 	Registration json.RawMessage `json:"agent_registration,omitempty"`
 	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
 }
@@ -209,7 +212,8 @@ type memberListing struct {
 	Labels  map[string]string `json:"labels"`
 	Leaving bool              `json:"leaving"`
 	Agents  int               `json:"agents"` // visible ones
-	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
+	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
 }
 

@@ -142,13 +142,15 @@ func WithCapacity(n int) SpawnOption { return func(s *actors.Spec) { s.Capacity 
 // Hidden excludes the agent from the directory.
 func Hidden() SpawnOption { return func(s *actors.Spec) { s.Hidden = true } }
 
-// Sealed has s sign and encrypt the payloads of the agent for their receivers, and open those that it gets. See package wire/sealed.
+// Sealed has s sign and encrypt the payloads of the agent for their receivers, and open those that
+// it gets. See package wire/sealed.
 func Sealed(s actors.Sealer) SpawnOption { return func(spec *actors.Spec) { spec.Sealer = s } }
 
-// Spawn starts an agent under a unique id, compared case-insensitively. create returns
-// the agent's value, and is called again when the agent restarts. Spawn returns when the
-// agent accepts messages. The error is [actors.ErrExists], [actors.ErrStopped], the error
-// of the agent's Start, names the invalid argument, or says that the capabilities are too long for a cluster: more than 16 MiB as JSON.
+// Spawn starts an agent under a unique id, compared case-insensitively. create returns the agent's
+// value, and is called again when the agent restarts. Spawn returns when the agent accepts
+// messages. The error is [actors.ErrExists], [actors.ErrStopped], the error of the agent's Start,
+// names the invalid argument, or says that the capabilities are too long for a cluster: more than
+// 16 MiB as JSON.
 func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func() actors.Agent, opts ...SpawnOption) error {
 	spec := actors.Spec{ID: id, New: create}
 	for _, opt := range opts {

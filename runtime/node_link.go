@@ -35,14 +35,16 @@ type nodeLink struct {
 
 var _ messageSender = (*nodeLink)(nil)
 
-// beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is not lost with it.
+// beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is
+// not lost with it.
 func (l *nodeLink) beginLossLocked() {
 	if l.close() {
 		l.loss = l.node.system.BeginLoss()
 	}
 }
 
-// toldSender reports whether the sender of a message that has not left for the other node was told that its receiver is lost.
+// toldSender reports whether the sender of a message that has not left for the other node was told
+// that its receiver is lost.
 func (l *nodeLink) toldSender(m *performatives.Message) bool {
 	if !l.ended() || l.left || m.Forwards() > 0 { // the sender is of another node
 		return false
@@ -51,7 +53,8 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 	return lost || !l.node.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) // its record has ended
 }
 
-// Send queues a message for the other node. It refuses one of a codon of which the nodes have different versions.
+// Send queues a message for the other node. It refuses one of a codon of which the nodes have
+// different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
 	if differ := l.differ.Load(); differ != nil {
 		codon := l.node.codonOf(m)
@@ -71,7 +74,8 @@ func (n *Node) codonOf(m *performatives.Message) string {
 	return n.system.ProtocolOf(m)
 }
 
-// connected notes the codons of which the two nodes have different versions, each time that they have met. The calls come one at a time.
+// connected notes the codons of which the two nodes have different versions, each time that they
+// have met. The calls come one at a time.
 func (l *nodeLink) connected(differ []string) {
 	l.met.Store(true)
 	l.cluster.linked.Store(true)
@@ -99,8 +103,8 @@ func (l *nodeLink) connected(differ []string) {
 // out of date makes no loop.
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
-// receiveAgain is receive for a message that could not be routed at first. waited is how long it has waited since the last attempt; zero means that this
-// is the first one.
+// receiveAgain is receive for a message that could not be routed at first. waited is how long it
+// has waited since the last attempt; zero means that this is the first one.
 func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
 	err, limit := l.receiveOnce(m, waited), longWait
 	switch {
@@ -140,7 +144,8 @@ func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) e
 	return err
 }
 
-// route delivers a message of the other node. The error is a [*performatives.Refusal], and the message is counted, unless it waits.
+// route delivers a message of the other node. The error is a [*performatives.Refusal], and the
+// message is counted, unless it waits.
 func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	n, to := l.node, m.Receiver()
 	switch err := l.hear(m, waited); {
@@ -193,9 +198,10 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
 	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
 }
 
-// hear checks the sender of a message of the other node, which has waited so long, and remembers the link for replies. It reports errStranger for a
-// request that was passed on while this node does not know yet where its sender is: a node that has just begun may host an agent before
-// it knows all others.
+// hear checks the sender of a message of the other node, which has waited so long, and remembers
+// the link for replies. It reports errStranger for a request that was passed on while this node
+// does not know yet where its sender is: a node that has just begun may host an agent before it
+// knows all others.
 func (l *nodeLink) hear(m *performatives.Message, waited time.Duration) error {
 	n := l.node
 	run := n.placer.runOf(m.Sender()) // before the directory, which an agent that moves leaves first
@@ -221,7 +227,8 @@ func (l *nodeLink) hear(m *performatives.Message, waited time.Duration) error {
 	return nil
 }
 
-// takeIn delivers a message for an agent of this node. One that was passed on comes from where its sender is.
+// takeIn delivers a message for an agent of this node. One that was passed on comes from where its
+// sender is.
 func (l *nodeLink) takeIn(m *performatives.Message) error {
 	if m.Forwards() == 0 {
 		return l.deliver(m, m.Sender())
@@ -345,8 +352,9 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	return refusedCopy(m, performatives.CodeStopped, to.gone().Text)
 }
 
-// sendLater routes a message for a placed agent anew, in a while, that the link has not taken because it has ended. It reports false if the message is
-// for a run that has ended, or too many wait.
+// sendLater routes a message for a placed agent anew, in a while, that the link has not taken
+// because it has ended. It reports false if the message is for a run that has ended, or too many
+// wait.
 func (l *nodeLink) sendLater(m *performatives.Message) bool {
 	p := l.node.placer
 	giveUp := func() { l.undelivered(m, l.gone()) }

@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// operationDrain is the operation of a REQUEST to the namespace system that has the node hand over its agents and leave.
+// operationDrain is the operation of a REQUEST to the namespace system that has the node hand over
+// its agents and leave.
 const operationDrain = "drain"
 
 // operation is the content of a REQUEST to the namespace system.
@@ -24,19 +25,22 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// Drained returns a channel that is closed when the node has handed over its agents, by [Node.HandOver], because an operator has requested it. The
-// program then stops its servers and the node. An operator is a principal of [PeerOptions.Operators]. The request is a REQUEST to the namespace system,
-// with the content {"operation":"drain","node":NAME}, or a call of [Peers.Drain].
+// Drained returns a channel that is closed when the node has handed over its agents, by
+// [Node.HandOver], because an operator has requested it. The program then stops its servers and the
+// node. An operator is a principal of [PeerOptions.Operators]. The request is a REQUEST to the
+// namespace system, with the content {"operation":"drain","node":NAME}, or a call of [Peers.Drain].
 func (p *Peers) Drained() <-chan struct{} { return p.drained }
 
 // errNoOperator is the refusal of a drain.
 var errNoOperator = refused(performatives.CodeForbidden, "only an operator of the node may drain it")
 
-// Drain hands over the agents of the node for an operator, by [Node.HandOver] within [PeerOptions.DrainTime], and then closes the channel of
-// [Peers.Drained]. It waits for the end of that: lost says which agents were not handed over, and is empty for none. Further calls wait for the same.
+// Drain hands over the agents of the node for an operator, by [Node.HandOver] within
+// [PeerOptions.DrainTime], and then closes the channel of [Peers.Drained]. It waits for the end of
+// that: lost says which agents were not handed over, and is empty for none. Further calls wait for
+// the same.
 //
-// The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no operator, and the cause of ctx if that ends first. The
-// node then goes on to drain.
+// The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no
+// operator, and the cause of ctx if that ends first. The node then goes on to drain.
 func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err error) {
 	if !p.beginDrain(principal, "") {
 		return "", errNoOperator
@@ -59,7 +63,8 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 	}
 }
 
-// beginDrain reports whether a principal may have the node drain, and publishes that it does. The agent is the one by which it asked, if there is one.
+// beginDrain reports whether a principal may have the node drain, and publishes that it does. The
+// agent is the one by which it asked, if there is one.
 func (p *Peers) beginDrain(principal string, agent performatives.AgentID) bool {
 	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
 	if !p.mayOperate(principal) {
@@ -71,7 +76,8 @@ func (p *Peers) beginDrain(principal string, agent performatives.AgentID) bool {
 	return true
 }
 
-// handOver hands over the agents of the node, and returns which were not. A second call waits for the first.
+// handOver hands over the agents of the node, and returns which were not. A second call waits for
+// the first.
 func (p *Peers) handOver() (lost string) {
 	ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
 	defer cancel()

@@ -81,8 +81,8 @@ func TestOperators(t *testing.T) {
 	}
 }
 
-// A program drains its node for an operator, whose name is published first. The drain goes on when the operator waits no longer, and each further
-// operator waits for its end.
+// A program drains its node for an operator, whose name is published first. The drain goes on when
+// the operator waits no longer, and each further operator waits for its end.
 func TestDrainByAProgram(t *testing.T) {
 	all := newHall()
 	block := make(chan struct{})
@@ -146,8 +146,8 @@ func TestOperationsThatAreRefused(t *testing.T) {
 	}
 }
 
-// An agent that no other node takes is lost, and each operator that has asked is told so. The node goes on until it is stopped, without placed
-// agents.
+// An agent that no other node takes is lost, and each operator that has asked is told so. The node
+// goes on until it is stopped, without placed agents.
 func TestADrainWithoutAnotherNode(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{Operators: []performatives.AgentID{"*"}})
 	if err := h.RegisterKind("counter", newHall().kind("hub")); err != nil {
@@ -175,7 +175,8 @@ func TestADrainWithoutAnotherNode(t *testing.T) {
 	}
 }
 
-// The first message of a peer activates a placed agent, also that of a node at the other end of an uplink. A CANCEL activates none.
+// The first message of a peer activates a placed agent, also that of a node at the other end of an
+// uplink. A CANCEL activates none.
 func TestAPeerActivatesAPlacedAgent(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	all := newHall()

@@ -71,8 +71,10 @@ type Options struct {
 	// acl's ReadLog reads it. Nil writes none.
 	MessageLog io.Writer
 
-	// MaskMessages changes the JSON of each message that LogMessages and MessageLog write, such as the method JSON of a Mask of package observe: its result is
-	// written in its place, without line breaks. A message for which it returns an error is not written, and Logger says so. Nil changes nothing.
+	// MaskMessages changes the JSON of each message that LogMessages and MessageLog write, such as
+	// the method JSON of a Mask of package observe: its result is written in its place, without
+	// line breaks. A message for which it returns an error is not written, and Logger says so. Nil
+	// changes nothing.
 	MaskMessages func(message []byte) (json.RawMessage, error)
 
 	// Watch makes the node check the messages of its agents against the tables of the
@@ -82,12 +84,13 @@ type Options struct {
 	// delay messages.
 	Watch *watch.Options
 
-	// Tracing gives each side of a conversation, and each job, a span ([lifecycle.Span]), whose traceparent goes along with its
-	// messages. Package telemetry exports them. Nil means that traceparents are passed on as they come.
+	// Tracing gives each side of a conversation, and each job, a span ([lifecycle.Span]), whose
+	// traceparent goes along with its messages. Package telemetry exports them. Nil means that
+	// traceparents are passed on as they come.
 	Tracing *actors.Tracing
 
-	// Middleware sees each message where it enters the node, the first one first: see [Middleware]. Without it messages cost what they
-	// did.
+	// Middleware sees each message where it enters the node, the first one first: see [Middleware].
+	// Without it messages cost what they did.
 	Middleware []Middleware
 
 	// Cluster makes the node a member of a cluster. Nil means that it is alone.
@@ -118,7 +121,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// system returns the options of the actor system. changed is their OnChange, and listed their OnList.
+// system returns the options of the actor system. changed is their OnChange, and listed their
+// OnList.
 func (o Options) system(router actors.Router, changed, listed func(performatives.AgentID)) (actors.Options, error) {
 	groups := map[string]actors.Supervision{"": o.Supervision}
 	for name, g := range o.Groups {

@@ -25,7 +25,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// deadlineFailing is an agent that answers each request by FAILURE, because of a deadline, after a time.
+// deadlineFailing is an agent that answers each request by FAILURE, because of a deadline, after a
+// time.
 func deadlineFailing(after time.Duration) func() actors.Agent {
 	return always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *p.Message) {
 		if m.Performative() == p.ActCancel || m.InReplyTo() != "" {

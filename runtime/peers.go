@@ -49,14 +49,17 @@ type PeerOptions struct {
 	// peer's request without a ReplyBy. It must be longer than the limits of
 	// Options.Times. Zero means twice [codons.DefaultDeadline].
 	Patience time.Duration
-	// Operators are the principals that may have the node drain: see [Peers.Drained]. Each covers itself and the ids below it, and * covers
-	// every peer that may connect, with or without authentication. Without operators, no peer may have the node drain.
+	// Operators are the principals that may have the node drain: see [Peers.Drained]. Each covers
+	// itself and the ids below it, and * covers every peer that may connect, with or without
+	// authentication. Without operators, no peer may have the node drain.
 	Operators []performatives.AgentID
-	// Health returns the health of an agent, which the namespace system tells peers; it is false for one that does not exist. Nil means [Node.Health], which has
-	// no figures but those that agents of sessions report. Package observe's Recorder.Health and HealthCounter.Health have them of all. It is called by
-	// several goroutines.
+	// Health returns the health of an agent, which the namespace system tells peers; it is false
+	// for one that does not exist. Nil means [Node.Health], which has no figures but those that
+	// agents of sessions report. Package observe's Recorder.Health and HealthCounter.Health have
+	// them of all. It is called by several goroutines.
 	Health func(performatives.AgentID) (Health, bool)
-	// DrainTime is how long the node may take to hand over its agents for an operator. Zero means [DefaultDrainTime].
+	// DrainTime is how long the node may take to hand over its agents for an operator. Zero means
+	// [DefaultDrainTime].
 	DrainTime time.Duration
 }
 
@@ -94,23 +97,26 @@ func (o PeerOptions) limits() linkLimits {
 	return linkLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
 }
 
-// Peers is the [wire.Handler] of a server's sessions. It makes the agents of other
-// processes agents of a node: each sender id of a session is an entry of the node's directory, whose destination is the
-// session, until the session ends. Discovery excludes it until the peer introduces itself by a QUERY_CAPABILITIES with its
-// own Capabilities. Other agents can then find it and delegate to it. Empty Capabilities hide it again.
+// Peers is the [wire.Handler] of a server's sessions. It makes the agents of other processes agents
+// of a node: each sender id of a session is an entry of the node's directory, whose destination is
+// the session, until the session ends. Discovery excludes it until the peer introduces itself by a
+// QUERY_CAPABILITIES with its own Capabilities. Other agents can then find it and delegate to it.
+// Empty Capabilities hide it again.
 //
-// A request of a peer that an agent of the node answers in its Receive, and a request to another peer, has an end: at its
-// deadline and at the end of a session, the asker gets FAILURE and the agent that is asked CANCEL. A conversation of an
-// agent of the node has its codon's.
+// A request of a peer that an agent of the node answers in its Receive, and a request to another
+// peer, has an end: at its deadline and at the end of a session, the asker gets FAILURE and the
+// agent that is asked CANCEL. A conversation of an agent of the node has its codon's.
 //
-// A sender that only asks is a guest: the node knows it under an id of its own, such as vscode-user/client-7@n1, so that several sessions may
-// send as vscode-user, each with its own answers. A session owns an id once it has introduced itself under it, with capabilities or with empty
-// ones, or has sent a sealed message. Only an owned id can be addressed by others.
+// A sender that only asks is a guest: the node knows it under an id of its own, such as
+// vscode-user/client-7@n1, so that several sessions may send as vscode-user, each with its own
+// answers. A session owns an id once it has introduced itself under it, with capabilities or with
+// empty ones, or has sent a sealed message. Only an owned id can be addressed by others.
 //
-// A session that registers an id which an older session owns replaces that session: the older one is closed, and a warning is logged. What the
-// agent has asked goes on, and its answers come over the session that owns the id then, also at another node. What it works on ends as if
-// the connection was lost. With authentication, only a session of the same principal replaces another. No session can send as an agent that
-// runs on the node itself.
+// A session that registers an id which an older session owns replaces that session: the older one
+// is closed, and a warning is logged. What the agent has asked goes on, and its answers come over
+// the session that owns the id then, also at another node. What it works on ends as if the
+// connection was lost. With authentication, only a session of the same principal replaces another.
+// No session can send as an agent that runs on the node itself.
 type Peers struct {
 	node *Node
 	opts PeerOptions
@@ -154,7 +160,8 @@ func newPeerLink(p *Peers, s *wire.Session) *peerLink {
 	}
 }
 
-// idLocked returns the id under which the node knows the sender of a message: its own if the session owns it, else that of a guest.
+// idLocked returns the id under which the node knows the sender of a message: its own if the
+// session owns it, else that of a guest.
 func (p *Peers) idLocked(l *peerLink, m *performatives.Message) (performatives.AgentID, error) {
 	key := m.Sender().Fold()
 	guest, known := l.guests[key]
@@ -173,8 +180,8 @@ func (p *Peers) idLocked(l *peerLink, m *performatives.Message) (performatives.A
 	return guest, nil
 }
 
-// introduces reports whether the sender of m registers its id: it says what it can do, even if that is nothing, or it
-// seals a message, and so has the keys of that id.
+// introduces reports whether the sender of m registers its id: it says what it can do, even if that
+// is nothing, or it seals a message, and so has the keys of that id.
 func (l *peerLink) introduces(m *performatives.Message) bool {
 	if l.session.SenderIsLabel(m) {
 		return false
@@ -186,13 +193,15 @@ func (l *peerLink) introduces(m *performatives.Message) bool {
 	return err == nil && q.Capabilities != nil
 }
 
-// continues reports whether m belongs to what the session has asked as a guest, before it registered the id.
+// continues reports whether m belongs to what the session has asked as a guest, before it
+// registered the id.
 func (p *Peers) continues(l *peerLink, guest performatives.AgentID, m *performatives.Message) bool {
 	return p.node.system.Conversing(m.Receiver(), m.ConversationID(), guest) ||
 		p.node.records.has(passage{message: m, from: party{guest, l.link}, to: party{id: m.Receiver()}})
 }
 
-// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all names of a message.
+// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all
+// names of a message.
 func copied(id performatives.AgentID) performatives.AgentID {
 	return performatives.AgentID(strings.Clone(string(id)))
 }
@@ -262,8 +271,9 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	return p.serveNamespace(l, agent, m)
 }
 
-// Hosts reports whether the node itself serves m, which needs no rule: the handshake, the initialization and the registration of a peer, and
-// its queries for the agents that it may call. The answers list no others. A task for all agents goes to one that the peer may send it to.
+// Hosts reports whether the node itself serves m, which needs no rule: the handshake, the
+// initialization and the registration of a peer, and its queries for the agents that it may call.
+// The answers list no others. A task for all agents goes to one that the peer may send it to.
 func (p *Peers) Hosts(m *performatives.Message) bool {
 	if !p.coversAll(m.Receiver()) {
 		return false
@@ -292,8 +302,9 @@ func (p *Peers) Owns(s *wire.Session, m *performatives.Message) bool {
 	return l.agents[m.Sender().Fold()] != nil
 }
 
-// toAsker returns an answer of an agent of a session for the agent that has asked it. The answer names another receiver: the node, a namespace,
-// the name of a guest, or none that the node knows. toAsker returns m if it answers nothing, or the requests of several agents.
+// toAsker returns an answer of an agent of a session for the agent that has asked it. The answer
+// names another receiver: the node, a namespace, the name of a guest, or none that the node knows.
+// toAsker returns m if it answers nothing, or the requests of several agents.
 func (p *Peers) toAsker(from *sessionAgent, m *performatives.Message) *performatives.Message {
 	if m.InReplyTo() == "" {
 		return m
@@ -330,8 +341,8 @@ func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
 	return !served
 }
 
-// Undelivered handles a message that the session did not deliver to the peer. An answer that was not written, to an agent that
-// another session owns now, is sent over that.
+// Undelivered handles a message that the session did not deliver to the peer. An answer that was
+// not written, to an agent that another session owns now, is sent over that.
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	l := linkOf(s)
 	m = p.unlabelled(l, m)
@@ -343,7 +354,8 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 	l.undelivered(m, why)
 }
 
-// unlabelled returns a message to a guest under the id by which the node knows it, unless an agent of the session owns the name.
+// unlabelled returns a message to a guest under the id by which the node knows it, unless an agent
+// of the session owns the name.
 func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives.Message {
 	p.node.handover.Lock()
 	defer p.node.handover.Unlock()
@@ -358,8 +370,9 @@ func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives
 	return m
 }
 
-// Closed ends the link of a session: its agents leave the directory, the conversations with them lose their peers, and their other
-// requests end, see [Peers]. A reply that such an agent later sends over another session is a dead letter.
+// Closed ends the link of a session: its agents leave the directory, the conversations with them
+// lose their peers, and their other requests end, see [Peers]. A reply that such an agent later
+// sends over another session is a dead letter.
 func (p *Peers) Closed(s *wire.Session, _ error) {
 	p.node.handover.Lock()
 	defer p.node.handover.Unlock()

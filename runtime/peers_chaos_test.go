@@ -186,8 +186,9 @@ type chaosTest struct {
 	cuts    []func()
 }
 
-// Each request to the remote agent gets exactly one reply, however its sessions end. Each request of the remote agent gets one,
-// unless its session is lost. Each agent replies to a broadcast at most once.
+// Each request to the remote agent gets exactly one reply, however its sessions end. Each request
+// of the remote agent gets one, unless its session is lost. Each agent replies to a broadcast at
+// most once.
 func TestPeerChaos(t *testing.T) {
 	eachSeed(t, 3, func(t *testing.T, seed uint64) { runPeerChaos(t, seed, false) })
 }

@@ -72,7 +72,8 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 	}
 }
 
-// TestResultBeforeDisconnect has a worker send its result, in the lowest band, and close its connection at once.
+// TestResultBeforeDisconnect has a worker send its result, in the lowest band, and close its
+// connection at once.
 func TestResultBeforeDisconnect(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	for i := range 20 {
@@ -98,7 +99,8 @@ func TestResultBeforeDisconnect(t *testing.T) {
 	}
 }
 
-// TestDisconnectBetweenRounds disconnects a peer whose request was answered, and whose conversation awaits a further one.
+// TestDisconnectBetweenRounds disconnects a peer whose request was answered, and whose conversation
+// awaits a further one.
 func TestDisconnectBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	h.spawn("Rev", func() actors.Agent { return strictReviewer{} })
@@ -114,8 +116,8 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 	await(t, stream, 1, func(e lifecycle.Transition) bool { return e.Agent == "Rev" && e.Ended && e.On == machine.PeerLost() })
 }
 
-// TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was reviewed here. No request is
-// under way. A task between two agents of that node goes on.
+// TestUplinkLostBetweenRounds loses the connection to a node whose agent revises a change that was
+// reviewed here. No request is under way. A task between two agents of that node goes on.
 func TestUplinkLostBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	o := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost", Codons: reviewing().Codons}), h)
@@ -222,7 +224,8 @@ func TestUplinkRuns(t *testing.T) {
 	}
 }
 
-// attempts is a logger's handler that sends the attempt of each record about an uplink that was ended.
+// attempts is a logger's handler that sends the attempt of each record about an uplink that was
+// ended.
 type attempts chan int64
 
 func (attempts) Enabled(context.Context, slog.Level) bool { return true }
@@ -244,7 +247,8 @@ func (a attempts) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// Two nodes whose agents have one name end each other's sessions. Each waits longer before each attempt.
+// Two nodes whose agents have one name end each other's sessions. Each waits longer before each
+// attempt.
 func TestUplinksOfOneName(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	ended := make(attempts, 1)
@@ -339,7 +343,8 @@ func (strict) Authenticate(context.Context, wire.Credentials) (wire.Identity, er
 	return wire.Identity{}, wire.ErrNoCredentials
 }
 
-// With authentication, only the same principal takes over an id, at the same node and at another one.
+// With authentication, only the same principal takes over an id, at the same node and at another
+// one.
 func TestReplacementNeedsEqualProof(t *testing.T) {
 	strictly := func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false }
 	nodes := newCluster(t, 2)
@@ -464,7 +469,8 @@ func TestUnansweredRequest(t *testing.T) {
 	})
 }
 
-// TestExpiredRequestLosesNoPeer has one request of a peer expire while an agent works on another one.
+// TestExpiredRequestLosesNoPeer has one request of a peer expire while an agent works on another
+// one.
 func TestExpiredRequestLosesNoPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHub(t, noPeerOptions)
@@ -760,8 +766,8 @@ func TestLossOfAPeerBehindAnUplink(t *testing.T) {
 	}
 }
 
-// TestWithdrawnRequestSentAgain has a peer send its request again after the request was withdrawn: by the end of the
-// session, or by its own CANCEL. It gets the end: FAILURE, or the receipt.
+// TestWithdrawnRequestSentAgain has a peer send its request again after the request was withdrawn:
+// by the end of the session, or by its own CANCEL. It gets the end: FAILURE, or the receipt.
 func TestWithdrawnRequestSentAgain(t *testing.T) {
 	for name, reconnect := range map[string]bool{"by the end of the session": true, "by CANCEL": false} {
 		t.Run(name, func(t *testing.T) {

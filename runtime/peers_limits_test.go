@@ -17,7 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// Conversations of the node's agents with those of a session count for its bounds, in both directions, as long as they are open.
+// Conversations of the node's agents with those of a session count for its bounds, in both
+// directions, as long as they are open.
 func TestConversationsOfASessionAreBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		started, ended := make(chan struct{}, 10), make(chan error, 10)
@@ -180,7 +181,8 @@ func TestLongRequestsOfASessionAreBounded(t *testing.T) {
 	}
 }
 
-// An agent that has withdrawn its capabilities makes room for another only when it owes nobody a reply.
+// An agent that has withdrawn its capabilities makes room for another only when it owes nobody a
+// reply.
 func TestWithdrawnAgentThatWorks(t *testing.T) {
 	h := newHub(t, runtime.PeerOptions{MaxAgents: 1})
 	told := make(chan *performatives.Message, 10)
@@ -279,8 +281,8 @@ func TestEndOfASessionAtAFullMailbox(t *testing.T) {
 	}
 }
 
-// A peer whose request an agent of the node holds in its Receive is told when the agent stops, and so is an agent beyond a
-// session when the agent stops that asked it.
+// A peer whose request an agent of the node holds in its Receive is told when the agent stops, and
+// so is an agent beyond a session when the agent stops that asked it.
 func TestStopOfAnAgentWithARequest(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	silent := always(scripted{receive: func(*actors.Context, *performatives.Message) {}})

@@ -17,8 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
-// mixedClient is a program that asks many questions over connections of one transport and dialect. It cancels some, and
-// aborts some of its connections.
+// mixedClient is a program that asks many questions over connections of one transport and dialect.
+// It cancels some, and aborts some of its connections.
 type mixedClient struct {
 	t      *testing.T
 	name   string
@@ -203,8 +203,9 @@ func (c *mixedClient) await(ctx context.Context, n int) bool {
 	}
 }
 
-// TestMixedClients has clients of each transport and dialect ask one agent at once. Each request is answered once, but for those
-// whose connection was aborted. In the long form they are 200 clients, for some minutes.
+// TestMixedClients has clients of each transport and dialect ask one agent at once. Each request is
+// answered once, but for those whose connection was aborted. In the long form they are 200 clients,
+// for some minutes.
 func TestMixedClients(t *testing.T) {
 	clients, each, patience := 20, 100, 2*patience
 	switch {

@@ -159,8 +159,8 @@ func TestWhisperAcross(t *testing.T) {
 	}
 }
 
-// An agent that has introduced itself without capabilities is hidden, and answers capability queries
-// itself.
+// An agent that has introduced itself without capabilities is hidden, and answers capability
+// queries itself.
 func TestHiddenPeerAnswersForItself(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := newOutpost(t, h, "out", withoutIntroduction)
@@ -263,8 +263,8 @@ func TestContractNetAcross(t *testing.T) {
 	}
 }
 
-// TestRefusedCopyAcross has a full mailbox on the other node refuse repetitions of a request that its agent considers.
-// The caller gets the result, and the task is performed once.
+// TestRefusedCopyAcross has a full mailbox on the other node refuse repetitions of a request that
+// its agent considers. The caller gets the result, and the task is performed once.
 func TestRefusedCopyAcross(t *testing.T) {
 	for _, far := range []bool{true, false} {
 		performed := atomic.Int32{}

@@ -185,7 +185,8 @@ func TestDelegateOverTransports(t *testing.T) {
 				for again := true; again; {
 					got, err := delegation.Delegate(ctx, way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
 						delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
-					// An agent over bridge has agreed on progress when the answer to its handshake has come, which may be after the first request.
+					// An agent over bridge has agreed on progress when the answer to its handshake
+					// has come, which may be after the first request.
 					again = err == nil && progress == 0 && strings.Contains(t.Name(), "bridge")
 					if !again && (err != nil || got.Summary != "done: x" || progress != 50) {
 						t.Errorf("%s: %+v, %v, %v %%", to, got, err, progress)

@@ -66,7 +66,8 @@ func (c *unsure) Write(frames []wire.Frame) error {
 	return nil
 }
 
-// A request whose write fails may have arrived, so that its sender is not told that the worker has refused it: it has lost the worker.
+// A request whose write fails may have arrived, so that its sender is not told that the worker has
+// refused it: it has lost the worker.
 func TestRequestThatWasPerhapsWritten(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	near, far := wiretest.Pipe()
@@ -103,7 +104,8 @@ func TestRequestThatWasPerhapsWritten(t *testing.T) {
 	}
 }
 
-// The peer whose request cannot be written to another peer is told so, although the record of the request has ended by then.
+// The peer whose request cannot be written to another peer is told so, although the record of the
+// request has ended by then.
 func TestRelayedRequestThatCannotBeWritten(t *testing.T) {
 	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{unwritable{}} })
 	worker, asker := newCaller(t, h, nil), newCaller(t, h, nil)

@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// BenchmarkDrain measures how long a node of three needs to hand over 1,000 agents with their state and to leave, while each gets a
-// task. All agents continue to count, so that nothing was lost.
+// BenchmarkDrain measures how long a node of three needs to hand over 1,000 agents with their state
+// and to leave, while each gets a task. All agents continue to count, so that nothing was lost.
 func BenchmarkDrain(b *testing.B) {
 	const agents = 1_000
 	for b.Loop() {

@@ -222,7 +222,8 @@ func TestKindOnThreeNodes(t *testing.T) {
 	}
 }
 
-// The agents of a node that drains continue elsewhere: their state, the messages that wait, and those that still come.
+// The agents of a node that drains continue elsewhere: their state, the messages that wait, and
+// those that still come.
 func TestDrain(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 3, newPatientMember)
@@ -263,8 +264,8 @@ func TestDrain(t *testing.T) {
 	}
 }
 
-// A node drains that has 1,000 agents while each gets messages without a pause: each message is answered once, with the next number, so that none is
-// lost and none is handled twice.
+// A node drains that has 1,000 agents while each gets messages without a pause: each message is
+// answered once, with the next number, so that none is lost and none is handled twice.
 func TestDrainOfManyAgents(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	const askers = 20
@@ -342,7 +343,8 @@ func TestTwoNodesDrain(t *testing.T) {
 	}
 }
 
-// What an agent sends as a note about placement is a message like any other: only nodes tell each other where agents run.
+// What an agent sends as a note about placement is a message like any other: only nodes tell each
+// other where agents run.
 func TestForgedNote(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	h, nodes := newHall(), join(t, 2, newPatientMember)
@@ -403,7 +405,8 @@ func TestAgentThatCannotMove(t *testing.T) {
 	}
 }
 
-// The conversations that are open when an agent moves go on; those that take too long fail, with the reason.
+// The conversations that are open when an agent moves go on; those that take too long fail, with
+// the reason.
 func TestMoveWithOpenConversations(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	h, n1 := newHall(), newPatientMember(t, "n1")
@@ -477,7 +480,8 @@ func TestMoveOutOfTime(t *testing.T) {
 	}
 }
 
-// A node that drains and whose kinds no other hosts says so, and to those whose messages have waited.
+// A node that drains and whose kinds no other hosts says so, and to those whose messages have
+// waited.
 func TestDrainAlone(t *testing.T) {
 	h := newHall()
 	n, err := runtime.New(runtime.Options{})
@@ -513,8 +517,8 @@ func TestHostDies(t *testing.T) {
 	}
 }
 
-// The requests that an agent has taken on go along with it, also twice, and also while it is not in memory: one whose answer was lost is not performed
-// again by the next activation.
+// The requests that an agent has taken on go along with it, also twice, and also while it is not in
+// memory: one whose answer was lost is not performed again by the next activation.
 func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	for _, idle := range []time.Duration{runtime.DefaultIdle, time.Millisecond} {
@@ -565,7 +569,8 @@ func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
 	}
 }
 
-// lossWatch is a dispatcher that calls a function once, when the conversations of the first agent are told that a node is lost.
+// lossWatch is a dispatcher that calls a function once, when the conversations of the first agent
+// are told that a node is lost.
 type lossWatch struct {
 	*actors.Pool
 	begun atomic.Pointer[func()]
@@ -589,7 +594,8 @@ func (d *lossWatch) Schedule(fn func()) {
 	}
 }
 
-// A conversation that begins while the loss of a node is being told is with the next activation of the agent, and is not lost with the node.
+// A conversation that begins while the loss of a node is being told is with the next activation of
+// the agent, and is not lost with the node.
 func TestAskedWhileItsHostIsLost(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	d := &lossWatch{Pool: actors.NewPool(actors.PoolOptions{})}
@@ -686,7 +692,8 @@ type wrapped struct {
 	routed  chan struct{} // gets a value when the node has routed a task of another node for the first time
 }
 
-// taskObserver is the handler of the links of a node. It tells of the tasks that the node has routed.
+// taskObserver is the handler of the links of a node. It tells of the tasks that the node has
+// routed.
 type taskObserver struct {
 	nodelink.Handler
 	routed chan<- struct{}
@@ -712,7 +719,8 @@ func (w *wrapped) awaitRouted(t *testing.T) {
 	}
 }
 
-// hallOver starts three nodes, of which n1 and n2 host counters. The links of n1 are those given, which wrap real ones.
+// hallOver starts three nodes, of which n1 and n2 host counters. The links of n1 are those given,
+// which wrap real ones.
 func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n2, n3 *runtime.Node) {
 	t.Helper()
 	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
@@ -742,7 +750,8 @@ func counters(n int) (ids []p.AgentID) {
 	return ids
 }
 
-// holding is the links of a node of which the one to n2 never has a stream: what it takes comes back when it ends.
+// holding is the links of a node of which the one to n2 never has a stream: what it takes comes
+// back when it ends.
 type holding struct {
 	wrapped
 	took chan *p.Message // gets a copy of what it holds
@@ -780,7 +789,8 @@ func (l *holding) Remove(peer cluster.Incarnation) {
 	}
 }
 
-// parting is the links of a node that loses n2, as one that has left, just before it sends a task there.
+// parting is the links of a node that loses n2, as one that has left, just before it sends a task
+// there.
 type parting struct {
 	wrapped
 	loses atomic.Pointer[func()]
@@ -795,8 +805,9 @@ func (l *parting) Send(peer cluster.Incarnation, m *p.Message) error {
 	return l.NodeLinks.Send(peer, m)
 }
 
-// A task whose node leaves just as it is sent there reaches another node: it is for an agent that the directory has there, that is to be activated there, or that
-// was heard from there, of an agent of this node or of another one. So does one that a node has passed on whose link has just ended.
+// A task whose node leaves just as it is sent there reaches another node: it is for an agent that
+// the directory has there, that is to be activated there, or that was heard from there, of an agent
+// of this node or of another one. So does one that a node has passed on whose link has just ended.
 func TestSentAsTheLinkEnds(t *testing.T) {
 	for _, way := range []string{"listed", "picked", "heard", "passed on by this node", "passed on to this node"} {
 		t.Run(way, func(t *testing.T) {
@@ -862,8 +873,9 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 	}
 }
 
-// A request that waits for a link to a node which is lost has not arrived. It reaches the next activation, whether this node has passed it on or sent
-// it to an agent of which the directory knows nothing.
+// A request that waits for a link to a node which is lost has not arrived. It reaches the next
+// activation, whether this node has passed it on or sent it to an agent of which the directory
+// knows nothing.
 func TestWaitsForALinkThatIsLost(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	links := &holding{took: make(chan *p.Message, 2)}
@@ -916,7 +928,8 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	}
 }
 
-// A node dies that has received the first request for an agent, before the others know of the activation: the asker is told at once.
+// A node dies that has received the first request for an agent, before the others know of the
+// activation: the asker is told at once.
 func TestHostDiesBeforeItsAgentIsKnown(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	links := &holding{took: make(chan *p.Message, 2), arrived: true}
@@ -1047,7 +1060,8 @@ func TestSingletonStartsAgain(t *testing.T) {
 	})
 }
 
-// Two halves of a cluster that do not see each other may each run an agent. When they meet, the one that began later stops.
+// Two halves of a cluster that do not see each other may each run an agent. When they meet, the one
+// that began later stops.
 func TestTwoActivationsMeet(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	h, keys := newHall(), [][]byte{[]byte("0123456789abcdef"), []byte("fedcba9876543210")}
@@ -1094,7 +1108,8 @@ func TestTwoActivationsMeet(t *testing.T) {
 	}
 }
 
-// An agent that is quiet leaves memory. With its next message it continues, with its state if it keeps any.
+// An agent that is quiet leaves memory. With its next message it continues, with its state if it
+// keeps any.
 func TestQuietAgentLeavesMemory(t *testing.T) {
 	for _, keepState := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
@@ -1132,8 +1147,8 @@ func TestQuietAgentLeavesMemory(t *testing.T) {
 	}
 }
 
-// A message of a placed agent carries its activation, also to another node. An answer to a run that has ended is refused, and does
-// not reach the next one.
+// A message of a placed agent carries its activation, also to another node. An answer to a run that
+// has ended is refused, and does not reach the next one.
 func TestAnswerToAnEndedRun(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	nodes := join(t, 2, newPatientMember)
@@ -1210,8 +1225,9 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	}
 }
 
-// TestOfferAtTheEndOfItsTime: an agent is not offered any more once its time is over, although there is room for its offer. Either of the two would do; chance must not
-// decide, as a simulation has to be the same each time.
+// TestOfferAtTheEndOfItsTime: an agent is not offered any more once its time is over, although
+// there is room for its offer. Either of the two would do; chance must not decide, as a simulation
+// has to be the same each time.
 func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n1"})
 	if err := n.RegisterKind("hub", newHall().kind("hub")); err != nil {
@@ -1229,8 +1245,8 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
-// TestIDsYieldToTheState: the ids of requests go along with an agent whose state leaves them at least half of a message, and not with one whose state
-// is longer, which might not fit beside them.
+// TestIDsYieldToTheState: the ids of requests go along with an agent whose state leaves them at
+// least half of a message, and not with one whose state is longer, which might not fit beside them.
 func TestIDsYieldToTheState(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n1"})
 	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}

@@ -56,7 +56,8 @@ type activation struct {
 	offer    *offer        // nil, or the agent was offered to another node, which has not answered
 }
 
-// former is a run of a node that has offered its agent to others. Its entry in the directory may stand for a while.
+// former is a run of a node that has offered its agent to others. Its entry in the directory may
+// stand for a while.
 type former struct {
 	owner  cluster.Incarnation
 	number uint64
@@ -81,7 +82,8 @@ func newPlacer(n *Node) *placer {
 	return p
 }
 
-// close ends the hosting of agents on this node, and gives up the moves to other nodes that are under way.
+// close ends the hosting of agents on this node, and gives up the moves to other nodes that are
+// under way.
 func (p *placer) close() {
 	p.mu.Lock()
 	p.draining = true
@@ -148,14 +150,16 @@ func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarna
 	return at, true
 }
 
-// activatesHere reports whether a message for the agent, which is nowhere, activates it on this node.
+// activatesHere reports whether a message for the agent, which is nowhere, activates it on this
+// node.
 func (p *placer) activatesHere(m *performatives.Message) bool {
 	at, placed := p.pickFor(m, nil)
 	return placed && at.here && opensAnything(m)
 }
 
-// pickFor is pick for a message that the node at the other end of a link has sent, if it is not nil: it does not run the agent. One that nodes
-// with different views have passed on as often as they may stays here, if it can.
+// pickFor is pick for a message that the node at the other end of a link has sent, if it is not
+// nil: it does not run the agent. One that nodes with different views have passed on as often as
+// they may stays here, if it can.
 func (p *placer) pickFor(m *performatives.Message, from *nodeLink) (at picked, placed bool) {
 	var except map[cluster.Incarnation]struct{}
 	if from != nil {
@@ -168,7 +172,8 @@ func (p *placer) pickFor(m *performatives.Message, from *nodeLink) (at picked, p
 	return at, placed
 }
 
-// opensAnything reports whether a message can be the first for an agent. An answer and a CANCEL are for a run that has ended.
+// opensAnything reports whether a message can be the first for an agent. An answer and a CANCEL are
+// for a run that has ended.
 func opensAnything(m *performatives.Message) bool {
 	if m.Answered() != 0 || m.Performative() == performatives.ActCancel {
 		return false
@@ -197,13 +202,15 @@ func (p *placer) begin(m *performatives.Message, from *nodeLink, waited time.Dur
 	}
 }
 
-// route routes a message for an agent that is not in the directory: it activates it, or passes the message to the node that
-// does. It reports false when no kind has such an id, or the message is for a run that has ended.
+// route routes a message for an agent that is not in the directory: it activates it, or passes the
+// message to the node that does. It reports false when no kind has such an id, or the message is
+// for a run that has ended.
 func (p *placer) route(m *performatives.Message) (handled bool, err error) {
 	return p.routeWaited(m, 0)
 }
 
-// routeWaited is route for a message that has waited so long until the node where the agent runs joins.
+// routeWaited is route for a message that has waited so long until the node where the agent runs
+// joins.
 func (p *placer) routeWaited(m *performatives.Message, waited time.Duration) (handled bool, err error) {
 	at, placed := p.pickFor(m, nil)
 	switch {
@@ -237,7 +244,8 @@ func (p *placer) routeWaited(m *performatives.Message, waited time.Duration) (ha
 	return true, err
 }
 
-// awaitRun has a message routed again in a while. It reports false if the message has waited long enough.
+// awaitRun has a message routed again in a while. It reports false if the message has waited long
+// enough.
 func (p *placer) awaitRun(m *performatives.Message, waited time.Duration) bool {
 	return p.later(waited, longWait, func(next time.Duration) {
 		handled, err := false, error(nil)
@@ -257,8 +265,9 @@ func (p *placer) awaitRun(m *performatives.Message, waited time.Duration) bool {
 // maxReroutes is how often a message is passed on, at most, that comes back.
 const maxReroutes = 4 * maxForwards
 
-// reroute routes a message for a placed agent anew that has not reached the node where it was, now or in a while. It calls giveUp if that fails. It
-// reports false if the message is not for a placed agent, or is for a run that has ended.
+// reroute routes a message for a placed agent anew that has not reached the node where it was, now
+// or in a while. It calls giveUp if that fails. It reports false if the message is not for a placed
+// agent, or is for a run that has ended.
 func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 	at, placed := p.pick(m.Receiver())
 	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
@@ -269,7 +278,8 @@ func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
 	return true
 }
 
-// routeAfter routes a message that has waited so long since its last attempt, now or in a while. It calls giveUp if that fails.
+// routeAfter routes a message that has waited so long since its last attempt, now or in a while. It
+// calls giveUp if that fails.
 func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
 	limit := longWait
 	if p.node.cluster.Load().strays(m.Receiver()) {
@@ -293,7 +303,8 @@ const (
 	maxWaiting   = 1 << 12
 )
 
-// later has a message tried again after twice the time that it has waited. It reports false if that was long enough.
+// later has a message tried again after twice the time that it has waited. It reports false if that
+// was long enough.
 func (p *placer) later(waited, limit time.Duration, again func(waited time.Duration)) bool {
 	next := max(firstWait, 2*waited)
 	if next > limit || p.ctx.Err() != nil {
@@ -329,7 +340,8 @@ func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Me
 	return nil
 }
 
-// enoughMembers returns an error if the node sees too few members of the cluster to activate an agent of the kind.
+// enoughMembers returns an error if the node sees too few members of the cluster to activate an
+// agent of the kind.
 func (p *placer) enoughMembers(k *kind) error {
 	if members := max(1, len(p.node.Members())); members < k.MinMembers {
 		return fmt.Errorf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers)
@@ -337,8 +349,8 @@ func (p *placer) enoughMembers(k *kind) error {
 	return nil
 }
 
-// reserve begins the activation of an agent. Its number is greater than after, and the first of the runs that it continues was first: zero
-// if there is none.
+// reserve begins the activation of an agent. Its number is greater than after, and the first of the
+// runs that it continues was first: zero if there is none.
 func (p *placer) reserve(k *kind, id performatives.AgentID, first, after uint64) (*actors.Reservation, *activation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -455,7 +467,8 @@ func (p *placer) hostsChanged(kind string) {
 	publish(p.node, KindHosts{at(), kind, p.node.Hosts(kind)})
 }
 
-// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are known to live.
+// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
+// known to live.
 func (n *Node) Hosts(kind string) (names []string) {
 	kind = placement.KindOf(performatives.AgentID(kind))
 	for _, l := range n.cluster.Load().hostsOf(kind) {
@@ -496,7 +509,8 @@ func (p *placer) registered() []*kind {
 	return slices.SortedFunc(maps.Values(p.kinds), func(a, b *kind) int { return cmp.Compare(a.name, b.name) })
 }
 
-// settle moves the agents that another node is to run, and activates the singletons that this one is to run.
+// settle moves the agents that another node is to run, and activates the singletons that this one
+// is to run.
 func (p *placer) settle() {
 	p.mu.Lock()
 	p.scheduled = false

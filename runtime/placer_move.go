@@ -28,7 +28,8 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 	})
 }
 
-// leave marks an agent as leaving, and waits until it has started. It reports false when it leaves already.
+// leave marks an agent as leaving, and waits until it has started. It reports false when it leaves
+// already.
 func (p *placer) leave(a *activation) (begun bool) {
 	p.mu.Lock()
 	if a.leaving != nil || p.active[a.id.Fold()] != a {
@@ -54,8 +55,8 @@ func (p *placer) leave(a *activation) (begun bool) {
 	return true
 }
 
-// leaveNext is leave, but waits until an earlier attempt of the agent to leave has ended, if it stays. It reports false if the agent has
-// gone, or ctx ends before.
+// leaveNext is leave, but waits until an earlier attempt of the agent to leave has ended, if it
+// stays. It reports false if the agent has gone, or ctx ends before.
 func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
 	for {
 		p.mu.Lock()
@@ -223,7 +224,8 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	return err
 }
 
-// offerInTurn is offerAround when few other agents are being offered. It reports no error only if the agent is to run here.
+// offerInTurn is offerAround when few other agents are being offered. It reports no error only if
+// the agent is to run here.
 func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	turn := p.node.system.Turn()
 	select {
@@ -253,7 +255,8 @@ func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
 	publish(p.node, AgentMoved{at(), a.id, to.peer.Name, waiting})
 }
 
-// release gives back the id of an agent that runs on another node, to which its messages and records go.
+// release gives back the id of an agent that runs on another node, to which its messages and
+// records go.
 func (p *placer) release(a *activation, v *actors.Reservation, to *nodeLink) {
 	p.node.records.handedOver(a.id, to.link)
 	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
@@ -296,7 +299,8 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	p.giveUp(a, r.reservation, len(r.state), to)
 }
 
-// giveUp drops a run of an agent whose first run began later than that of the one at another node, which gets its messages.
+// giveUp drops a run of an agent whose first run began later than that of the one at another node,
+// which gets its messages.
 func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nodeLink) {
 	p.node.system.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
 		"agent", a.id, "peer", to.peer.Name, "state", state)
@@ -304,7 +308,8 @@ func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nod
 	p.ended(a)
 }
 
-// drain hands over all agents. Their conversations may go on until talk ends, and the agents are offered to other nodes until offers does.
+// drain hands over all agents. Their conversations may go on until talk ends, and the agents are
+// offered to other nodes until offers does.
 func (p *placer) drain(talk, offers context.Context) (failed int) {
 	p.mu.Lock()
 	p.draining = true
@@ -340,12 +345,15 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 	return failed
 }
 
-// HandOver hands over the agents of kinds to other nodes and says farewell to these. It does not stop the node: its other agents and its sessions
-// go on until [Node.Stop], and it activates no agent any more. The conversations of the agents may go on until half of ctx's time is left,
-// at most three seconds; those that are left then fail with [performatives.CodeMoved]. The messages that wait, and those that still come, are
-// passed on. Further calls wait for the first one, or for the end of their own ctx.
+// HandOver hands over the agents of kinds to other nodes and says farewell to these. It does not
+// stop the node: its other agents and its sessions go on until [Node.Stop], and it activates no
+// agent any more. The conversations of the agents may go on until half of ctx's time is left, at
+// most three seconds; those that are left then fail with [performatives.CodeMoved]. The messages
+// that wait, and those that still come, are passed on. Further calls wait for the first one, or for
+// the end of their own ctx.
 //
-// The error says how many agents were not handed over, because no other node hosts their kind or has taken them in time.
+// The error says how many agents were not handed over, because no other node hosts their kind or
+// has taken them in time.
 func (n *Node) HandOver(ctx context.Context) error {
 	first := false
 	n.leaving.Do(func() { first = true })
@@ -373,8 +381,9 @@ func (n *Node) HandOver(ctx context.Context) error {
 	return n.handOverErr
 }
 
-// Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as [Node.Stop] does. The error is that of Stop, or else
-// that of HandOver, or [actors.ErrSelfWait] at once, as that of Stop.
+// Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as
+// [Node.Stop] does. The error is that of Stop, or else that of HandOver, or [actors.ErrSelfWait] at
+// once, as that of Stop.
 func (n *Node) Drain(ctx context.Context) error {
 	if err := n.system.CheckWait(ctx); err != nil {
 		return fmt.Errorf("runtime: drain: %w", err)

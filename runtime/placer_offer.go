@@ -36,7 +36,8 @@ type taken struct {
 	Left   int64                   `json:"left"` // for how long it is remembered, in milliseconds
 }
 
-// takenBy returns the requests that go along with an agent: none with a state that leaves little room for them in a message.
+// takenBy returns the requests that go along with an agent: none with a state that leaves little
+// room for them in a message.
 func takenBy(r retired) (all []taken) {
 	if len(r.state) > nodelink.MaxMessage/2 {
 		return nil
@@ -84,14 +85,16 @@ type offer struct {
 // movers is how many agents are offered to other nodes at once.
 const movers = 64
 
-// offerAgain is how long the placer waits before it offers an agent again that was refused; it doubles with each round, up to a second.
+// offerAgain is how long the placer waits before it offers an agent again that was refused; it
+// doubles with each round, up to a second.
 const offerAgain = 50 * time.Millisecond
 
 // errRunsBefore means that another node runs an agent, too, and has activated it before.
 var errRunsBefore = errors.New("another node has activated the agent before")
 
-// offerAround offers an agent that has stopped to the node that is to run it, and if that refuses to the next one. It returns the node that has taken
-// it, or, with errRunsBefore, the one that has its own. Otherwise the agent is still here: this node is to run it, or no other one takes it,
+// offerAround offers an agent that has stopped to the node that is to run it, and if that refuses
+// to the next one. It returns the node that has taken it, or, with errRunsBefore, the one that has
+// its own. Otherwise the agent is still here: this node is to run it, or no other one takes it,
 // which is an error.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
 	run := p.runOf(a.id)
@@ -141,7 +144,8 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 	}
 }
 
-// branch gives an agent a new first run: should the node that has not answered have taken it, that one goes on.
+// branch gives an agent a new first run: should the node that has not answered have taken it, that
+// one goes on.
 func (p *placer) branch(a *activation) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -381,7 +385,8 @@ func (p *placer) hosts(k *kind) bool {
 // yieldTime is how long the conversations of an agent go on that another node runs, too.
 const yieldTime = time.Second
 
-// timeBefore returns ctx without a part of the time that is kept for the stop of the node: all of it, or one of that many parts.
+// timeBefore returns ctx without a part of the time that is kept for the stop of the node: all of
+// it, or one of that many parts.
 func timeBefore(ctx context.Context, parts int) (context.Context, context.CancelFunc) {
 	end, ok := ctx.Deadline()
 	if !ok {

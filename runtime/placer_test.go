@@ -65,7 +65,8 @@ func TestFarewellToNobody(t *testing.T) {
 	})
 }
 
-// sentLinks are links over which nothing is delivered. They note the steps of the notes that were sent.
+// sentLinks are links over which nothing is delivered. They note the steps of the notes that were
+// sent.
 type sentLinks struct {
 	offered func(to cluster.Incarnation, h note) // is called with each offer, if it is not nil
 	removed func(peer cluster.Incarnation)       // is called as a link ends, if it is not nil
@@ -113,7 +114,8 @@ func (l *sentLinks) all() (sent []string) {
 	return sent
 }
 
-// A node that leaves says farewell also to those that join meanwhile, or whose links begin anew, and waits for them.
+// A node that leaves says farewell also to those that join meanwhile, or whose links begin anew,
+// and waits for them.
 func TestFarewellToANodeThatJoins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
@@ -173,8 +175,9 @@ func (aloneMembership) SendBulk(cluster.Incarnation, []byte) error { return nil 
 func (aloneMembership) Leave(context.Context) error                { return nil }
 func (aloneMembership) Stop(context.Context) error                 { return nil }
 
-// The entry of an agent that is handed over stands until the directory has it at the node that has taken it: until then, messages for it are passed
-// on to there. Only then does a node that drains say farewell, and it has not handed over before that is heard.
+// The entry of an agent that is handed over stands until the directory has it at the node that has
+// taken it: until then, messages for it are passed on to there. Only then does a node that drains
+// say farewell, and it has not handed over before that is heard.
 func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, k := newPlacing(t)
@@ -234,8 +237,8 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 	})
 }
 
-// The conversations with the placed agents of a node that has left are not lost with it: these were handed over. It has left, too, if it has said so and the
-// membership has not heard it.
+// The conversations with the placed agents of a node that has left are not lost with it: these were
+// handed over. It has left, too, if it has said so and the membership has not heard it.
 func TestLossOfANodeThatHasLeft(t *testing.T) {
 	both := []performatives.AgentID{"k/a", "plain"}
 	for _, one := range []struct {
@@ -257,9 +260,10 @@ func TestLossOfANodeThatHasLeft(t *testing.T) {
 	}
 }
 
-// A request to a placed agent of another node stays open when that node has left, when the directory does not have the agent there any more, and when
-// this node is about to run it: the agent comes again. One to an agent that this node has only heard from does so, too. A request to any other agent
-// ends.
+// A request to a placed agent of another node stays open when that node has left, when the
+// directory does not have the agent there any more, and when this node is about to run it: the
+// agent comes again. One to an agent that this node has only heard from does so, too. A request to
+// any other agent ends.
 func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 	for name, leave := range map[string]func(*clustered, *nodeLink, performatives.AgentID){
 		"its node has left":  func(c *clustered, l *nodeLink, _ performatives.AgentID) { c.endLocked(l, true) },
@@ -299,7 +303,8 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 	}
 }
 
-// The entry of the run that a run has followed is no rival, and neither is one of an earlier run of that node.
+// The entry of the run that a run has followed is no rival, and neither is one of an earlier run of
+// that node.
 func TestFormerRun(t *testing.T) {
 	n1, n2 := cluster.Incarnation{Name: "n1", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 1}
 	for _, c := range []struct {
@@ -317,8 +322,8 @@ func TestFormerRun(t *testing.T) {
 	}
 }
 
-// The next run of an agent on the same node has a later number and is of the same line. An agent that another node may have taken begins a
-// new line.
+// The next run of an agent on the same node has a later number and is of the same line. An agent
+// that another node may have taken begins a new line.
 func TestNumbersOfTheNextRun(t *testing.T) {
 	p, k := newPlacing(t)
 	_, a, err := p.reserve(k, "k/a", 0, 0)
@@ -422,7 +427,8 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// A message for an agent that only this node has heard of goes over the link over which it was heard, and not back over it.
+// A message for an agent that only this node has heard of goes over the link over which it was
+// heard, and not back over it.
 func TestWayToAnAgentThatWasHeard(t *testing.T) {
 	p, _ := newPlacing(t)
 	c := newClustered(p.node)
@@ -447,8 +453,8 @@ func TestWayToAnAgentThatWasHeard(t *testing.T) {
 	}
 }
 
-// An answer to an agent of n3, whose request n2 has passed on and which this node has not linked to, reaches it though n2 has gone, or is a dead letter. One to
-// an agent of n2 is refused.
+// An answer to an agent of n3, whose request n2 has passed on and which this node has not linked
+// to, reaches it though n2 has gone, or is a dead letter. One to an agent of n2 is refused.
 func TestAnswerByANodeThatHasGone(t *testing.T) {
 	n2, n3, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
 	for name, sends := range map[string]func(c *clustered, links *sentLinks, m *performatives.Message) error{
@@ -549,7 +555,8 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 	})
 }
 
-// An agent that was heard over a link which has ended is sought no longer when it is heard again, or the directory has it: what its node refuses is refused.
+// An agent that was heard over a link which has ended is sought no longer when it is heard again,
+// or the directory has it: what its node refuses is refused.
 func TestAgentThatIsHeardAgain(t *testing.T) {
 	p, _ := newPlacing(t)
 	c := newClustered(p.node)
@@ -580,8 +587,8 @@ type listening struct {
 // Receive handles a message.
 func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
 
-// A request that this node has passed on, and that was not delivered, is refused: for good when the other node may have got it and is lost,
-// else as a copy that can be sent again.
+// A request that this node has passed on, and that was not delivered, is refused: for good when the
+// other node may have got it and is lost, else as a copy that can be sent again.
 func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
@@ -650,7 +657,8 @@ func TestPickForAMessageOfTheHost(t *testing.T) {
 	}
 }
 
-// A message for an agent of a node that has not joined yet waits for it, as long as any message waits, and activates no second run before.
+// A message for an agent of a node that has not joined yet waits for it, as long as any message
+// waits, and activates no second run before.
 func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 	for _, how := range []struct {
 		joins  bool
@@ -694,7 +702,8 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 	}
 }
 
-// A singleton of a node that has not joined yet is not activated until it is clear that the node does not join.
+// A singleton of a node that has not joined yet is not activated until it is clear that the node
+// does not join.
 func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 	for _, joins := range []bool{true, false} {
 		t.Run(fmt.Sprintf("it joins: %t", joins), func(t *testing.T) {
@@ -729,7 +738,8 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 	}
 }
 
-// A node forgets the agents of one that has not joined in a while. Messages for them wait no longer.
+// A node forgets the agents of one that has not joined in a while. Messages for them wait no
+// longer.
 func TestStrangersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
@@ -759,7 +769,8 @@ func TestStrangersAreForgotten(t *testing.T) {
 	})
 }
 
-// The last messages of a run that another node has handed over to this one come from an agent that runs here by now.
+// The last messages of a run that another node has handed over to this one come from an agent that
+// runs here by now.
 func TestHearAnEarlierRun(t *testing.T) {
 	p, k := newPlacing(t)
 	_, a, err := p.reserve(k, "k/a", 0, 0)

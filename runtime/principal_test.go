@@ -19,7 +19,8 @@ func (connectionsOnly) Authenticate(context.Context, wire.Credentials) (wire.Ide
 	return wire.Identity{}, wire.ErrNoCredentials
 }
 
-// A message carries who authenticated where it entered the node, whoever its sender says to be, and no peer gets to know it.
+// A message carries who authenticated where it entered the node, whoever its sender says to be, and
+// no peer gets to know it.
 func TestPrincipal(t *testing.T) {
 	for _, tt := range []struct {
 		id        *wire.Identity

@@ -33,7 +33,8 @@ func newRAGHub(t *testing.T) *ragHub {
 	return &ragHub{h, addr}
 }
 
-// ragPeer is a program that writes and reads the JSON of the specification, without this module's codec.
+// ragPeer is a program that writes and reads the JSON of the specification, without this module's
+// codec.
 type ragPeer struct {
 	t    *testing.T
 	name string
@@ -276,8 +277,8 @@ func TestRAGRequestsAtOnce(t *testing.T) {
 	}
 }
 
-// The pipeline of the text, of peers only: System asks the RetrievalAgent, whose result goes to the LLMResponseAgent; its response goes
-// to System.
+// The pipeline of the text, of peers only: System asks the RetrievalAgent, whose result goes to the
+// LLMResponseAgent; its response goes to System.
 func TestRAGPipeline(t *testing.T) {
 	h := newRAGHub(t)
 	retriever, responder, ui := h.connect("RetrievalAgent"), h.connect("LLMResponseAgent"), h.connect("System")
@@ -313,7 +314,8 @@ func TestRAGStatus(t *testing.T) {
 	}
 }
 
-// The namespace system tells the health of agents: what those of sessions report of themselves, and who there is.
+// The namespace system tells the health of agents: what those of sessions report of themselves, and
+// who there is.
 func TestRAGHealth(t *testing.T) {
 	h := newRAGHub(t)
 	h.spawn("LLMResponseAgent", func() actors.Agent { return ragWorker{func(context.Context) error { return nil }} })

@@ -58,8 +58,9 @@ type recordKey struct {
 	worker performatives.AgentID // the agent that is asked, or its namespace; empty: see name
 }
 
-// recordRoom is the first memory of the ids and the keys of a record: most need no more. A record with three keys, such as that of a
-// request to a namespace, gets other memory for them, and keeps this one, too.
+// recordRoom is the first memory of the ids and the keys of a record: most need no more. A record
+// with three keys, such as that of a request to a namespace, gets other memory for them, and keeps
+// this one, too.
 type recordRoom struct {
 	ids  [3]performatives.MessageID
 	keys [2]recordKey
@@ -68,13 +69,15 @@ type recordRoom struct {
 // maxRecordIDs is the largest number of messages of one record whose repetition is recognized.
 const maxRecordIDs = 64
 
-// maxRecordKeys is the largest number of keys of one record: the latest ones are kept, and the first.
+// maxRecordKeys is the largest number of keys of one record: the latest ones are kept, and the
+// first.
 const maxRecordKeys = 18
 
 // voice is the name by which the asker knows the worker.
 func (t *record) voice() performatives.AgentID { return cmp.Or(t.as, t.worker.id) }
 
-// roleOf returns the role of the sender of a message. An agent that asks itself has both: the act tells them apart.
+// roleOf returns the role of the sender of a message. An agent that asks itself has both: the act
+// tells them apart.
 func (t *record) roleOf(m *performatives.Message) machine.Role {
 	own := t.asker.id.Is(t.worker.id)
 	if answers := m.Performative().IsReply() || !m.Performative().ExpectsReply(); !m.Sender().Is(t.asker.id) || own && answers {
@@ -131,8 +134,8 @@ func (t *record) observe(m *performatives.Message) (ends bool) {
 	return t.progress != nil && t.progress.Ended()
 }
 
-// copyRefused notes that a runtime has refused one copy of the latest request, and reports whether that ends the record: no
-// copy can have arrived. A full mailbox is no answer to a CANCEL.
+// copyRefused notes that a runtime has refused one copy of the latest request, and reports whether
+// that ends the record: no copy can have arrived. A full mailbox is no answer to a CANCEL.
 func (t *record) copyRefused(code performatives.Code) bool {
 	t.copies.refused++
 	return !t.copies.heard && t.copies.refused >= t.copies.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
@@ -162,8 +165,9 @@ func (t *record) grace() time.Duration {
 	return t.asker.via.limits.grace
 }
 
-// deadline returns the due time after a message of the asker that expects a reply. A further round has a time of its own; a
-// repetition and a CANCEL have that of what they are about. A long-lived conversation has none.
+// deadline returns the due time after a message of the asker that expects a reply. A further round
+// has a time of its own; a repetition and a CANCEL have that of what they are about. A long-lived
+// conversation has none.
 func (t *record) deadline(m *performatives.Message, further bool, now time.Time) time.Time {
 	switch {
 	case !m.ReplyBy().IsZero():
@@ -176,5 +180,6 @@ func (t *record) deadline(m *performatives.Message, further bool, now time.Time)
 	return t.due
 }
 
-// uncertain reports whether nothing tells if the asker still waits: it has heard something, and no table says what it was.
+// uncertain reports whether nothing tells if the asker still waits: it has heard something, and no
+// table says what it was.
 func (t *record) uncertain() bool { return t.progress == nil && t.copies.heard }

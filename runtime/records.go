@@ -14,7 +14,8 @@ import (
 // maxTombstones is the largest number of ended records that are kept because a late reply may come.
 const maxTombstones = 16_384
 
-// records are the requests of a node that have no conversation here: see [record]. They are safe for concurrent use.
+// records are the requests of a node that have no conversation here: see [record]. They are safe
+// for concurrent use.
 type records struct {
 	node   *Node
 	tables map[string]table // by the name of the codon
@@ -68,8 +69,10 @@ type noted struct {
 	progress *machine.Progress
 }
 
-// note notes a message before it is passed on, because its receiver may act on it at once. The error is a
-// [*performatives.Refusal]: the session is over, too many requests are open, or the asker was told an end before. note calls now only if the message opens a record or expects a reply.
+// note notes a message before it is passed on, because its receiver may act on it at once. The
+// error is a [*performatives.Refusal]: the session is over, too many requests are open, or the
+// asker was told an end before. note calls now only if the message opens a record or expects a
+// reply.
 func (r *records) note(p passage, now func() time.Time) (noted, error) {
 	begins := r.begins(p)
 	r.mu.Lock()
@@ -118,8 +121,9 @@ func refusedCopy(m *performatives.Message, code performatives.Code, text string)
 
 func (p party) lost() bool { return p.via != nil && p.via.lost }
 
-// begins reports whether a message that belongs to no record begins one: it expects a reply or opens a conversation by its
-// table, and no agent of this process has or opens a conversation for it.
+// begins reports whether a message that belongs to no record begins one: it expects a reply or
+// opens a conversation by its table, and no agent of this process has or opens a conversation for
+// it.
 func (r *records) begins(p passage) bool {
 	m := p.message
 	opens := m.Performative().ExpectsReply()
@@ -160,7 +164,8 @@ func (r *records) has(p passage) bool {
 	return t != nil && !t.tombstone
 }
 
-// askersOf returns the agents that wait in open records for an answer of the worker to a message with that id.
+// askersOf returns the agents that wait in open records for an answer of the worker to a message
+// with that id.
 func (r *records) askersOf(worker party, id performatives.MessageID) (all []performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -172,7 +177,8 @@ func (r *records) askersOf(worker party, id performatives.MessageID) (all []perf
 	return all
 }
 
-// voiced reports whether m comes from the worker of an open record which the asker knows by another name.
+// voiced reports whether m comes from the worker of an open record which the asker knows by another
+// name.
 func (r *records) voiced(m *performatives.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -218,7 +224,8 @@ func (p party) key() any {
 	return p.id.Fold()
 }
 
-// askLocked notes that the asker has sent a message that expects a reply, for the first time or again.
+// askLocked notes that the asker has sent a message that expects a reply, for the first time or
+// again.
 func (r *records) askLocked(t *record, m *performatives.Message, now func() time.Time) {
 	further := m.ID() != t.asked.ID()
 	if further {
@@ -248,7 +255,8 @@ func (l *link) addWeight(w int) {
 	}
 }
 
-// roomLocked reports whether both sessions of a passage have room for a request, in t or in a new record.
+// roomLocked reports whether both sessions of a passage have room for a request, in t or in a new
+// record.
 func (r *records) roomLocked(t *record, p passage) bool {
 	released := 0
 	if t != nil && t.asked != t.first {
@@ -262,7 +270,8 @@ func (r *records) roomLocked(t *record, p passage) bool {
 	return true
 }
 
-// fitsLocked reports whether a session has room for a request. own is how many of its conversations are the request's own.
+// fitsLocked reports whether a session has room for a request. own is how many of its conversations
+// are the request's own.
 func (r *records) fitsLocked(l *link, m *performatives.Message, opens bool, released, own int) bool {
 	if opens && len(r.of[l])+l.load.Conversations()-own >= l.limits.open {
 		return false
@@ -271,7 +280,8 @@ func (r *records) fitsLocked(l *link, m *performatives.Message, opens bool, rele
 	return m.Weight() == 0 || others <= 0 || others+m.Weight() <= l.limits.bytes
 }
 
-// admitLocked refuses a request that opens a conversation of an agent of this process if the session has too many.
+// admitLocked refuses a request that opens a conversation of an agent of this process if the
+// session has too many.
 func (r *records) admitLocked(p passage) error {
 	m := p.message
 	if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
@@ -297,8 +307,9 @@ func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
 	}
 }
 
-// takeBack undoes the effect of a message on its record, because the message could not be passed on. It reports false if the conversation
-// was ended in the meantime, and its parties were told of the end.
+// takeBack undoes the effect of a message on its record, because the message could not be passed
+// on. It reports false if the conversation was ended in the meantime, and its parties were told of
+// the end.
 func (r *records) takeBack(n noted) bool {
 	t := n.record
 	if t == nil {
@@ -328,8 +339,8 @@ func (r *records) takeBack(n noted) bool {
 	return true
 }
 
-// reopenLocked puts a record back whose last message was not passed on. If a session has ended in between, the end of the record
-// is told.
+// reopenLocked puts a record back whose last message was not passed on. If a session has ended in
+// between, the end of the record is told.
 func (r *records) reopenLocked(t *record) {
 	t.gone = false
 	for _, k := range t.keys {

@@ -11,8 +11,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// refused notes that a copy of a message to the agent behind the session has not arrived, for the reason of that code. It returns
-// the name by which the sender knows the worker, and reports whether the sender waits in a record.
+// refused notes that a copy of a message to the agent behind the session has not arrived, for the
+// reason of that code. It returns the name by which the sender knows the worker, and reports
+// whether the sender waits in a record.
 func (r *records) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -44,8 +45,9 @@ func (r *records) agentStopped(id performatives.AgentID) {
 	}
 }
 
-// moved notes that an agent is at another destination now: behind the link to, or nil for one that is not known yet. Its records there are
-// those that were behind the link from, or nil for an agent of this process.
+// moved notes that an agent is at another destination now: behind the link to, or nil for one that
+// is not known yet. Its records there are those that were behind the link from, or nil for an agent
+// of this process.
 func (r *records) moved(id performatives.AgentID, from, to *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -86,7 +88,8 @@ func (r *records) follow(id performatives.AgentID, from, to *link) {
 	}
 }
 
-// loseWorker ends the records of what an agent works on behind a link that it has left. It gets no CANCEL where it is now.
+// loseWorker ends the records of what an agent works on behind a link that it has left. It gets no
+// CANCEL where it is now.
 func (r *records) loseWorker(id performatives.AgentID, from *link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -116,8 +119,8 @@ func (r *records) workers(l *link) (ids []performatives.AgentID) {
 	return slices.Compact(ids)
 }
 
-// handedOver notes that an agent of this process continues behind the link to. A record of an asker of another node ends: the one of that
-// node stands.
+// handedOver notes that an agent of this process continues behind the link to. A record of an asker
+// of another node ends: the one of that node stands.
 func (r *records) handedOver(id performatives.AgentID, to *link) {
 	r.mu.Lock()
 	for t := range maps.Clone(r.of[id.Fold()]) {
@@ -150,8 +153,8 @@ func (r *records) close() {
 	r.finishLocked(slices.Collect(maps.Keys(open)), performatives.Failure{ErrorCode: performatives.CodeStopped})
 }
 
-// finishLocked tells both parties of records that they are over: the asker by FAILURE in the worker's name, the worker by CANCEL in
-// the asker's.
+// finishLocked tells both parties of records that they are over: the asker by FAILURE in the
+// worker's name, the worker by CANCEL in the asker's.
 func (r *records) finishLocked(ended []*record, why performatives.Failure) {
 	var last []ending
 	for _, t := range ended {
@@ -201,7 +204,8 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 	return e
 }
 
-// keepLocked adds a tombstone, in place of the oldest one if there are too many. It takes constant time on average.
+// keepLocked adds a tombstone, in place of the oldest one if there are too many. It takes constant
+// time on average.
 func (r *records) keepLocked(t *record) {
 	for len(r.tombstones)-r.goneTombstones >= maxTombstones {
 		oldest := r.tombstones[0]

@@ -82,7 +82,8 @@ func (d *recordsFixture) must(m *p.Message) noted {
 	return n
 }
 
-// ends returns the records that have ended since the last call, each with the code and the parties that were told.
+// ends returns the records that have ended since the last call, each with the code and the parties
+// that were told.
 func (d *recordsFixture) ends() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -167,7 +168,8 @@ func TestRecordEndsByItsTable(t *testing.T) {
 	}
 }
 
-// A reply may refer to its request by the id or reply_with alone, where the dialect has no conversation ids.
+// A reply may refer to its request by the id or reply_with alone, where the dialect has no
+// conversation ids.
 func TestRecordIsFoundByReference(t *testing.T) {
 	for _, ref := range []string{"q", "w"} {
 		d := newRecordsFixture(t)
@@ -181,7 +183,8 @@ func TestRecordIsFoundByReference(t *testing.T) {
 	}
 }
 
-// Records with one conversation id and several agents are told apart, as are two that two agents begin with each other.
+// Records with one conversation id and several agents are told apart, as are two that two agents
+// begin with each other.
 func TestRecordsWithOneConversationID(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.must(act(t, "1", p.ActCFP, nil))
@@ -266,8 +269,8 @@ func TestRecordForgetsOldKeys(t *testing.T) {
 	}
 }
 
-// The deadline ends what the table has not, and tells both sides. A further request has its own time, a repetition and a CANCEL
-// do not. A long-lived conversation has no deadline.
+// The deadline ends what the table has not, and tells both sides. A further request has its own
+// time, a repetition and a CANCEL do not. A long-lived conversation has no deadline.
 func TestRecordsExpire(t *testing.T) {
 	for name, tt := range map[string]struct {
 		first, then p.Performative // zero: none; then comes after 50 s
@@ -316,8 +319,9 @@ func TestRecordsExpire(t *testing.T) {
 	}
 }
 
-// The record of a request follows its asker to another link. At the asker's node it ends at the deadline, without a grace. If the asker goes
-// to another node, and the worker is of a third one, the record of that node stands.
+// The record of a request follows its asker to another link. At the asker's node it ends at the
+// deadline, without a grace. If the asker goes to another node, and the worker is of a third one,
+// the record of that node stands.
 func TestRecordFollowsItsAsker(t *testing.T) {
 	for name, c := range map[string]struct {
 		from, to, works bool // a link between nodes
@@ -351,7 +355,8 @@ func TestRecordFollowsItsAsker(t *testing.T) {
 	}
 }
 
-// Without a table, an asker that has heard something is not told of the deadline, and still of the loss of the worker.
+// Without a table, an asker that has heard something is not told of the deadline, and still of the
+// loss of the worker.
 func TestUncertainRecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, lost := range []bool{false, true} {
@@ -411,7 +416,8 @@ func TestRecordsAreOrderedByDeadline(t *testing.T) {
 	})
 }
 
-// A message that could not be passed on is taken back: its record, its place as the latest request, or its end.
+// A message that could not be passed on is taken back: its record, its place as the latest request,
+// or its end.
 func TestRecordsTakeBack(t *testing.T) {
 	d := newRecordsFixture(t)
 	if !d.takeBack(d.must(act(t, "q", p.ActRequest, nil))) {
@@ -443,7 +449,8 @@ func TestRecordsTakeBack(t *testing.T) {
 	}
 }
 
-// A record whose message fails to be passed on while its session ends was told, and the failure is nobody's.
+// A record whose message fails to be passed on while its session ends was told, and the failure is
+// nobody's.
 func TestTakeBackAfterTheEnd(t *testing.T) {
 	d := newRecordsFixture(t)
 	n := d.must(act(t, "q", p.ActRequest, nil))
@@ -511,7 +518,8 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 	}
 }
 
-// An asker that was told an end in the worker's name is not told another by a late reply, and is answered when it asks again.
+// An asker that was told an end in the worker's name is not told another by a late reply, and is
+// answered when it asks again.
 func TestAskerIsToldOnce(t *testing.T) {
 	for name, end := range map[string]func(*recordsFixture){
 		"the loss of the worker": func(d *recordsFixture) { d.lose(d.bob.via, disconnected) },
@@ -593,7 +601,8 @@ func (d *recordsFixture) bury(t testing.TB, from, many int) {
 	d.said = nil
 }
 
-// A tombstone that is gone makes room for another one, and leaves the list before there are too many.
+// A tombstone that is gone makes room for another one, and leaves the list before there are too
+// many.
 func TestGoneTombstones(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30

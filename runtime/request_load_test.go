@@ -68,8 +68,9 @@ func heapInUse() int64 {
 	return int64(m.HeapAlloc)
 }
 
-// TestRequestLoad has one agent take 40,000 requests a second for a minute, in virtual time. None is refused, and each is
-// remembered: the first does not run again. The short form has a small part of them.
+// TestRequestLoad has one agent take 40,000 requests a second for a minute, in virtual time. None
+// is refused, and each is remembered: the first does not run again. The short form has a small part
+// of them.
 func TestRequestLoad(t *testing.T) {
 	perSecond := loadRate / 400
 	if exhaustive.Enabled() && !racetest.Enabled {
@@ -109,8 +110,9 @@ func TestRequestLoad(t *testing.T) {
 	})
 }
 
-// BenchmarkRequestLoad measures the same load in real time, as fast as the machine can: the requests a second, and the
-// memory that each leaves behind. Without RIBOSOME_EXHAUSTIVE it is that of one second.
+// BenchmarkRequestLoad measures the same load in real time, as fast as the machine can: the
+// requests a second, and the memory that each leaves behind. Without RIBOSOME_EXHAUSTIVE it is that
+// of one second.
 func BenchmarkRequestLoad(b *testing.B) {
 	seconds := 1
 	if exhaustive.Enabled() {

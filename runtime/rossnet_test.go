@@ -16,7 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 )
 
-// rossNetPeer is a program that writes and reads the JSON of the specification, without this module's codec.
+// rossNetPeer is a program that writes and reads the JSON of the specification, without this
+// module's codec.
 type rossNetPeer struct {
 	t    *testing.T
 	name string
@@ -156,7 +157,8 @@ func (r rossNetWorker) PerformTask(ctx context.Context, t delegation.Task) (p.In
 	return p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]int{"n": 2 * in.N})}, err
 }
 
-// A controller assigns tasks to an agent of the node, and gets the acknowledgement, the status and the outcome of each.
+// A controller assigns tasks to an agent of the node, and gets the acknowledgement, the status and
+// the outcome of each.
 func TestRossNetController(t *testing.T) {
 	eachRossNetHub(t, func(t *testing.T, h *rossNetHub) {
 		stopped := make(chan struct{}, 1)

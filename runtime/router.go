@@ -70,8 +70,8 @@ func (r router) route(m *performatives.Message) error {
 	return err
 }
 
-// deliver delivers m to an agent of the directory, and reports whether it is there. An agent that comes, stops or moves at that moment is looked
-// up again.
+// deliver delivers m to an agent of the directory, and reports whether it is there. An agent that
+// comes, stops or moves at that moment is looked up again.
 func (r router) deliver(m *performatives.Message) (here bool, err error) {
 	for range 3 {
 		if err = r.n.system.Deliver(m.Receiver(), m); err == nil {
@@ -85,9 +85,10 @@ func (r router) deliver(m *performatives.Message) (here bool, err error) {
 	return here, err
 }
 
-// broadcast delivers m to every agent of the directory except its sender. To the agents of other nodes goes one copy a node,
-// unless m came from one. Each agent that cannot take m causes a refusal. When no agent can, the first refusal is returned as
-// the error. A message that is too long for the links to other nodes reaches no agent.
+// broadcast delivers m to every agent of the directory except its sender. To the agents of other
+// nodes goes one copy a node, unless m came from one. Each agent that cannot take m causes a
+// refusal. When no agent can, the first refusal is returned as the error. A message that is too
+// long for the links to other nodes reaches no agent.
 func (n *Node) broadcast(m *performatives.Message, fromNode bool) error {
 	var failed []*performatives.Refusal
 	reached := false

@@ -14,8 +14,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// BenchmarkRouter measures tasks of a program over TCP to an agent of the node that answers in its Receive, and the results back, 64 under way: decoding,
-// delivery, and encoding, in each dialect. The program does no more than to number its frames and to count those that come. msgs/s are tasks and results.
+// BenchmarkRouter measures tasks of a program over TCP to an agent of the node that answers in its
+// Receive, and the results back, 64 under way: decoding, delivery, and encoding, in each dialect.
+// The program does no more than to number its frames and to count those that come. msgs/s are tasks
+// and results.
 func BenchmarkRouter(b *testing.B) {
 	names := make([]string, 0, len(speakers))
 	for name := range speakers {

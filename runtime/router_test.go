@@ -44,7 +44,8 @@ func newRouting(t *testing.T, over transport) *routing {
 	return &routing{hub: h, over: over, addr: addr}
 }
 
-// askedOne checks what an agent is asked: of each asker, its tasks come in the order in which they were sent, and each once.
+// askedOne checks what an agent is asked: of each asker, its tasks come in the order in which they
+// were sent, and each once.
 type askedOne struct {
 	r    *routing
 	t    *testing.T
@@ -52,7 +53,8 @@ type askedOne struct {
 	last map[string]float64 // by asker
 }
 
-// take checks one task. The askers go round the workers, so the numbers of an asker have gaps of a known size.
+// take checks one task. The askers go round the workers, so the numbers of an asker have gaps of a
+// known size.
 func (w *askedOne) take(from string, n float64) {
 	w.r.delivered.Add(1)
 	from = strings.ToLower(from)
@@ -63,7 +65,8 @@ func (w *askedOne) take(from string, n float64) {
 	w.last[from] = n
 }
 
-// asker sends numbered tasks to the workers in turn, and checks the results: each once, and of one worker in the order of its tasks.
+// asker sends numbered tasks to the workers in turn, and checks the results: each once, and of one
+// worker in the order of its tasks.
 type asker struct {
 	r    *routing
 	t    *testing.T
@@ -127,7 +130,8 @@ func (a *asker) result(id string, n float64) {
 	}
 }
 
-// program connects a program of a dialect that asks and is asked, and that leaves when the test is over. It calls answered when it has all its results.
+// program connects a program of a dialect that asks and is asked, and that leaves when the test is
+// over. It calls answered when it has all its results.
 func (r *routing) program(t *testing.T, name string, f foreign, begin <-chan struct{}, answered func()) {
 	defer answered()
 	conn, err := r.over.dial(r.stuck, r.addr)
@@ -188,9 +192,11 @@ func (a *asker) wait() {
 	}
 }
 
-// TestRouter has a program of each dialect and an agent of the node ask one another, over one listener: a million messages in the long form, some ten
-// thousand in the normal one. Nothing is lost, doubled or misdelivered, and of each pair all is in order, there and back. Meanwhile, a
-// program of each dialect asks agents that do not exist and that have left, and is refused. It makes no difference that askers use the same ids.
+// TestRouter has a program of each dialect and an agent of the node ask one another, over one
+// listener: a million messages in the long form, some ten thousand in the normal one. Nothing is
+// lost, doubled or misdelivered, and of each pair all is in order, there and back. Meanwhile, a
+// program of each dialect asks agents that do not exist and that have left, and is refused. It
+// makes no difference that askers use the same ids.
 func TestRouter(t *testing.T) {
 	for name, equal := range map[string]bool{"ids of their own": false, "equal ids": true} {
 		t.Run(name, func(t *testing.T) { testRouter(t, equal) })
@@ -281,7 +287,8 @@ func testRouter(t *testing.T, equal bool) {
 	t.Logf("%d messages", want)
 }
 
-// refuses has a program of each dialect ask an agent that has never been there, and one that has left.
+// refuses has a program of each dialect ask an agent that has never been there, and one that has
+// left.
 func (r *routing) refuses(t *testing.T) {
 	dial := func(ctx context.Context) (wire.Conn, error) { return r.over.dial(ctx, r.addr) }
 	gone := connectForeign(t, "Gone", aclSpeaker{}, dial)
@@ -300,8 +307,9 @@ func (r *routing) refuses(t *testing.T) {
 	}
 }
 
-// TestRouterReconnect has a program of each dialect connect again under the id that it has while it works. The asker is told once that the work is lost. The
-// new connection gets what comes after, and the end of the old one does not take the agent away.
+// TestRouterReconnect has a program of each dialect connect again under the id that it has while it
+// works. The asker is told once that the work is lost. The new connection gets what comes after,
+// and the end of the old one does not take the agent away.
 func TestRouterReconnect(t *testing.T) {
 	r := newRouting(t, overTCP)
 	dial := func(ctx context.Context) (wire.Conn, error) { return r.over.dial(ctx, r.addr) }

@@ -28,7 +28,8 @@ func (d doubles) Describe() p.Capabilities {
 	return p.Capabilities{Topics: []string{"topic " + d.own}, Actions: []p.Action{{Name: "double"}, {Name: d.own}}}
 }
 
-// newRuledHub returns a node with all dialects, whose peers have the given rules. It has the agents Eddy and Jules, and Jules/tools.
+// newRuledHub returns a node with all dialects, whose peers have the given rules. It has the agents
+// Eddy and Jules, and Jules/tools.
 func newRuledHub(t *testing.T, rules string) *gatewayHub {
 	t.Helper()
 	parsed, err := auth.ParseRules([]byte(rules))
@@ -140,8 +141,9 @@ func ruledDialects() map[string]said {
 	}
 }
 
-// TestListsShowWhatTheirReaderMayCall has a peer that may speak to one agent only: in each dialect it can greet the node, finds that agent alone, and reaches no
-// other one, under its name or through a namespace.
+// TestListsShowWhatTheirReaderMayCall has a peer that may speak to one agent only: in each dialect
+// it can greet the node, finds that agent alone, and reaches no other one, under its name or
+// through a namespace.
 func TestListsShowWhatTheirReaderMayCall(t *testing.T) {
 	h := newRuledHub(t, `[{"agent":"*","allow":["Jules"]}]`)
 	for name, d := range ruledDialects() {

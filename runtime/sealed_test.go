@@ -236,8 +236,9 @@ func (r *routed) unread(t testing.TB) {
 	}
 }
 
-// Two agents work with each other over a router, in several codons, and no byte of what they say is in the clear on the way. Before
-// it can seal, the asker learns the keys by a discovery that the router answers.
+// Two agents work with each other over a router, in several codons, and no byte of what they say is
+// in the clear on the way. Before it can seal, the asker learns the keys by a discovery that the
+// router answers.
 func TestSealedOverARouter(t *testing.T) {
 	for _, dialect := range []wire.Dialect{acl.Dialect{}, bridge.Dialect{}} {
 		t.Run(dialect.Name(), func(t *testing.T) {
@@ -257,7 +258,8 @@ func TestSealedOverARouter(t *testing.T) {
 	}
 }
 
-// stripping is a dialect whose frames come through somebody who takes the extension encryption out of handshakes.
+// stripping is a dialect whose frames come through somebody who takes the extension encryption out
+// of handshakes.
 type stripping struct{ wire.Dialect }
 
 func (d stripping) Open(o wire.CodecOptions) (wire.Codec, error) {
@@ -271,7 +273,8 @@ func (c strippingCodec) Decode(frame []byte, take func(wire.Inbound)) {
 	c.Codec.Decode(bytes.Replace(frame, []byte(`"encryption":{`), []byte(`"stripped":{`), 1), take)
 }
 
-// A handshake from which the extension was taken makes the sender refuse, and nothing passes in the clear.
+// A handshake from which the extension was taken makes the sender refuse, and nothing passes in the
+// clear.
 func TestSealedOverAStrippedHandshake(t *testing.T) {
 	r := newRouted(t, stripping{bridge.Dialect{}})
 	group := sealedtest.Group(t, nil, "Eddy", "Jules")
@@ -495,7 +498,8 @@ func altered(m *p.Message, change func(e *p.Envelope)) *p.Message {
 	return out
 }
 
-// What an attacker on the way does with a request is refused to its sender, with the code of the reason.
+// What an attacker on the way does with a request is refused to its sender, with the code of the
+// reason.
 func TestSealedRequestIsAttacked(t *testing.T) {
 	for name, tt := range map[string]struct {
 		code  p.Code
@@ -543,7 +547,8 @@ func (s startled) Open(m *p.Message, c p.Capabilities) (*p.Message, bool, error)
 	return s.Sealer.Open(m, c)
 }
 
-// A sealer that panics on a request, of the asker or of the asked, has it refused at once. The next one is served.
+// A sealer that panics on a request, of the asker or of the asked, has it refused at once. The next
+// one is served.
 func TestSealerPanics(t *testing.T) {
 	for _, method := range []string{"Seal", "Open"} {
 		t.Run(method, func(t *testing.T) {

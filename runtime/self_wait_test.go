@@ -159,8 +159,8 @@ func TestStopByUnknownHandler(t *testing.T) {
 	})
 }
 
-// A stop that waits for a conversation with a silent peer says so within two seconds, and a stop that
-// does not wait says nothing.
+// A stop that waits for a conversation with a silent peer says so within two seconds, and a stop
+// that does not wait says nothing.
 func TestStopNamesSilentPeer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer
@@ -240,8 +240,8 @@ func TestStopOwnAgent(t *testing.T) {
 	}
 }
 
-// The ctx of a decision ends at the deadline, when the agent or the node stops, and when the decision
-// has returned, also if nothing has waited for its end before.
+// The ctx of a decision ends at the deadline, when the agent or the node stops, and when the
+// decision has returned, also if nothing has waited for its end before.
 func TestDecisionContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := runtime.New(runtime.Options{})
@@ -341,8 +341,8 @@ func TestStopEndsDecision(t *testing.T) {
 	})
 }
 
-// An agent whose actor does not come back is logged and counted once, by name, and is shown as busy.
-// One that handles many messages in one turn is not.
+// An agent whose actor does not come back is logged and counted once, by name, and is shown as
+// busy. One that handles many messages in one turn is not.
 func TestBusyAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log lockedBuffer

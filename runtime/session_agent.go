@@ -114,8 +114,8 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 	}
 }
 
-// labelled returns a message to the agent under the name by which the peer knows it. A peer with many agents is told for
-// each.
+// labelled returns a message to the agent under the name by which the peer knows it. A peer with
+// many agents is told for each.
 func (a *sessionAgent) labelled(m *performatives.Message) *performatives.Message {
 	if m.Receiver() != "" && a.label == a.id {
 		return m

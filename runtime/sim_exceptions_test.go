@@ -34,7 +34,8 @@ func (e simEnding) away() bool {
 	return slices.Contains([]p.Code{p.CodeUnknownAgent, p.CodeStopped}, e.code)
 }
 
-// pairExceptions are the accepted pairs. No table knows the runtime, nor an agent without its memory.
+// pairExceptions are the accepted pairs. No table knows the runtime, nor an agent without its
+// memory.
 var pairExceptions = []simException[simEnding]{
 	{
 		name: "no copy reached the responder",
@@ -67,9 +68,9 @@ var pairExceptions = []simException[simEnding]{
 	},
 }
 
-// violationExceptions are the accepted violations. In each of them the responder's agent was stopped
-// and came back without its conversations, so that one of the conversation's messages opened it again. The
-// monitor knows one run of the responder.
+// violationExceptions are the accepted violations. In each of them the responder's agent was
+// stopped and came back without its conversations, so that one of the conversation's messages
+// opened it again. The monitor knows one run of the responder.
 var violationExceptions = []simException[simViolation]{
 	{
 		name: "a receipt without a memory",

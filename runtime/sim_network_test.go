@@ -55,8 +55,9 @@ func (n *simNetwork) Route(m *p.Message) error {
 	return n.deliver(m)
 }
 
-// garbled returns a message of a conversation, other than its opening, a refusal or a CANCEL, with an act that its table has
-// not, as of a peer with another version of the codon. It returns any other message, and mostly this one, as it is.
+// garbled returns a message of a conversation, other than its opening, a refusal or a CANCEL, with
+// an act that its table has not, as of a peer with another version of the codon. It returns any
+// other message, and mostly this one, as it is.
 func (n *simNetwork) garbled(m *p.Message) *p.Message {
 	table, ok := simTables[m.Protocol()]
 	if !ok || isOpening(table, m.Performative()) || m.AsRefusal() != nil || m.Performative() == p.ActCancel || n.swarm.dice.n(4) > 0 {

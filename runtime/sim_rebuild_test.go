@@ -61,7 +61,8 @@ func (c *simRecorder) recordsOf(n int) []codons.Recorded {
 	})
 }
 
-// TestRebuildNotices changes recorded conversations, of each of which the checks must notice what was changed.
+// TestRebuildNotices changes recorded conversations, of each of which the checks must notice what
+// was changed.
 func TestRebuildNotices(t *testing.T) {
 	run := simulate(t, 1, true)
 	if run == nil {

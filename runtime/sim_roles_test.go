@@ -139,8 +139,8 @@ type simToolArgs struct {
 // ToolSet returns the one tool of every simAgent.
 func (c *simAgent) ToolSet() *tool.Tools { return c.swarm.tools }
 
-// newTools returns the tools of the swarm. All agents share them, because the schemas of a tool cost more
-// than an agent.
+// newTools returns the tools of the swarm. All agents share them, because the schemas of a tool
+// cost more than an agent.
 func (s *simSwarm) newTools() *tool.Tools {
 	added, err := tool.New("double", "doubles a number", func(ctx context.Context, in simToolArgs) (simToolArgs, error) {
 		call, _ := tool.CallerFrom(ctx)

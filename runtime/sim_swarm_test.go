@@ -199,8 +199,8 @@ func (s *simSwarm) forget() {
 	}
 }
 
-// losePeers has the conversations with an agent lose it. The agent runs on and does not notice: its messages arrive, and
-// those for it.
+// losePeers has the conversations with an agent lose it. The agent runs on and does not notice: its
+// messages arrive, and those for it.
 func (s *simSwarm) losePeers() {
 	for start := time.Now(); time.Since(start) < simBusy; {
 		s.idle("lose a peer", s.dice.upTo(simCalm))

@@ -20,7 +20,8 @@ import (
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
 
-// patience is the time limit for an expected event, on a machine that does other things at the same time.
+// patience is the time limit for an expected event, on a machine that does other things at the same
+// time.
 const patience = time.Minute
 
 // newNode returns a node that is stopped at the end of the test, and must stop in time.

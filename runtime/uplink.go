@@ -16,7 +16,8 @@ import (
 )
 
 var (
-	// ErrUplink is returned by [Node.Uplink] when another uplink of the node has one of the names, or both have none.
+	// ErrUplink is returned by [Node.Uplink] when another uplink of the node has one of the names,
+	// or both have none.
 	ErrUplink = errors.New("runtime: the node has an uplink for that already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
 	ErrConnected = errors.New("runtime: the uplink is connected already")
@@ -30,9 +31,9 @@ type UplinkOptions struct {
 	// each connection.
 	Dial func(ctx context.Context, h wire.Handler) (*wire.Session, error)
 
-	// Names are the agents and namespaces beyond the uplink: agents whose id is one of them, or begins with it and a slash.
-	// The longest name decides. The uplink without Names has all other ids that are unknown on this node. The far node may
-	// send messages of these agents only.
+	// Names are the agents and namespaces beyond the uplink: agents whose id is one of them, or
+	// begins with it and a slash. The longest name decides. The uplink without Names has all other
+	// ids that are unknown on this node. The far node may send messages of these agents only.
 	Names []performatives.AgentID
 
 	// Introduce announces each visible agent of this node to the far node until the agent
@@ -63,10 +64,11 @@ func (o UplinkOptions) peerOptions() PeerOptions {
 	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
-// Uplink connects a node to another node by a session that this end opens. It is the destination of the ids that are unknown
-// on this node, including namespaces, as [UplinkOptions].Names says. That includes an agent that has stopped here and lives
-// elsewhere now. Without a session, messages to them are refused at once. When a session is lost, pending requests over it
-// fail, and conversations lose their peers. A node may have several uplinks.
+// Uplink connects a node to another node by a session that this end opens. It is the destination of
+// the ids that are unknown on this node, including namespaces, as [UplinkOptions].Names says. That
+// includes an agent that has stopped here and lives elsewhere now. Without a session, messages to
+// them are refused at once. When a session is lost, pending requests over it fail, and
+// conversations lose their peers. A node may have several uplinks.
 //
 // The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
 // among the agents of the far node, including the far node's own name. Broadcasts stay on

@@ -33,8 +33,8 @@ func (s *conversationEnds) observe(ev events.Event) {
 	case over && e.From != e.To: // a terminal state that stays the same handles a late message
 		s.ended[key] += 100
 	case s.ended[key] > 0 && e.From == machine.Idle && e.On == machine.Receive(performatives.ActCancel):
-		// The CANCEL of an initiator whose deadline has passed came after the request's tombstone had gone. It opens a
-		// side that ends at once and runs nothing.
+		// The CANCEL of an initiator whose deadline has passed came after the request's tombstone
+		// had gone. It opens a side that ends at once and runs nothing.
 	case !over && e.Ended:
 		s.ended[key]++
 	}

@@ -18,8 +18,8 @@ func names(of ...performatives.AgentID) func(*runtime.UplinkOptions) {
 	return func(o *runtime.UplinkOptions) { o.Names = of }
 }
 
-// A node with two uplinks reaches each agent by the one with its name, the longest, and any other by the one without names. The loss of
-// one leaves the conversations over the other alone.
+// A node with two uplinks reaches each agent by the one with its name, the longest, and any other
+// by the one without names. The loss of one leaves the conversations over the other alone.
 func TestSeveralUplinks(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "out"})
 	started, ended := make(chan struct{}, 10), make(chan error, 10)
@@ -107,7 +107,8 @@ func TestUplinkWithAnotherSender(t *testing.T) {
 	await(t, refused, 1, func(e events.DeadLetter) bool { return e.Code == performatives.CodeForbidden })
 }
 
-// A peer of a node reaches the agents and namespaces beyond the node's uplink, and is told an end when the uplink is lost.
+// A peer of a node reaches the agents and namespaces beyond the node's uplink, and is told an end
+// when the uplink is lost.
 func TestPeerReachesBeyondTheUplink(t *testing.T) {
 	held := make(chan struct{}, 10)
 	h := newHub(t, noPeerOptions)
@@ -142,7 +143,8 @@ func TestPeerReachesBeyondTheUplink(t *testing.T) {
 	}
 }
 
-// A message of the far node for an agent that is not on this node any more does not go back to the far node, and its sender is told.
+// A message of the far node for an agent that is not on this node any more does not go back to the
+// far node, and its sender is told.
 func TestUplinkSendsNothingBack(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	got := make(chan *performatives.Message, 10)

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// requestContents remembers a hash of the content of each request from a peer, to detect an id
-// that comes again with another content (addenda §7). Codons recognise a retry by its id alone and would
+// requestContents remembers a hash of the content of each request from a peer, to detect an id that
+// comes again with another content (addenda §7). Codons recognise a retry by its id alone and would
 // answer it with the result of the first request.
 type requestContents struct {
 	known *expiring.Map[uint64]
@@ -31,9 +31,10 @@ func newRequestContents() *requestContents {
 	return &requestContents{expiring.New[uint64](maxRequestContents), maphash.MakeSeed()}
 }
 
-// check refuses a request whose sender has sent another one under the same id: in any session, if the sender has authenticated or the
-// session owns its id, and the dialect does not number messages per connection. Otherwise two sessions of one sender may be two clients
-// that use the same ids, and only requests of the same session count.
+// check refuses a request whose sender has sent another one under the same id: in any session, if
+// the sender has authenticated or the session owns its id, and the dialect does not number messages
+// per connection. Otherwise two sessions of one sender may be two clients that use the same ids,
+// and only requests of the same session count.
 func (r *requestContents) check(session string, id Identity, owned bool, in Inbound) error {
 	m := in.Message
 	if in.Content == nil || !m.Performative().ExpectsReply() {

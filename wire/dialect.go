@@ -14,12 +14,13 @@ type Dialect interface {
 	Open(CodecOptions) (Codec, error)
 }
 
-// LabelDialect is a [Dialect] in which the sender of a message may be a label. Many clients have the same label, so it
-// proves nothing, and nothing is refused for it: a message whose label the identity of the session does not cover
-// comes from the identity's own name.
+// LabelDialect is a [Dialect] in which the sender of a message may be a label. Many clients have
+// the same label, so it proves nothing, and nothing is refused for it: a message whose label the
+// identity of the session does not cover comes from the identity's own name.
 type LabelDialect interface {
 	Dialect
-	// SenderIsLabel reports whether the sender of a message from the peer is a label. It must not change the message.
+	// SenderIsLabel reports whether the sender of a message from the peer is a label. It must not
+	// change the message.
 	SenderIsLabel(m *performatives.Message) bool
 }
 
@@ -92,11 +93,11 @@ type Inbound struct {
 // HandoverCodec is a [Codec] that keeps state about the requests of its peer.
 type HandoverCodec interface {
 	Codec
-	// Requests returns the requests of an agent of the peer that have no answer yet, in a form of the dialect's own. It may be called
-	// by any goroutine.
+	// Requests returns the requests of an agent of the peer that have no answer yet, in a form of
+	// the dialect's own. It may be called by any goroutine.
 	Requests(agent performatives.AgentID) ([]byte, error)
-	// Adopt takes over what Requests of the codec of another session has returned, also one of another node, so that this codec can
-	// write the answers. It may be called by any goroutine.
+	// Adopt takes over what Requests of the codec of another session has returned, also one of
+	// another node, so that this codec can write the answers. It may be called by any goroutine.
 	Adopt(requests []byte) error
 }
 

@@ -197,8 +197,8 @@ func (c *core) owns(s *Session, m *performatives.Message) bool {
 	return ok && h.Owns(s, m)
 }
 
-// Permits reports whether Options.Authorize permits the peer to send m to that receiver. Without an authorizer, and for a peer that this
-// end chose, it does.
+// Permits reports whether Options.Authorize permits the peer to send m to that receiver. Without an
+// authorizer, and for a peer that this end chose, it does.
 func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bool {
 	if !s.Restricted() {
 		return true
@@ -208,11 +208,12 @@ func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bo
 	return err == nil && s.core.opts.Authorize(id, m) == nil
 }
 
-// Restricted reports whether Options.Authorize decides what the peer may send. If it does not, the peer may call every agent.
+// Restricted reports whether Options.Authorize decides what the peer may send. If it does not, the
+// peer may call every agent.
 func (s *Session) Restricted() bool { return s.core.opts.Authorize != nil && !s.initiator }
 
-// MayCall reports whether the peer may begin something with an agent: whether Options.Authorize permits a message of any act that
-// expects a reply. m is a message of the peer.
+// MayCall reports whether the peer may begin something with an agent: whether Options.Authorize
+// permits a message of any act that expects a reply. m is a message of the peer.
 func (s *Session) MayCall(m *performatives.Message, to performatives.AgentID) bool {
 	if !s.Restricted() {
 		return true

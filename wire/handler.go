@@ -2,11 +2,11 @@ package wire
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Handler receives the messages and lifecycle events of sessions. Its methods must not block. Only Receive may, for some milliseconds,
-// to have the flow control of the connection slow the peer down.
-// The calls for one session are ordered: Opened, then one Receive at a time, then
-// Undelivered, then Closed. There is one exception: Undelivered for a message that the
-// dialect cannot encode may run earlier and concurrently with Receive.
+// Handler receives the messages and lifecycle events of sessions. Its methods must not block. Only
+// Receive may, for some milliseconds, to have the flow control of the connection slow the peer
+// down. The calls for one session are ordered: Opened, then one Receive at a time, then
+// Undelivered, then Closed. There is one exception: Undelivered for a message that the dialect
+// cannot encode may run earlier and concurrently with Receive.
 type Handler interface {
 	// Opened reports a new session. Its peer may not have authenticated yet.
 	Opened(s *Session)
@@ -23,14 +23,15 @@ type Handler interface {
 	Closed(s *Session, err error)
 }
 
-// HostHandler is a [Handler] that serves some messages itself, such as a handshake, a registration, or a query for agents. They need no
-// permission of [Options].Authorize. What it answers must be what the peer may know: see [Session.MayCall]. It knows which ids of
-// senders its sessions own. Its methods are called before Receive, on the same goroutine.
+// HostHandler is a [Handler] that serves some messages itself, such as a handshake, a registration,
+// or a query for agents. They need no permission of [Options].Authorize. What it answers must be
+// what the peer may know: see [Session.MayCall]. It knows which ids of senders its sessions own.
+// Its methods are called before Receive, on the same goroutine.
 type HostHandler interface {
 	Handler
 	// Hosts reports whether the handler serves m itself.
 	Hosts(m *performatives.Message) bool
-	// Owns reports whether the session has registered the id of the sender of m. The ids of messages of other senders are those of
-	// their session.
+	// Owns reports whether the session has registered the id of the sender of m. The ids of
+	// messages of other senders are those of their session.
 	Owns(s *Session, m *performatives.Message) bool
 }

@@ -47,8 +47,8 @@ func (i Identity) principal(agent performatives.AgentID) string {
 	return ""
 }
 
-// speaks returns a message whose sender is a label that the identity does not cover as a message of the identity's own
-// name. Without one it returns the message.
+// speaks returns a message whose sender is a label that the identity does not cover as a message of
+// the identity's own name. Without one it returns the message.
 func (i Identity) speaks(m *performatives.Message) *performatives.Message {
 	if i.MaySpeakAs(m.Sender()) {
 		return m

@@ -146,8 +146,8 @@ func (l *lifecycle) receive(e event) effects {
 	return effects{arm: answered}
 }
 
-// peerFailed ends the session with the peer's error, after a CLOSE frame: a WebSocket wants each close frame answered
-// (RFC 6455 §5.5.1), whatever its code.
+// peerFailed ends the session with the peer's error, after a CLOSE frame: a WebSocket wants each
+// close frame answered (RFC 6455 §5.5.1), whatever its code.
 func (l *lifecycle) peerFailed(e event) effects {
 	l.peerDone = true
 	do := l.close(e.at, nil)
@@ -202,8 +202,8 @@ func (l *lifecycle) stopWriting(at time.Time, reason error) effects {
 	return effects{seal: true, arm: true}
 }
 
-// endUnlessFailed ends the session for reason, or for the peer's error if there was one before: the peer may close the
-// connection right after it.
+// endUnlessFailed ends the session for reason, or for the peer's error if there was one before: the
+// peer may close the connection right after it.
 func (l *lifecycle) endUnlessFailed(reason error) effects {
 	var failed *PeerError
 	if errors.As(l.reason, &failed) {

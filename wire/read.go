@@ -97,8 +97,8 @@ func (s *Session) languageOf(data []byte) *language {
 	return l
 }
 
-// decides reports whether an item of a frame fixes the dialect in which it was read: a message does,
-// and anything readable in a dialect that recognizes the frame.
+// decides reports whether an item of a frame fixes the dialect in which it was read: a message
+// does, and anything readable in a dialect that recognizes the frame.
 func (s *Session) decides(in Inbound) bool {
 	return in.Message != nil || s.recognized && (in.Err == nil || in.Err.Code != performatives.CodeParsingError)
 }

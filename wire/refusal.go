@@ -9,8 +9,8 @@ import (
 
 // RefusalOf returns the reply that tells m's sender why m is refused, as
 // [performatives.Message.RefuseCopy] does. It is for dialects that express refusals as messages.
-// The code, the text and RetryAfter are those of [AsRefusal](err). For a [*LimitError] the payload has the
-// member details. The reply's sender is that of the refusal, else m's receiver, else local.
+// The code, the text and RetryAfter are those of [AsRefusal](err). For a [*LimitError] the payload
+// has the member details. The reply's sender is that of the refusal, else m's receiver, else local.
 // It returns nil when m expects no reply.
 func RefusalOf(m *performatives.Message, local performatives.AgentID, s performatives.Stamp, err error) *performatives.Message {
 	r := AsRefusal(err)

@@ -17,8 +17,8 @@ type replays struct {
 	known  *expiring.Map[expiring.Owner] // the sessions that have received the messages
 }
 
-// maxReplays is the largest number of messages that are remembered. Each is remembered for two windows, because
-// its timestamp is acceptable for at most so long.
+// maxReplays is the largest number of messages that are remembered. Each is remembered for two
+// windows, because its timestamp is acceptable for at most so long.
 const maxReplays = 1 << 21
 
 func newReplays(window time.Duration, capacity int) *replays {

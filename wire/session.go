@@ -99,7 +99,8 @@ func (s *Session) Identity() (Identity, bool) {
 	return Identity{}, false
 }
 
-// SenderIsLabel reports whether the dialect of the session is [LabelDialect], and the sender of a message from the peer is a label.
+// SenderIsLabel reports whether the dialect of the session is [LabelDialect], and the sender of a
+// message from the peer is a label.
 func (s *Session) SenderIsLabel(m *performatives.Message) bool {
 	if l := s.language.Load(); l != nil {
 		d, ok := l.dialect.(LabelDialect)
@@ -129,8 +130,9 @@ func (s *Session) OffersMore(c performatives.Capabilities) bool {
 	return false
 }
 
-// Requests returns the requests of an agent of the peer that have no answer yet, for [Session.Adopt] of another session, also of
-// one of another node. It returns nil if the dialect needs none to write the answers.
+// Requests returns the requests of an agent of the peer that have no answer yet, for
+// [Session.Adopt] of another session, also of one of another node. It returns nil if the dialect
+// needs none to write the answers.
 func (s *Session) Requests(agent performatives.AgentID) []byte {
 	l := s.language.Load()
 	if l == nil {
@@ -195,7 +197,8 @@ func (s *Session) Send(m *performatives.Message) error {
 	return nil
 }
 
-// Wait returns how long messages wait at present from Send until they are written. It is zero while few of them wait.
+// Wait returns how long messages wait at present from Send until they are written. It is zero while
+// few of them wait.
 func (s *Session) Wait() time.Duration { return s.out.wait.Delay() }
 
 // Stop closes the session in order: it writes the queued messages and exchanges close frames.

@@ -180,7 +180,8 @@ func (picky) Name() string { return "picky" }
 // Recognizes returns false.
 func (picky) Recognizes([]byte) bool { return false }
 
-// A frame that cannot be read, or is no message of any dialect, does not fix the dialect of a session.
+// A frame that cannot be read, or is no message of any dialect, does not fix the dialect of a
+// session.
 func TestUnreadableFrameDecidesNoDialect(t *testing.T) {
 	for _, first := range []string{"nonsense", "{nope", `{"act":"INFORM",nope`, `{"text":"no act"}`} {
 		synctest.Test(t, func(t *testing.T) {

@@ -5,13 +5,16 @@ import (
 	"math"
 )
 
-// Batches is a bounded queue of the events of one stream that are handled many at a time, in the order of their
-// publication. It keeps the events of each type as values, side by side, so that [Publish] needs no memory for an event,
-// and its receiver is not woken for each. All its methods may be called from any goroutine. Its owner must call Close.
+// Batches is a bounded queue of the events of one stream that are handled many at a time, in the
+// order of their publication. It keeps the events of each type as values, side by side, so that
+// [Publish] needs no memory for an event, and its receiver is not woken for each. All its methods
+// may be called from any goroutine. Its owner must call Close.
 type Batches struct {
-	// Ready gets a value before more than 512 events wait, or half of the capacity if that is less, and when the subscription is closed. Fewer events may wait without a value: a receiver
-	// that wants them calls Handle. If all events come from one processor, Ready has a value for each 512 divided by the number of processors (at most eight).
-	// It may get one more for events that have been handled since.
+	// Ready gets a value before more than 512 events wait, or half of the capacity if that is less,
+	// and when the subscription is closed. Fewer events may wait without a value: a receiver that
+	// wants them calls Handle. If all events come from one processor, Ready has a value for each
+	// 512 divided by the number of processors (at most eight). It may get one more for events that
+	// have been handled since.
 	Ready <-chan struct{}
 
 	s       *Subscription
@@ -23,8 +26,9 @@ type Batches struct {
 	share   int // how many events a part may have while the others have as many; zero in a small queue, which is not divided
 	wakes   int // how many events of one part wake the receiver
 
-	// crowded says that a part has more than its share, so that all are to be counted for each event. While it is false, no part has. It is written with all lanes
-	// locked, and read with one.
+	// crowded says that a part has more than its share, so that all are to be counted for each
+	// event. While it is false, no part has. It is written with all lanes locked, and read with
+	// one.
 	crowded bool
 }
 
@@ -41,11 +45,12 @@ type batchPart struct {
 	_ [cachePad]byte
 }
 
-// firstLane is the lane of the events that are published with all lanes locked. Its part of a queue may grow beyond its share.
+// firstLane is the lane of the events that are published with all lanes locked. Its part of a queue
+// may grow beyond its share.
 const firstLane = 0
 
-// slot is an event in a lane: the next one of a column. It has the number of the event, and in the lowest byte the index of the column: slots have the order of the
-// events.
+// slot is an event in a lane: the next one of a column. It has the number of the event, and in the
+// lowest byte the index of the column: slots have the order of the events.
 type slot uint64
 
 const columnBits = 8
@@ -98,8 +103,9 @@ type columnPart[E Event] struct {
 	_ [cachePad]byte
 }
 
-// On returns a column for the events of type E, which is a struct type. fn is called for each with its number ([Record]); the event is
-// overwritten after fn has returned. A column belongs to one [Batches].
+// On returns a column for the events of type E, which is a struct type. fn is called for each with
+// its number ([Record]); the event is overwritten after fn has returned. A column belongs to one
+// [Batches].
 func On[E Event](fn func(seq uint64, ev *E)) Column { return &column[E]{fn: fn} }
 
 func (c *column[E]) kind() Kind {
@@ -135,8 +141,9 @@ func (c *column[E]) clear() {
 	}
 }
 
-// SubscribeBatches returns a queue of the events that are published from now on and that have a column. The memory of the queue is
-// allocated as it is used. Zero as capacity means [DefaultCapacity]; it panics if capacity is negative, or if there are more than 256 columns.
+// SubscribeBatches returns a queue of the events that are published from now on and that have a
+// column. The memory of the queue is allocated as it is used. Zero as capacity means
+// [DefaultCapacity]; it panics if capacity is negative, or if there are more than 256 columns.
 func (e *Stream) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	switch {
 	case capacity < 0:
@@ -156,7 +163,8 @@ func (e *Stream) SubscribeBatches(capacity int, columns ...Column) *Batches {
 	return b
 }
 
-// divide divides the queue among the lanes of the stream. A small one is not divided: all its events are in the first lane.
+// divide divides the queue among the lanes of the stream. A small one is not divided: all its
+// events are in the first lane.
 func (b *Batches) divide(l *lanes) {
 	n := len(l.all)
 	b.lanes, b.parts, b.wakes = l, make([]batchPart, n), min(batchSize, (b.full+1)/2)
@@ -171,9 +179,10 @@ func (b *Batches) divide(l *lanes) {
 	}
 }
 
-// Handle calls the functions of the columns for all queued events, in the order of their publication, and empties the queue. Events
-// that are published meanwhile wait for the next call. The caller sees to it that one call at a time is under way, and that the
-// functions do not call Handle.
+// Handle calls the functions of the columns for all queued events, in the order of their
+// publication, and empties the queue. Events that are published meanwhile wait for the next call.
+// The caller sees to it that one call at a time is under way, and that the functions do not call
+// Handle.
 func (b *Batches) Handle() {
 	b.swap()
 	for p, until := b.next(); p != nil; p, until = b.next() {
@@ -188,7 +197,8 @@ func (b *Batches) Handle() {
 	}
 }
 
-// next returns the part with the earliest event that is not handled, nil for none, and the earliest slot of the other parts.
+// next returns the part with the earliest event that is not handled, nil for none, and the earliest
+// slot of the other parts.
 func (b *Batches) next() (p *batchPart, until slot) {
 	first := noSlot
 	until = noSlot
@@ -223,7 +233,8 @@ func (b *Batches) swap() {
 // Lost returns how many events found the queue full.
 func (b *Batches) Lost() uint64 { return b.s.Lost() }
 
-// Close ends the subscription. Events that are queued can still be handled. Closing again does nothing.
+// Close ends the subscription. Events that are queued can still be handled. Closing again does
+// nothing.
 func (b *Batches) Close() {
 	b.s.Close()
 	b.wake()
@@ -236,7 +247,8 @@ func (b *Batches) wake() {
 	}
 }
 
-// roomLocked reports whether one more event fits into the queue, and counts it if not. All lanes are locked.
+// roomLocked reports whether one more event fits into the queue, and counts it if not. All lanes
+// are locked.
 func (b *Batches) roomLocked() bool {
 	n := 0
 	for i := range b.parts {

@@ -7,8 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// A queue of batches keeps the order of events of several types, is ready at half of its capacity, and counts what finds it full, whichever way
-// it was published.
+// A queue of batches keeps the order of events of several types, is ready at half of its capacity,
+// and counts what finds it full, whichever way it was published.
 func TestBatches(t *testing.T) {
 	var e Stream
 	got := ""
@@ -77,7 +77,8 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// An event that finds the queue full is passed to the function for it, whichever way it was published; one that is queued is not.
+// An event that finds the queue full is passed to the function for it, whichever way it was
+// published; one that is queued is not.
 func TestBatchesLost(t *testing.T) {
 	var e Stream
 	got, lost := "", ""
@@ -138,7 +139,8 @@ func TestBatchesAllocateNothing(t *testing.T) {
 	}
 }
 
-// A queue wakes its receiver at 512 events at the latest, however large it is, and in whichever lanes they are.
+// A queue wakes its receiver at 512 events at the latest, however large it is, and in whichever
+// lanes they are.
 func TestBatchesReady(t *testing.T) {
 	for n := 1; n < 4; n++ {
 		e := laned(n)

@@ -11,11 +11,12 @@ import (
 // [Subscription] gets those that it wants in a bounded queue of its own. The zero Events
 // is ready. All methods may be called from any goroutine. Events must not be copied.
 //
-// Publishing neither runs code of a subscriber nor waits for one. The exception is the second function of [OnOrLost]. While there is no
-// subscription it costs one atomic load, and a publisher that asks [Wants] first does
-// not even make the event.
+// Publishing neither runs code of a subscriber nor waits for one. The exception is the second
+// function of [OnOrLost]. While there is no subscription it costs one atomic load, and a publisher
+// that asks [Wants] first does not even make the event.
 //
-// An event that only [Batches] want, and that [Publish] publishes, locks one of several lanes. Any other event locks the whole stream.
+// An event that only [Batches] want, and that [Publish] publishes, locks one of several lanes. Any
+// other event locks the whole stream.
 type Stream struct {
 	routes atomic.Pointer[routes] // nil without a subscription; replaced, never changed; under mu
 
@@ -63,16 +64,17 @@ func (e *Stream) Publish(ev Event) {
 	}
 }
 
-// Publish is [Stream.Publish] of an event whose type is known. It makes no interface value for a [Batches], which
-// other subscriptions need. Ask [Wants] first.
+// Publish is [Stream.Publish] of an event whose type is known. It makes no interface value for a
+// [Batches], which other subscriptions need. Ask [Wants] first.
 func Publish[E Event](e *Stream, ev E) {
 	if r := e.routes.Load(); r != nil && !publishInLane(e, r, &ev) {
 		publish(e, &ev)
 	}
 }
 
-// publishInLane publishes an event with one lane locked. It does nothing and returns false where that is not possible: a subscription without
-// batches wants the event, the share of the lane in a queue is full, or the routes are not r any more.
+// publishInLane publishes an event with one lane locked. It does nothing and returns false where
+// that is not possible: a subscription without batches wants the event, the share of the lane in a
+// queue is full, or the routes are not r any more.
 func publishInLane[E Event](e *Stream, r *routes, ev *E) bool {
 	var event E // Kind called on ev would move it to the heap
 	to := r.to(event.Kind())

@@ -2,8 +2,9 @@ package events
 
 import "sync"
 
-// lane is one of the places where a stream queues events for [Batches]. Publishers on different processors use different lanes: they do not wait for each other, and a
-// processor rarely writes where another one has just written, which would be slow.
+// lane is one of the places where a stream queues events for [Batches]. Publishers on different
+// processors use different lanes: they do not wait for each other, and a processor rarely writes
+// where another one has just written, which would be slow.
 type lane struct {
 	mu    sync.Mutex // held while an event is numbered and queued
 	index int
@@ -11,14 +12,16 @@ type lane struct {
 	_ [cachePad]byte
 }
 
-// cachePad separates in memory what different processors write, in bytes: two cache lines, because processors fetch them in pairs.
+// cachePad separates in memory what different processors write, in bytes: two cache lines, because
+// processors fetch them in pairs.
 const cachePad = 128
 
 // maxLanes bounds the work to bring the events of all lanes into one order.
 const maxLanes = 8
 
-// lanes are the lanes of a stream. An event gets its number and is queued under the lock of one lane, or of all. So the events of a lane are in the order of their
-// numbers, and with all lanes locked, every event that has a number is in its queue.
+// lanes are the lanes of a stream. An event gets its number and is queued under the lock of one
+// lane, or of all. So the events of a lane are in the order of their numbers, and with all lanes
+// locked, every event that has a number is in its queue.
 type lanes struct {
 	all  []lane
 	idle sync.Pool // of *lane: a processor gets the one that it has put back
@@ -41,7 +44,8 @@ func newLanes(n int) *lanes {
 	return l
 }
 
-// take returns the lane of the processor, not locked; another one may have it, too. The caller gives it back.
+// take returns the lane of the processor, not locked; another one may have it, too. The caller
+// gives it back.
 func (l *lanes) take() *lane {
 	if len(l.all) == 1 {
 		return &l.all[0]

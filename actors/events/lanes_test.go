@@ -13,7 +13,8 @@ import (
 // laned returns a stream with so many lanes.
 func laned(n int) *Stream { return &Stream{lanes: newLanes(n)} }
 
-// Stream that many goroutines publish are handled once each, in the order of their numbers, which is that in which one has caused the other, and no number is missing.
+// Stream that many goroutines publish are handled once each, in the order of their numbers, which
+// is that in which one has caused the other, and no number is missing.
 func TestLanesKeepTheOrder(t *testing.T) {
 	const lanes, rounds = 3, 2000
 	e := laned(lanes)
@@ -71,7 +72,8 @@ func TestLanesKeepTheOrder(t *testing.T) {
 	}
 }
 
-// The queue of all lanes takes as many events as its capacity says, whichever lanes they are in, and each further one is counted, once.
+// The queue of all lanes takes as many events as its capacity says, whichever lanes they are in,
+// and each further one is counted, once.
 func TestLanesShareTheCapacity(t *testing.T) {
 	const capacity, publishers, each = 2*batchSize + 1, 8, 1000
 	e := laned(3)
@@ -120,7 +122,8 @@ func TestOneLaneTakesAll(t *testing.T) {
 	}
 }
 
-// What is published after Close has returned is not queued, and what was published before is handled.
+// What is published after Close has returned is not queued, and what was published before is
+// handled.
 func TestCloseOfLanes(t *testing.T) {
 	e := laned(3)
 	handled := 0
@@ -171,7 +174,8 @@ func TestCloseOfLanesInUse(t *testing.T) {
 	}
 }
 
-// A subscription without batches gets the events in the order of their numbers, and batches get the same numbers, while both are published to in parallel.
+// A subscription without batches gets the events in the order of their numbers, and batches get the
+// same numbers, while both are published to in parallel.
 func TestLanesBesideASubscription(t *testing.T) {
 	e := laned(3)
 	var batched, single []uint64
@@ -200,7 +204,8 @@ func TestLanesBesideASubscription(t *testing.T) {
 	}
 }
 
-// Each processor gets a lane of its own as long as there are enough, and the one that it has put back.
+// Each processor gets a lane of its own as long as there are enough, and the one that it has put
+// back.
 func TestLanes(t *testing.T) {
 	l := newLanes(3)
 	a, b, c := l.take(), l.take(), l.take()
@@ -233,7 +238,8 @@ func TestLanesOfAStream(t *testing.T) {
 	}
 }
 
-// An event that two queues want is queued only where both have room, in the lane or with all locked.
+// An event that two queues want is queued only where both have room, in the lane or with all
+// locked.
 func TestLanesOfTwoQueues(t *testing.T) {
 	e := laned(2)
 	handled := map[string]int{}

@@ -2,7 +2,8 @@ package events
 
 import "slices"
 
-// routes has the subscriptions of a stream, and for each kind the subscriptions that want it. It is never changed.
+// routes has the subscriptions of a stream, and for each kind the subscriptions that want it. It is
+// never changed.
 type routes struct {
 	all   []*Subscription
 	every route              // for kinds that no subscription names
@@ -35,7 +36,8 @@ func (r *route) room(lane int) bool {
 
 const routeSlots = 64
 
-// slot returns the slot of a kind. It uses the last letter, a middle one and the length, in which kinds differ most.
+// slot returns the slot of a kind. It uses the last letter, a middle one and the length, in which
+// kinds differ most.
 func (k Kind) slot() int {
 	n := len(k)
 	if n == 0 {
@@ -44,7 +46,8 @@ func (k Kind) slot() int {
 	return (int(k[n-1]) + int(k[n/2])<<1 + n<<2) % routeSlots
 }
 
-// newRoutes returns the routes to the subscriptions. They are nil for none, so that Wants is one load again.
+// newRoutes returns the routes to the subscriptions. They are nil for none, so that Wants is one
+// load again.
 func newRoutes(all []*Subscription, l *lanes) *routes {
 	if len(all) == 0 {
 		return nil

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Each kind reaches the subscriptions that want it, in the order in which they were made, also where two kinds share a slot.
+// Each kind reaches the subscriptions that want it, in the order in which they were made, also
+// where two kinds share a slot.
 func TestRoutes(t *testing.T) {
 	kinds := []Kind{""}
 	for i := range 3 * routeSlots {

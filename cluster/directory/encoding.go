@@ -14,9 +14,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The forms of deltas and states, by their first byte. Numbers are unsigned varints (encoding/binary), texts and records have their length before
-// them. A reader skips what follows the known fields of a record, so that a later version can add some. A form that a reader
-// does not know is an error.
+// The forms of deltas and states, by their first byte. Numbers are unsigned varints
+// (encoding/binary), texts and records have their length before them. A reader skips what follows
+// the known fields of a record, so that a later version can add some. A form that a reader does not
+// know is an error.
 //
 //	delta  = 1, owner record, change record
 //	state  = 2, { part record }

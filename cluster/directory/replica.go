@@ -11,7 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Digest identifies a text of capabilities: the first bytes of its SHA-256. The zero value stands for none.
+// Digest identifies a text of capabilities: the first bytes of its SHA-256. The zero value stands
+// for none.
 type Digest [16]byte
 
 // DigestOf returns the digest of a text, and the zero value for an empty one.
@@ -39,10 +40,12 @@ type Entry struct {
 	Principal Digest // of a session: of the name as which its peer has authenticated; zero without one
 }
 
-// Compare orders the entries of one agent id. The order is the same on each node, and the first entry is the one in force. Agents of
-// nodes come before agents of sessions. Of two agents of nodes, the one that began first comes first; of two activations, one of which
-// continues the other, the later one. Of two agents of sessions, an authenticated one comes first. Of one principal, or of none, that is the one that
-// connected last. Of two principals it is always that of one of them: a node that knows of the other one refuses the connection.
+// Compare orders the entries of one agent id. The order is the same on each node, and the first
+// entry is the one in force. Agents of nodes come before agents of sessions. Of two agents of
+// nodes, the one that began first comes first; of two activations, one of which continues the
+// other, the later one. Of two agents of sessions, an authenticated one comes first. Of one
+// principal, or of none, that is the one that connected last. Of two principals it is always that
+// of one of them: a node that knows of the other one refuses the connection.
 func (e Entry) Compare(other Entry) int {
 	switch {
 	case e.Moves != other.Moves:
@@ -87,7 +90,8 @@ type part struct {
 	removed  map[performatives.AgentID]struct{} // those of changes that are removed; their numbers are above complete
 }
 
-// maxAhead is the largest number of changes that are known above a gap. More wait for a whole state.
+// maxAhead is the largest number of changes that are known above a gap. More wait for a whole
+// state.
 const maxAhead = 1 << 14
 
 // maxStrangers is the largest number of nodes of which something is known before they have joined.
@@ -131,8 +135,9 @@ func newPart(owner cluster.Incarnation) *part {
 
 func (r *Replica) own() *part { return r.parts[r.self.Name] }
 
-// Put records an agent of this node with the text of its capabilities, which the replica takes over, and returns the delta to be
-// broadcast: nil if nothing has changed. Owner and Digest of the entry are filled in.
+// Put records an agent of this node with the text of its capabilities, which the replica takes
+// over, and returns the delta to be broadcast: nil if nothing has changed. Owner and Digest of the
+// entry are filled in.
 func (r *Replica) Put(e Entry, capabilities []byte) (delta []byte) {
 	e.Owner, e.Digest = r.self, DigestOf(capabilities)
 	p := r.own()
@@ -153,7 +158,8 @@ func (r *Replica) Put(e Entry, capabilities []byte) (delta []byte) {
 	return appendDelta(nil, p.owner, c)
 }
 
-// Remove records that an agent has left this node, and returns the delta to be broadcast: nil if it was not here.
+// Remove records that an agent has left this node, and returns the delta to be broadcast: nil if it
+// was not here.
 func (r *Replica) Remove(agent performatives.AgentID) (delta []byte) {
 	p := r.own()
 	before, known := p.changes[agent.Fold()]
@@ -204,7 +210,8 @@ func (r *Replica) ref(c change) {
 	}
 }
 
-// unref takes a change that is replaced or dropped out of the indexes. gone means that the agent has no other entry at the node.
+// unref takes a change that is replaced or dropped out of the indexes. gone means that the agent
+// has no other entry at the node.
 func (r *Replica) unref(c change, gone bool) {
 	key := c.Agent.Fold()
 	if gone {
@@ -267,8 +274,9 @@ func (p *part) catchUp() {
 	p.prune()
 }
 
-// partOf returns the part to which news about an owner belongs. It returns nil if the owner is this node, or if the news is out of date.
-// If the replica has a part of an earlier incarnation, partOf replaces it, and adds its agents to touched.
+// partOf returns the part to which news about an owner belongs. It returns nil if the owner is this
+// node, or if the news is out of date. If the replica has a part of an earlier incarnation, partOf
+// replaces it, and adds its agents to touched.
 func (r *Replica) partOf(owner cluster.Incarnation, touched map[performatives.AgentID]struct{}) *part {
 	p := r.parts[owner.Name]
 	switch {
@@ -298,8 +306,8 @@ func (r *Replica) member(p *part) bool {
 	return p.owner == r.self || r.joined[p.owner.Name] == p.owner.Epoch
 }
 
-// makeRoom makes room for the part of a node that has not joined yet. If there are maxStrangers such parts, it drops one of them, and
-// adds the agents of that part to touched.
+// makeRoom makes room for the part of a node that has not joined yet. If there are maxStrangers
+// such parts, it drops one of them, and adds the agents of that part to touched.
 func (r *Replica) makeRoom(touched map[performatives.AgentID]struct{}) {
 	var names []string
 	for name, p := range r.parts {
@@ -316,8 +324,9 @@ func (r *Replica) makeRoom(touched map[performatives.AgentID]struct{}) {
 	}
 }
 
-// Strangers returns the nodes of which the replica has heard, since the last call, before they have joined. One that never joins may have died
-// before this node could learn of it: see [Replica.Forget].
+// Strangers returns the nodes of which the replica has heard, since the last call, before they have
+// joined. One that never joins may have died before this node could learn of it: see
+// [Replica.Forget].
 func (r *Replica) Strangers() (all []cluster.Incarnation) {
 	all, r.strange = r.strange, nil
 	return all
@@ -358,8 +367,9 @@ func (r *Replica) apply(p *part, c change, touched map[performatives.AgentID]str
 	p.advance(c.number)
 }
 
-// Receive merges a delta or a state of another node. It returns the folded ids of the agents whose entries have changed, sorted. The error
-// names the malformed part; the replica has not changed then.
+// Receive merges a delta or a state of another node. It returns the folded ids of the agents whose
+// entries have changed, sorted. The error names the malformed part; the replica has not changed
+// then.
 func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
 	if len(delta) > 0 && delta[0] == formState {
 		return r.Merge(delta)
@@ -375,8 +385,9 @@ func (r *Replica) Receive(delta []byte) ([]performatives.AgentID, error) {
 	return slices.Sorted(maps.Keys(touched)), nil
 }
 
-// State returns the parts of the nodes that have [Replica.Joined], and the part of this node. It leaves out the parts of other nodes, because
-// two replicas would otherwise tell each other for ever of a node that has long gone.
+// State returns the parts of the nodes that have [Replica.Joined], and the part of this node. It
+// leaves out the parts of other nodes, because two replicas would otherwise tell each other for
+// ever of a node that has long gone.
 func (r *Replica) State() []byte {
 	out := []byte{formState}
 	for _, name := range slices.Sorted(maps.Keys(r.parts)) {
@@ -434,8 +445,8 @@ func (r *Replica) mergePart(p *part, of stateOfPart, touched map[performatives.A
 	p.catchUp()
 }
 
-// catchUpWithSelf handles a state of this very incarnation that knows changes which it has not made: numbering goes on behind
-// them.
+// catchUpWithSelf handles a state of this very incarnation that knows changes which it has not
+// made: numbering goes on behind them.
 func (r *Replica) catchUpWithSelf(of stateOfPart) {
 	p := r.own()
 	if of.complete <= p.complete {
@@ -450,7 +461,8 @@ func (r *Replica) catchUpWithSelf(of stateOfPart) {
 	}
 }
 
-// Rename gives this node another incarnation, whose epoch must be greater. The others learn of it by the next State.
+// Rename gives this node another incarnation, whose epoch must be greater. The others learn of it
+// by the next State.
 func (r *Replica) Rename(self cluster.Incarnation) {
 	p := r.own()
 	delete(r.parts, r.self.Name)
@@ -472,8 +484,8 @@ func (r *Replica) Joined(node cluster.Incarnation) {
 	}
 }
 
-// Gone drops the part of a node that has died or left, and returns the folded ids of its agents, sorted. Late news about that incarnation
-// is ignored until [Replica.Joined] is called for it.
+// Gone drops the part of a node that has died or left, and returns the folded ids of its agents,
+// sorted. Late news about that incarnation is ignored until [Replica.Joined] is called for it.
 func (r *Replica) Gone(node cluster.Incarnation) []performatives.AgentID {
 	if node.Name == r.self.Name {
 		return nil
@@ -510,8 +522,8 @@ func (r *Replica) Of(node cluster.Incarnation) []performatives.AgentID {
 	return nil
 }
 
-// Lookup returns the entries of an agent id, compared case-insensitively. More than one node may have it; the first entry is
-// in force, on each node the same.
+// Lookup returns the entries of an agent id, compared case-insensitively. More than one node may
+// have it; the first entry is in force, on each node the same.
 func (r *Replica) Lookup(agent performatives.AgentID) []Entry {
 	key := agent.Fold()
 	var all []Entry
@@ -530,14 +542,15 @@ func (r *Replica) Len() (n int) {
 	return n
 }
 
-// Want is a text of capabilities to be fetched, and the nodes whose agents have it, sorted. Those that cannot give it may have changed it
-// since.
+// Want is a text of capabilities to be fetched, and the nodes whose agents have it, sorted. Those
+// that cannot give it may have changed it since.
 type Want struct {
 	Digest Digest
 	From   []cluster.Incarnation
 }
 
-// Missing returns the texts that entries of other nodes refer to and that are not here, sorted by digest.
+// Missing returns the texts that entries of other nodes refer to and that are not here, sorted by
+// digest.
 func (r *Replica) Missing() (all []Want) {
 	for d := range r.missing {
 		if from := r.ownersOf(d); len(from) > 0 {
@@ -570,8 +583,8 @@ func (r *Replica) Content(d Digest) (text []byte, ok bool) {
 	return t.text, true
 }
 
-// Provide takes a text that was fetched, and returns the folded ids of the agents that it was fetched for, sorted: none if no entry refers to
-// it any more.
+// Provide takes a text that was fetched, and returns the folded ids of the agents that it was
+// fetched for, sorted: none if no entry refers to it any more.
 func (r *Replica) Provide(text []byte) []performatives.AgentID {
 	d := DigestOf(text)
 	t := r.contents[d]

@@ -310,7 +310,8 @@ func TestCapabilitiesAreFetchedOnce(t *testing.T) {
 	}
 }
 
-// The text of an agent of this node may be one that others wait for: they are told when it comes, and not only the agent that has brought it.
+// The text of an agent of this node may be one that others wait for: they are told when it comes,
+// and not only the agent that has brought it.
 func TestTextOfAnOwnAgent(t *testing.T) {
 	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
 	a.Put(agent("X", 1), []byte("text"))
@@ -416,7 +417,8 @@ func (n *network) deliver(t *rapid.T, r *directory.Replica, data []byte) {
 	}
 }
 
-// A node that provides a text itself, while it is to be fetched for an agent of another, fetches it from there.
+// A node that provides a text itself, while it is to be fetched for an agent of another, fetches it
+// from there.
 func TestOwnTextIsNotFetched(t *testing.T) {
 	a, b := directory.New(node("a", 1)), directory.New(node("b", 1))
 	a.Joined(node("b", 1))
@@ -433,7 +435,8 @@ func TestOwnTextIsNotFetched(t *testing.T) {
 	}
 }
 
-// Whatever is lost, repeated and reordered, after one exchange of states among all, all replicas say what the owners say.
+// Whatever is lost, repeated and reordered, after one exchange of states among all, all replicas
+// say what the owners say.
 func TestConvergence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := &network{}

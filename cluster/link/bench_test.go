@@ -33,7 +33,8 @@ func long(b *testing.B) *performatives.Message {
 	return m
 }
 
-// benchNodes returns two nodes that have met. What arrives is not recorded, but passed to the functions.
+// benchNodes returns two nodes that have met. What arrives is not recorded, but passed to the
+// functions.
 func benchNodes(b *testing.B, atA, atB func(*performatives.Message)) (near, far *Links) {
 	b.Helper()
 	met := make(chan struct{}, 2)
@@ -63,8 +64,8 @@ func (passing) Lost(cluster.Incarnation)            {}
 func (passing) Undelivered(cluster.Incarnation, *performatives.Message, *performatives.Refusal) {
 }
 
-// BenchmarkOneWay sends messages of 1 KiB over the loopback, at most a window of them at a time. bare is the gRPC stream alone, with
-// an encoded message in each frame.
+// BenchmarkOneWay sends messages of 1 KiB over the loopback, at most a window of them at a time.
+// bare is the gRPC stream alone, with an encoded message in each frame.
 func BenchmarkOneWay(b *testing.B) {
 	const window = 1024
 	b.Run("bare", func(b *testing.B) {

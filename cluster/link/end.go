@@ -50,12 +50,13 @@ const ackTime = time.Millisecond
 // greetTime is how long a new stream may take until both ends know each other.
 const greetTime = 5 * time.Second
 
-// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its stream. What the peer has not acknowledged then is returned as
-// perhaps received, at both nodes.
+// closeTime is how long Stop waits for a peer that acknowledges no message and does not end its
+// stream. What the peer has not acknowledged then is returned as perhaps received, at both nodes.
 const closeTime = 5 * time.Second
 
-// mebiTime is how much longer Stop waits for each MiB that is sent and not acknowledged. It follows from dialPatience of package runtime: a stream whose network
-// carries less than 1 MiB in that time is closed by its Send.
+// mebiTime is how much longer Stop waits for each MiB that is sent and not acknowledged. It follows
+// from dialPatience of package runtime: a stream whose network carries less than 1 MiB in that time
+// is closed by its Send.
 const mebiTime = 10 * time.Second
 
 func (e *end) remove() {
@@ -176,8 +177,8 @@ func (e *end) dial() {
 	}
 }
 
-// run serves a stream in place of the one before, until it ends. first is a frame that was read. It reports whether the ends
-// knew each other.
+// run serves a stream in place of the one before, until it ends. first is a frame that was read. It
+// reports whether the ends knew each other.
 func (e *end) run(stream Stream, first []byte) (met bool) {
 	e.mu.Lock()
 	if e.stream != nil {
@@ -203,7 +204,8 @@ func (e *end) run(stream Stream, first []byte) (met bool) {
 	return met
 }
 
-// leave notes that a stream has ended, and why. It reports false if another one has replaced it, or the link has ended.
+// leave notes that a stream has ended, and why. It reports false if another one has replaced it, or
+// the link has ended.
 func (e *end) leave(stream Stream, why error) bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -243,7 +245,8 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 	}
 }
 
-// read receives the frames of a stream until the stream ends. It sets met when both ends know each other.
+// read receives the frames of a stream until the stream ends. It sets met when both ends know each
+// other.
 func (e *end) read(stream Stream, first []byte, met *bool) error {
 	greeting := time.AfterFunc(greetTime, stream.Close)
 	defer greeting.Stop()
@@ -366,7 +369,8 @@ func (e *end) undelivered(all []Returned) {
 	}
 }
 
-// expire gives up a link that has been down for too long. It may come up again. A link that either end has closed in order is down until it is removed.
+// expire gives up a link that has been down for too long. It may come up again. A link that either
+// end has closed in order is down until it is removed.
 func (e *end) expire() {
 	e.handling.Lock()
 	defer e.handling.Unlock()
@@ -387,8 +391,9 @@ func (e *end) expire() {
 	e.undelivered(returned)
 }
 
-// flush returns a channel that is closed when the peer has acknowledged as many messages as there are now, or if Stop need not wait for the peer. While another
-// Stop closes the link, that is when the peer has ended the stream.
+// flush returns a channel that is closed when the peer has acknowledged as many messages as there
+// are now, or if Stop need not wait for the peer. While another Stop closes the link, that is when
+// the peer has ended the stream.
 func (e *end) flush() <-chan struct{} {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -396,7 +401,8 @@ func (e *end) flush() <-chan struct{} {
 	return e.awaitLocked(e.closing || e.flushing > 0)
 }
 
-// close has the link closed in order, and returns a channel that is closed when the peer has ended the stream, or if Stop need not wait for the peer.
+// close has the link closed in order, and returns a channel that is closed when the peer has ended
+// the stream, or if Stop need not wait for the peer.
 func (e *end) close() <-chan struct{} {
 	e.handling.Lock() // what the handler answers to messages that were received is sent before
 	defer e.handling.Unlock()
@@ -409,8 +415,9 @@ func (e *end) close() <-chan struct{} {
 	return e.awaitLocked(true)
 }
 
-// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need not wait for the peer, because there is nothing to wait for,
-// there is no connection, or the peer is silent.
+// awaitLocked returns a channel that stopWaitingLocked closes. It is closed at once if Stop need
+// not wait for the peer, because there is nothing to wait for, there is no connection, or the peer
+// is silent.
 func (e *end) awaitLocked(needed bool) <-chan struct{} {
 	if e.awaited == nil {
 		e.awaited, e.progress = make(chan struct{}), time.Now()

@@ -102,13 +102,15 @@ func appendBytes[T string | []byte](out []byte, field protowire.Number, b T) []b
 	return append(out, b...)
 }
 
-// short is the length in bytes below which an envelope is copied rather than being a part of its own.
+// short is the length in bytes below which an envelope is copied rather than being a part of its
+// own.
 const short = 8 << 10
 
 // reset empties a frame, and keeps the memory of its lists.
 func (f *frame) reset() { *f = frame{envelopes: emptied(f.envelopes), origins: emptied(f.origins)} }
 
-// maxKept is the largest number of elements for which an emptied list keeps memory. A frame of 17 MiB can have millions of messages of no length.
+// maxKept is the largest number of elements for which an emptied list keeps memory. A frame of 17
+// MiB can have millions of messages of no length.
 const maxKept = 4096
 
 // emptied empties a list that is used again.
@@ -129,8 +131,8 @@ func (f *frame) headSize() int {
 	return n
 }
 
-// parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so that they are not copied. The others are in a
-// slice of memory.
+// parts returns the frame in parts that follow one another. Long envelopes are parts themselves, so
+// that they are not copied. The others are in a slice of memory.
 func (f *frame) parts(memory func(capacity int) []byte) [][]byte {
 	copied, long := f.headSize(), 0
 	for _, e := range f.envelopes {

@@ -32,8 +32,8 @@ func seeds() [][]byte {
 	return all
 }
 
-// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it was, except that a bye is recorded; else, the link works on
-// with a peer that begins anew.
+// FuzzReceive passes any frame to a link that has met its peer. If it is refused, the link is as it
+// was, except that a bye is recorded; else, the link works on with a peer that begins anew.
 func FuzzReceive(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s, s)
@@ -93,8 +93,8 @@ func checkCounts(t *testing.T, l *Link) {
 	}
 }
 
-// FuzzReadFrame: no input makes readFrame panic. What it reads is what generated code reads, and is the same when it is
-// written and read again.
+// FuzzReadFrame: no input makes readFrame panic. What it reads is what generated code reads, and is
+// the same when it is written and read again.
 func FuzzReadFrame(f *testing.F) {
 	for _, s := range seeds() {
 		f.Add(s)

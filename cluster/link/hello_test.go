@@ -32,7 +32,8 @@ func receive(t *testing.T, l *Link, data []byte, now time.Time) Received {
 	return r
 }
 
-// meet opens a stream and exchanges frames until none are left. It returns what each end has received.
+// meet opens a stream and exchanges frames until none are left. It returns what each end has
+// received.
 func meet(t *testing.T, a, b *Link) (atA, atB []Received) {
 	t.Helper()
 	a.Open()
@@ -204,7 +205,8 @@ func TestTablesDiffer(t *testing.T) {
 	}
 }
 
-// When one end has ended the session, the other one learns of it when they meet, whoever says hello first.
+// When one end has ended the session, the other one learns of it when they meet, whoever says hello
+// first.
 func TestEndedSession(t *testing.T) {
 	for _, first := range []string{"a", "b"} {
 		t.Run(first+" first", func(t *testing.T) {
@@ -250,8 +252,8 @@ func TestEndedSession(t *testing.T) {
 	}
 }
 
-// An end that was replaced has forgotten what it had received: the other one learns of it, whoever says hello first, and even if the
-// first stream between them breaks after one hello.
+// An end that was replaced has forgotten what it had received: the other one learns of it, whoever
+// says hello first, and even if the first stream between them breaks after one hello.
 func TestForgottenSession(t *testing.T) {
 	for _, order := range []string{"old first", "new first", "old is lost", "new is lost"} {
 		t.Run(order, func(t *testing.T) {
@@ -319,7 +321,8 @@ func TestUnreadHello(t *testing.T) {
 
 func same(a, b *performatives.Message) bool { return a == b }
 
-// The acknowledgement of what was sent before the peer's second hello is none of something that was not sent.
+// The acknowledgement of what was sent before the peer's second hello is none of something that was
+// not sent.
 func TestSecondHello(t *testing.T) {
 	a, b := pair(nil)
 	meet(t, a, b)

@@ -31,23 +31,27 @@ const MaxMessage = 16 << 20
 // Options configures a [Link]. Self and Peer are required.
 type Options struct {
 	Self, Peer cluster.Incarnation
-	// Session is the number of the first session. It must be greater than those of each earlier Link of Self to Peer. Zero
-	// means 1.
+	// Session is the number of the first session. It must be greater than those of each earlier
+	// Link of Self to Peer. Zero means 1.
 	Session uint64
-	// Tables are the hashes of this node's codons and their payload types, by the name of the codon. Two nodes can converse by a
-	// codon if they have the same hash of it.
+	// Tables are the hashes of this node's codons and their payload types, by the name of the
+	// codon. Two nodes can converse by a codon if they have the same hash of it.
 	Tables map[string]uint64
-	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer be overtaken. A message is sent if it fits, or if
-	// less than a quarter is unacknowledged; so there may be a quarter and one message ([MaxMessage]) unacknowledged. Zero means DefaultWindow.
+	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer
+	// be overtaken. A message is sent if it fits, or if less than a quarter is unacknowledged; so
+	// there may be a quarter and one message ([MaxMessage]) unacknowledged. Zero means
+	// DefaultWindow.
 	Window int
-	// Batch is the largest number of bytes in a frame with more than one message. Zero means DefaultBatch. The link halves it after a
-	// stream that has ended with unacknowledged messages, down to one message a frame. Each acknowledgement doubles it again.
+	// Batch is the largest number of bytes in a frame with more than one message. Zero means
+	// DefaultBatch. The link halves it after a stream that has ended with unacknowledged messages,
+	// down to one message a frame. Each acknowledgement doubles it again.
 	Batch int
-	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands. Zero means DefaultCapacity
-	// and DefaultBytes.
+	// Capacity is how many messages may wait in each band, and Bytes how many bytes in all bands.
+	// Zero means DefaultCapacity and DefaultBytes.
 	Capacity, Bytes int
-	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of Window was received (at most a quarter of
-	// DefaultWindow), or [Link.Acknowledge] is called. A peer whose window is full does not need that call, unless its Window is smaller.
+	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of
+	// Window was received (at most a quarter of DefaultWindow), or [Link.Acknowledge] is called. A
+	// peer whose window is full does not need that call, unless its Window is smaller.
 	DelayAcks bool
 }
 
@@ -66,16 +70,18 @@ func (o Options) withDefaults() Options {
 // Returned is a message that was not delivered, as far as this end knows.
 type Returned struct {
 	Message *performatives.Message
-	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not said that it takes in nothing more.
+	// Sent means that it may have arrived: it was sent and not acknowledged, and the peer has not
+	// said that it takes in nothing more.
 	Sent bool
 }
 
-// Link is this node's end of the link to one incarnation of another node. The numbers of its messages go on over all successive
-// streams, so that a message that is sent again is not delivered twice.
+// Link is this node's end of the link to one incarnation of another node. The numbers of its
+// messages go on over all successive streams, so that a message that is sent again is not delivered
+// twice.
 //
-// A session is one such numbering. It ends when either end gives the other one up; the other end learns this when the two meet
-// again, at the latest. Unacknowledged messages of the session are then returned, and never sent again. A Link may have any number
-// of sessions, one after the other.
+// A session is one such numbering. It ends when either end gives the other one up; the other end
+// learns this when the two meet again, at the latest. Unacknowledged messages of the session are
+// then returned, and never sent again. A Link may have any number of sessions, one after the other.
 //
 // A Link has no goroutine, lock or clock, and writes to no stream: see the package.
 type Link struct {
@@ -132,7 +138,8 @@ func (l *Link) Open() {
 	l.open, l.greets = true, true
 }
 
-// Close records that the stream has ended. Unacknowledged messages are sent again over the next one.
+// Close records that the stream has ended. Unacknowledged messages are sent again over the next
+// one.
 func (l *Link) Close() {
 	if l.resent > 0 && l.batch > 1 { // a shorter frame may arrive before the next one breaks
 		l.batch /= 2
@@ -154,10 +161,12 @@ func (l *Link) Finish() { l.finishing = true }
 // Met reports whether both ends know each other over the present stream, so that messages pass.
 func (l *Link) Met() bool { return l.met }
 
-// Differ returns the codons of which the two nodes have different versions, sorted, as they said when they last met.
+// Differ returns the codons of which the two nodes have different versions, sorted, as they said
+// when they last met.
 func (l *Link) Differ() []string { return l.differ }
 
-// Pending returns how many messages the peer is yet to acknowledge: those that wait, and those that are sent. It is zero if the peer takes in nothing more.
+// Pending returns how many messages the peer is yet to acknowledge: those that wait, and those that
+// are sent. It is zero if the peer takes in nothing more.
 func (l *Link) Pending() int {
 	if l.gotLast {
 		return 0
@@ -169,11 +178,12 @@ func (l *Link) Pending() int {
 	return n
 }
 
-// Send queues a message in the band of its priority. data is its form, as package grpc writes it. The error is a
-// [*performatives.Refusal].
+// Send queues a message in the band of its priority. data is its form, as package grpc writes it.
+// The error is a [*performatives.Refusal].
 func (l *Link) Send(m *performatives.Message, data []byte) error { return l.send(m, data, nil) }
 
-// send is [Link.Send] for a form that is in memory of forms, unless memory is nil. The link takes it over if it takes the message.
+// send is [Link.Send] for a form that is in memory of forms, unless memory is nil. The link takes
+// it over if it takes the message.
 func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error {
 	band := m.Priority().Band()
 	switch {
@@ -193,11 +203,12 @@ func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error
 	return nil
 }
 
-// maxControls is the largest number of control texts that wait. They have at most MaxMessage bytes together.
+// maxControls is the largest number of control texts that wait. They have at most MaxMessage bytes
+// together.
 const maxControls = 4096
 
-// SendControl queues a text for the owner of the other end. The text overtakes all messages, has no number and is lost with the stream.
-// SendControl reports false if the link does not take the text.
+// SendControl queues a text for the owner of the other end. The text overtakes all messages, has no
+// number and is lost with the stream. SendControl reports false if the link does not take the text.
 func (l *Link) SendControl(text []byte) bool {
 	if !l.met || l.saidBye || len(l.controls) >= maxControls || l.controlBytes+len(text) > MaxMessage {
 		return false
@@ -207,14 +218,15 @@ func (l *Link) SendControl(text []byte) bool {
 	return true
 }
 
-// Acknowledge has the next frame acknowledge all received messages, also if there is nothing else to send. It reports whether there are any
-// without an acknowledgement.
+// Acknowledge has the next frame acknowledge all received messages, also if there is nothing else
+// to send. It reports whether there are any without an acknowledgement.
 func (l *Link) Acknowledge() bool {
 	l.ackNow = l.ackPending
 	return l.ackPending
 }
 
-// AckWaits reports whether an acknowledgement waits for a frame to go with, or for [Link.Acknowledge].
+// AckWaits reports whether an acknowledgement waits for a frame to go with, or for
+// [Link.Acknowledge].
 func (l *Link) AckWaits() bool { return l.ackPending && !l.ackDue() }
 
 // ackDue reports whether a pending acknowledgement is sent alone.
@@ -222,18 +234,20 @@ func (l *Link) ackDue() bool {
 	return !l.o.DelayAcks || l.ackNow || l.unackedBytes >= l.ackBytes()
 }
 
-// ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender with fewer unacknowledged bytes sends the next message,
-// whatever its length: otherwise it would wait for an acknowledgement that the peer delays.
+// ackBytes returns the number of received bytes at which an acknowledgement is sent alone. A sender
+// with fewer unacknowledged bytes sends the next message, whatever its length: otherwise it would
+// wait for an acknowledgement that the peer delays.
 func (l *Link) ackBytes() int { return max(1, min(l.o.Window, DefaultWindow)/4) }
 
-// Next returns the next frame to be written to the stream, and nil when there is none for now. now is the clock of this node, by
-// which the peer translates deadlines.
+// Next returns the next frame to be written to the stream, and nil when there is none for now. now
+// is the clock of this node, by which the peer translates deadlines.
 func (l *Link) Next(now time.Time) []byte { return slices.Concat(l.NextParts(now, newMemory)...) }
 
 func newMemory(capacity int) []byte { return make([]byte, 0, capacity) }
 
-// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must not be changed. Short parts are joined
-// in a slice from memory, which returns one of no length and of that capacity or more.
+// NextParts is Next for a stream that takes a frame in parts, which follow one another. They must
+// not be changed. Short parts are joined in a slice from memory, which returns one of no length and
+// of that capacity or more.
 func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]byte {
 	switch {
 	case !l.open:
@@ -265,8 +279,8 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	return f.parts(memory)
 }
 
-// pack puts messages into a frame that has size bytes: first those to be sent again, then new ones as long as the window has
-// room. There are none for a peer that does not take them in.
+// pack puts messages into a frame that has size bytes: first those to be sent again, then new ones
+// as long as the window has room. There are none for a peer that does not take them in.
 func (l *Link) pack(f *frame, size int, now time.Time) {
 	for !l.gotLast {
 		if l.resent == l.flight.len() && !l.take() {
@@ -288,8 +302,8 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 	}
 }
 
-// take numbers the next waiting message, of the highest band that has one. It reports false if there is none, or no room in the
-// window.
+// take numbers the next waiting message, of the highest band that has one. It reports false if
+// there is none, or no room in the window.
 func (l *Link) take() bool {
 	for band := range slices.Backward(l.bands[:]) {
 		if l.bands[band].len() == 0 {
@@ -316,8 +330,9 @@ type Inbound struct {
 	Ahead  time.Duration // how far the clock of this node is ahead of the sender's, and the time on the way: to be added to deadlines
 }
 
-// Local changes the message that was read from Data to what it is for this node, and returns it: with its deadline by the clock of this node,
-// with the time at which it arrived here, and with its principal. It is called once for each message, before any other goroutine has it.
+// Local changes the message that was read from Data to what it is for this node, and returns it:
+// with its deadline by the clock of this node, with the time at which it arrived here, and with its
+// principal. It is called once for each message, before any other goroutine has it.
 func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	m.ShiftReplyBy(in.Ahead)
 	m.SetOrigin(in.Origin)
@@ -325,7 +340,8 @@ func (in Inbound) Local(m *performatives.Message) *performatives.Message {
 	return m
 }
 
-// Received is the content of a frame, and its effect on the session. Messages is valid until the next call of [Link.Receive].
+// Received is the content of a frame, and its effect on the session. Messages is valid until the
+// next call of [Link.Receive].
 type Received struct {
 	Messages []Inbound
 	Controls [][]byte // parts of the frame
@@ -334,7 +350,8 @@ type Received struct {
 	Returned []Returned
 }
 
-// ErrClosed is wrapped by the error of [Link.Receive] for the frame by which the peer closes or refuses the link.
+// ErrClosed is wrapped by the error of [Link.Receive] for the frame by which the peer closes or
+// refuses the link.
 var ErrClosed = errors.New("has closed the link")
 
 // errStream is wrapped by the errors that end a stream.
@@ -344,7 +361,8 @@ func streamError(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errStream, fmt.Sprintf(format, args...))
 }
 
-// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves the link unchanged, except that a bye is recorded.
+// Receive takes in a frame of the stream. After an error the stream must be closed. An error leaves
+// the link unchanged, except that a bye is recorded.
 func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	f := &l.scratch.in
 	defer f.reset()
@@ -473,7 +491,8 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 	return names
 }
 
-// restart begins a new session of this end, and returns the unacknowledged messages of the previous one.
+// restart begins a new session of this end, and returns the unacknowledged messages of the previous
+// one.
 func (l *Link) restart(session uint64) (all []Returned) {
 	for l.flight.len() > 0 {
 		p := l.flight.pop()
@@ -492,8 +511,9 @@ func (l *Link) restart(session uint64) (all []Returned) {
 	return all
 }
 
-// End gives the other end up: both sessions are over, and further messages of the peer's session are not accepted. End returns the
-// unacknowledged messages. The link may be opened again, for new sessions.
+// End gives the other end up: both sessions are over, and further messages of the peer's session
+// are not accepted. End returns the unacknowledged messages. The link may be opened again, for new
+// sessions.
 func (l *Link) End() []Returned {
 	l.Close()
 	l.floor = l.theirs + 1

@@ -263,7 +263,8 @@ func (w *world) end(i int, forget bool) {
 	}
 }
 
-// settle reconnects and runs until nothing happens any more, then checks that everything is accounted for.
+// settle reconnects and runs until nothing happens any more, then checks that everything is
+// accounted for.
 func (w *world) settle() {
 	w.cut(0)
 	w.cut(1)
@@ -322,16 +323,18 @@ func (w *world) run(t *rapid.T, steps int) {
 	w.settle()
 }
 
-// Two links over a stream that breaks at any moment account for every message once, in order within a band, and sessions that end
-// end at both ends.
+// Two links over a stream that breaks at any moment account for every message once, in order within
+// a band, and sessions that end end at both ends.
 func TestLinkProperty(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		newWorld(t).run(t, rapid.IntRange(1, 150).Draw(t, "steps"))
 	})
 }
 
-// Of a link that one end or both close in order, no message is returned that was delivered, although messages are sent until the end, and a stream may break. What
-// an end has taken before it closes the link arrives, unless the other end closes it, too. Nothing is delivered at an end that closes the link.
+// Of a link that one end or both close in order, no message is returned that was delivered,
+// although messages are sent until the end, and a stream may break. What an end has taken before it
+// closes the link arrives, unless the other end closes it, too. Nothing is delivered at an end that
+// closes the link.
 func TestLinkClosedInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newWorld(t)
@@ -393,7 +396,8 @@ func TestLinkClosedInOrder(t *testing.T) {
 	})
 }
 
-// A message that was sent and not acknowledged comes back as not received only if the peer has said, over the last stream, that it takes in nothing more.
+// A message that was sent and not acknowledged comes back as not received only if the peer has
+// said, over the last stream, that it takes in nothing more.
 func TestWhatTheEndSaysOfMessages(t *testing.T) {
 	bye := func(l *Link, data []byte) {
 		t.Helper()
@@ -467,7 +471,8 @@ func TestWhatTheEndSaysOfMessages(t *testing.T) {
 	}
 }
 
-// Two ends that finish at the same time do not wait for acknowledgements of messages that neither takes in.
+// Two ends that finish at the same time do not wait for acknowledgements of messages that neither
+// takes in.
 func TestBothEndsFinish(t *testing.T) {
 	a, b := pair(nil)
 	meet(t, a, b)
@@ -644,8 +649,8 @@ func TestLinkPropertyFindsFaults(t *testing.T) {
 	}
 }
 
-// Streams that break within a frame of full length bring all messages to the other end all the same: frames get shorter, and long again when a
-// stream holds.
+// Streams that break within a frame of full length bring all messages to the other end all the
+// same: frames get shorter, and long again when a stream holds.
 func TestShortStreams(t *testing.T) {
 	const messages, size, breaks = 30, 1000, 3000 // bytes after which a stream breaks
 	links := [2]*Link{New(Options{Self: nodeA, Peer: nodeB}), New(Options{Self: nodeB, Peer: nodeA})}
@@ -685,7 +690,8 @@ func TestShortStreams(t *testing.T) {
 	}
 }
 
-// converse passes frames over a stream until there are none, or until it breaks after so many bytes. It returns the length of the longest frame.
+// converse passes frames over a stream until there are none, or until it breaks after so many
+// bytes. It returns the length of the longest frame.
 func converse(t *testing.T, links [2]*Link, breaks int, got *[]uint64) (longest int) {
 	t.Helper()
 	for passed, idle := 0, false; passed <= breaks && !idle; {

@@ -16,34 +16,43 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Stream carries frames between two nodes, in order. [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
+// Stream carries frames between two nodes, in order.
+// [github.com/ribosome-agents/ribosome/wire/grpc.LinkStream] is one.
 type Stream interface {
-	// Memory returns a slice of no length, and of that capacity or more, for a part of the next frame. The goroutine that calls Send calls it once at most
-	// before each Send, and uses no such slice after Send.
+	// Memory returns a slice of no length, and of that capacity or more, for a part of the next
+	// frame. The goroutine that calls Send calls it once at most before each Send, and uses no such
+	// slice after Send.
 	Memory(capacity int) []byte
-	// Send writes a frame, of parts that follow one another and are not changed afterwards. Only one goroutine calls it.
+	// Send writes a frame, of parts that follow one another and are not changed afterwards. Only
+	// one goroutine calls it.
 	Send(parts ...[]byte) error
-	// Recv waits for the next frame, which is valid until the next call, and is not changed. Only one goroutine calls it.
+	// Recv waits for the next frame, which is valid until the next call, and is not changed. Only
+	// one goroutine calls it.
 	Recv() ([]byte, error)
 	// CheckName returns an error if the peer has authenticated as another node than that one.
 	CheckName(node string) error
-	// Close ends the stream; Recv and Send return. It may be called from any goroutine, and more than once.
+	// Close ends the stream; Recv and Send return. It may be called from any goroutine, and more
+	// than once.
 	Close()
 }
 
-// Handler is the owner of [Links]. For one peer, the calls come one at a time and in order. None may block.
+// Handler is the owner of [Links]. For one peer, the calls come one at a time and in order. None
+// may block.
 type Handler interface {
-	// Connected says that messages pass, with the names of the codons of which the nodes have different versions.
+	// Connected says that messages pass, with the names of the codons of which the nodes have
+	// different versions.
 	Connected(peer cluster.Incarnation, differ []string)
 	// Received takes a message.
 	Received(peer cluster.Incarnation, m *performatives.Message)
 	// Control takes a text of [Links.Control].
 	Control(peer cluster.Incarnation, text []byte)
-	// Lost says that the session with the peer is over, although the peer may live: its agents are lost. Messages that are
-	// received later belong to a new session. While a link stays down, Lost is called again after each Timeout.
+	// Lost says that the session with the peer is over, although the peer may live: its agents are
+	// lost. Messages that are received later belong to a new session. While a link stays down, Lost
+	// is called again after each Timeout.
 	Lost(peer cluster.Incarnation)
-	// Undelivered returns a message that was not delivered. With [performatives.CodeDisconnected] it may have arrived, and with
-	// [performatives.CodeStopped] it has not. With any other code it cannot be sent.
+	// Undelivered returns a message that was not delivered. With [performatives.CodeDisconnected]
+	// it may have arrived, and with [performatives.CodeStopped] it has not. With any other code it
+	// cannot be sent.
 	Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal)
 }
 
@@ -51,8 +60,8 @@ type Handler interface {
 type LinksOptions struct {
 	Self    cluster.Incarnation
 	Handler Handler
-	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there is none. The context bounds the dialling only, not the
-	// stream.
+	// Dial opens a stream to a member. It is called again, with a growing delay, as long as there
+	// is none. The context bounds the dialling only, not the stream.
 	Dial func(context.Context, cluster.Member) (Stream, error)
 	// Dialect is the form of the messages, that of package grpc.
 	Dialect wire.Dialect
@@ -62,10 +71,11 @@ type LinksOptions struct {
 	Link Options
 	// Timeout is how long a link may be down before its agents are lost. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50 ms, doubled up to 2 s, with jitter.
+	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50
+	// ms, doubled up to 2 s, with jitter.
 	Backoff func(attempt int) time.Duration
-	// Pause returns how long a message delays the next frame, so that the flow control of the stream slows the peer down. Nil means
-	// not at all. A frame is delayed by 5 ms at most.
+	// Pause returns how long a message delays the next frame, so that the flow control of the
+	// stream slows the peer down. Nil means not at all. A frame is delayed by 5 ms at most.
 	Pause func(*performatives.Message) time.Duration
 	// Logger gets the events of streams. Nil discards them.
 	Logger *slog.Logger
@@ -149,8 +159,8 @@ func (ls *Links) Add(m cluster.Member) {
 	}
 }
 
-// Remove ends the link to a node. Before Remove returns, the handler gets the undelivered messages back. Afterwards it receives
-// nothing more from that node. The handler must not call Remove.
+// Remove ends the link to a node. Before Remove returns, the handler gets the undelivered messages
+// back. Afterwards it receives nothing more from that node. The handler must not call Remove.
 func (ls *Links) Remove(peer cluster.Incarnation) {
 	ls.mu.Lock()
 	e := ls.peers[peer]
@@ -186,8 +196,8 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	return nil
 }
 
-// Wait returns how long messages for a node wait at present, from [Links.Send] until the node has acknowledged them. It is zero while few of
-// them wait.
+// Wait returns how long messages for a node wait at present, from [Links.Send] until the node has
+// acknowledged them. It is zero while few of them wait.
 func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
 	if e := ls.find(peer); e != nil {
 		return e.wait.Delay()
@@ -215,15 +225,16 @@ func (ls *Links) encode(m *performatives.Message) (data []byte, memory *[]byte, 
 	return data, memory, nil
 }
 
-// envelopeSize returns a length that an encoded message hardly has, or that of its first part: it saves the encoder some allocations.
+// envelopeSize returns a length that an encoded message hardly has, or that of its first part: it
+// saves the encoder some allocations.
 func envelopeSize(m *performatives.Message) int {
 	const fields = 384 // without the payload
 	raw, _ := m.Payload().(performatives.Raw)
 	return fields + len(raw)
 }
 
-// Control sends a text to the owner of the links of a node. The text overtakes all messages, and may be lost. Control reports false if
-// there is no connection, or if too many texts wait.
+// Control sends a text to the owner of the links of a node. The text overtakes all messages, and
+// may be lost. Control reports false if there is no connection, or if too many texts wait.
 func (ls *Links) Control(peer cluster.Incarnation, text []byte) bool {
 	e := ls.find(peer)
 	if e == nil {
@@ -249,7 +260,8 @@ func (ls *Links) States() map[cluster.Incarnation]error {
 	return states
 }
 
-// UnknownNodeError is the error for a stream of a node that is no member, or not known as one yet, or not any more.
+// UnknownNodeError is the error for a stream of a node that is no member, or not known as one yet,
+// or not any more.
 type UnknownNodeError struct{ Node cluster.Incarnation }
 
 // Error names the node.
@@ -257,7 +269,8 @@ func (e *UnknownNodeError) Error() string {
 	return "link: the node " + e.Node.String() + " is not known here"
 }
 
-// Accept serves a stream that another node has opened, until it ends. Among its errors is [*UnknownNodeError].
+// Accept serves a stream that another node has opened, until it ends. Among its errors is
+// [*UnknownNodeError].
 func (ls *Links) Accept(stream Stream) error {
 	defer stream.Close()
 	greeting := time.AfterFunc(greetTime, stream.Close)
@@ -293,11 +306,15 @@ func (ls *Links) Accept(stream Stream) error {
 	return nil
 }
 
-// Stop waits until the connected nodes have acknowledged as many messages as there were when Stop began. Then it refuses and takes in no further message, and waits
-// until the nodes have acknowledged those that were sent meanwhile, have read all frames and have ended their streams. It closes all links, and
-// returns undelivered messages to the handler. Stop waits for a node as long as the node acknowledges messages: for five seconds without an acknowledgement, and
-// ten more for each MiB that is sent and not acknowledged. Only ctx bounds the total: a node that acknowledges one message every few seconds holds Stop as long as there
-// are messages. When ctx ends first, Stop stops waiting, and returns the cause. A call of the handler that does not return holds Stop in any case.
+// Stop waits until the connected nodes have acknowledged as many messages as there were when Stop
+// began. Then it refuses and takes in no further message, and waits until the nodes have
+// acknowledged those that were sent meanwhile, have read all frames and have ended their streams.
+// It closes all links, and returns undelivered messages to the handler. Stop waits for a node as
+// long as the node acknowledges messages: for five seconds without an acknowledgement, and ten more
+// for each MiB that is sent and not acknowledged. Only ctx bounds the total: a node that
+// acknowledges one message every few seconds holds Stop as long as there are messages. When ctx
+// ends first, Stop stops waiting, and returns the cause. A call of the handler that does not return
+// holds Stop in any case.
 func (ls *Links) Stop(ctx context.Context) error {
 	ls.mu.Lock()
 	ls.stopped = true
@@ -319,7 +336,8 @@ func (ls *Links) Stop(ctx context.Context) error {
 // reportTime is the time after which a stop logs for which nodes it waits.
 const reportTime = time.Second
 
-// awaitAll begins something at each end, and waits until all of it is done. It reports false if ctx ends first.
+// awaitAll begins something at each end, and waits until all of it is done. It reports false if ctx
+// ends first.
 func (ls *Links) awaitAll(ctx context.Context, all []*end, begin func(*end) <-chan struct{}) bool {
 	awaited := make([]<-chan struct{}, len(all))
 	for i, e := range all {

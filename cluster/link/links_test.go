@@ -35,7 +35,8 @@ type pipe struct {
 	last []byte // that Recv has returned
 }
 
-// newPipe returns the ends of a stream of node a to node b. In each direction, it takes so many frames before they are read.
+// newPipe returns the ends of a stream of node a to node b. In each direction, it takes so many
+// frames before they are read.
 func newPipe(a, b string, buffer int) (atA, atB *pipe) {
 	toA, toB, over, once := make(chan []byte, buffer), make(chan []byte, buffer), make(chan struct{}), new(sync.Once)
 	return &pipe{b, toA, toB, over, once, nil}, &pipe{a, toB, toA, over, once, nil}
@@ -52,7 +53,8 @@ func (p *pipe) Send(parts ...[]byte) error {
 	}
 }
 
-// Recv destroys the frame before, which is valid until now. Frames that were not read when the stream ends are lost, as with gRPC.
+// Recv destroys the frame before, which is valid until now. Frames that were not read when the
+// stream ends are lost, as with gRPC.
 func (p *pipe) Recv() ([]byte, error) {
 	clear(p.last)
 	select {
@@ -245,7 +247,8 @@ func (n *network) both(t testing.TB, change func(*LinksOptions)) (a, b *Links, a
 	return a, b, atA, atB
 }
 
-// busy is both, and b has acknowledged the first of so many messages of a, numbered from 0, and is busy with it until atB.hold is closed.
+// busy is both, and b has acknowledged the first of so many messages of a, numbered from 0, and is
+// busy with it until atB.hold is closed.
 func (n *network) busy(t testing.TB, messages int, change func(*LinksOptions)) (a, b *Links, atA, atB *recorder) {
 	t.Helper()
 	a, b, atA, atB = n.both(t, change)
@@ -258,7 +261,8 @@ func (n *network) busy(t testing.TB, messages int, change func(*LinksOptions)) (
 	return a, b, atA, atB
 }
 
-// A message has the deadline, the origin and the time of its arrival for the node that it has come to.
+// A message has the deadline, the origin and the time of its arrival for the node that it has come
+// to.
 func TestLocal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m, err := numbered(t, 1, performatives.Normal).With(func(e *performatives.Envelope) {
@@ -289,7 +293,8 @@ func (n *network) finish(t testing.TB, all ...*Links) {
 	n.serving.Wait()
 }
 
-// settle waits until nothing happens any more, also no acknowledgement that has waited for a frame to go with.
+// settle waits until nothing happens any more, also no acknowledgement that has waited for a frame
+// to go with.
 func settle() {
 	time.Sleep(2 * ackTime)
 	synctest.Wait()
@@ -431,7 +436,8 @@ func TestLinksReconnect(t *testing.T) {
 	})
 }
 
-// A link that is down for too long loses the agents of the other node, once. It comes up again for new ones.
+// A link that is down for too long loses the agents of the other node, once. It comes up again for
+// new ones.
 func TestLinksTimeout(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n network
@@ -497,7 +503,8 @@ func (l *lostPeers) Lost(peer cluster.Incarnation) {
 	}
 }
 
-// A link may expire while Add runs, when the machine is busy. The clock is real: in a bubble no time passes within Add.
+// A link may expire while Add runs, when the machine is busy. The clock is real: in a bubble no
+// time passes within Add.
 func TestLinksExpireAtOnce(t *testing.T) {
 	lost := make(chan cluster.Incarnation, 2)
 	ls, err := NewLinks(LinksOptions{
@@ -729,8 +736,8 @@ func contentOf(data []byte) (content []byte) {
 	return content
 }
 
-// While the owner of one end is slow, the other end keeps what the window does not hold, and refuses what is more.
-// A node that does not keep up reads slowly, and the other one knows.
+// While the owner of one end is slow, the other end keeps what the window does not hold, and
+// refuses what is more. A node that does not keep up reads slowly, and the other one knows.
 func TestLinksPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n network
@@ -807,7 +814,8 @@ func TestLinksSlowReader(t *testing.T) {
 	})
 }
 
-// Stop waits until all is acknowledged, and for no longer than its context, a broken stream or the end of the link.
+// Stop waits until all is acknowledged, and for no longer than its context, a broken stream or the
+// end of the link.
 func TestLinksStopFlushes(t *testing.T) {
 	for _, end := range []string{"acknowledged", "context", "broken", "removed"} {
 		t.Run(end, func(t *testing.T) {
@@ -870,7 +878,8 @@ func (d delayedEnd) Recv() ([]byte, error) {
 	return frame, err
 }
 
-// A stream that takes another one's place gets what is sent from then on, although the other one has not ended yet.
+// A stream that takes another one's place gets what is sent from then on, although the other one
+// has not ended yet.
 func TestLinksReplacedStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n network
@@ -1056,7 +1065,8 @@ func TestLinksStopAcknowledges(t *testing.T) {
 	})
 }
 
-// The answer to a message that a node has received arrives, also if the node stops before its handler answers.
+// The answer to a message that a node has received arrives, also if the node stops before its
+// handler answers.
 func TestLinksStopSendsAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{buffer: 10}
@@ -1092,7 +1102,8 @@ func TestLinksStopSendsAnswers(t *testing.T) {
 	})
 }
 
-// While a node that stops waits for another one, it takes no further message of that one in, which it could not answer.
+// While a node that stops waits for another one, it takes no further message of that one in, which
+// it could not answer.
 func TestLinksStopTakesNothingIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{buffer: 10}
@@ -1124,7 +1135,8 @@ func TestLinksStopTakesNothingIn(t *testing.T) {
 	})
 }
 
-// A node that stops ends a stream only when the other node has read all, however busy that is: with the stream, the last acknowledgement would be lost.
+// A node that stops ends a stream only when the other node has read all, however busy that is: with
+// the stream, the last acknowledgement would be lost.
 func TestLinksStopWaitsForTheReader(t *testing.T) {
 	type at struct {
 		links *Links
@@ -1175,7 +1187,8 @@ func TestLinksStopWaitsForTheReader(t *testing.T) {
 	}
 }
 
-// A node that stops waits for a node that does not read for a bounded time, without an error unless its context ends first.
+// A node that stops waits for a node that does not read for a bounded time, without an error unless
+// its context ends first.
 func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
 	for _, c := range []struct {
 		limit, want time.Duration
@@ -1201,7 +1214,8 @@ func TestLinksStopOfOneThatDoesNotRead(t *testing.T) {
 	}
 }
 
-// Stop waits for all nodes that are silent at the same time, for closeTime. What they have not acknowledged comes back as perhaps received.
+// Stop waits for all nodes that are silent at the same time, for closeTime. What they have not
+// acknowledged comes back as perhaps received.
 func TestLinksStopOfSilentNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{links: make(map[string]*Links), buffer: 10}
@@ -1247,7 +1261,8 @@ func longMessage(t testing.TB, number, mebis int) *performatives.Message {
 	return m
 }
 
-// Stop waits for a node as long as that acknowledges messages, and longer for one that reads a long message.
+// Stop waits for a node as long as that acknowledges messages, and longer for one that reads a long
+// message.
 func TestLinksStopOfASlowNode(t *testing.T) {
 	const many = 10
 	synctest.Test(t, func(t *testing.T) {
@@ -1294,7 +1309,8 @@ func TestLinksStopOfASlowNode(t *testing.T) {
 	})
 }
 
-// A node that has acknowledged a long message, and is silent then, is waited for as one that had none.
+// A node that has acknowledged a long message, and is silent then, is waited for as one that had
+// none.
 func TestLinksStopAfterALongMessage(t *testing.T) {
 	for _, mebis := range []int{1, 15} {
 		t.Run(fmt.Sprintf("%d MiB", mebis), func(t *testing.T) {
@@ -1411,7 +1427,8 @@ func TestLinksStopIsNoLoss(t *testing.T) {
 	}
 }
 
-// A node that was silent, and acknowledges messages again before Stop closes the links, is waited for as any other.
+// A node that was silent, and acknowledges messages again before Stop closes the links, is waited
+// for as any other.
 func TestLinksStopOfANodeThatGoesOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{links: make(map[string]*Links), buffer: 10}
@@ -1485,7 +1502,8 @@ func TestLinksStopTwice(t *testing.T) {
 	})
 }
 
-// A node that stops does not wait for a stream that has broken at the other end only, when that end has opened another one.
+// A node that stops does not wait for a stream that has broken at the other end only, when that end
+// has opened another one.
 func TestLinksStopOfAHalfOpenStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := network{links: make(map[string]*Links), buffer: 10}
@@ -1606,7 +1624,8 @@ func TestLinksStopTakesNoFurtherStream(t *testing.T) {
 	})
 }
 
-// Messages of all lengths around those at which a frame copies them, or has them as parts, arrive as they were while their memory is used again.
+// Messages of all lengths around those at which a frame copies them, or has them as parts, arrive
+// as they were while their memory is used again.
 func TestLinksContents(t *testing.T) {
 	a, b := newNode(t, nodeA, nil, 0, nil), newNode(t, nodeB, nil, 3000, nil)
 	a.links.Add(b.member(nodeB))

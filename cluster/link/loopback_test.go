@@ -216,7 +216,8 @@ func TestLoopbackBrokenConnections(t *testing.T) {
 	}
 }
 
-// The longest message arrives. One byte more is refused to its sender at once, and the stream and the messages around it are as they were.
+// The longest message arrives. One byte more is refused to its sender at once, and the stream and
+// the messages around it are as they were.
 func TestLoopbackLongestMessage(t *testing.T) {
 	racetest.Skip(t)
 	var dialled atomic.Int64
@@ -255,8 +256,9 @@ func TestLoopbackLongestMessage(t *testing.T) {
 	}
 }
 
-// An urgent message overtakes more than 100,000 messages of low priority that wait for the same node, as many as a band takes. Only those that were
-// on their way precede it: a window of them, and the frame that the other node was handling. The messages that wait, and those on their way,
+// An urgent message overtakes more than 100,000 messages of low priority that wait for the same
+// node, as many as a band takes. Only those that were on their way precede it: a window of them,
+// and the frame that the other node was handling. The messages that wait, and those on their way,
 // are within the bounds of the link, and their memory is given back.
 func TestLoopbackUrgentOvertakes(t *testing.T) {
 	a, b := newNode(t, nodeA, nil, 0, nil), newNode(t, nodeB, nil, 0, nil)
@@ -355,7 +357,8 @@ func TestLoopbackWrongCertificate(t *testing.T) {
 	}
 }
 
-// newDialler returns the links of the node a without a listener. It sends a value for each attempt to dial.
+// newDialler returns the links of the node a without a listener. It sends a value for each attempt
+// to dial.
 func newDialler(t *testing.T, config *tls.Config, attempts chan struct{}) *Links {
 	t.Helper()
 	ls, err := NewLinks(LinksOptions{
@@ -434,7 +437,8 @@ func (e *ending) Close() {
 	e.ends()
 }
 
-// The last acknowledgement of a node that stops arrives at one that is busy until the other one has nothing more to say.
+// The last acknowledgement of a node that stops arrives at one that is busy until the other one has
+// nothing more to say.
 func TestLoopbackStopAcknowledges(t *testing.T) {
 	for _, dials := range []bool{true, false} {
 		t.Run(fmt.Sprintf("the node that dials stops: %t", dials), func(t *testing.T) {

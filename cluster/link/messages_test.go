@@ -29,7 +29,8 @@ func TestBandsAreEmptiedFromTheHighest(t *testing.T) {
 	}
 }
 
-// An urgent message overtakes all that has not been sent, and is behind what the window holds at most.
+// An urgent message overtakes all that has not been sent, and is behind what the window holds at
+// most.
 func TestUrgentOvertakes(t *testing.T) {
 	const window, many = 64 << 10, 100_000
 	a, b := pair(func(a, _ *Options) { a.Window, a.Batch = window, 8<<10 })
@@ -140,7 +141,8 @@ func TestLongestMessage(t *testing.T) {
 	}
 }
 
-// A frame in parts has the bytes of the frame. Long messages are not copied, and short ones are joined.
+// A frame in parts has the bytes of the frame. Long messages are not copied, and short ones are
+// joined.
 func TestParts(t *testing.T) {
 	long := envelope(7, short)
 	for _, c := range []struct {
@@ -226,7 +228,8 @@ func TestControls(t *testing.T) {
 	}
 }
 
-// However long the controls are, a frame is not longer than one message may be, and messages follow.
+// However long the controls are, a frame is not longer than one message may be, and messages
+// follow.
 func TestLongControls(t *testing.T) {
 	a, b := pair(nil)
 	meet(t, a, b)
@@ -372,7 +375,8 @@ func TestMalformedFramesChangeNothing(t *testing.T) {
 	}
 }
 
-// An acknowledgement goes along with the next frame, or alone when it is asked for or when much was received.
+// An acknowledgement goes along with the next frame, or alone when it is asked for or when much was
+// received.
 func TestDelayedAcknowledgements(t *testing.T) {
 	a, b := pair(func(a, b *Options) { a.DelayAcks, b.DelayAcks = true, true })
 	meet(t, a, b)
@@ -433,15 +437,16 @@ func TestDelayedAcknowledgements(t *testing.T) {
 		t.Error("a message of the session before is to be acknowledged")
 	}
 	receive(t, b, (&frame{first: 1, envelopes: [][]byte{envelope(1, 1)}}).append(nil), noon)
-	// A stream that ends takes the wish for an acknowledgement along: the next hello has the number.
+	// A stream that ends takes the wish for an acknowledgement along: the next hello has the
+	// number.
 	b.Open()
 	if b.AckWaits() || b.Acknowledge() {
 		t.Error("an acknowledgement outlives the stream")
 	}
 }
 
-// A message that the window has no room for does not wait for an acknowledgement which the other end delays: whatever the lengths, all messages arrive
-// without a call of Acknowledge.
+// A message that the window has no room for does not wait for an acknowledgement which the other
+// end delays: whatever the lengths, all messages arrive without a call of Acknowledge.
 func TestWindowDoesNotWaitForDelayedAcknowledgements(t *testing.T) {
 	for _, windows := range [][2]int{{0, 0}, {4 * DefaultWindow, 0}, {4 * DefaultWindow, 2 * DefaultWindow}, {1000, 1000}, {1000, 500}, {1, 1}} {
 		t.Run(fmt.Sprint(windows), func(t *testing.T) {
@@ -576,7 +581,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// A queue keeps its memory between flights of 2,048 messages, which fill a window if they have 512 bytes.
+// A queue keeps its memory between flights of 2,048 messages, which fill a window if they have 512
+// bytes.
 func TestQueueAllocs(t *testing.T) {
 	var q queue
 	const flight = DefaultWindow / 512

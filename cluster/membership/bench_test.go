@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 )
 
-// BenchmarkRealNodes measures how long it takes until all others have seen that a node joined, that one was killed, and that one has left.
+// BenchmarkRealNodes measures how long it takes until all others have seen that a node joined, that
+// one was killed, and that one has left.
 func BenchmarkRealNodes(b *testing.B) {
 	for _, size := range []int{10, 50} {
 		b.Run(fmt.Sprint("nodes=", size), func(b *testing.B) {
@@ -40,10 +41,11 @@ func BenchmarkRealNodes(b *testing.B) {
 	}
 }
 
-// BenchmarkSimulatedNodes runs the model of the protocol with up to 1,000 nodes on virtual time, by the profiles for a LAN (whose intervals are
-// those of one machine, too) and for a WAN: how long it takes, in the time of the simulation, until all others have seen that a node
-// joined, and that one was killed, and how many packets a node sends a second while nothing happens. 1,000 nodes take some minutes: the
-// long form has them.
+// BenchmarkSimulatedNodes runs the model of the protocol with up to 1,000 nodes on virtual time, by
+// the profiles for a LAN (whose intervals are those of one machine, too) and for a WAN: how long it
+// takes, in the time of the simulation, until all others have seen that a node joined, and that one
+// was killed, and how many packets a node sends a second while nothing happens. 1,000 nodes take
+// some minutes: the long form has them.
 func BenchmarkSimulatedNodes(b *testing.B) {
 	sizes := []int{10, 50, 100, 300}
 	if exhaustive.Enabled() {
@@ -68,8 +70,8 @@ func BenchmarkSimulatedNodes(b *testing.B) {
 	}
 }
 
-// grown simulates a cluster to which one more node comes and from which one is killed, and returns when all others had seen it, and the
-// packets that a node sent in a quiet second.
+// grown simulates a cluster to which one more node comes and from which one is killed, and returns
+// when all others had seen it, and the packets that a node sent in a quiet second.
 func grown(b *testing.B, seed uint64, profile Profile, size int) (joined, killed time.Duration, packets float64) {
 	w := newSimulation(seed, NetworkOptions{})
 	all := 0

@@ -2,8 +2,9 @@ package membership
 
 import "math"
 
-// broadcasts is the queue of the deltas that a node passes on: its own, and new ones of other nodes. A node sends a delta to a few members,
-// and each of these sends it to a few more. memberlist's own queue is not used, because a member does not pass on the deltas of such a queue.
+// broadcasts is the queue of the deltas that a node passes on: its own, and new ones of other
+// nodes. A node sends a delta to a few members, and each of these sends it to a few more.
+// memberlist's own queue is not used, because a member does not pass on the deltas of such a queue.
 // Not safe for concurrent use.
 type broadcasts struct {
 	capacity int
@@ -14,7 +15,8 @@ type broadcasts struct {
 	seen        seenDeltas
 }
 
-// add queues a delta. When the queue is full, it drops the oldest of those that were sent most often.
+// add queues a delta. When the queue is full, it drops the oldest of those that were sent most
+// often.
 func (b *broadcasts) add(d delta) {
 	if b.length >= b.capacity {
 		for i := len(b.transmitted) - 1; i >= 0; i-- {
@@ -38,8 +40,8 @@ func (b *broadcasts) put(times int, d delta) {
 	b.length++
 }
 
-// take fills one packet of at most limit bytes with the deltas that were sent least often, oldest first. A delta that was sent
-// transmits times is forgotten. It returns nil when nothing fits.
+// take fills one packet of at most limit bytes with the deltas that were sent least often, oldest
+// first. A delta that was sent transmits times is forgotten. It returns nil when nothing fits.
 func (b *broadcasts) take(limit, transmits int) []byte {
 	if b.length == 0 {
 		return nil
@@ -50,7 +52,8 @@ func (b *broadcasts) take(limit, transmits int) []byte {
 		queue, keep := b.transmitted[times], b.transmitted[times][:0]
 		var fit []delta
 		for i, d := range queue {
-			// Small deltas may overtake one that is too long for the rest of the packet; the search is bounded.
+			// Small deltas may overtake one that is too long for the rest of the packet; the search
+			// is bounded.
 			if size+d.size() > limit || len(fit) == maxPacketDeltas {
 				keep = append(keep, d)
 				if limit-size < minDelta {
@@ -91,18 +94,20 @@ const (
 	maxPacketDeltas = 256
 )
 
-// transmitLimit is how often each of n members sends a piece of news on. The part of the members that do not get it is about
-// e^-limit.
+// transmitLimit is how often each of n members sends a piece of news on. The part of the members
+// that do not get it is about e^-limit.
 func transmitLimit(mult, n int) int {
 	return mult * int(math.Ceil(math.Log10(float64(n+1))))
 }
 
-// deltaLimit is transmitLimit for deltas. memberlist's own limit of 4 for less than 10 members leaves out too many of them
-// until the next push/pull: with 200 deltas for 7 others, some were missing in most runs.
+// deltaLimit is transmitLimit for deltas. memberlist's own limit of 4 for less than 10 members
+// leaves out too many of them until the next push/pull: with 200 deltas for 7 others, some were
+// missing in most runs.
 func deltaLimit(mult, n int) int { return 2 * transmitLimit(mult, n) }
 
-// seenDeltas records which deltas of which origin were seen, so that each is delivered and passed on once. It covers the last 1,024
-// deltas of an origin; an older one counts as seen. It holds 4,096 origins, and forgets the one that it has not heard of for longest.
+// seenDeltas records which deltas of which origin were seen, so that each is delivered and passed
+// on once. It covers the last 1,024 deltas of an origin; an older one counts as seen. It holds
+// 4,096 origins, and forgets the one that it has not heard of for longest.
 type seenDeltas struct {
 	windows map[token]*window
 	clock   uint64

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 )
 
-// What members send one another beside memberlist's own messages: metadata in each alive message, packets of deltas, and the head
-// of the state of a push/pull. Lengths and numbers are varints; the first byte is the format's version.
+// What members send one another beside memberlist's own messages: metadata in each alive message,
+// packets of deltas, and the head of the state of a push/pull. Lengths and numbers are varints; the
+// first byte is the format's version.
 const (
 	formatVersion = 1
 	maxMeta       = 512 // memberlist's limit
@@ -86,8 +87,9 @@ func decodeMeta(b []byte) (meta, error) {
 // token identifies one run of a process, also when two runs have one name and one epoch.
 type token uint64
 
-// memberName is the name by which memberlist knows one incarnation: with a name for each of them, memberlist never has two nodes of one
-// name, and its rules about them, which depend on the order of messages, are not used.
+// memberName is the name by which memberlist knows one incarnation: with a name for each of them,
+// memberlist never has two nodes of one name, and its rules about them, which depend on the order
+// of messages, are not used.
 func memberName(name string, t token) string { return fmt.Sprintf("%s@%016x", name, uint64(t)) }
 
 // splitMemberName is the inverse of memberName.
@@ -103,7 +105,8 @@ func splitMemberName(s string) (string, token, error) {
 	return s[:i], token(t), nil
 }
 
-// announcement describes one incarnation. It comes in an alive message or in the state of a push/pull.
+// announcement describes one incarnation. It comes in an alive message or in the state of a
+// push/pull.
 type announcement struct {
 	token  token
 	member cluster.Member
@@ -175,7 +178,8 @@ type ended struct {
 	token token
 }
 
-// encodeState returns the state of a push/pull: the incarnations that ended, and the state of the application.
+// encodeState returns the state of a push/pull: the incarnations that ended, and the state of the
+// application.
 func encodeState(history []ended, state []byte) []byte {
 	b := make([]byte, 0, 1+len(history)*48+len(state))
 	b = append(b, formatVersion)

@@ -170,8 +170,9 @@ func (s *story) seen() []string {
 	return all
 }
 
-// sameSide says that m and the node of the name were on one side of a partition. When it heals, they may see each other fail and come back: the
-// other side may still gossip that one of them is dead, and SWIM believes that until the dead one has contradicted.
+// sameSide says that m and the node of the name were on one side of a partition. When it heals,
+// they may see each other fail and come back: the other side may still gossip that one of them is
+// dead, and SWIM believes that until the dead one has contradicted.
 func (s *story) sameSide(m member, name string) {
 	if s.healed == nil {
 		s.healed = map[member]map[string]bool{}
@@ -324,8 +325,9 @@ var stories = map[string]func(s *story){
 	},
 }
 
-// TestTheModelBehavesAsMemberlist tells each story in both worlds and compares what each node has seen. Names are "a" to "d"; events
-// of different names are in no determined order in either of them.
+// TestTheModelBehavesAsMemberlist tells each story in both worlds and compares what each node has
+// seen. Names are "a" to "d"; events of different names are in no determined order in either of
+// them.
 func TestTheModelBehavesAsMemberlist(t *testing.T) {
 	t.Parallel()
 	for name, tell := range stories {

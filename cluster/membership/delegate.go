@@ -9,7 +9,8 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// delegate is what memberlist calls, some of it with its lock held: nothing here calls memberlist, and events are only recorded.
+// delegate is what memberlist calls, some of it with its lock held: nothing here calls memberlist,
+// and events are only recorded.
 type delegate struct {
 	g     *Gossip
 	token token
@@ -62,7 +63,8 @@ func (g *Gossip) firstSeen(deltas []delta) []delta {
 	return fresh
 }
 
-// GetBroadcasts returns one packet of deltas, or none. memberlist calls it when it has put its own news into a packet that still has room.
+// GetBroadcasts returns one packet of deltas, or none. memberlist calls it when it has put its own
+// news into a packet that still has room.
 func (d *delegate) GetBroadcasts(overhead, limit int) [][]byte {
 	d.g.packets.Add(1)
 	transmits := deltaLimit(d.g.timing.retransmitMult, d.g.view.size())

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A node passes on what it had not seen before: what comes from the origin alone reaches no more members than it is sent.
+// A node passes on what it had not seen before: what comes from the origin alone reaches no more
+// members than it is sent.
 func TestANodePassesDeltasOn(t *testing.T) {
 	t.Parallel()
 	s := newState("")
@@ -34,7 +35,8 @@ func TestANodePassesDeltasOn(t *testing.T) {
 	}
 }
 
-// Without any state, deltas reach all members of a swarm that is larger than the number of times that one of them sends each.
+// Without any state, deltas reach all members of a swarm that is larger than the number of times
+// that one of them sends each.
 func TestABroadcastReachesAllModels(t *testing.T) {
 	t.Parallel()
 	const size = 40

@@ -64,8 +64,9 @@ type Gossip struct {
 
 var _ Membership = (*Gossip)(nil)
 
-// Start makes a node take part. It listens, and returns without waiting for the seeds: a node whose seeds are down starts
-// alone and goes on trying until Stop. Errors are those of the options and of listening.
+// Start makes a node take part. It listens, and returns without waiting for the seeds: a node whose
+// seeds are down starts alone and goes on trying until Stop. Errors are those of the options and of
+// listening.
 func Start(o Options) (*Gossip, error) {
 	o = o.withDefaults()
 	if err := o.validate(); err != nil {
@@ -110,8 +111,10 @@ func (g *Gossip) begin(t token) error {
 	return err
 }
 
-// doubt notes whether a member that has sent its state believes this node to be dead. The node contradicts at once. When all members go on to believe it for the time
-// of two push/pulls, they do not hear that: a false claim has a number that memberlist cannot exceed, or said that this node leaves.
+// doubt notes whether a member that has sent its state believes this node to be dead. The node
+// contradicts at once. When all members go on to believe it for the time of two push/pulls, they do
+// not hear that: a false claim has a number that memberlist cannot exceed, or said that this node
+// leaves.
 func (g *Gossip) doubt(dead bool) {
 	g.joinMu.Lock()
 	defer g.joinMu.Unlock()
@@ -127,7 +130,8 @@ func (g *Gossip) doubt(dead bool) {
 	}
 }
 
-// beginAnew takes part as another run of the node: under another token, with a greater epoch. It knows no member any more, and dials those that it knew.
+// beginAnew takes part as another run of the node: under another token, with a greater epoch. It
+// knows no member any more, and dials those that it knew.
 func (g *Gossip) beginAnew() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -279,7 +283,8 @@ func (g *Gossip) Dropped() uint64 {
 	return g.queue.dropped
 }
 
-// Sent returns the number of bytes that this node has sent to others, in packets and over streams, without the heads of IP, UDP and TCP.
+// Sent returns the number of bytes that this node has sent to others, in packets and over streams,
+// without the heads of IP, UDP and TCP.
 func (g *Gossip) Sent() uint64 { return g.transport.sent.Load() }
 
 // Update replaces the labels of this node and says whether it is leaving.
@@ -356,7 +361,8 @@ func (g *Gossip) leave(ctx context.Context) error {
 		return nil
 	}
 	g.left = true
-	// memberlist's event of an end does not say whether the member left. So the metadata say it first.
+	// memberlist's event of an end does not say whether the member left. So the metadata say it
+	// first.
 	if _, err := g.view.change(func(a *announcement) { a.goodbye = true }); err != nil {
 		return err
 	}
@@ -365,8 +371,9 @@ func (g *Gossip) leave(ctx context.Context) error {
 	return errors.Join(err, g.sayLeft(ctx, limit))
 }
 
-// sayLeft has memberlist say that this node has left. It returns when memberlist has sent that as often as all news, or when no other member is left:
-// memberlist sends nothing to a member that has left, and would wait for that until the limit.
+// sayLeft has memberlist say that this node has left. It returns when memberlist has sent that as
+// often as all news, or when no other member is left: memberlist sends nothing to a member that has
+// left, and would wait for that until the limit.
 func (g *Gossip) sayLeft(ctx context.Context, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -387,9 +394,10 @@ func (g *Gossip) sayLeft(ctx context.Context, limit time.Duration) error {
 	}
 }
 
-// within calls a function of memberlist that gossips, with the time that is left, and at most limit. memberlist may lose news before it has told
-// anybody: of two that get the same number in its queue and have the same length, only the later one stays. So the function is called again each
-// time that it has not told the others in time.
+// within calls a function of memberlist that gossips, with the time that is left, and at most
+// limit. memberlist may lose news before it has told anybody: of two that get the same number in
+// its queue and have the same length, only the later one stays. So the function is called again
+// each time that it has not told the others in time.
 func within(ctx context.Context, limit, each time.Duration, f func(time.Duration) error) (err error) {
 	until := time.Now().Add(limit)
 	if deadline, ok := ctx.Deadline(); ok && deadline.Before(until) {

@@ -73,7 +73,8 @@ func TestNodesJoinUpdateAndLeave(t *testing.T) {
 	}
 }
 
-// Nodes that leave at once do not wait for one another: the last one returns when no other member is left, and has no error.
+// Nodes that leave at once do not wait for one another: the last one returns when no other member
+// is left, and has no error.
 func TestAllLeaveAtOnce(t *testing.T) {
 	for range 4 {
 		t.Run("", func(t *testing.T) {
@@ -155,7 +156,8 @@ func TestAKilledMemberFails(t *testing.T) {
 	c.await(t, "b", "Joined 1, Failed 1")
 }
 
-// A process that restarts has the same address. Nothing is bound there but its own new run, so that nobody waits for failure detection.
+// A process that restarts has the same address. Nothing is bound there but its own new run, so that
+// nobody waits for failure detection.
 func TestARestartAtTheSameAddress(t *testing.T) {
 	t.Parallel()
 	a := start(t, Options{Name: "a"})
@@ -179,7 +181,8 @@ func TestARestartAtTheSameAddress(t *testing.T) {
 	c.await(t, "b", "Joined 1, Failed 1, Joined 2, Failed 2")
 }
 
-// A process that restarts elsewhere is let in when the others know that the first run is dead, and not before.
+// A process that restarts elsewhere is let in when the others know that the first run is dead, and
+// not before.
 func TestARestartAtAnotherAddress(t *testing.T) {
 	t.Parallel()
 	a := start(t, Options{Name: "a"})
@@ -340,7 +343,8 @@ func TestAPartitionHeals(t *testing.T) {
 	d.await(t, "b", "Joined 1, Failed 1, Joined 1")
 }
 
-// A slow receiver of events delays nothing, and still gets the end of each incarnation before the next one's beginning.
+// A slow receiver of events delays nothing, and still gets the end of each incarnation before the
+// next one's beginning.
 func TestASlowReceiverOfEvents(t *testing.T) {
 	t.Parallel()
 	a := start(t, Options{Name: "a"})

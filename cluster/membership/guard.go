@@ -13,7 +13,8 @@ import (
 // to a cluster without keys would keep the member out for good. The guard takes such claims out of
 // packets that are not encrypted. Claims that come over a stream pass: see [Gossip.doubt].
 
-// maxClaim is the greatest number of a claim that is heard. A node that changes its description each millisecond has a greater one after 24 days.
+// maxClaim is the greatest number of a claim that is heard. A node that changes its description
+// each millisecond has a greater one after 24 days.
 const maxClaim = 1 << 31
 
 // The types of memberlist's messages that the guard looks into, or makes of others.
@@ -30,8 +31,9 @@ const (
 
 var errClaim = errors.New("a claim about a member was dropped, whose number leaves no room for a contradiction")
 
-// defuse makes claims with a greater number than maxClaim in a packet ineffective, in place, and reports whether there was one: each becomes a message of the
-// application that no format has. So does a compressed message, which no member sends.
+// defuse makes claims with a greater number than maxClaim in a packet ineffective, in place, and
+// reports whether there was one: each becomes a message of the application that no format has. So
+// does a compressed message, which no member sends.
 func defuse(b []byte) (found bool) {
 	if len(b) == 0 {
 		return false

@@ -197,8 +197,9 @@ func three(t *testing.T) (a, b, c *node, logs map[*node]logLines, third string) 
 	return a, b, c, logs, memberName("c", c.token)
 }
 
-// One packet with the greatest number, about a member of a cluster without keys, is dropped by all: memberlist would contradict it by the number 0, and the others would
-// not hear that member any more.
+// One packet with the greatest number, about a member of a cluster without keys, is dropped by all:
+// memberlist would contradict it by the number 0, and the others would not hear that member any
+// more.
 func TestClaimsThatCannotBeContradicted(t *testing.T) {
 	t.Parallel()
 	for name, kind := range map[string]byte{"suspect": typeSuspect, "alive": typeAlive, "dead": typeDead} {
@@ -231,7 +232,8 @@ func TestClaimsThatCannotBeContradicted(t *testing.T) {
 	}
 }
 
-// A node that the others believe to be dead for good begins anew. The claims that cause it come over a stream, where the guard does not see them, or say that the node leaves.
+// A node that the others believe to be dead for good begins anew. The claims that cause it come
+// over a stream, where the guard does not see them, or say that the node leaves.
 func TestANodeBeginsAnew(t *testing.T) {
 	t.Parallel()
 	for name, one := range map[string]struct {

@@ -21,9 +21,10 @@ const (
 	maxTargets = 32
 )
 
-// Join waits until this node has joined another one for the first time. If this node has no seeds, or is its own only seed,
-// there is no other node to join, and Join returns nil. The attempts go on after Join has returned an error.
-// Errors: [ErrNameTaken] at once when another node alive has the name; the cause of ctx, joined with the error of the last attempt; [ErrStopped].
+// Join waits until this node has joined another one for the first time. If this node has no seeds,
+// or is its own only seed, there is no other node to join, and Join returns nil. The attempts go on
+// after Join has returned an error. Errors: [ErrNameTaken] at once when another node alive has the
+// name; the cause of ctx, joined with the error of the last attempt; [ErrStopped].
 func (g *Gossip) Join(ctx context.Context) error {
 	for {
 		g.joinMu.Lock()
@@ -58,8 +59,8 @@ func (g *Gossip) Joined() bool {
 	}
 }
 
-// keepJoined dials the seeds and the members that failed, until Stop: memberlist does not redial the dead, so that the
-// sides of a healed partition would stay apart.
+// keepJoined dials the seeds and the members that failed, until Stop: memberlist does not redial
+// the dead, so that the sides of a healed partition would stay apart.
 func (g *Gossip) keepJoined() {
 	wait := g.options.RejoinMin
 	var first string // an address that is to be dialled first
@@ -98,8 +99,9 @@ func (g *Gossip) keepJoined() {
 	}
 }
 
-// targets returns at most maxTargets addresses to dial: first, if it is set, then those of seeds that are not members, then those of
-// members that failed, in random order. alone means that this node has no seed but itself.
+// targets returns at most maxTargets addresses to dial: first, if it is set, then those of seeds
+// that are not members, then those of members that failed, in random order. alone means that this
+// node has no seed but itself.
 func (g *Gossip) targets(first string) (targets []string, alone bool, err error) {
 	members, self := g.view.addresses(), g.Self().Gossip
 	add := func(address string) {

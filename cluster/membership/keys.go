@@ -12,15 +12,16 @@ import (
 // ErrKeys means that a key cannot be used: see [Keys].
 var ErrKeys = errors.New("membership: key of gossip encryption")
 
-// Keys are the keys that encrypt the gossip of one node. To replace a key while the cluster runs: Add the new one on all nodes,
-// then Use it on all nodes, then Remove the old one on all nodes. All methods may be called at once.
+// Keys are the keys that encrypt the gossip of one node. To replace a key while the cluster runs:
+// Add the new one on all nodes, then Use it on all nodes, then Remove the old one on all nodes. All
+// methods may be called at once.
 type Keys struct {
 	mu   sync.Mutex
 	ring *memberlist.Keyring // nil: not encrypted
 }
 
-// Add makes the node also decrypt with the key. Errors: [ErrKeys] when the node was started without keys, or when the length of
-// the key is wrong.
+// Add makes the node also decrypt with the key. Errors: [ErrKeys] when the node was started without
+// keys, or when the length of the key is wrong.
 func (k *Keys) Add(key []byte) error {
 	if k.ring == nil {
 		return errNotEncrypted
@@ -46,7 +47,8 @@ func (k *Keys) Use(key []byte) error {
 	return nil
 }
 
-// Remove makes the node forget a key. Errors: [ErrKeys] when it is the one that encrypts, or the node has not got it.
+// Remove makes the node forget a key. Errors: [ErrKeys] when it is the one that encrypts, or the
+// node has not got it.
 func (k *Keys) Remove(key []byte) error {
 	if k.ring == nil {
 		return errNotEncrypted
@@ -60,9 +62,10 @@ func (k *Keys) Remove(key []byte) error {
 	if !slices.ContainsFunc(keys, func(other []byte) bool { return bytes.Equal(other, key) }) {
 		return errNoKey
 	}
-	// memberlist removes a key from a slice that other goroutines read without a lock. It moves no element when the key is
-	// the last one, and UseKey brings a key to the front of a new slice. So all others are brought to the front, the
-	// one that encrypts last. With more than two keys, another one encrypts for a moment.
+	// memberlist removes a key from a slice that other goroutines read without a lock. It moves no
+	// element when the key is the last one, and UseKey brings a key to the front of a new slice. So
+	// all others are brought to the front, the one that encrypts last. With more than two keys,
+	// another one encrypts for a moment.
 	for _, other := range append(slices.Clone(keys[1:]), keys[0]) {
 		if bytes.Equal(other, key) {
 			continue

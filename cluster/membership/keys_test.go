@@ -103,8 +103,8 @@ func TestKeysAreChecked(t *testing.T) {
 	}
 }
 
-// memberlist reads the keys without a lock, while it removes one by moving the others in place: under the race detector, this test fails
-// without the order that Remove makes.
+// memberlist reads the keys without a lock, while it removes one by moving the others in place:
+// under the race detector, this test fails without the order that Remove makes.
 func TestKeysAreRemovedWhileTheyAreRead(t *testing.T) {
 	t.Parallel()
 	keys, err := newKeys([][]byte{key(0)})
@@ -145,7 +145,8 @@ func TestKeysAreRemovedWhileTheyAreRead(t *testing.T) {
 	readers.Wait()
 }
 
-// A stranger without the key, or with another program that uses memberlist, gets nothing and hurts nothing.
+// A stranger without the key, or with another program that uses memberlist, gets nothing and hurts
+// nothing.
 func TestStrangersGetNothing(t *testing.T) {
 	t.Parallel()
 	for name, o := range map[string]Options{
@@ -244,7 +245,8 @@ func unharmed(t *testing.T, a *node, s *state) {
 	other.await(t, "a broadcast", func(received, _ []string) bool { return slices.Contains(received, "delta") })
 }
 
-// Streams that a stranger opens and leaves open are bounded, and others still get through afterwards.
+// Streams that a stranger opens and leaves open are bounded, and others still get through
+// afterwards.
 func TestOpenStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	a := start(t, Options{Name: "a"})

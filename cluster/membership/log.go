@@ -7,8 +7,9 @@ import (
 	"sync/atomic"
 )
 
-// logHandler takes the lines that memberlist prints and passes them on with the level that is in their text. memberlist's timers of
-// suspicions go on after its end, and print; from the node's end on, that is dropped.
+// logHandler takes the lines that memberlist prints and passes them on with the level that is in
+// their text. memberlist's timers of suspicions go on after its end, and print; from the node's end
+// on, that is dropped.
 type logHandler struct {
 	to    *slog.Logger
 	ended *atomic.Bool
@@ -25,8 +26,9 @@ func (h logHandler) Handle(ctx context.Context, record slog.Record) error {
 func (h logHandler) WithAttrs([]slog.Attr) slog.Handler { return h }
 func (h logHandler) WithGroup(string) slog.Handler      { return h }
 
-// expected are parts of the lines that memberlist prints as warnings or errors, and that parseLog lowers to debug. They are about normal
-// events, or about packets that any stranger can send. This package itself logs each refusal of a node's name.
+// expected are parts of the lines that memberlist prints as warnings or errors, and that parseLog
+// lowers to debug. They are about normal events, or about packets that any stranger can send. This
+// package itself logs each refusal of a node's name.
 var expected = []string{
 	"ignoring alive message for", // an incarnation that admit has refused
 	"Got ping for unexpected node",

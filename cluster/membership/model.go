@@ -11,9 +11,11 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 )
 
-// Model is the membership of one node of a simulated network. It follows the protocol of memberlist (SWIM with suspicion and its
-// confirmations, gossip of what changed, push/pull, a state of the dead) in the timing of its profile, and shares with [Gossip] all that
-// this package decides: names, epochs, events, broadcasts. It leaves out what memberlist does about its own health, and pings over streams.
+// Model is the membership of one node of a simulated network. It follows the protocol of memberlist
+// (SWIM with suspicion and its confirmations, gossip of what changed, push/pull, a state of the
+// dead) in the timing of its profile, and shares with [Gossip] all that this package decides:
+// names, epochs, events, broadcasts. It leaves out what memberlist does about its own health, and
+// pings over streams.
 type Model struct {
 	net     *Network
 	options Options
@@ -63,7 +65,8 @@ type peer struct {
 	version uint32 // memberlist's incarnation: the peer itself raises it to contradict
 	state   peerState
 	since   time.Time
-	// Of a suspect: since when, the members that confirm the suspicion, and the function that stops its timer.
+	// Of a suspect: since when, the members that confirm the suspicion, and the function that stops
+	// its timer.
 	suspected time.Time
 	confirmed map[token]bool
 	stop      func() bool
@@ -147,8 +150,8 @@ func (m *Model) run(f func()) {
 
 const maxHeld = 1024
 
-// receive calls f, which handles a packet or a frame of a stream that has arrived. While the node is paused, f waits, or is dropped if too
-// many calls wait.
+// receive calls f, which handles a packet or a frame of a stream that has arrived. While the node
+// is paused, f waits, or is dropped if too many calls wait.
 func (m *Model) receive(f func(*Model)) {
 	if m.paused && len(m.held) >= maxHeld+len(m.stops) {
 		return
@@ -182,7 +185,8 @@ func (m *Model) end() {
 	m.stops, m.held = nil, nil
 }
 
-// eventDue queues the delivery of the events. It is called with mu of the view and of the network held.
+// eventDue queues the delivery of the events. It is called with mu of the view and of the network
+// held.
 func (m *Model) eventDue() {
 	if m.dueQueued {
 		return
@@ -226,8 +230,8 @@ func (m *Model) Dropped() uint64 {
 	return m.queue.dropped
 }
 
-// Joined reports whether this node has another member, or no other node to join. The error is that of the last attempt to join, if it
-// failed.
+// Joined reports whether this node has another member, or no other node to join. The error is that
+// of the last attempt to join, if it failed.
 func (m *Model) Joined() (bool, error) {
 	m.net.mu.Lock()
 	defer m.net.mu.Unlock()
@@ -280,7 +284,8 @@ func (m *Model) Broadcast(data []byte) error {
 	return nil
 }
 
-// SendBulk hands data to Gossiped.Received of one other member. It returns before that, and an error if the member cannot be reached now.
+// SendBulk hands data to Gossiped.Received of one other member. It returns before that, and an
+// error if the member cannot be reached now.
 func (m *Model) SendBulk(to cluster.Incarnation, data []byte) error {
 	if len(data) > MaxBulk {
 		return fmt.Errorf("%w: bulk of %d bytes of at most %d", ErrTooLong, len(data), MaxBulk)
@@ -320,8 +325,8 @@ func (m *Model) runs() bool {
 	return !m.ended
 }
 
-// Leave tells the others that this node leaves, and stops it. It returns before that is done, since nothing here can wait: the node
-// goes on for the time that it takes to tell, and then stops.
+// Leave tells the others that this node leaves, and stops it. It returns before that is done, since
+// nothing here can wait: the node goes on for the time that it takes to tell, and then stops.
 func (m *Model) Leave(context.Context) error {
 	m.net.mu.Lock()
 	defer m.net.unlock()
@@ -399,7 +404,8 @@ func (m *Model) kick(address string) {
 	m.schedule(0)
 }
 
-// exchange is a push/pull: both nodes take over the state of the other. join means that the names are checked first.
+// exchange is a push/pull: both nodes take over the state of the other. join means that the names
+// are checked first.
 func (m *Model) exchange(to string, join bool) {
 	m.withState(func(mine pushPull) {
 		m.net.stream(m, to, m.timing.streamTimeout, func(peer *Model) {

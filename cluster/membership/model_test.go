@@ -179,7 +179,8 @@ func TestALongPartitionOfModelsHeals(t *testing.T) {
 	}
 }
 
-// In one direction the network is broken between two nodes: others probe for them, and nobody fails.
+// In one direction the network is broken between two nodes: others probe for them, and nobody
+// fails.
 func TestACutInOneDirectionIsBridged(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {
@@ -198,7 +199,8 @@ func TestACutInOneDirectionIsBridged(t *testing.T) {
 	}
 }
 
-// The model detects a death about as fast as memberlist was measured to in the profile: the bounds follow from its intervals.
+// The model detects a death about as fast as memberlist was measured to in the profile: the bounds
+// follow from its intervals.
 func TestTheModelDetectsFailuresInTheTimeOfTheProfile(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []Profile{Local, LAN, WAN} {
@@ -215,8 +217,9 @@ func TestTheModelDetectsFailuresInTheTimeOfTheProfile(t *testing.T) {
 	}
 }
 
-// A death is seen as soon when nobody can confirm the suspicion: of two nodes, one of which has restarted, so that its earlier run counts as
-// another member for a while, and of three nodes, two of which die at once.
+// A death is seen as soon when nobody can confirm the suspicion: of two nodes, one of which has
+// restarted, so that its earlier run counts as another member for a while, and of three nodes, two
+// of which die at once.
 func TestADeathThatNobodyConfirms(t *testing.T) {
 	t.Parallel()
 	for _, profile := range []Profile{Local, LAN, WAN} {
@@ -349,8 +352,8 @@ func TestModelsBroadcastReachesAll(t *testing.T) {
 	}
 }
 
-// A model that has had nothing to gossip for a while passes a delta on as soon as one that always gossips: in rounds of the gossip, and not of the
-// probes, which take four times as long.
+// A model that has had nothing to gossip for a while passes a delta on as soon as one that always
+// gossips: in rounds of the gossip, and not of the probes, which take four times as long.
 func TestAQuietModelGossipsADelta(t *testing.T) {
 	t.Parallel()
 	const seeds = 20
@@ -409,7 +412,8 @@ func TestASuspectedModelContradicts(t *testing.T) {
 	}
 }
 
-// TestLeastSent: a packet has what was sent least often, and of that what is newest, as if all news were sorted.
+// TestLeastSent: a packet has what was sent least often, and of that what is newest, as if all news
+// were sorted.
 func TestLeastSent(t *testing.T) {
 	t.Parallel()
 	dice := rand.New(rand.NewPCG(1, 0))

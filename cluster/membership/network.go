@@ -10,12 +10,14 @@ import (
 	"time"
 )
 
-// Network is a simulated network of many nodes, each a [Model]. It has no goroutine and no clock of its own: it schedules everything
-// by NetworkOptions.AfterFunc, and takes all chance from NetworkOptions.Rand. So the same calls in the same order give the same
-// events, if AfterFunc calls one function at a time and in a determined order.
+// Network is a simulated network of many nodes, each a [Model]. It has no goroutine and no clock of
+// its own: it schedules everything by NetworkOptions.AfterFunc, and takes all chance from
+// NetworkOptions.Rand. So the same calls in the same order give the same events, if AfterFunc calls
+// one function at a time and in a determined order.
 //
-// The network calls Options.Notify and the methods of Options.Gossiped one at a time, on the goroutine of a caller of the network or
-// on that of AfterFunc. They may call the network and its nodes. All methods may be called at once.
+// The network calls Options.Notify and the methods of Options.Gossiped one at a time, on the
+// goroutine of a caller of the network or on that of AfterFunc. They may call the network and its
+// nodes. All methods may be called at once.
 type Network struct {
 	options NetworkOptions
 
@@ -35,7 +37,8 @@ type NetworkOptions struct {
 	Rand *rand.Rand
 	// AfterFunc calls f after d. stop reports whether it prevents that. It must not call f itself.
 	AfterFunc func(d time.Duration, f func()) (stop func() bool)
-	// Now is the clock of all nodes. It gives epochs: see Options.Epoch for a node whose clock is wrong.
+	// Now is the clock of all nodes. It gives epochs: see Options.Epoch for a node whose clock is
+	// wrong.
 	Now func() time.Time
 	// MinDelay and MaxDelay bound the time that a packet or a stream takes. Zero: 0.1 and 1 ms.
 	MinDelay, MaxDelay time.Duration
@@ -53,9 +56,10 @@ func NewNetwork(o NetworkOptions) *Network {
 	return &Network{options: o, nodes: map[string]*Model{}, cuts: map[[2]string]bool{}, names: map[string]string{}}
 }
 
-// Start starts a node. Options.Bind is its address; when that is empty, it is the name with port 7946, so that a node that restarts has the same address.
-// Options.Seeds are such addresses. Options.Keys, Advertise and Resolver are not used.
-// Errors: those of the options; a node that runs at the address.
+// Start starts a node. Options.Bind is its address; when that is empty, it is the name with port
+// 7946, so that a node that restarts has the same address. Options.Seeds are such addresses.
+// Options.Keys, Advertise and Resolver are not used. Errors: those of the options; a node that runs
+// at the address.
 func (n *Network) Start(o Options) (*Model, error) {
 	if o.Bind == "" {
 		o.Bind = o.Name + ":7946"
@@ -78,7 +82,8 @@ func (n *Network) Start(o Options) (*Model, error) {
 	return m, nil
 }
 
-// Cut loses, or no longer loses, what nodes at one address send to another: one direction only. Streams need both.
+// Cut loses, or no longer loses, what nodes at one address send to another: one direction only.
+// Streams need both.
 func (n *Network) Cut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.unlock()
@@ -104,7 +109,8 @@ func (n *Network) Partition(groups ...[]string) {
 	}
 }
 
-// Lose sets the part of packets that is lost from now on, from 0 to 1, in the place of NetworkOptions.Loss.
+// Lose sets the part of packets that is lost from now on, from 0 to 1, in the place of
+// NetworkOptions.Loss.
 func (n *Network) Lose(part float64) {
 	n.mu.Lock()
 	defer n.unlock()
@@ -118,7 +124,8 @@ func (n *Network) Heal() {
 	clear(n.cuts)
 }
 
-// Pause stops the node at an address from doing anything, as SIGSTOP does. Its timers and up to 1,024 packets wait for Resume.
+// Pause stops the node at an address from doing anything, as SIGSTOP does. Its timers and up to
+// 1,024 packets wait for Resume.
 func (n *Network) Pause(address string) { n.withNode(address, func(m *Model) { m.paused = true }) }
 
 // Resume ends a pause.
@@ -145,7 +152,8 @@ func (n *Network) withNode(address string, f func(*Model)) {
 // later queues a call into the application, which is made without mu.
 func (n *Network) later(job func()) { n.jobs = append(n.jobs, job) }
 
-// unlock releases mu, and makes the queued calls. When they are being made already, by this goroutine or another one, that one makes them.
+// unlock releases mu, and makes the queued calls. When they are being made already, by this
+// goroutine or another one, that one makes them.
 func (n *Network) unlock() {
 	if n.running {
 		n.mu.Unlock()
@@ -193,8 +201,9 @@ func (n *Network) packet(from, to string, f func(*Model)) {
 
 var errUnreachable = errors.New("membership: unreachable")
 
-// stream calls request with the node at an address, after the delays of a stream. It calls failed instead if either direction is cut or the
-// node is paused, after the time-out, and if no node runs at the address, after the delay of one more packet.
+// stream calls request with the node at an address, after the delays of a stream. It calls failed
+// instead if either direction is cut or the node is paused, after the time-out, and if no node runs
+// at the address, after the delay of one more packet.
 func (n *Network) stream(from *Model, to string, timeout time.Duration, request func(peer *Model), failed func(error)) {
 	address := from.options.Bind
 	cut := func() bool { return n.cuts[[2]string{address, to}] || n.cuts[[2]string{to, address}] }

@@ -20,8 +20,8 @@ import (
 
 // Limits of what members send one another.
 const (
-	// MaxBroadcast is the length of the longest delta of Broadcast in bytes: with the head of a packet, and encrypted, it fits
-	// into a datagram of 1,400 bytes.
+	// MaxBroadcast is the length of the longest delta of Broadcast in bytes: with the head of a
+	// packet, and encrypted, it fits into a datagram of 1,400 bytes.
 	MaxBroadcast = 1200
 	// MaxBulk is the length of the longest data of SendBulk in bytes.
 	MaxBulk = 4 << 20
@@ -29,7 +29,8 @@ const (
 	MaxState = 16 << 20
 	// MaxName is the length of the longest name of a node in bytes.
 	MaxName = 128
-	// DefaultBroadcastQueue is the number of deltas that wait to be broadcast, unless the options say otherwise.
+	// DefaultBroadcastQueue is the number of deltas that wait to be broadcast, unless the options
+	// say otherwise.
 	DefaultBroadcastQueue = 4096
 )
 
@@ -41,49 +42,57 @@ type Options struct {
 	Links string
 	// Labels describe the node. Together with its addresses they have to fit into 512 bytes.
 	Labels map[string]string
-	// GossipState is the state that members replicate. Nil: none, and the data of other members is dropped.
+	// GossipState is the state that members replicate. Nil: none, and the data of other members is
+	// dropped.
 	Gossiped GossipState
-	// Notify takes the events, one at a time and in order. It may block: that delays later events, which are merged as Event says,
-	// and nothing else. It is a function, not a channel, so that a simulation needs no goroutine to take the events and
-	// stays deterministic. Gossip calls it on a goroutine of its own. Nil: events are dropped.
+	// Notify takes the events, one at a time and in order. It may block: that delays later events,
+	// which are merged as Event says, and nothing else. It is a function, not a channel, so that a
+	// simulation needs no goroutine to take the events and stays deterministic. Gossip calls it on
+	// a goroutine of its own. Nil: events are dropped.
 	Notify func(Event)
 	// Profile is of the timing. Zero: LAN.
 	Profile Profile
-	// BroadcastQueue is the largest number of deltas that wait to be broadcast. When the queue is full, the oldest of those that
-	// were sent most often is dropped: push/pull brings its content. Zero: DefaultBroadcastQueue.
+	// BroadcastQueue is the largest number of deltas that wait to be broadcast. When the queue is
+	// full, the oldest of those that were sent most often is dropped: push/pull brings its content.
+	// Zero: DefaultBroadcastQueue.
 	BroadcastQueue int
-	// Epoch is the least epoch of this incarnation. Zero: the clock's time in microseconds. The epoch becomes greater than that when a
-	// member that this node joins knows a greater one of its name; see [Gossip.Join].
+	// Epoch is the least epoch of this incarnation. Zero: the clock's time in microseconds. The
+	// epoch becomes greater than that when a member that this node joins knows a greater one of its
+	// name; see [Gossip.Join].
 	Epoch uint64
 	// Logger gets the events of the membership, and the log of memberlist. Nil: discarded.
 	Logger *slog.Logger
 
 	// The rest is for Gossip only.
 
-	// Bind is the address to listen on, host:port, by TCP and UDP. Port 0 picks a free one. Empty: 127.0.0.1:0 with profile Local,
-	// else 0.0.0.0:7946.
+	// Bind is the address to listen on, host:port, by TCP and UDP. Port 0 picks a free one. Empty:
+	// 127.0.0.1:0 with profile Local, else 0.0.0.0:7946.
 	Bind string
-	// Advertise is the address that the others use, host:port. Empty: the address of Bind, or, when that is of all interfaces, a private address of
-	// the machine. Port 0 is that of Bind.
+	// Advertise is the address that the others use, host:port. Empty: the address of Bind, or, when
+	// that is of all interfaces, a private address of the machine. Port 0 is that of Bind.
 	Advertise string
-	// Seeds are addresses of some other nodes, host:port, or names, of which each address is tried. They are resolved again
-	// at each attempt. They may contain this node. None: the node waits to be joined.
+	// Seeds are addresses of some other nodes, host:port, or names, of which each address is tried.
+	// They are resolved again at each attempt. They may contain this node. None: the node waits to
+	// be joined.
 	Seeds []string
-	// Keys encrypt the gossip with AES-GCM: 16, 24 or 32 bytes each. The first encrypts, all decrypt. None: the gossip is in clear.
+	// Keys encrypt the gossip with AES-GCM: 16, 24 or 32 bytes each. The first encrypts, all
+	// decrypt. None: the gossip is in clear.
 	Keys [][]byte
 	// Resolver finds the addresses of names. Nil: net.DefaultResolver.
 	Resolver Resolver
 	// gossipToDead, for tests, replaces that of the profile. Zero: that of the profile.
 	gossipToDead time.Duration
-	// leaveTime, for tests, is how long each of the two steps of Leave takes at most. Zero: half of the time-out of streams of the profile.
+	// leaveTime, for tests, is how long each of the two steps of Leave takes at most. Zero: half of
+	// the time-out of streams of the profile.
 	leaveTime time.Duration
-	// doubtTime, for tests, is how long the others believe this node to be dead until it begins anew. Zero: that of two push/pulls.
+	// doubtTime, for tests, is how long the others believe this node to be dead until it begins
+	// anew. Zero: that of two push/pulls.
 	doubtTime time.Duration
 	// cut, for tests, reports whether packets and streams to an address are lost. Nil: none.
 	cut func(to string) bool
 
-	// RejoinMin and RejoinMax bound the time between two attempts to join, which doubles between them, with jitter. Zero: that of
-	// the profile.
+	// RejoinMin and RejoinMax bound the time between two attempts to join, which doubles between
+	// them, with jitter. Zero: that of the profile.
 	RejoinMin, RejoinMax time.Duration
 }
 

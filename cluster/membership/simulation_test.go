@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// simulation is virtual time: functions in the order of their times, those of one time in the order in which they were scheduled.
+// simulation is virtual time: functions in the order of their times, those of one time in the order
+// in which they were scheduled.
 type simulation struct {
 	now   time.Time
 	next  uint64

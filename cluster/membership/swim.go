@@ -151,8 +151,8 @@ func (m *Model) beginGossip() {
 	m.scheduleGossip()
 }
 
-// scheduleGossip schedules the next gossip, as long as there is something to send. A simulation of an idle cluster spends most of its
-// time on these timers otherwise.
+// scheduleGossip schedules the next gossip, as long as there is something to send. A simulation of
+// an idle cluster spends most of its time on these timers otherwise.
 func (m *Model) scheduleGossip() {
 	if m.gossips || m.firstGossip.IsZero() || len(m.news) == 0 && m.queue.length == 0 {
 		return
@@ -169,8 +169,8 @@ func (m *Model) scheduleGossip() {
 	})
 }
 
-// gossip sends the waiting updates and deltas to some random peers. These include peers that died lately, so that one that is alive can
-// contradict.
+// gossip sends the waiting updates and deltas to some random peers. These include peers that died
+// lately, so that one that is alive can contradict.
 func (m *Model) gossip() {
 	targets := m.pick(m.timing.gossipNodes, func(p *peer) bool {
 		return p.state == alive || p.state == suspect || p.state == dead && m.now().Sub(p.since) <= m.timing.gossipToDead
@@ -200,7 +200,8 @@ func (m *Model) take() ([]update, []byte) {
 	return updates, m.queue.take(MaxBroadcast+64, deltaLimit(m.timing.retransmitMult, m.view.size()))
 }
 
-// leastSent returns the news of the next packet, in order. It does not sort all of them: while a cluster begins, there is one for each node.
+// leastSent returns the news of the next packet, in order. It does not sort all of them: while a
+// cluster begins, there is one for each node.
 func (m *Model) leastSent() []*news {
 	first := make([]*news, 0, updatesPerPacket+1)
 	for _, n := range m.news {
@@ -257,7 +258,8 @@ func (m *Model) pick(k int, fits func(*peer) bool) []*peer {
 	return all[:min(k, len(all))]
 }
 
-// tokens returns the keys of the peers, in order. They are sorted again only when there are others than before.
+// tokens returns the keys of the peers, in order. They are sorted again only when there are others
+// than before.
 func (m *Model) tokens() []token {
 	if m.inOrder == nil {
 		m.inOrder = sorted(m.peers)
@@ -309,7 +311,8 @@ func (m *Model) newRound() {
 	m.net.options.Rand.Shuffle(len(m.order), func(i, j int) { m.order[i], m.order[j] = m.order[j], m.order[i] })
 }
 
-// probePeer pings a member, then has others ping it, and suspects it when nothing has come back after the interval.
+// probePeer pings a member, then has others ping it, and suspects it when nothing has come back
+// after the interval.
 func (m *Model) probePeer(p *peer) {
 	m.lastPing++
 	id, t, version := m.lastPing, p.token, p.version

@@ -11,8 +11,9 @@ import (
 	"github.com/hashicorp/memberlist"
 )
 
-// maxStreams is the number of streams that other nodes may have open to this one. A stream above it is closed at once. Strangers
-// can open streams: memberlist keeps each for the time-out of its profile, with up to 20 MiB.
+// maxStreams is the number of streams that other nodes may have open to this one. A stream above it
+// is closed at once. Strangers can open streams: memberlist keeps each for the time-out of its
+// profile, with up to 20 MiB.
 const maxStreams = 128
 
 // transport is memberlist's, with what it lacks: an end of the streams when the node stops, a bound
@@ -107,7 +108,8 @@ func (t *transport) accept() {
 	}
 }
 
-// track returns the connection as a stream that Shutdown closes, or nil when there are too many, or no more are wanted.
+// track returns the connection as a stream that Shutdown closes, or nil when there are too many, or
+// no more are wanted.
 func (t *transport) track(conn net.Conn, inbound bool) *stream {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestStreamsOfOthersAreBounded has more streams from other nodes than a transport keeps. The streams that it opens itself are not
-// counted.
+// TestStreamsOfOthersAreBounded has more streams from other nodes than a transport keeps. The
+// streams that it opens itself are not counted.
 func TestStreamsOfOthersAreBounded(t *testing.T) {
 	tr := &transport{streams: map[*stream]bool{}}
 	var all []*stream

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// view is one node's knowledge of all names: the latest incarnation of each, whether it lives, and which events are due.
-// It holds the rules about names and epochs, which [Gossip] and [Model] share. It has no clock, and calls nothing but wake.
+// view is one node's knowledge of all names: the latest incarnation of each, whether it lives, and
+// which events are due. It holds the rules about names and epochs, which [Gossip] and [Model]
+// share. It has no clock, and calls nothing but wake.
 type view struct {
 	mu      sync.Mutex
 	token   token
@@ -22,7 +23,8 @@ type view struct {
 	ended   int                // records that are not alive
 	order   uint64             // counts endings
 
-	// due are the names whose record differs from what the receiver of events knows, in the order of the first difference.
+	// due are the names whose record differs from what the receiver of events knows, in the order
+	// of the first difference.
 	due    []string
 	raised bool
 	wake   func() // called with mu held when something is due; must not block
@@ -39,7 +41,8 @@ type record struct {
 	order uint64    // when it ended
 	at    time.Time // when it ended
 
-	// generation counts how often the name joined; a receiver that knows an earlier one is told of its end first.
+	// generation counts how often the name joined; a receiver that knows an earlier one is told of
+	// its end first.
 	generation uint64
 	told       *cluster.Member // what the receiver knows; nil: nothing
 	toldGen    uint64
@@ -54,12 +57,14 @@ func newView(self announcement, wake func()) *view {
 	return &view{token: self.token, self: self, records: map[string]*record{}, wake: wake}
 }
 
-// sameName reports whether two nodes have one name. Each is also the id of an agent, in which case does not count.
+// sameName reports whether two nodes have one name. Each is also the id of an agent, in which case
+// does not count.
 func sameName(a, b cluster.Member) bool {
 	return performatives.AgentID(a.Name).Is(performatives.AgentID(b.Name))
 }
 
-// admit decides whether an incarnation may be a member. memberlist asks for each alive message, also about known members.
+// admit decides whether an incarnation may be a member. memberlist asks for each alive message,
+// also about known members.
 func (v *view) admit(a announcement) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -145,7 +150,8 @@ func (v *view) beginLocked(r *record, a announcement) {
 	v.dueLocked(r)
 }
 
-// gone records the end of a member: left when it had said so, or left is true. It returns the address of another node that wanted its name.
+// gone records the end of a member: left when it had said so, or left is true. It returns the
+// address of another node that wanted its name.
 func (v *view) gone(name string, t token, left bool, now time.Time) (refused string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -174,8 +180,8 @@ func (v *view) endLocked(r *record, kind Kind, final bool, now time.Time) {
 	}
 }
 
-// forgetLocked drops a record that is not alive and that the receiver of events does not know: of several, the one that ended first. It
-// reports whether there was one.
+// forgetLocked drops a record that is not alive and that the receiver of events does not know: of
+// several, the one that ended first. It reports whether there was one.
 func (v *view) forgetLocked() bool {
 	var oldest *record
 	for _, r := range v.records {
@@ -319,7 +325,8 @@ func (v *view) history() []ended {
 	return all[:min(len(all), maxEnded)]
 }
 
-// learn takes the history of another member, and reports whether this node had to raise its epoch, and whether that member believes this run of it to have ended.
+// learn takes the history of another member, and reports whether this node had to raise its epoch,
+// and whether that member believes this run of it to have ended.
 func (v *view) learn(history []ended) (raised, dead bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -375,9 +382,10 @@ type known struct {
 	alive bool
 }
 
-// meet looks at the members that the other side of a join knows. It fails when another node alive has the own name, and raises the
-// own epoch above that of an earlier run. The other side may still hold an earlier run of a member for alive, until its failure is
-// detected, besides the one that replaced it at the same address: the earlier one is then recorded as ended, since memberlist
+// meet looks at the members that the other side of a join knows. It fails when another node alive
+// has the own name, and raises the own epoch above that of an earlier run. The other side may still
+// hold an earlier run of a member for alive, until its failure is detected, besides the one that
+// replaced it at the same address: the earlier one is then recorded as ended, since memberlist
 // admits the two in random order.
 func (v *view) meet(all []known) (raised bool, err error) {
 	v.mu.Lock()
@@ -428,7 +436,8 @@ func (v *view) takeConflict() error {
 	return err
 }
 
-// change changes this node's description of itself, if its metadata stays valid, and returns the metadata.
+// change changes this node's description of itself, if its metadata stays valid, and returns the
+// metadata.
 func (v *view) change(f func(*announcement)) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

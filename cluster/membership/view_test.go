@@ -107,7 +107,8 @@ func TestTheOwnEpochRises(t *testing.T) {
 	}
 }
 
-// A member of which two runs are alive for the other side of a join, since the end of the first has not been detected yet.
+// A member of which two runs are alive for the other side of a join, since the end of the first has
+// not been detected yet.
 func TestReplacedRunIsNotAdmitted(t *testing.T) {
 	t.Parallel()
 	first, second, moved := announce("b", 2, 1000, "b:1"), announce("b", 3, 1001, "b:1"), announce("c", 5, 7, "c:2")
@@ -158,8 +159,8 @@ func TestEndedIncarnationsAreBounded(t *testing.T) {
 	}
 }
 
-// For any changes, and a receiver of any slowness: for each name, what ends began before, with the same incarnation, epochs rise, and
-// in the end the receiver knows what the view knows.
+// For any changes, and a receiver of any slowness: for each name, what ends began before, with the
+// same incarnation, epochs rise, and in the end the receiver knows what the view knows.
 func TestEventsAreInOrder(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -44,7 +44,8 @@ func (r *recorder) all() ([]Event, <-chan struct{}) {
 	return slices.Clone(r.events), r.more
 }
 
-// kinds returns the kinds of the events about a name, with its epochs numbered in the order of appearance: "Joined 1, Failed 1, Joined 2".
+// kinds returns the kinds of the events about a name, with its epochs numbered in the order of
+// appearance: "Joined 1, Failed 1, Joined 2".
 func kinds(events []Event, name string) string {
 	epochs := map[uint64]int{}
 	var all []string
@@ -94,7 +95,8 @@ type node struct {
 	*recorder
 }
 
-// start starts a real node on the loopback interface, with profile Local, and stops it at the end of the test.
+// start starts a real node on the loopback interface, with profile Local, and stops it at the end
+// of the test.
 func start(t testing.TB, o Options) *node {
 	t.Helper()
 	n, err := tryStart(t, o)
@@ -241,7 +243,8 @@ func (l *lines) contain(level, text string) bool {
 	return false
 }
 
-// deltaLog is a Gossiped whose state is the set of all deltas that it knows: push/pull brings what broadcasts have missed.
+// deltaLog is a Gossiped whose state is the set of all deltas that it knows: push/pull brings what
+// broadcasts have missed.
 type deltaLog struct {
 	mu       sync.Mutex
 	all      map[string]bool

@@ -37,7 +37,8 @@ func (c *agentsCmd) run(ctx context.Context, std streams) error {
 	return showList(ctx, std, &c.clientFlags, c.listFlags, agentsReference, c.byInterface, rowsOf)
 }
 
-// showList queries a node for a list, by a message or by its operator's interface, and prints the list.
+// showList queries a node for a list, by a message or by its operator's interface, and prints the
+// list.
 func showList[T any](
 	ctx context.Context, std streams, c *clientFlags, f listFlags, reference string,
 	byInterface func(context.Context, streams) ([]T, error), rows func([]T) [][]string,

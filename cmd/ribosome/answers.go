@@ -13,8 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// answers answers the questions of a worker. Each answer makes the task of a further round: an object has parameters,
-// which are added to those of the round before, and a string is the description.
+// answers answers the questions of a worker. Each answer makes the task of a further round: an
+// object has parameters, which are added to those of the round before, and a string is the
+// description.
 type answers struct {
 	task performatives.TaskRequest // of the latest round
 	next func(ctx context.Context, question string) (json.RawMessage, error)
@@ -32,7 +33,8 @@ var (
 	errAnswerLate  = errors.New("the deadline passed before the answer; run it again with a longer --deadline")
 )
 
-// answers returns the source of the answers of the flags: --input, or else the terminal, if there is one.
+// answers returns the source of the answers of the flags: --input, or else the terminal, if there
+// is one.
 func (c *callCmd) answers(task performatives.TaskRequest, std streams) (*answers, error) {
 	a := &answers{task: task}
 	switch {
@@ -145,8 +147,8 @@ func (a *answers) add(answer json.RawMessage) error {
 	return nil
 }
 
-// unanswered returns the error of a result that asks for input: the question, and why it has no answer. unserved is the
-// reason why the worker did not continue after an answer.
+// unanswered returns the error of a result that asks for input: the question, and why it has no
+// answer. unserved is the reason why the worker did not continue after an answer.
 func (a *answers) unanswered(l *link, agent, question string, unserved error) *problem {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -57,7 +57,8 @@ func TestInput(t *testing.T) {
 	}
 }
 
-// A question without an answer is an error that quotes it and says how to answer. The partial result is printed.
+// A question without an answer is an error that quotes it and says how to answer. The partial
+// result is printed.
 func TestNoInput(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "answers", file)

@@ -140,7 +140,8 @@ func (c *nodeCmd) rules() (auth.Rules, error) {
 	return rules, nil
 }
 
-// config returns the TLS configuration of a node; nil for none. A changed certificate that cannot be loaded is logged.
+// config returns the TLS configuration of a node; nil for none. A changed certificate that cannot
+// be loaded is logged.
 func (c *nodeCmd) config(log *slog.Logger) (*tls.Config, error) {
 	if c.TLSCert == "" {
 		return nil, nil //nolint:nilnil // no TLS
@@ -186,8 +187,8 @@ func readable(flagsAndNames ...string) error {
 	return nil
 }
 
-// seldom returns a function for errors that are repeated: it passes on each that differs from the one before, and the same one once a minute. It is safe for
-// concurrent use.
+// seldom returns a function for errors that are repeated: it passes on each that differs from the
+// one before, and the same one once a minute. It is safe for concurrent use.
 func seldom(say func(error)) func(error) {
 	var mu sync.Mutex
 	var last string

@@ -197,7 +197,8 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// The pattern says where a SPIFFE id has the agent id. A certificate without URIs names no agent then.
+// The pattern says where a SPIFFE id has the agent id. A certificate without URIs names no agent
+// then.
 func TestClientAgent(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pki(t)

@@ -66,7 +66,8 @@ func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) 
 // receiptTime is the time for the receipt of the worker after an interrupt.
 var receiptTime = 3 * time.Second // longer in tests
 
-// delegate joins the node, and waits for the end of the task. A result that asks for input has a problem, too.
+// delegate joins the node, and waits for the end of the task. A result that asks for input has a
+// problem, too.
 func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *progress) (performatives.InformResult, *problem) {
 	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
 	defer cancel()
@@ -77,7 +78,8 @@ func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *prog
 	return result, l.explain(err, c.Agent)
 }
 
-// perform returns the result of the task. unserved is the reason why the worker did not continue after an answer.
+// perform returns the result of the task. unserved is the reason why the worker did not continue
+// after an answer.
 func (c *callCmd) perform(ctx context.Context, l *link, asked *answers, p *progress) (result performatives.InformResult, unserved, err error) {
 	if err := l.join(ctx); err != nil {
 		return result, nil, err

@@ -22,8 +22,9 @@ const canary = "c4n4ry"
 // secrets are members with secrets, at several depths.
 var secrets = strings.ReplaceAll(`"password":"#","token":["#"],"deep":[{"x":{"api_key":"#","Authorization":"Bearer #"}}],"client_secret":{"a":{"b":"#"}},"cookies":["#"],"card":{"number":"#"},"number":5,"note":"kept"`, "#", canary)
 
-// No secret is in any answer of the interface, in its stream, in what its commands print, in the metrics and spans, in the log or in the audit
-// trail, wherever in a message it was. What is no secret is there.
+// No secret is in any answer of the interface, in its stream, in what its commands print, in the
+// metrics and spans, in the log or in the audit trail, wherever in a message it was. What is no
+// secret is there.
 func TestCanaries(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "tokens", "Ana "+canary+"-0123456789abcdefghijk\nCrm "+canary+"-abcdefghijk0123456789\n")

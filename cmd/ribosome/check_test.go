@@ -18,7 +18,8 @@ func fakeNode(t *testing.T, nodes, agents string) (url string) {
 	return s.URL
 }
 
-// troubled has an overloaded node without one of its links, another one that does not answer, and an agent that blocks.
+// troubled has an overloaded node without one of its links, another one that does not answer, and
+// an agent that blocks.
 const (
 	troubledNodes  = `{"nodes":[{"node":"n1","overloaded":true,"overload_refused":7,"queued_handlers":5,"links":2,"links_up":1},{"node":"n2","links":1,"links_up":1}],"missing":[{"node":"n3","why":"silent\u001b[2J"}]}`
 	troubledAgents = `{"agents":[{"agent":"Jules","node":"n2","busy_since":"2026-01-02T03:04:05Z","busy_with":"REQUEST of Eddy"},{"agent":"Eddy","node":"n1"}]}`

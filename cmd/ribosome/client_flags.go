@@ -39,8 +39,8 @@ type credentialFlags struct {
 	Key       string `placeholder:"FILE" help:"Private key of the client certificate in PEM"`
 }
 
-// bearer returns the source of the token; nil for none. A file is read again when it
-// changes; failed, which may be nil, is called when it cannot be read, and the token before stays in use.
+// bearer returns the source of the token; nil for none. A file is read again when it changes;
+// failed, which may be nil, is called when it cannot be read, and the token before stays in use.
 func (f *credentialFlags) bearer(failed func(error)) (func() string, error) {
 	switch {
 	case f.Token != "" && f.TokenFile != "":

@@ -252,7 +252,8 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// The answer to a message whose payload is wrong is the receiver's: another agent's would not be taken for the answer.
+// The answer to a message whose payload is wrong is the receiver's: another agent's would not be
+// taken for the answer.
 func TestSendWrongPayload(t *testing.T) {
 	n := open(t)
 	for scheme, url := range n.at {
@@ -343,7 +344,8 @@ func TestListenCutOff(t *testing.T) {
 	l.end()
 }
 
-// Of two connections that speak for one agent, the former is told, and does not come back to end the other.
+// Of two connections that speak for one agent, the former is told, and does not come back to end
+// the other.
 func TestListenReplaced(t *testing.T) {
 	n := open(t)
 	for _, scheme := range slices.Sorted(maps.Keys(n.at)) {

@@ -87,7 +87,8 @@ func (c *clusterFlags) labels() (map[string]string, error) {
 // httpLabel is the label that tells other nodes the address of this one's operator's interface.
 const httpLabel = "http"
 
-// openOperators opens the socket of --http, whose address other nodes are told, and returns that address.
+// openOperators opens the socket of --http, whose address other nodes are told, and returns that
+// address.
 func (c *nodeCmd) openOperators(p *endpoint, secure bool) (url string, err error) {
 	if p.operators, err = net.Listen("tcp", c.HTTP); err != nil {
 		return "", notOpened("--http", c.HTTP, err)
@@ -135,8 +136,8 @@ func (c *clusterFlags) keys() (keys [][]byte, err error) {
 
 var profiles = map[string]membership.Profile{"local": membership.Local, "lan": membership.LAN, "wan": membership.WAN}
 
-// clusterOptions opens the socket of --grpc, which the node needs to know before its sessions can be served, and returns the options of
-// the cluster; nil without --gossip.
+// clusterOptions opens the socket of --grpc, which the node needs to know before its sessions can
+// be served, and returns the options of the cluster; nil without --gossip.
 func (c *nodeCmd) clusterOptions(p *endpoint, config *tls.Config) (*runtime.ClusterOptions, error) {
 	if c.Gossip == "" {
 		return nil, nil //nolint:nilnil // the node is alone

@@ -104,7 +104,8 @@ func (n *nodeProcess) logs(texts ...string) time.Time {
 	}
 }
 
-// lookTime is the time between two lists: without a pause they would take the processor from the nodes that are waited for.
+// lookTime is the time between two lists: without a pause they would take the processor from the
+// nodes that are waited for.
 const lookTime = 50 * time.Millisecond
 
 // lists waits until a node lists agents or members in the given lines, each with all of the words.
@@ -131,7 +132,8 @@ func (n *nodeProcess) lists(command string, want ...string) {
 	n.t.Fatalf("it lists %s\nwant %q", got, want)
 }
 
-// Three nodes as processes: one is killed while it works, stopped for longer than it takes to be given up, and started again.
+// Three nodes as processes: one is killed while it works, stopped for longer than it takes to be
+// given up, and started again.
 func TestClusterProcesses(t *testing.T) {
 	n1 := startMember(t, "n1")
 	n2 := startMember(t, "n2", "--join", n1.gossip, "--swarm", "eddyjules", "--log-messages")
@@ -263,7 +265,8 @@ func TestClusterUsage(t *testing.T) {
 	}
 }
 
-// Three nodes as processes on the loopback address of IPv6, with the times for a WAN. One advertises the address in brackets.
+// Three nodes as processes on the loopback address of IPv6, with the times for a WAN. One
+// advertises the address in brackets.
 func TestClusterProcessesOverIPv6(t *testing.T) {
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {

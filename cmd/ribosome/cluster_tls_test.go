@@ -15,7 +15,8 @@ import (
 	"time"
 )
 
-// secureMember starts a node whose certificate is name.pem, which trusts the authorities of a file, with a key for the gossip.
+// secureMember starts a node whose certificate is name.pem, which trusts the authorities of a file,
+// with a key for the gossip.
 func secureMember(t *testing.T, name, authorities string, args ...string) *nodeProcess {
 	t.Helper()
 	n := startMember(t, name, append([]string{
@@ -97,8 +98,8 @@ func (n *nodeProcess) calls(task string) {
 	}
 }
 
-// twoAuthorities writes a.pem and b.pem, which are authorities, all.pem, which has both, and what a signs: certificates of the nodes n1 to n3 and of the
-// client Crm. It returns what signs by b.
+// twoAuthorities writes a.pem and b.pem, which are authorities, all.pem, which has both, and what a
+// signs: certificates of the nodes n1 to n3 and of the client Crm. It returns what signs by b.
 func twoAuthorities(t *testing.T) (second func(name string)) {
 	t.Helper()
 	a, keyOfA := certificate(t, "a", nil, nil)
@@ -111,8 +112,9 @@ func twoAuthorities(t *testing.T) (second func(name string)) {
 	return func(name string) { certificate(t, name, b, keyOfB) }
 }
 
-// Three nodes with certificates as docs/cluster.md has them: a call passes between two, one replaces its certificate while it runs, and both the links that it
-// opens and those that it accepts have the new one: the other nodes begin again with the second authority only.
+// Three nodes with certificates as docs/cluster.md has them: a call passes between two, one
+// replaces its certificate while it runs, and both the links that it opens and those that it
+// accepts have the new one: the other nodes begin again with the second authority only.
 func TestSecureClusterProcesses(t *testing.T) {
 	task, err := filepath.Abs("testdata/task.json")
 	if err != nil {
@@ -148,7 +150,8 @@ func TestSecureClusterProcesses(t *testing.T) {
 	n1.calls(task)
 	n2.calls(task)
 
-	// A pair of files that do not belong together, as between the two copies of a renewal that stops: the pair before stays in use.
+	// A pair of files that do not belong together, as between the two copies of a renewal that
+	// stops: the pair before stays in use.
 	writeFile(t, "n2.key", string(readFiles(t, "n1.key")))
 	n2.calls(task)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -170,7 +173,8 @@ func TestSecureClusterProcesses(t *testing.T) {
 	looking.Wait()
 }
 
-// A node whose certificate the others do not trust takes part in the gossip, and no messages pass to it: it is not ready, and each node says why. The others are.
+// A node whose certificate the others do not trust takes part in the gossip, and no messages pass
+// to it: it is not ready, and each node says why. The others are.
 func TestMemberWithoutLinks(t *testing.T) {
 	t.Chdir(t.TempDir())
 	second := twoAuthorities(t)

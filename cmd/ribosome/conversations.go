@@ -188,8 +188,9 @@ func conversationRows(all []seenConversation) [][]string {
 	return rows
 }
 
-// between returns the initiator and the responder of a conversation: the sender and the receiver of its first message if no side is
-// known. A hyphen stands for an unknown agent, and all for the receivers of a broadcast.
+// between returns the initiator and the responder of a conversation: the sender and the receiver of
+// its first message if no side is known. A hyphen stands for an unknown agent, and all for the
+// receivers of a broadcast.
 func (c *seenConversation) between() (from, to string) {
 	for _, s := range c.Sides {
 		if s.Role == "initiator" {

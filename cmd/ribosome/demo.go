@@ -18,7 +18,8 @@ const (
 	demoPause = 5 * time.Second // between the end of an example task and the next one
 )
 
-// demonstrates reports whether the node gives the swarm example tasks: no peer can connect and give it one, and without conversations the console has nothing to show.
+// demonstrates reports whether the node gives the swarm example tasks: no peer can connect and give
+// it one, and without conversations the console has nothing to show.
 func (c *nodeCmd) demonstrates() bool { return c.readOnly() && c.Swarm == swarm.Name }
 
 // pace returns the time that the swarm takes for each step of its work.
@@ -29,7 +30,8 @@ func (c *nodeCmd) pace() time.Duration {
 	return c.Pace
 }
 
-// demonstrate gives Eddy one example task after the other until ctx ends. The task under way is cancelled then. A task has the time for ten steps at the pace.
+// demonstrate gives Eddy one example task after the other until ctx ends. The task under way is
+// cancelled then. A task has the time for ten steps at the pace.
 func demonstrate(ctx context.Context, node *runtime.Node, pace time.Duration, log *slog.Logger) {
 	deadline := max(codons.DefaultDeadline, 10*pace)
 	sample := pydebug.Sample()

@@ -15,7 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/agenttest"
 )
 
-// A node that nobody can connect to gives Eddy one task after the other, also after one that an operator has cancelled, and cancels the last one when it stops.
+// A node that nobody can connect to gives Eddy one task after the other, also after one that an
+// operator has cancelled, and cancels the last one when it stops.
 func TestDemonstrate(t *testing.T) {
 	agenttest.Run(t, runtime.Options{}, func(t *testing.T, n *agenttest.Node) {
 		brain := make(held, 1)
@@ -63,7 +64,8 @@ func TestDemonstrate(t *testing.T) {
 	})
 }
 
-// Only a node with --http alone and the swarm eddyjules gives tasks. Then --pace has another default.
+// Only a node with --http alone and the swarm eddyjules gives tasks. Then --pace has another
+// default.
 func TestDemonstrates(t *testing.T) {
 	for name, tt := range map[string]struct {
 		cmd  nodeCmd

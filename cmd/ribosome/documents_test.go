@@ -14,7 +14,8 @@ import (
 // ourCommand matches a call of ribosome in a document; its first group has the arguments.
 var ourCommand = regexp.MustCompile(`^\s*(?:\$ )?(?:[A-Z_]+=\S+ )*(?:\./|go run \./cmd/)?ribosome ((?:[a-z-]+|--[a-z-]+)(?: .*)?)$`)
 
-// codeOfDocuments matches the places of a document that have commands: blocks, indented lines and spans.
+// codeOfDocuments matches the places of a document that have commands: blocks, indented lines and
+// spans.
 var codeOfDocuments = regexp.MustCompile("(?s)```(?:sh|bash)\n(.*?)```|((?:\n    [^\n]*)+)|`([^`\n]+)`")
 
 // Each command and flag of ribosome that a document names is one of the grammar.
@@ -83,7 +84,8 @@ func commandsOf(text string) (commands []string) {
 
 var flagOfCall = regexp.MustCompile(`(?:^|[\s\[])--([a-z][a-z-]*)`)
 
-// commandFault returns the first command or flag of a call that the grammar does not have, empty for none.
+// commandFault returns the first command or flag of a call that the grammar does not have, empty
+// for none.
 func commandFault(grammar *kong.Node, call string) string {
 	command := grammar
 	words := strings.Fields(call)

@@ -35,7 +35,8 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// run has the node drain, and waits until it has left: until it ends the connection, or is no member any more.
+// run has the node drain, and waits until it has left: until it ends the connection, or is no
+// member any more.
 func (c *drainCmd) run(ctx context.Context, std streams) error {
 	switch {
 	case c.Node == "":
@@ -150,7 +151,8 @@ func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) 
 // leftAgain is the time between two looks at the members.
 const leftAgain = 100 * time.Millisecond
 
-// left waits until a node that has drained is no member any more. The one that is asked may be that node: then it waits until that ends.
+// left waits until a node that has drained is no member any more. The one that is asked may be that
+// node: then it waits until that ends.
 func (c *drainCmd) left(ctx context.Context, o *operator, a draining, asked bool) error {
 	for {
 		var all struct {

@@ -79,10 +79,12 @@ func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 	}
 }
 
-// Each node of a cluster is restarted in turn, as a process, while notes are taken without a pause: the first and the last by ribosome drain, the
-// one between by a signal. Each note is taken once. Best effort allows that a request is performed twice when a node dies, when two nodes run an agent, as in a
-// partition, or when the agent has taken on more requests since than go along with it. Here no node dies, all are connected, and of each agent one
-// request is under way, so that its id goes along when the agent moves.
+// Each node of a cluster is restarted in turn, as a process, while notes are taken without a pause:
+// the first and the last by ribosome drain, the one between by a signal. Each note is taken once.
+// Best effort allows that a request is performed twice when a node dies, when two nodes run an
+// agent, as in a partition, or when the agent has taken on more requests since than go along with
+// it. Here no node dies, all are connected, and of each agent one request is under way, so that its
+// id goes along when the agent moves.
 //
 // It is a test of the long form: it takes some five seconds.
 func TestRollingRestart(t *testing.T) {
@@ -182,7 +184,8 @@ func (n *nodeProcess) drains() {
 	}
 }
 
-// The last node that hosts a kind can hand its agents to nobody: ribosome drain says so, and the node leaves all the same.
+// The last node that hosts a kind can hand its agents to nobody: ribosome drain says so, and the
+// node leaves all the same.
 func TestDrainOfTheLastHost(t *testing.T) {
 	n := startMember(t, "n1", "--swarm", "notes", "--operators", "*")
 	if out, err := program(t, "call", "topic/1", "note", "-q", "--addr", n.tcp).CombinedOutput(); err != nil {
@@ -232,7 +235,8 @@ func TestDrainThatIsRefused(t *testing.T) {
 	}
 }
 
-// Each node of a cluster is drained by way of the operator's interface of any of them, also its own, and only once. Its audit trail says by whom.
+// Each node of a cluster is drained by way of the operator's interface of any of them, also its
+// own, and only once. Its audit trail says by whom.
 func TestDrainThroughAnotherNode(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const token = "Vq0m8cQy5m3kz7o2hZ4p1A"

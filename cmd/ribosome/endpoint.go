@@ -39,7 +39,8 @@ type endpoint struct {
 	server    *wire.Server
 	listeners []listening
 
-	// Of a member of a cluster: the sockets of --grpc and --http, and what serves the links of other nodes at --grpc.
+	// Of a member of a cluster: the sockets of --grpc and --http, and what serves the links of
+	// other nodes at --grpc.
 	socket, operators net.Listener
 	links             func(*grpc.LinkStream)
 }
@@ -230,8 +231,8 @@ func notOpened(flag, addr string, err error) error {
 	return usagef("%s %s: %v", flag, addr, err)
 }
 
-// handOver hands the placed agents of the node over to other nodes, or waits for the hand-over that an operator has started. If some were
-// not handed over, it returns a text that says so.
+// handOver hands the placed agents of the node over to other nodes, or waits for the hand-over that
+// an operator has started. If some were not handed over, it returns a text that says so.
 func (p *endpoint) handOver(patience time.Duration) []string {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()

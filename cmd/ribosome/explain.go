@@ -109,8 +109,8 @@ func (l *link) who(agent string) string {
 	return agent
 }
 
-// responder returns the agent that answers, for a text. A task to the node itself is answered by the agent that the
-// node gives it to, under the name of the node.
+// responder returns the agent that answers, for a text. A task to the node itself is answered by
+// the agent that the node gives it to, under the name of the node.
 func (l *link) responder(agent string) string {
 	if l.task && isNode(agent) {
 		return "the agent that " + l.who("") + " chose"
@@ -183,8 +183,8 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 	return fmt.Sprintf("%s gave no result: %s; %s", l.responder(agent), reason.Error(), advice(r))
 }
 
-// isTooLong reports whether a message was longer than a connection carries. Its code is that of a wrong field, but no
-// field is wrong.
+// isTooLong reports whether a message was longer than a connection carries. Its code is that of a
+// wrong field, but no field is wrong.
 func isTooLong(r *performatives.Refusal) bool {
 	return r.Field == "" && (strings.HasPrefix(r.Text, "the message is longer than ") || strings.HasPrefix(r.Text, "the frame is longer than "))
 }

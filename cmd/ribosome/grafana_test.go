@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// Each panel of the dashboard asks for metrics that a node has, by labels that they have, and each metric of a node is in some panel.
+// Each panel of the dashboard asks for metrics that a node has, by labels that they have, and each
+// metric of a node is in some panel.
 func TestDashboard(t *testing.T) {
 	text, err := os.ReadFile("../../docs/grafana/ribosome.json")
 	if err != nil {
@@ -50,7 +51,8 @@ func TestDashboard(t *testing.T) {
 		}
 		has[m[1]] = false
 	}
-	// Counters that nothing has counted have no line. A test of package telemetry has the names of all.
+	// Counters that nothing has counted have no line. A test of package telemetry has the names of
+	// all.
 	for _, name := range []string{"messages_resent", "messages_refused", "messages_dead_lettered", "agent_errors", "agent_restarts"} {
 		has["ribosome_"+name+"_total"] = false
 	}

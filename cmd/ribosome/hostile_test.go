@@ -13,7 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// hostileText has terminal escapes in C0 and C1, line ends, and characters that change the direction of text.
+// hostileText has terminal escapes in C0 and C1, line ends, and characters that change the
+// direction of text.
 const hostileText = "EVIL\x1b]0;title\x1b\\\x1b[2J\x1b[31m\r\nFAKE \u009b31m\u0085\u202e\u2066\x7f"
 
 // hostile is an agent whose texts have escapes.
@@ -37,8 +38,9 @@ func (hostile) PerformTask(_ context.Context, t delegation.Task) (performatives.
 	return performatives.InformResult{}, errors.New(hostileText)
 }
 
-// Nothing that a command prints or a node logs of a peer's texts has control characters. JSON that is printed to a pipe is data for programs: it has
-// those that a JSON string may have unescaped (RFC 8259 §7), which are all above U+001F; a terminal gets none of them.
+// Nothing that a command prints or a node logs of a peer's texts has control characters. JSON that
+// is printed to a pipe is data for programs: it has those that a JSON string may have unescaped
+// (RFC 8259 §7), which are all above U+001F; a terminal gets none of them.
 func TestNoEscapesOfPeers(t *testing.T) {
 	for _, format := range []string{"json", "tint"} {
 		n := hosts(t, "--no-auth", "--http", "127.0.0.1:0", "--log-format", format, "--log-messages")

@@ -98,7 +98,8 @@ func (w *observers) measure(log *slog.Logger, scraped bool) (metric.MeterProvide
 	return provider, nil
 }
 
-// close ends the observation, and returns a text about each kind of telemetry of which a part was not exported. On nil it does nothing.
+// close ends the observation, and returns a text about each kind of telemetry of which a part was
+// not exported. On nil it does nothing.
 func (w *observers) close(ctx context.Context) (lost []string) {
 	if w == nil {
 		return nil
@@ -123,7 +124,8 @@ type operatorHTTP struct {
 	done   chan struct{} // closed when the server has ended
 }
 
-// openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is not ready any more.
+// openHTTP opens the listener of the operator's interface. The node stops when ctx ends: then it is
+// not ready any more.
 func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config *tls.Config) (acceptor, error) {
 	permits, err := c.permits()
 	if err != nil {
@@ -171,7 +173,8 @@ func (c *nodeCmd) openHTTP(ctx context.Context, p *endpoint, addr string, config
 	return o, nil
 }
 
-// peerTLS returns what checks the certificates of other nodes: the authorities of --client-ca, or those of the system.
+// peerTLS returns what checks the certificates of other nodes: the authorities of --client-ca, or
+// those of the system.
 func peerTLS(config *tls.Config) *tls.Config {
 	if config == nil {
 		return nil
@@ -189,8 +192,9 @@ func (p *endpoint) otherNodes() (all []api.Peer) {
 	return all
 }
 
-// permits returns a function that reports whether an operator has a right by the rules of --rules. Without rules it returns nil, which
-// gives all rights to each authenticated operator. With --no-auth it returns nil, too.
+// permits returns a function that reports whether an operator has a right by the rules of --rules.
+// Without rules it returns nil, which gives all rights to each authenticated operator. With
+// --no-auth it returns nil, too.
 func (c *nodeCmd) permits() (func(wire.Identity, auth.Right) bool, error) {
 	switch {
 	case c.readOnly():

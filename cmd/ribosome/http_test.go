@@ -38,7 +38,8 @@ func browser(t *testing.T, config *tls.Config) *http.Client {
 	return &http.Client{Transport: transport, Timeout: patience}
 }
 
-// ask sends a request with a token, if there is one, and returns the status and the body of the answer.
+// ask sends a request with a token, if there is one, and returns the status and the body of the
+// answer.
 func ask(t *testing.T, c *http.Client, method, url, token string) (int, string) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), method, url, http.NoBody)
@@ -61,8 +62,8 @@ func ask(t *testing.T, c *http.Client, method, url, token string) (int, string) 
 	return answer.StatusCode, string(body)
 }
 
-// An operator sees a call, live and later, its metrics, and what the operator has done himself in the audit trail. A stream of events ends with
-// the node.
+// An operator sees a call, live and later, its metrics, and what the operator has done himself in
+// the audit trail. A stream of events ends with the node.
 func TestHTTP(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--audit", "trail.jsonl")
@@ -132,8 +133,10 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// A node with --http alone, on loopback, needs no flag that says who may connect, and an empty one is none: clients of this machine may read, and may not act.
-// It prints that, whatever it logs. Pages of other sites may not even read. As nobody can connect, the node itself gives the swarm a task, and does not wait for its end when it stops.
+// A node with --http alone, on loopback, needs no flag that says who may connect, and an empty one
+// is none: clients of this machine may read, and may not act. It prints that, whatever it logs.
+// Pages of other sites may not even read. As nobody can connect, the node itself gives the swarm a
+// task, and does not wait for its end when it stops.
 func TestHTTPAlone(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := begins(t, "node", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h", "--tokens", "", "--log-level", "error")
@@ -249,7 +252,8 @@ func TestRecordFlags(t *testing.T) {
 	}
 }
 
-// The connections of the interface are bounded: an operator who is one too many is told so, and a probe still gets its answer.
+// The connections of the interface are bounded: an operator who is one too many is told so, and a
+// probe still gets its answer.
 func TestHTTPConnections(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := begins(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "1")
@@ -291,7 +295,8 @@ func measured(t *testing.T, c *http.Client, url, name string) (sum float64) {
 	return sum
 }
 
-// With tokens, everything but the health needs one, and a rule that grants the right. No token is logged or answered.
+// With tokens, everything but the health needs one, and a rule that grants the right. No token is
+// logged or answered.
 func TestHTTPTokens(t *testing.T) {
 	const crmToken = "crm-0123456789abcdefghijk" //nolint:gosec // nobody else's
 	t.Chdir(t.TempDir())
@@ -322,7 +327,8 @@ func TestHTTPTokens(t *testing.T) {
 	noSecrets(t, n.end())
 }
 
-// Without rules, everyone who has authenticated may read and act; and TLS applies, with client certificates.
+// Without rules, everyone who has authenticated may read and act; and TLS applies, with client
+// certificates.
 func TestHTTPS(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pki(t)
@@ -355,7 +361,8 @@ func TestHTTPS(t *testing.T) {
 	}
 }
 
-// A node shows the agents of the other nodes of its cluster, with the live data that only their nodes have.
+// A node shows the agents of the other nodes of its cluster, with the live data that only their
+// nodes have.
 func TestHTTPOfTwoNodes(t *testing.T) {
 	member := func(name string, args ...string) *running {
 		all := []string{"node", "--no-auth", "--name", name, "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--profile", "wan", "--http", "127.0.0.1:0"}

@@ -117,7 +117,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// A connection that the program itself cuts off, because the rest of its end took too long, was not lost.
+// A connection that the program itself cuts off, because the rest of its end took too long, was not
+// lost.
 func TestOwnEndIsNoLoss(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	for scheme, url := range n.at {

@@ -34,7 +34,8 @@ type link struct {
 	cutOff  bool                         // the connection ended before leave
 }
 
-// plan makes a link of the flags, without any connection. With --verbose, the link prints its name to stderr.
+// plan makes a link of the flags, without any connection. With --verbose, the link prints its name
+// to stderr.
 func (f *clientFlags) plan(stderr io.Writer) (l *link, err error) {
 	l = &link{limits: wire.Limits{Frame: int(f.MaxFrame)}}
 	if f.byHTTP() {

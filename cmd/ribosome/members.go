@@ -26,7 +26,8 @@ type member struct {
 	Labels  map[string]string `json:"labels"`
 	Leaving bool              `json:"leaving"`
 	Agents  int               `json:"agents"`
-	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
+	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
 }
 

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix" //nolint:depguard // the limit of another process
 )
 
-// A node whose disk is full goes on, and writes its files again when there is space. Both say how much they lack, and so does the node at its end.
-// The bound is that of the node's process: this one has files of the test's program to write.
+// A node whose disk is full goes on, and writes its files again when there is space. Both say how
+// much they lack, and so does the node at its end. The bound is that of the node's process: this
+// one has files of the test's program to write.
 func TestFilesOnAFullDisk(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := startMember(t, "node", "--swarm", "eddyjules", "--message-log", "messages", "--audit", "audit.jsonl")

@@ -20,7 +20,8 @@ import (
 // noSwarm is the value of --swarm for no swarm.
 const noSwarm = "none"
 
-// swarms returns the swarms that a node can host, whose agents take the pace for each step of their work. A test adds one.
+// swarms returns the swarms that a node can host, whose agents take the pace for each step of their
+// work. A test adds one.
 var swarms = func(pace time.Duration) runtime.Swarms {
 	return runtime.Swarms{swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: pace}})}
 }

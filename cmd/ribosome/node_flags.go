@@ -82,7 +82,8 @@ type limitFlags struct {
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
 
-// recordFlags has the bounds of the recorder, which is on with --http: nothing else reads it (docs/adr/0048-recorder-of-the-program.md).
+// recordFlags has the bounds of the recorder, which is on with --http: nothing else reads it
+// (docs/adr/0048-recorder-of-the-program.md).
 type recordFlags struct {
 	RecordConversations int  `default:"1000" help:"Most conversations that are kept; those without a message for the longest time are forgotten"`
 	RecordBytes         size `default:"64MiB" help:"Most memory of the kept conversations, estimated"`
@@ -203,7 +204,8 @@ func checkAddress(flag, addr string) error {
 	return nil
 }
 
-// isHost reports whether a text is an IP address, without brackets, or may be the name of a machine.
+// isHost reports whether a text is an IP address, without brackets, or may be the name of a
+// machine.
 func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text != "" && !strings.ContainsAny(text, ":[]%/@ ")
@@ -279,13 +281,14 @@ func (c *nodeCmd) authenticates() bool {
 	return c.Tokens != "" || c.JWTKey != "" || c.JWKSURL != "" || c.ClientCA != "" || c.Introspect != ""
 }
 
-// readOnly reports whether --http serves everyone on this machine, without the right to act: it is the only listener, and no flag selects a way of
-// authentication or turns it off.
+// readOnly reports whether --http serves everyone on this machine, without the right to act: it is
+// the only listener, and no flag selects a way of authentication or turns it off.
 func (c *nodeCmd) readOnly() bool {
 	return !c.NoAuth && !c.authenticates() && c.HTTP != "" && len(c.addresses()) == 1
 }
 
-// readers returns the text behind the printed address of the operator's interface: the readers without authentication, and that they see examples.
+// readers returns the text behind the printed address of the operator's interface: the readers
+// without authentication, and that they see examples.
 func (c *nodeCmd) readers() string {
 	switch {
 	case c.demonstrates():
@@ -296,7 +299,8 @@ func (c *nodeCmd) readers() string {
 	return ""
 }
 
-// checkReadOnly returns an error for flags about acting, which would have no effect, and for an address that another machine could reach.
+// checkReadOnly returns an error for flags about acting, which would have no effect, and for an
+// address that another machine could reach.
 func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	const nobody = "without a flag that says who may connect, nobody may do more than read by --http; add --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca"
 	switch {
@@ -310,7 +314,8 @@ func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	return onLoopback(addresses, "without a flag that says who may connect, everyone who reaches %s %s may read")
 }
 
-// onLoopback returns an error for an address that another machine could reach. risk is the beginning of its text: a format for a flag and its value.
+// onLoopback returns an error for an address that another machine could reach. risk is the
+// beginning of its text: a format for a flag and its value.
 func onLoopback(addresses [][2]string, risk string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// A client that only asks is logged for debugging. An agent that joins and leaves is logged at info.
+// A client that only asks is logged for debugging. An agent that joins and leaves is logged at
+// info.
 func TestClientsInTheLog(t *testing.T) {
 	n := begins(t, "node", "--name", "n1", "--tcp", "127.0.0.1:0", "--no-auth", "--swarm", "eddyjules")
 	url := strings.TrimSpace(strings.TrimPrefix(n.shows(&n.stdout, "\n"), "listening on "))

@@ -67,7 +67,8 @@ func (c *cancelCmd) run(ctx context.Context, std streams) error {
 	return out.end()
 }
 
-// askReason asks on a terminal for the reason of an act that a flag does not give. An empty line is none.
+// askReason asks on a terminal for the reason of an act that a flag does not give. An empty line is
+// none.
 func askReason(ctx context.Context, std streams, given string) (string, error) {
 	if given != "" || !terminal.Is(std.in) {
 		return given, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The address that a node with --http prints serves all commands. That of agents serves theirs, and operators' commands name the variable that it came from and the address to give.
+// The address that a node with --http prints serves all commands. That of agents serves theirs, and
+// operators' commands name the variable that it came from and the address to give.
 func TestOneAddress(t *testing.T) {
 	n := startMember(t, "n1", "--http", "127.0.0.1:0", "--swarm", "eddyjules", "--approvals", "Ops", "--operators", "*")
 	n.lists("agents", "Eddy n1", "Eliza n1", "Jules n1", "Ops n1")
@@ -96,7 +97,8 @@ func (prophet) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"quotes"}}
 }
 
-// Behind one http:// or https:// address, each command of agents speaks under the name of its token, or a name of --as that the token permits.
+// Behind one http:// or https:// address, each command of agents speaks under the name of its
+// token, or a name of --as that the token permits.
 func TestOneAddressWithATokenAndTLS(t *testing.T) {
 	t.Chdir(t.TempDir())
 	pki(t)

@@ -20,7 +20,8 @@ import (
 // operatorGroup is the group of the flags of commands that use the operator's interface of a node.
 const operatorGroup = "The operator's interface of the node:"
 
-// operatorFlags has the address of the operator's interface of a node, and the credentials of the operator.
+// operatorFlags has the address of the operator's interface of a node, and the credentials of the
+// operator.
 type operatorFlags struct {
 	Addr string `placeholder:"URL" default:"http://127.0.0.1:8080" help:"Address that the node serves by --http: http:// or https://, with host and port"`
 
@@ -34,7 +35,8 @@ type operator struct {
 	client *http.Client
 }
 
-// longestAnswer is the longest answer that is read, in bytes: a page of conversations with their messages is shorter.
+// longestAnswer is the longest answer that is read, in bytes: a page of conversations with their
+// messages is shorter.
 const longestAnswer = 256 << 20
 
 // plan makes a client of the flags, without any connection.
@@ -98,7 +100,8 @@ func (o *operator) ask(ctx context.Context, method, path string, query url.Value
 	return nil
 }
 
-// send sends a request. The error is that of the command: an answer other than 200 is one, too. The caller closes the body of the answer.
+// send sends a request. The error is that of the command: an answer other than 200 is one, too. The
+// caller closes the body of the answer.
 func (o *operator) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
 	var content io.Reader
 	if body != nil {
@@ -189,7 +192,8 @@ func within(ctx context.Context, deadline time.Duration) (context.Context, conte
 	return ctx, cancel, nil
 }
 
-// begin makes a client for a command that takes at most that long. The caller calls done at the end.
+// begin makes a client for a command that takes at most that long. The caller calls done at the
+// end.
 func (f *operatorFlags) begin(ctx context.Context, deadline time.Duration) (o *operator, bounded context.Context, done func(), err error) {
 	if o, err = f.plan(); err != nil {
 		return nil, nil, nil, err
@@ -221,7 +225,8 @@ type serverEvent struct {
 	data []byte
 }
 
-// follow calls take for each event of a stream, until the stream ends, which is an error, or take returns one.
+// follow calls take for each event of a stream, until the stream ends, which is an error, or take
+// returns one.
 func (o *operator) follow(ctx context.Context, query url.Values, opened func(), take func(serverEvent) error) error {
 	answer, err := o.send(ctx, http.MethodGet, "/api/events", query, nil)
 	if err != nil {

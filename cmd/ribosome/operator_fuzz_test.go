@@ -8,8 +8,9 @@ import (
 	"unicode"
 )
 
-// FuzzOperatorTexts: whatever names, texts and payloads a node has, what the commands for operators print has no control character and no character that changes the
-// direction of writing, and each row of a table, each conversation of a tree and each message is one line.
+// FuzzOperatorTexts: whatever names, texts and payloads a node has, what the commands for operators
+// print has no control character and no character that changes the direction of writing, and each
+// row of a table, each conversation of a tree and each message is one line.
 func FuzzOperatorTexts(f *testing.F) {
 	f.Add("Jules", "c-1", "a text", []byte(`{"a":1}`))
 	f.Add("\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\r\nb\x1b[2J\x9b1A", []byte(`"\u001b]8;;http://x\u0007"`))

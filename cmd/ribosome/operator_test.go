@@ -20,7 +20,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// operated is a node with the swarm, an inbox of approvals and an operator's interface, which has performed one task.
+// operated is a node with the swarm, an inbox of approvals and an operator's interface, which has
+// performed one task.
 func operated(t *testing.T, args ...string) (n begun, url, id string) {
 	t.Helper()
 	t.Chdir(t.TempDir())
@@ -48,7 +49,8 @@ func operates(t *testing.T, url, command string, args ...string) ran {
 	return r
 }
 
-// nothingLive waits until no conversation is under way. The side of a worker ends a little after it has sent the result or the receipt.
+// nothingLive waits until no conversation is under way. The side of a worker ends a little after it
+// has sent the result or the receipt.
 func nothingLive(t *testing.T, url string) {
 	t.Helper()
 	for late := time.Now().Add(patience); ; {
@@ -62,7 +64,8 @@ func nothingLive(t *testing.T, url string) {
 	}
 }
 
-// An operator lists the conversations, reads one, sees that nothing waits, and cannot cancel what has ended or never was.
+// An operator lists the conversations, reads one, sees that nothing waits, and cannot cancel what
+// has ended or never was.
 func TestOperator(t *testing.T) {
 	n, url, id := operated(t)
 	lines := strings.Split(operates(t, url, "conversations", "--codon", "task-delegation", "--limit", "1").stdout, "\n")
@@ -137,7 +140,8 @@ func TestConversationWithoutSides(t *testing.T) {
 	}
 }
 
-// The tree of a trace is one request, however deep it is. A tree that a node describes as a circle is printed once, from its top.
+// The tree of a trace is one request, however deep it is. A tree that a node describes as a circle
+// is printed once, from its top.
 func TestTraceAsksForTheTreeOnce(t *testing.T) {
 	const deep = 300
 	trees := 0
@@ -239,8 +243,9 @@ func TestOperatorCancels(t *testing.T) {
 	}
 }
 
-// With --pace, the work of the swarm takes as long as an operator needs to see it, and to cancel it: the receipt says that it has ended. What a program has asked for is cancelled at
-// its responder, with all that was begun for it.
+// With --pace, the work of the swarm takes as long as an operator needs to see it, and to cancel
+// it: the receipt says that it has ended. What a program has asked for is cancelled at its
+// responder, with all that was begun for it.
 func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	t.Chdir(t.TempDir())
 	n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--http", "127.0.0.1:0", "--pace", "1h")
@@ -263,7 +268,8 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// A step waits in the inbox of --approvals until an operator decides. The audit trail has what operators did.
+// A step waits in the inbox of --approvals until an operator decides. The audit trail has what
+// operators did.
 func TestOperatorApproves(t *testing.T) {
 	n, url, id := operated(t, "--audit", "trail.jsonl")
 	operates(t, url, "cancel", id, "--reason", "too late")
@@ -346,12 +352,14 @@ func mustJSON(t *testing.T, v any) []byte {
 	return text
 }
 
-// Messages are printed as they are sent, with the steps only when they are wanted, and the command ends in order.
+// Messages are printed as they are sent, with the steps only when they are wanted, and the command
+// ends in order.
 func TestTail(t *testing.T) {
 	n, url, _ := operated(t)
 	plain := begins(t, "tail", "--addr", url, "--agent", "Jules")
 	all := begins(t, "tail", "--addr", url, "--codon", "task-delegation", "--steps", "--json")
-	// A stream may begin in the midst of a delegation: it has seen a whole one when it has seen a request, and an end after it.
+	// A stream may begin in the midst of a delegation: it has seen a whole one when it has seen a
+	// request, and an end after it.
 	after := func(text, first, last string) bool {
 		_, rest, found := strings.Cut(text, first)
 		return found && strings.Contains(rest, last)
@@ -378,7 +386,8 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// When the node goes away, tail says so, and goes on when it is there again. What is lost or missing is said on stderr.
+// When the node goes away, tail says so, and goes on when it is there again. What is lost or
+// missing is said on stderr.
 func TestTailGoesOn(t *testing.T) {
 	connections := 0
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -464,7 +473,8 @@ func TestTree(t *testing.T) {
 	}
 }
 
-// FuzzTail: whatever a node sends, a line of the output is one line without control characters, and nothing panics.
+// FuzzTail: whatever a node sends, a line of the output is one line without control characters, and
+// nothing panics.
 func FuzzTail(f *testing.F) {
 	f.Add("message.sent", []byte(`{"kind":"message.sent","message":{"performative":"INFORM","sender":"\u001b[31ma","receiver":"\u202eb","payload":"\u001b]0;x\u0007"}}`))
 	f.Add("lost", []byte(`{"lost":1,"node":"\u001b[2J"}`))

@@ -33,7 +33,8 @@ type otlpFlags struct {
 // otlpTime is how long a collector may take to answer.
 const otlpTime = 10 * time.Second
 
-// The paths where a collector takes traces and metrics, below the path of its address (OTLP 1.9, "OTLP/HTTP Request").
+// The paths where a collector takes traces and metrics, below the path of its address (OTLP 1.9,
+// "OTLP/HTTP Request").
 const (
 	otlpTraces  = "/v1/traces"
 	otlpMetrics = "/v1/metrics"
@@ -64,7 +65,8 @@ func (f *otlpFlags) check() error {
 	return nil
 }
 
-// collector returns the address of the collector, without the path of its traces, which earlier versions wanted in it.
+// collector returns the address of the collector, without the path of its traces, which earlier
+// versions wanted in it.
 func (f *otlpFlags) collector() (string, error) {
 	u, err := url.Parse(f.OTLP)
 	switch {
@@ -161,8 +163,8 @@ func (e *exports) count(meter metric.Meter) error {
 	return nil
 }
 
-// close exports the spans and metrics that wait, until ctx ends: both at once, so that each has the whole time. lost has a text for each kind of which some have
-// not arrived.
+// close exports the spans and metrics that wait, until ctx ends: both at once, so that each has the
+// whole time. lost has a text for each kind of which some have not arrived.
 func (e *exports) close(ctx context.Context) (lost []string) {
 	var ends sync.WaitGroup
 	ends.Go(func() { _ = e.provider.Shutdown(ctx) }) // its error is in the counts

@@ -55,8 +55,9 @@ type ragFrame struct {
 	} `json:"metadata"`
 }
 
-// One trace goes from a peer of acl through an agent on one node and an agent on another to a peer of rag: each span has the parent that the message before
-// it names, and each peer sees the trace in its own dialect.
+// One trace goes from a peer of acl through an agent on one node and an agent on another to a peer
+// of rag: each span has the parent that the message before it names, and each peer sees the trace
+// in its own dialect.
 func TestTraceThroughNodesAndDialects(t *testing.T) {
 	t.Chdir(t.TempDir())
 	before := swarms

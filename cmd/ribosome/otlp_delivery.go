@@ -11,7 +11,8 @@ import (
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 )
 
-// delivery counts the spans, or the exports of metrics, for one address of a collector. It logs when the collector begins to take none, and when it takes them again.
+// delivery counts the spans, or the exports of metrics, for one address of a collector. It logs
+// when the collector begins to take none, and when it takes them again.
 type delivery struct {
 	what, unit string // traces, and spans
 	url        string
@@ -40,7 +41,8 @@ func (d *delivery) result(n int, err error) {
 	d.failing = err != nil
 }
 
-// endedSpans counts the spans that end. The SDK does not say how many of them it drops, when the collector is slow.
+// endedSpans counts the spans that end. The SDK does not say how many of them it drops, when the
+// collector is slow.
 type endedSpans struct {
 	sdktrace.SpanProcessor
 	of *delivery
@@ -65,14 +67,16 @@ func (e *deliveredSpans) ExportSpans(ctx context.Context, spans []sdktrace.ReadO
 	return err
 }
 
-// deliveredMetrics counts the exports of metrics, and those that the collector has taken. The counts in the metrics go on from the begin of the node, so that
-// a later export makes up for a lost one.
+// deliveredMetrics counts the exports of metrics, and those that the collector has taken. The
+// counts in the metrics go on from the begin of the node, so that a later export makes up for a
+// lost one.
 type deliveredMetrics struct {
 	sdkmetric.Exporter
 	of *delivery
 }
 
-// Export exports metrics, and counts them. At the end the SDK cancels the export that is under way, and begins the last one: the first one does not count.
+// Export exports metrics, and counts them. At the end the SDK cancels the export that is under way,
+// and begins the last one: the first one does not count.
 func (e *deliveredMetrics) Export(ctx context.Context, m *metricdata.ResourceMetrics) error {
 	e.of.all.Add(1)
 	err := e.Exporter.Export(ctx, m)

@@ -138,8 +138,8 @@ func (c *otlpCollector) await(t *testing.T, has func() bool) {
 	}
 }
 
-// A node exports its metrics, without and with an interface for scrapes: what is there at each interval, and the counts at the end. Nothing of the
-// contents of messages is in them.
+// A node exports its metrics, without and with an interface for scrapes: what is there at each
+// interval, and the counts at the end. Nothing of the contents of messages is in them.
 func TestMetricsByOTLP(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := collects(t)
@@ -197,7 +197,8 @@ func TestMetricsByOTLP(t *testing.T) {
 	}
 }
 
-// A node exports the traces of its conversations. Nothing of their contents is in them, and the headers of the variable go along.
+// A node exports the traces of its conversations. Nothing of their contents is in them, and the
+// headers of the variable go along.
 func TestTraces(t *testing.T) {
 	t.Chdir(t.TempDir())
 	c := collects(t)
@@ -228,7 +229,8 @@ func TestTraces(t *testing.T) {
 	}
 }
 
-// A collector that does not answer delays neither calls nor the end of the node, and what it did not get is counted.
+// A collector that does not answer delays neither calls nor the end of the node, and what it did
+// not get is counted.
 func TestStalledCollector(t *testing.T) {
 	t.Chdir(t.TempDir())
 	release := make(chan struct{})
@@ -305,7 +307,8 @@ func (cancelledExporter) Export(ctx context.Context, _ *metricdata.ResourceMetri
 	return ctx.Err()
 }
 
-// An export that the end of the node cancels is not lost, because the last one has its counts; one that takes too long is.
+// An export that the end of the node cancels is not lost, because the last one has its counts; one
+// that takes too long is.
 func TestCancelledExport(t *testing.T) {
 	var log bytes.Buffer
 	of := &delivery{what: "metrics", log: slog.New(slog.NewTextHandler(&log, nil))}

@@ -110,13 +110,15 @@ type heard struct {
 	err       error
 }
 
-// lost returns what the message has lost. A deadline that is written as the time that is left is later by what the way took.
+// lost returns what the message has lost. A deadline that is written as the time that is left is
+// later by what the way took.
 func (h heard) lost() []string {
 	near := !h.got.ReplyBy().IsZero() && h.sent.ReplyBy().Sub(h.got.ReplyBy()).Abs() < 10*time.Minute
 	return slices.DeleteFunc(lost(h.sent, h.got), func(name string) bool { return near && name == fieldReplyBy })
 }
 
-// over returns the results of sending the messages of a thread through a way. After a request that is not understood, no further message is sent.
+// over returns the results of sending the messages of a thread through a way. After a request that
+// is not understood, no further message is sent.
 func (k thread) over(t interface{ Fatal(args ...any) }, w way) (all []heard) {
 	at, err := w.ask(k.request)
 	all = append(all, heard{k.request, at, err})
@@ -162,7 +164,8 @@ var (
 	})
 )
 
-// drawnTurns has what may follow a request with that act, by kind. Each ends the request or not as its act does.
+// drawnTurns has what may follow a request with that act, by kind. Each ends the request or not as
+// its act does.
 func drawnTurns(t *rapid.T, act performatives.Performative) (all []turn) {
 	word := func(label string) string { return drawnWord.Draw(t, label) }
 	code := rapid.SampledFrom(performatives.Codes()).Draw(t, "code").Code
@@ -251,8 +254,9 @@ var drawnThread = rapid.Custom(func(t *rapid.T) thread {
 	return thread{m, drawnTurns(t, e.Performative)}
 })
 
-// A message that goes through another dialect, and back into that of its sender, loses nothing that both can say: what each of
-// them carries by itself is there in the end. A message that one of them has no words for is not compared.
+// A message that goes through another dialect, and back into that of its sender, loses nothing that
+// both can say: what each of them carries by itself is there in the end. A message that one of them
+// has no words for is not compared.
 func TestPairsOfDialects(t *testing.T) {
 	racetest.Skip(t)
 	for _, a := range dialectNames {
@@ -281,7 +285,8 @@ func TestPairsOfDialects(t *testing.T) {
 	}
 }
 
-// comparePair compares the results of a thread in one dialect, in another, and in one after the other. It adds the acts to compared.
+// comparePair compares the results of a thread in one dialect, in another, and in one after the
+// other. It adds the acts to compared.
 func comparePair(t interface {
 	Helper()
 	Fatal(args ...any)
@@ -330,7 +335,8 @@ func allFields(t *testing.T, act performatives.Performative, payload any) *perfo
 	return m
 }
 
-// actsOfPage are the requests, each with its answers, in the order of docs/dialects.md. An answer alone has no payload type of its own.
+// actsOfPage are the requests, each with its answers, in the order of docs/dialects.md. An answer
+// alone has no payload type of its own.
 func actsOfPage() (all []thread) {
 	half, truth := 50.0, true
 	raw := performatives.Raw(`{"x":1}`)

@@ -11,8 +11,8 @@ var escapes = []struct {
 	plain byte
 }{{"u003c", '<'}, {"u003e", '>'}, {"u0026", '&'}}
 
-// plainJSON returns a JSON text with <, > and & as they are: code contains them. The result is JSON of the same value.
-// It may share the memory of text.
+// plainJSON returns a JSON text with <, > and & as they are: code contains them. The result is JSON
+// of the same value. It may share the memory of text.
 func plainJSON(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\u00`)) {
 		return text
@@ -34,7 +34,8 @@ func plainJSON(text []byte) []byte {
 	return out
 }
 
-// unescaped returns the character of the sequence at the beginning of text, if it is one of escapes.
+// unescaped returns the character of the sequence at the beginning of text, if it is one of
+// escapes.
 func unescaped(text []byte) (byte, bool) {
 	for _, e := range escapes {
 		if len(text) >= len(e.text) && bytes.EqualFold(text[:len(e.text)], []byte(e.text)) && text[0] == 'u' {
@@ -44,7 +45,8 @@ func unescaped(text []byte) (byte, bool) {
 	return 0, false
 }
 
-// plainJSONWriter is a writer of lines with JSON in them: it writes <, > and & as they are. Each Write is one line.
+// plainJSONWriter is a writer of lines with JSON in them: it writes <, > and & as they are. Each
+// Write is one line.
 type plainJSONWriter struct{ to io.Writer }
 
 func (w plainJSONWriter) Write(line []byte) (int, error) {

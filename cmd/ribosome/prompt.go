@@ -24,8 +24,9 @@ func newPrompt(agent string, std streams) *prompt {
 
 const promptHelp = "(text, a JSON object of parameters, or @FILE with either in JSON; an empty line ends the task)"
 
-// ask prints a question and reads lines until one is an answer. The error says that the person gave none, or that ctx
-// has ended. A read of the terminal cannot be ended: its goroutine lasts until there is a line.
+// ask prints a question and reads lines until one is an answer. The error says that the person gave
+// none, or that ctx has ended. A read of the terminal cannot be ended: its goroutine lasts until
+// there is a line.
 func (p *prompt) ask(ctx context.Context, question string) (json.RawMessage, error) {
 	p.to.line(p.agent + " asks:")
 	for line := range strings.Lines(question) {

@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// A node with an operator's interface tells a peer of the rag dialect the health of its agents, and its operator the conversation of a trace id.
+// A node with an operator's interface tells a peer of the rag dialect the health of its agents, and
+// its operator the conversation of a trace id.
 func TestRAGHealthAndTrace(t *testing.T) {
 	n, url, _ := operated(t)
 	const trace = "ret-rag-conversation-123-002"
@@ -36,7 +37,8 @@ func TestRAGHealthWithoutHTTP(t *testing.T) {
 	worked(t, ask("AGENT_STATUS_REQUEST", "System", `{"agent_id":"jules","n":2}`)) // without n, it would be the same message again
 }
 
-// ragClient connects to a node as the agent UI of the rag dialect. What it returns sends a message, and returns the answer to it.
+// ragClient connects to a node as the agent UI of the rag dialect. What it returns sends a message,
+// and returns the answer to it.
 func ragClient(t *testing.T, addr, trace string) (ask func(kind, to, payload string) string) {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(addr, "tcp://"))

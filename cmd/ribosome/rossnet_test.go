@@ -14,7 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// The token of each message decides who speaks (rossnet §6): what it does not cover is refused with a code of §7, and the session goes on.
+// The token of each message decides who speaks (rossnet §6): what it does not cover is refused with
+// a code of §7, and the session goes on.
 func TestRossNetTokens(t *testing.T) {
 	t.Chdir(t.TempDir())
 	secret := strings.Repeat("0123456789abcdef", 4)
@@ -70,8 +71,9 @@ func TestRossNetTokens(t *testing.T) {
 	noSecrets(t, n.end())
 }
 
-// The JWT of a WebSocket may come in the header Authorization of the upgrade. It has to be valid, and that of the agent of the path; then messages need none, and those
-// of another sender are refused. Without the header, the messages need one.
+// The JWT of a WebSocket may come in the header Authorization of the upgrade. It has to be valid,
+// and that of the agent of the path; then messages need none, and those of another sender are
+// refused. Without the header, the messages need one.
 func TestRossNetTokenOfTheUpgrade(t *testing.T) {
 	t.Chdir(t.TempDir())
 	secret := strings.Repeat("0123456789abcdef", 4)

@@ -68,10 +68,12 @@ func (s *sources) open(ctx *kong.Context) (err error) {
 	return err
 }
 
-// flagName matches the name of a flag in a text, with the command of which it is a part: that one is to be typed.
+// flagName matches the name of a flag in a text, with the command of which it is a part: that one
+// is to be typed.
 var flagName = regexp.MustCompile(`(ribosome [a-z]+ )?--[a-z][a-z0-9-]*`)
 
-// named returns the text of an error with the source of a value in place of a flag that was not typed.
+// named returns the text of an error with the source of a value in place of a flag that was not
+// typed.
 func (s *sources) named(text string) string {
 	return flagName.ReplaceAllStringFunc(text, func(flag string) string {
 		if where, ok := s.from[strings.TrimPrefix(flag, "--")]; ok {

@@ -56,7 +56,8 @@ func startsProgram(t *testing.T, p *exec.Cmd) (ended chan error) {
 	return ended
 }
 
-// A node that is told to stop while it reads its configuration or its tokens, which a pipe with a name delays, does so in order.
+// A node that is told to stop while it reads its configuration or its tokens, which a pipe with a
+// name delays, does so in order.
 func TestStopWhileReadingFiles(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for flag, content := range map[string]string{"--config": "no-auth: true\n", "--tokens": "Ana " + anasToken + "\n"} {
@@ -90,7 +91,8 @@ func TestStopWhileReadingFiles(t *testing.T) {
 	}
 }
 
-// A node that is told to stop after any line that it logs or prints while it starts does so in order.
+// A node that is told to stop after any line that it logs or prints while it starts does so in
+// order.
 func TestStopAtEachLineOfTheStart(t *testing.T) {
 	for n := 1; ; n++ {
 		p := program(t, "node", "--swarm", "eddyjules", "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0",
@@ -173,7 +175,8 @@ func TestStopBeforeTheFirstConnection(t *testing.T) {
 	}
 }
 
-// A command ends when nobody reads its output any more: after a line as with head -1, and without one. To /dev/null, which is no terminal, top prints one list.
+// A command ends when nobody reads its output any more: after a line as with head -1, and without
+// one. To /dev/null, which is no terminal, top prints one list.
 func TestEndsWithTheReader(t *testing.T) {
 	n := startMember(t, "n1", "--http", "127.0.0.1:0")
 	for _, args := range [][]string{{"listen", "--as", "Mute", "--addr", n.tcp}, {"tail", "--addr", n.http}, {"top", "--addr", n.http}} {

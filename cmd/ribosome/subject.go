@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// subjectOf returns the subject of a JSON Web Token (RFC 7519 §4.1.2) if an agent can have that name, and otherwise
-// nothing. It does not verify the token: the node does.
+// subjectOf returns the subject of a JSON Web Token (RFC 7519 §4.1.2) if an agent can have that
+// name, and otherwise nothing. It does not verify the token: the node does.
 func subjectOf(token string) performatives.AgentID {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 || len(token) > maxSecret {
@@ -36,14 +36,15 @@ func canSpeak(name string) bool {
 		strings.TrimSpace(name) == name && !strings.ContainsFunc(name, unicode.IsControl)
 }
 
-// isNamespace reports whether name is a namespace, which stands for all agents of a node (addenda §5, Namespaces).
+// isNamespace reports whether name is a namespace, which stands for all agents of a node (addenda
+// §5, Namespaces).
 func isNamespace(name string) bool {
 	id := performatives.AgentID(name)
 	return id.Is(systemAgent) || id.Is("default")
 }
 
-// settle chooses the name of the sender if --as has none: the subject of the token, or else a random name. It fails if
-// the issuer gives no token.
+// settle chooses the name of the sender if --as has none: the subject of the token, or else a
+// random name. It fails if the issuer gives no token.
 func (l *link) settle(ctx context.Context) error {
 	why := "the name of --as"
 	if l.operator != nil {

@@ -38,7 +38,8 @@ func TestSubjectOf(t *testing.T) {
 	}
 }
 
-// Without --as, the name is the subject of the token, over each transport and from each source of a token.
+// Without --as, the name is the subject of the token, over each transport and from each source of a
+// token.
 func TestSubjectIsTheName(t *testing.T) {
 	t.Chdir(t.TempDir())
 	secret := strings.Repeat("0123456789abcdef", 4)

@@ -37,8 +37,8 @@ type published struct {
 	Value     json.RawMessage `json:"value"`
 }
 
-// run prints the events of the topics until ctx ends or one of the subscriptions does. When the connection is lost, it
-// connects and subscribes again.
+// run prints the events of the topics until ctx ends or one of the subscriptions does. When the
+// connection is lost, it connects and subscribes again.
 func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 	parameters, err := c.parameters(std.in)
 	if err != nil {
@@ -104,7 +104,8 @@ type subscriptions struct {
 	ended error // of the first stream that ended before ctx
 }
 
-// begin subscribes to the topics with the first connection. After later ones, the streams subscribe again by themselves.
+// begin subscribes to the topics with the first connection. After later ones, the streams subscribe
+// again by themselves.
 func (s *subscriptions) begin(topics []string, parameters performatives.Content) error {
 	if s.streams != nil {
 		return nil
@@ -126,8 +127,8 @@ func (s *subscriptions) begin(topics []string, parameters performatives.Content)
 	return nil
 }
 
-// read prints the events of one topic until its stream ends or the output takes no more. Then it ends the command.
-// began says that the publisher has agreed.
+// read prints the events of one topic until its stream ends or the output takes no more. Then it
+// ends the command. began says that the publisher has agreed.
 func (s *subscriptions) read(topic string, stream *subscribe.Stream[json.RawMessage], began *atomic.Bool) {
 	defer s.cancel()
 	for e := range stream.Events() {
@@ -151,8 +152,8 @@ func (s *subscriptions) read(topic string, stream *subscribe.Stream[json.RawMess
 	}
 }
 
-// end unsubscribes from all topics. It returns the reason why a stream ended before, or that the publisher has not
-// confirmed the end.
+// end unsubscribes from all topics. It returns the reason why a stream ended before, or that the
+// publisher has not confirmed the end.
 func (s *subscriptions) end() error {
 	s.cancel()
 	var unconfirmed error

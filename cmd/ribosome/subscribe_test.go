@@ -87,7 +87,8 @@ func TestSubscribeWithParameters(t *testing.T) {
 	}
 }
 
-// A refusal, an unknown agent and the end of a topic end the command, with the reason. The other subscriptions end, too.
+// A refusal, an unknown agent and the end of a topic end the command, with the reason. The other
+// subscriptions end, too.
 func TestSubscribeFails(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	url := n.at["grpc"]
@@ -196,7 +197,8 @@ func (p *passage) cut() {
 	p.conns = nil
 }
 
-// An output that takes no more ends the command: with success if its reader has seen enough, as head has.
+// An output that takes no more ends the command: with success if its reader has seen enough, as
+// head has.
 func TestSubscribeWithoutReader(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	url := n.at["tcp"]

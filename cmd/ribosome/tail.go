@@ -88,8 +88,10 @@ func (c *tailCmd) run(ctx context.Context, std streams) error {
 // errNoReader is the error of a stream whose output is closed.
 var errNoReader = errors.New("the output takes no more")
 
-// again calls follow, which follows a stream until it ends and calls opened when the stream begins. It calls follow again after each end of the stream, after a wait
-// that grows with each failed attempt. It returns when ctx has ended, when the first attempt fails, and when an attempt is refused or its output is closed.
+// again calls follow, which follows a stream until it ends and calls opened when the stream begins.
+// It calls follow again after each end of the stream, after a wait that grows with each failed
+// attempt. It returns when ctx has ended, when the first attempt fails, and when an attempt is
+// refused or its output is closed.
 func again(ctx context.Context, say *printer, follow func(opened func()) error, random func() float64) error {
 	backoff := actors.Backoff{Jitter: 0.5}
 	for attempt, first := 1, true; ; attempt++ {

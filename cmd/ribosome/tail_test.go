@@ -16,8 +16,9 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 )
 
-// The wait before a stream begins again grows with each failed attempt, and is short again after one that has succeeded. A refusal, a first attempt that fails and
-// the end of the output end it at once, the end of the context during a wait.
+// The wait before a stream begins again grows with each failed attempt, and is short again after
+// one that has succeeded. A refusal, a first attempt that fails and the end of the output end it at
+// once, the end of the context during a wait.
 func TestAgainWaits(t *testing.T) {
 	gone, refused := errors.New("gone"), &apiError{}
 	unit := actors.Backoff{}.Delay(1, nil)
@@ -98,7 +99,8 @@ func TestLinesOfSteps(t *testing.T) {
 	}
 }
 
-// Failures, and what nodes say about their load, are printed without --steps, failures in one line with the stack below it. Their texts cannot control the terminal.
+// Failures, and what nodes say about their load, are printed without --steps, failures in one line
+// with the stack below it. Their texts cannot control the terminal.
 func TestFailuresArePrinted(t *testing.T) {
 	const failure = `{"kind":"job.failed","time":"2026-01-02T03:04:05Z","agent":"W","job":"perform","conversation_id":"c","reason":"a\u001b[31m\nb","stack":"goroutine 1\nmain.f()\n\tx.go:7\u001b[2J\n"}`
 	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -8,7 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// config returns the TLS configuration of a client; nil for none. failed is called when a changed certificate cannot be loaded; it may be nil.
+// config returns the TLS configuration of a client; nil for none. failed is called when a changed
+// certificate cannot be loaded; it may be nil.
 func (f *credentialFlags) config(a address, failed func(error)) (*tls.Config, error) {
 	switch {
 	case (f.Cert == "") != (f.Key == ""):

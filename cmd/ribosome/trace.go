@@ -84,7 +84,8 @@ func (o *operator) conversation(ctx context.Context, id string) (c seenConversat
 	return c, err
 }
 
-// seenTree is the answer of a node about a tree, each conversation without its messages and behind its parent.
+// seenTree is the answer of a node about a tree, each conversation without its messages and behind
+// its parent.
 type seenTree struct {
 	Root          string             `json:"root"`
 	Conversations []seenConversation `json:"conversations"`
@@ -92,7 +93,8 @@ type seenTree struct {
 	Missing       []absentNode       `json:"missing"`
 }
 
-// treeAround returns the tree of a conversation, by its id or by a trace id of one of its messages, and its id.
+// treeAround returns the tree of a conversation, by its id or by a trace id of one of its messages,
+// and its id.
 func treeAround(ctx context.Context, o *operator, id string) (shown string, tree seenTree, err error) {
 	ask := func(id string) error {
 		return o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(id)+"/tree", nil, nil, &tree)
@@ -144,7 +146,8 @@ func (t *seenTree) inOrder() (all []traced) {
 	return all
 }
 
-// complete asks for the messages of the conversation. One that was forgotten meanwhile stays as it is.
+// complete asks for the messages of the conversation. One that was forgotten meanwhile stays as it
+// is.
 func (t *traced) complete(ctx context.Context, o *operator) error {
 	c, err := o.conversation(ctx, t.ID)
 	if unknown, ok := errors.AsType[*apiError](err); ok && unknown.status == http.StatusNotFound {

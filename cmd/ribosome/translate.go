@@ -19,8 +19,9 @@ type translateCmd struct {
 	To   string `required:"" placeholder:"DIALECT" help:"Dialect of the messages on stdout"`
 }
 
-// run reads JSON objects from stdin, one after the other, and writes each in the other dialect, one a line. What that dialect cannot
-// express goes to stderr, field by field. After a message that is refused it goes on with the next, and fails at the end.
+// run reads JSON objects from stdin, one after the other, and writes each in the other dialect, one
+// a line. What that dialect cannot express goes to stderr, field by field. After a message that is
+// refused it goes on with the next, and fails at the end.
 func (c *translateCmd) run(ctx context.Context, std streams) error {
 	t, err := newTranslation(c.From, c.To)
 	if err != nil {
@@ -63,7 +64,8 @@ func (c *translateCmd) run(ctx context.Context, std streams) error {
 	return nil
 }
 
-// split returns the JSON values of a text. Text that is no JSON ends with its line, and a value without an end with the text.
+// split returns the JSON values of a text. Text that is no JSON ends with its line, and a value
+// without an end with the text.
 func split(text []byte) (frames [][]byte) {
 	for text = bytes.TrimSpace(text); len(text) > 0; text = bytes.TrimSpace(text) {
 		var value json.RawMessage
@@ -84,8 +86,8 @@ func split(text []byte) (frames [][]byte) {
 	return frames
 }
 
-// translation has the codecs of both dialects. An answer is written by the end that has got its request, which is why there are two of
-// the other dialect: each reads what the other writes.
+// translation has the codecs of both dialects. An answer is written by the end that has got its
+// request, which is why there are two of the other dialect: each reads what the other writes.
 type translation struct {
 	from, to   string
 	read       wire.Codec
@@ -148,7 +150,8 @@ func (t *translation) translate(frame []byte) (r translated) {
 	return r
 }
 
-// write writes a message, and notes what its reader does not get of it. The id of a message without one, which the codec has made (named is false), is no loss.
+// write writes a message, and notes what its reader does not get of it. The id of a message without
+// one, which the codec has made (named is false), is no loss.
 func (t *translation) write(r *translated, m *performatives.Message, named bool) {
 	writer, reader := t.asks, t.answers
 	written := m

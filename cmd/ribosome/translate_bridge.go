@@ -8,7 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 )
 
-// bridgeMessages reads and writes messages of bridge by themselves: no handshake of a connection comes before them.
+// bridgeMessages reads and writes messages of bridge by themselves: no handshake of a connection
+// comes before them.
 type bridgeMessages struct {
 	codec   *bridge.Codec
 	stamper performatives.Stamper

@@ -10,7 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// messageFields has the fields of a message as text, by the names that acl gives them. An empty text stands for an absent field.
+// messageFields has the fields of a message as text, by the names that acl gives them. An empty
+// text stands for an absent field.
 var messageFields = []struct {
 	name string
 	text func(m *performatives.Message) string
@@ -52,7 +53,8 @@ const (
 	fieldReplyBy   = "reply_by"
 )
 
-// sameDeadline reports whether both deadlines are the same, as far as a dialect can tell that writes the time that is left.
+// sameDeadline reports whether both deadlines are the same, as far as a dialect can tell that
+// writes the time that is left.
 func sameDeadline(m, got *performatives.Message) bool {
 	return !got.ReplyBy().IsZero() && m.ReplyBy().Sub(got.ReplyBy()).Abs() < time.Second
 }
@@ -64,7 +66,8 @@ func timeText(t time.Time) string {
 	return t.UTC().Format(time.RFC3339Nano)
 }
 
-// lost returns the names of the fields of a message that its reader in another dialect does not have, or has with another value.
+// lost returns the names of the fields of a message that its reader in another dialect does not
+// have, or has with another value.
 func lost(m, got *performatives.Message) (names []string) {
 	for _, f := range messageFields {
 		if want := f.text(m); want != "" && f.text(got) != want && (f.name != fieldReplyBy || !sameDeadline(m, got)) {
@@ -83,7 +86,8 @@ func lost(m, got *performatives.Message) (names []string) {
 	return append(names, lostMembers("metadata", ours, theirs)...)
 }
 
-// lostMembers returns the paths of the members that the other object lacks, or has with another value.
+// lostMembers returns the paths of the members that the other object lacks, or has with another
+// value.
 func lostMembers(path string, ours, theirs map[string]any) (names []string) {
 	for name, v := range ours {
 		if other, ok := theirs[name]; !ok && v != nil || ok && !reflect.DeepEqual(v, other) {

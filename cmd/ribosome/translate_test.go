@@ -153,7 +153,8 @@ func TestTranslateSlowly(t *testing.T) {
 	}
 }
 
-// A refusal is in the words of the dialect of the message, and the other messages are translated all the same.
+// A refusal is in the words of the dialect of the message, and the other messages are translated
+// all the same.
 func TestTranslateRefused(t *testing.T) {
 	for _, tt := range []struct{ name, from, to, stdin, word, text string }{
 		{

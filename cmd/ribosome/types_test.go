@@ -12,8 +12,8 @@ import (
 
 const analysisSchema = `{"type":"object","required":["analysis_type"],"properties":{"analysis_type":{"type":"string"},"depth":{"type":"integer","minimum":1}}}`
 
-// A payload that breaks the schema of --type is refused in the dialect of its sender, with the name of the field, and the session
-// goes on. The agent gets only what fits.
+// A payload that breaks the schema of --type is refused in the dialect of its sender, with the name
+// of the field, and the session goes on. The agent gets only what fits.
 func TestMessageTypes(t *testing.T) {
 	t.Chdir(t.TempDir())
 	writeFile(t, "analysis.json", analysisSchema)
@@ -62,7 +62,8 @@ func TestMessageTypes(t *testing.T) {
 	}
 }
 
-// conversing connects to a node over TCP, and returns a function that sends a frame and returns the next frame that comes.
+// conversing connects to a node over TCP, and returns a function that sends a frame and returns the
+// next frame that comes.
 func conversing(t *testing.T, url string) func(frame string) string {
 	t.Helper()
 	c, err := net.Dial("tcp", strings.TrimPrefix(url, "tcp://"))

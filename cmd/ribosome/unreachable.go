@@ -115,8 +115,8 @@ func (l *link) isCut() bool {
 	}
 }
 
-// isReplaced reports whether the node has ended the connection because another one speaks for the agent. A connection
-// that came back would end the other in its turn.
+// isReplaced reports whether the node has ended the connection because another one speaks for the
+// agent. A connection that came back would end the other in its turn.
 func (l *link) isReplaced() bool {
 	s := l.session.Load()
 	var told *wire.PeerError

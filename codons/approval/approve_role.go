@@ -55,8 +55,8 @@ type ProposedStep struct {
 // conversation has ended.
 func (s ProposedStep) Seen() error { return s.agree() }
 
-// Service makes every [Approver] answer the PROPOSE of [Codon]. A PROPOSE without the codon's name is
-// for [ProposeService].
+// Service makes every [Approver] answer the PROPOSE of [Codon]. A PROPOSE without the codon's name
+// is for [ProposeService].
 var Service = codons.NewService(Codon, codons.ServiceOptions{}, newResponder)
 
 func newResponder(self actors.Self, role Approver, t codons.Times) actors.Responder {

@@ -16,12 +16,12 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// English sells the lot to the highest bidder, and waits for the transaction. The first
-// price is lot.Start. It rises by lot.Step as long as a bidder other than the leader takes
-// it. Each round ends when all bidders have answered, or after lot.RoundTime. A bidder
-// without an answer has made no bid, and hears the next price. Of several bidders that take a price, the one named first
-// leads. When the leader is lost, the bid before leads again; without one, the price of
-// the lost bid is called once more.
+// English sells the lot to the highest bidder, and waits for the transaction. The first price is
+// lot.Start. It rises by lot.Step as long as a bidder other than the leader takes it. Each round
+// ends when all bidders have answered, or after lot.RoundTime. A bidder without an answer has made
+// no bid, and hears the next price. Of several bidders that take a price, the one named first
+// leads. When the leader is lost, the bid before leads again; without one, the price of the lost
+// bid is called once more.
 //
 // The end of ctx withdraws the auction from all bidders, at any stage; English returns
 // after their receipts, and there is no winner. When the transaction fails, its error is

@@ -207,8 +207,9 @@ func TestDutchPrice(t *testing.T) {
 	}
 }
 
-// TestDutchFirstInTime sells to the bidder whose bid arrives first, although a bidder that was named before it
-// takes the price later, and another one has not answered. Of two bids at the same time either wins.
+// TestDutchFirstInTime sells to the bidder whose bid arrives first, although a bidder that was
+// named before it takes the price later, and another one has not answered. Of two bids at the same
+// time either wins.
 func TestDutchFirstInTime(t *testing.T) {
 	after := func(d time.Duration) *bidder {
 		return &bidder{consider: func(ctx context.Context, _ auction.Offered) (bool, error) {

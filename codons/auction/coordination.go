@@ -5,12 +5,12 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
-// EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over
-// when each called bidder has answered, has left, or was silent for the time of the round. Then the bid that led is outbid, one of
-// the new bids is accepted, and the next price is called to all bidders but the leader.
-// When the leader is lost, the bid before leads again until a higher price is called. When
-// no further price is called, the auction ends for all bidders but the leader; then the
-// lot is sold to the leader, or not at all.
+// EnglishCoordination returns the rules of an auctioneer and many bidders. A round is over when
+// each called bidder has answered, has left, or was silent for the time of the round. Then the bid
+// that led is outbid, one of the new bids is accepted, and the next price is called to all bidders
+// but the leader. When the leader is lost, the bid before leads again until a higher price is
+// called. When no further price is called, the auction ends for all bidders but the leader; then
+// the lot is sold to the leader, or not at all.
 func EnglishCoordination() machine.Coordination {
 	return rules{EnglishCodon.Machine(), true}.coordination()
 }

@@ -27,9 +27,9 @@
 // A round ends when each called bidder has answered, or after [Lot].RoundTime. Silence is no bid:
 // the bidder hears the next price, and the end. An English auction ends with a round that brings no
 // bid. A bid that arrives after its round is answered by REJECT_PROPOSAL with the code
-// deadline_expired. Of several
-// bids at one price of an English auction, that of the bidder named first leads. The first bid
-// that arrives in a Dutch auction takes the lot at once. An earlier price that a later one overtook is dropped.
+// deadline_expired. Of several bids at one price of an English auction, that of the bidder named
+// first leads. The first bid that arrives in a Dutch auction takes the lot at once. An earlier
+// price that a later one overtook is dropped.
 //
 // # Backpressure
 //

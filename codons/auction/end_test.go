@@ -155,7 +155,8 @@ func TestAnswerToAnEarlierPrice(t *testing.T) {
 	})
 }
 
-// TestBidderThatLeavesLate refuses an earlier price for good after the next one was called. The auctioneer does not wait for it any more.
+// TestBidderThatLeavesLate refuses an earlier price for good after the next one was called. The
+// auctioneer does not wait for it any more.
 func TestBidderThatLeavesLate(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 10})
@@ -175,8 +176,8 @@ func TestBidderThatLeavesLate(t *testing.T) {
 	})
 }
 
-// TestAbsentBidderAnswersCancelAgain has a bidder whose time is over before the first price refuse a CANCEL. It refuses the repeated one, too: the
-// first answer may be lost.
+// TestAbsentBidderAnswersCancelAgain has a bidder whose time is over before the first price refuse
+// a CANCEL. It refuses the repeated one, too: the first answer may be lost.
 func TestAbsentBidderAnswersCancelAgain(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 10})
@@ -313,8 +314,8 @@ func TestLeaderStops(t *testing.T) {
 	})
 }
 
-// TestPriceOfTheLostLeaderIsCalledOnce stops the leader, whose price no other bidder takes. The auction then ends
-// without a winner.
+// TestPriceOfTheLostLeaderIsCalledOnce stops the leader, whose price no other bidder takes. The
+// auction then ends without a winner.
 func TestPriceOfTheLostLeaderIsCalledOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var called []int64
@@ -467,8 +468,8 @@ func TestEndAfterTheTransaction(t *testing.T) {
 	})
 }
 
-// TestRoundsEndWithTheAuction calls prices of rounds that would be longer than the auction. Bidders are told the end of
-// the auction.
+// TestRoundsEndWithTheAuction calls prices of rounds that would be longer than the auction. Bidders
+// are told the end of the auction.
 func TestRoundsEndWithTheAuction(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		lot := vase()

@@ -12,10 +12,11 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
-// TestExploreAuctions explores an auctioneer and one to three bidders. All conversations end,
-// and there are never two winners. Three bidders have more than four million states on the worst
-// network. The long form has them on that network without timeouts. The reduced form has two bidders on the
-// worst network, one of which may never begin, and three only in a Dutch auction on the calm one.
+// TestExploreAuctions explores an auctioneer and one to three bidders. All conversations end, and
+// there are never two winners. Three bidders have more than four million states on the worst
+// network. The long form has them on that network without timeouts. The reduced form has two
+// bidders on the worst network, one of which may never begin, and three only in a Dutch auction on
+// the calm one.
 func TestExploreAuctions(t *testing.T) {
 	racetest.Skip(t)
 	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
@@ -85,8 +86,8 @@ func TestExploreBrokenAuctions(t *testing.T) {
 	}
 }
 
-// TestPreferredBid has two bids at one price when a decision is made. The first in time wins in a Dutch auction,
-// and the bidder named first in an English one.
+// TestPreferredBid has two bids at one price when a decision is made. The first in time wins in a
+// Dutch auction, and the bidder named first in an English one.
 func TestPreferredBid(t *testing.T) {
 	for rising, want := range map[bool]int{true: 0, false: 1} {
 		a := &Auction{rules: rules{rising: rising}, members: []*initiatorSide{{}, {}}}

@@ -36,8 +36,8 @@ func holdFirst(w *kit.World, act p.Performative) (deliver func()) {
 	}
 }
 
-// TestOvertakenAnnouncement has the announcement of an auction arrive after the bidder has left. Neither it
-// nor the end of the auction begins another conversation.
+// TestOvertakenAnnouncement has the announcement of an auction arrive after the bidder has left.
+// Neither it nor the end of the auction begins another conversation.
 func TestOvertakenAnnouncement(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		began := w.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindTransition}})
@@ -60,8 +60,8 @@ func TestOvertakenAnnouncement(t *testing.T) {
 	})
 }
 
-// TestCancelOvertakesPurchase has CANCEL arrive before the REQUEST of the purchase, at a bidder that has not
-// got the announcement. The bidder does not settle.
+// TestCancelOvertakesPurchase has CANCEL arrive before the REQUEST of the purchase, at a bidder
+// that has not got the announcement. The bidder does not settle.
 func TestCancelOvertakesPurchase(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		ids := spawn(w, &bidder{value: 100, settle: func(context.Context, auction.Bought) (p.InformResult, error) {
@@ -99,8 +99,8 @@ func TestCancelOvertakesPurchase(t *testing.T) {
 	})
 }
 
-// TestAnnouncementAfterThePrice has the announcement arrive after the first price, or after CANCEL. It is late,
-// and not unexpected.
+// TestAnnouncementAfterThePrice has the announcement arrive after the first price, or after CANCEL.
+// It is late, and not unexpected.
 func TestAnnouncementAfterThePrice(t *testing.T) {
 	for name, cancelled := range map[string]bool{"after the price": false, "after CANCEL": true} {
 		t.Run(name, func(t *testing.T) {
@@ -131,8 +131,8 @@ func TestAnnouncementAfterThePrice(t *testing.T) {
 	}
 }
 
-// TestAbsentBidderRefusesAgain calls a price to a bidder that has left before it, and repeats the call. Each
-// call gets the refusal, as the first one may be lost.
+// TestAbsentBidderRefusesAgain calls a price to a bidder that has left before it, and repeats the
+// call. Each call gets the refusal, as the first one may be lost.
 func TestAbsentBidderRefusesAgain(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 100})
@@ -153,8 +153,8 @@ func TestAbsentBidderRefusesAgain(t *testing.T) {
 	})
 }
 
-// TestOvertakenPrice has the first price arrive after the bid for the second one. The bidder drops it, and its bid
-// binds it still.
+// TestOvertakenPrice has the first price arrive after the bid for the second one. The bidder drops
+// it, and its bid binds it still.
 func TestOvertakenPrice(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		dropped := kit.Recording(&w.Events, events.KindMessageDeadLettered)

@@ -11,8 +11,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// silentUntil returns a bidder that takes every price up to value, and gives no answer before the round first.
-// Its handler returns with its context, or after linger.
+// silentUntil returns a bidder that takes every price up to value, and gives no answer before the
+// round first. Its handler returns with its context, or after linger.
 func silentUntil(first int, value int64, linger time.Duration) *bidder {
 	return &bidder{consider: func(ctx context.Context, o auction.Offered) (bool, error) {
 		if o.Round >= first {
@@ -27,7 +27,8 @@ func silentUntil(first int, value int64, linger time.Duration) *bidder {
 	}}
 }
 
-// TestSilenceIsNoBid has a bidder that gives no answer to the first price. It hears the next one, and wins.
+// TestSilenceIsNoBid has a bidder that gives no answer to the first price. It hears the next one,
+// and wins.
 func TestSilenceIsNoBid(t *testing.T) {
 	for name, c := range map[string]struct {
 		linger         time.Duration
@@ -69,8 +70,8 @@ func TestEndWhileTheHandlerOverruns(t *testing.T) {
 	})
 }
 
-// TestRoundWithoutBids ends an English auction. Bidders that gave no answer are told of the end, and the lot is
-// sold to the leader.
+// TestRoundWithoutBids ends an English auction. Bidders that gave no answer are told of the end,
+// and the lot is sold to the leader.
 func TestRoundWithoutBids(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a, b := w.Peer("A"), w.Peer("B")
@@ -104,7 +105,8 @@ func TestRoundWithoutBids(t *testing.T) {
 	})
 }
 
-// TestMisreadBidder has a bidder answer a price by an act that the auctioneer cannot read. The auction goes on without it.
+// TestMisreadBidder has a bidder answer a price by an act that the auctioneer cannot read. The
+// auction goes on without it.
 func TestMisreadBidder(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		odd := w.Peer("A")
@@ -123,7 +125,8 @@ func TestMisreadBidder(t *testing.T) {
 	})
 }
 
-// TestAuctionWithoutAnEnd announces a lot without EndsBy. The bidder stays for the deadline of its handlers.
+// TestAuctionWithoutAnEnd announces a lot without EndsBy. The bidder stays for the deadline of its
+// handlers.
 func TestAuctionWithoutAnEnd(t *testing.T) {
 	kit.InWorldOf(t, codons.Times{Deadline: time.Hour}, func(t *testing.T, w *kit.World) {
 		spawn(w, &bidder{value: 50})

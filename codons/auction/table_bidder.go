@@ -56,7 +56,8 @@ func bidderConsiders() []machine.Row {
 	}
 }
 
-// bidderOverruns has the rows of a bidder whose handler has not returned although its round is over.
+// bidderOverruns has the rows of a bidder whose handler has not returned although its round is
+// over.
 func bidderOverruns() []machine.Row {
 	missed, recalled := machine.Answers(stateMissed), machine.Answers(stateRecalled)
 	overruns := machine.Answers(stateMissed, stateRecalled)

@@ -207,8 +207,8 @@ func TestMessageTypes(t *testing.T) {
 	wantParts(t, text, "| OFFER | PROPOSE | initiator | [codondoc.wares](#codondocwares) | the wares |\n", "idle --> offered: command start !OFFER\n")
 }
 
-// TestTaggedMessageTypes writes message types in place of their act and tag, with the comment of a payload as what
-// it is for, and leaves other tags as they are.
+// TestTaggedMessageTypes writes message types in place of their act and tag, with the comment of a
+// payload as what it is for, and leaves other tags as they are.
 func TestTaggedMessageTypes(t *testing.T) {
 	c := barter()
 	offer := performatives.ActPropose

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// payloads writes the messages of a codon with their payloads: the application's message types, and the acts
-// without one. What a message is for is, unless the definition says it, the comment of its payload.
+// payloads writes the messages of a codon with their payloads: the application's message types, and
+// the acts without one. What a message is for is, unless the definition says it, the comment of its
+// payload.
 func (p *page) payloads(c *codons.Codon) {
 	p.WriteString("\n### Messages\n\n| message | act | from | payload | what it is for |\n|---|---|---|---|---|\n")
 	typed := map[performatives.Performative]bool{}

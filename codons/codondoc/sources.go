@@ -88,7 +88,8 @@ func (s *sources) folder(pkg string) (string, error) {
 	if below, ok := strings.CutPrefix(pkg+"/", s.module+"/"); ok {
 		return filepath.Join(s.root, filepath.FromSlash(below)), nil
 	}
-	// build.Import needs the GOROOT of this program, which it does not know if it was built with -trimpath.
+	// build.Import needs the GOROOT of this program, which it does not know if it was built with
+	// -trimpath.
 	list := exec.Command("go", "list", "-find", "-f", "{{.Dir}}", "--", pkg)
 	list.Dir = s.root
 	folder, err := list.Output()

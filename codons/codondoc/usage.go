@@ -14,8 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// usage writes what the caller of a codon needs: its messages, options, limits, and what cancels it and
-// what its ends return.
+// usage writes what the caller of a codon needs: its messages, options, limits, and what cancels it
+// and what its ends return.
 func (p *page) usage(c *codons.Codon) error {
 	if len(c.Table.Rows) == 0 {
 		return nil
@@ -69,8 +69,8 @@ func firstSentence(text string) string {
 	return cell(strings.TrimSuffix(first, "."))
 }
 
-// packageOf returns the path of the package that has a codon's example, else that of its message types, empty
-// for none.
+// packageOf returns the path of the package that has a codon's example, else that of its message
+// types, empty for none.
 func (p *page) packageOf(c *codons.Codon) string {
 	if e, err := p.src.example(c.Example); err == nil {
 		return e.path
@@ -101,8 +101,8 @@ func optionsOf(files []*ast.File) (all []*ast.FuncDecl) {
 	return all
 }
 
-// named returns the text of a table with the application's message types in place of acts: of an act and a tag,
-// and of an act that has one message type.
+// named returns the text of a table with the application's message types in place of acts: of an
+// act and a tag, and of an act that has one message type.
 func named(c *codons.Codon, text string) string {
 	types := map[performatives.Performative][]string{}
 	for _, name := range slices.Sorted(maps.Keys(c.Messages)) {

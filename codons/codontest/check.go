@@ -95,8 +95,8 @@ func (w *world) check() map[*machine.Transition]bool {
 	return taken
 }
 
-// checkRefusal notes a message that the runtime refused. The refusal of an unexpected act is a fault of
-// the table.
+// checkRefusal notes a message that the runtime refused. The refusal of an unexpected act is a
+// fault of the table.
 func (w *world) checkRefusal(e events.MessageRefused) {
 	w.noteUndelivered(e.Message, e.Refusal.Code)
 	if e.Refusal.Code == performatives.CodeUnexpectedAct {
@@ -191,7 +191,8 @@ func (w *world) checkEnds(sides map[sideKey]*observed) {
 	}
 }
 
-// agree reports whether Agree has the pair in which the sides have ended, after an event that one of them has met.
+// agree reports whether Agree has the pair in which the sides have ended, after an event that one
+// of them has met.
 func agree(initiator, responder *observed) bool {
 	met := [2]map[machine.Symbol]bool{machine.Initiator: initiator.met, machine.Responder: responder.met}
 	return slices.ContainsFunc(initiator.codon.Table.Agree, func(p machine.Pair) bool {

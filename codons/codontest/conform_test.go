@@ -109,7 +109,8 @@ func expectFault(t *testing.T, faults []string, want string) {
 	}
 }
 
-// TestExploreUnused names a pair of the table's Agree in which no conversation ends, and one in which some do.
+// TestExploreUnused names a pair of the table's Agree in which no conversation ends, and one in
+// which some do.
 func TestExploreUnused(t *testing.T) {
 	racetest.Skip(t)
 	surplus := reviewOf(func(d *codons.Definition) {

@@ -88,8 +88,8 @@ func compare(what string, got, named []string) (problems []string) {
 	return problems
 }
 
-// common returns the texts of got that are among own: what the definition itself has. The standard rows
-// and pairs, and what no conversation uses of them, are explained by package codons.
+// common returns the texts of got that are among own: what the definition itself has. The standard
+// rows and pairs, and what no conversation uses of them, are explained by package codons.
 func common(got, own []string) []string {
 	return slices.DeleteFunc(slices.Clone(got), func(s string) bool { return !slices.Contains(own, s) })
 }

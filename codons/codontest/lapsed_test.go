@@ -11,8 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// lapsing is a sale of three requests of one act, in which the offer of the seller lapses: the next request may
-// cross that end.
+// lapsing is a sale of three requests of one act, in which the offer of the seller lapses: the next
+// request may cross that end.
 func lapsing() *codons.Codon {
 	request, inform := performatives.ActRequest, performatives.ActInform
 	got, send := machine.ReceiveTagged, machine.SendTagged
@@ -53,7 +53,8 @@ func lapsing() *codons.Codon {
 	})
 }
 
-// TestLateTaggedRequest has a tagged request come after the end, of which a row of the terminal state says what becomes.
+// TestLateTaggedRequest has a tagged request come after the end, of which a row of the terminal
+// state says what becomes.
 func TestLateTaggedRequest(t *testing.T) {
 	racetest.Skip(t)
 	c := lapsing()

@@ -83,8 +83,9 @@ func joinRow(rows []machine.Row, r machine.Row) []machine.Row {
 	return append(rows, r)
 }
 
-// missingPair returns the pair of states in which the conversation of a fault has ended, after the latest event
-// that makes a pair rough. It adds a cause where the table has the pair after other causes.
+// missingPair returns the pair of states in which the conversation of a fault has ended, after the
+// latest event that makes a pair rough. It adds a cause where the table has the pair after other
+// causes.
 func missingPair(fault *verify.Counterexample, agree []machine.Pair) (machine.Pair, bool) {
 	if fault.Problem != verify.Disagreement && fault.Problem != verify.Unprompted {
 		return machine.Pair{}, false
@@ -127,7 +128,8 @@ func sameEnds(a, b machine.Pair) bool {
 	return a.Initiator == b.Initiator && a.Responder == b.Responder
 }
 
-// joinPair adds a pair, or its causes to the pair of the same states. Without causes it takes the place of that.
+// joinPair adds a pair, or its causes to the pair of the same states. Without causes it takes the
+// place of that.
 func joinPair(all []machine.Pair, p machine.Pair) []machine.Pair {
 	i := slices.IndexFunc(all, func(o machine.Pair) bool { return sameEnds(o, p) })
 	if i < 0 {

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestExplorePrintsWhatIsMissing has a review whose reviewer may close it at any time. The author lacks a row for that, and
-// calls the end otherwise: one exploration prints all rows and pairs that the table needs.
+// TestExplorePrintsWhatIsMissing has a review whose reviewer may close it at any time. The author
+// lacks a row for that, and calls the end otherwise: one exploration prints all rows and pairs that
+// the table needs.
 func TestExplorePrintsWhatIsMissing(t *testing.T) {
 	inform := performatives.ActInform
 	closing := func(rows []machine.Row, pairs ...machine.Pair) *codons.Codon {

@@ -74,6 +74,6 @@ func Survives(mistake, reason string) Option {
 	}
 }
 
-// AllMistakes has [Mutate] try more mistakes: rows with one state or symbol less, that lead to another
-// state, or that name another act, tag or timer.
+// AllMistakes has [Mutate] try more mistakes: rows with one state or symbol less, that lead to
+// another state, or that name another act, tag or timer.
 func AllMistakes() Option { return func(o *options) { o.allMistakes = true } }

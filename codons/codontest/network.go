@@ -59,8 +59,9 @@ func (n *network) Route(m *performatives.Message) error {
 // garbled is the message type of a message that its receiver cannot read.
 const garbled = "GARBLED"
 
-// garble returns a message as a peer with another version of the codon would send it: with an unknown message type where
-// the codon has types, else with an act that no row has. It returns m if that is a refusal, a CANCEL, or of no conversation.
+// garble returns a message as a peer with another version of the codon would send it: with an
+// unknown message type where the codon has types, else with an act that no row has. It returns m if
+// that is a refusal, a CANCEL, or of no conversation.
 func (n *network) garble(m *performatives.Message) *performatives.Message {
 	c := n.codons[m.Protocol()]
 	if c == nil || m.AsRefusal() != nil || c.Machine().Opens(m.Performative()) || m.Performative() == performatives.ActCancel {

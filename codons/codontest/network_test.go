@@ -16,8 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// hurried returns a codon with a row for the refusal of a request by the runtime, and with a command
-// that is not of a job.
+// hurried returns a codon with a row for the refusal of a request by the runtime, and with a
+// command that is not of a job.
 func hurried() *codons.Codon {
 	return reviewOf(func(d *codons.Definition) {
 		d.Table.Rows = append(d.Table.Rows,
@@ -130,8 +130,8 @@ func TestSeedsDisturb(t *testing.T) {
 	}
 }
 
-// TestGarble garbles answers of a codon with message types and of one without. The opening, a CANCEL and a refusal arrive as
-// they are.
+// TestGarble garbles answers of a codon with message types and of one without. The opening, a
+// CANCEL and a refusal arrive as they are.
 func TestGarble(t *testing.T) {
 	review, ask := reviewOf(nil), query.IfCodon
 	net := &network{codons: map[string]*codons.Codon{review.Name(): review, ask.Name(): ask}}

@@ -48,8 +48,8 @@ func newOptions(opts []Option) options {
 //
 //	initiator in working on receive TASK_REJECT
 //
-// They are steps of the definition's own rows that only a peer takes which breaks the protocol. [Explore]
-// fails for a step that it takes all the same.
+// They are steps of the definition's own rows that only a peer takes which breaks the protocol.
+// [Explore] fails for a step that it takes all the same.
 func Unexercised(steps ...string) Option {
 	return func(o *options) { o.unexercised = append(o.unexercised, steps...) }
 }

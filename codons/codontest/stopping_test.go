@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// parcel returns a codon whose sender may withdraw a parcel while it is packed. The packing is stopped, and its last command
-// answers. ends are the rows for it.
+// parcel returns a codon whose sender may withdraw a parcel while it is packed. The packing is
+// stopped, and its last command answers. ends are the rows for it.
 func parcel(ends ...machine.Row) *codons.Codon {
 	request, inform := performatives.ActRequest, performatives.ActInform
 	says := codons.Says[struct{}](request)
@@ -42,8 +42,9 @@ func parcel(ends ...machine.Row) *codons.Codon {
 	})
 }
 
-// TestAStoppedJobAnswers has the last command of a job that a request has stopped answer the request. Explore prints the rows
-// for it that are missing. A row that drops the command leaves the request without an answer.
+// TestAStoppedJobAnswers has the last command of a job that a request has stopped answer the
+// request. Explore prints the rows for it that are missing. A row that drops the command leaves the
+// request without an answer.
 func TestAStoppedJobAnswers(t *testing.T) {
 	ends := func(commands ...machine.Symbol) machine.Row {
 		return machine.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")

@@ -283,7 +283,8 @@ func (w *world) stopAgent(ctx context.Context, chance *rand.Rand) {
 	}
 }
 
-// losePeer has the conversations with one of the agents lose it. The agent runs on, and does not notice.
+// losePeer has the conversations with one of the agents lose it. The agent runs on, and does not
+// notice.
 func (w *world) losePeer(chance *rand.Rand) {
 	all := append([]performatives.AgentID{askerID}, w.peers...)
 	w.system.LosePeers(performatives.CodeDisconnected, all[chance.IntN(len(all))])

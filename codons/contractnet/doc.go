@@ -15,8 +15,8 @@
 //	ACCEPT_PROPOSAL ([Acceptance])   →
 //	                                 ←   INFORM_RESULT, or FAILURE
 //
-// Losing bids get REJECT_PROPOSAL, and a [LosingBidder] learns of it. [Coordination] has the rules that join the
-// conversations of one call: when a decision is due, and how many bids may win.
+// Losing bids get REJECT_PROPOSAL, and a [LosingBidder] learns of it. [Coordination] has the rules
+// that join the conversations of one call: when a decision is due, and how many bids may win.
 //
 // # Ordering
 //

@@ -213,8 +213,8 @@ func TestUnreadableProposal(t *testing.T) {
 	})
 }
 
-// TestForgottenRejection has a bidder that repeats a proposal when the caller keeps its rejection no more. It is
-// rejected again, so that it does not bind the bidder.
+// TestForgottenRejection has a bidder that repeats a proposal when the caller keeps its rejection
+// no more. It is rejected again, so that it does not bind the bidder.
 func TestForgottenRejection(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("A")
@@ -380,8 +380,8 @@ func TestProposalLapsesDuringDecision(t *testing.T) {
 	})
 }
 
-// TestTimesOfACall checks the times that bidders are told: no result is due after the caller's own deadline, nor after
-// the ResultBy of the call.
+// TestTimesOfACall checks the times that bidders are told: no result is due after the caller's own
+// deadline, nor after the ResultBy of the call.
 func TestTimesOfACall(t *testing.T) {
 	for name, c := range map[string]struct{ ctx, resultBy, within, want, award time.Duration }{
 		"the deadline of ctx is first": {time.Minute, time.Hour, time.Hour, time.Minute, time.Minute},

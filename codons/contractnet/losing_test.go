@@ -18,7 +18,8 @@ type loser struct {
 
 func (l *loser) ProposalLost(lost contractnet.LostProposal) { l.lost = append(l.lost, lost) }
 
-// TestLostProposal tells a bidder that its proposal was rejected, and that one has lapsed. The winner hears nothing.
+// TestLostProposal tells a bidder that its proposal was rejected, and that one has lapsed. The
+// winner hears nothing.
 func TestLostProposal(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		winner, second := &loser{bidder: bidder{cost: 1}}, &loser{bidder: bidder{cost: 2}}
@@ -47,8 +48,8 @@ func TestLostProposal(t *testing.T) {
 	})
 }
 
-// TestMisreadBidder has a bidder answer the call by an act that the caller cannot read. The other bidder wins. A caller that
-// cannot read a proposal frees its bidder.
+// TestMisreadBidder has a bidder answer the call by an act that the caller cannot read. The other
+// bidder wins. A caller that cannot read a proposal frees its bidder.
 func TestMisreadBidder(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		odd, second := w.Peer("A"), &loser{bidder: bidder{cost: 2}}
@@ -70,8 +71,9 @@ func TestMisreadBidder(t *testing.T) {
 	})
 }
 
-// TestBidderMisreads has a caller answer a proposal by an act that its bidder cannot read. The bidder says so at once, and
-// is no longer bound. It answers an award that comes then by its FAILURE.
+// TestBidderMisreads has a caller answer a proposal by an act that its bidder cannot read. The
+// bidder says so at once, and is no longer bound. It answers an award that comes then by its
+// FAILURE.
 func TestBidderMisreads(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("B", &bidder{cost: 2})

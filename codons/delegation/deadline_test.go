@@ -109,8 +109,8 @@ func TestDeadline(t *testing.T) {
 	})
 }
 
-// TestFurtherRoundHasItsOwnDeadline has a peer give the worker more time with its answer. The worker uses it, whether it
-// considers the further round or its handler has waited for the answer.
+// TestFurtherRoundHasItsOwnDeadline has a peer give the worker more time with its answer. The
+// worker uses it, whether it considers the further round or its handler has waited for the answer.
 func TestFurtherRoundHasItsOwnDeadline(t *testing.T) {
 	for name, perform := range map[string]func(context.Context, delegation.Task) (p.InformResult, error){
 		"the handler waits": func(ctx context.Context, t delegation.Task) (p.InformResult, error) {

@@ -24,8 +24,8 @@ func asking(ready <-chan struct{}, cause chan<- error) *kit.Worker {
 	}}
 }
 
-// TestPartialResultAfterALostCancel has a worker ask for input after the CANCEL of its task was lost. The
-// handler is cancelled all the same, and the partial result is the outcome.
+// TestPartialResultAfterALostCancel has a worker ask for input after the CANCEL of its task was
+// lost. The handler is cancelled all the same, and the partial result is the outcome.
 func TestPartialResultAfterALostCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		ready, cause := make(chan struct{}), make(chan error, 1)
@@ -46,8 +46,8 @@ func TestPartialResultAfterALostCancel(t *testing.T) {
 	})
 }
 
-// TestDeclineSurvivesLostMessages loses the CANCEL that declines a further round, or its receipt. The
-// waiting handler is cancelled, and the receipt is no dead letter.
+// TestDeclineSurvivesLostMessages loses the CANCEL that declines a further round, or its receipt.
+// The waiting handler is cancelled, and the receipt is no dead letter.
 func TestDeclineSurvivesLostMessages(t *testing.T) {
 	for _, lost := range []p.Performative{p.ActTaskAccept, p.ActCancel, p.ActInform} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -71,7 +71,8 @@ func TestDeclineSurvivesLostMessages(t *testing.T) {
 	}
 }
 
-// TestDeclineWithoutAnswer has every CANCEL lost, so that the partial result is final after the grace.
+// TestDeclineWithoutAnswer has every CANCEL lost, so that the partial result is final after the
+// grace.
 func TestDeclineWithoutAnswer(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		ready, cause := make(chan struct{}), make(chan error, 1)
@@ -91,8 +92,8 @@ func TestDeclineWithoutAnswer(t *testing.T) {
 	})
 }
 
-// TestReceiptWithoutUsage declines a further round of a worker that gives its usage with the partial result
-// only: no work came after it.
+// TestReceiptWithoutUsage declines a further round of a worker that gives its usage with the
+// partial result only: no work came after it.
 func TestReceiptWithoutUsage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Jules")
@@ -110,8 +111,9 @@ func TestReceiptWithoutUsage(t *testing.T) {
 	})
 }
 
-// TestWorkerDeadlineBetweenRounds has the deadline of a worker pass while it waits for input, in the same
-// handler or after it. The initiator gets a FAILURE, again for a CANCEL that crossed with it.
+// TestWorkerDeadlineBetweenRounds has the deadline of a worker pass while it waits for input, in
+// the same handler or after it. The initiator gets a FAILURE, again for a CANCEL that crossed with
+// it.
 func TestWorkerDeadlineBetweenRounds(t *testing.T) {
 	ready := make(chan struct{})
 	close(ready)
@@ -142,7 +144,8 @@ func TestWorkerDeadlineBetweenRounds(t *testing.T) {
 	}
 }
 
-// TestAnswerRenewsTheDeadline has the request of a further round give the waiting handler more time.
+// TestAnswerRenewsTheDeadline has the request of a further round give the waiting handler more
+// time.
 func TestAnswerRenewsTheDeadline(t *testing.T) {
 	kit.InWorldOf(t, codons.Times{Deadline: 10 * time.Second}, func(t *testing.T, w *kit.World) {
 		deadlines := make(chan time.Duration, 2)

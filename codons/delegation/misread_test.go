@@ -14,8 +14,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestMisreadAnswer has a scripted worker answer with an act that a delegation does not have, at each point of
-// it. The asker says so and ends at once.
+// TestMisreadAnswer has a scripted worker answer with an act that a delegation does not have, at
+// each point of it. The asker says so and ends at once.
 func TestMisreadAnswer(t *testing.T) {
 	for name, before := range map[string][]any{
 		"at once":              nil,
@@ -50,8 +50,9 @@ func TestMisreadAnswer(t *testing.T) {
 	}
 }
 
-// TestMisreadIsNotAnswered has a scripted worker send NOT_UNDERSTOOD, a duplicate, a refusal of another codon, and a
-// message that refers to nothing. The asker answers none of them by NOT_UNDERSTOOD.
+// TestMisreadIsNotAnswered has a scripted worker send NOT_UNDERSTOOD, a duplicate, a refusal of
+// another codon, and a message that refers to nothing. The asker answers none of them by
+// NOT_UNDERSTOOD.
 func TestMisreadIsNotAnswered(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		jules := w.Peer("Jules")
@@ -71,8 +72,8 @@ func TestMisreadIsNotAnswered(t *testing.T) {
 	})
 }
 
-// TestAskerDoesNotUnderstand has a scripted asker not understand a message of the worker. The handler is
-// cancelled, and the worker's side ends.
+// TestAskerDoesNotUnderstand has a scripted asker not understand a message of the worker. The
+// handler is cancelled, and the worker's side ends.
 func TestAskerDoesNotUnderstand(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		cause := make(chan error, 1)
@@ -106,8 +107,8 @@ func TestAskerDoesNotUnderstand(t *testing.T) {
 	})
 }
 
-// TestMisreadAfterPartialResult has a scripted worker send what the asker cannot read after a partial result,
-// which is the outcome then.
+// TestMisreadAfterPartialResult has a scripted worker send what the asker cannot read after a
+// partial result, which is the outcome then.
 func TestMisreadAfterPartialResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		jules := w.Peer("Jules")
@@ -128,7 +129,8 @@ func TestMisreadAfterPartialResult(t *testing.T) {
 	})
 }
 
-// TestReportAfterTheResult has a goroutine that the handler has left behind report progress. It learns that the work is over.
+// TestReportAfterTheResult has a goroutine that the handler has left behind report progress. It
+// learns that the work is over.
 func TestReportAfterTheResult(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var left delegation.Task
@@ -148,8 +150,8 @@ func TestReportAfterTheResult(t *testing.T) {
 	})
 }
 
-// TestMisreadUsage has a scripted worker name a usage in a message that the asker cannot read. It tells
-// nothing: the whole budget counts as used.
+// TestMisreadUsage has a scripted worker name a usage in a message that the asker cannot read. It
+// tells nothing: the whole budget counts as used.
 func TestMisreadUsage(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		jules := w.Peer("Jules")

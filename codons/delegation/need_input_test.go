@@ -125,7 +125,8 @@ func TestNeedInputIsNotAnswered(t *testing.T) {
 }
 
 // TestHandlerIgnoresTheCancelOfItsQuestion has a handler go on after CANCEL has ended its wait for
-// an answer. The initiator is told when the grace has passed, and not only when the handler returns.
+// an answer. The initiator is told when the grace has passed, and not only when the handler
+// returns.
 func TestHandlerIgnoresTheCancelOfItsQuestion(t *testing.T) {
 	const grace = 3 * time.Second
 	kit.InWorldOf(t, codons.Times{Grace: grace}, func(t *testing.T, w *kit.World) {
@@ -226,8 +227,8 @@ func TestHandlerStopsWaiting(t *testing.T) {
 	}
 }
 
-// TestNoRetryWhileAsked has the caller think for longer than many retries. The request is not sent again, because the
-// partial result has answered it.
+// TestNoRetryWhileAsked has the caller think for longer than many retries. The request is not sent
+// again, because the partial result has answered it.
 func TestNoRetryWhileAsked(t *testing.T) {
 	for name, perform := range map[string]func(context.Context, delegation.Task) (p.InformResult, error){
 		"the handler waits": askFor("branch"),
@@ -304,8 +305,8 @@ func (d *heldDispatcher) hold(held bool) {
 	d.kept = nil
 }
 
-// TestAnswerAfterTheDeadline gives the answer at the deadline, before the conversation has noticed it. The answer is not
-// sent: the worker would reject it.
+// TestAnswerAfterTheDeadline gives the answer at the deadline, before the conversation has noticed
+// it. The answer is not sent: the worker would reject it.
 func TestAnswerAfterTheDeadline(t *testing.T) {
 	d := &heldDispatcher{}
 	kit.InWorldWith(t, actors.Options{Dispatcher: d}, func(t *testing.T, w *kit.World) {
@@ -436,8 +437,9 @@ func TestInputFromIsWithdrawn(t *testing.T) {
 	})
 }
 
-// TestFurtherRoundOverspends has the second round of a task use more than its budget, and its TASK_ACCEPT lost. The partial
-// result of the first round is the outcome then, and what was spent says that it was too much.
+// TestFurtherRoundOverspends has the second round of a task use more than its budget, and its
+// TASK_ACCEPT lost. The partial result of the first round is the outcome then, and what was spent
+// says that it was too much.
 func TestFurtherRoundOverspends(t *testing.T) {
 	for name, c := range map[string]struct {
 		lost  bool

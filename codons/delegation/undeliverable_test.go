@@ -14,7 +14,8 @@ import (
 
 var soon = codons.WithRetry(codons.Retry{First: 300 * time.Millisecond, Jitter: -1})
 
-// slowWorker returns a worker that takes two seconds to decide and two to work, and counts its tasks.
+// slowWorker returns a worker that takes two seconds to decide and two to work, and counts its
+// tasks.
 func slowWorker(performed *int) *kit.Worker {
 	return &kit.Worker{
 		Consider: func(context.Context, delegation.Task) delegation.Decision {
@@ -29,8 +30,8 @@ func slowWorker(performed *int) *kit.Worker {
 	}
 }
 
-// TestRefusedCopy has a full mailbox refuse repetitions of a request whose first copy is being considered or
-// performed.
+// TestRefusedCopy has a full mailbox refuse repetitions of a request whose first copy is being
+// considered or performed.
 func TestRefusedCopy(t *testing.T) {
 	for _, lost := range []p.Performative{p.ActFailure, p.ActTaskAccept} {
 		kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -45,7 +46,8 @@ func TestRefusedCopy(t *testing.T) {
 	}
 }
 
-// TestRefusedCopyOfCancel has a full mailbox refuse the CANCEL. The receipt for its repetition ends the wait.
+// TestRefusedCopyOfCancel has a full mailbox refuse the CANCEL. The receipt for its repetition ends
+// the wait.
 func TestRefusedCopyOfCancel(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task]})

@@ -221,8 +221,10 @@ func TestFindAmongMoreAgentsThanOpenQueries(t *testing.T) {
 	})
 }
 
-// So many agents never answer that the time ends before all are asked. When the timers of 512 conversations are due at one instant of a bubble of synctest, the race detector
-// itself crashes at times (Go 1.26, SIGSEGV in its StackDepot; with the race detector one run of fifty, with the engine's dispatcher one of ten).
+// So many agents never answer that the time ends before all are asked. When the timers of 512
+// conversations are due at one instant of a bubble of synctest, the race detector itself crashes at
+// times (Go 1.26, SIGSEGV in its StackDepot; with the race detector one run of fifty, with the
+// engine's dispatcher one of ten).
 func TestFindEndsBeforeAllAreAsked(t *testing.T) {
 	racetest.Skip(t)
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -238,8 +240,8 @@ func TestFindEndsBeforeAllAreAsked(t *testing.T) {
 	})
 }
 
-// TestDelegateToAnyWithRefusedCopy has a full mailbox refuse a repetition of the request to an agent that decides. No
-// other agent gets the task.
+// TestDelegateToAnyWithRefusedCopy has a full mailbox refuse a repetition of the request to an
+// agent that decides. No other agent gets the task.
 func TestDelegateToAnyWithRefusedCopy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		performed := 0

@@ -192,9 +192,9 @@ func (f *finding) disarm(name string) {
 	}
 }
 
-// InTurn asks agents one after the other until one has taken the work on, for a mediator that
-// gives each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks
-// until the conversation has ended, and returns its end state as [EndState] does; it panics for another
+// InTurn asks agents one after the other until one has taken the work on, for a mediator that gives
+// each all the time left: the state waiting of [FindTable]. ask asks one agent, blocks until the
+// conversation has ended, and returns its end state as [EndState] does; it panics for another
 // state. No agent is asked after the end of ctx. The error is [codons.ErrNoParty].
 func InTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask func(to performatives.AgentID) machine.State) error {
 	return inTurn(ctx, p, to, commandWait, ask)
@@ -216,10 +216,10 @@ func inTurn(ctx context.Context, p codons.Party, to []performatives.AgentID, ask
 	return nil
 }
 
-// EndState returns the end state of a conversation with an agent by its error, an [*codons.EndError]
-// or nil: completed, rejected, refused, not understood, timed out, cancelled, failed or abandoned. A
-// conversation whose answer could not be read has failed. One that had no time to begin is timed
-// out. Any other error means that no conversation can begin: abandoned.
+// EndState returns the end state of a conversation with an agent by its error, an
+// [*codons.EndError] or nil: completed, rejected, refused, not understood, timed out, cancelled,
+// failed or abandoned. A conversation whose answer could not be read has failed. One that had no
+// time to begin is timed out. Any other error means that no conversation can begin: abandoned.
 func EndState(err error) machine.State {
 	var end *codons.EndError
 	switch {

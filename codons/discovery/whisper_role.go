@@ -8,8 +8,8 @@ import (
 )
 
 // WhisperService makes every agent answer QUERY_CAPABILITIES from its description, whatever the
-// message's protocol. It guards each agent whose capabilities declare ontologies, by [OntologyGuard].
-// In a list of roles, [HandshakeService] must precede it.
+// message's protocol. It guards each agent whose capabilities declare ontologies, by
+// [OntologyGuard]. In a list of roles, [HandshakeService] must precede it.
 var WhisperService = codons.NewService(WhisperCodon, codons.ServiceOptions{Guard: OntologyGuard, Opens: opensWhisper}, newWhisperResponder)
 
 func opensWhisper(m *performatives.Message) bool {

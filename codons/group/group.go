@@ -13,10 +13,10 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
-// Group runs a [machine.Coordination]: it owns the conversations of one table that one party
-// leads at a time with several peers. The codon's [Decider] makes the choices that the rules
-// leave open. Each conversation is an [codons.InitiatorSide] with a side of its own, and has no data of
-// the others.
+// Group runs a [machine.Coordination]: it owns the conversations of one table that one party leads
+// at a time with several peers. The codon's [Decider] makes the choices that the rules leave open.
+// Each conversation is an [codons.InitiatorSide] with a side of its own, and has no data of the
+// others.
 //
 //	g := group.New(rules, func(ctx context.Context, r *machine.Rule, at []machine.State) ([]Command, error) {
 //		… // one command per member, in the order of Begin; the zero Command for a member that r is not about
@@ -72,9 +72,9 @@ func New(rules machine.Coordination, decide Decider) *Group {
 // Done is closed when all members have ended and no decision runs.
 func (g *Group) Done() <-chan struct{} { return g.done }
 
-// Begin adds a member and starts its conversation after [codons.InitiatorSide.Prepare]. s is the side that
-// embeds the member. It does not wait for the conversation. With an error, which is that of
-// [codons.InitiatorSide.Begin], the member is not added.
+// Begin adds a member and starts its conversation after [codons.InitiatorSide.Prepare]. s is the
+// side that embeds the member. It does not wait for the conversation. With an error, which is that
+// of [codons.InitiatorSide.Begin], the member is not added.
 func (g *Group) Begin(ctx context.Context, self actors.Self, member *codons.InitiatorSide, s codons.Side) error {
 	g.mu.Lock()
 	i := len(g.members)
@@ -274,7 +274,8 @@ func (g *Group) fail(err error) {
 	g.Cancel(err)
 }
 
-// Failed returns the error of the decision that made the group withdraw all its members, or nil if there was none.
+// Failed returns the error of the decision that made the group withdraw all its members, or nil if
+// there was none.
 func (g *Group) Failed() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -229,7 +229,8 @@ func TestGroupIsCancelled(t *testing.T) {
 	})
 }
 
-// TestGroupDecidesNoMoreAfterCancel checks that a due rule is not decided after the group is cancelled.
+// TestGroupDecidesNoMoreAfterCancel checks that a due rule is not decided after the group is
+// cancelled.
 func TestGroupDecidesNoMoreAfterCancel(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
@@ -252,7 +253,8 @@ func TestGroupDecidesNoMoreAfterCancel(t *testing.T) {
 	})
 }
 
-// TestGroupWaitsForItsCommands checks that the next decision is made only after the members have taken the commands.
+// TestGroupWaitsForItsCommands checks that the next decision is made only after the members have
+// taken the commands.
 func TestGroupWaitsForItsCommands(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		ctx, cancel := context.WithTimeout(t.Context(), 12*time.Hour)
@@ -281,7 +283,8 @@ func TestGroupWaitsForItsCommands(t *testing.T) {
 	})
 }
 
-// TestGroupGivesUp checks a member that cannot begin, and a party that stops before the members begin.
+// TestGroupGivesUp checks a member that cannot begin, and a party that stops before the members
+// begin.
 func TestGroupGivesUp(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		v.peers = append(v.peers, "")
@@ -298,7 +301,8 @@ func TestGroupGivesUp(t *testing.T) {
 	})
 }
 
-// TestGroupEndsWithItsAgent checks that a group ends with its agent, also during a decision that does not return.
+// TestGroupEndsWithItsAgent checks that a group ends with its agent, also during a decision that
+// does not return.
 func TestGroupEndsWithItsAgent(t *testing.T) {
 	inVillage(t, func(t *testing.T, v *village) {
 		g := New(firstOf(), func(ctx context.Context, _ *machine.Rule, _ []machine.State) ([]codons.Command, error) {

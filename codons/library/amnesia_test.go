@@ -23,8 +23,8 @@ import (
 // large are the tables whose walks with a side that forgets take some seconds each, or more.
 var large = []string{"task-delegation", "subscribe", "request-whenever", "english-auction", "dutch-auction"}
 
-// Each side ends although the other has lost its memory. testdata/amnesia has, by table, the pairs of states in which
-// only a deadline brings the end. The large tables are part of the long form.
+// Each side ends although the other has lost its memory. testdata/amnesia has, by table, the pairs
+// of states in which only a deadline brings the end. The large tables are part of the long form.
 func TestExploreAmnesia(t *testing.T) {
 	racetest.Skip(t)
 	exploreDeadlines(t, "amnesia", func(table machine.Table) []verify.Run {
@@ -36,10 +36,11 @@ func TestExploreAmnesia(t *testing.T) {
 	})
 }
 
-// Each side ends although the other has forgotten its replies or its state, and although an agent stops, or the deadlines of
-// the other side pass. testdata/forgetful has, by table, the pairs of states in which only a deadline brings the end. The normal run has
-// the small tables. Where a bidder begins anew and an agent stops, an auction has one price: with two, it has more messages than a walk
-// has room for.
+// Each side ends although the other has forgotten its replies or its state, and although an agent
+// stops, or the deadlines of the other side pass. testdata/forgetful has, by table, the pairs of
+// states in which only a deadline brings the end. The normal run has the small tables. Where a
+// bidder begins anew and an agent stops, an auction has one price: with two, it has more messages
+// than a walk has room for.
 func TestExploreForgetfulRuns(t *testing.T) {
 	racetest.Skip(t)
 	exploreDeadlines(t, "forgetful", func(table machine.Table) []verify.Run {
@@ -57,8 +58,8 @@ func TestExploreForgetfulRuns(t *testing.T) {
 	})
 }
 
-// exploreDeadlines walks runs of each table of the library, and compares the ends that only a deadline brings with the files of a
-// folder of testdata.
+// exploreDeadlines walks runs of each table of the library, and compares the ends that only a
+// deadline brings with the files of a folder of testdata.
 func exploreDeadlines(t *testing.T, folder string, runsOf func(machine.Table) []verify.Run) {
 	t.Helper()
 	for _, c := range library.Codons() {
@@ -81,7 +82,8 @@ func exploreDeadlines(t *testing.T, folder string, runsOf func(machine.Table) []
 	}
 }
 
-// compareDeadlines compares the lines of a file that are about those runs. With -update it writes the file.
+// compareDeadlines compares the lines of a file that are about those runs. With -update it writes
+// the file.
 func compareDeadlines(t *testing.T, path string, runs []verify.Run, got []string) {
 	t.Helper()
 	if *kit.Update && len(got) > 0 {

@@ -111,7 +111,8 @@ func TestExploreRules(t *testing.T) {
 	}
 }
 
-// TestRulesFindBrokenTables breaks tables of one role, whose mistakes no exploration of two sides can find.
+// TestRulesFindBrokenTables breaks tables of one role, whose mistakes no exploration of two sides
+// can find.
 func TestRulesFindBrokenTables(t *testing.T) {
 	for _, c := range []struct {
 		table, rule, fault string

@@ -100,7 +100,8 @@ func TestFairRunsFindWhatExploreDoesNot(t *testing.T) {
 	}
 }
 
-// A responder that has forgotten its reply tells a duplicate that the conversation has ended, so the two sides do not agree.
+// A responder that has forgotten its reply tells a duplicate that the conversation has ended, so
+// the two sides do not agree.
 func TestForgottenRepliesAreDeclared(t *testing.T) {
 	table := request.Codon.Table
 	forgotten := machine.Forgotten(machine.Responder)

@@ -16,8 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
-// survivors are the mistakes that no check notices, by table, with the reason: the deleted rows and dropped effects of
-// all tables and, where a table has them, further mistakes of ALL.
+// survivors are the mistakes that no check notices, by table, with the reason: the deleted rows and
+// dropped effects of all tables and, where a table has them, further mistakes of ALL.
 var survivors = map[string]map[string]string{
 	"contract-net": {
 		"no row responder in completed on duplicate CFP":          resultAgain,
@@ -54,8 +54,9 @@ const (
 	lapseAgain    = "it matters only after a deadline and two losses, of the FAILURE and of its repetition; no run has that many faults"
 )
 
-// survivorPatterns are patterns of mistakes that no check notices, in the standard rows of any table and in the rows of the auctions,
-// with the reason. They are among all kinds of mistakes (ALL).
+// survivorPatterns are patterns of mistakes that no check notices, in the standard rows of any
+// table and in the rows of the auctions, with the reason. They are among all kinds of mistakes
+// (ALL).
 var survivorPatterns = []struct {
 	mistake *regexp.Regexp
 	reason  string
@@ -179,8 +180,8 @@ func reasonOf(survivors map[string]string, mistake string) (reason string, known
 	return "no reason is listed", false
 }
 
-// lateBidder returns the survivors of an auction. Where the price rises, a bidder hears of the end while it
-// considers only after its round.
+// lateBidder returns the survivors of an auction. Where the price rises, a bidder hears of the end
+// while it considers only after its round.
 func lateBidder(rising bool) map[string]string {
 	all := map[string]string{
 		"no row responder in failed, timed_out on receive REQUEST, receive ACCEPT_PROPOSAL": failedAgain,
@@ -213,9 +214,10 @@ func suite(t machine.Table) verify.Suite {
 	return s
 }
 
-// TestMutateTables is make mutate. RIBOSOME_MUTATE is a part of the names of the tables and rules to mutate, or
-// "all"; ALL tries all kinds of mistakes. Without RIBOSOME_MUTATE it mutates one small table. It demands
-// that the checks notice 97% of the deleted rows and dropped effects, and 95% of all mistakes.
+// TestMutateTables is make mutate. RIBOSOME_MUTATE is a part of the names of the tables and rules
+// to mutate, or "all"; ALL tries all kinds of mistakes. Without RIBOSOME_MUTATE it mutates one
+// small table. It demands that the checks notice 97% of the deleted rows and dropped effects, and
+// 95% of all mistakes.
 func TestMutateTables(t *testing.T) {
 	racetest.Skip(t)
 	only := os.Getenv("RIBOSOME_MUTATE")

@@ -11,8 +11,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestProgressEnds checks at which message a node that passes messages on takes a conversation for ended. Upper case is
-// the initiator's.
+// TestProgressEnds checks at which message a node that passes messages on takes a conversation for
+// ended. Upper case is the initiator's.
 func TestProgressEnds(t *testing.T) {
 	type said struct {
 		from machine.Role

@@ -88,8 +88,8 @@ type foreign struct{}
 
 func withForeign() codons.Option { return codons.Setting(func(*foreign) {}) }
 
-// TestAnOptionOfAnotherCodonIsAnError checks that the error names the option and the codon, and that no conversation
-// begins.
+// TestAnOptionOfAnotherCodonIsAnError checks that the error names the option and the codon, and
+// that no conversation begins.
 func TestAnOptionOfAnotherCodonIsAnError(t *testing.T) {
 	for name, begin := range beginnings(context.Background()) {
 		t.Run(name, func(t *testing.T) {

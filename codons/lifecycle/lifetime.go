@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The kinds of the events about the lifetime of conversations and jobs. They are few in comparison with [KindTransition], which has an
-// event for each step.
+// The kinds of the events about the lifetime of conversations and jobs. They are few in comparison
+// with [KindTransition], which has an event for each step.
 const (
 	KindBegan    events.Kind = "conversation.began"  // KindBegan is the kind of [Began].
 	KindEnded    events.Kind = "conversation.ended"  // KindEnded is the kind of [Ended].
@@ -18,8 +18,9 @@ const (
 	KindJobEnded events.Kind = "job.ended"           // KindJobEnded is the kind of [JobEnded].
 )
 
-// Subject names one side of a conversation. The events of a side refer to the same Subject, which is not to be changed. It is a part of the conversation: who keeps an
-// event keeps the memory of the whole conversation, and who keeps many copies what they need.
+// Subject names one side of a conversation. The events of a side refer to the same Subject, which
+// is not to be changed. It is a part of the conversation: who keeps an event keeps the memory of
+// the whole conversation, and who keeps many copies what they need.
 type Subject struct {
 	Agent        performatives.AgentID        `json:"agent"`          // the agent on this side
 	Peer         performatives.AgentID        `json:"peer,omitempty"` // the agent on the other side
@@ -38,8 +39,8 @@ type Began struct {
 // Kind returns KindBegan.
 func (Began) Kind() events.Kind { return KindBegan }
 
-// Ended is published when one side of a conversation that has begun is in its terminal state. A conversation whose actor failed ends in
-// [standard.StateAbandoned].
+// Ended is published when one side of a conversation that has begun is in its terminal state. A
+// conversation whose actor failed ends in [standard.StateAbandoned].
 type Ended struct {
 	events.At
 	*Subject
@@ -48,15 +49,18 @@ type Ended struct {
 	Began time.Time          // when it began
 	Span  Span               // of this side; zero without tracing
 
-	// Path has the states that the side has come through, in their order, the last [codons.MaxPath] of them. It begins when a subscription wants the ends of
-	// sides, and is nil for a side that ended without a step since. It is not to be changed: sides that have come the same way share it.
+	// Path has the states that the side has come through, in their order, the last [codons.MaxPath]
+	// of them. It begins when a subscription wants the ends of sides, and is nil for a side that
+	// ended without a step since. It is not to be changed: sides that have come the same way share
+	// it.
 	Path []machine.State
 }
 
 // Kind returns KindEnded.
 func (Ended) Kind() events.Kind { return KindEnded }
 
-// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
+// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent"
+// where it has a span.
 func (e Ended) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		*Subject
@@ -68,7 +72,8 @@ func (e Ended) MarshalJSON() ([]byte, error) {
 	}{e.Subject, e.State, e.Code, e.Time.Sub(e.Began).Seconds(), e.Span.Traceparent(), e.Path})
 }
 
-// Resent is published when one side repeats a message: the initiator because no answer has come, the responder because it was asked again.
+// Resent is published when one side repeats a message: the initiator because no answer has come,
+// the responder because it was asked again.
 type Resent struct {
 	events.At
 	*Subject
@@ -95,7 +100,8 @@ type JobEnded struct {
 // Kind returns KindJobEnded.
 func (JobEnded) Kind() events.Kind { return KindJobEnded }
 
-// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent" where it has a span.
+// MarshalJSON writes the members of the event: "duration_seconds" since it began, and "traceparent"
+// where it has a span.
 func (e JobEnded) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
 		*Subject

@@ -47,10 +47,10 @@ func (t Transition) MarshalJSON() ([]byte, error) {
 	}{t.Agent, t.Peer, t.Conversation, t.Parent, t.Protocol, t.Role.String(), t.From, t.To, t.On.String(), t.Message, t.Ended})
 }
 
-// JobFailed is published when a job of an agent has returned an error, and when code of an agent
-// or a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a
-// handler, a decision or a [group.Decider]. The initiator of a handler's conversation gets FAILURE with
-// a code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
+// JobFailed is published when a job of an agent has returned an error, and when code of an agent or
+// a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a handler,
+// a decision or a [group.Decider]. The initiator of a handler's conversation gets FAILURE with a
+// code. An error that is a refusal by the agent itself, a [*performatives.Refusal], is not
 // published: see [codons.Handler.Failed].
 type JobFailed struct {
 	events.At                                 // At is the time of the failure.
@@ -123,8 +123,8 @@ type Violation struct {
 // Kind returns KindViolation.
 func (Violation) Kind() events.Kind { return KindViolation }
 
-// MarshalJSON writes the members of the violation. It writes the id, the act and the message type of
-// the message.
+// MarshalJSON writes the members of the violation. It writes the id, the act and the message type
+// of the message.
 func (v Violation) MarshalJSON() ([]byte, error) {
 	expected := make([]string, len(v.Expected))
 	for i, u := range v.Expected {

@@ -175,7 +175,8 @@ func (c *compiler) checkDeclarations() {
 	}
 }
 
-// checkCommand checks that each state of a declared command has a row for it, and that no earlier declaration names the state.
+// checkCommand checks that each state of a declared command has a row for it, and that no earlier
+// declaration names the state.
 func (c *compiler) checkCommand(command AgentCommand, earlier []AgentCommand) {
 	c.checkStates("command "+command.Name, command.In)
 	for _, s := range command.In {

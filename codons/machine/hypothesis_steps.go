@@ -12,8 +12,8 @@ type cause struct {
 	message int  // the index of a message with a new id, negative for every other event
 }
 
-// steps yields every step that a role can take from a canonical position: the message that the
-// step sends, and the position after it, which is canonical. An event without a row changes nothing.
+// steps yields every step that a role can take from a canonical position: the message that the step
+// sends, and the position after it, which is canonical. An event without a row changes nothing.
 func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind) iter.Seq2[output, side] {
 	return func(yield func(output, side) bool) {
 		for c := range o.causes(h, r, from, kinds) {

@@ -89,7 +89,8 @@ func TestAnImpossibleStepPanics(t *testing.T) {
 	_, _, _ = m.Step(machine.Conversation{Role: machine.Initiator, State: "done"}, machine.Event{On: machine.Commanded("back")})
 }
 
-// TestStaleTagged has a row for a stale answer with a tag. One without it, or with another, counts as a fresh one.
+// TestStaleTagged has a row for a stale answer with a tag. One without it, or with another, counts
+// as a fresh one.
 func TestStaleTagged(t *testing.T) {
 	table := tabletest.Ping()
 	table.Rows = append(table.Rows, machine.Row{

@@ -71,9 +71,9 @@ func (o *Monitor) Observe(u Utterance) error {
 	return o.observe(u, o.explain(u))
 }
 
-// ObserveForeign is Observe for a conversation whose responder may follow another specification than the table's. Several have no
-// word for the agreement, and leave it out (addenda §6: agree may be skipped). Where it could have come next, an answer is
-// legal that could have followed it.
+// ObserveForeign is Observe for a conversation whose responder may follow another specification
+// than the table's. Several have no word for the agreement, and leave it out (addenda §6: agree may
+// be skipped). Where it could have come next, an answer is legal that could have followed it.
 func (o *Monitor) ObserveForeign(u Utterance) error {
 	if o.full {
 		return nil

@@ -90,8 +90,8 @@ func TestARequestTooMany(t *testing.T) {
 	}
 }
 
-// TestOvertakenRequest has a responder answer a request again that a later one has overtaken: the award shows
-// that the first proposal was for the second call.
+// TestOvertakenRequest has a responder answer a request again that a later one has overtaken: the
+// award shows that the first proposal was for the second call.
 func TestOvertakenRequest(t *testing.T) {
 	o := machine.NewMonitor(tabletest.Auction().MustCompile())
 	for _, u := range []machine.Utterance{

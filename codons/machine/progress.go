@@ -1,6 +1,7 @@
 package machine
 
-// maxProgress is the largest number of [Progress] values that a [Machine] shares among its conversations.
+// maxProgress is the largest number of [Progress] values that a [Machine] shares among its
+// conversations.
 const maxProgress = 512
 
 // Progress is how far a conversation is by the messages of both sides, for an observer that passes
@@ -22,7 +23,8 @@ func NewProgress(m *Machine) *Progress {
 	return &Progress{of: &progressTree{n: 1}, monitor: NewMonitor(m)}
 }
 
-// After returns the progress after u. It is nil when the table does not allow u: then nothing is known any more.
+// After returns the progress after u. It is nil when the table does not allow u: then nothing is
+// known any more.
 func (p *Progress) After(u Utterance) *Progress {
 	if p.of == nil {
 		return p.observe(u, nil)
@@ -53,8 +55,8 @@ func (p *Progress) observe(u Utterance, of *progressTree) *Progress {
 	return &Progress{of: of, monitor: m, ended: !m.full && (m.over(Initiator) || m.over(Responder))}
 }
 
-// Ended reports whether one of the sides has reached the end of the table, whatever became of the messages on their way: it
-// sends nothing more, save the repetition of its last message.
+// Ended reports whether one of the sides has reached the end of the table, whatever became of the
+// messages on their way: it sends nothing more, save the repetition of its last message.
 func (p *Progress) Ended() bool { return p.ended }
 
 // over reports whether a role can only be in a terminal state.

@@ -23,7 +23,8 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-// An answer whose sender has left out the agreement ends the conversation, and one that could not have followed that breaks the table.
+// An answer whose sender has left out the agreement ends the conversation, and one that could not
+// have followed that breaks the table.
 func TestProgressWithoutAgreement(t *testing.T) {
 	proposed := machine.NewProgress(agreed().MustCompile()).After(machine.Utterance{From: machine.Initiator, Act: p.ActRequest})
 	if done := proposed.After(machine.Utterance{From: machine.Responder, Act: p.ActInform}); done == nil || !done.Ended() {
@@ -43,8 +44,8 @@ func TestProgressWithoutAgreement(t *testing.T) {
 	}
 }
 
-// A conversation with many like messages needs no more Progress values than one with some, and more conversations than are
-// shared are judged all the same.
+// A conversation with many like messages needs no more Progress values than one with some, and more
+// conversations than are shared are judged all the same.
 func TestProgressIsBounded(t *testing.T) {
 	begin := machine.NewProgress(tabletest.ContractNet().MustCompile())
 	at := begin

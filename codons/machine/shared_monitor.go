@@ -10,9 +10,10 @@ const (
 	maxSharedMessages = 32
 )
 
-// Monitors makes monitors of one [Machine], for many conversations. Conversations with the same messages share what a
-// [Monitor] finds out about them, so that a message after a usual trace costs one lookup. The first 512 traces of up to 32
-// messages are shared. The Monitors and all that it makes are together not safe for concurrent use.
+// Monitors makes monitors of one [Machine], for many conversations. Conversations with the same
+// messages share what a [Monitor] finds out about them, so that a message after a usual trace costs
+// one lookup. The first 512 traces of up to 32 messages are shared. The Monitors and all that it
+// makes are together not safe for concurrent use.
 type Monitors struct {
 	begin  *sharedTrace
 	traces int
@@ -37,8 +38,8 @@ func NewMonitors(m *Machine) *Monitors {
 	return &Monitors{begin: &sharedTrace{monitor: NewMonitor(m)}, traces: 1}
 }
 
-// SharedMonitor is a [Monitor] of one conversation that shares with those of other conversations. Make it with
-// [Monitors.New].
+// SharedMonitor is a [Monitor] of one conversation that shares with those of other conversations.
+// Make it with [Monitors.New].
 type SharedMonitor struct {
 	of  *Monitors
 	at  *sharedTrace // nil when the trace is not shared

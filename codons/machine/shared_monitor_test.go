@@ -11,8 +11,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestSharedMonitors compares monitors that share with monitors of their own, in more conversations than are shared, with
-// random messages of which many are illegal.
+// TestSharedMonitors compares monitors that share with monitors of their own, in more conversations
+// than are shared, with random messages of which many are illegal.
 func TestSharedMonitors(t *testing.T) {
 	for _, table := range []machine.Table{tabletest.Ping(), tabletest.Echo(), tabletest.ContractNet(), tabletest.Auction()} {
 		t.Run(table.Name, func(t *testing.T) {
@@ -61,8 +61,8 @@ func utterances(m *machine.Machine) []machine.Utterance {
 	return all
 }
 
-// TestSharedMonitorsAreBounded has two conversations with the same messages, one that is longer than what is shared, and
-// more different ones than are shared.
+// TestSharedMonitorsAreBounded has two conversations with the same messages, one that is longer
+// than what is shared, and more different ones than are shared.
 func TestSharedMonitorsAreBounded(t *testing.T) {
 	shared := machine.NewMonitors(tabletest.ContractNet().MustCompile())
 	observe := func(trace []machine.Utterance) int {

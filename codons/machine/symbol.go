@@ -71,7 +71,8 @@ func Duplicate(act performatives.Performative) Symbol { return Symbol{Kind: Kind
 // no row for it, the row for [Receive] applies.
 func Stale(act performatives.Performative) Symbol { return Symbol{Kind: KindStale, Act: act} }
 
-// StaleTagged is [Stale] of a message whose content decides which row applies, as [ReceiveTagged] says.
+// StaleTagged is [Stale] of a message whose content decides which row applies, as [ReceiveTagged]
+// says.
 func StaleTagged(act performatives.Performative, tag string) Symbol {
 	return Symbol{Kind: KindStale, Act: act, Name: tag}
 }

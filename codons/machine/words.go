@@ -10,7 +10,8 @@ func Answers(in ...State) Row { return For(Responder, in...) }
 // have its row.
 const CommandStart = "start"
 
-// Timers of the standard rows. Options of the caller and times of the responder set their durations.
+// Timers of the standard rows. Options of the caller and times of the responder set their
+// durations.
 const (
 	TimerDeadline = "deadline" // until the ReplyBy of the opening act
 	TimerRetry    = "retry"    // until the latest request without an answer is sent again

@@ -62,8 +62,8 @@ var BrokeringService = codons.NewService(BrokeringCodon, codons.ServiceOptions{
 	return newMediation(self, role, BrokeringCodon, t, false)
 })
 
-// RecruitingService makes every [Mediator] answer the PROXY of a recruiting, and any PROXY without a
-// protocol but with a designated receiver.
+// RecruitingService makes every [Mediator] answer the PROXY of a recruiting, and any PROXY without
+// a protocol but with a designated receiver.
 var RecruitingService = codons.NewService(RecruitingCodon, codons.ServiceOptions{
 	Opens: func(m *performatives.Message) bool { return RecruitingCodon.OpenedBy(m, hasReceiver(m)) },
 }, func(self actors.Self, role Mediator, t codons.Times) actors.Responder {

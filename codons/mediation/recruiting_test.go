@@ -363,7 +363,8 @@ func recruitOutside(w *kit.World) (*mediation.Recruiting, recruit) {
 	return r, e
 }
 
-// deliver sends a delivery of the task by any agent, on behalf of onBehalf, with an edited envelope.
+// deliver sends a delivery of the task by any agent, on behalf of onBehalf, with an edited
+// envelope.
 func (e recruit) deliver(by *kit.Peer, edit func(*p.Envelope), onBehalf p.AgentID) {
 	note := fmt.Appendf(nil, `{"conversation_id":%q,"recruit":%q}`, e.to.Conversation, onBehalf)
 	v := p.Envelope{
@@ -379,7 +380,8 @@ func (e recruit) done() {
 	e.Reply(e.task, p.InformResult{Status: p.StatusSuccess, Extra: p.Members{"delivered": []byte(`"eddy"`)}})
 }
 
-// A delivery comes twice, in its conversation and in another; another delivery of the same recruit is refused.
+// A delivery comes twice, in its conversation and in another; another delivery of the same recruit
+// is refused.
 func TestRecruitDeliversOnce(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		r, e := recruitOutside(w)
@@ -468,7 +470,8 @@ func TestRecruiterStopsBetweenDeliveries(t *testing.T) {
 	})
 }
 
-// stoppedRecruit reports whether a result says that the work of a recruit has ended because an agent has stopped.
+// stoppedRecruit reports whether a result says that the work of a recruit has ended because an
+// agent has stopped.
 func stoppedRecruit(r mediation.Recruitment, id p.AgentID) bool {
 	return slices.ContainsFunc(r.Recruits, func(reply mediation.ProxyReply) bool {
 		return reply.Agent == id && !reply.Delivered && kit.IsCode(reply.Err(), p.CodeStopped)

@@ -2,10 +2,11 @@
 // agent ([Notify]), to several ([All]) or to all ([Broadcast]). An agent receives
 // notices as a [Handler].
 //
-// A notice begins no conversation actor on either side: the initiator sends one message, and
-// the responder handles it where it arrives. Both steps are published as a
-// [lifecycle.Transition], so that a notice shows in the events like any other conversation. There
-// is no [codons.Recorded]: the message is all that it could hold. A notice that is lost is not sent again, and its sender is not told.
+// A notice begins no conversation actor on either side: the initiator sends one message, and the
+// responder handles it where it arrives. Both steps are published as a [lifecycle.Transition], so
+// that a notice shows in the events like any other conversation. There is no [codons.Recorded]: the
+// message is all that it could hold. A notice that is lost is not sent again, and its sender is not
+// told.
 //
 // # Ordering
 //

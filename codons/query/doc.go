@@ -1,7 +1,7 @@
 // Package query is the two codons by which one agent asks another for a fact.
 //
-//   - Query if: whether a condition is true. The initiator calls [If] or [StartIf], the responder is an
-//     [IfHandler]. QUERY_IF is answered by INFORM_IF. See the example of [If].
+//   - Query if: whether a condition is true. The initiator calls [If] or [StartIf], the responder
+//     is an [IfHandler]. QUERY_IF is answered by INFORM_IF. See the example of [If].
 //   - Query ref: the value of a reference. The initiator calls [Ref] or [StartRef], the
 //     responder is a [RefHandler]. QUERY_REF is answered by INFORM_REF. See the example of [Ref].
 //

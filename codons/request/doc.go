@@ -23,6 +23,6 @@
 // # Concurrency
 //
 // A handler runs on a goroutine of its conversation, beside others of the same agent. An agent
-// handles a bounded number of requests at a time ([codons.TaskLimiter]) and refuses further requests
-// with [performatives.CodeBusy].
+// handles a bounded number of requests at a time ([codons.TaskLimiter]) and refuses further
+// requests with [performatives.CodeBusy].
 package request

@@ -156,7 +156,8 @@ func TestJournalPanics(t *testing.T) {
 	}
 }
 
-// TestJournalAfterTheEndOfCtx has a step end the context of its saga: the journal of what follows has another.
+// TestJournalAfterTheEndOfCtx has a step end the context of its saga: the journal of what follows
+// has another.
 func TestJournalAfterTheEndOfCtx(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d deeds
@@ -253,7 +254,8 @@ func TestManySteps(t *testing.T) {
 	})
 }
 
-// TestDeadlinePassesDuringUndo has the deadline of a saga pass while a failed saga is undone: it is undone all the same.
+// TestDeadlinePassesDuringUndo has the deadline of a saga pass while a failed saga is undone: it is
+// undone all the same.
 func TestDeadlinePassesDuringUndo(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		var d deeds

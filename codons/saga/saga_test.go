@@ -93,7 +93,8 @@ func TestStepPanics(t *testing.T) {
 	}
 }
 
-// A step or an undo that fails is published as a failure of its agent, in the conversation whose work the saga is part of.
+// A step or an undo that fails is published as a failure of its agent, in the conversation whose
+// work the saga is part of.
 func TestFailuresArePublished(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		failed := kit.Recording(&w.Events, lifecycle.KindJobFailed)
@@ -209,8 +210,8 @@ func TestUndoIgnoresItsTime(t *testing.T) {
 	}
 }
 
-// TestUndoAfterTheGrace has a cancelled step return within the grace, and the undoing take longer than it. It has a time of its
-// own, and the grace once more.
+// TestUndoAfterTheGrace has a cancelled step return within the grace, and the undoing take longer
+// than it. It has a time of its own, and the grace once more.
 func TestUndoAfterTheGrace(t *testing.T) {
 	const grace = 10 * time.Second
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
@@ -401,8 +402,8 @@ func TestInvalidSagas(t *testing.T) {
 	}
 }
 
-// TestStepWithRefusedCopy has a full mailbox refuse a repetition of the request of a step that is under way. The step
-// is done, so a later failure undoes it.
+// TestStepWithRefusedCopy has a full mailbox refuse a repetition of the request of a step that is
+// under way. The step is done, so a later failure undoes it.
 func TestStepWithRefusedCopy(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Jules", &kit.Worker{Consider: func(context.Context, delegation.Task) delegation.Decision {

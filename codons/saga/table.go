@@ -112,7 +112,8 @@ func (s steps) backTo(r machine.Row, i int, lossy bool, before ...machine.Effect
 	return r.Goto(stateUndone, before...)
 }
 
-// undoes returns the last commands of the jobs that undo a step. Each step has the whole time for it.
+// undoes returns the last commands of the jobs that undo a step. Each step has the whole time for
+// it.
 func (s steps) undoes() []machine.Symbol {
 	var on []machine.Symbol
 	for i := 1; i <= s.n; i++ {

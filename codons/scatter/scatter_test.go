@@ -53,9 +53,9 @@ func lasting(d time.Duration, stopped *stopLog, name string) *kit.Worker {
 	}}
 }
 
-// addWorkers adds workers A, B and C, which take one to three minutes, R, which rejects after
-// ten seconds, F, which fails after half a minute, and Q, which asks for input after ten seconds and, when it
-// gets none, takes another second and is recorded as stopped.
+// addWorkers adds workers A, B and C, which take one to three minutes, R, which rejects after ten
+// seconds, F, which fails after half a minute, and Q, which asks for input after ten seconds and,
+// when it gets none, takes another second and is recorded as stopped.
 func addWorkers(w *kit.World) *stopLog {
 	stopped := &stopLog{}
 	for i, name := range []string{"A", "B", "C"} {
@@ -142,8 +142,8 @@ func TestScatter(t *testing.T) {
 	}
 }
 
-// TestScatterToManyAgents asks 150 agents: the first ones move while the last ones are added, which the race detector watches, here and on the engine's
-// dispatcher (make race-engine).
+// TestScatterToManyAgents asks 150 agents: the first ones move while the last ones are added, which
+// the race detector watches, here and on the engine's dispatcher (make race-engine).
 func TestScatterToManyAgents(t *testing.T) {
 	const agents = 150
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {

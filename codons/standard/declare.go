@@ -93,10 +93,10 @@ func (c *completion) onlyCauses(end machine.State) []machine.Cause {
 	return causes
 }
 
-// addFarewells adds the ends of a responder that has not got the last message of an initiator which ended
-// with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the responder. A
-// responder that asks again is answered again.
-// After a timer of its own the initiator may cross with a refusal or a failure, too.
+// addFarewells adds the ends of a responder that has not got the last message of an initiator which
+// ended with it: nothing sends that again, so a timer, a stop or the loss of the peer ends the
+// responder. A responder that asks again is answered again. After a timer of its own the initiator
+// may cross with a refusal or a failure, too.
 func (c *completion) addFarewells() {
 	for _, r := range c.own {
 		if r.Role != machine.Initiator || !c.terminal(r.To) || IsEnd(r.To) {
@@ -195,9 +195,10 @@ func (c *completion) addMisreadCauses() {
 	}
 }
 
-// addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of an
-// act cannot have arrived. A responder that waits for the act then ends by its deadline or a stop, or
-// does not begin. Without CANCEL it may end as uncancelled, or not begin. The pairs of other acts begin at from.
+// addUndeliveredPairs adds the rough pairs of an initiator that a row ends because its message of
+// an act cannot have arrived. A responder that waits for the act then ends by its deadline or a
+// stop, or does not begin. Without CANCEL it may end as uncancelled, or not begin. The pairs of
+// other acts begin at from.
 func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, uncancelled []machine.State, from int) {
 	cause := machine.At(machine.Initiator, machine.Undelivered(act))
 	add := func(end machine.State) {
@@ -248,8 +249,9 @@ func receives(r machine.Row, act performatives.Performative) bool {
 	return slices.ContainsFunc(r.On, func(on machine.Symbol) bool { return on.Kind == machine.KindReceive && on.Act == act })
 }
 
-// addLostPairs adds the rough pairs of a side that ends because the destination of its peer has gone. The
-// initiator knows nothing of the end of the responder then. The responder ends as by the stop of its agent.
+// addLostPairs adds the rough pairs of a side that ends because the destination of its peer has
+// gone. The initiator knows nothing of the end of the responder then. The responder ends as by the
+// stop of its agent.
 func (c *completion) addLostPairs() {
 	stop, lost := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.PeerLost())
 	for i := range c.table.Agree {
@@ -266,8 +268,8 @@ func (c *completion) addLostPairs() {
 	}
 }
 
-// pairLost adds a pair of an initiator that has lost its peer. A rough pair of the same states gets the cause,
-// unless the responder ends so by an event of its own.
+// pairLost adds a pair of an initiator that has lost its peer. A rough pair of the same states gets
+// the cause, unless the responder ends so by an event of its own.
 func (c *completion) pairLost(initiator, responder machine.State) {
 	lost := machine.At(machine.Initiator, machine.PeerLost())
 	byResponder := func(o machine.Cause) bool { return o.Role == machine.Responder && o.Kind == machine.CauseEvent }
@@ -284,8 +286,9 @@ func (c *completion) pairLost(initiator, responder machine.State) {
 	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{lost}})
 }
 
-// heard returns the ends of the responder that an initiator which does not wait for them need not have caused by its
-// own end: without those that only a message of an initiator that ends brings about.
+// heard returns the ends of the responder that an initiator which does not wait for them need not
+// have caused by its own end: without those that only a message of an initiator that ends brings
+// about.
 func (c *completion) heard() []machine.State {
 	return slices.DeleteFunc(slices.Clone(c.ended[machine.Responder]), func(end machine.State) bool {
 		return !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
@@ -296,7 +299,8 @@ func (c *completion) heard() []machine.State {
 	})
 }
 
-// sentByLiving reports whether a row that does not end the initiator sends a message, or refuses one by it.
+// sentByLiving reports whether a row that does not end the initiator sends a message, or refuses
+// one by it.
 func (c *completion) sentByLiving(on machine.Symbol) bool {
 	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
 		return r.Role == machine.Initiator && !c.terminal(r.To) && slices.ContainsFunc(r.Do, func(e machine.Effect) bool {
@@ -306,8 +310,8 @@ func (c *completion) sentByLiving(on machine.Symbol) bool {
 	})
 }
 
-// refusedBy returns the act by which the initiator refuses a request of the responder, such as a proposal, zero where
-// it sends none.
+// refusedBy returns the act by which the initiator refuses a request of the responder, such as a
+// proposal, zero where it sends none.
 func (c *completion) refusedBy(e machine.Effect) performatives.Performative {
 	if c.proposal == 0 {
 		return 0
@@ -327,8 +331,8 @@ func proposalIn(rows []machine.Row) performatives.Performative {
 	return 0
 }
 
-// sendsInto reports whether a row brings the initiator into a state with an act: a row from Idle, or
-// one from another state.
+// sendsInto reports whether a row brings the initiator into a state with an act: a row from Idle,
+// or one from another state.
 func (c *completion) sendsInto(act performatives.Performative, s machine.State, opens bool) bool {
 	return slices.ContainsFunc(c.own, func(r machine.Row) bool {
 		return r.Role == machine.Initiator && r.To == s && slices.Contains(r.From, machine.Idle) == opens && slices.Contains(actsOf(r), act)
@@ -346,7 +350,8 @@ func (c *completion) pairAll(initiator machine.State, responder []machine.State)
 	}
 }
 
-// causes returns the timers and the commands of the runtime that bring a role into a terminal state.
+// causes returns the timers and the commands of the runtime that bring a role into a terminal
+// state.
 func (c *completion) causes(role machine.Role, end machine.State) []machine.Cause {
 	var all []machine.Cause
 	for _, r := range c.table.Rows {
@@ -360,8 +365,8 @@ func (c *completion) causes(role machine.Role, end machine.State) []machine.Caus
 	return all
 }
 
-// pairForgotten adds the pairs of an initiator that repeats a request or CANCEL after the responder has ended
-// and has forgotten its reply.
+// pairForgotten adds the pairs of an initiator that repeats a request or CANCEL after the responder
+// has ended and has forgotten its reply.
 func (c *completion) pairForgotten() {
 	heard := c.heard()
 	for _, r := range c.table.Rows {

@@ -62,8 +62,8 @@ func (c *completion) before(role machine.Role) []machine.State {
 	return states
 }
 
-// addRaces adds the rows of the initiator after CANCEL for the receptions of the states before it. A
-// reception that ends the conversation there wins the race with CANCEL. Any other is dropped.
+// addRaces adds the rows of the initiator after CANCEL for the receptions of the states before it.
+// A reception that ends the conversation there wins the race with CANCEL. Any other is dropped.
 func (c *completion) addRaces() {
 	wins, late := c.races()
 	row := machine.Asks(StateCancelling)
@@ -98,8 +98,8 @@ func (c *completion) races() (wins []machine.Row, late []machine.Symbol) {
 	return wins, late
 }
 
-// wins reports whether a row of the initiator ends the conversation by a reception alone. A row that
-// sends an answer does not win, because a withdrawn request needs none.
+// wins reports whether a row of the initiator ends the conversation by a reception alone. A row
+// that sends an answer does not win, because a withdrawn request needs none.
 func (c *completion) wins(r machine.Row) bool { return c.terminal(r.To) && len(actsOf(r)) == 0 }
 
 // addWin adds a reception that wins, unless another row of it ends in another state.
@@ -167,9 +167,9 @@ func (c *completion) addEnded(role machine.Role) {
 	}
 }
 
-// addLateRequests takes what the responder asks of an initiator that has ended, such as a PROPOSE: it is
-// refused where the responder waits for that answer, so that a proposal does not bind it (addenda
-// §6), and dropped elsewhere.
+// addLateRequests takes what the responder asks of an initiator that has ended, such as a PROPOSE:
+// it is refused where the responder waits for that answer, so that a proposal does not bind it
+// (addenda §6), and dropped elsewhere.
 func (c *completion) addLateRequests(role machine.Role, ended []machine.State) {
 	if role != machine.Initiator {
 		return
@@ -189,7 +189,8 @@ func (c *completion) addLateRequests(role machine.Role, ended []machine.State) {
 	}
 }
 
-// sendsRefusable reports whether a row of a role sends an act of which the runtime reports a refusal.
+// sendsRefusable reports whether a row of a role sends an act of which the runtime reports a
+// refusal.
 func (c *completion) sendsRefusable(role machine.Role) bool {
 	return slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
 		return r.Role == role && slices.ContainsFunc(actsOf(r), func(act performatives.Performative) bool {
@@ -198,8 +199,9 @@ func (c *completion) sendsRefusable(role machine.Role) bool {
 	})
 }
 
-// addRepeatedReplays answers a duplicate of a request that an own row of a terminal state answers by its message
-// type. A duplicate of the only request of its act has a row before, where it needs one.
+// addRepeatedReplays answers a duplicate of a request that an own row of a terminal state answers
+// by its message type. A duplicate of the only request of its act has a row before, where it needs
+// one.
 func (c *completion) addRepeatedReplays(s machine.State) {
 	for _, r := range c.own {
 		for _, on := range r.On {
@@ -242,8 +244,8 @@ func (c *completion) addReplays(s machine.State, f *facts) {
 	}
 }
 
-// crossing returns the requests of the initiator that may cross with an end of the responder's own, such as that by
-// a timer: those which the states before it take.
+// crossing returns the requests of the initiator that may cross with an end of the responder's own,
+// such as that by a timer: those which the states before it take.
 func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
 	if IsEnd(end) {
 		return nil
@@ -266,8 +268,9 @@ func (c *completion) crossing(end machine.State) (requests []machine.Symbol) {
 	return requests
 }
 
-// requestsOvertaking returns the requests that the initiator sends while the one before has no answer, such as a withdrawal,
-// and those before them: each may cross with any end, or overtake the other.
+// requestsOvertaking returns the requests that the initiator sends while the one before has no
+// answer, such as a withdrawal, and those before them: each may cross with any end, or overtake the
+// other.
 func (c *completion) requestsOvertaking() (requests []machine.Symbol) {
 	add := func(r machine.Row) {
 		for _, e := range r.Do {

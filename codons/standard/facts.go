@@ -248,8 +248,8 @@ func (c *completion) clocks(w way, r machine.Row, on machine.Symbol) way {
 	return w
 }
 
-// retries reports whether a row begins or ends the wait for the answer to a request: whether it arms
-// or disarms the retry timer, or would do so with [Retry].
+// retries reports whether a row begins or ends the wait for the answer to a request: whether it
+// arms or disarms the retry timer, or would do so with [Retry].
 func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 	if names(r, machine.TimerRetry) {
 		return slices.Contains(r.Do, machine.Arm(machine.TimerRetry)), slices.Contains(r.Do, machine.Disarm(machine.TimerRetry))
@@ -263,8 +263,8 @@ func (c *completion) retries(r machine.Row) (arm, disarm bool) {
 	return false, r.On[0].Kind == machine.KindReceive && (runs(r) || !receivesIn(c.own, r.Role, r.To))
 }
 
-// asksFor reports whether an act of a role is a request: it expects a reply, or is sent with a retry
-// timer.
+// asksFor reports whether an act of a role is a request: it expects a reply, or is sent with a
+// retry timer.
 func (c *completion) asksFor(role machine.Role, act performatives.Performative) bool {
 	return act != performatives.ActCancel && (act.ExpectsReply() || c.retried[asked{role, act}])
 }

@@ -44,7 +44,8 @@ func (c *completion) addLive(role machine.Role) {
 	}
 }
 
-// addStale drops the answers to a request before the latest, where the state has no row for such an answer.
+// addStale drops the answers to a request before the latest, where the state has no row for such an
+// answer.
 func (c *completion) addStale(s machine.State) {
 	for _, r := range c.own {
 		for _, e := range r.Do {
@@ -150,8 +151,8 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 		Because("the answer may be on its way, so the next reception decides how it ends")
 }
 
-// addPeerLost adds what either side does when the destination of its peer has gone. The responder ends as
-// when its own agent stops. The initiator ends, too, and sends nothing.
+// addPeerLost adds what either side does when the destination of its peer has gone. The responder
+// ends as when its own agent stops. The initiator ends, too, and sends nothing.
 func (c *completion) addPeerLost(role machine.Role, s machine.State) {
 	stop, ok := c.rows[rowKey{role, s, machine.Commanded(CommandStop)}]
 	if !ok || !c.hasRole(role.Other()) {
@@ -186,8 +187,8 @@ func giveUp(row machine.Row, stop, disarm []machine.Effect, busy bool) machine.R
 		Because("no handler runs that would have to stop first")
 }
 
-// addMisread adds NOT_UNDERSTOOD about a message that came after the request: the initiator sends it
-// and ends, and the responder stops. A responder that has sent nothing cannot be misunderstood.
+// addMisread adds NOT_UNDERSTOOD about a message that came after the request: the initiator sends
+// it and ends, and the responder stops. A responder that has sent nothing cannot be misunderstood.
 func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 	on := machine.Commanded(CommandMisread)
 	if role == machine.Responder {
@@ -221,8 +222,8 @@ func (c *completion) addMisreading(s machine.State, f *facts) {
 		Because("what the initiator has sent cannot be read, so it is not known what it wants; nothing binds this side any longer"))
 }
 
-// awaits reports whether own rows of the responder receive a further message of the initiator in a state, and do not
-// only drop it.
+// awaits reports whether own rows of the responder receive a further message of the initiator in a
+// state, and do not only drop it.
 func (c *completion) awaits(s machine.State) bool {
 	return slices.ContainsFunc(c.own, func(r machine.Row) bool {
 		return r.Role == machine.Responder && slices.Contains(r.From, s) && !drops(r) && slices.ContainsFunc(r.On, func(on machine.Symbol) bool {
@@ -286,8 +287,8 @@ func (c *completion) addTurnedDown(s machine.State, f *facts) {
 	}
 }
 
-// addUndelivered adds what the initiator does when no copy of the message whose answer it awaits can
-// have arrived: the same as when the responder turns that message down.
+// addUndelivered adds what the initiator does when no copy of the message whose answer it awaits
+// can have arrived: the same as when the responder turns that message down.
 func (c *completion) addUndelivered(s machine.State, f *facts) {
 	for _, act := range values(f, func(w way) performatives.Performative { return w.awaited }) {
 		for _, answer := range refusalsOf(act) {
@@ -356,8 +357,9 @@ func (c *completion) addClocks(role machine.Role, s machine.State, f *facts) {
 		Because("the message or its answer was lost: the same id lets the peer tell a retry from a second one"))
 }
 
-// addLateCommands adds rows that drop the commands of jobs that were left behind, and of those of the initiator
-// that were stopped. CANCEL waits for a stopped job of the responder, so that its row is the author's.
+// addLateCommands adds rows that drop the commands of jobs that were left behind, and of those of
+// the initiator that were stopped. CANCEL waits for a stopped job of the responder, so that its row
+// is the author's.
 func (c *completion) addLateCommands(role machine.Role, s machine.State, f *facts) {
 	late := slices.Clone(f.left)
 	for _, w := range f.ways {

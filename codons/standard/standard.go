@@ -9,9 +9,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Rows is a set of groups of rows that [Rows.Complete] adds to a table. The zero value has
-// none of the groups below. Complete then adds only the rows that every table gets: the
-// stop of an agent, the loss of the peer, the refusal of a request, the answer to a duplicate, and the wildcards for
+// Rows is a set of groups of rows that [Rows.Complete] adds to a table. The zero value has none of
+// the groups below. Complete then adds only the rows that every table gets: the stop of an agent,
+// the loss of the peer, the refusal of a request, the answer to a duplicate, and the wildcards for
 // all other receptions.
 type Rows uint8
 

@@ -139,8 +139,8 @@ func TestPairAlso(t *testing.T) {
 	}
 }
 
-// TestLateRequestIsAnsweredAgain has an own row of a terminal state for a request, by its message type: it answers its
-// duplicates, too.
+// TestLateRequestIsAnsweredAgain has an own row of a terminal state for a request, by its message
+// type: it answers its duplicates, too.
 func TestLateRequestIsAnsweredAgain(t *testing.T) {
 	own := reviewTable()
 	own.Rows = append(own.Rows, machine.Answers("approved").When(machine.ReceiveTagged(p.ActSubscribe, "LATE")).Stay(machine.Resend(p.ActInform)))

@@ -23,8 +23,9 @@ const (
 	CommandCancel = "cancel" // initiator: withdraw the request
 	CommandStop   = "stop"   // either role: the agent stops, or its conversation actor was restarted
 
-	// CommandMisread is a command of the runtime: a message of the peer has a type that the codon does not
-	// know, or an act that the state does not expect. A responder gets it where it awaits a message.
+	// CommandMisread is a command of the runtime: a message of the peer has a type that the codon
+	// does not know, or an act that the state does not expect. A responder gets it where it awaits
+	// a message.
 	CommandMisread = "misread"
 
 	CommandRefuse        = "refuse"         // last command of a job: refuse the request
@@ -104,8 +105,9 @@ func ChildrenJob() machine.Job {
 }
 
 // SettlesIn returns the rows of the responder for a CANCEL in states in which no handler runs, but
-// one has returned. request is the act of the request that the handler answers. The receipt speaks for the conversations that it began, too. Commands of the
-// codon's definition names [CommandStopped] and [CommandUnstopped].
+// one has returned. request is the act of the request that the handler answers. The receipt speaks
+// for the conversations that it began, too. Commands of the codon's definition names
+// [CommandStopped] and [CommandUnstopped].
 func SettlesIn(request performatives.Performative, states ...machine.State) []machine.Row {
 	settling := machine.Answers(StateSettling)
 	return []machine.Row{
@@ -124,8 +126,8 @@ func SettlesIn(request performatives.Performative, states ...machine.State) []ma
 	}
 }
 
-// others returns the wildcard rows of a role: the receptions and the refused copies that no
-// other row names, during a conversation and after it. Only a message that expects a reply is refused, so
+// others returns the wildcard rows of a role: the receptions and the refused copies that no other
+// row names, during a conversation and after it. Only a message that expects a reply is refused, so
 // that refusals never answer refusals.
 func others(role machine.Role, live, ended []machine.State) []machine.Row {
 	during, after := machine.For(role, live...), machine.For(role, ended...)

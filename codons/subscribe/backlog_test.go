@@ -45,8 +45,8 @@ func TestQueuePutBack(t *testing.T) {
 	}
 }
 
-// TestEventsOfTwoRunsAreNotLost repeats events in a second run that came in the first one, and loses the
-// repetition: nothing is lost.
+// TestEventsOfTwoRunsAreNotLost repeats events in a second run that came in the first one, and
+// loses the repetition: nothing is lost.
 func TestEventsOfTwoRunsAreNotLost(t *testing.T) {
 	s := &Stream[string]{backlog: newBacklog[string](8, 8)}
 	for _, p := range []Published{

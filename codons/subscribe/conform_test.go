@@ -36,8 +36,8 @@ func reading(begin begin) codontest.Option {
 	})
 }
 
-// chancePublisher publishes a few beats to each subscriber, and then ends the subscription or leaves
-// it open.
+// chancePublisher publishes a few beats to each subscriber, and then ends the subscription or
+// leaves it open.
 type chancePublisher struct {
 	kit.Plain
 	script  *codontest.Script

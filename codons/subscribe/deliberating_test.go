@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestSignOfLife steps a publisher whose agent decides while the subscription is repeated twice. Each repetition
-// gets a valid STATUS_UPDATE, and renews the lease.
+// TestSignOfLife steps a publisher whose agent decides while the subscription is repeated twice.
+// Each repetition gets a valid STATUS_UPDATE, and renews the lease.
 func TestSignOfLife(t *testing.T) {
 	m := Codon.Machine()
 	c := machine.Conversation{Role: machine.Responder, State: standard.StateConsidering}

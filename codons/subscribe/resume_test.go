@@ -366,7 +366,8 @@ func TestPublisherRestarts(t *testing.T) {
 	})
 }
 
-// TestSilentPublisherIsCancelled checks that a stream which gives a silent publisher up says so to it.
+// TestSilentPublisherIsCancelled checks that a stream which gives a silent publisher up says so to
+// it.
 func TestSilentPublisherIsCancelled(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Station")

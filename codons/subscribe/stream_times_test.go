@@ -12,8 +12,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Each side ends a stream at the deadline of the subscriber's context by itself, and without one it lasts. Neither side has another
-// timer, because there is no heartbeat.
+// Each side ends a stream at the deadline of the subscriber's context by itself, and without one it
+// lasts. Neither side has another timer, because there is no heartbeat.
 func TestDeadlineOfAStream(t *testing.T) {
 	for name, c := range map[string]struct {
 		after time.Duration // zero for no deadline
@@ -131,7 +131,8 @@ func TestRetriesOfAnOpeningSlowDown(t *testing.T) {
 	})
 }
 
-// A stream whose breaks are not repaired ends with the first one. One with the default subscribes again.
+// A stream whose breaks are not repaired ends with the first one. One with the default subscribes
+// again.
 func TestStreamWithoutResumption(t *testing.T) {
 	for name, c := range map[string]struct {
 		opts []codons.Option

@@ -119,8 +119,9 @@ func TestBusySubscriberLosesNothing(t *testing.T) {
 	})
 }
 
-// Not more events are under way than the mailbox of the subscriber's conversation holds, however large the buffer of the
-// stream is: one that is refused there would be lost, because the publisher hears nothing of it.
+// Not more events are under way than the mailbox of the subscriber's conversation holds, however
+// large the buffer of the stream is: one that is refused there would be lost, because the publisher
+// hears nothing of it.
 func TestSlowConversationLosesNothing(t *testing.T) {
 	const capacity, events = 16, 1000
 	for _, buffer := range []int{1, capacity, 100, events} {
@@ -343,8 +344,8 @@ func TestRefusedEventKeepsItsNumber(t *testing.T) {
 	})
 }
 
-// TestSlowPublisher has a publisher outside of this module decide for longer than three heartbeats. It answers
-// each repeated SUBSCRIBE by STATUS_UPDATE, one of them after its AGREE.
+// TestSlowPublisher has a publisher outside of this module decide for longer than three heartbeats.
+// It answers each repeated SUBSCRIBE by STATUS_UPDATE, one of them after its AGREE.
 func TestSlowPublisher(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		a := w.Peer("Station")
@@ -366,7 +367,8 @@ func TestSlowPublisher(t *testing.T) {
 	})
 }
 
-// TestSilentPublisher has a publisher say nothing at all before its AGREE. It is lost after three heartbeats.
+// TestSilentPublisher has a publisher say nothing at all before its AGREE. It is lost after three
+// heartbeats.
 func TestSilentPublisher(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Peer("Station")
@@ -381,8 +383,8 @@ func TestSilentPublisher(t *testing.T) {
 	})
 }
 
-// TestMisreadStream has a publisher send what its subscriber cannot read: the stream ends, and does not resume. A subscriber
-// that says so of an event is informed no more.
+// TestMisreadStream has a publisher send what its subscriber cannot read: the stream ends, and does
+// not resume. A subscriber that says so of an event is informed no more.
 func TestMisreadStream(t *testing.T) {
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		odd := w.Peer("Odd")

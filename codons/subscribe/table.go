@@ -20,8 +20,8 @@ var Codon = newCodon(stream{
 	informs: "an event was published",
 }, "ExampleSubscribe", "the topic, and the terms that the subscriber keeps")
 
-// WheneverCodon is the codon of a long-lived request: the responder acts each time a condition becomes true (addenda §6; FIPA
-// SC00037J).
+// WheneverCodon is the codon of a long-lived request: the responder acts each time a condition
+// becomes true (addenda §6; FIPA SC00037J).
 var WheneverCodon = newCodon(stream{
 	name: "request-whenever", title: "Request whenever",
 	purpose: "One agent asks another to act, and to say so, each time a condition becomes true. The other refuses, or agrees and does so, " +

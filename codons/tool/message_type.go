@@ -19,8 +19,8 @@ const MaxSchema = maxSchema
 // place and the reason, as for the arguments of a tool. A reference to another document is not
 // followed.
 //
-// The error says that the schema cannot be used, or is that of RegisterChecked. A schema cannot be used
-// if it is not valid, is longer than [MaxSchema], or fits no object. r must not be nil.
+// The error says that the schema cannot be used, or is that of RegisterChecked. A schema cannot be
+// used if it is not valid, is longer than [MaxSchema], or fits no object. r must not be nil.
 func RegisterMessageType(r *performatives.Registry, name string, act performatives.Performative, schema json.RawMessage) error {
 	err := checkLength(schema)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// What does not fit the schema is refused with the place in the payload, and what fits is kept as it is.
+// What does not fit the schema is refused with the place in the payload, and what fits is kept as
+// it is.
 func TestRegisterMessageType(t *testing.T) {
 	var r p.Registry
 	schema := json.RawMessage(`{"type":["object"],"required":["who"],"additionalProperties":false,"properties":{

@@ -142,8 +142,9 @@ func (f *fault) find(s *jsonschema.Schema, value any) bool {
 	return true
 }
 
-// findMember descends into the members of an object, in the order of their names: first those
-// that the schema names, then the others. Without a fault in them, it is that of the first missing member.
+// findMember descends into the members of an object, in the order of their names: first those that
+// the schema names, then the others. Without a fault in them, it is that of the first missing
+// member.
 func (f *fault) findMember(s *jsonschema.Schema, object map[string]any) {
 	names := slices.Sorted(maps.Keys(object))
 	for _, name := range names {

@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestGapsKnowEveryLeftConversation leaves many more conversations than there are slots: a copy of the
-// opening act of each is known, and an act that is made afterwards is not.
+// TestGapsKnowEveryLeftConversation leaves many more conversations than there are slots: a copy of
+// the opening act of each is known, and an act that is made afterwards is not.
 func TestGapsKnowEveryLeftConversation(t *testing.T) {
 	opening := func(id string, at time.Time) *performatives.Message {
 		m, err := performatives.New(performatives.Envelope{

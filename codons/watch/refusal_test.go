@@ -77,8 +77,8 @@ func toldAndConfirmed() machine.Table {
 	}
 }
 
-// The FAILURE with which the runtime answers a repeated opening act is no violation, although the act
-// expects no reply.
+// The FAILURE with which the runtime answers a repeated opening act is no violation, although the
+// act expects no reply.
 func TestFailureOfTheRuntimeToAnInform(t *testing.T) {
 	for name, refused := range map[string]bool{"refused": true, "not refused": false} {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,8 @@ Starts three nodes on this machine, kills one of them, and shows what becomes of
 
 func main() { os.Exit(run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) }
 
-// run is main with its inputs and outputs as arguments. With the arguments node NAME GOSSIP it is one of the other nodes.
+// run is main with its inputs and outputs as arguments. With the arguments node NAME GOSSIP it is
+// one of the other nodes.
 func run(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	ctx, stop := program.UntilInterrupted(context.Background())
 	defer stop()
@@ -55,7 +56,8 @@ func newNode(name string, join ...string) (*runtime.Node, error) {
 	return runtime.New(runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join}})
 }
 
-// serve runs one of the other nodes with its agents, until stdin ends: with the process that has started it.
+// serve runs one of the other nodes with its agents, until stdin ends: with the process that has
+// started it.
 func serve(ctx context.Context, name, join string, stdin io.Reader) error {
 	node, err := newNode(name, join)
 	if err != nil {
@@ -177,7 +179,8 @@ type failedOver struct {
 	again          review
 }
 
-// failOver kills n2 while all its reviewers work, and asks each of them again as soon as its review has failed.
+// failOver kills n2 while all its reviewers work, and asks each of them again as soon as its review
+// has failed.
 func failOver(ctx context.Context, node *runtime.Node, n2 *process, placed map[performatives.AgentID]review, say func(string, ...any)) error {
 	lost := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}})
 	defer lost.Close()
@@ -214,8 +217,8 @@ func failOver(ctx context.Context, node *runtime.Node, n2 *process, placed map[p
 	return nil
 }
 
-// askTwice asks a reviewer for a review that its node does not live to finish, and then for others until one is done. It calls accepted when the
-// reviewer has begun.
+// askTwice asks a reviewer for a review that its node does not live to finish, and then for others
+// until one is done. It calls accepted when the reviewer has begun.
 func askTwice(ctx context.Context, node *runtime.Node, id performatives.AgentID, accepted func()) (f failedOver, err error) {
 	accepted = sync.OnceFunc(accepted)
 	f.failure = longReview(ctx, node, id, accepted)

@@ -20,7 +20,8 @@ var reviewers = []performatives.AgentID{
 	"reviewer/c", "reviewer/go", "reviewer/java", "reviewer/kotlin", "reviewer/python", "reviewer/ruby", "reviewer/rust", "reviewer/sql", "reviewer/swift",
 }
 
-// reviewer is an agent of the kind "reviewer", such as reviewer/go. The cluster places it. It counts its reviews, and moves with their number.
+// reviewer is an agent of the kind "reviewer", such as reviewer/go. The cluster places it. It
+// counts its reviews, and moves with their number.
 type reviewer struct {
 	node    string // that it runs on
 	reviews int

@@ -107,8 +107,8 @@ func (n *bareNode) send(act performatives.Performative, id, conversation, inRepl
 		"conversation_id":%q,"in_reply_to":%q,"timestamp":"2026-11-21T14:00:00Z","payload":%s}`, id, act.String(), conversation, inReplyTo, payload))
 }
 
-// bare starts the agent in Python and accepts its connection. The words of the interpreter's command line
-// before the agent may be given.
+// bare starts the agent in Python and accepts its connection. The words of the interpreter's
+// command line before the agent may be given.
 func bare(t *testing.T, before ...string) (*bareNode, *exec.Cmd, *screen) {
 	t.Helper()
 	needs(t, "python3")
@@ -128,9 +128,9 @@ func bare(t *testing.T, before ...string) (*bareNode, *exec.Cmd, *screen) {
 	return n, cmd, stderr
 }
 
-// TestInterruptedInsideAsyncio interrupts the agent while asyncio wakes its reader up. A handler that cancels the
-// task at once has asyncio set the result of a cancelled future (InvalidStateError), which breaks the connection:
-// the node would get no CLOSE.
+// TestInterruptedInsideAsyncio interrupts the agent while asyncio wakes its reader up. A handler
+// that cancels the task at once has asyncio set the result of a cancelled future
+// (InvalidStateError), which breaks the connection: the node would get no CLOSE.
 func TestInterruptedInsideAsyncio(t *testing.T) {
 	caught := make(chan os.Signal, 1) // as in TestInterruptedRemote
 	signal.Notify(caught, os.Interrupt)

@@ -73,7 +73,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// needs skips a test if its interpreter is not installed. It fails in CI, where a test that does not run would go unnoticed.
+// needs skips a test if its interpreter is not installed. It fails in CI, where a test that does
+// not run would go unnoticed.
 func needs(t *testing.T, interpreter string) {
 	t.Helper()
 	if _, err := exec.LookPath(interpreter); err != nil && os.Getenv("CI") != "" {

@@ -16,7 +16,8 @@ type part struct {
 	text string
 }
 
-// chunked joins parts of the same page and section to chunks, in their order, with an empty line between two. It divides the long ones.
+// chunked joins parts of the same page and section to chunks, in their order, with an empty line
+// between two. It divides the long ones.
 func chunked(document string, parts []part) []chunk {
 	var chunks []chunk
 	var open *part
@@ -47,8 +48,8 @@ func chunked(document string, parts []part) []chunk {
 	return chunks
 }
 
-// divide returns the first limit characters of the text and the rest. It divides behind a sentence, else between words, if
-// there is such a place in the second half.
+// divide returns the first limit characters of the text and the rest. It divides behind a sentence,
+// else between words, if there is such a place in the second half.
 func divide(text string, limit int) (head, rest string) {
 	if utf8.RuneCountInString(text) <= limit {
 		return text, ""
@@ -72,7 +73,8 @@ func divide(text string, limit int) (head, rest string) {
 	return strings.TrimSpace(text[:at]), strings.TrimSpace(text[at:])
 }
 
-// sentences divides a text into sentences, and into lines that are no continuation of the line before.
+// sentences divides a text into sentences, and into lines that are no continuation of the line
+// before.
 func sentences(text string) (all []string) {
 	for _, paragraph := range strings.Split(text, "\n\n") {
 		begin := 0

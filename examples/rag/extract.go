@@ -119,7 +119,8 @@ func delimiter(content []byte) rune {
 
 var markdown = goldmark.New(goldmark.WithExtensions(extension.GFM))
 
-// markdownParts makes a part of each block of Markdown. Its section is the path of the headings above it.
+// markdownParts makes a part of each block of Markdown. Its section is the path of the headings
+// above it.
 func markdownParts(content []byte) (parts []part) {
 	var headings []string                                                                                                    // by level
 	_ = ast.Walk(markdown.Parser().Parse(text.NewReader(content)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // the walker returns no error

@@ -15,7 +15,8 @@ import (
 	"github.com/blevesearch/bleve/v2/search/query"
 )
 
-// The fields of the index. A chunk is an entry with the id of the chunk. A document is one with the id "document:" and its path.
+// The fields of the index. A chunk is an entry with the id of the chunk. A document is one with the
+// id "document:" and its path.
 const (
 	fieldRecord   = "record" // recordChunk or recordDocument
 	fieldContent  = "content"
@@ -35,7 +36,8 @@ const (
 	recordDocument = "document"
 )
 
-// index is the search library's index of chunks, in memory or on disk. Its methods may be called from any goroutine.
+// index is the search library's index of chunks, in memory or on disk. Its methods may be called
+// from any goroutine.
 type index struct {
 	analyzer
 
@@ -43,7 +45,8 @@ type index struct {
 	bleve   bleve.Index
 }
 
-// openIndex opens the index in a folder, and creates it if there is none. Without a folder the index is in memory.
+// openIndex opens the index in a folder, and creates it if there is none. Without a folder the
+// index is in memory.
 func openIndex(folder string) (*index, error) {
 	m := indexMapping()
 	if folder == "" {
@@ -131,7 +134,8 @@ func titleOf(id string) string {
 
 func documentID(id string) string { return "document:" + id }
 
-// chunkID returns the id of a chunk, which has that of its document in front: other peers may not write it so.
+// chunkID returns the id of a chunk, which has that of its document in front: other peers may not
+// write it so.
 func chunkID(document string, c chunk) string {
 	return document + "#" + strings.TrimPrefix(c.ID, document+"#")
 }
@@ -167,7 +171,8 @@ func (x *index) remove(ids []string) error {
 	return x.bleve.Batch(batch)
 }
 
-// documents returns the fingerprints of the documents by their ids. That of a document of which chunks are missing is empty.
+// documents returns the fingerprints of the documents by their ids. That of a document of which
+// chunks are missing is empty.
 func (x *index) documents(ctx context.Context) (map[string]string, error) {
 	count, err := x.bleve.DocCount()
 	if err != nil {

@@ -20,14 +20,16 @@ import (
 // batch is the largest number of chunks of a DOCUMENT_INGESTION.
 const batch = 200
 
-// newIngestionAgent returns the agent that reads documents, divides them into chunks and sends them to the RetrievalAgent.
+// newIngestionAgent returns the agent that reads documents, divides them into chunks and sends them
+// to the RetrievalAgent.
 func newIngestionAgent() actors.Agent {
 	return worker{"document ingestion", map[string]task{
 		taskFolder: performs("Reads the Markdown, text, CSV and PDF files of a folder, and has those indexed that are new or have changed.", ingestFolder),
 	}}
 }
 
-// ingestFolder is the task ingest_folder. A file that cannot be read is skipped, and the report says why.
+// ingestFolder is the task ingest_folder. A file that cannot be read is skipped, and the report
+// says why.
 func ingestFolder(ctx context.Context, t delegation.Task, f folder) (any, string, error) {
 	files, report, err := findFiles(ctx, f.Path)
 	if err != nil {
@@ -56,7 +58,8 @@ func ingestFolder(ctx context.Context, t delegation.Task, f folder) (any, string
 	return run.report, run.report.summary(), nil
 }
 
-// findFiles returns the documents below a folder by their paths in it, with slashes. Hidden files and folders are left out.
+// findFiles returns the documents below a folder by their paths in it, with slashes. Hidden files
+// and folders are left out.
 func findFiles(ctx context.Context, root string) (files []string, report folderReport, err error) {
 	info, err := os.Stat(root)
 	var at *fs.PathError
@@ -137,8 +140,8 @@ func (r *folderRun) known(ctx context.Context) (map[string]string, error) {
 	return known, err
 }
 
-// ingest has a file indexed if its content is not known. A file that cannot be read is no error, but what the index had of it
-// goes.
+// ingest has a file indexed if its content is not known. A file that cannot be read is no error,
+// but what the index had of it goes.
 func (r *folderRun) ingest(ctx context.Context, file string, known map[string]string) error {
 	m, err := r.read(ctx, file, known[file])
 	switch {

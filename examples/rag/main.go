@@ -1,11 +1,13 @@
-// Rag answers a question from the documents of a folder, by the agents of the Agentic RAG specification: the IngestionAgent
-// reads and divides the documents, the RetrievalAgent indexes and searches them, the LLMResponseAgent answers from the retrieved
-// passages, and System coordinates the three.
+// Rag answers a question from the documents of a folder, by the agents of the Agentic RAG
+// specification: the IngestionAgent reads and divides the documents, the RetrievalAgent indexes and
+// searches them, the LLMResponseAgent answers from the retrieved passages, and System coordinates
+// the three.
 //
 //	go run . "How long does a refund take?"
 //	go run . --docs ~/notes --index ~/.cache/notes --type pdf "Who signed the lease?"
 //
-// It is a module of its own, so that programs which import Ribosome do not get its dependencies. The README has the details.
+// It is a module of its own, so that programs which import Ribosome do not get its dependencies.
+// The README has the details.
 package main
 
 import (
@@ -56,7 +58,8 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	return program.ExitFailed
 }
 
-// answer runs the agents, and prints the answer. It is false when the documents say nothing about the question.
+// answer runs the agents, and prints the answer. It is false when the documents say nothing about
+// the question.
 func (o *options) answer(ctx context.Context, m *model, stdout, stderr io.Writer) (answered bool, err error) {
 	x, err := openIndex(o.index)
 	if err != nil {
@@ -174,7 +177,8 @@ func (a answer) write(w io.Writer) error {
 	return err
 }
 
-// summary describes the result of a search: how many chunks have a word of the question, and which of its words no chunk has.
+// summary describes the result of a search: how many chunks have a word of the question, and which
+// of its words no chunk has.
 func (r *retrieved) summary() string {
 	switch {
 	case r.Searched == 0:

@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// The types of tasks. The first three are messages of the Agentic RAG specification (Message Types), in lower case as package
-// rag has them. The others are this program's own (Custom Message Types).
+// The types of tasks. The first three are messages of the Agentic RAG specification (Message
+// Types), in lower case as package rag has them. The others are this program's own (Custom Message
+// Types).
 const (
 	taskIngestion = "document_ingestion"
 	taskRetrieval = "retrieval_request"
@@ -27,7 +28,8 @@ const (
 	agentResponse  = "LLMResponseAgent"
 )
 
-// position says where in its document a chunk begins. Pages and lines count from 1; zero means that the document has none.
+// position says where in its document a chunk begins. Pages and lines count from 1; zero means that
+// the document has none.
 type position struct {
 	Page    int    `json:"page,omitempty"`
 	Line    int    `json:"line,omitempty"`
@@ -41,8 +43,8 @@ type chunk struct {
 	Metadata position `json:"metadata"`
 }
 
-// ingestion is the payload of DOCUMENT_INGESTION: some of the chunks of a document. The first message of a document, with
-// Offset 0, replaces the chunks of the document in the index.
+// ingestion is the payload of DOCUMENT_INGESTION: some of the chunks of a document. The first
+// message of a document, with Offset 0, replaces the chunks of the document in the index.
 type ingestion struct {
 	ID          string    `json:"document_id"` // the path below the folder, with slashes
 	Name        string    `json:"document_name"`
@@ -110,7 +112,8 @@ func (m retrieval) validate() error {
 	return err
 }
 
-// days returns the first moment of the range of dates and the first one after it. Both are zero without a range.
+// days returns the first moment of the range of dates and the first one after it. Both are zero
+// without a range.
 func (f filters) days() (days [2]time.Time, err error) {
 	if len(f.Dates) == 0 {
 		return days, nil
@@ -166,7 +169,8 @@ func (m response) validate() error {
 	return nil
 }
 
-// generation are the wishes for an answer by a language model. Zero means that of the program or of the endpoint.
+// generation are the wishes for an answer by a language model. Zero means that of the program or of
+// the endpoint.
 type generation struct {
 	Model       string   `json:"model,omitempty"`
 	MaxTokens   int      `json:"max_tokens,omitempty"`

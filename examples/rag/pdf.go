@@ -18,8 +18,9 @@ import (
 	"github.com/ledongthuc/pdf"
 )
 
-// A PDF is read by a child process: this program itself, with childVariable in its environment and the file as stdin. A file that
-// makes the library panic, hang or use up the memory ends that process alone.
+// A PDF is read by a child process: this program itself, with childVariable in its environment and
+// the file as stdin. A file that makes the library panic, hang or use up the memory ends that
+// process alone.
 const (
 	childVariable = "RIBOSOME_RAG_READS_PDF"
 
@@ -99,7 +100,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// readPDFAsChild is the child process: it writes the pages of the PDF in stdin to stdout. It returns the exit code.
+// readPDFAsChild is the child process: it writes the pages of the PDF in stdin to stdout. It
+// returns the exit code.
 func readPDFAsChild(stdin *os.File, stdout, stderr io.Writer) (code int) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -150,7 +152,8 @@ func writePages(f io.ReaderAt, size int64, w io.Writer) error {
 	return nil
 }
 
-// pageText returns the text of a page, in the order of its content. The library's own function joins lines without a space.
+// pageText returns the text of a page, in the order of its content. The library's own function
+// joins lines without a space.
 func pageText(p pdf.Page) string {
 	if p.V.IsNull() || p.V.Key("Contents").IsNull() {
 		return ""
@@ -175,7 +178,8 @@ type typesetter struct {
 	y        float64
 }
 
-// wide is the shift to the left, in thousandths of the font's size, from which it stands for a space between words.
+// wide is the shift to the left, in thousandths of the font's size, from which it stands for a
+// space between words.
 const wide = -180
 
 func (t *typesetter) apply(operator string, args []pdf.Value) {

@@ -16,7 +16,8 @@ import (
 // nothingFound is the response when the passages do not say anything about the question.
 const nothingFound = "The documents say nothing about this."
 
-// newResponseAgent returns the agent that answers from passages: by an extract, or by a language model if there is one.
+// newResponseAgent returns the agent that answers from passages: by an extract, or by a language
+// model if there is one.
 func newResponseAgent(a analyzer, m *model) actors.Agent {
 	return worker{"question answering", map[string]task{
 		taskResponse: performs("Answers a question from passages, which it cites by number.", func(ctx context.Context, _ delegation.Task, r response) (any, string, error) {
@@ -65,7 +66,8 @@ type sentence struct {
 	has     map[string]bool
 }
 
-// extractAnswer quotes the sentences that together have most of the question's terms. It invents nothing.
+// extractAnswer quotes the sentences that together have most of the question's terms. It invents
+// nothing.
 func extractAnswer(a analyzer, r response) (got responded) {
 	all, weights := weighed(a, r)
 	covered := make(map[string]bool)
@@ -98,7 +100,8 @@ func extractAnswer(a analyzer, r response) (got responded) {
 		all = slices.Delete(all, best, best+1)
 	}
 	if len(quotes) == 0 {
-		// The terms are in the headings or in the path only: the beginning of the best passage is what they announce.
+		// The terms are in the headings or in the path only: the beginning of the best passage is
+		// what they announce.
 		s := sentences(r.Passages[0].Content)
 		if len(s) == 0 {
 			return responded{Response: nothingFound}
@@ -117,8 +120,8 @@ func extractAnswer(a analyzer, r response) (got responded) {
 	return got
 }
 
-// weighed returns the sentences of the passages with the question's terms in them, and the weights of the terms: a rare one counts
-// more.
+// weighed returns the sentences of the passages with the question's terms in them, and the weights
+// of the terms: a rare one counts more.
 func weighed(a analyzer, r response) (all []sentence, weights map[string]float64) {
 	terms := a.terms(r.Question)
 	weights = make(map[string]float64)

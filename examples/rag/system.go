@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// newSystem returns the coordinator: it has documents ingested, asks for passages, and for an answer from them.
+// newSystem returns the coordinator: it has documents ingested, asks for passages, and for an
+// answer from them.
 func newSystem() actors.Agent {
 	return worker{"questions about documents", map[string]task{
 		taskAnswer: performs("Ingests a folder, and answers a question from its documents.", answerQuestion),
@@ -51,8 +52,9 @@ func answerQuestion(ctx context.Context, t delegation.Task, q question) (any, st
 	return got, text.Response, nil
 }
 
-// forward returns the function progress, which sends a report of another task as a report of t. It does not wait: it drops reports that
-// come faster than they can be sent. stop sends the queued reports, and returns when they are sent.
+// forward returns the function progress, which sends a report of another task as a report of t. It
+// does not wait: it drops reports that come faster than they can be sent. stop sends the queued
+// reports, and returns when they are sent.
 func forward(t delegation.Task) (progress func(performatives.StatusUpdate), stop func()) {
 	const waiting = 64
 	reports, end, ended := make(chan performatives.StatusUpdate, waiting), make(chan struct{}), make(chan struct{})

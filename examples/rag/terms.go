@@ -9,7 +9,8 @@ import (
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/en" // registers the analyzer
 )
 
-// language is the analyzer of all text: English words without endings, and without those that say nothing.
+// language is the analyzer of all text: English words without endings, and without those that say
+// nothing.
 const language = "en"
 
 // analyzer makes terms of text, as the index does.

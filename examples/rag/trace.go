@@ -47,7 +47,8 @@ func follow(n *runtime.Node) *trace {
 	return t
 }
 
-// stop ends the tracing. The events until now are noted when it returns. Stopping again does nothing.
+// stop ends the tracing. The events until now are noted when it returns. Stopping again does
+// nothing.
 func (t *trace) stop() {
 	t.events.Close()
 	<-t.done

@@ -29,7 +29,8 @@ type task struct {
 // payload is the parameters of a task.
 type payload interface{ validate() error }
 
-// performs returns a task that decodes and validates its parameters as a P, and performs the task by calling do.
+// performs returns a task that decodes and validates its parameters as a P, and performs the task
+// by calling do.
 func performs[P payload](description string, do func(context.Context, delegation.Task, P) (details any, summary string, err error)) task {
 	return task{
 		description: description,
@@ -76,8 +77,8 @@ func (w worker) ConsiderTask(_ context.Context, t delegation.Task) delegation.De
 	return delegation.Accept()
 }
 
-// PerformTask performs an accepted task. The texts of its errors are for the asker: what this program runs into concerns
-// the user's own files and endpoint.
+// PerformTask performs an accepted task. The texts of its errors are for the asker: what this
+// program runs into concerns the user's own files and endpoint.
 func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	details, summary, err := w.tasks[strings.ToLower(t.TaskType)].perform(ctx, t)
 	if err != nil {
@@ -86,8 +87,8 @@ func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performativ
 	return performatives.InformResult{Status: performatives.StatusSuccess, Summary: summary, Details: performatives.ContentOf(details)}, nil
 }
 
-// tellable returns err as a refusal, whose text reaches the asker. The end of the context, or of a task that this one has started, keeps
-// its code.
+// tellable returns err as a refusal, whose text reaches the asker. The end of the context, or of a
+// task that this one has started, keeps its code.
 func tellable(err error) error {
 	var end *codons.EndError
 	var refusal *performatives.Refusal

@@ -27,8 +27,8 @@ import (
 const (
 	// Bands is the number of bands.
 	Bands = 8
-	// Kept is the number of bands, from the first, for which room is kept: as many of their handlers
-	// as there are processors begin in any case.
+	// Kept is the number of bands, from the first, for which room is kept: as many of their
+	// handlers as there are processors begin in any case.
 	Kept = 4
 	// MaxWait is the longest expected time in the queue of a request that is taken on.
 	MaxWait = 5 * time.Second

@@ -63,7 +63,8 @@ type tab struct {
 	said []string // errors of the page, and dialogs that it has opened
 }
 
-// open opens a tab. At its end, nothing may have failed in the page, save what allowed says, and no dialog of the browser may have been opened.
+// open opens a tab. At its end, nothing may have failed in the page, save what allowed says, and no
+// dialog of the browser may have been opened.
 func open(t *testing.T, browser context.Context, url string, allowed ...string) *tab {
 	t.Helper()
 	ctx, cancel := chromedp.NewContext(browser)
@@ -159,8 +160,8 @@ func (b *tab) until(condition string) {
 	await[bool](b, "Boolean("+condition+")")
 }
 
-// await waits until an expression of JavaScript has a value that is true, and returns it; what throws is not. chromedp.Poll makes code
-// of a text, which the policy of the console forbids.
+// await waits until an expression of JavaScript has a value that is true, and returns it; what
+// throws is not. chromedp.Poll makes code of a text, which the policy of the console forbids.
 func await[T any](b *tab, expression string) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, patience)
@@ -185,7 +186,8 @@ func (b *tab) shows(selector, text string) {
 	b.until(fmt.Sprintf("[...document.querySelectorAll(%s)].some((e) => e.textContent.includes(%s))", js(selector), js(text)))
 }
 
-// click waits for the first element with a text, and clicks it as a user would: at its place, so that it has to be in sight and not covered.
+// click waits for the first element with a text, and clicks it as a user would: at its place, so
+// that it has to be in sight and not covered.
 func (b *tab) click(selector, text string) {
 	b.t.Helper()
 	find := fmt.Sprintf("[...document.querySelectorAll(%s)].find((e) => e.textContent.includes(%s) && !e.disabled)", js(selector), js(text))

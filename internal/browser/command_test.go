@@ -23,7 +23,8 @@ func program(t *testing.T) string {
 	return file
 }
 
-// The command of the README for looking at conversations is enough: one of the swarm is in the list, and grows while one looks at it.
+// The command of the README for looking at conversations is enough: one of the swarm is in the
+// list, and grows while one looks at it.
 func testCommand(t *testing.T, browser context.Context) {
 	node := exec.CommandContext(context.WithoutCancel(t.Context()), program(t), "node", "--swarm", "eddyjules", "--http", "127.0.0.1:0")
 	out, err := node.StdoutPipe()

@@ -72,7 +72,8 @@ func testViews(t *testing.T, browser context.Context) {
 	}
 }
 
-// What happens appears on the page without a reload: in the list, in the diagram of messages, and in the states.
+// What happens appears on the page without a reload: in the list, in the diagram of messages, and
+// in the states.
 func testLive(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	list := open(t, browser, n.url)
@@ -162,7 +163,8 @@ func testApprovals(t *testing.T, browser context.Context) {
 	b.shows("#decided", "denied")
 }
 
-// Of many steps that wait, only the cards in sight are in the document. All can be reached and decided, and what was typed for one stays, also when it was out of sight.
+// Of many steps that wait, only the cards in sight are in the document. All can be reached and
+// decided, and what was typed for one stays, also when it was out of sight.
 func testInbox(t *testing.T, browser context.Context) {
 	const count = 300
 	n := serve(t, nil)
@@ -211,7 +213,8 @@ func testInbox(t *testing.T, browser context.Context) {
 	cards()
 }
 
-// A token is asked for, kept for the tab only, and sent in the header only. An act without the right is refused visibly.
+// A token is asked for, kept for the tab only, and sent in the header only. An act without the
+// right is refused visibly.
 func testRights(t *testing.T, browser context.Context) {
 	const reader, actor = "reader-0123456789abcdefg", "actor-0123456789abcdefgh"
 	known, err := auth.Tokens([]auth.Token{{Value: reader, Name: "ann"}, {Value: actor, Name: "bob"}})
@@ -280,7 +283,8 @@ func testRights(t *testing.T, browser context.Context) {
 	other.shows("dialog[open]", "send a token")
 }
 
-// Of ten thousand conversations under way, only the rows in sight are in the document, and all can be reached.
+// Of ten thousand conversations under way, only the rows in sight are in the document, and all can
+// be reached.
 func testMany(t *testing.T, browser context.Context) {
 	const count = 10_000
 	n := serve(t, nil)
@@ -325,7 +329,8 @@ func testMany(t *testing.T, browser context.Context) {
 // hostile is a text of everything that could become more than text.
 const hostile = "</pre><img src=x onerror=alert(1)><script>alert(2)</script>'\"`${alert(3)}\u001b[31mred\u0007\u202egnorw\u2066\u200b\u0085javascript:alert(4)"
 
-// Names, texts and payloads with markup, scripts, terminal escapes and bidirectional overrides are shown as text.
+// Names, texts and payloads with markup, scripts, terminal escapes and bidirectional overrides are
+// shown as text.
 func testInjection(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	name := performatives.AgentID(`<img/src=x/onerror=alert(5)>`)
@@ -466,7 +471,8 @@ func (wrong) PerformTask(_ context.Context, t delegation.Task) (performatives.In
 	return performatives.InformResult{}, errors.New("password=canary <img src=x>\x1b[31m")
 }
 
-// The pages of a conversation and of an agent say why it has failed. A repeated message is no trouble.
+// The pages of a conversation and of an agent say why it has failed. A repeated message is no
+// trouble.
 func testFailures(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Wrong", wrong{n.worker})
@@ -532,7 +538,8 @@ func testFilters(t *testing.T, browser context.Context) {
 	b.shows(".count", "1 of 4 agents")
 }
 
-// The address of a view is enough for it: after a reload, and by the way back, the same is shown with the same filters.
+// The address of a view is enough for it: after a reload, and by the way back, the same is shown
+// with the same filters.
 func testAddresses(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})

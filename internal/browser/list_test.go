@@ -27,7 +27,8 @@ func (o *observed) beginSilent(from, to int) (all []*delegation.Delegated) {
 	return all
 }
 
-// openList opens the list of conversations with a query. It does not read all of them again from time to time, which would mend what it has missed.
+// openList opens the list of conversations with a query. It does not read all of them again from
+// time to time, which would mend what it has missed.
 func openList(t *testing.T, browser context.Context, n *observed, query string) *tab {
 	t.Helper()
 	b := open(t, browser, n.url)
@@ -37,7 +38,8 @@ func openList(t *testing.T, browser context.Context, n *observed, query string) 
 	return b
 }
 
-// Conversations that begin at once are all in the list, however few of them one answer has: when the list was empty, and when it was not.
+// Conversations that begin at once are all in the list, however few of them one answer has: when
+// the list was empty, and when it was not.
 func testBurst(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
@@ -91,7 +93,8 @@ func testPages(t *testing.T, browser context.Context) {
 	b.shows(".row", "the-latest")
 }
 
-// What an answer has of a conversation as it was before is not drawn again: what the operator has selected in its row stays.
+// What an answer has of a conversation as it was before is not drawn again: what the operator has
+// selected in its row stays.
 func testRows(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
@@ -107,7 +110,8 @@ func testRows(t *testing.T, browser context.Context) {
 	}
 }
 
-// A list that has as many conversations as there is room for forgets the oldest for those that begin.
+// A list that has as many conversations as there is room for forgets the oldest for those that
+// begin.
 func testRoom(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	b := open(t, browser, n.url)
@@ -134,7 +138,8 @@ func testRoom(t *testing.T, browser context.Context) {
 	b.shows(".count", full)
 }
 
-// Conversations that end are in the list of ended ones, and in that of their state, however long ago they began, and not any more in that of the state before.
+// Conversations that end are in the list of ended ones, and in that of their state, however long
+// ago they began, and not any more in that of the state before.
 func testEnds(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
@@ -155,7 +160,8 @@ func testEnds(t *testing.T, browser context.Context) {
 	end(all[100:349], "1 conversation", "499 conversations")
 }
 
-// A transition is one of the side with the same agent, role and peer: an agent that asks several others in one conversation has a side with each, and one that asks itself has two.
+// A transition is one of the side with the same agent, role and peer: an agent that asks several
+// others in one conversation has a side with each, and one that asks itself has two.
 func testGroup(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Mute", silent{})

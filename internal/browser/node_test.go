@@ -53,7 +53,8 @@ func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performativ
 	}
 }
 
-// silent is an agent that takes messages and never answers: of a request to it, only the initiator's side is under way.
+// silent is an agent that takes messages and never answers: of a request to it, only the
+// initiator's side is under way.
 type silent struct{}
 
 func (silent) Describe() performatives.Capabilities            { return performatives.Capabilities{} }
@@ -183,7 +184,8 @@ func (o *observed) delegate(task performatives.TaskRequest, opts ...codons.Optio
 	return d
 }
 
-// open waits until so many sides of conversations are under way: delegation.Start returns before its conversation has begun.
+// open waits until so many sides of conversations are under way: delegation.Start returns before
+// its conversation has begun.
 func (o *observed) open(sides int) {
 	o.t.Helper()
 	late := within(o.t).Done()
@@ -198,7 +200,8 @@ func (o *observed) open(sides int) {
 	}
 }
 
-// propose asks the boss for an approval, again while the node is overloaded, as it is when many tests run at once.
+// propose asks the boss for an approval, again while the node is overloaded, as it is when many
+// tests run at once.
 func (o *observed) propose(what string, data map[string]any) <-chan approval.Approval {
 	verdict := make(chan approval.Approval, 1)
 	go func() {

@@ -10,7 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
-// After the node was out of reach, the page says so, connects again, and shows what has happened meanwhile.
+// After the node was out of reach, the page says so, connects again, and shows what has happened
+// meanwhile.
 func testAgain(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	d := n.delegate(performatives.TaskRequest{TaskType: "dig"})
@@ -30,7 +31,8 @@ func testAgain(t *testing.T, browser context.Context) {
 	b.shows(".message", "INFORM_RESULT")
 }
 
-// Whatever a text has in it: it becomes one text node, without a character that cannot be seen or that moves others.
+// Whatever a text has in it: it becomes one text node, without a character that cannot be seen or
+// that moves others.
 func testTexts(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	b := open(t, browser, n.url)
@@ -65,7 +67,8 @@ func testTexts(t *testing.T, browser context.Context) {
 	}
 }
 
-// The diagram has the messages in the order of the node, whatever came first, and the last thousand of them at most.
+// The diagram has the messages in the order of the node, whatever came first, and the last thousand
+// of them at most.
 func testDiagram(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	b := open(t, browser, n.url)
@@ -93,7 +96,8 @@ func testDiagram(t *testing.T, browser context.Context) {
 	}
 }
 
-// The console of one node shows what another one has, decides there, and says when the other one is missing.
+// The console of one node shows what another one has, decides there, and says when the other one is
+// missing.
 func testNodes(t *testing.T, browser context.Context) {
 	south := serveAs(t, "south", nil)
 	north := serve(t, func(o *api.Options) {
@@ -154,7 +158,8 @@ func testNodes(t *testing.T, browser context.Context) {
 	one.until(`!document.querySelector('#cancel').disabled`)
 }
 
-// The views show what newer nodes serve: rates, the list of refusals, and what agents run and lost. The answers are as docs/api.md has them.
+// The views show what newer nodes serve: rates, the list of refusals, and what agents run and lost.
+// The answers are as docs/api.md has them.
 func testServed(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	answers := map[string]string{

@@ -14,8 +14,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// outside lists what a user of a small screen cannot reach: a control beyond the sides of the screen or of its card, and a page that is wider than the screen. What
-// lies in a part that scrolls by itself can be reached.
+// outside lists what a user of a small screen cannot reach: a control beyond the sides of the
+// screen or of its card, and a page that is wider than the screen. What lies in a part that scrolls
+// by itself can be reached.
 const outside = `[...document.querySelectorAll('button, input, select, a, .card, dialog[open]')].flatMap((e) => {
 	const r = e.getBoundingClientRect();
 	if (!r.width || e.closest('.viewport, .scroll, .tree') || e.id === 'skip') return [];

@@ -16,7 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// screenshots is the folder of the pictures of docs/console.md: go test -run TestConsole/swarm -screenshots ../../docs/images
+// screenshots is the folder of the pictures of docs/console.md: go test -run TestConsole/swarm
+// -screenshots ../../docs/images
 var screenshots = flag.String("screenshots", "", "write pictures of the console to this folder")
 
 // slow is a debugger that reports one step, and goes on when the test says so.
@@ -35,7 +36,8 @@ func (s slow) Debug(ctx context.Context, p swarm.Problem, report func(string)) (
 	})
 }
 
-// The Eddy-and-Jules swarm as the README has it: the user's conversation, below it Eddy's with Jules, which grows step by step.
+// The Eddy-and-Jules swarm as the README has it: the user's conversation, below it Eddy's with
+// Jules, which grows step by step.
 func testSwarm(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	brain := slow{steps: make(chan struct{})}

@@ -54,7 +54,8 @@ func runIn(t *testing.T, from string, o options) (string, error) {
 	return out.String(), err
 }
 
-// TestRun has a mutant that a test notices, one that the test only reaches, and one that no test reaches.
+// TestRun has a mutant that a test notices, one that the test only reaches, and one that no test
+// reaches.
 func TestRun(t *testing.T) {
 	from := writeModule(t, sums)
 	out, err := runIn(t, from, options{goal: 85, verbose: true})
@@ -87,8 +88,8 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFailures has packages with a test that fails once, that ends the process, that never ends, and that uses all
-// memory.
+// TestFailures has packages with a test that fails once, that ends the process, that never ends,
+// and that uses all memory.
 func TestFailures(t *testing.T) {
 	files := map[string]string{"go.mod": sums["go.mod"]}
 	for name, test := range map[string]string{
@@ -134,7 +135,8 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// TestBatches runs the quick tests of a mutant's own package first, and at most ten seconds of tests.
+// TestBatches runs the quick tests of a mutant's own package first, and at most ten seconds of
+// tests.
 func TestBatches(t *testing.T) {
 	s := suite{reach: map[string][]test{"p:7": {
 		{"q", "Far", time.Second}, {"p", "Long", 5 * time.Second}, {"p", "Quick", 0}, {"q", "Longest", time.Minute}, {"o", "Near", time.Second},

@@ -2,8 +2,8 @@ package main
 
 import "regexp"
 
-// excuse is a pattern of mutants that are not made: their faults are none that tests should notice. A
-// pattern is one of the code, and names no place in it.
+// excuse is a pattern of mutants that are not made: their faults are none that tests should notice.
+// A pattern is one of the code, and names no place in it.
 type excuse struct {
 	operator string         // empty for all
 	function *regexp.Regexp // of the function; nil for all

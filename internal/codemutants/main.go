@@ -1,7 +1,7 @@
-// Command codemutants shows whether the tests notice faults of the code. Operators make the faults at the nodes of
-// the syntax tree: a condition is negated, a statement is dropped, a constant is one more. They are put into a copy of
-// the module, all at once, each behind a switch. A mutant is one of them, switched on while the tests run that
-// reach it.
+// Command codemutants shows whether the tests notice faults of the code. Operators make the faults
+// at the nodes of the syntax tree: a condition is negated, a statement is dropped, a constant is
+// one more. They are put into a copy of the module, all at once, each behind a switch. A mutant is
+// one of them, switched on while the tests run that reach it.
 //
 // Run it with make mutate-code, from the root of the module.
 package main
@@ -59,8 +59,8 @@ type options struct {
 	verbose  bool
 }
 
-// run tests a sample of mutants. It writes a line for each one that no test notices, and then the rates.
-// The error says that the goal was missed, or that the module could not be tested.
+// run tests a sample of mutants. It writes a line for each one that no test notices, and then the
+// rates. The error says that the goal was missed, or that the module could not be tested.
 func run(ctx context.Context, out io.Writer, o options) error {
 	only, err := regexp.Compile(o.only)
 	if err != nil {
@@ -133,8 +133,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	return summarize(out, verdicts, o.goal)
 }
 
-// sample returns about n of the mutants, of each package its share and at least one. All are returned
-// where n is zero. The same mutants with the same seed have the same sample.
+// sample returns about n of the mutants, of each package its share and at least one. All are
+// returned where n is zero. The same mutants with the same seed have the same sample.
 func sample(all []*mutant, n int, seed uint64) []*mutant {
 	if n == 0 || n >= len(all) {
 		return all

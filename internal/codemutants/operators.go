@@ -42,8 +42,8 @@ func short(text string) string {
 	return line
 }
 
-// wrap puts text around a part of a file. The wraps of one file are nested, and an outer one is made
-// before the inner ones.
+// wrap puts text around a part of a file. The wraps of one file are nested, and an outer one is
+// made before the inner ones.
 type wrap struct {
 	begin, end     int
 	prefix, suffix string
@@ -61,8 +61,8 @@ type source struct {
 	mutants []*mutant
 }
 
-// find makes the mutants of the file. Nothing is changed in constants and types, since a fault there
-// cannot be switched on while a program runs.
+// find makes the mutants of the file. Nothing is changed in constants and types, since a fault
+// there cannot be switched on while a program runs.
 func (s *source) find() {
 	ast.PreorderStack(s.syntax, nil, func(n ast.Node, stack []ast.Node) bool {
 		switch n := n.(type) {
@@ -83,8 +83,8 @@ func (s *source) find() {
 	})
 }
 
-// add makes a mutant of a node with one wrap around it. In the texts of the wrap, %ID is the id of the
-// mutant, and %ON the expression that is true while it is switched on.
+// add makes a mutant of a node with one wrap around it. In the texts of the wrap, %ID is the id of
+// the mutant, and %ON the expression that is true while it is switched on.
 func (s *source) add(operator string, n ast.Node, stack []ast.Node, change, prefix, suffix string) *mutant {
 	*s.last++
 	on := fmt.Sprintf("codeMutantOn(%d)", *s.last)
@@ -130,8 +130,8 @@ func inList(n ast.Stmt, stack []ast.Node) bool {
 	return slices.Contains(list, n)
 }
 
-// statement applies the operators of statements: a statement is dropped, results become zero, and an
-// addition to a variable becomes a subtraction.
+// statement applies the operators of statements: a statement is dropped, results become zero, and
+// an addition to a variable becomes a subtraction.
 func (s *source) statement(n ast.Stmt, stack []ast.Node) {
 	drop := func() { s.add("drop", n, stack, "nothing", "if !%ON { ", " }") }
 	switch n := n.(type) {
@@ -165,8 +165,8 @@ func (s *source) statement(n ast.Stmt, stack []ast.Node) {
 	}
 }
 
-// isNotZero reports whether an expression is no literal of a zero value, and none of a boolean, which the
-// operator of constants changes.
+// isNotZero reports whether an expression is no literal of a zero value, and none of a boolean,
+// which the operator of constants changes.
 func (s *source) isNotZero(e ast.Expr) bool {
 	text := strings.Join(strings.Fields(s.textOf(e)), "")
 	literal, ok := e.(*ast.CompositeLit)
@@ -229,8 +229,8 @@ func (s *source) expression(n ast.Expr, stack []ast.Node) {
 	}
 }
 
-// isCondition reports whether an expression is one that branches or comparisons are made of, without
-// && and || in it.
+// isCondition reports whether an expression is one that branches or comparisons are made of,
+// without && and || in it.
 func (s *source) isCondition(n ast.Expr, binary *ast.BinaryExpr, stack []ast.Node) bool {
 	_, parens := n.(*ast.ParenExpr)
 	if !isBasic(s.info.TypeOf(n), types.IsBoolean) || parens || binary != nil && logical[binary.Op] != "" {

@@ -90,7 +90,8 @@ var operators = map[string]struct {
 	"testkit":   {"import \"testing\"\n\nfunc f(*testing.T) int { return 1 }", nil},
 }
 
-// TestOperators has the mutants of a function for each operator. The copy with all of them compiles.
+// TestOperators has the mutants of a function for each operator. The copy with all of them
+// compiles.
 func TestOperators(t *testing.T) {
 	files := map[string]string{"go.mod": "module fixture\n\ngo 1.26\n"}
 	for name, c := range operators {

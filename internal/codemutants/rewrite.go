@@ -22,8 +22,8 @@ import (
 	"strings"
 )
 
-// module is a copy of the module under test. The files of its packages have all mutants at once, each
-// behind a switch, so that the tests of a package are compiled once for all of them.
+// module is a copy of the module under test. The files of its packages have all mutants at once,
+// each behind a switch, so that the tests of a package are compiled once for all of them.
 type module struct {
 	root     string
 	path     string // the import path
@@ -41,9 +41,9 @@ type listed struct {
 	Module                        *struct{ Path string }
 }
 
-// switches is a file of each package with mutants: the name of the package and its folder are put in. By
-// variables of the environment it switches one mutant on, or writes down the mutants which tests reach. The
-// limit of memory is for mutants that append forever.
+// switches is a file of each package with mutants: the name of the package and its folder are put
+// in. By variables of the environment it switches one mutant on, or writes down the mutants which
+// tests reach. The limit of memory is for mutants that append forever.
 const switches = `package %s
 
 import (
@@ -138,13 +138,14 @@ func (t tree) ReadDir(name string) ([]fs.DirEntry, error) {
 	}), err
 }
 
-// command runs a command in a folder of the copy, with more variables of the environment. It returns
-// the output, and with an error also what the command said about it.
+// command runs a command in a folder of the copy, with more variables of the environment. It
+// returns the output, and with an error also what the command said about it.
 func (m *module) command(ctx context.Context, folder string, env []string, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir = folder
 	cmd.WaitDelay = waitDelay
-	// Paths play no part in the build cache (-trimpath). The race detector would take most of the time.
+	// Paths play no part in the build cache (-trimpath). The race detector would take most of the
+	// time.
 	cmd.Env = append(os.Environ(), "GOFLAGS=-trimpath", "PWD="+folder)
 	cmd.Env = append(cmd.Env, env...)
 	var out, said bytes.Buffer
@@ -170,8 +171,8 @@ func (m *module) folder(p *listed) string {
 	return cmp.Or(strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, m.path), "/"), ".")
 }
 
-// addSwitches writes the files of a package with its mutants, and returns those that compile. A package for
-// tests has none.
+// addSwitches writes the files of a package with its mutants, and returns those that compile. A
+// package for tests has none.
 func (m *module) addSwitches(p *listed) ([]*mutant, error) {
 	if slices.Contains(p.Imports, "testing") {
 		return nil, nil

@@ -126,8 +126,9 @@ func (s *suite) run(ctx context.Context, folder string, limit time.Duration, env
 // budget is the time that the tests of a mutant take at most, without it.
 const budget = 10 * time.Second
 
-// batches returns the tests that reach a mutant in the order in which they run, those of one batch in
-// one process: first the quick ones of its own package, then its others, then those of other packages.
+// batches returns the tests that reach a mutant in the order in which they run, those of one batch
+// in one process: first the quick ones of its own package, then its others, then those of other
+// packages.
 func (s *suite) batches(m *mutant) [][]test {
 	place := func(t test) int {
 		switch {
@@ -182,8 +183,8 @@ func (s *suite) judge(ctx context.Context, m *mutant) verdict {
 	return v
 }
 
-// judgeBatch runs tests with a mutant, and runs each one that fails or hangs once more, alone: what happens only
-// once, on a busy machine perhaps, notices nothing.
+// judgeBatch runs tests with a mutant, and runs each one that fails or hangs once more, alone: what
+// happens only once, on a busy machine perhaps, notices nothing.
 func (s *suite) judgeBatch(ctx context.Context, m *mutant, batch []test) (killer string, hang bool) {
 	env := onVariable + "=" + m.key()
 	for len(batch) > 0 {

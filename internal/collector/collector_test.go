@@ -15,7 +15,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 )
 
-// The tests share two executables of the program. The last one is about all others: with a part of them (go test -run) it is left out.
+// The tests share two executables of the program. The last one is about all others: with a part of
+// them (go test -run) it is left out.
 func TestCollector(t *testing.T) {
 	p, faulty := build(t), buildFaulty(t)
 	ran, all := 0, []struct {
@@ -44,11 +45,12 @@ func TestCollector(t *testing.T) {
 	}
 }
 
-// often has a node export metrics all the time, so that what they say at some time reaches the receiver.
+// often has a node export metrics all the time, so that what they say at some time reaches the
+// receiver.
 const often = "20ms"
 
-// A collector gets all spans and metrics of a node, by their names, with their units, attributes and values, and with the headers and the resource that the
-// variables of the node have.
+// A collector gets all spans and metrics of a node, by their names, with their units, attributes
+// and values, and with the headers and the resource that the variables of the node have.
 func (p program) testAll(t *testing.T) {
 	const pace = 20 * time.Millisecond // of each step of a task
 	r := receive(t)
@@ -126,7 +128,8 @@ one Server invoke_agent Jules: gen_ai.conversation.id=#6 error.type=incapable ge
 	}
 }
 
-// eddysTask returns the tree of a task of Eddy, which asks its colleagues what they can do, and has Jules perform the task. The lines end with a newline.
+// eddysTask returns the tree of a task of Eddy, which asks its colleagues what they can do, and has
+// Jules perform the task. The lines end with a newline.
 func eddysTask(node, peer string) string {
 	return strings.NewReplacer("NODE", node, "PEER", peer).Replace(`NODE Server invoke_agent Eddy: gen_ai.conversation.id=#1 gen_ai.agent.name=Eddy gen_ai.operation.name=invoke_agent ribosome.peer=PEER ribosome.protocol=task-delegation ribosome.role=responder ribosome.state=completed
   NODE Internal task-delegation perform: gen_ai.conversation.id=#1 gen_ai.agent.name=Eddy ribosome.job=perform ribosome.peer=PEER ribosome.protocol=task-delegation ribosome.role=responder
@@ -160,7 +163,8 @@ func wantCounts(t *testing.T, all map[string]measured, name string, want map[str
 	}
 }
 
-// agree checks that the counts and durations of conversations and jobs are those of the spans, all of which the receiver has.
+// agree checks that the counts and durations of conversations and jobs are those of the spans, all
+// of which the receiver has.
 func agree(t *testing.T, spans []*span, metrics map[string]measured) {
 	t.Helper()
 	begun, ended, sides, jobs := map[string]uint64{}, map[string]uint64{}, map[string][]float64{}, map[string][]float64{}
@@ -189,7 +193,8 @@ func agree(t *testing.T, spans []*span, metrics map[string]measured) {
 // bounds are those of the histograms, in seconds.
 var bounds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
-// wantDurations compares a histogram with durations in seconds, each of which may differ by clockStep.
+// wantDurations compares a histogram with durations in seconds, each of which may differ by
+// clockStep.
 func wantDurations(t *testing.T, all map[string]measured, name string, want map[string][]float64) {
 	t.Helper()
 	got, step := all[name].points, clockStep.Seconds()
@@ -226,7 +231,8 @@ func upTo(durations []float64, bound float64) (n uint64) {
 	return n
 }
 
-// A collector gets what is under way on a node: the sides that have begun and not ended, and the jobs that run.
+// A collector gets what is under way on a node: the sides that have begun and not ended, and the
+// jobs that run.
 func (p program) testUnderWay(t *testing.T) {
 	r := receive(t)
 	n := p.start(t, nil, "--pace", "1h", "--otlp", r.url, "--metrics-interval", often)
@@ -259,8 +265,8 @@ func (p program) testUnderWay(t *testing.T) {
 	}
 }
 
-// A collector that refuses requests delays nobody. What it has not taken is counted, logged once, and reported at the end, and the next export of metrics makes up for those that
-// were lost.
+// A collector that refuses requests delays nobody. What it has not taken is counted, logged once,
+// and reported at the end, and the next export of metrics makes up for those that were lost.
 func (p program) testRefusing(t *testing.T) {
 	r := receive(t)
 	r.refuses.Store(true)

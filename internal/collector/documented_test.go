@@ -62,7 +62,8 @@ func (c *coverage) attribute(metric, name string) {
 	c.attributes[metric][name] = true
 }
 
-// value records that a test has compared values of the metric with those that it wants. Only one other than 0 shows that the metric counts anything.
+// value records that a test has compared values of the metric with those that it wants. Only one
+// other than 0 shows that the metric counts anything.
 func (c *coverage) value(metric string, wanted map[string]uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,7 +72,8 @@ func (c *coverage) value(metric string, wanted map[string]uint64) {
 	}
 }
 
-// documented reads the table of metrics in docs/telemetry.md. It returns the full names of the attributes of each metric, sorted.
+// documented reads the table of metrics in docs/telemetry.md. It returns the full names of the
+// attributes of each metric, sorted.
 func documented(t *testing.T) map[string][]string {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/telemetry.md")
@@ -102,8 +104,9 @@ func documented(t *testing.T) map[string][]string {
 	return metrics
 }
 
-// All metrics of the documentation are checked, and the tests have seen no others: the kind and unit of each, a value other than 0, and the attributes. It must run
-// after the tests that cover them.
+// All metrics of the documentation are checked, and the tests have seen no others: the kind and
+// unit of each, a value other than 0, and the attributes. It must run after the tests that cover
+// them.
 func testDocumented(t *testing.T) {
 	metrics := documented(t)
 	if has, want := slices.Sorted(maps.Keys(instruments)), slices.Sorted(maps.Keys(metrics)); !slices.Equal(has, want) {

@@ -20,8 +20,9 @@ const (
 	performing = "ribosome.protocol=task-delegation ribosome.role=responder"
 )
 
-// A collector gets what goes wrong between a node and its peers: conversations that are retried or time out because a peer does not answer, requests that come twice, and the error
-// of an agent whose colleague does not understand it.
+// A collector gets what goes wrong between a node and its peers: conversations that are retried or
+// time out because a peer does not answer, requests that come twice, and the error of an agent
+// whose colleague does not understand it.
 func (p program) testPeers(t *testing.T) {
 	r := receive(t)
 	n := p.start(t, []string{"OTEL_BSP_SCHEDULE_DELAY=10"}, "--pace", "1h", "--otlp", r.url, "--metrics-interval", often)
@@ -113,7 +114,8 @@ func ended(all map[string]measured, labels string) (n uint64) {
 	return n
 }
 
-// logged returns how many errors and panics of jobs, and how many dead letters a node has logged, by the attributes that their metrics have.
+// logged returns how many errors and panics of jobs, and how many dead letters a node has logged,
+// by the attributes that their metrics have.
 func logged(t *testing.T, log string) (errs, letters map[string]uint64) {
 	t.Helper()
 	errs, letters = map[string]uint64{}, map[string]uint64{}
@@ -135,7 +137,8 @@ func logged(t *testing.T, log string) (errs, letters map[string]uint64) {
 // loudness is how many events the agent Loud of testdata/faulty.go publishes at each message.
 const loudness = 100_000
 
-// A collector gets what goes wrong with agents: errors and panics of their jobs, restarts, messages that wait for an agent, and events that found the queue of the metrics full.
+// A collector gets what goes wrong with agents: errors and panics of their jobs, restarts, messages
+// that wait for an agent, and events that found the queue of the metrics full.
 func (p program) testFaulty(t *testing.T) {
 	r := receive(t)
 	n := p.host(t, "faulty", nil, "--otlp", r.url, "--metrics-interval", often)
@@ -236,7 +239,8 @@ func (p program) testFaulty(t *testing.T) {
 	}
 }
 
-// A collector gets a loop of notices, the requests that a node refuses because its processors could not do them in time, and the jobs that wait for a processor.
+// A collector gets a loop of notices, the requests that a node refuses because its processors could
+// not do them in time, and the jobs that wait for a processor.
 func (p program) testOverload(t *testing.T) {
 	r := receive(t)
 	n := p.host(t, "faulty", nil, "--otlp", r.url, "--metrics-interval", often)

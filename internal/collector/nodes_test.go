@@ -82,8 +82,9 @@ type sum struct{ Sum int }
 
 func add(_ context.Context, in terms) (sum, error) { return sum{in.A + in.B}, nil }
 
-// A trace goes on from a node that a program embeds to a node of the cluster that is a process: each of the two exports its own spans, and the spans of one have parents
-// among those of the other. The span of a tool has its name.
+// A trace goes on from a node that a program embeds to a node of the cluster that is a process:
+// each of the two exports its own spans, and the spans of one have parents among those of the
+// other. The span of a tool has its name.
 func (p program) testNodes(t *testing.T) {
 	r := receive(t)
 	n := p.start(t, nil, "--name", "one", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--otlp", r.url, "--metrics-interval", often)
@@ -129,7 +130,8 @@ two Client invoke_agent Calc: gen_ai.conversation.id=#5 gen_ai.agent.name=Calc g
     two Internal execute_tool add: gen_ai.conversation.id=#5 gen_ai.agent.name=Calc gen_ai.operation.name=execute_tool gen_ai.tool.name=add ribosome.job=answer ribosome.peer=two ribosome.protocol=tool-call ribosome.role=responder`)
 }
 
-// A collector gets that a link is down while the other node lives: nothing listens where that one says that it accepts links.
+// A collector gets that a link is down while the other node lives: nothing listens where that one
+// says that it accepts links.
 func (p program) testDown(t *testing.T) {
 	r := receive(t)
 	n := p.start(t, nil, "--name", "one", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0", "--otlp", r.url, "--metrics-interval", often)

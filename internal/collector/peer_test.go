@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 )
 
-// peer is an agent with a connection to a node. It answers nothing by itself, and counts what it gets repeatedly.
+// peer is an agent with a connection to a node. It answers nothing by itself, and counts what it
+// gets repeatedly.
 type peer struct {
 	t        *testing.T
 	id       performatives.AgentID

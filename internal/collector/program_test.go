@@ -20,7 +20,8 @@ import (
 // program is the path of the executable of cmd/ribosome.
 type program string
 
-// build compiles cmd/ribosome in its own module, with the versions of its own go.mod and with the flags.
+// build compiles cmd/ribosome in its own module, with the versions of its own go.mod and with the
+// flags.
 func build(t *testing.T, flags ...string) program {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "ribosome")
@@ -58,7 +59,8 @@ func buildFaulty(t *testing.T) program {
 	return build(t, "-overlay", overlay)
 }
 
-// command returns a run of the program, with the environment of the test without the variables of the program and of OpenTelemetry, and with env.
+// command returns a run of the program, with the environment of the test without the variables of
+// the program and of OpenTelemetry, and with env.
 func (p program) command(ctx context.Context, env []string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, string(p), args...)
 	cmd.Env = slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "RIBOSOME_") || strings.HasPrefix(v, "OTEL_") })
@@ -69,7 +71,8 @@ func (p program) command(ctx context.Context, env []string, args ...string) *exe
 // script has the parameters of a task that Eddy and Jules perform.
 const script = "@../../cmd/ribosome/testdata/task.json"
 
-// ana runs the program with a connection to the node for the agent Ana, and returns its exit code and what it has printed.
+// ana runs the program with a connection to the node for the agent Ana, and returns its exit code
+// and what it has printed.
 func (n *node) ana(args ...string) (code int, out string) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
@@ -137,7 +140,8 @@ func (n *node) line(s *screen.Screen, begin string) string {
 	return rest
 }
 
-// shows waits until the node has printed a text, and behind it another one. It returns all that the node has printed.
+// shows waits until the node has printed a text, and behind it another one. It returns all that the
+// node has printed.
 func (n *node) shows(s *screen.Screen, text, behind string) string {
 	n.t.Helper()
 	late := time.After(patience)
@@ -159,7 +163,8 @@ func (n *node) shows(s *screen.Screen, text, behind string) string {
 	}
 }
 
-// end sends SIGTERM to the node, and returns what it has printed on stderr. The node must end in order.
+// end sends SIGTERM to the node, and returns what it has printed on stderr. The node must end in
+// order.
 func (n *node) end() string {
 	n.t.Helper()
 	if err := n.cmd.Process.Signal(syscall.SIGTERM); err != nil {

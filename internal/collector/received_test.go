@@ -13,7 +13,8 @@ import (
 	"go.opentelemetry.io/collector/pdata/ptrace"
 )
 
-// text returns attributes as name=value, sorted by name. An attribute of another type than string has its type in front of the value.
+// text returns attributes as name=value, sorted by name. An attribute of another type than string
+// has its type in front of the value.
 func text(all pcommon.Map, but ...string) string {
 	var texts []string
 	for name, value := range all.All() {
@@ -50,8 +51,9 @@ func (s *span) seconds() float64 {
 	return s.EndTimestamp().AsTime().Sub(s.StartTimestamp().AsTime()).Seconds()
 }
 
-// lines appends the span and those below it, a line each: node, kind, name, attributes and status. ids are the ids of conversations, which are random: a line has their
-// number. The spans at one level are sorted, because they may run at once.
+// lines appends the span and those below it, a line each: node, kind, name, attributes and status.
+// ids are the ids of conversations, which are random: a line has their number. The spans at one
+// level are sorted, because they may run at once.
 func (s *span) lines(indent string, ids *[]string) (all []string) {
 	id := of(s.Attributes(), "gen_ai.conversation.id")
 	if !slices.Contains(*ids, id) {
@@ -69,7 +71,8 @@ func (s *span) lines(indent string, ids *[]string) (all []string) {
 	return all
 }
 
-// tree returns the lines of the spans without a parent, and of those below them. The traces are in the order of their begin.
+// tree returns the lines of the spans without a parent, and of those below them. The traces are in
+// the order of their begin.
 func tree(spans []*span) string {
 	var roots []*span
 	for _, s := range spans {
@@ -87,8 +90,9 @@ func tree(spans []*span) string {
 
 func (s *span) order() string { return s.Name() + " " + text(s.Attributes(), "gen_ai.conversation.id") }
 
-// spansOf returns the spans that the receiver has taken, and as the first ones those without a parent among them. It checks what holds for all of them: their resource, by
-// the name of the node, and their scope.
+// spansOf returns the spans that the receiver has taken, and as the first ones those without a
+// parent among them. It checks what holds for all of them: their resource, by the name of the node,
+// and their scope.
 func (r *receiver) spansOf(t *testing.T, resources map[string]string) (all []*span) {
 	t.Helper()
 	ids := map[pcommon.SpanID]*span{}
@@ -125,7 +129,8 @@ func (r *receiver) spansOf(t *testing.T, resources map[string]string) (all []*sp
 	return append(roots, children...)
 }
 
-// clockStep is by how much the system may set the clock during a test. The times of spans are those of the clock, and durations in metrics are measured without it.
+// clockStep is by how much the system may set the clock during a test. The times of spans are those
+// of the clock, and durations in metrics are measured without it.
 const clockStep = time.Millisecond
 
 // The scopes of what the library, and what the program itself measures.
@@ -134,7 +139,8 @@ const (
 	programScope = "github.com/ribosome-agents/ribosome/cmd/ribosome"
 )
 
-// checkResource checks the attributes of a resource, which resources has by the name of the node, and returns that name.
+// checkResource checks the attributes of a resource, which resources has by the name of the node,
+// and returns that name.
 func checkResource(t *testing.T, resource pcommon.Resource, resources map[string]string) string {
 	t.Helper()
 	node := of(resource.Attributes(), "service.instance.id")
@@ -188,8 +194,9 @@ func (r *receiver) json(t *testing.T) string {
 	return string(all)
 }
 
-// metricsOf returns the metrics of a node that the receiver has taken, the latest of each name by the time at which the node has read it: when a node ends, it cancels the request that is under way,
-// and the receiver may handle that one after the last one.
+// metricsOf returns the metrics of a node that the receiver has taken, the latest of each name by
+// the time at which the node has read it: when a node ends, it cancels the request that is under
+// way, and the receiver may handle that one after the last one.
 func (r *receiver) metricsOf(t *testing.T, node string, resources map[string]string) map[string]measured {
 	t.Helper()
 	all := map[string]measured{}

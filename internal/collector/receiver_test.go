@@ -29,7 +29,8 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 // patience is how long a condition may take to come about on a machine that is overloaded.
 const patience = time.Minute
 
-// receiver is the OTLP receiver of the OpenTelemetry collector on a free port, by HTTP, with sinks that keep what it has taken.
+// receiver is the OTLP receiver of the OpenTelemetry collector on a free port, by HTTP, with sinks
+// that keep what it has taken.
 type receiver struct {
 	url     string
 	traces  consumertest.TracesSink
@@ -39,7 +40,8 @@ type receiver struct {
 	stop    func()        // stops the receiver; the sinks keep what they have
 }
 
-// await waits until what the receiver has taken fulfils a condition. It ends the test when the condition has reported an error.
+// await waits until what the receiver has taken fulfils a condition. It ends the test when the
+// condition has reported an error.
 func (r *receiver) await(t *testing.T, what string, fulfilled func() bool) {
 	t.Helper()
 	for late := time.After(patience); !fulfilled(); {
@@ -77,7 +79,8 @@ func (r *receiver) awaitCount(t *testing.T, node string, resources map[string]st
 	})
 }
 
-// take gives the content of a request to its sink, or refuses it. The receiver answers a refused one with the status 500, after which OTLP has the sender not try again.
+// take gives the content of a request to its sink, or refuses it. The receiver answers a refused
+// one with the status 500, after which OTLP has the sender not try again.
 func (r *receiver) take(sink func() error) error {
 	if r.refuses.Load() {
 		return consumererror.NewPermanent(errors.New("the pipeline refuses everything"))

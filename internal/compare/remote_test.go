@@ -21,13 +21,15 @@ import (
 // patience is how long the setting up of a benchmark may take.
 const patience = time.Minute
 
-// system is two nodes on loopback without TLS, of one kind. On the second one is an actor that either takes what comes, or sends it back.
+// system is two nodes on loopback without TLS, of one kind. On the second one is an actor that
+// either takes what comes, or sends it back.
 type system struct {
-	// tell sends a message of 1 KiB to the actor on the other node, which calls the function that begin got. It may be called by one
-	// goroutine only.
+	// tell sends a message of 1 KiB to the actor on the other node, which calls the function that
+	// begin got. It may be called by one goroutine only.
 	tell func() error
 
-	// ask sends a message of 1 KiB, and waits for its answer of 1 KiB. It may be called by many goroutines.
+	// ask sends a message of 1 KiB, and waits for its answer of 1 KiB. It may be called by many
+	// goroutines.
 	ask func(ctx context.Context) error
 }
 
@@ -49,8 +51,9 @@ func (c contender) begin(b testing.TB, took func()) system {
 	return s
 }
 
-// contenders returns Ribosome and protoactor's remote. Only one system runs at a time: what the garbage collector has to mark is part of what a message
-// costs. Under the race detector it is Ribosome alone: remote sets gRPC's logger, which is one for the process, while that is in use.
+// contenders returns Ribosome and protoactor's remote. Only one system runs at a time: what the
+// garbage collector has to mark is part of what a message costs. Under the race detector it is
+// Ribosome alone: remote sets gRPC's logger, which is one for the process, while that is in use.
 func contenders() []contender {
 	all := []contender{{"ribosome", ribosome}}
 	if !raceEnabled {
@@ -140,7 +143,8 @@ func node(b testing.TB, name string, join ...string) *runtime.Node {
 	return n
 }
 
-// protoactor begins two actor systems with protoactor's remote. Its messages are protobuf's; the one here is a string.
+// protoactor begins two actor systems with protoactor's remote. Its messages are protobuf's; the
+// one here is a string.
 func protoactor(b testing.TB, took func()) system {
 	b.Helper()
 	near, _ := remoteSystem(b)
@@ -201,7 +205,8 @@ func TestSystems(t *testing.T) {
 	}
 }
 
-// BenchmarkOneWay sends messages of 1 KiB from an actor of one node to one of another, with at most 1,024 on the way.
+// BenchmarkOneWay sends messages of 1 KiB from an actor of one node to one of another, with at most
+// 1,024 on the way.
 func BenchmarkOneWay(b *testing.B) {
 	const window = 1024
 	for _, c := range contenders() {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// BenchmarkAdd adds as many entries as one agent does that takes 40,000 requests a second for a minute, each with a
-// deadline of five minutes, and measures the memory and the time of each.
+// BenchmarkAdd adds as many entries as one agent does that takes 40,000 requests a second for a
+// minute, each with a deadline of five minutes, and measures the memory and the time of each.
 func BenchmarkAdd(b *testing.B) {
 	const entries, perSecond, kept = 2_400_000, 40_000, 5 * time.Minute
 	for b.Loop() {

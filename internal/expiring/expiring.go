@@ -1,6 +1,7 @@
-// Package expiring remembers short facts about messages for a limited time: a bounded map from the hash of
-// an identity to a value, with an expiry for each entry. Entries live in generations, so that an entry costs
-// no pointer, no timer and no search when it expires: a generation is dropped as a whole.
+// Package expiring remembers short facts about messages for a limited time: a bounded map from the
+// hash of an identity to a value, with an expiry for each entry. Entries live in generations, so
+// that an entry costs no pointer, no timer and no search when it expires: a generation is dropped
+// as a whole.
 package expiring
 
 import (
@@ -10,8 +11,8 @@ import (
 	"time"
 )
 
-// Key identifies an entry: 16 bytes of a hash with a random seed of the map. So peers can choose neither the
-// size of an entry nor a collision. Nothing depends on the seed but the key.
+// Key identifies an entry: 16 bytes of a hash with a random seed of the map. So peers can choose
+// neither the size of an entry nor a collision. Nothing depends on the seed but the key.
 type Key [2]uint64
 
 // Owner is the hash of the peer that an entry is accounted to. [NoOwner] has no share.
@@ -32,8 +33,8 @@ const (
 
 // Map is a bounded map with expiring entries. [New] makes one. It is safe for concurrent use.
 //
-// Invariant: at most Capacity entries, and of one owner at most as many as there is room left. Thus one
-// flooding owner occupies at most half of the capacity, and two at most two thirds.
+// Invariant: at most Capacity entries, and of one owner at most as many as there is room left. Thus
+// one flooding owner occupies at most half of the capacity, and two at most two thirds.
 //
 // Each entry costs some 50 bytes when V is of at most eight. A dropped generation gives its memory
 // back, also when the map is not used any more.
@@ -80,8 +81,8 @@ func join(text []byte, parts []string) []byte {
 	return text
 }
 
-// Add adds an entry that is kept until then, or a little longer. If there is one with that key, it stays as it is, and
-// Add returns its value.
+// Add adds an entry that is kept until then, or a little longer. If there is one with that key, it
+// stays as it is, and Add returns its value.
 func (m *Map[V]) Add(k Key, o Owner, v V, now, until time.Time) (V, Result) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -161,8 +162,9 @@ func (m *Map[V]) ownedLocked(o Owner) int {
 	return n
 }
 
-// width returns the time between the ends of the generations for entries that are kept for d: a power of two of seconds. A map
-// whose entries are all kept equally long has at most six generations, and keeps them at most a third longer, or a second.
+// width returns the time between the ends of the generations for entries that are kept for d: a
+// power of two of seconds. A map whose entries are all kept equally long has at most six
+// generations, and keeps them at most a third longer, or a second.
 func width(d time.Duration) time.Duration {
 	w := time.Second
 	for ; w < d/4; w *= 2 {

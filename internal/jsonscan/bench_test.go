@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkValue scans an object with one string of 1,000 bytes: of ASCII, and with other letters of UTF-8.
+// BenchmarkValue scans an object with one string of 1,000 bytes: of ASCII, and with other letters
+// of UTF-8.
 func BenchmarkValue(b *testing.B) {
 	for _, c := range []struct{ name, letters string }{{"ASCII", "x"}, {"UTF-8", "xxxxxxxxé"}} {
 		b.Run(c.name, func(b *testing.B) {

@@ -34,8 +34,8 @@ func (e *NameError) Error() string { return e.Path + ": " + e.Reason }
 // performatives are not: all of them match names exactly.
 func Unmarshal(text []byte, v any) error { return unmarshal(text, v, false) }
 
-// UnmarshalKnown is [Unmarshal] for files and bodies that decide a right: it also returns a [*NameError] for a member without a
-// field in its struct.
+// UnmarshalKnown is [Unmarshal] for files and bodies that decide a right: it also returns a
+// [*NameError] for a member without a field in its struct.
 func UnmarshalKnown(text []byte, v any) error { return unmarshal(text, v, true) }
 
 func unmarshal(text []byte, v any, known bool) error {
@@ -247,7 +247,8 @@ func (d *decoder) fields(v reflect.Value, s *shape) bool {
 
 const twice = "the member occurs twice"
 
-// other returns false for a member without a field that may be taken for one with a field, or that has to have one.
+// other returns false for a member without a field that may be taken for one with a field, or that
+// has to have one.
 func (d *decoder) other(name []byte, s *shape) bool {
 	written := ""
 	for field := range s.fields {
@@ -316,7 +317,8 @@ func (d *decoder) elements(v reflect.Value) bool {
 	}
 }
 
-// step returns a name as a step of a path, without most of a long one. Characters that are not printed are escaped.
+// step returns a name as a step of a path, without most of a long one. Characters that are not
+// printed are escaped.
 func step(name []byte) string {
 	text := string(name[:min(len(name), 64)])
 	if quoted := strconv.QuoteToASCII(text); text == "" || quoted != `"`+text+`"` {

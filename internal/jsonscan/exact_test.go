@@ -136,7 +136,8 @@ type wide struct {
 	Base
 }
 
-// checkSameMembers has encoding/json, a schema (any) and Unmarshal read a text: what one of them accepts is the same for all.
+// checkSameMembers has encoding/json, a schema (any) and Unmarshal read a text: what one of them
+// accepts is the same for all.
 func checkSameMembers(t *testing.T, text []byte) {
 	t.Helper()
 	var got, want wide
@@ -197,7 +198,8 @@ func notIn(a, b any, path string) string {
 	return ""
 }
 
-// TestSameMembers checks generated texts, whose names are those of fields, variants of them, and others.
+// TestSameMembers checks generated texts, whose names are those of fields, variants of them, and
+// others.
 func TestSameMembers(t *testing.T) {
 	names := strings.Fields(`s S \u0073 ſ kind Kind \u212aind b i I u f q Q p P l L a m M n N x X y r t d o O op Op id ID Id Hidden hidden mode Mode free zz 1 01`)
 	values := strings.Fields(`"" "a" "1" "\u00e9\ud83d" "2026-11-28T00:00:00Z" "YQ==" 0 1 -1 300 1.5 1e400 true false null {} [] [1,2,3] [{}] {"a":1} {"1":"b"}`)

@@ -274,8 +274,8 @@ func (s *Scanner) Name(quoted []byte) ([]byte, bool) {
 	return quoted[1 : len(quoted)-1], true
 }
 
-// longRun is the length of a run of plain bytes from which on PlainRun looks for the next quote and the next backslash on their own, in at most
-// wideStep bytes at a time.
+// longRun is the length of a run of plain bytes from which on PlainRun looks for the next quote and
+// the next backslash on their own, in at most wideStep bytes at a time.
 const (
 	longRun  = 64
 	wideStep = 512
@@ -302,15 +302,16 @@ func PlainRun(b []byte) int {
 	return n
 }
 
-// escapes marks the bytes of a word that need an escape in a string, and perhaps some after the first of them. In each of
-// the three terms, the lowest set high bit marks the first byte below 0x20, the first quote, or the first backslash.
+// escapes marks the bytes of a word that need an escape in a string, and perhaps some after the
+// first of them. In each of the three terms, the lowest set high bit marks the first byte below
+// 0x20, the first quote, or the first backslash.
 func escapes(x uint64) uint64 {
 	quote, backslash := x^(ones*'"'), x^(ones*'\\')
 	return ((x-ones*' ')&^x | (quote-ones)&^quote | (backslash-ones)&^backslash) & high
 }
 
-// longPlainRun returns the length of a prefix of b that needs no escape, and that is not the longest one. The next byte to be escaped is at most 31
-// bytes behind it, or beyond.
+// longPlainRun returns the length of a prefix of b that needs no escape, and that is not the
+// longest one. The next byte to be escaped is at most 31 bytes behind it, or beyond.
 func longPlainRun(b []byte) (n int) {
 	for {
 		step := b[n:min(len(b), n+wideStep)]

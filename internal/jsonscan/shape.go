@@ -49,7 +49,8 @@ func shapeOf(t reflect.Type) *shape {
 	return s
 }
 
-// fieldsOf returns the fields of a struct by their JSON names. With tagged, it returns those that have their name from a tag.
+// fieldsOf returns the fields of a struct by their JSON names. With tagged, it returns those that
+// have their name from a tag.
 func fieldsOf(t reflect.Type, tagged bool) map[string]field {
 	all := make(map[string]field)
 	collect(all, []reflect.Type{t}, field{})
@@ -63,8 +64,9 @@ func fieldsOf(t reflect.Type, tagged bool) map[string]field {
 	return fields
 }
 
-// collect adds the fields of the last one of the structs, each embedded in the one before it. By the rules of encoding/json the outer
-// one of two fields with a name has precedence, and on one level the tagged one.
+// collect adds the fields of the last one of the structs, each embedded in the one before it. By
+// the rules of encoding/json the outer one of two fields with a name has precedence, and on one
+// level the tagged one.
 func collect(all map[string]field, structs []reflect.Type, of field) {
 	t := structs[len(structs)-1]
 	for i := range t.NumField() {

@@ -8,9 +8,9 @@
 // with its stack and with the function that started it. Goroutines that existed before the tests
 // ran (package initialisation) are no leaks.
 //
-// The check is skipped when the tests fail, because a failed test often leaves resources
-// open. Of go test -fuzz only the coordinating process is checked: it kills its workers before Grace
-// has passed.
+// The check is skipped when the tests fail, because a failed test often leaves resources open. Of
+// go test -fuzz only the coordinating process is checked: it kills its workers before Grace has
+// passed.
 package leakcheck
 
 import (

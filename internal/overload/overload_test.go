@@ -25,8 +25,9 @@ func TestMain(m *testing.M) {
 	leakcheck.Main(m)
 }
 
-// In each place all that ask get their results at last, and what the agents did is known. On a machine
-// that is busy with other work the node of the agents may be lost for a while, and refuse tasks.
+// In each place all that ask get their results at last, and what the agents did is known. On a
+// machine that is busy with other work the node of the agents may be lost for a while, and refuse
+// tasks.
 func TestSites(t *testing.T) {
 	for _, where := range []string{siteLocal, siteTCP, siteNode} {
 		t.Run(where, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"sync"
 )
 
-// Screen is a stream that tests can wait on. The zero Screen is ready. It may be used from any goroutine, and must not be copied.
+// Screen is a stream that tests can wait on. The zero Screen is ready. It may be used from any
+// goroutine, and must not be copied.
 type Screen struct {
 	mu      sync.Mutex
 	text    bytes.Buffer

@@ -18,8 +18,9 @@ import (
 // probe, which needs its place for milliseconds.
 const Spare = 128
 
-// Connections counts and bounds the connections of one [http.Server], whose ConnContext and ConnState are its methods Context and State, or call them.
-// Invariant: at most Most + Spare of them are open, save those that are just being closed. A hijacked connection does not count.
+// Connections counts and bounds the connections of one [http.Server], whose ConnContext and
+// ConnState are its methods Context and State, or call them. Invariant: at most Most + Spare of
+// them are open, save those that are just being closed. A hijacked connection does not count.
 type Connections struct {
 	Most    int // connections whose requests are served; it must not change
 	PerHost int // of one address of another machine; zero means no bound; it must not change
@@ -37,11 +38,13 @@ func (c *Connections) Open() int {
 	return c.open
 }
 
-// surplusKey is the key of a context value that marks the requests of a connection beyond the bounds.
+// surplusKey is the key of a context value that marks the requests of a connection beyond the
+// bounds.
 type surplusKey struct{}
 
-// Context marks the requests of a connection beyond the bounds, and closes the oldest such connection if there are too many. The HTTP server calls it before State, on
-// the goroutine that accepts, which is the only one that adds connections.
+// Context marks the requests of a connection beyond the bounds, and closes the oldest such
+// connection if there are too many. The HTTP server calls it before State, on the goroutine that
+// accepts, which is the only one that adds connections.
 func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -95,7 +98,8 @@ func (c *Connections) add(conn net.Conn, n int) {
 	}
 }
 
-// otherHost returns the address of the other end, of IPv6 that of its network (/64). It is invalid for one on this machine, whose clients may be those of a proxy.
+// otherHost returns the address of the other end, of IPv6 that of its network (/64). It is invalid
+// for one on this machine, whose clients may be those of a proxy.
 func otherHost(conn net.Conn) netip.Addr {
 	at, err := netip.ParseAddrPort(conn.RemoteAddr().String())
 	ip := at.Addr().Unmap().WithZone("")
@@ -109,5 +113,6 @@ func otherHost(conn net.Conn) netip.Addr {
 	return ip
 }
 
-// Surplus reports whether a request came by a connection beyond the bounds, by the context of the request.
+// Surplus reports whether a request came by a connection beyond the bounds, by the context of the
+// request.
 func Surplus(ctx context.Context) bool { return ctx.Value(surplusKey{}) != nil }

@@ -23,7 +23,8 @@ func (f *from) RemoteAddr() net.Addr {
 
 func (f *from) Close() error { f.closed = true; return nil }
 
-// One address of another machine has a part of the connections only, and one network of IPv6 counts as one address. This machine has all.
+// One address of another machine has a part of the connections only, and one network of IPv6 counts
+// as one address. This machine has all.
 func TestConnectionsPerHost(t *testing.T) {
 	c := &Connections{Most: 10, PerHost: 2}
 	open := func(at string) (conn *from, surplus bool) {

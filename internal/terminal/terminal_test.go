@@ -30,7 +30,8 @@ func TestIs(t *testing.T) {
 	}
 }
 
-// The context ends when the reader of a pipe has gone, although nothing is written, and with its parent.
+// The context ends when the reader of a pipe has gone, although nothing is written, and with its
+// parent.
 func TestUntilUnread(t *testing.T) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -23,7 +23,8 @@ func isTerminal(f *os.File) (is bool) {
 	return is
 }
 
-// unread waits until the other end of a pipe or a socket is closed, or ctx ends. It reports whether the other end is closed.
+// unread waits until the other end of a pipe or a socket is closed, or ctx ends. It reports whether
+// the other end is closed.
 func unread(ctx context.Context, f *os.File) (closed bool) {
 	c, err := f.SyscallConn()
 	if err != nil {

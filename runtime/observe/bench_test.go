@@ -20,8 +20,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 )
 
-// BenchmarkDelegate delegates without a recorder, the baseline, with one, with one and metrics, and with a HealthCounter that has been asked: one
-// delegation at a time, and 64 at a time on each core.
+// BenchmarkDelegate delegates without a recorder, the baseline, with one, with one and metrics, and
+// with a HealthCounter that has been asked: one delegation at a time, and 64 at a time on each
+// core.
 func BenchmarkDelegate(b *testing.B) {
 	for _, underWay := range []string{"one", "many"} {
 		for _, observed := range []string{"alone", "recorded", "measured", "counted"} {
@@ -79,7 +80,8 @@ func benchmarkDelegate(b *testing.B, observed string, many bool) {
 	})
 }
 
-// BenchmarkView makes the views of a node with 10,000 conversations under way, of which the recorder keeps 1,000: the list of all, and one of them with its children.
+// BenchmarkView makes the views of a node with 10,000 conversations under way, of which the
+// recorder keeps 1,000: the list of all, and one of them with its children.
 func BenchmarkView(b *testing.B) {
 	n := nodeWithWorker(b)
 	r, err := observe.New(n, observe.Options{})
@@ -126,7 +128,8 @@ func BenchmarkView(b *testing.B) {
 	})
 }
 
-// nodeWithWorker returns a node with an agent w whose tasks take no time. It is stopped when the benchmark ends.
+// nodeWithWorker returns a node with an agent w whose tasks take no time. It is stopped when the
+// benchmark ends.
 func nodeWithWorker(b *testing.B) *runtime.Node {
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
@@ -144,8 +147,8 @@ func nodeWithWorker(b *testing.B) *runtime.Node {
 	return n
 }
 
-// cpuTime returns the time that the processors have spent on the process: other than the time of the clock, it hardly depends on what
-// else the machine does.
+// cpuTime returns the time that the processors have spent on the process: other than the time of
+// the clock, it hardly depends on what else the machine does.
 func cpuTime(b *testing.B) time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
@@ -154,9 +157,11 @@ func cpuTime(b *testing.B) time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// BenchmarkReplay publishes the events of delegations again, on one goroutine, to a recorder, to metrics, and to both. It measures what they add to
-// BenchmarkDelegate, without the contention of two cores and without the garbage of the delegations, which vary more. After every 512 delegations, which fill
-// less than a queue, it waits until all their events are recorded: none is lost.
+// BenchmarkReplay publishes the events of delegations again, on one goroutine, to a recorder, to
+// metrics, and to both. It measures what they add to BenchmarkDelegate, without the contention of
+// two cores and without the garbage of the delegations, which vary more. After every 512
+// delegations, which fill less than a queue, it waits until all their events are recorded: none is
+// lost.
 func BenchmarkReplay(b *testing.B) {
 	all := delegated(b)
 	for _, observed := range []string{"recorded", "metrics", "both"} {

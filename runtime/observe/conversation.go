@@ -44,13 +44,15 @@ type Side struct {
 	Deadline time.Time             `json:"deadline,omitzero"` // of a live side; zero without one
 	Budget   codons.Budget         `json:"budget,omitempty"`  // of a live side; nil without a limit
 
-	// Left is the unused part of Budget, without the parts lent to conversations under way; nil on the initiator's side.
+	// Left is the unused part of Budget, without the parts lent to conversations under way; nil on
+	// the initiator's side.
 	Left codons.Budget `json:"budget_left,omitempty"`
 }
 
-// Order puts the sides into the order in which they began, by the clocks of their nodes. Of those that began at once, the initiator's is first. Sides of
-// several nodes may be together: their order is the same whichever node they were added from first. Order removes the readings of the monotonic clock from the
-// times at which they began, since a time from another node has none.
+// Order puts the sides into the order in which they began, by the clocks of their nodes. Of those
+// that began at once, the initiator's is first. Sides of several nodes may be together: their order
+// is the same whichever node they were added from first. Order removes the readings of the
+// monotonic clock from the times at which they began, since a time from another node has none.
 func (c *Conversation) Order() {
 	for i := range c.Sides {
 		c.Sides[i].Began = c.Sides[i].Began.Round(0)
@@ -73,8 +75,8 @@ func namesOf(path []machine.State) []string {
 	return names
 }
 
-// Message is a message of a conversation. A message that is sent again, or that is seen both when it is sent and when it is received, is
-// one Message.
+// Message is a message of a conversation. A message that is sent again, or that is seen both when
+// it is sent and when it is received, is one Message.
 type Message struct {
 	ID           performatives.MessageID `json:"id"`
 	Time         time.Time               `json:"time"` // when the node first saw it

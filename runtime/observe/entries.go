@@ -6,8 +6,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// entries has the recorded conversations by their ids, and in the order of their latest events. The entries themselves are the links of the lists: to forget the
-// oldest one and to add another takes no memory, and a map would hash the id again for it.
+// entries has the recorded conversations by their ids, and in the order of their latest events. The
+// entries themselves are the links of the lists: to forget the oldest one and to add another takes
+// no memory, and a map would hash the id again for it.
 type entries struct {
 	newest, oldest *entry
 	n              int

@@ -13,7 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The entries are found by their ids and are in the order of their latest events, whatever is added, touched and removed, also when the table grows.
+// The entries are found by their ids and are in the order of their latest events, whatever is
+// added, touched and removed, also when the table grows.
 func TestEntries(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	all := newEntries()
@@ -60,7 +61,8 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// The record of a message that is forgotten, or that has moved because the conversation has outgrown the memory of its entry, keeps no message alive.
+// The record of a message that is forgotten, or that has moved because the conversation has
+// outgrown the memory of its entry, keeps no message alive.
 func TestEntryKeepsNoOldMessage(t *testing.T) {
 	e := new(entry)
 	e.messages = e.firstMessages[:0]

@@ -12,8 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// entry is a recorded conversation. Its first ends and messages are in the entry: to forget a conversation, which has not been touched for long, its memory must come
-// back into the caches of the processor, and one place takes less time than three.
+// entry is a recorded conversation. Its first ends and messages are in the entry: to forget a
+// conversation, which has not been touched for long, its memory must come back into the caches of
+// the processor, and one place takes less time than three.
 type entry struct {
 	// In entries.
 	newer, older *entry
@@ -44,7 +45,8 @@ type end struct {
 	role         machine.Role
 }
 
-// instant is a time between the years 1678 and 2262 in nanoseconds since 1970 began, or noInstant: it takes a third of the memory of a [time.Time].
+// instant is a time between the years 1678 and 2262 in nanoseconds since 1970 began, or noInstant:
+// it takes a third of the memory of a [time.Time].
 type instant int64
 
 // noInstant is the zero time.
@@ -136,8 +138,8 @@ func (k *kept) is(m *performatives.Message) bool {
 	return k.source == m || k.source.ID() == m.ID()
 }
 
-// The estimated memory in bytes of a conversation, of a side, of a state of its path, of the record of a message without the message, and of the facts of a
-// message whose payload is left out.
+// The estimated memory in bytes of a conversation, of a side, of a state of its path, of the record
+// of a message without the message, and of the facts of a message whose payload is left out.
 const (
 	conversationBytes = 600
 	sideBytes         = 96
@@ -153,21 +155,23 @@ func factsOf(at time.Time, m *performatives.Message) Message {
 	}
 }
 
-// Show returns a message as the recorder shows it, with its masked payload, whether it is recorded or not.
+// Show returns a message as the recorder shows it, with its masked payload, whether it is recorded
+// or not.
 func (r *Recorder) Show(at time.Time, m *performatives.Message) Message {
 	shown := r.message(&kept{source: m})
 	shown.Time = at
 	return shown
 }
 
-// Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is none.
+// Masked returns the masked JSON of a value, which is bounded as a payload is; nil when there is
+// none.
 func (r *Recorder) Masked(v any) json.RawMessage {
 	text, _ := r.payload(v)
 	return text
 }
 
-// keep returns the record of a message. The record does not keep a message in memory that is much larger than the largest payload that is shown: it has
-// the facts of that message instead.
+// keep returns the record of a message. The record does not keep a message in memory that is much
+// larger than the largest payload that is shown: it has the facts of that message instead.
 func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 	k := kept{at: instantOf(at)}
 	const perByte, envelope = 4, 8 << 10 // a value in memory has a multiple of the bytes of its JSON
@@ -182,7 +186,8 @@ func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 	return k
 }
 
-// entryLocked returns the entry of a conversation, which it adds if there is none, and makes it the newest one.
+// entryLocked returns the entry of a conversation, which it adds if there is none, and makes it the
+// newest one.
 func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.recent.newest
 	if e == nil || e.id != id {
@@ -213,7 +218,8 @@ func (r *Recorder) growLocked(e *entry, bytes int) {
 	r.counts.Bytes += bytes
 }
 
-// boundLocked forgets the conversations without an event for the longest time, and then the oldest messages of the last one.
+// boundLocked forgets the conversations without an event for the longest time, and then the oldest
+// messages of the last one.
 func (r *Recorder) boundLocked() {
 	for r.recent.n > r.options.Conversations || r.counts.Bytes > r.options.Bytes && r.recent.n > 1 {
 		r.forgetLocked(r.recent.oldest)
@@ -242,8 +248,8 @@ func (e *entry) add(k kept) *kept {
 	return &e.messages[len(before)]
 }
 
-// learnParentLocked returns the conversation in whose work e was begun; empty without one. It is known from the first message, also when the events of the ends
-// of sides were lost.
+// learnParentLocked returns the conversation in whose work e was begun; empty without one. It is
+// known from the first message, also when the events of the ends of sides were lost.
 func (e *entry) learnParentLocked() performatives.ConversationID {
 	if len(e.messages) > 0 && e.messages[0].source != nil {
 		e.learnParentOfLocked(e.messages[0].source)
@@ -251,7 +257,8 @@ func (e *entry) learnParentLocked() performatives.ConversationID {
 	return e.parent
 }
 
-// learnParentOfLocked takes the parent from a message, if that is the first of the conversation: the one that opens it.
+// learnParentOfLocked takes the parent from a message, if that is the first of the conversation:
+// the one that opens it.
 func (e *entry) learnParentOfLocked(m *performatives.Message) {
 	if e.parent == "" && e.forgotten == 0 && e.messages[0].is(m) {
 		e.parent = codons.ParentOf(m)
@@ -266,7 +273,8 @@ func (r *Recorder) forgetMessageLocked(e *entry) {
 	e.forgotten++
 }
 
-// message returns a message with its masked payload. It runs code of the payload's type: no lock is held.
+// message returns a message with its masked payload. It runs code of the payload's type: no lock is
+// held.
 func (r *Recorder) message(k *kept) Message {
 	m := k.view()
 	if k.source != nil {
@@ -275,7 +283,8 @@ func (r *Recorder) message(k *kept) Message {
 	return m
 }
 
-// payload returns the masked JSON of a payload, or why there is none. A payload's own MarshalJSON may panic.
+// payload returns the masked JSON of a payload, or why there is none. A payload's own MarshalJSON
+// may panic.
 func (r *Recorder) payload(v any) (text json.RawMessage, leftOut string) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Failure is a failure of code of an agent: the error or the panic of a job ([lifecycle.JobFailed]), or
-// one about which its supervisor has decided ([events.Supervised]).
+// Failure is a failure of code of an agent: the error or the panic of a job
+// ([lifecycle.JobFailed]), or one about which its supervisor has decided ([events.Supervised]).
 type Failure struct {
 	Kind         events.Kind                  `json:"kind"` // that of its event
 	Seq          uint64                       `json:"seq"`  // the number of its event on the node
@@ -33,7 +33,8 @@ const (
 	maxStack  = 8 << 10
 )
 
-// ShowFailure returns the failure of an event as the recorder shows it, whether it is recorded or not. It is false for any other event.
+// ShowFailure returns the failure of an event as the recorder shows it, whether it is recorded or
+// not. It is false for any other event.
 func (r *Recorder) ShowFailure(of events.Record) (f Failure, ok bool) {
 	switch e := of.Event.(type) {
 	case lifecycle.JobFailed:
@@ -68,8 +69,8 @@ func textOf(err error) string {
 	return shortened(err.Error(), maxReason)
 }
 
-// Failures returns the failures that are kept, the latest first: those of an agent, if the id is not empty, and those in a conversation, if that is not
-// empty. The caller owns the result.
+// Failures returns the failures that are kept, the latest first: those of an agent, if the id is
+// not empty, and those in a conversation, if that is not empty. The caller owns the result.
 func (r *Recorder) Failures(of performatives.AgentID, in performatives.ConversationID) []Failure {
 	mu := r.lock()
 	all := r.failures.latest()

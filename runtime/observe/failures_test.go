@@ -17,7 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// The failures of agents are kept with their masked texts and their stacks, the latest ones, by agent and by conversation.
+// The failures of agents are kept with their masked texts and their stacks, the latest ones, by
+// agent and by conversation.
 func TestFailures(t *testing.T) {
 	n, r := record(t, observe.Options{Failures: 4})
 	long := strings.Repeat("x", 1<<20)
@@ -64,7 +65,8 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// A dead letter says why in words, also for a reason that is no code of a refusal. A repeated message raises no rate.
+// A dead letter says why in words, also for a reason that is no code of a refusal. A repeated
+// message raises no rate.
 func TestReasonsOfDeadLetters(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	at := events.At{Time: time.Now().Add(-10 * time.Second)}

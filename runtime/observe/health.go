@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// vitals are the counts of one agent since its start, or since the counting began if that was later.
+// vitals are the counts of one agent since its start, or since the counting began if that was
+// later.
 type vitals struct {
 	last     time.Time // of the last message that it has taken or sent
 	taken    uint64    // messages out of its mailbox
@@ -24,8 +25,9 @@ type vitals struct {
 // maxVitals is how many agents have [vitals].
 const maxVitals = 10_000
 
-// question identifies a request by the members that its answer repeats: the hash of the agent that asks, and of the id or the reply_with of the request.
-// The texts may be parts of a long message, whose memory they would hold.
+// question identifies a request by the members that its answer repeats: the hash of the agent that
+// asks, and of the id or the reply_with of the request. The texts may be parts of a long message,
+// whose memory they would hold.
 type question uint64
 
 // asked is a request that waits for its answer.
@@ -34,8 +36,8 @@ type asked struct {
 	at    time.Time // its first event
 }
 
-// maxAsked is how many requests one generation of them has. There are two; when the younger is full, the older is forgotten, and the answers to
-// its requests are not counted.
+// maxAsked is how many requests one generation of them has. There are two; when the younger is
+// full, the older is forgotten, and the answers to its requests are not counted.
 const maxAsked = 8192
 
 // health counts the messages that agents take, and their answers.
@@ -74,8 +76,8 @@ func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) 
 	return h, ok
 }
 
-// HealthCounter counts the health of agents on a node that has no [Recorder]. It begins to count at the first call of Health, and costs nothing before. Its
-// owner must call Close.
+// HealthCounter counts the health of agents on a node that has no [Recorder]. It begins to count at
+// the first call of Health, and costs nothing before. Its owner must call Close.
 type HealthCounter struct {
 	node *runtime.Node
 
@@ -90,8 +92,9 @@ type HealthCounter struct {
 // NewHealthCounter returns a HealthCounter of the node's agents.
 func NewHealthCounter(node *runtime.Node) *HealthCounter { return &HealthCounter{node: node} }
 
-// Health returns the health of an agent, as [Recorder.Health] does. The counts begin with the first call, which returns zeros: see
-// [runtime.Health.CountedSince]. After Close, Health returns the counts until then. Safe for concurrent use.
+// Health returns the health of an agent, as [Recorder.Health] does. The counts begin with the first
+// call, which returns zeros: see [runtime.Health.CountedSince]. After Close, Health returns the
+// counts until then. Safe for concurrent use.
 func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
 	h, ok = c.node.Health(id)
 	if ok && !h.Reported && c.begin() {
@@ -101,7 +104,8 @@ func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok b
 	return h, ok
 }
 
-// begin starts the counting, unless it has been started. It returns false if the counter was closed before the start.
+// begin starts the counting, unless it has been started. It returns false if the counter was closed
+// before the start.
 func (c *HealthCounter) begin() bool {
 	c.state.Lock()
 	defer c.state.Unlock()
@@ -114,7 +118,8 @@ func (c *HealthCounter) begin() bool {
 	return c.begun
 }
 
-// Close ends the counting. It returns when the events that are queued are counted. Closing again does nothing.
+// Close ends the counting. It returns when the events that are queued are counted. Closing again
+// does nothing.
 func (c *HealthCounter) Close() {
 	c.state.Lock()
 	begun := c.begun
@@ -142,7 +147,8 @@ func (h *health) complete(of *runtime.Health) {
 	}
 }
 
-// started drops the counts of an agent that begins anew. An agent that its supervisor restarts keeps its counts.
+// started drops the counts of an agent that begins anew. An agent that its supervisor restarts
+// keeps its counts.
 func (h *health) started(ev *events.AgentStarted) {
 	if !ev.Again {
 		h.forget(ev.Agent)

@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// An agent's figures are those of its requests: what it has taken, how long until the result, and how many failed.
+// An agent's figures are those of its requests: what it has taken, how long until the result, and
+// how many failed.
 func TestHealth(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	testHealth(t, n, r.Health)
@@ -101,8 +102,8 @@ func spawn(t *testing.T, n *runtime.Node, id performatives.AgentID, w worker) {
 	}
 }
 
-// The response time is that from the first sight of the request to its result: neither its acceptance, nor a copy, nor the answer of another agent, nor
-// one to another asker counts.
+// The response time is that from the first sight of the request to its result: neither its
+// acceptance, nor a copy, nor the answer of another agent, nor one to another asker counts.
 func TestResponseTime(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	spawn(t, n, "w", nil)

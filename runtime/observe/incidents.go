@@ -2,7 +2,8 @@ package observe
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Incidents are a recorder's counts of one agent since the agent started, or since the recorder began.
+// Incidents are a recorder's counts of one agent since the agent started, or since the recorder
+// began.
 type Incidents struct {
 	Errors   uint64 // jobs and handlers that failed or panicked
 	Restarts uint64
@@ -11,8 +12,8 @@ type Incidents struct {
 // maxIncidents is how many agents have [Incidents] of their own.
 const maxIncidents = 10_000
 
-// Incidents returns the incidents of each agent that has had some and runs, by the [performatives.AgentID.Fold] of its id. The caller owns
-// the result.
+// Incidents returns the incidents of each agent that has had some and runs, by the
+// [performatives.AgentID.Fold] of its id. The caller owns the result.
 func (r *Recorder) Incidents() map[performatives.AgentID]Incidents {
 	defer r.lock().Unlock()
 	all := make(map[performatives.AgentID]Incidents, len(r.incidents))

@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// listener takes the events of a node in batches, under a lock that it shares with the readers of the results.
+// listener takes the events of a node in batches, under a lock that it shares with the readers of
+// the results.
 type listener struct {
 	events *events.Batches
 	closed chan struct{} // closed by end
@@ -17,14 +18,16 @@ type listener struct {
 	mu sync.Mutex
 }
 
-// listen begins to take the events that are published from now on, of which so many may wait. The functions of the columns are called under the lock.
+// listen begins to take the events that are published from now on, of which so many may wait. The
+// functions of the columns are called under the lock.
 func (l *listener) listen(node *runtime.Node, queue int, columns ...events.Column) {
 	l.closed, l.done = make(chan struct{}), make(chan struct{})
 	l.events = node.Events().SubscribeBatches(queue, columns...)
 	go l.run()
 }
 
-// end ends the subscription, and returns when all queued events have been taken. Calling it again does nothing.
+// end ends the subscription, and returns when all queued events have been taken. Calling it again
+// does nothing.
 func (l *listener) end() {
 	l.close.Do(func() {
 		l.events.Close()

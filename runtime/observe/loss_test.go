@@ -43,8 +43,8 @@ func TestLossIsCounted(t *testing.T) {
 	}
 }
 
-// A conversation whose end was lost has its place in the tree: the message that opens it names the conversation above, also when that message is forgotten
-// or its payload left out.
+// A conversation whose end was lost has its place in the tree: the message that opens it names the
+// conversation above, also when that message is forgotten or its payload left out.
 func TestParentOfALostEnd(t *testing.T) {
 	for name, o := range map[string]Options{"kept": {}, "forgotten": {Messages: 1}, "left out": {PayloadBytes: 1}} {
 		n, err := runtime.New(runtime.Options{})
@@ -102,7 +102,8 @@ func TestParentOfALostEnd(t *testing.T) {
 	}
 }
 
-// A parent that is longer than an id may be is none, and the record of the conversation keeps nothing of it.
+// A parent that is longer than an id may be is none, and the record of the conversation keeps
+// nothing of it.
 func TestParentIsBounded(t *testing.T) {
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {

@@ -19,8 +19,8 @@ type LostNode struct {
 // maxLostNodes is how many lost nodes are kept: the last ones.
 const maxLostNodes = 100
 
-// LostNodes returns the nodes that are lost and have not come back, the latest first. The caller owns
-// the result.
+// LostNodes returns the nodes that are lost and have not come back, the latest first. The caller
+// owns the result.
 func (r *Recorder) LostNodes() []LostNode {
 	defer r.lock().Unlock()
 	all := slices.Clone(r.lost)
@@ -42,8 +42,8 @@ func (r *Recorder) backLocked(node string) {
 	r.lost = slices.DeleteFunc(r.lost, func(l LostNode) bool { return l.Node == node })
 }
 
-// lossLocked returns the text of the failure by which a conversation has ended because its responder
-// was lost; empty if its last message is none.
+// lossLocked returns the text of the failure by which a conversation has ended because its
+// responder was lost; empty if its last message is none.
 func (e *entry) lossLocked(mask Mask) string {
 	if len(e.messages) == 0 {
 		return ""

@@ -18,7 +18,8 @@ import (
 // Masked replaces each masked value.
 const Masked = "***"
 
-// secretNames are the names of [DefaultMask], and secretKeys the kinds of keys that are among them, such as signing_key. The names of wholeWords match whole words only.
+// secretNames are the names of [DefaultMask], and secretKeys the kinds of keys that are among them,
+// such as signing_key. The names of wholeWords match whole words only.
 var (
 	secretNames = []string{
 		"password", "passwd", "passphrase", "passcode", "pwd", "pass", "pin", "otp", "totp", "secret", "token", "auth", "authorization", "credential", "creds",
@@ -44,21 +45,27 @@ func DefaultMask() []string {
 	return names
 }
 
-// Mask replaces values in JSON and in text. The name of a member matches when it ends with one of the mask's names, or with its plural;
-// letter case, '_', '-' and spaces do not count, nor does a '.' in the name of a member. So "api_key" masks "X-Api-Key" and
-// "openaiApiKeys". Short names such as "pin" and "auth" have to be whole words: they mask "cardPin", and neither "spin" nor "author". A word behind the name such as hash or confirmation does not
-// count. The whole value of a match is replaced, an object or a list too. A number under a plural is a count, as in "max_tokens", and stays.
+// Mask replaces values in JSON and in text. The name of a member matches when it ends with one of
+// the mask's names, or with its plural; letter case, '_', '-' and spaces do not count, nor does a
+// '.' in the name of a member. So "api_key" masks "X-Api-Key" and "openaiApiKeys". Short names such
+// as "pin" and "auth" have to be whole words: they mask "cardPin", and neither "spin" nor "author".
+// A word behind the name such as hash or confirmation does not count. The whole value of a match is
+// replaced, an object or a list too. A number under a plural is a count, as in "max_tokens", and
+// stays.
 //
-// Of an object with a name and a value, such as {"name":"Authorization","value":"…"}, the value is masked if the name matches. A text that is JSON is masked as JSON; in any other,
-// as [Mask.Text] does it.
+// Of an object with a name and a value, such as {"name":"Authorization","value":"…"}, the value is
+// masked if the name matches. A text that is JSON is masked as JSON; in any other, as [Mask.Text]
+// does it.
 //
 // A mask does not find a secret without a telling name: in a sentence, in a list of values, under a
 // name such as "key", "data" or "session_id", in a name without separators ("userpass"), or in
 // encoded text (base64, compressed). A path finds what the names do not.
 //
-// A name of the mask with dots is a path of members: "card.number" masks the members number of all members card, wherever those are, and
-// "payload.card.number" only that of the member card of the whole payload, or of a member payload in it. Of a path, each name has to be the whole name of a member;
-// "*" stands for any name. Items of lists are no steps of a path. The zero Mask masks nothing.
+// A name of the mask with dots is a path of members: "card.number" masks the members number of all
+// members card, wherever those are, and "payload.card.number" only that of the member card of the
+// whole payload, or of a member payload in it. Of a path, each name has to be the whole name of a
+// member; "*" stands for any name. Items of lists are no steps of a path. The zero Mask masks
+// nothing.
 type Mask struct {
 	names []string
 	paths [][]string
@@ -66,7 +73,8 @@ type Mask struct {
 	odd   bool     // a name has characters that end a name in a text
 }
 
-// wholePayload is the first step of a path that begins at the whole value, and anyName is a step that stands for any name.
+// wholePayload is the first step of a path that begins at the whole value, and anyName is a step
+// that stands for any name.
 const (
 	wholePayload = "payload"
 	anyName      = "*"
@@ -108,7 +116,8 @@ var separators = strings.NewReplacer("_", "", "-", "", ".", "", " ", "")
 
 func normal(name string) string { return separators.Replace(strings.ToLower(name)) }
 
-// JSON returns the text with its masked values replaced and its members sorted by name. The error says that text is not one JSON value.
+// JSON returns the text with its masked values replaced and its members sorted by name. The error
+// says that text is not one JSON value.
 func (m Mask) JSON(text []byte) (json.RawMessage, error) {
 	value, err := decode(text)
 	if err != nil {
@@ -173,7 +182,8 @@ func (w *walk) member(name string, value any, at []string) any {
 	return w.value(value, at)
 }
 
-// pairRole is what a member is in an object that has a name and a value of this name as two members.
+// pairRole is what a member is in an object that has a name and a value of this name as two
+// members.
 type pairRole uint8
 
 const (
@@ -286,7 +296,8 @@ func beginsWord(words []string, at int) bool {
 	return at == 0
 }
 
-// wordsOf returns the words of a name in lower case: those of openaiKey, openai_key and OPENAI-KEY are the same.
+// wordsOf returns the words of a name in lower case: those of openaiKey, openai_key and OPENAI-KEY
+// are the same.
 func wordsOf(name string) (words []string) {
 	from, before := 0, rune(0)
 	end := func(at int) {
@@ -323,14 +334,17 @@ func endsWith(at, path []string) bool {
 	return true
 }
 
-// assignedValue matches the value behind a name and its separator in a text, such as token= and Authorization:.
+// assignedValue matches the value behind a name and its separator in a text, such as token= and
+// Authorization:.
 var assignedValue = regexp.MustCompile(`^(?:(?i:bearer|basic)\s+)?(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|[^\s,;&"')\]}]+)`)
 
 // spaces are those of \s in a regular expression.
 const spaces = "\t\n\f\r "
 
-// Text returns a text with the values masked that stand behind a name of the mask and a colon or an equals sign, also in the query of a URL, and names and passwords in URLs. It is for texts that
-// people read: a secret that stands in a sentence without its name is not found. The time is linear.
+// Text returns a text with the values masked that stand behind a name of the mask and a colon or an
+// equals sign, also in the query of a URL, and names and passwords in URLs. It is for texts that
+// people read: a secret that stands in a sentence without its name is not found. The time is
+// linear.
 func (m Mask) Text(text string) string {
 	if len(m.names) == 0 {
 		return text
@@ -420,7 +434,8 @@ func nameBefore(text string) string {
 	return text[from:]
 }
 
-// mayMask reports whether something in a text that may be JSON can be masked. It reads the names without decoding the text: what an escape can change counts as masked.
+// mayMask reports whether something in a text that may be JSON can be masked. It reads the names
+// without decoding the text: what an escape can change counts as masked.
 func (m Mask) mayMask(text string) bool {
 	escaped := strings.IndexByte(text, '\\') >= 0
 	if len(m.paths) > 0 || m.odd || strings.IndexByte(text, '@') >= 0 && (escaped || strings.Contains(text, "://")) {

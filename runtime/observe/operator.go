@@ -11,7 +11,8 @@ import (
 // KindOperatorActed is the kind of [OperatorActed].
 const KindOperatorActed events.Kind = "operator.acted"
 
-// OperatorActed says that an operator has tried to change something on the node, and has the outcome. It is published after the attempt.
+// OperatorActed says that an operator has tried to change something on the node, and has the
+// outcome. It is published after the attempt.
 type OperatorActed struct {
 	events.At
 	Who     string `json:"who"`              // the name that the operator has authenticated as; empty without authentication
@@ -21,8 +22,9 @@ type OperatorActed struct {
 	Reason  string `json:"reason,omitempty"` // as the operator has given it; empty for none
 	Outcome string `json:"result"`           // such as receipt, or the code of the error
 
-	// Agent and Conversation are those of a decision: the agent that asked for it, and the conversation in which it did. Both are empty for a step that was not open.
-	// A cancel has its conversation.
+	// Agent and Conversation are those of a decision: the agent that asked for it, and the
+	// conversation in which it did. Both are empty for a step that was not open. A cancel has its
+	// conversation.
 	Agent        performatives.AgentID        `json:"agent,omitempty"`
 	Conversation performatives.ConversationID `json:"conversation_id,omitempty"`
 }
@@ -33,8 +35,9 @@ func (OperatorActed) Kind() events.Kind { return KindOperatorActed }
 // KindOperatorRefused is the kind of [OperatorRefused].
 const KindOperatorRefused events.Kind = "operator.refused"
 
-// OperatorRefused says that requests of a client of the operator's interface were refused: their credentials are wrong, or they have not the right. One event may be about
-// several requests of the same address. The members other than Count are those of the last one.
+// OperatorRefused says that requests of a client of the operator's interface were refused: their
+// credentials are wrong, or they have not the right. One event may be about several requests of the
+// same address. The members other than Count are those of the last one.
 type OperatorRefused struct {
 	events.At
 	Who   string `json:"who,omitempty"` // the name that the client has authenticated as; empty without

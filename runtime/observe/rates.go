@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
-// RateInterval is the length of the interval of a [Sample]. Intervals begin at its multiples, by the clock of the node.
+// RateInterval is the length of the interval of a [Sample]. Intervals begin at its multiples, by
+// the clock of the node.
 const RateInterval = 5 * time.Second
 
 // rateIntervals is how many intervals that are over are kept: ten minutes.
@@ -25,8 +26,8 @@ type Sample struct {
 	Failed      uint64    `json:"failed"`       // sides of conversations that timed out, were abandoned or misread, or whose work failed
 }
 
-// Rates returns a sample for each of the last intervals that are over, the oldest first: those of ten minutes, or since the recorder began.
-// The caller owns the result.
+// Rates returns a sample for each of the last intervals that are over, the oldest first: those of
+// ten minutes, or since the recorder began. The caller owns the result.
 func (r *Recorder) Rates() []Sample {
 	mu := r.lock()
 	all := r.rates.samples(time.Now())

@@ -11,7 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
 
-// Each event counts in the interval of its time; an interval that is not over is not listed, and what is too old is not counted.
+// Each event counts in the interval of its time; an interval that is not over is not listed, and
+// what is too old is not counted.
 func TestRatesByInterval(t *testing.T) {
 	start := time.Unix(1_000_000, 0)
 	r := rates{first: numberOf(start)}
@@ -63,7 +64,8 @@ func TestRatesOfEnds(t *testing.T) {
 	}
 }
 
-// A side counts in the interval in which it began, also while it is under way; not one that has no step yet, nor one that began before the recorder.
+// A side counts in the interval in which it began, also while it is under way; not one that has no
+// step yet, nor one that began before the recorder.
 func TestRatesOfBegins(t *testing.T) {
 	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 1, Bytes: 1 << 20}}
 	last := beginOf(numberOf(time.Now()) - 1)

@@ -59,7 +59,8 @@ type Recorder struct {
 	vitals    health
 }
 
-// New records the events of the node that are published from now on. The error names the option that is wrong.
+// New records the events of the node that are published from now on. The error names the option
+// that is wrong.
 func New(node *runtime.Node, o Options) (*Recorder, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -80,7 +81,8 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	return r, nil
 }
 
-// Close ends the recording. It returns when the events that are queued are recorded. Closing again does nothing.
+// Close ends the recording. It returns when the events that are queued are recorded. Closing again
+// does nothing.
 func (r *Recorder) Close() { r.end() }
 
 // Counts returns how much the recorder has kept and lost.
@@ -168,7 +170,8 @@ func (r *Recorder) agentStoppedLocked(_ uint64, ev *events.AgentStopped) {
 	delete(r.incidents, ev.Agent.Fold())
 }
 
-// messageLocked returns the record of a message, and adds the record if the message is new. It returns nil if m is nil.
+// messageLocked returns the record of a message, and adds the record if the message is new. It
+// returns nil if m is nil.
 func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	if m == nil {
 		return nil
@@ -193,7 +196,8 @@ func (r *Recorder) messageLocked(at time.Time, m *performatives.Message) *kept {
 	return k
 }
 
-// endedLocked records a side that has ended. While a side is under way, its state, path and parent are read from the node.
+// endedLocked records a side that has ended. While a side is under way, its state, path and parent
+// are read from the node.
 func (r *Recorder) endedLocked(_ uint64, ev *lifecycle.Ended) {
 	r.rates.at(ev.Time).end(ev.State)
 	if !ev.Began.Before(r.vitals.since) {

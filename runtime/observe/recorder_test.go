@@ -232,7 +232,8 @@ type code struct{ make func() ([]byte, error) }
 
 func (c code) MarshalJSON() ([]byte, error) { return c.make() }
 
-// A payload without JSON, or with too much of it, is left out with a reason that quotes nothing of it.
+// A payload without JSON, or with too much of it, is left out with a reason that quotes nothing of
+// it.
 func TestPayloadLeftOut(t *testing.T) {
 	for _, test := range []struct {
 		name    string
@@ -256,7 +257,8 @@ func TestPayloadLeftOut(t *testing.T) {
 	}
 }
 
-// A message that is refused is shown as before, with the code of its last refusal, also one that the recorder does not keep in memory.
+// A message that is refused is shown as before, with the code of its last refusal, also one that
+// the recorder does not keep in memory.
 func TestRefusedMessage(t *testing.T) {
 	for _, size := range []int{10, 1 << 20} {
 		n, r := record(t, observe.Options{PayloadBytes: 100})
@@ -315,7 +317,8 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// The record has the parent of a conversation, and its sides count toward the bound on memory. Of two ends of one side, the later one counts.
+// The record has the parent of a conversation, and its sides count toward the bound on memory. Of
+// two ends of one side, the later one counts.
 func TestRecordsEnds(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	of := lifecycle.Subject{Agent: "a", Peer: "b", Conversation: "old", Protocol: "p"}
@@ -397,7 +400,9 @@ func TestLiveChild(t *testing.T) {
 	}
 }
 
-// The path of a side has its last states in their order, and is not in lists. Of two ends of one side, the path of the later one counts. A conversation that takes the memory of a forgotten one has none of its path.
+// The path of a side has its last states in their order, and is not in lists. Of two ends of one
+// side, the path of the later one counts. A conversation that takes the memory of a forgotten one
+// has none of its path.
 func TestPath(t *testing.T) {
 	n, r := record(t, observe.Options{Conversations: 1})
 	end := func(conversation string, state machine.State, path ...machine.State) {

@@ -32,7 +32,8 @@ type Refusal struct {
 // maxRefusalText is the longest text of a refusal that is kept, in bytes.
 const maxRefusalText = 512
 
-// Refusals returns the refusals and dead letters that are kept, the latest first. The caller owns the result.
+// Refusals returns the refusals and dead letters that are kept, the latest first. The caller owns
+// the result.
 func (r *Recorder) Refusals() []Refusal {
 	mu := r.lock()
 	all := r.refusals.latest()
@@ -43,7 +44,8 @@ func (r *Recorder) Refusals() []Refusal {
 	return all
 }
 
-// drops has the texts of the reasons for which a codon drops a message. They are no codes of refusals.
+// drops has the texts of the reasons for which a codon drops a message. They are no codes of
+// refusals.
 var drops = map[performatives.Code]string{
 	machine.DropDuplicate:     "the message had come before, and had its effect then",
 	machine.DropStale:         "the message belongs to an earlier round or conversation",
@@ -52,7 +54,8 @@ var drops = map[performatives.Code]string{
 	machine.DropUndeliverable: "a copy of a message could not be delivered, and the wait for the answer goes on",
 }
 
-// reasonOf returns the text of a code, or that of the reason of a codon; for a code of an agent's own, the code itself.
+// reasonOf returns the text of a code, or that of the reason of a codon; for a code of an agent's
+// own, the code itself.
 func reasonOf(code performatives.Code) string {
 	if text := drops[code]; text != "" || code.Known() || code == "" {
 		return cmp.Or(text, code.Traits().Text)
@@ -60,7 +63,8 @@ func reasonOf(code performatives.Code) string {
 	return string(code)
 }
 
-// refusedLocked keeps a refusal in the place of the oldest one, if there are as many as the options allow.
+// refusedLocked keeps a refusal in the place of the oldest one, if there are as many as the options
+// allow.
 func (r *Recorder) refusedLocked(one Refusal, m *performatives.Message) {
 	one.Text = shortened(cmp.Or(one.Text, reasonOf(one.Code)), maxRefusalText)
 	if m != nil {

@@ -2,8 +2,8 @@ package observe
 
 import "unicode/utf8"
 
-// suffixes is a tree of words, read from their last letter on. It tells in one pass, without a copy,
-// that a name ends with none of the words.
+// suffixes is a tree of words, read from their last letter on. It tells in one pass, without a
+// copy, that a name ends with none of the words.
 type suffixes []suffix
 
 // suffix is one letter of words, of which the first of all is the root.

@@ -8,8 +8,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
 )
 
-// Trace has the recorded messages of one trace (rag, Trace Management; addenda §3b): those of the conversation after which its trace ids are named, and of
-// the conversations that were begun in the work of that one. Each conversation that was not begun in the work of another has a trace, in any dialect.
+// Trace has the recorded messages of one trace (rag, Trace Management; addenda §3b): those of the
+// conversation after which its trace ids are named, and of the conversations that were begun in the
+// work of that one. Each conversation that was not begun in the work of another has a trace, in any
+// dialect.
 type Trace struct {
 	ID       performatives.ConversationID `json:"trace"`
 	Messages []TracedMessage              `json:"messages"` // of its conversations, in the order in which they were first seen
@@ -30,8 +32,8 @@ type TracedMessage struct {
 	Refused      performatives.Code           `json:"refused,omitempty"`
 }
 
-// Trace returns the trace to which a trace id, or the id of a conversation, belongs. It is false when nothing of it is recorded. The caller owns the
-// result.
+// Trace returns the trace to which a trace id, or the id of a conversation, belongs. It is false
+// when nothing of it is recorded. The caller owns the result.
 func (r *Recorder) Trace(id string) (Trace, bool) {
 	t := Trace{ID: rag.Conversation(id), Messages: []TracedMessage{}}
 	live := r.node.all()
@@ -68,7 +70,8 @@ func (r *Recorder) Trace(id string) (Trace, bool) {
 	return t, len(t.Messages) > 0
 }
 
-// traced returns a message of the conversation. above is the conversation in whose work it was begun; nil for none.
+// traced returns a message of the conversation. above is the conversation in whose work it was
+// begun; nil for none.
 func (e *entry) traced(k *kept, above *entry) TracedMessage {
 	shown := k.view()
 	m := TracedMessage{
@@ -110,7 +113,8 @@ func (e *entry) causes(to performatives.AgentID, at time.Time) (id performatives
 	return id
 }
 
-// Order puts the messages into their order, each once, and lists the children of each. Those of several nodes may be together.
+// Order puts the messages into their order, each once, and lists the children of each. Those of
+// several nodes may be together.
 func (t *Trace) Order() {
 	slices.SortStableFunc(t.Messages, func(a, b TracedMessage) int { return a.Time.Compare(b.Time) })
 	at := make(map[performatives.MessageID]int, len(t.Messages))

@@ -15,7 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// The tree of the specification's example: a trace has the messages of its conversation, and of those that were begun in its work, by parent and child.
+// The tree of the specification's example: a trace has the messages of its conversation, and of
+// those that were begun in its work, by parent and child.
 func TestTrace(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	second := int64(0)

@@ -30,8 +30,8 @@ func (r *Recorder) Conversations() []Conversation {
 	return all
 }
 
-// ConversationsSince is [Recorder.Conversations] without those that are recorded and have no message and no end after the mark. The second
-// result is the mark of what follows.
+// ConversationsSince is [Recorder.Conversations] without those that are recorded and have no
+// message and no end after the mark. The second result is the mark of what follows.
 func (r *Recorder) ConversationsSince(m Mark) ([]Conversation, Mark) {
 	all := map[performatives.ConversationID]*Conversation{}
 	asked := time.Now()
@@ -74,15 +74,15 @@ func (r *Recorder) ConversationsSince(m Mark) ([]Conversation, Mark) {
 	return sorted, mark
 }
 
-// Conversation returns the conversation with an id, with its messages. It is false when none is under way or recorded. The caller owns
-// the result.
+// Conversation returns the conversation with an id, with its messages. It is false when none is
+// under way or recorded. The caller owns the result.
 func (r *Recorder) Conversation(id performatives.ConversationID) (Conversation, bool) {
 	c, _, found := r.ConversationSince(id, Mark{})
 	return c, found
 }
 
-// ConversationSince is [Recorder.Conversation] with those messages only that have changed after the mark. The second result is the mark of
-// what follows.
+// ConversationSince is [Recorder.Conversation] with those messages only that have changed after the
+// mark. The second result is the mark of what follows.
 func (r *Recorder) ConversationSince(id performatives.ConversationID, m Mark) (Conversation, Mark, bool) {
 	c := Conversation{ID: id}
 	live := r.node.with(id) // as in Conversations
@@ -111,8 +111,8 @@ func (r *Recorder) ConversationSince(id performatives.ConversationID, m Mark) (C
 	return c, mark, found
 }
 
-// Children returns the ids of the conversations, under way on the node or recorded, that were begun in the work of a conversation, sorted. The caller owns the
-// result.
+// Children returns the ids of the conversations, under way on the node or recorded, that were begun
+// in the work of a conversation, sorted. The caller owns the result.
 func (r *Recorder) Children(of performatives.ConversationID) []performatives.ConversationID {
 	ids := r.node.children(of) // before the events are taken, as in Conversations
 	mu := r.lock()
@@ -134,7 +134,8 @@ func (r *Recorder) locate(c *Conversation) {
 	c.Order()
 }
 
-// viewLocked returns a copy without the messages, and with the paths of the sides if they are wanted.
+// viewLocked returns a copy without the messages, and with the paths of the sides if they are
+// wanted.
 func (r *Recorder) viewLocked(e *entry, paths bool) Conversation {
 	c := Conversation{
 		ID: e.id, Parent: e.learnParentLocked(), Protocol: e.protocol, Began: e.began, Updated: e.updated, Sides: make([]Side, 0, len(e.ends)),
@@ -181,7 +182,8 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 	return &(*sides)[len(*sides)-1]
 }
 
-// Messages returns the messages of a conversation that are kept, the oldest first; nil when it is not recorded. The caller owns the result.
+// Messages returns the messages of a conversation that are kept, the oldest first; nil when it is
+// not recorded. The caller owns the result.
 func (r *Recorder) Messages(id performatives.ConversationID) (all []Message) {
 	mu := r.lock()
 	var messages []kept

@@ -13,7 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// newEndRecorder returns a recorder of ends alone, and what it listens to. Its node lists the sides that live returns.
+// newEndRecorder returns a recorder of ends alone, and what it listens to. Its node lists the sides
+// that live returns.
 func newEndRecorder(live func(*events.Stream) []codons.Info) (*Recorder, *events.Stream) {
 	stream := new(events.Stream)
 	r := &Recorder{vitals: newHealth(), recent: newEntries(), options: Options{Conversations: 10, Bytes: 1 << 20}}
@@ -77,7 +78,8 @@ func TestBeginsDuringAView(t *testing.T) {
 	}
 }
 
-// A side whose end is published only after the recorder has taken the events is in the view of its conversation as the node listed it.
+// A side whose end is published only after the recorder has taken the events is in the view of its
+// conversation as the node listed it.
 func TestEndsAfterTheEventsOfAView(t *testing.T) {
 	began, lists := time.Now(), 0
 	r, _ := newEndRecorder(func(stream *events.Stream) []codons.Info {
@@ -102,7 +104,8 @@ func TestBeganOfAnEnd(t *testing.T) {
 	}
 }
 
-// The view of one conversation asks the node for the sides and the children of that one, whatever else is under way.
+// The view of one conversation asks the node for the sides and the children of that one, whatever
+// else is under way.
 func TestViewOfOne(t *testing.T) {
 	r, stream := newEndRecorder(func(*events.Stream) []codons.Info {
 		t.Error("all sides are listed")
@@ -127,7 +130,8 @@ func TestViewOfOne(t *testing.T) {
 	}
 }
 
-// The sides are in the order in which they began, the initiator's first of those that began at once, in whatever order they are put together.
+// The sides are in the order in which they began, the initiator's first of those that began at
+// once, in whatever order they are put together.
 func TestOrder(t *testing.T) {
 	at := time.Unix(1, 0)
 	all := []Side{
@@ -150,7 +154,8 @@ func TestOrder(t *testing.T) {
 	}
 }
 
-// The sides of a view have no readings of the monotonic clock, which would order them otherwise than the times that are written do, once the clock was set.
+// The sides of a view have no readings of the monotonic clock, which would order them otherwise
+// than the times that are written do, once the clock was set.
 func TestBeganHasNoMonotonicTime(t *testing.T) {
 	began := time.Now()
 	r, stream := newEndRecorder(func(*events.Stream) []codons.Info {
@@ -165,7 +170,8 @@ func TestBeganHasNoMonotonicTime(t *testing.T) {
 	}
 }
 
-// The messages of a conversation are had without asking the node for its live sides, as a search through all conversations needs.
+// The messages of a conversation are had without asking the node for its live sides, as a search
+// through all conversations needs.
 func TestMessages(t *testing.T) {
 	r, _ := newEndRecorder(func(*events.Stream) []codons.Info {
 		t.Error("the node is asked")

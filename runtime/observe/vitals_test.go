@@ -13,7 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// What is kept is bounded: agents by their number, and open requests by two generations, of which the older is forgotten.
+// What is kept is bounded: agents by their number, and open requests by two generations, of which
+// the older is forgotten.
 func TestVitalsBounded(t *testing.T) {
 	h := newHealth()
 	for i := range maxVitals + 2 {
@@ -32,7 +33,8 @@ func TestVitalsBounded(t *testing.T) {
 	}
 }
 
-// A request that waits for its answer, and an agent with counts, hold no memory of a message: ids may be parts of a long one.
+// A request that waits for its answer, and an agent with counts, hold no memory of a message: ids
+// may be parts of a long one.
 func TestVitalsHoldNoMessage(t *testing.T) {
 	h := newHealth()
 	const requests, length = 1000, 64 << 10

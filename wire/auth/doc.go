@@ -1,7 +1,8 @@
-// Package auth implements authentication and authorization for package wire. Servers
-// authenticate peers by static bearer tokens ([Tokens]), JSON Web Tokens ([JWT]), opaque tokens of
-// OAuth 2.0 issuers ([Introspection]) and client certificates ([Certificates]), which [Any] combines. [Rules] decide which peer may send to
-// which agent. Clients get their credentials from a [TokenSource] and [ClientTLS].
+// Package auth implements authentication and authorization for package wire. Servers authenticate
+// peers by static bearer tokens ([Tokens]), JSON Web Tokens ([JWT]), opaque tokens of OAuth 2.0
+// issuers ([Introspection]) and client certificates ([Certificates]), which [Any] combines. [Rules]
+// decide which peer may send to which agent. Clients get their credentials from a [TokenSource] and
+// [ClientTLS].
 //
 //	tokens, warnings, err := auth.LoadTokens("tokens")
 //	…

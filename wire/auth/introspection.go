@@ -67,7 +67,8 @@ type introspection struct {
 	known map[[sha256.Size]byte]*introspected
 }
 
-// introspected is the answer about one token. The fields besides done are valid once that is closed.
+// introspected is the answer about one token. The fields besides done are valid once that is
+// closed.
 type introspected struct {
 	done  chan struct{}
 	id    wire.Identity
@@ -76,9 +77,9 @@ type introspected struct {
 }
 
 // Introspection returns an authenticator that asks an OAuth 2.0 issuer about tokens that it has
-// issued (RFC 7662). An answer must be active and have sub, or else client_id. The
-// [wire.Identity] has the name sub or client_id, the further agents of the member agents (an array),
-// the scopes of scope, and expires at exp.
+// issued (RFC 7662). An answer must be active and have sub, or else client_id. The [wire.Identity]
+// has the name sub or client_id, the further agents of the member agents (an array), the scopes of
+// scope, and expires at exp.
 //
 // An answer is kept for CacheTime at most, under the SHA-256 of its token. An identity is not asked
 // about again while its session lasts.
@@ -157,8 +158,8 @@ func (i *introspected) stale(now time.Time) bool {
 	}
 }
 
-// makeRoomLocked drops the answers that are too old and, if they are too few, any others, which are then asked for
-// again. A caller that waits for a dropped answer still gets it.
+// makeRoomLocked drops the answers that are too old and, if they are too few, any others, which are
+// then asked for again. A caller that waits for a dropped answer still gets it.
 func (a *introspection) makeRoomLocked(now time.Time) {
 	for sum, answer := range a.known {
 		if answer.stale(now) {
@@ -173,8 +174,8 @@ func (a *introspection) makeRoomLocked(now time.Time) {
 	}
 }
 
-// answer asks about a token and notes the answer. A failure is not kept. The question goes on when ctx
-// ends, because others may wait for the answer.
+// answer asks about a token and notes the answer. A failure is not kept. The question goes on when
+// ctx ends, because others may wait for the answer.
 func (a *introspection) answer(ctx context.Context, to *introspected, token string) {
 	defer close(to.done)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)

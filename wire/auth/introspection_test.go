@@ -17,7 +17,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// endpoint is an introspection endpoint. It knows the answers about some tokens; any other is not active.
+// endpoint is an introspection endpoint. It knows the answers about some tokens; any other is not
+// active.
 type endpoint struct {
 	mu      sync.Mutex
 	answers map[string]string
@@ -185,8 +186,8 @@ func TestIntrospectionIsKept(t *testing.T) {
 	})
 }
 
-// TestIntrospectionIsShared has many connections with one token ask at once. One question is sent, and it goes on when the
-// connection that has sent it ends.
+// TestIntrospectionIsShared has many connections with one token ask at once. One question is sent,
+// and it goes on when the connection that has sent it ends.
 func TestIntrospectionIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{answers: map[string]string{"token": `{"active":true,"sub":"crm"}`}, hold: make(chan struct{})}
@@ -223,7 +224,8 @@ func TestIntrospectionIsShared(t *testing.T) {
 	})
 }
 
-// TestIntrospectionIsBounded presents more tokens than are kept, and more at once than are asked about.
+// TestIntrospectionIsBounded presents more tokens than are kept, and more at once than are asked
+// about.
 func TestIntrospectionIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := &endpoint{hold: make(chan struct{})}
@@ -267,7 +269,8 @@ func TestIntrospectionIsBounded(t *testing.T) {
 	})
 }
 
-// TestIntrospectionSendsTheTokenOnce has an endpoint redirect. The token is not sent elsewhere, and no error has it.
+// TestIntrospectionSendsTheTokenOnce has an endpoint redirect. The token is not sent elsewhere, and
+// no error has it.
 func TestIntrospectionSendsTheTokenOnce(t *testing.T) {
 	for _, status := range []int{http.StatusTemporaryRedirect, http.StatusPermanentRedirect, http.StatusUnauthorized} {
 		e := &endpoint{status: status}
@@ -281,7 +284,8 @@ func TestIntrospectionSendsTheTokenOnce(t *testing.T) {
 	}
 }
 
-// TestIntrospectionAfterJWT combines the two: a JWT is verified here, and any other token is asked about.
+// TestIntrospectionAfterJWT combines the two: a JWT is verified here, and any other token is asked
+// about.
 func TestIntrospectionAfterJWT(t *testing.T) {
 	e := &endpoint{answers: map[string]string{"opaque": `{"active":true,"sub":"crm"}`}}
 	signed, err := JWT(JWTOptions{Secret: Secret(strings.Repeat("k", minSecret))})

@@ -38,8 +38,8 @@ func parsePattern(text string) (uriPattern, error) {
 	return p, nil
 }
 
-// agent returns the agent id in a URI. It refuses paths with percent-encoding and with the segments . and ..
-// (SPIFFE-ID §2.2), because two of them could denote the same agent id.
+// agent returns the agent id in a URI. It refuses paths with percent-encoding and with the segments
+// . and .. (SPIFFE-ID §2.2), because two of them could denote the same agent id.
 func (p uriPattern) agent(uri string) (string, bool) {
 	segments := strings.Split(uri, "/")
 	last := len(p) - 1

@@ -24,8 +24,8 @@ type Rule struct {
 	Allow []string `json:"allow"`
 	// Acts are the permitted performatives. Empty means all.
 	Acts []performatives.Performative `json:"acts,omitempty"`
-	// Operator are the rights of an operator of the node that the rule grants: see [Rules.Operator]. A rule that grants some may have
-	// an empty Allow.
+	// Operator are the rights of an operator of the node that the rule grants: see
+	// [Rules.Operator]. A rule that grants some may have an empty Allow.
 	Operator []Right `json:"operator,omitempty"`
 }
 
@@ -39,8 +39,9 @@ const (
 	RightAct Right = "act"
 )
 
-// Operator returns a function that reports whether an identity has a right. A right needs a rule that grants it; empty rules grant
-// both to everyone, as they permit every message. The error names an invalid rule. Later changes of r have no effect.
+// Operator returns a function that reports whether an identity has a right. A right needs a rule
+// that grants it; empty rules grant both to everyone, as they permit every message. The error names
+// an invalid rule. Later changes of r have no effect.
 func (r Rules) Operator() (func(who wire.Identity, right Right) bool, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -82,9 +83,10 @@ func LoadRules(path string) (Rules, error) {
 	return r, nil
 }
 
-// ParseRules parses a JSON array of rules. An unknown member is an error, because ignoring it
-// may permit more than intended. So are a member that occurs twice, a name in another case, and text behind the array. An empty array is an error, because it could mean that
-// everything or that nothing is permitted.
+// ParseRules parses a JSON array of rules. An unknown member is an error, because ignoring it may
+// permit more than intended. So are a member that occurs twice, a name in another case, and text
+// behind the array. An empty array is an error, because it could mean that everything or that
+// nothing is permitted.
 func ParseRules(text []byte) (Rules, error) {
 	var r Rules
 	if err := cmp.Or(CheckMark(text), jsonscan.UnmarshalKnown(text, &r)); err != nil {

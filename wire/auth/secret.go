@@ -76,8 +76,8 @@ func readSmall(path string, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// CheckMark returns an error for the text of a file that begins with a byte order mark (U+FEFF), in UTF-8 or UTF-16. The mark is not
-// displayed, and would be a part of the first name, token or key.
+// CheckMark returns an error for the text of a file that begins with a byte order mark (U+FEFF), in
+// UTF-8 or UTF-16. The mark is not displayed, and would be a part of the first name, token or key.
 func CheckMark(text []byte) error {
 	for _, mark := range []string{"\ufeff", "\xff\xfe", "\xfe\xff"} {
 		if bytes.HasPrefix(text, []byte(mark)) {

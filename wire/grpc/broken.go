@@ -32,9 +32,9 @@ func (c *codec) ended(d *decoder) *performatives.Message {
 	}, d.payload)
 }
 
-// notUnderstood makes the answer to an envelope that is no message. It is the receiver's, if that is readable: the
-// peer may await the reply of this agent only. It refers to the id, else to the reply_with or the conversation. It is nil only when the name of this end is
-// invalid.
+// notUnderstood makes the answer to an envelope that is no message. It is the receiver's, if that
+// is readable: the peer may await the reply of this agent only. It refers to the id, else to the
+// reply_with or the conversation. It is nil only when the name of this end is invalid.
 func (c *codec) notUnderstood(d *decoder) *performatives.Message {
 	id, conversation := string(d.e.ID), string(d.e.ConversationID)
 	stamp := c.opts.Stamper.Stamp()

@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 )
 
-// A FAILURE that cannot be read ends the request that it is about, with its text. An INFORM that cannot be read ends nothing.
+// A FAILURE that cannot be read ends the request that it is about, with its text. An INFORM that
+// cannot be read ends nothing.
 func TestMalformedFailureEndsTheRequest(t *testing.T) {
 	for act, ends := range map[ribosomev1.Performative]bool{
 		ribosomev1.Performative_PERFORMATIVE_FAILURE: true,

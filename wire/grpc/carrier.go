@@ -53,8 +53,8 @@ func (p passing) Unmarshal(data mem.BufferSlice, v any) error {
 	return p.CodecV2.Unmarshal(data, v)
 }
 
-// loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. gRPC owns the parts of a sent frame. A received frame is valid
-// until the next one is received.
+// loan transports the bytes of a LinkFrame without a copy where gRPC has them in one piece. gRPC
+// owns the parts of a sent frame. A received frame is valid until the next one is received.
 type loan struct {
 	parts  [][]byte   // to be sent
 	memory *[]byte    // of frames; lent for the next frame; nil: it was not
@@ -63,7 +63,8 @@ type loan struct {
 	joined []byte     // reused
 }
 
-// maxJoined is the length of the longest frame whose memory is used for the next one. The first one in one piece gives it back.
+// maxJoined is the length of the longest frame whose memory is used for the next one. The first one
+// in one piece gives it back.
 const maxJoined = 320 << 10
 
 // frames has memory for sent frames. gRPC gives it back when it has written the frame.
@@ -74,7 +75,8 @@ type framePool struct{ pool sync.Pool }
 // maxPooledFrame is the largest capacity that returns to frames.
 const maxPooledFrame = 512 << 10
 
-// leastFrame is the least capacity of memory of frames. gRPC gives memory back only if it is longer than 1 KiB.
+// leastFrame is the least capacity of memory of frames. gRPC gives memory back only if it is longer
+// than 1 KiB.
 const leastFrame = 4 << 10
 
 // Get returns memory of no length and of that capacity or more.
@@ -102,8 +104,8 @@ func (l *loan) lend(capacity int) []byte {
 	return (*l.memory)[:0]
 }
 
-// give returns the parts. A frame of one part in lent memory gives that back when it is written; that of a frame in more parts is left to the garbage
-// collector.
+// give returns the parts. A frame of one part in lent memory gives that back when it is written;
+// that of a frame in more parts is left to the garbage collector.
 func (l *loan) give() mem.BufferSlice {
 	memory := l.memory
 	l.memory = nil

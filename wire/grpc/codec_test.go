@@ -21,7 +21,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 )
 
-// Every act with every field comes back as it went, and is written the same again. What was read shares no memory with the frame.
+// Every act with every field comes back as it went, and is written the same again. What was read
+// shares no memory with the frame.
 func TestRoundTripOfEveryAct(t *testing.T) {
 	racetest.Skip(t)
 	c := newCodec(t)
@@ -390,7 +391,8 @@ func TestRecognizes(t *testing.T) {
 	}
 }
 
-// The time after which to come again is a field of the envelope, and is none of the payload of another message.
+// The time after which to come again is a field of the envelope, and is none of the payload of
+// another message.
 func TestRetryAfter(t *testing.T) {
 	c := newCodec(t)
 	refusal := func(act performatives.Performative, payload string, millis uint64) *ribosomev1.Envelope {

@@ -71,8 +71,9 @@ func (d *decoder) message(data []byte) *performatives.Message {
 	return m
 }
 
-// fields reads the fields; of a field that occurs twice the last counts. It ignores a field
-// with another type than in ribosome.proto, as an unknown field: its number is read as 0, which no case has.
+// fields reads the fields; of a field that occurs twice the last counts. It ignores a field with
+// another type than in ribosome.proto, as an unknown field: its number is read as 0, which no case
+// has.
 func (d *decoder) fields(data []byte) {
 	d.names = string(data[:namesLength(data)])
 	for at := 0; len(data) > 0; {
@@ -96,10 +97,12 @@ func (d *decoder) fields(data []byte) {
 	}
 }
 
-// maxNames is the largest number of bytes that are copied as one for the names in them. What keeps one of the names keeps them all.
+// maxNames is the largest number of bytes that are copied as one for the names in them. What keeps
+// one of the names keeps them all.
 const maxNames = 256
 
-// namesLength returns the length of the fields at the front of an envelope that have names, up to reply_with, as far as they have maxNames bytes together.
+// namesLength returns the length of the fields at the front of an envelope that have names, up to
+// reply_with, as far as they have maxNames bytes together.
 func namesLength(data []byte) (n int) {
 	for n < len(data) {
 		num, text, _, size := nextField(data[n:])
@@ -111,7 +114,8 @@ func namesLength(data []byte) (n int) {
 	return n
 }
 
-// name returns text as a string: as a part of d.names if it is one of them, else as a copy. end is the number of bytes of the envelope up to the end of text.
+// name returns text as a string: as a part of d.names if it is one of them, else as a copy. end is
+// the number of bytes of the envelope up to the end of text.
 func (d *decoder) name(text []byte, end int) string {
 	if end <= len(d.names) {
 		return d.names[end-len(text) : end]
@@ -139,7 +143,8 @@ func eachField(data []byte, f func(num protowire.Number, text []byte, n uint64))
 // the field with its tag, and negative for malformed protobuf. text is the content of a field
 // that has a length, else nil; n is that of a varint. num is 0 for a field of another type.
 //
-// The first lines read the usual form: a field number below 16, and a length or a varint of at most two bytes.
+// The first lines read the usual form: a field number below 16, and a length or a varint of at most
+// two bytes.
 func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size int) {
 	if len(data) < 3 || data[0] < 1<<3 || data[0] >= 1<<7 {
 		return anyField(data)
@@ -161,7 +166,8 @@ func nextField(data []byte) (num protowire.Number, text []byte, n uint64, size i
 	return anyField(data)
 }
 
-// consumeTag is [protowire.ConsumeTag], which takes field numbers that protobuf does not allow: for those, size is negative.
+// consumeTag is [protowire.ConsumeTag], which takes field numbers that protobuf does not allow: for
+// those, size is negative.
 func consumeTag(b []byte) (num protowire.Number, typ protowire.Type, size int) {
 	num, typ, size = protowire.ConsumeTag(b)
 	if num > protowire.MaxValidNumber {
@@ -191,7 +197,8 @@ func anyField(data []byte) (num protowire.Number, text []byte, n uint64, size in
 	return num, text, n, tag + size
 }
 
-// text reads a field that has a length. end is the number of bytes of the envelope up to the end of the field.
+// text reads a field that has a length. end is the number of bytes of the envelope up to the end of
+// the field.
 func (d *decoder) text(num protowire.Number, text []byte, end int) {
 	switch num {
 	case fieldID:
@@ -348,7 +355,8 @@ func (d *decoder) contents() {
 	hint(&d.e, d.again)
 }
 
-// hint puts a retry_after_ms into the payload of a refusal, and does nothing without one. No other payload has one.
+// hint puts a retry_after_ms into the payload of a refusal, and does nothing without one. No other
+// payload has one.
 func hint(e *performatives.Envelope, millis uint64) {
 	if millis == 0 {
 		return

@@ -40,8 +40,8 @@
 //
 // # Ordering
 //
-// Within a stream, messages arrive in the order in which they were sent. Streams are independent of each
-// other, also those of one HTTP/2 connection.
+// Within a stream, messages arrive in the order in which they were sent. Streams are independent of
+// each other, also those of one HTTP/2 connection.
 //
 // # Backpressure
 //

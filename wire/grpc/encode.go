@@ -30,8 +30,9 @@ func appendFrame(dst []byte, m *performatives.Message, token string) ([]byte, er
 	return lengthen(out, body, 2), nil
 }
 
-// lengthen writes the length of the bytes from body on in front of them. reserved is the number of bytes in front
-// of body that are free for it; the bytes from body on move if the length needs more or fewer.
+// lengthen writes the length of the bytes from body on in front of them. reserved is the number of
+// bytes in front of body that are free for it; the bytes from body on move if the length needs more
+// or fewer.
 func lengthen(out []byte, body, reserved int) []byte {
 	n := len(out) - body
 	more := protowire.SizeVarint(uint64(n)) - reserved

@@ -31,7 +31,8 @@ func TestNextField(t *testing.T) {
 	}
 }
 
-// Generated code reads fields up to the largest number of protobuf, and so does this package, in a frame and in an envelope.
+// Generated code reads fields up to the largest number of protobuf, and so does this package, in a
+// frame and in an envelope.
 func TestLargestFieldNumber(t *testing.T) {
 	for _, c := range []struct {
 		num protowire.Number
@@ -120,7 +121,8 @@ func TestDecodeAllocs(t *testing.T) {
 	}
 }
 
-// What keeps a name of a message keeps at most maxNames bytes, also of an envelope with long names. They are those of the envelope.
+// What keeps a name of a message keeps at most maxNames bytes, also of an envelope with long names.
+// They are those of the envelope.
 func TestNamesAreBounded(t *testing.T) {
 	c := newCodec(t)
 	for length := 1; length <= performatives.MaxIDLength; length++ {

@@ -34,11 +34,13 @@ type Options struct {
 	// MaxStreams bounds the open streams of one HTTP/2 connection; each stream counts for
 	// [wire.Options].MaxConnections. Zero means [DefaultMaxStreams].
 	MaxStreams int
-	// Socket is the listening socket, for a program that has to know the address before it has the [wire.Server]. Listen
-	// and ListenNodes close it when they fail. Nil means that one is opened at Addr.
+	// Socket is the listening socket, for a program that has to know the address before it has the
+	// [wire.Server]. Listen and ListenNodes close it when they fail. Nil means that one is opened
+	// at Addr.
 	Socket net.Listener
-	// Links serves the streams of other nodes of the cluster, beside the sessions: see package cluster/link. It returns when the
-	// stream has ended. With TLS, other nodes need client certificates. Nil means that there are none.
+	// Links serves the streams of other nodes of the cluster, beside the sessions: see package
+	// cluster/link. It returns when the stream has ended. With TLS, other nodes need client
+	// certificates. Nil means that there are none.
 	Links func(*LinkStream)
 }
 
@@ -111,8 +113,9 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	return l, nil
 }
 
-// ListenNodes starts to accept the streams of other nodes alone, for [Options].Links, on at most as many connections at once as
-// MaxStreams says. The caller must stop the Listener. The error is like that of Listen.
+// ListenNodes starts to accept the streams of other nodes alone, for [Options].Links, on at most as
+// many connections at once as MaxStreams says. The caller must stop the Listener. The error is like
+// that of Listen.
 func ListenNodes(o Options, log *slog.Logger) (*Listener, error) {
 	o.MaxStreams = cmp.Or(o.MaxStreams, DefaultMaxStreams)
 	err := o.validate()
@@ -165,10 +168,11 @@ func maxMessage(l wire.Limits) int { return max(l.Frame, maxBatch) }
 // Addr returns the address of the listener.
 func (l *Listener) Addr() net.Addr { return l.network.Addr() }
 
-// Stop sets the health to NOT_SERVING, accepts no further stream, and returns when the open
-// ones have ended. They end when the [wire.Server] is stopped, and those of the health and of
-// reflection with the last of them. It closes those of other nodes: stop the node before. It does not wait for handshakes. When ctx ends first, Stop
-// closes the streams and returns the cause of ctx. Stopping again has no effect.
+// Stop sets the health to NOT_SERVING, accepts no further stream, and returns when the open ones
+// have ended. They end when the [wire.Server] is stopped, and those of the health and of reflection
+// with the last of them. It closes those of other nodes: stop the node before. It does not wait for
+// handshakes. When ctx ends first, Stop closes the streams and returns the cause of ctx. Stopping
+// again has no effect.
 func (l *Listener) Stop(ctx context.Context) error {
 	if l.nodes != nil {
 		l.nodes.stop()

@@ -30,7 +30,8 @@ const (
 // MaxLinkFrame is the length of the longest LinkFrame, in bytes.
 const MaxLinkFrame = 17 << 20
 
-// LinkStream is a stream of frames between two nodes, the LinkFrames of ribosome.proto. It ends with its gRPC call.
+// LinkStream is a stream of frames between two nodes, the LinkFrames of ribosome.proto. It ends
+// with its gRPC call.
 type LinkStream struct {
 	stream    stream
 	addr      string
@@ -48,8 +49,9 @@ type LinkStream struct {
 // Addr returns the address of the other end.
 func (s *LinkStream) Addr() string { return s.addr }
 
-// CheckName returns an error unless the other end is the node of that name: one of the DNS names of its certificate is the name. For
-// the end that has dialled, TLS has checked it. Without TLS there is nothing to check.
+// CheckName returns an error unless the other end is the node of that name: one of the DNS names of
+// its certificate is the name. For the end that has dialled, TLS has checked it. Without TLS there
+// is nothing to check.
 func (s *LinkStream) CheckName(node string) error {
 	switch {
 	case !s.encrypted:
@@ -62,8 +64,9 @@ func (s *LinkStream) CheckName(node string) error {
 	return nil
 }
 
-// Send writes a frame, of parts that follow one another. It blocks while the other end does not read, for a bounded time, which is longer after a long frame: a
-// network needs to carry 1 MiB in that time. They must not be changed afterwards. Only one goroutine may call it.
+// Send writes a frame, of parts that follow one another. It blocks while the other end does not
+// read, for a bounded time, which is longer after a long frame: a network needs to carry 1 MiB in
+// that time. They must not be changed afterwards. Only one goroutine may call it.
 func (s *LinkStream) Send(parts ...[]byte) error {
 	// gRPC blocks until it has written the frame before.
 	patience := s.patience * time.Duration(1+s.behind>>20)
@@ -135,8 +138,8 @@ func registerNodes(r rpc.ServiceRegistrar, handle func(*LinkStream), patience ti
 	return n
 }
 
-// serve serves one stream. As the call ends when serve returns, the handler has a goroutine of its own, and Close lets serve
-// return.
+// serve serves one stream. As the call ends when serve returns, the handler has a goroutine of its
+// own, and Close lets serve return.
 func (n *nodes) serve(stream rpc.ServerStream) error {
 	over := make(chan struct{})
 	s := &LinkStream{stream: stream, patience: n.patience, hangUp: func() { close(over) }}
@@ -187,9 +190,9 @@ func (n *nodes) stop() {
 	n.running.Wait()
 }
 
-// DialLink opens a stream to the node of that name at host:port. With config it is encrypted, and the certificate of the node must
-// have its name as a DNS name. Nil means no encryption. ctx bounds the dialling only. patience bounds the time of dialling and of
-// each write: see [LinkStream.Send].
+// DialLink opens a stream to the node of that name at host:port. With config it is encrypted, and
+// the certificate of the node must have its name as a DNS name. Nil means no encryption. ctx bounds
+// the dialling only. patience bounds the time of dialling and of each write: see [LinkStream.Send].
 func DialLink(ctx context.Context, host, node string, config *tls.Config, patience time.Duration) (*LinkStream, error) {
 	if _, _, err := net.SplitHostPort(host); err != nil {
 		return nil, fmt.Errorf("grpc: link to %q: %w", host, err)

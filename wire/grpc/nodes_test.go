@@ -248,7 +248,8 @@ func TestLinkStreamSlow(t *testing.T) {
 	})
 }
 
-// narrow is a stream of a network that carries 1 MiB in 4 s. Like gRPC's, it takes a frame when the one before has been written.
+// narrow is a stream of a network that carries 1 MiB in 4 s. Like gRPC's, it takes a frame when the
+// one before has been written.
 type narrow struct {
 	stream
 	backlog int
@@ -399,7 +400,8 @@ func TestDialLinkFails(t *testing.T) {
 	}
 }
 
-// Memory of frames is used again only when the frame is written, also that of a frame in parts, and that of one which has outgrown it.
+// Memory of frames is used again only when the frame is written, also that of a frame in parts, and
+// that of one which has outgrown it.
 func TestLinkStreamMemory(t *testing.T) {
 	const many, longest = 200, 100 << 10
 	frames := make(chan []byte, many)

@@ -332,7 +332,8 @@ func flipSignature(compact string) string {
 	return compact[:i] + flip(compact[i:])
 }
 
-// An agent that gets a payload cannot use what it was told for other agents, nor sign as somebody else.
+// An agent that gets a payload cannot use what it was told for other agents, nor sign as somebody
+// else.
 func TestAttacksOfAReceiver(t *testing.T) {
 	t.Run("forwarding", func(t *testing.T) { // Mallory encrypts anew what Eddy has signed for her
 		w := newWorld(t)
@@ -470,7 +471,8 @@ func TestReplayMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// Everything that is not compared is taken from what was signed: a header that was swapped on the way has no effect.
+// Everything that is not compared is taken from what was signed: a header that was swapped on the
+// way has no effect.
 func TestSwappedHeadersHaveNoEffect(t *testing.T) {
 	w := newWorld(t)
 	m := w.request()
@@ -489,7 +491,8 @@ func TestSwappedHeadersHaveNoEffect(t *testing.T) {
 	}
 }
 
-// Without a seal, only a cancellation and the code of a refusal get through, for whoever stands between can stop a message anyway.
+// Without a seal, only a cancellation and the code of a refusal get through, for whoever stands
+// between can stop a message anyway.
 func TestUnsealedMessages(t *testing.T) {
 	w := newWorld(t)
 	request := w.request()
@@ -535,7 +538,8 @@ func TestUnsealedMessages(t *testing.T) {
 	}
 }
 
-// The opened payload is checked: a request with a wrong one is refused with its field, and an answer is left to its conversation.
+// The opened payload is checked: a request with a wrong one is refused with its field, and an
+// answer is left to its conversation.
 func TestOpenedPayloadIsValidated(t *testing.T) {
 	w := newWorld(t)
 	m := w.seal(w.eddy, w.request(), w.jules)

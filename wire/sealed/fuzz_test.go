@@ -14,8 +14,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The parts of a sealed payload that the fuzz target writes. What is around each of them is right, so that the target gets to
-// all readers.
+// The parts of a sealed payload that the fuzz target writes. What is around each of them is right,
+// so that the target gets to all readers.
 const (
 	fuzzPayload   = iota // the payload of the message
 	fuzzJWE              // its member jose
@@ -49,8 +49,8 @@ func fuzzWorld(t testing.TB) *world {
 	return w
 }
 
-// FuzzOpen opens messages of which a part is arbitrary. Nothing panics, each refusal says why, and what is opened is what its sender has
-// signed, of the message that it came in, and once only.
+// FuzzOpen opens messages of which a part is arbitrary. Nothing panics, each refusal says why, and
+// what is opened is what its sender has signed, of the message that it came in, and once only.
 func FuzzOpen(f *testing.F) {
 	w := fuzzWorld(f)
 	request := w.request()

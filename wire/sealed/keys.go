@@ -22,8 +22,8 @@ const (
 	useEncrypt = "enc"
 )
 
-// Keys are the private keys of one agent, or of an authority: one to sign with and one to decrypt with. They are immutable. The
-// zero Keys are not valid.
+// Keys are the private keys of one agent, or of an authority: one to sign with and one to decrypt
+// with. They are immutable. The zero Keys are not valid.
 type Keys struct {
 	signing, encryption jose.JSONWebKey
 }
@@ -41,8 +41,9 @@ func GenerateKeys() (Keys, error) {
 	return newKeys(jose.JSONWebKey{Key: sign, Use: useSign}, jose.JSONWebKey{Key: decrypt, Use: useEncrypt})
 }
 
-// ParseKeys reads private keys from the JSON Web Key Set that [Keys.Secret] writes: one with use sig, of Ed25519 or P-256, and one
-// with use enc, of P-256. The error describes the fault, and has no part of a key.
+// ParseKeys reads private keys from the JSON Web Key Set that [Keys.Secret] writes: one with use
+// sig, of Ed25519 or P-256, and one with use enc, of P-256. The error describes the fault, and has
+// no part of a key.
 func ParseKeys(secret []byte) (Keys, error) {
 	var set jose.JSONWebKeySet
 	if err := jsonscan.Unmarshal(secret, &set); err != nil {
@@ -98,7 +99,8 @@ func algorithm(public jose.JSONWebKey) jose.SignatureAlgorithm {
 	return jose.ES256
 }
 
-// thumbprint returns the id of a key, its JWK thumbprint (RFC 7638). Ids are computed, never taken from a peer.
+// thumbprint returns the id of a key, its JWK thumbprint (RFC 7638). Ids are computed, never taken
+// from a peer.
 func thumbprint(public jose.JSONWebKey) string {
 	sum, err := public.Thumbprint(crypto.SHA256)
 	if err != nil {
@@ -110,8 +112,8 @@ func thumbprint(public jose.JSONWebKey) string {
 // ID returns the id of the key that signs: its JWK thumbprint, as [Trust].Pins has it.
 func (k Keys) ID() string { return k.signing.KeyID }
 
-// Secret returns the private keys as a JSON Web Key Set. Anyone with this set can read the payloads that are sealed for the agent, and
-// can sign as the agent.
+// Secret returns the private keys as a JSON Web Key Set. Anyone with this set can read the payloads
+// that are sealed for the agent, and can sign as the agent.
 func (k Keys) Secret() ([]byte, error) {
 	return json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{k.signing, k.encryption}})
 }

@@ -12,9 +12,10 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Open checks and decrypts a message for the agent, and returns it as its sender has made it. sender has the capabilities of the sender.
-// authentic is false for a message that was not sealed and is let through: one of discovery or of a plain peer, a CANCEL, and a
-// refusal, of which only the code remains. The error is a [*performatives.Refusal] for the sender.
+// Open checks and decrypts a message for the agent, and returns it as its sender has made it.
+// sender has the capabilities of the sender. authentic is false for a message that was not sealed
+// and is let through: one of discovery or of a plain peer, a CANCEL, and a refusal, of which only
+// the code remains. The error is a [*performatives.Refusal] for the sender.
 func (s *Sealer) Open(m *performatives.Message, sender performatives.Capabilities) (opened *performatives.Message, authentic bool, err error) {
 	if !m.Sealed() {
 		opened, err = s.unsealed(m)
@@ -32,8 +33,8 @@ func refused(code performatives.Code, format string, args ...any) *performatives
 	return &performatives.Refusal{Code: code, Text: fmt.Sprintf(format, args...)}
 }
 
-// unsealed returns what the agent gets of a message without a sealed payload. Nodes on the way can refuse and cancel, as they can lose a
-// message, and can say nothing in the name of an agent.
+// unsealed returns what the agent gets of a message without a sealed payload. Nodes on the way can
+// refuse and cancel, as they can lose a message, and can say nothing in the name of an agent.
 func (s *Sealer) unsealed(m *performatives.Message) (*performatives.Message, error) {
 	if public(m) || s.plain[m.Sender().Fold()] {
 		return m, nil
@@ -188,8 +189,8 @@ func (s *Sealer) fresh(c claims, now time.Time) error {
 	return nil
 }
 
-// restore returns the message that was sealed. It keeps the fields that nodes on the way have set: the trace, the principal and the
-// activations.
+// restore returns the message that was sealed. It keeps the fields that nodes on the way have set:
+// the trace, the principal and the activations.
 func (s *Sealer) restore(m *performatives.Message, in performatives.MessageJSON) (*performatives.Message, error) {
 	raw := in.Payload
 	in.Payload, in.PayloadType = nil, ""

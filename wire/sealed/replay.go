@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// seen has the ids of the sealed payloads that were opened, until they have expired anyway. It is guarded by Sealer.mu.
+// seen has the ids of the sealed payloads that were opened, until they have expired anyway. It is
+// guarded by Sealer.mu.
 type seen struct {
 	max int
 	ids map[string]struct{}
@@ -34,7 +35,8 @@ func (e *expiries) Pop() any {
 	return last
 }
 
-// note notes an id, which counts until it expires. It reports whether the id is new, and whether there was room.
+// note notes an id, which counts until it expires. It reports whether the id is new, and whether
+// there was room.
 func (s *seen) note(id string, until, now time.Time) (fresh, room bool) {
 	for len(s.due) > 0 && now.After(s.due[0].at) {
 		delete(s.ids, s.due[0].id)

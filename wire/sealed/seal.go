@@ -25,7 +25,8 @@ type claims struct {
 	Message  performatives.MessageJSON `json:"message"` // without principal and activation, which its way gives it
 }
 
-// public reports whether a message is never sealed: the acts of discovery tell what the directory tells everybody.
+// public reports whether a message is never sealed: the acts of discovery tell what the directory
+// tells everybody.
 func public(m *performatives.Message) bool {
 	switch m.Performative() { //nolint:exhaustive // the two acts of discovery
 	case performatives.ActQueryCapabilities, performatives.ActInformCapabilities:
@@ -34,9 +35,10 @@ func public(m *performatives.Message) bool {
 	return false
 }
 
-// Seal returns m with its payload, its metadata and its budget signed by the agent and encrypted for the receiver. It returns m itself if
-// its act is of discovery or its receiver is among [Options].PlainPeers. receiver has the capabilities of the receiver, in which its
-// keys are looked for. The error is a [*performatives.Refusal]; m must not be sent then.
+// Seal returns m with its payload, its metadata and its budget signed by the agent and encrypted
+// for the receiver. It returns m itself if its act is of discovery or its receiver is among
+// [Options].PlainPeers. receiver has the capabilities of the receiver, in which its keys are looked
+// for. The error is a [*performatives.Refusal]; m must not be sent then.
 func (s *Sealer) Seal(m *performatives.Message, receiver performatives.Capabilities) (*performatives.Message, error) {
 	if public(m) || m.Sealed() || s.plain[m.Receiver().Fold()] {
 		return m, nil

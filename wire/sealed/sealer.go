@@ -13,8 +13,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// CapabilityKeys is the member of an agent's capabilities with the statement of its keys, a string. The directory, the
-// handshakes of the dialects and the gossip of a cluster carry it.
+// CapabilityKeys is the member of an agent's capabilities with the statement of its keys, a string.
+// The directory, the handshakes of the dialects and the gossip of a cluster carry it.
 const CapabilityKeys = "sealed_keys"
 
 // The defaults of [Options].
@@ -37,29 +37,32 @@ type Options struct {
 	// Trust says which keys of other agents the agent believes.
 	Trust Trust
 
-	// Statement is the statement of Keys that an authority has certified: see [Certify]. Empty stands for one of the agent itself.
+	// Statement is the statement of Keys that an authority has certified: see [Certify]. Empty
+	// stands for one of the agent itself.
 	Statement string
 
-	// PlainPeers are agents with which the agent exchanges messages that are not sealed. A node that relays these messages can read
-	// and change them, and so can anyone that can send as one of these agents.
+	// PlainPeers are agents with which the agent exchanges messages that are not sealed. A node
+	// that relays these messages can read and change them, and so can anyone that can send as one
+	// of these agents.
 	PlainPeers []performatives.AgentID
 
-	// Registry has the payload types of the application, by which opened payloads are decoded and checked. Nil has the types of
-	// package performatives.
+	// Registry has the payload types of the application, by which opened payloads are decoded and
+	// checked. Nil has the types of package performatives.
 	Registry *performatives.Registry
 
-	// Lifetime is how long a sealed payload is valid. The shorter one of the sender's and the receiver's counts. Zero means
-	// DefaultLifetime.
+	// Lifetime is how long a sealed payload is valid. The shorter one of the sender's and the
+	// receiver's counts. Zero means DefaultLifetime.
 	Lifetime time.Duration
 
 	// Skew is how much the clocks of two agents may differ. Zero means DefaultSkew.
 	Skew time.Duration
 
-	// MaxBytes is the length of the longest sealed payload, in bytes as sent: some 1.8 times the JSON. Zero means DefaultMaxBytes.
+	// MaxBytes is the length of the longest sealed payload, in bytes as sent: some 1.8 times the
+	// JSON. Zero means DefaultMaxBytes.
 	MaxBytes int
 
-	// MaxSeen is how many sealed payloads are remembered until they expire, so that none is taken twice. Further ones are refused
-	// as busy. Zero means DefaultMaxSeen.
+	// MaxSeen is how many sealed payloads are remembered until they expire, so that none is taken
+	// twice. Further ones are refused as busy. Zero means DefaultMaxSeen.
 	MaxSeen int
 
 	// MaxAgents is the number of agents whose keys are remembered. Zero means DefaultMaxAgents.
@@ -101,8 +104,9 @@ func (o Options) validate() error {
 	return nil
 }
 
-// Sealer seals the payloads that one agent sends and opens those that it gets. It implements the interface Sealer of package
-// actors: runtime.Sealed gives it to an agent. Its methods may be called from any goroutine.
+// Sealer seals the payloads that one agent sends and opens those that it gets. It implements the
+// interface Sealer of package actors: runtime.Sealed gives it to an agent. Its methods may be
+// called from any goroutine.
 type Sealer struct {
 	opts    Options
 	plain   map[performatives.AgentID]bool // by folded id
@@ -191,10 +195,12 @@ func (s *Sealer) Entry(c performatives.Capabilities) performatives.Capabilities 
 	return c
 }
 
-// Rotate replaces the agent's keys. Payloads that are sealed for the former keys are still opened until [Sealer.Retire]. Retire should be
-// called when every peer has heard of the new keys and the [Options].Lifetime is over. The former keys sign the new statement, so that
-// peers which trust the former keys trust the new ones. Where trust comes from an authority, statement is the authority's statement of the
-// new keys; otherwise it is empty. The agent announces the change by Announce(Describe()) of its actors.Self.
+// Rotate replaces the agent's keys. Payloads that are sealed for the former keys are still opened
+// until [Sealer.Retire]. Retire should be called when every peer has heard of the new keys and the
+// [Options].Lifetime is over. The former keys sign the new statement, so that peers which trust the
+// former keys trust the new ones. Where trust comes from an authority, statement is the authority's
+// statement of the new keys; otherwise it is empty. The agent announces the change by
+// Announce(Describe()) of its actors.Self.
 func (s *Sealer) Rotate(keys Keys, statement string) error {
 	if !keys.valid() {
 		return errors.New("sealed: rotate: the keys are empty")
@@ -230,8 +236,8 @@ func (s *Sealer) replace(statement string, by Keys) error {
 	return nil
 }
 
-// Retire forgets the keys before the last [Sealer.Rotate]. The agent announces the change as that of Rotate. Of a statement of an
-// authority it changes nothing.
+// Retire forgets the keys before the last [Sealer.Rotate]. The agent announces the change as that
+// of Rotate. Of a statement of an authority it changes nothing.
 func (s *Sealer) Retire() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -245,8 +251,9 @@ func (s *Sealer) Retire() error {
 	return s.restate(s.keys)
 }
 
-// Learn takes in the statement of an agent's keys from its capabilities, such as a handshake or a discovery has brought. An agent in
-// the directory of the node needs none of it. The error says why the keys are not trusted.
+// Learn takes in the statement of an agent's keys from its capabilities, such as a handshake or a
+// discovery has brought. An agent in the directory of the node needs none of it. The error says why
+// the keys are not trusted.
 func (s *Sealer) Learn(agent performatives.AgentID, c performatives.Capabilities) error {
 	text := statementIn(c)
 	if text == "" {
@@ -268,7 +275,8 @@ func statementIn(c performatives.Capabilities) (text string) {
 	return text
 }
 
-// keysOf returns the keys of a peer after the newest of those statements that is trusted. The error is a [*performatives.Refusal].
+// keysOf returns the keys of a peer after the newest of those statements that is trusted. The error
+// is a [*performatives.Refusal].
 func (s *Sealer) keysOf(peer performatives.AgentID, now time.Time, statements ...string) (statement, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

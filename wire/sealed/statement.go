@@ -22,7 +22,8 @@ const (
 	maxKeys      = 8
 )
 
-// The types of the JOSE objects, in the header typ (RFC 7515 §4.1.9). One is never taken for another.
+// The types of the JOSE objects, in the header typ (RFC 7515 §4.1.9). One is never taken for
+// another.
 const (
 	typeStatement = "ribosome-keys+jws"
 	typeSigned    = "ribosome-payload+jws"
@@ -32,7 +33,8 @@ const (
 // signatures are the algorithms that are accepted for signatures.
 var signatures = []jose.SignatureAlgorithm{jose.EdDSA, jose.ES256}
 
-// statement says which keys an agent has. It is the content of a JWS by the agent's own key or by that of an authority.
+// statement says which keys an agent has. It is the content of a JWS by the agent's own key or by
+// that of an authority.
 type statement struct {
 	Agent   performatives.AgentID `json:"agent"`
 	Version int64                 `json:"version"`       // the greater one replaces the others
@@ -83,7 +85,8 @@ type header struct {
 	Ephemeral  json.RawMessage `json:"epk"`
 }
 
-// The members that a header may have. With any other, such as zip, crit, jwk, jku or p2c, an object is refused unread.
+// The members that a header may have. With any other, such as zip, crit, jwk, jku or p2c, an object
+// is refused unread.
 var (
 	signedHeader = map[string]bool{"alg": true, "kid": true, "typ": true}
 	sealedHeader = map[string]bool{"alg": true, "enc": true, "kid": true, "typ": true, "epk": true}
@@ -92,7 +95,8 @@ var (
 // maxHeader is the length of the longest header that is read, in bytes of base64.
 const maxHeader = 2 << 10
 
-// readHeader reads the protected header of a compact object. The header must have exactly the given members.
+// readHeader reads the protected header of a compact object. The header must have exactly the given
+// members.
 func readHeader(compact, typ string, members map[string]bool) (h header, err error) {
 	first, _, ok := strings.Cut(compact, ".")
 	if !ok || len(first) > maxHeader {
@@ -201,9 +205,10 @@ func (s statement) current(use string) jose.JSONWebKey {
 
 func (s statement) expired(now time.Time) bool { return s.Expires != 0 && now.Unix() >= s.Expires }
 
-// Certify has an authority confirm the statement of an agent, that of [Sealer.Statement], until expires; the zero time stands for
-// ever. The agent gets the result by [Options].Statement. Agents that trust the authority ([Trust]) trust the keys then. The caller
-// must have made sure that the statement is the agent's: Certify checks that its author has the private key, and no more.
+// Certify has an authority confirm the statement of an agent, that of [Sealer.Statement], until
+// expires; the zero time stands for ever. The agent gets the result by [Options].Statement. Agents
+// that trust the authority ([Trust]) trust the keys then. The caller must have made sure that the
+// statement is the agent's: Certify checks that its author has the private key, and no more.
 func Certify(authority Keys, own string, expires time.Time) (string, error) {
 	s, about, err := parseStatement(own)
 	if err != nil {

@@ -13,21 +13,23 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Trust says which keys of other agents an agent believes. The entries of a directory come from nodes that may lie, and a key by itself
-// does not prove to which agent it belongs. At least one field must be set.
+// Trust says which keys of other agents an agent believes. The entries of a directory come from
+// nodes that may lie, and a key by itself does not prove to which agent it belongs. At least one
+// field must be set.
 //
 // Where an agent's keys are trusted by Pins or FirstUse, so are its later keys, if a statement
 // signed by one of the trusted keys announces them. An older statement never replaces a newer one.
 type Trust struct {
-	// Authorities have keys in the form of [Keys.Public]. A statement that one of them has signed ([Certify]) is trusted for the
-	// agent that it names.
+	// Authorities have keys in the form of [Keys.Public]. A statement that one of them has signed
+	// ([Certify]) is trusted for the agent that it names.
 	Authorities [][]byte
 
-	// Pins has for each agent the ids ([Keys.ID]) of its keys. The keys of an agent with a pin are trusted by nothing else.
+	// Pins has for each agent the ids ([Keys.ID]) of its keys. The keys of an agent with a pin are
+	// trusted by nothing else.
 	Pins map[performatives.AgentID][]string
 
-	// FirstUse trusts the first keys that an agent is seen with. A hostile node that is there from the beginning can put its
-	// own keys in their place.
+	// FirstUse trusts the first keys that an agent is seen with. A hostile node that is there from
+	// the beginning can put its own keys in their place.
 	FirstUse bool
 }
 

@@ -41,8 +41,11 @@
 // error (type 5, plain text) followed by the end of the connection. A peer may omit the
 // proposal. The form has neither a pong nor a close frame:
 //
-//   - A health check (type 4) is a pong if this end waits for one, else a ping. Thus two ends that ping each other simultaneously both receive a pong, and health checks are not answered endlessly.
-//   - An end closes its direction of the TCP connection instead of sending CLOSE. The end of the stream between two frames is the peer's CLOSE.
+//   - A health check (type 4) is a pong if this end waits for one, else a ping. Thus two ends that
+//     ping each other simultaneously both receive a pong, and health checks are not answered
+//     endlessly.
+//   - An end closes its direction of the TCP connection instead of sending CLOSE. The end of the
+//     stream between two frames is the peer's CLOSE.
 //
 // Requests, responses and control messages (types 1, 2 and 3) are all data. A written frame
 // has the type request if its mcp_payload has a method, and response if it has a result or an

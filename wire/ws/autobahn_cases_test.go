@@ -85,8 +85,8 @@ func pingCases() []autobahnCase {
 	}
 }
 
-// reservedCases are those of sections 3 and 4. The text before the violation may or may not be echoed, so each case has none,
-// unless it is all that the case has.
+// reservedCases are those of sections 3 and 4. The text before the violation may or may not be
+// echoed, so each case has none, unless it is all that the case has.
 func reservedCases() []autobahnCase {
 	x := []byte("x")
 	cases := []autobahnCase{
@@ -160,7 +160,8 @@ func fragments(text string, n int) [][]byte {
 	return frames
 }
 
-// textCases are those of section 6. The listener checks a text when it is complete, which the suite calls non-strict in 6.4.
+// textCases are those of section 6. The listener checks a text when it is complete, which the suite
+// calls non-strict in 6.4.
 func textCases() []autobahnCase {
 	const valid, kosme = "Hello-µ@ßöäüàá-UTF-8!!", "κόσμε"
 	const invalid = kosme + "\xed\xa0\x80edited"

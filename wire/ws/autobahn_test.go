@@ -47,7 +47,8 @@ type autobahnCase struct {
 	code     int      // of the close frame
 }
 
-// Each case gets the frames and the close frame that the suite requires, and docs/websocket.md lists what was received.
+// Each case gets the frames and the close frame that the suite requires, and docs/websocket.md
+// lists what was received.
 func TestAutobahn(t *testing.T) {
 	echoes := func(o *wire.Options) { o.Dialects = []wire.Dialect{echo{}} }
 	hosts := map[bool]*host{false: start(t, Options{}, echoes), true: start(t, Options{Compression: true}, echoes)}

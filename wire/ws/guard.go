@@ -6,10 +6,11 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// guard finds the violations of the framing that gorilla accepts: RSV1 on a control frame or a continuation frame after
-// permessage-deflate was negotiated (RFC 7692 §6.1), and a close frame whose payload is one byte (RFC 6455 §5.5.1). It
-// reads the frame headers of a listener's incoming bytes and skips the rest. gorilla refuses all other invalid headers, so
-// the guard need not follow the framing after one of those.
+// guard finds the violations of the framing that gorilla accepts: RSV1 on a control frame or a
+// continuation frame after permessage-deflate was negotiated (RFC 7692 §6.1), and a close frame
+// whose payload is one byte (RFC 6455 §5.5.1). It reads the frame headers of a listener's incoming
+// bytes and skips the rest. gorilla refuses all other invalid headers, so the guard need not follow
+// the framing after one of those.
 type guard struct {
 	opcode   byte
 	second   bool   // the next byte of the header is the second
@@ -30,7 +31,8 @@ var (
 	errShortClose        = errors.New("a close frame with 1 byte")
 )
 
-// check reads p and returns its length, or the offset of the first byte of a violation with an error.
+// check reads p and returns its length, or the offset of the first byte of a violation with an
+// error.
 func (g *guard) check(p []byte) (int, error) {
 	for n := 0; n < len(p); {
 		if g.skip > 0 {

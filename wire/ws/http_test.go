@@ -287,7 +287,8 @@ func awaitHandshakes(t *testing.T, h *host, n int) {
 	}
 }
 
-// The answer to an offer of permessage-deflate is an extension that the client can use, or none (RFC 7692 §5 and §7.1).
+// The answer to an offer of permessage-deflate is an extension that the client can use, or none
+// (RFC 7692 §5 and §7.1).
 func TestOffers(t *testing.T) {
 	const agreed = "permessage-deflate; server_no_context_takeover; client_no_context_takeover"
 	h := start(t, Options{Compression: true}, nil)

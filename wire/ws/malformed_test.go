@@ -19,7 +19,8 @@ var codecOptions wire.CodecOptions
 
 const smallFrame = 64 << 10
 
-// strict sets short timeouts and a small message limit. The peers that are served need some of FrameTime on a busy machine, also for their handshakes.
+// strict sets short timeouts and a small message limit. The peers that are served need some of
+// FrameTime on a busy machine, also for their handshakes.
 func strict(o *wire.Options) {
 	o.Limits = wire.Limits{Frame: smallFrame, FrameTime: time.Second, OutboxBytes: 64 << 10, Outbox: 256}
 }

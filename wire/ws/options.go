@@ -24,10 +24,10 @@ type Options struct {
 	// Path is the path of connections. Requests for other paths get 404. A path that ends in
 	// a slash includes all paths below it. Empty means DefaultPath.
 	Path string
-	// AgentPath is a further path of connections. It ends in a slash, such as /ws/, and one segment follows it: the id of
-	// the agent behind the connection, which [wire.CodecOptions].Path passes on to the dialect. A token in the header
-	// Authorization that does not cover the agent is refused as forbidden.
-	// Empty means none.
+	// AgentPath is a further path of connections. It ends in a slash, such as /ws/, and one segment
+	// follows it: the id of the agent behind the connection, which [wire.CodecOptions].Path passes
+	// on to the dialect. A token in the header Authorization that does not cover the agent is
+	// refused as forbidden. Empty means none.
 	AgentPath string
 	// TLS encrypts the connections of Listen. It must have a certificate. Versions below TLS
 	// 1.2 and TLS 1.2 cipher suites without forward secrecy or authenticated encryption are

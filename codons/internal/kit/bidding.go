@@ -21,8 +21,8 @@ type Bidding struct {
 	NoWinner error
 	// AnswerWithin is the time for the answers of one round, as Start sets it.
 	AnswerWithin time.Duration
-	// SilentRounds is the number of rounds of a run in which the strongest bidder never answers and the
-	// others have the strengths 4 and 3. Zero means that such a bidder is out after one round.
+	// SilentRounds is the number of rounds of a run in which the strongest bidder never answers and
+	// the others have the strengths 4 and 3. Zero means that such a bidder is out after one round.
 	SilentRounds int
 	// Acts are the acts that a successful run sends.
 	Acts []p.Performative

@@ -41,7 +41,8 @@ func (b Bidding) testTurnedDown(t *testing.T) {
 	})
 }
 
-// testNoAnswer has a bidder of which no message arrives. It is out after one round, or stays and never wins.
+// testNoAnswer has a bidder of which no message arrives. It is out after one round, or stays and
+// never wins.
 func (b Bidding) testNoAnswer(t *testing.T) {
 	InWorld(t, func(t *testing.T, w *World) {
 		ids := b.spawn(w, BidderFuncs{Strength: 9, Consider: blocked}, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})
@@ -110,8 +111,8 @@ func (b Bidding) testCancelled(t *testing.T) {
 	}
 }
 
-// testCancelledAfterBid cancels a run after a bid whose handler has begun a conversation and has not waited
-// for it. The receipt says that this conversation has stopped, too.
+// testCancelledAfterBid cancels a run after a bid whose handler has begun a conversation and has
+// not waited for it. The receipt says that this conversation has stopped, too.
 func (b Bidding) testCancelledAfterBid(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -41,8 +41,8 @@ func Recording(stream *events.Stream, kinds ...events.Kind) *events.Subscription
 	return stream.Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: kinds})
 }
 
-// Published returns the events since the last call, without waiting. It fails the test when events were
-// lost.
+// Published returns the events since the last call, without waiting. It fails the test when events
+// were lost.
 func Published[E events.Event](t testing.TB, s *events.Subscription) (all []E) {
 	t.Helper()
 	if n := s.Lost(); n > 0 {

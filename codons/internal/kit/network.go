@@ -56,8 +56,8 @@ func (n *network) Lose(act p.Performative, times int) {
 	})
 }
 
-// RefuseRepeats has the runtime refuse each copy of a message of an act but the first, as busy and by a
-// message, and loses all messages of the acts lost.
+// RefuseRepeats has the runtime refuse each copy of a message of an act but the first, as busy and
+// by a message, and loses all messages of the acts lost.
 func (n *network) RefuseRepeats(act p.Performative, lost ...p.Performative) {
 	sent := map[p.MessageID]bool{}
 	n.Intercept(func(m *p.Message) bool {

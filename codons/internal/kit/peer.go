@@ -9,7 +9,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Peer is a scripted peer: an agent that sends the raw messages of the test and records those it gets.
+// Peer is a scripted peer: an agent that sends the raw messages of the test and records those it
+// gets.
 type Peer struct {
 	actors.Self
 	T   testing.TB
@@ -73,7 +74,8 @@ func (a *Peer) SendAgain(m *p.Message) {
 	}
 }
 
-// ReplyOddly answers a message by an act that no table of the library expects there, and expects the NOT_UNDERSTOOD.
+// ReplyOddly answers a message by an act that no table of the library expects there, and expects
+// the NOT_UNDERSTOOD.
 func (a *Peer) ReplyOddly(m *p.Message) {
 	a.T.Helper()
 	odd := a.Send(m.ReplyEnvelope(a.ID(), a.Stamp(), p.ActDisconfirm, p.Raw("{}")))

@@ -25,8 +25,8 @@ func Asking(what string) performatives.InformResult {
 	return performatives.InformResult{Status: performatives.StatusPartial, Details: performatives.ContentOf(map[string]any{"request_for_user": what})}
 }
 
-// Worker is a worker of delegations that answers by functions. Without them it accepts and succeeds.
-// Max is the limit of [codons.TaskLimiter].
+// Worker is a worker of delegations that answers by functions. Without them it accepts and
+// succeeds. Max is the limit of [codons.TaskLimiter].
 type Worker struct {
 	Consider func(context.Context, delegation.Task) delegation.Decision
 	Perform  func(context.Context, delegation.Task) (performatives.InformResult, error)

@@ -18,8 +18,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// World is a system of agents under test. All messages pass a network that a test can disturb, and all
-// conversations are checked against their tables.
+// World is a system of agents under test. All messages pass a network that a test can disturb, and
+// all conversations are checked against their tables.
 type World struct {
 	*actors.System
 	T               testing.TB
@@ -84,8 +84,8 @@ func NewWorld(t testing.TB, d codons.Times, o actors.Options) *World {
 	return w
 }
 
-// End stops the world. It fails the test when a conversation, a handler or an agent is left, and for each
-// violation unless the world is AllowViolations.
+// End stops the world. It fails the test when a conversation, a handler or an agent is left, and
+// for each violation unless the world is AllowViolations.
 func (w *World) End() {
 	w.stopOnce.Do(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
@@ -141,8 +141,8 @@ func (w *World) Start(ctx context.Context, opts ...codons.Option) *delegation.De
 	return d
 }
 
-// Settled waits until all goroutines of the bubble are blocked. It fails the test unless no conversation is
-// open and that many handlers are under way.
+// Settled waits until all goroutines of the bubble are blocked. It fails the test unless no
+// conversation is open and that many handlers are under way.
 func (w *World) Settled(working int) {
 	w.T.Helper()
 	synctest.Wait()

@@ -71,8 +71,8 @@ func (c *causes) record(cause machine.Cause, ok bool) {
 	c.ofEdge = append(c.ofEdge, uint8(i+1))
 }
 
-// without is a question about an exploration: can a conversation end in a pair if none of some causes
-// occurs?
+// without is a question about an exploration: can a conversation end in a pair if none of some
+// causes occurs?
 type without struct {
 	pair   machine.Pair
 	forbid []machine.Cause
@@ -80,9 +80,9 @@ type without struct {
 	usable bool          // the answer must be yes: cause is one of the pair's
 }
 
-// checkCauses checks the events that Agree names for its rough pairs. No conversation may end in a pair
-// before one of them has occurred. For each of them one has to do so in which no other of them occurs; those
-// without are returned.
+// checkCauses checks the events that Agree names for its rough pairs. No conversation may end in a
+// pair before one of them has occurred. For each of them one has to do so in which no other of them
+// occurs; those without are returned.
 func (x *explorer) checkCauses() (unused []string, err error) {
 	var questions []without
 	for _, p := range x.Table().Agree {
@@ -112,8 +112,9 @@ func (x *explorer) checkCauses() (unused []string, err error) {
 	return unused, nil
 }
 
-// reachedWithout answers up to 64 questions, each by a joint state in which both sides have ended, or -1. Bit
-// i of a joint state's set says that it is reached although none of the causes of question i occurs.
+// reachedWithout answers up to 64 questions, each by a joint state in which both sides have ended,
+// or -1. Bit i of a joint state's set says that it is reached although none of the causes of
+// question i occurs.
 func (x *explorer) reachedWithout(questions []without) []int32 {
 	allowed := make([]bitset.Set, len(x.causes.all)+1) // by the number of a cause; 0 for none
 	for i, q := range questions {

@@ -23,8 +23,8 @@ func query(t *testing.T, after ...machine.Cause) *machine.Machine {
 	return m
 }
 
-// TestARoughPairComesAfterItsCause: the initiator of query ends timed_out, and the responder answered, only
-// after the initiator's deadline. Nothing need be lost for that.
+// TestARoughPairComesAfterItsCause: the initiator of query ends timed_out, and the responder
+// answered, only after the initiator's deadline. Nothing need be lost for that.
 func TestARoughPairComesAfterItsCause(t *testing.T) {
 	deadline := machine.At(machine.Initiator, machine.Timeout("deadline"))
 	if r, err := Explore(query(t, deadline), Network{}); err != nil || len(r.UnusedCauses) > 0 {

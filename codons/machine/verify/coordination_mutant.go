@@ -13,9 +13,10 @@ type CoordinationMutant struct {
 	Change       string // the mistake, such as "rule award: without award"
 }
 
-// CoordinationMutants returns the mutants of a coordination. Each rule is deleted, is always due, and comes after the
-// next one. Each command of it is dropped, is exchanged for another command of the rules, and goes to one member more or less
-// than its bounds say. Each state that it is about is dropped. The conditions of Never and the unbidden commands stay.
+// CoordinationMutants returns the mutants of a coordination. Each rule is deleted, is always due,
+// and comes after the next one. Each command of it is dropped, is exchanged for another command of
+// the rules, and goes to one member more or less than its bounds say. Each state that it is about
+// is dropped. The conditions of Never and the unbidden commands stay.
 func CoordinationMutants(c machine.Coordination) []CoordinationMutant {
 	g := &coordinationMutator{coordination: c}
 	for i, r := range c.Rules {

@@ -27,8 +27,8 @@ func awardSuite() CoordinationSuite {
 	}
 }
 
-// TestMutateCoordination has each mistake in the rule of a contract net noticed. Without the duties, a
-// rule that does less than it should goes unnoticed.
+// TestMutateCoordination has each mistake in the rule of a contract net noticed. Without the
+// duties, a rule that does less than it should goes unnoticed.
 func TestMutateCoordination(t *testing.T) {
 	s := awardSuite()
 	r, err := s.Mutate()

@@ -13,11 +13,12 @@ type CoordinationSuite struct {
 	Coordination machine.Coordination
 	Walks        []GroupWalk // with these, in this order; the small ones first
 
-	// Duties say in which states a rule is due and what it says. They stand beside the rules, so that they find
-	// a rule that is missing, or that is due too early.
+	// Duties say in which states a rule is due and what it says. They stand beside the rules, so
+	// that they find a rule that is missing, or that is due too early.
 	Duties []Duty
 
-	// Possible are conditions that some group comes to: they find a decision that is not allowed any more.
+	// Possible are conditions that some group comes to: they find a decision that is not allowed
+	// any more.
 	Possible []Possible
 }
 
@@ -33,16 +34,16 @@ type GroupWalk struct {
 	Network Network
 }
 
-// Duty says what the initiator owes the members in certain states when no decision is on its way. The exploration
-// checks it in each state of the group.
+// Duty says what the initiator owes the members in certain states when no decision is on its way.
+// The exploration checks it in each state of the group.
 type Duty struct {
 	Name string
 	When func(machine.Census) bool // whether it holds; pure, over the initiator's states
 	Of   []machine.State           // it is about the members in these states
 
-	// Say is what these members get: each gets one of these commands in some decision that is allowed, and no
-	// other one. A group has at least one state in which the duty holds for a member. Without any command, no rule that is
-	// due is about these members.
+	// Say is what these members get: each gets one of these commands in some decision that is
+	// allowed, and no other one. A group has at least one state in which the duty holds for a
+	// member. Without any command, no rule that is due is about these members.
 	Say []string
 }
 
@@ -82,8 +83,8 @@ func (s CoordinationSuite) check(c machine.Coordination, cached map[Network]*pai
 	return nil
 }
 
-// group returns the group of one walk. The commands of the suite's own rules come from rules only, also where a mutant has
-// dropped one of them.
+// group returns the group of one walk. The commands of the suite's own rules come from rules only,
+// also where a mutant has dropped one of them.
 func (s CoordinationSuite) group(c machine.Coordination, w GroupWalk, cached map[Network]*pairs) (*group, error) {
 	g, err := newGroup(s.Coordination, w.Members, w.Network, cached[w.Network])
 	if err != nil {
@@ -131,8 +132,8 @@ func (s CoordinationSuite) comes(g *group, came []bool) {
 	}
 }
 
-// check returns the fault of the coordination in those states of the initiator, empty for none, and whether the
-// duty holds in them.
+// check returns the fault of the coordination in those states of the initiator, empty for none, and
+// whether the duty holds in them.
 func (d Duty) check(c machine.Coordination, states []machine.State) (fault string, holds bool) {
 	mine := func(s machine.State) bool { return slices.Contains(d.Of, s) }
 	if !slices.ContainsFunc(states, mine) || !d.When(machine.NewCensus(states...)) {
@@ -186,9 +187,9 @@ func (d Duty) said(rule *machine.Rule, states []machine.State) []string {
 	return all
 }
 
-// Mutate checks each mutant of the coordination ([CoordinationMutants]), one after the other. The coordination itself
-// has to pass: a fault of it is the error. A mutant that decides alike about all groups of up to three members counts
-// as identical.
+// Mutate checks each mutant of the coordination ([CoordinationMutants]), one after the other. The
+// coordination itself has to pass: a fault of it is the error. A mutant that decides alike about
+// all groups of up to three members counts as identical.
 func (s CoordinationSuite) Mutate() (Mutated, error) {
 	cached := map[Network]*pairs{}
 	if err := s.check(s.Coordination, cached); err != nil {
@@ -212,7 +213,8 @@ func (s CoordinationSuite) Mutate() (Mutated, error) {
 	return result, nil
 }
 
-// decisions returns what a coordination allows about all groups of up to three members, each in any state.
+// decisions returns what a coordination allows about all groups of up to three members, each in any
+// state.
 func decisions(c machine.Coordination) []string {
 	states := slices.Concat([]machine.State{machine.Idle}, c.Machine.Table().Live, c.Machine.Table().Terminal)
 	var all []string

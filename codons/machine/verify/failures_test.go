@@ -117,7 +117,8 @@ func TestFailuresWithoutRows(t *testing.T) {
 	}
 }
 
-// TestPeerLostInLiveStates checks every joint state: a side can lose its peer when it has begun and not ended.
+// TestPeerLostInLiveStates checks every joint state: a side can lose its peer when it has begun and
+// not ended.
 func TestPeerLostInLiveStates(t *testing.T) {
 	x := newExplorer(tabletest.Fetch().MustCompile(), Network{}.withDefaults())
 	if err := x.walk(); err != nil {
@@ -192,7 +193,8 @@ func TestOracleTakesAPeerForLostAtAnyMoment(t *testing.T) {
 	}
 }
 
-// manyTypes returns a table whose initiator asks one question of n types, and whose responder has another answer to each.
+// manyTypes returns a table whose initiator asks one question of n types, and whose responder has
+// another answer to each.
 func manyTypes(n int) machine.Table {
 	table := machine.Table{
 		Name: "many", Title: "Many", Purpose: "Many types.", Source: "none", Terminal: []machine.State{"done"}, Live: []machine.State{"waiting"},
@@ -214,8 +216,8 @@ func manyTypes(n int) machine.Table {
 	return table
 }
 
-// TestTooManyMessages explores a responder with as many answers as there is room for. Where it forgets its replies, a
-// further answer comes from its node.
+// TestTooManyMessages explores a responder with as many answers as there is room for. Where it
+// forgets its replies, a further answer comes from its node.
 func TestTooManyMessages(t *testing.T) {
 	for n, run := range map[int]Run{
 		bitset.Size + 1: {Name: "no loss"},

@@ -54,8 +54,8 @@ type FairResult struct {
 	// memory of the conversation, such as "amnesia of the initiator: gone, awaiting", or is an
 	// initiator that has stopped and whose CANCEL was lost: see [ForgetfulRuns].
 	Deadlines []string
-	// UnusedPairs are pairs of Agree in which no conversation ends after the loss of replies, although they
-	// name it.
+	// UnusedPairs are pairs of Agree in which no conversation ends after the loss of replies,
+	// although they name it.
 	UnusedPairs []machine.Pair
 }
 

@@ -41,13 +41,15 @@ func Runs(m *machine.Machine) []Run {
 	}
 }
 
-// AmnesiaRuns returns the walks in which a side loses its state at any moment: its conversation, its tombstone and
-// its jobs. An initiator does not come back, and messages to it are dropped. A responder begins anew: its node
-// answers the requests that it remembers by FAILURE (see [performatives.CodeConversationEnded]), and none of them
-// starts a job again. After a crash the node remembers no request. Each side has to come to an end of its own, if
-// need be by its deadline: see FairResult.Deadlines. The pair of their ends is not compared with Agree.
+// AmnesiaRuns returns the walks in which a side loses its state at any moment: its conversation,
+// its tombstone and its jobs. An initiator does not come back, and messages to it are dropped. A
+// responder begins anew: its node answers the requests that it remembers by FAILURE (see
+// [performatives.CodeConversationEnded]), and none of them starts a job again. After a crash the
+// node remembers no request. Each side has to come to an end of its own, if need be by its
+// deadline: see FairResult.Deadlines. The pair of their ends is not compared with Agree.
 //
-// These walks have more states than those of [Runs], up to a million for a table with several rounds.
+// These walks have more states than those of [Runs], up to a million for a table with several
+// rounds.
 func AmnesiaRuns(m *machine.Machine) []Run {
 	if !m.Table().Has(machine.Responder) {
 		return nil

@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestForgetfulRuns has each run that forgets combined with a stop and with the deadlines of each side that remembers.
+// TestForgetfulRuns has each run that forgets combined with a stop and with the deadlines of each
+// side that remembers.
 func TestForgetfulRuns(t *testing.T) {
 	m := tabletest.ContractNet().MustCompile()
 	var got []string
@@ -36,7 +37,8 @@ func TestForgetfulRuns(t *testing.T) {
 	}
 }
 
-// TestRounds bounds a walk to one request of each act: it has fewer states, and at most one of them.
+// TestRounds bounds a walk to one request of each act: it has fewer states, and at most one of
+// them.
 func TestRounds(t *testing.T) {
 	m := tabletest.Haggle().MustCompile()
 	walked := map[int]int{}
@@ -57,9 +59,9 @@ func TestRounds(t *testing.T) {
 	}
 }
 
-// TestWithoutPast has a bidder lose its memory. What it sent before, or without a conversation, is gone from the walk when it
-// is not under way any more, but for proposals, and answers without a conversation have numbers of their own: otherwise a walk has no room for both
-// lives.
+// TestWithoutPast has a bidder lose its memory. What it sent before, or without a conversation, is
+// gone from the walk when it is not under way any more, but for proposals, and answers without a
+// conversation have numbers of their own: otherwise a walk has no room for both lives.
 func TestWithoutPast(t *testing.T) {
 	for _, table := range []machine.Table{tabletest.ContractNet(), tabletest.Auction()} {
 		x := newFair(table.MustCompile(), Run{Name: "crash", Amnesia: [2]bool{machine.Responder: true}, Crash: true})

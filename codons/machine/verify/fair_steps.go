@@ -84,7 +84,8 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 	return true
 }
 
-// sentBefore reports whether a side has sent a message before with the act and the tag that a row sends.
+// sentBefore reports whether a side has sent a message before with the act and the tag that a row
+// sends.
 func (x *fair) sentBefore(j joint, t *machine.Transition) bool {
 	return slices.ContainsFunc(t.Do, func(e machine.Effect) bool {
 		return (e.Kind == machine.EffectSend || e.Kind == machine.EffectResend) && x.count(j, t.Role, e) > 0
@@ -163,8 +164,8 @@ func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) 
 	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
 }
 
-// cuts yields the loss of the connection between the two sides. The messages under way are lost, and so are all
-// later ones.
+// cuts yields the loss of the connection between the two sides. The messages under way are lost,
+// and so are all later ones.
 func (x *fair) cuts(j fairJoint, yield func(step) bool) bool {
 	if !x.run.Cut || j.cut || !x.losesPeers || x.state(j.joint, machine.Initiator) == machine.Idle {
 		return true

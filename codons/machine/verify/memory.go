@@ -46,8 +46,9 @@ func (x *fair) repeats(r machine.Role, s machine.State) bool {
 	})
 }
 
-// withoutMemory returns the joint state after a role has lost its state and its jobs. What it has sent is still
-// under way. Unless its node has crashed, the node remembers the requests that it has taken on.
+// withoutMemory returns the joint state after a role has lost its state and its jobs. What it has
+// sent is still under way. Unless its node has crashed, the node remembers the requests that it has
+// taken on.
 func (x *fair) withoutMemory(j fairJoint, r machine.Role) fairJoint {
 	me := j.joint[r]
 	j.memory[r] = amnesiac
@@ -81,7 +82,8 @@ func (x *fair) withoutPast(j fairJoint) fairJoint {
 	return j
 }
 
-// receives yields the reception of message i by a role, which next has received. j is the joint state before.
+// receives yields the reception of message i by a role, which next has received. j is the joint
+// state before.
 func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Symbol, yield func(step) bool) bool {
 	msg, state := &x.messages[r.Other()][i], x.state(j.joint, r)
 	switch {
@@ -110,8 +112,9 @@ func (x *fair) sentSince(j fairJoint, t *machine.Transition) bool {
 	return x.sentBefore(j.joint, t)
 }
 
-// notTakenOn yields the answer to a message for which a side without memory opens no conversation: to
-// a request that was taken on before that it has ended, to any other that the agent has no role for it.
+// notTakenOn yields the answer to a message for which a side without memory opens no conversation:
+// to a request that was taken on before that it has ended, to any other that the agent has no role
+// for it.
 func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, yield func(step) bool) bool {
 	act := x.messages[r.Other()][i].act
 	switch {
@@ -125,8 +128,9 @@ func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, yield func(step
 	return x.answers(next, r, i, message{}, yield)
 }
 
-// answersWithoutReply yields the answer of a side that has ended and forgotten what the row t sends again: to
-// a CANCEL another receipt, to a rejected proposal another rejection, to any other request that the conversation has ended.
+// answersWithoutReply yields the answer of a side that has ended and forgotten what the row t sends
+// again: to a CANCEL another receipt, to a rejected proposal another rejection, to any other
+// request that the conversation has ended.
 func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int, yield func(step) bool) bool {
 	act := x.messages[t.Role.Other()][i].act
 	receipt := func(e machine.Effect) bool {
@@ -146,8 +150,8 @@ func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int,
 	return x.answers(next, t.Role, i, message{}, yield)
 }
 
-// answers yields the reception of message i, and a reply that no row of the table gives. If the reply has no act,
-// the message is dropped without one.
+// answers yields the reception of message i, and a reply that no row of the table gives. If the
+// reply has no act, the message is dropped without one.
 func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yield func(step) bool) bool {
 	msg, state := x.messages[r.Other()][i], x.state(next.joint, r)
 	move := Move{Role: r, On: machine.ReceiveTagged(msg.act, msg.tag), Message: msg.String(), From: state, To: state}
@@ -172,22 +176,23 @@ func (j *fairJoint) forgotten() bool {
 	return j.memory[machine.Initiator] == amnesiac || j.memory[machine.Responder] == amnesiac
 }
 
-// leftToDeadlines reports whether a deadline counts as an end: a side has lost its state, or, in a run in which sides forget
-// their replies, the agent of the initiator has stopped and its CANCEL may be lost.
+// leftToDeadlines reports whether a deadline counts as an end: a side has lost its state, or, in a
+// run in which sides forget their replies, the agent of the initiator has stopped and its CANCEL
+// may be lost.
 func (x *fair) leftToDeadlines(j fairJoint) bool {
 	return j.forgotten() || x.run.Forgets && x.run.Stops && j.lost > 0 && x.stopped[j.joint[machine.Initiator].state]
 }
 
-// endedApart reports whether each side has ended by itself, where one of them has lost its state: their pair
-// says nothing.
+// endedApart reports whether each side has ended by itself, where one of them has lost its state:
+// their pair says nothing.
 func (x *fair) endedApart(j fairJoint) bool {
 	p := x.pair(j.joint)
 	initiator := j.memory[machine.Initiator] == amnesiac || x.Terminal(p.Initiator)
 	return initiator && (x.Terminal(p.Responder) || p.Responder == machine.Idle && j.joint[machine.Initiator].out == 0)
 }
 
-// awaits returns the pairs of states that only a deadline ends: no message is under way, and the moves that must
-// happen lead to no end.
+// awaits returns the pairs of states that only a deadline ends: no message is under way, and the
+// moves that must happen lead to no end.
 func (x *fair) awaits(ends []bool) []string {
 	var all []string
 	for at, free := range ends {

@@ -24,8 +24,9 @@ type Suite struct {
 	// Groups are the coordinations of the table. Check explores each with two members.
 	Groups []machine.Coordination
 
-	// MaxStates is the largest number of joint states over the worst network: see [Network]. Suite.Mutate gives a mutant thirty times the
-	// states of the table, and at least 100,000: some mistakes send ever new messages, and have no end of them.
+	// MaxStates is the largest number of joint states over the worst network: see [Network].
+	// Suite.Mutate gives a mutant thirty times the states of the table, and at least 100,000: some
+	// mistakes send ever new messages, and have no end of them.
 	MaxStates int
 
 	// All adds the mutants of [Mutants] that are more than a deleted row or a dropped effect.
@@ -127,8 +128,8 @@ func (r Mutated) String() string {
 	return fmt.Sprintf("%d mutants, %d survivors, %d identical: %.1f%% noticed", r.Mutants, len(r.Survivors), r.Same, 100*r.Noticed())
 }
 
-// Mutate checks each mutant of the table, as many at once as there are processors. The table itself has to
-// pass: a fault of it is the error.
+// Mutate checks each mutant of the table, as many at once as there are processors. The table itself
+// has to pass: a fault of it is the error.
 func (s Suite) Mutate() (Mutated, error) {
 	m, err := s.Table.Compile()
 	if err != nil {
@@ -208,8 +209,9 @@ type outcome struct {
 
 func (o outcome) equal(p outcome) bool { return o.to == p.to && slices.Equal(o.do, p.do) }
 
-// behaviour returns the outcomes of all events of a machine. It leaves out effects that change nothing: the
-// Disarm of a timer that the same row arms afterwards, or that ends with the conversation.
+// behaviour returns the outcomes of all events of a machine. It leaves out effects that change
+// nothing: the Disarm of a timer that the same row arms afterwards, or that ends with the
+// conversation.
 func behaviour(m *machine.Machine) map[event]outcome {
 	all := map[event]outcome{}
 	for t := range m.Transitions() {

@@ -87,7 +87,8 @@ func (x *explorer) undelivered(j joint, r machine.Role, i int, yield yields) boo
 	return x.take(next, r, on, nil, yield)
 }
 
-// latestOf returns the index of the latest message of an act that a conversation of a side has sent, -1 for none.
+// latestOf returns the index of the latest message of an act that a conversation of a side has
+// sent, -1 for none.
 func (x *explorer) latestOf(s side, r machine.Role, act performatives.Performative) int {
 	if r == machine.Responder {
 		s.sent &^= x.former
@@ -114,9 +115,9 @@ func (s side) receive(i int) side {
 	return s
 }
 
-// checkUndelivered checks that a row of the initiator says what becomes of a live conversation whose
-// latest message cannot have arrived. Only when nothing has arrived since one message alone, that is
-// the latest.
+// checkUndelivered checks that a row of the initiator says what becomes of a live conversation
+// whose latest message cannot have arrived. Only when nothing has arrived since one message alone,
+// that is the latest.
 func (x *explorer) checkUndelivered(t *machine.Transition, me side) {
 	if t == nil || t.On.Kind != machine.KindUndelivered || t.Role == machine.Responder || !t.Wildcard || x.Terminal(t.From) {
 		return

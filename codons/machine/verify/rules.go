@@ -121,7 +121,8 @@ func (c *ruleChecker) checkAnswer(t *machine.Transition) {
 	}
 }
 
-// stopAnswers reports whether a row stops a job whose last command is the answer: the next state has a row for each.
+// stopAnswers reports whether a row stops a job whose last command is the answer: the next state
+// has a row for each.
 func (c *ruleChecker) stopAnswers(t *machine.Transition) bool {
 	return slices.ContainsFunc(c.table.Jobs, func(j machine.Job) bool {
 		return j.Role == t.Role && slices.Contains(t.Do, machine.Stop(j.Name)) && !slices.ContainsFunc(j.Ends, func(end string) bool {
@@ -144,8 +145,8 @@ func (c *ruleChecker) checkReports(t *machine.Transition) {
 	}
 }
 
-// checkEnd finds an event that ends the conversation in another state than declared, and a stop of the agent
-// that does not end it.
+// checkEnd finds an event that ends the conversation in another state than declared, and a stop of
+// the agent that does not end it.
 func (c *ruleChecker) checkEnd(t *machine.Transition) {
 	if t.On.Kind == machine.KindCommand && c.CommandKind(t.Role, t.From, t.On.Name) == machine.CommandStops && !c.Terminal(t.To) {
 		c.fault(RuleEnds, t, "does not end the conversation, although the agent stops")
@@ -155,8 +156,8 @@ func (c *ruleChecker) checkEnd(t *machine.Transition) {
 	}
 }
 
-// checkTimers finds transitions that do not arm a timer which they renew, or which sends their message
-// again.
+// checkTimers finds transitions that do not arm a timer which they renew, or which sends their
+// message again.
 func (c *ruleChecker) checkTimers(t *machine.Transition) {
 	if c.Terminal(t.To) {
 		return

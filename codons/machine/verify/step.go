@@ -108,8 +108,9 @@ func (x *explorer) runs(a machine.Activity, r machine.Role, name string) bool {
 	return false
 }
 
-// send sends a new message. Its number is above those of all earlier messages of the act. It is that of the
-// latest one if the two answer different requests of one act, so that the number of messages stays small: see after.
+// send sends a new message. Its number is above those of all earlier messages of the act. It is
+// that of the latest one if the two answer different requests of one act, so that the number of
+// messages stays small: see after.
 func (x *explorer) send(j *joint, m message, move *Move) {
 	m.n = 1
 	if latest := x.latest(j[m.from].sent, m.from, m.act); latest >= 0 {
@@ -121,8 +122,8 @@ func (x *explorer) send(j *joint, m message, move *Move) {
 	x.sendNumbered(j, m, move)
 }
 
-// question returns the number by which an answer names the message m: 1 + the index of the first message that
-// differs from m in its tag alone. A conversation has one of these at most.
+// question returns the number by which an answer names the message m: 1 + the index of the first
+// message that differs from m in its tag alone. A conversation has one of these at most.
 func (x *explorer) question(m message) uint8 {
 	return uint8(1 + slices.IndexFunc(x.messages[m.from], func(o message) bool {
 		o.tag = m.tag

@@ -9,8 +9,9 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestMessagesOfRounds has conversations of six rounds, each of one of three questions and one of four answers. There
-// is room for all: the number of an answer tells apart only the answers to one question.
+// TestMessagesOfRounds has conversations of six rounds, each of one of three questions and one of
+// four answers. There is room for all: the number of an answer tells apart only the answers to one
+// question.
 func TestMessagesOfRounds(t *testing.T) {
 	x := newExplorer(tabletest.Query().MustCompile(), Network{}.withDefaults())
 	tags, dice := []string{"A", "B", "C", "D"}, rand.New(rand.NewPCG(1, 2))
@@ -36,8 +37,8 @@ func TestMessagesOfRounds(t *testing.T) {
 	}
 }
 
-// TestAnswersInOrder answers two questions of different acts, and an earlier question after a later one that was refused: the
-// latest answer is the one that was sent last.
+// TestAnswersInOrder answers two questions of different acts, and an earlier question after a later
+// one that was refused: the latest answer is the one that was sent last.
 func TestAnswersInOrder(t *testing.T) {
 	x := newExplorer(tabletest.Query().MustCompile(), Network{}.withDefaults())
 	var j joint

@@ -9,8 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/agenttest"
 )
 
-// TestJulesAnswersAgain expects the stored result for a request that comes twice, although the accept
-// is lost.
+// TestJulesAnswersAgain expects the stored result for a request that comes twice, although the
+// accept is lost.
 func TestJulesAnswersAgain(t *testing.T) {
 	agenttest.Run(t, runtime.Options{}, func(t *testing.T, n *agenttest.Node) {
 		n.Spawn("Jules", &swarm.Jules{Brain: swarm.Offline{}})

@@ -86,7 +86,8 @@ func withEarlierRounds(t delegation.Task) (performatives.TaskRequest, error) {
 	return task, err
 }
 
-// whisperTime bounds Eddy's wait for the capabilities of its colleagues. Those that are there answer at once, but a busy machine may hold them up.
+// whisperTime bounds Eddy's wait for the capabilities of its colleagues. Those that are there
+// answer at once, but a busy machine may hold them up.
 const whisperTime = 10 * time.Second
 
 // find asks all colleagues for their capabilities at once, and returns them ranked by

@@ -49,7 +49,8 @@ func (s *fixture) listen() string {
 	return l.Addr().String()
 }
 
-// socket is a connection of an editor that writes and reads acl JSON in frames of 7 bytes (wire, addenda §5).
+// socket is a connection of an editor that writes and reads acl JSON in frames of 7 bytes (wire,
+// addenda §5).
 type socket struct {
 	t *testing.T
 	net.Conn

@@ -13,8 +13,9 @@ import (
 // ActionExecute is Jules's action (addenda §3).
 const ActionExecute = "EXECUTE_DELEGATED_CODING_TASK"
 
-// Jules is the software engineer: a worker for debug_code, [TaskRefactor] and [TaskExplain]. It also
-// answers queries about its capacity and its skills: see [Condition] and [Jules.HandleQueryRef].
+// Jules is the software engineer: a worker for debug_code, [TaskRefactor] and [TaskExplain]. It
+// also answers queries about its capacity and its skills: see [Condition] and
+// [Jules.HandleQueryRef].
 type Jules struct {
 	Brain Debugger // required
 	Limit int      // the largest number of tasks at a time; zero and less mean [codons.DefaultMaxTasks]
@@ -23,8 +24,8 @@ type Jules struct {
 	underWay atomic.Int64 // tasks whose work has begun and not ended
 }
 
-// Describe returns Jules's topics, its action (addenda §3) by both of its names, its further tasks and
-// the ontologies that it knows.
+// Describe returns Jules's topics, its action (addenda §3) by both of its names, its further tasks
+// and the ontologies that it knows.
 func (*Jules) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
 		Topics: []string{
@@ -82,7 +83,8 @@ func considerCode(t delegation.Task) *delegation.Decision {
 	return reject(fmt.Sprintf("the tasks here are %s, %s and %s", TaskDebugCode, TaskRefactor, TaskExplain))
 }
 
-// kindOf returns [TaskRefactor] or [TaskExplain] if a task is of that type, in any spelling of discovery.
+// kindOf returns [TaskRefactor] or [TaskExplain] if a task is of that type, in any spelling of
+// discovery.
 func kindOf(t delegation.Task) string {
 	for _, kind := range []string{TaskRefactor, TaskExplain} {
 		if performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(kind) {

@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Paced is a [Debugger] that waits after each step, so that a person can watch the conversation grow.
+// Paced is a [Debugger] that waits after each step, so that a person can watch the conversation
+// grow.
 type Paced struct {
 	Debugger
 	Pace time.Duration // after each step

@@ -90,8 +90,8 @@ func actions(name, description string) []performatives.Action {
 	return all
 }
 
-// isDebug reports whether a task is a debug_code task. It may also have the name of the agent's action,
-// which callers of tools find by discovery.
+// isDebug reports whether a task is a debug_code task. It may also have the name of the agent's
+// action, which callers of tools find by discovery.
 func isDebug(t delegation.Task, action string) bool {
 	return t.TaskType == TaskDebugCode || performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(action)
 }
@@ -102,7 +102,8 @@ func reject(tasks string) *delegation.Decision {
 	return &d
 }
 
-// understood returns nil if the parameters of a task could be decoded, else the refusal for the error.
+// understood returns nil if the parameters of a task could be decoded, else the refusal for the
+// error.
 func understood(err error) *delegation.Decision {
 	if err == nil {
 		return nil
@@ -111,7 +112,8 @@ func understood(err error) *delegation.Decision {
 	return &d
 }
 
-// withFileName returns the diff with the asker's file name in its header, where it fits: see [baseName].
+// withFileName returns the diff with the asker's file name in its header, where it fits: see
+// [baseName].
 func withFileName(diff, name string) string {
 	name = baseName(name)
 	_, rest, ok := cutLines(diff, 2)

@@ -13,9 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Condition is a condition of QUERY_IF that [Jules] understands (acl §4.4): an object with at least one
-// of these members, all of which must be true. The text "has_capacity" is the condition with that member
-// alone.
+// Condition is a condition of QUERY_IF that [Jules] understands (acl §4.4): an object with at least
+// one of these members, all of which must be true. The text "has_capacity" is the condition with
+// that member alone.
 type Condition struct {
 	HasCapacity *bool    `json:"has_capacity,omitempty"` // Jules can begin another task now, or cannot
 	Skill       string   `json:"skill,omitempty"`        // Jules has this topic or action

@@ -30,7 +30,8 @@ type Suggestion struct {
 
 const refactoringSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"suggestions":{"type":"array","items":{"type":"object","properties":{"change_type":{"enum":["rename_variable","introduce_guard_clause","use_list_comprehension"]},"description":{"type":"string"},"suggested_code_diff":{"type":"string"},"confidence":{"type":"number"},"line":{"type":"integer"}}}},"analysis":{"type":"string"}}}`
 
-// refactor returns the suggestions for a snippet. Without any, the result is a failure with the reasons.
+// refactor returns the suggestions for a snippet. Without any, the result is a failure with the
+// reasons.
 func refactor(ctx context.Context, s Snippet) (performatives.InformResult, error) {
 	r := Refactoring{OriginalSnippet: s.Code, Suggestions: []Suggestion{}}
 	no := func(summary, analysis string) (performatives.InformResult, error) {

@@ -16,8 +16,8 @@ const (
 	TaskExplain  = "explain_code"
 )
 
-// Snippet is a piece of code in an editor, as task_parameters of [TaskRefactor] and [TaskExplain] carry
-// it (acl §6; addenda §3). Only Code is required.
+// Snippet is a piece of code in an editor, as task_parameters of [TaskRefactor] and [TaskExplain]
+// carry it (acl §6; addenda §3). Only Code is required.
 type Snippet struct {
 	Code           string `json:"code_snippet"`
 	Language       string `json:"programming_language,omitempty"` // empty means python

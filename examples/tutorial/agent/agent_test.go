@@ -22,7 +22,8 @@ func (*Counter) Describe() performatives.Capabilities {
 	return performatives.Capabilities{Topics: []string{"counting"}}
 }
 
-// ConsiderTask accepts or rejects a task. It runs on the agent's own actor: it may use the fields, and must not block.
+// ConsiderTask accepts or rejects a task. It runs on the agent's own actor: it may use the fields,
+// and must not block.
 func (c *Counter) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	if c.left <= 0 {
 		return delegation.Reject(performatives.CodeBusy, "no more words today")
@@ -30,8 +31,9 @@ func (c *Counter) ConsiderTask(_ context.Context, t delegation.Task) delegation.
 	return delegation.Accept()
 }
 
-// PerformTask performs an accepted task. It runs on a goroutine of its own, beside other tasks, and may take long: it uses
-// the fields only in the function that it gives to Do, which runs on the actor.
+// PerformTask performs an accepted task. It runs on a goroutine of its own, beside other tasks, and
+// may take long: it uses the fields only in the function that it gives to Do, which runs on the
+// actor.
 func (*Counter) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
 	n := len(strings.Fields(t.Description))
 	err := t.Agent.Do(ctx, func(self actors.Agent) { self.(*Counter).left -= n })

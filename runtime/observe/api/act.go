@@ -15,7 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// maxAct is how long a request waits for what it brings about: the end of a conversation, or of a drain.
+// maxAct is how long a request waits for what it brings about: the end of a conversation, or of a
+// drain.
 const maxAct = 30 * time.Second
 
 // stepView is a step that waits for a decision. Its content is the agent's, masked.
@@ -132,7 +133,8 @@ const (
 	outcomeDraining   = "draining"    // it takes longer than maxAct, and goes on; the same request waits for it
 )
 
-// drain has the node drain. The name of the node has to be part of the request, so that a wrong address drains no other one.
+// drain has the node drain. The name of the node has to be part of the request, so that a wrong
+// address drains no other one.
 func (h *Handler) drain(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
 	n := h.options.Node
 	act := observe.OperatorActed{What: "drain", Of: n.Name(), Outcome: "forbidden"}

@@ -13,8 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// foreign returns why a request is not from this site: of a page of another one, or without authentication from another machine or under
-// a name that is not this machine's. The code is empty for a request that may go on.
+// foreign returns why a request is not from this site: of a page of another one, or without
+// authentication from another machine or under a name that is not this machine's. The code is empty
+// for a request that may go on.
 func (h *Handler) foreign(r *http.Request) (code, text string) {
 	if origin := r.Header.Get("Origin"); origin != "" {
 		if u, err := url.Parse(origin); err != nil || !strings.EqualFold(u.Host, r.Host) {
@@ -64,8 +65,8 @@ func (h *Handler) session(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit returns the identity that has sent a request. If the identity has not the right, or is not accepted, admit answers the request with
-// the reason, and ok is false.
+// admit returns the identity that has sent a request. If the identity has not the right, or is not
+// accepted, admit answers the request with the reason, and ok is false.
 func (h *Handler) admit(w http.ResponseWriter, r *http.Request, right auth.Right) (who wire.Identity, ok bool) {
 	if h.options.Auth == nil {
 		if right == noRight || h.options.Permits == nil || h.options.Permits(who, right) {

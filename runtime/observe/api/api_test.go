@@ -149,7 +149,8 @@ func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRe
 	return result
 }
 
-// awaitEnd waits until no side of a conversation is under way on a node. A responder's side ends a little after it has sent its last message.
+// awaitEnd waits until no side of a conversation is under way on a node. A responder's side ends a
+// little after it has sent its last message.
 func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 	t.Helper()
 	ends := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindEnded}})
@@ -161,7 +162,8 @@ func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 	}
 }
 
-// The next moves of a node alone are in the order of those of a cluster, by role and agent, and not in that in which the sides began. So are the children, by id.
+// The next moves of a node alone are in the order of those of a cluster, by role and agent, and not
+// in that in which the sides began. So are the children, by id.
 func TestOrderOfNextMovesAndChildren(t *testing.T) {
 	n, h, w := serve(t, nil)
 	if err := n.Spawn(within(t), "v", func() actors.Agent { return w }); err != nil {
@@ -204,7 +206,8 @@ func TestOrderOfNextMovesAndChildren(t *testing.T) {
 	}
 }
 
-// A conversation is listed, shown with its legal moves, and cancelled with a receipt; no secret is in any answer.
+// A conversation is listed, shown with its legal moves, and cancelled with a receipt; no secret is
+// in any answer.
 func TestConversationSeenAndCancelled(t *testing.T) {
 	n, h, w := serve(t, nil)
 	published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
@@ -391,7 +394,8 @@ func TestRights(t *testing.T) {
 	}
 }
 
-// Without authentication, everyone on this machine has the rights that Permits gives the identity without a name.
+// Without authentication, everyone on this machine has the rights that Permits gives the identity
+// without a name.
 func TestRightsWithoutAuthentication(t *testing.T) {
 	_, h, _ := serve(t, func(o *api.Options) {
 		o.Permits = func(who wire.Identity, right auth.Right) bool { return who.Name == "" && right == auth.RightRead }

@@ -52,7 +52,8 @@ func (v *cancelView) stopped() bool {
 	return v.Outcome == outcomeReceipt || v.Outcome == outcomeRunning
 }
 
-// sideParam is the parameter of a cancellation that names the only sides which are to end: the initiators', or the responders'.
+// sideParam is the parameter of a cancellation that names the only sides which are to end: the
+// initiators', or the responders'.
 const sideParam = "side"
 
 // The outcomes of a cancellation that has not taken place.
@@ -68,7 +69,8 @@ type withdrawal struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it is on none of the nodes, the responder ends its side.
+// cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it
+// is on none of the nodes, the responder ends its side.
 func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
 	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id"), Conversation: performatives.ConversationID(r.PathValue("id"))}
 	var body withdrawal
@@ -104,8 +106,8 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	return act
 }
 
-// cancellation is one request to cancel a conversation, and its result. Several sides may have its id: those of a group, or those of agents that a program has asked
-// with one id.
+// cancellation is one request to cancel a conversation, and its result. Several sides may have its
+// id: those of a group, or those of agents that a program has asked with one id.
 type cancellation struct {
 	h    *Handler
 	r    *http.Request // its context ends after maxAct
@@ -137,8 +139,9 @@ type elsewhere struct {
 	closed bool     // the operator may not read there: only an attempt to end a side shows whether it has one
 }
 
-// run has the initiators' sides end, or else those of the responders. The responders at this node are told to end before other nodes are asked, unless the initiator may be at one of
-// those: that one is asked first.
+// run has the initiators' sides end, or else those of the responders. The responders at this node
+// are told to end before other nodes are asked, unless the initiator may be at one of those: that
+// one is asked first.
 func (c *cancellation) run() {
 	system, own := c.h.options.Node.System(), c.h.options.Node.Name()
 	var first, further []Peer
@@ -202,7 +205,8 @@ func (c *cancellation) add(node string, v cancelView) {
 	c.by = append(c.by, node)
 }
 
-// askNodes asks other nodes, all at once, which sides of the conversation they have, as its view does. It returns those that have one under way, or perhaps have one.
+// askNodes asks other nodes, all at once, which sides of the conversation they have, as its view
+// does. It returns those that have one under way, or perhaps have one.
 func (c *cancellation) askNodes(peers []Peer) []elsewhere {
 	before := len(c.nodes)
 	asks := c.r.Clone(c.r.Context())
@@ -313,8 +317,9 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 	return v
 }
 
-// ended returns the outcome of a conversation of which a side has come to a terminal state. code is why it is no good end; empty if that is not known. After [codons.StopWork],
-// a responder says by it whether something still runs.
+// ended returns the outcome of a conversation of which a side has come to a terminal state. code is
+// why it is no good end; empty if that is not known. After [codons.StopWork], a responder says by
+// it whether something still runs.
 func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
 	switch {
 	case state == standard.StateCancelled, role == machine.Responder && state == standard.StateFailed && code == performatives.CodeCanceled:
@@ -341,7 +346,8 @@ func (h *Handler) endOf(id performatives.ConversationID, role machine.Role) (sta
 	return state, true
 }
 
-// answer answers the request, and returns the outcome. A side that cannot end, or whose node has refused to end it, may still run.
+// answer answers the request, and returns the outcome. A side that cannot end, or whose node has
+// refused to end it, may still run.
 func (c *cancellation) answer(w http.ResponseWriter) (outcome string) {
 	if !c.view.stopped() {
 		return c.notCancelled(w)
@@ -357,8 +363,9 @@ func (c *cancellation) answer(w http.ResponseWriter) (outcome string) {
 	return c.view.Outcome
 }
 
-// notCancelled answers a cancellation of a conversation that no node which has answered has a side of under way. That the record of the node has no such side does not
-// say that it has ended: there is no side of agents that are not of this node.
+// notCancelled answers a cancellation of a conversation that no node which has answered has a side
+// of under way. That the record of the node has no such side does not say that it has ended: there
+// is no side of agents that are not of this node.
 func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
 	own, found := c.h.options.Recorder.Conversation(c.id)
 	state, _ := c.h.endOf(c.id, machine.Initiator)

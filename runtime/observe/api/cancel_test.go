@@ -36,7 +36,8 @@ func (w tidy) PerformTask(ctx context.Context, task delegation.Task) (performati
 	return r, err
 }
 
-// fakeNodes are other nodes, by their names. A request comes to them without a network, so that its time is virtual.
+// fakeNodes are other nodes, by their names. A request comes to them without a network, so that its
+// time is virtual.
 type fakeNodes map[string]http.HandlerFunc
 
 func (f fakeNodes) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -55,7 +56,8 @@ func refuses(status int) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }
 }
 
-// has is a node with a side of the conversation under way. It answers a request to end that by cancel.
+// has is a node with a side of the conversation under way. It answers a request to end that by
+// cancel.
 func has(role string, cancel http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -105,7 +107,8 @@ func lacking(why string) string {
 	return fmt.Sprintf(`200 {"outcome":"receipt","state":"failed","missing":[{"node":"n2","why":%q}]}`, why)
 }
 
-// A program has asked two agents with one id, and a group has one id for two agents: the answer comes when the work of both has ended.
+// A program has asked two agents with one id, and a group has one id for two agents: the answer
+// comes when the work of both has ended.
 func TestCancelOfSeveralSides(t *testing.T) {
 	for name, test := range map[string]struct {
 		begin func(t *testing.T, n *runtime.Node, to performatives.AgentID)
@@ -156,7 +159,8 @@ func TestCancelOfRespondersOfTwoNodes(t *testing.T) {
 	}
 }
 
-// The node of a responder asks that of the initiator, and no other one, if that has it: CANCEL is what the responder expects.
+// The node of a responder asks that of the initiator, and no other one, if that has it: CANCEL is
+// what the responder expects.
 func TestCancelAtTheNodeOfTheResponder(t *testing.T) {
 	c := newTown(t, nil)
 	id, result := c.delegate()
@@ -172,8 +176,9 @@ func TestCancelAtTheNodeOfTheResponder(t *testing.T) {
 	}
 }
 
-// Only nodes that have a side matter: another one may be silent or refuse all. The work at the asked node stops at once, and what other nodes have is known after five seconds. The
-// worst outcome is the answer, after thirty seconds at most.
+// Only nodes that have a side matter: another one may be silent or refuse all. The work at the
+// asked node stops at once, and what other nodes have is known after five seconds. The worst
+// outcome is the answer, after thirty seconds at most.
 func TestCancelAmongNodes(t *testing.T) {
 	const unknown = `404 {"error":{"code":"incomplete","text":"no node that has answered knows it; no answer came from n2 (`
 	receipt, running := says(`{"outcome":"receipt","state":"failed"}`), says(`{"outcome":"still_running","state":"failed"}`)
@@ -250,7 +255,8 @@ func unreadable(node http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// The initiator has ended, and its CANCEL was lost: the responder is stopped. It had ended where no responder is under way, also if another node has recorded that.
+// The initiator has ended, and its CANCEL was lost: the responder is stopped. It had ended where no
+// responder is under way, also if another node has recorded that.
 func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		there := `{"conversation_id":"c","sides":[{"agent":"a","role":"initiator","state":"timed_out","ended":true}]}`
@@ -276,7 +282,8 @@ func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 	})
 }
 
-// A node of a former build passes a cancellation on without the parameter side: it looks for the initiator.
+// A node of a former build passes a cancellation on without the parameter side: it looks for the
+// initiator.
 func TestCancelOfAFormerBuild(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, h, w := serve(t, nil)

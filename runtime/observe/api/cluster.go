@@ -61,7 +61,8 @@ type part[T any] struct {
 	view T
 }
 
-// newClient returns a client for requests to other nodes. It uses no proxy and follows no redirection: the operator's token is for nodes only.
+// newClient returns a client for requests to other nodes. It uses no proxy and follows no
+// redirection: the operator's token is for nodes only.
 func newClient(config *tls.Config) *http.Client {
 	own := new(tls.Config)
 	if config != nil {
@@ -82,7 +83,8 @@ func (h *Handler) peers(r *http.Request) []Peer {
 	return h.options.Peers()
 }
 
-// routed passes a request that is about another node on to it, with the operator's token: that node decides what the operator may.
+// routed passes a request that is about another node on to it, with the operator's token: that node
+// decides what the operator may.
 func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.HandlerFunc) (passedTo string, status int) {
 	name := r.URL.Query().Get(nodeParam)
 	if name == "" || performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
@@ -107,7 +109,8 @@ func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.Handle
 	return p.Node, a.status
 }
 
-// peer returns another node. If there is none, or the request has been passed on before, it answers the request.
+// peer returns another node. If there is none, or the request has been passed on before, it answers
+// the request.
 func (h *Handler) peer(w http.ResponseWriter, r *http.Request, name string) (Peer, bool) {
 	if r.Header.Get(viaHeader) != "" {
 		fail(w, http.StatusMisdirectedRequest, "misdirected", fmt.Sprintf("this is the node %q: the node %q announces a wrong address", h.options.Node.Name(), name))
@@ -144,12 +147,14 @@ func (a *answered) write(w http.ResponseWriter) {
 	send(w, a.status, a.body)
 }
 
-// Header, Write and WriteHeader make *answered an [http.ResponseWriter], which keeps the answer of this node.
+// Header, Write and WriteHeader make *answered an [http.ResponseWriter], which keeps the answer of
+// this node.
 func (a *answered) Header() http.Header         { return a.header }
 func (a *answered) WriteHeader(status int)      { a.status = status }
 func (a *answered) Write(b []byte) (int, error) { a.body = append(a.body, b...); return len(b), nil }
 
-// newRequest returns a request to another node for the same as r, with its token and no other of its headers.
+// newRequest returns a request to another node for the same as r, with its token and no other of
+// its headers.
 func (h *Handler) newRequest(ctx context.Context, r *http.Request, p Peer, body io.Reader) (*http.Request, error) {
 	if p.URL == "" {
 		return nil, errors.New("it has no operator's interface; start it with --http")
@@ -216,7 +221,8 @@ func (a *answered) failed() string {
 	return f.Error.Code + ": " + f.Error.Text
 }
 
-// spread returns a view of all nodes: merge puts the parts together, of which the first is that of this node, if it has one.
+// spread returns a view of all nodes: merge puts the parts together, of which the first is that of
+// this node, if it has one.
 func spread[T any, P interface {
 	*T
 	lack(nodes []absent)
@@ -252,8 +258,9 @@ func spread[T any, P interface {
 	}
 }
 
-// lost returns the other nodes that were lost in the last lostTime and have not come back. A request about one node has none. A node
-// that has left is missing only where a request is about one subject: it has told its peers before.
+// lost returns the other nodes that were lost in the last lostTime and have not come back. A
+// request about one node has none. A node that has left is missing only where a request is about
+// one subject: it has told its peers before.
 func (h *Handler) lost(r *http.Request) (all []absent) {
 	if h.options.Peers == nil || r.URL.Query().Has(nodeParam) {
 		return nil
@@ -378,7 +385,8 @@ func join(c *observe.Conversation, other observe.Conversation) {
 	c.Count, c.Forgotten = max(c.Count, other.Count, len(c.Messages)), max(c.Forgotten, other.Forgotten)
 }
 
-// joinMessages puts the messages of two nodes together, in the order of their times, by the clocks of the nodes.
+// joinMessages puts the messages of two nodes together, in the order of their times, by the clocks
+// of the nodes.
 func joinMessages(a, b []observe.Message) []observe.Message {
 	at := make(map[performatives.MessageID]int, len(a))
 	for i, m := range a {
@@ -431,7 +439,8 @@ func mergeApprovals(_ *http.Request, parts []part[approvalList]) approvalList {
 	return v
 }
 
-// askPeers sends a request with a body, empty for none, to all other nodes at once, and returns when each has answered or not.
+// askPeers sends a request with a body, empty for none, to all other nodes at once, and returns
+// when each has answered or not.
 func (h *Handler) askPeers(r *http.Request, peers []Peer, body string) (answers []*answered, errs []error) {
 	answers, errs = make([]*answered, len(peers)), make([]error, len(peers))
 	var asked sync.WaitGroup
@@ -451,7 +460,8 @@ type relays struct {
 	running sync.WaitGroup
 }
 
-// update opens the streams of nodes that are new, and ends those of nodes that have gone. It returns what a reader is told about those.
+// update opens the streams of nodes that are new, and ends those of nodes that have gone. It
+// returns what a reader is told about those.
 func (s *relays) update(ctx context.Context, peers []Peer) (gone string) {
 	for p, end := range s.open {
 		if slices.Contains(peers, p) {

@@ -30,7 +30,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
-// town is two nodes of a cluster, n1 and n2, each with an operator's interface on a socket. The worker is on n2.
+// town is two nodes of a cluster, n1 and n2, each with an operator's interface on a socket. The
+// worker is on n2.
 type town struct {
 	t       *testing.T
 	nodes   [2]*runtime.Node
@@ -130,7 +131,8 @@ func view[T any](c *town, path string, headers ...string) (v T) {
 	return v
 }
 
-// delegate has a client of n1 delegate a task to the worker on n2, and returns when the work has begun.
+// delegate has a client of n1 delegate a task to the worker on n2, and returns when the work has
+// begun.
 func (c *town) delegate() (performatives.ConversationID, <-chan error) {
 	c.t.Helper()
 	begun := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindBegan}})
@@ -143,7 +145,8 @@ func (c *town) delegate() (performatives.ConversationID, <-chan error) {
 	return r.Event.(lifecycle.Began).Conversation, result
 }
 
-// Both nodes' sides and messages are in one view, the live data of an agent come from its node, and a conversation is cancelled by whichever node is asked.
+// Both nodes' sides and messages are in one view, the live data of an agent come from its node, and
+// a conversation is cancelled by whichever node is asked.
 func TestViewsOfTwoNodes(t *testing.T) {
 	c := newTown(t, nil)
 	id, result := c.delegate()
@@ -259,8 +262,8 @@ func TestViewsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// A conversation is cancelled through a node that has recorded messages of it and no side. What has no initiator on any node is not said to have ended, and a
-// node that has not answered is named.
+// A conversation is cancelled through a node that has recorded messages of it and no side. What has
+// no initiator on any node is not said to have ended, and a node that has not answered is named.
 func TestCancelThroughANodeWithoutSides(t *testing.T) {
 	c := newTown(t, nil)
 	work := worker{make(chan struct{}, 1)}
@@ -350,7 +353,8 @@ func TestPagesOfTwoNodes(t *testing.T) {
 	}
 }
 
-// A node that does not answer, refuses, or has no interface is named with the reason, and the rest is shown.
+// A node that does not answer, refuses, or has no interface is named with the reason, and the rest
+// is shown.
 func TestMissingNodes(t *testing.T) {
 	const token = "reader-0123456789abcdefg"
 	known, err := auth.Tokens([]auth.Token{{Value: token, Name: "ann"}})
@@ -438,7 +442,8 @@ func (s *streamed) await(parts ...string) {
 	}
 }
 
-// The events of all nodes come in one stream, which says whose are missing and since when they are there again.
+// The events of all nodes come in one stream, which says whose are missing and since when they are
+// there again.
 func TestEventsOfTwoNodes(t *testing.T) {
 	c := newTown(t, nil)
 	stream := c.stream()
@@ -467,7 +472,8 @@ func TestEventsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// The stream says when a node is no member of the cluster any more, although its own stream has not ended.
+// The stream says when a node is no member of the cluster any more, although its own stream has not
+// ended.
 func TestEventsOfANodeThatHasGone(t *testing.T) {
 	var gone atomic.Bool
 	c := newTown(t, func(_ int, o *api.Options) {
@@ -570,7 +576,8 @@ func TestApprovalsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// asker is an agent that sends a request by itself, as a program does that has connected: no node has the initiator's side.
+// asker is an agent that sends a request by itself, as a program does that has connected: no node
+// has the initiator's side.
 type asker struct{ got chan *performatives.Message }
 
 func (asker) Describe() performatives.Capabilities { return performatives.Capabilities{} }
@@ -625,7 +632,8 @@ func (a asker) fails(t *testing.T) {
 	}
 }
 
-// What a connected program has asked for is stopped at the responder, from any node, and the program is told. The parameter side names the only side that may end it.
+// What a connected program has asked for is stopped at the responder, from any node, and the
+// program is told. The parameter side names the only side that may end it.
 func TestCancelOfAConnectedProgram(t *testing.T) {
 	c := newTown(t, nil)
 	cancel := func(id, query string, code int, want string) {
@@ -652,7 +660,8 @@ func TestCancelOfAConnectedProgram(t *testing.T) {
 	}
 }
 
-// A cancellation asks the other nodes at the same time: each of these answers when both have been asked.
+// A cancellation asks the other nodes at the same time: each of these answers when both have been
+// asked.
 func TestCancelAsksAtOnce(t *testing.T) {
 	_, h, _ := serve(t, func(o *api.Options) {
 		var asked sync.WaitGroup
@@ -676,7 +685,8 @@ func TestCancelAsksAtOnce(t *testing.T) {
 	}
 }
 
-// A conversation of which the node has no side is neither under way nor ended as far as it knows. Another node may know.
+// A conversation of which the node has no side is neither under way nor ended as far as it knows.
+// Another node may know.
 func TestRelayedConversations(t *testing.T) {
 	c := newTown(t, nil)
 	said := func(node int, id, from, to string) {
@@ -761,8 +771,8 @@ func TestCodonOfAnotherNode(t *testing.T) {
 	}
 }
 
-// A node that was lost is named for ten minutes, unless it has left in order or comes back. A conversation that the node relayed to an
-// agent of it has ended as the asker was told.
+// A node that was lost is named for ten minutes, unless it has left in order or comes back. A
+// conversation that the node relayed to an agent of it has ended as the asker was told.
 func TestLostNode(t *testing.T) {
 	c := newTown(t, nil)
 	id, result := c.delegate()

@@ -53,7 +53,8 @@ func hold(t *testing.T, s *httptest.Server) *held {
 	return &held{c, bufio.NewReader(c)}
 }
 
-// asks sends a request over the connection; the answer is nil if the connection has been closed without one.
+// asks sends a request over the connection; the answer is nil if the connection has been closed
+// without one.
 func (c *held) asks(t *testing.T, path string) (answer *http.Response, body string) {
 	t.Helper()
 	if _, err := io.WriteString(c, "GET "+path+" HTTP/1.1\r\nHost: localhost\r\n\r\n"); err != nil {
@@ -71,7 +72,8 @@ func (c *held) asks(t *testing.T, path string) (answer *http.Response, body stri
 	return answer, string(text)
 }
 
-// Requests of connections beyond the bound are refused with a reason, save those of probes; when a connection has ended, there is room for another.
+// Requests of connections beyond the bound are refused with a reason, save those of probes; when a
+// connection has ended, there is room for another.
 func TestLimit(t *testing.T) {
 	s := limited(t, 2, false)
 	first, second := hold(t, s), hold(t, s)
@@ -105,7 +107,8 @@ func TestLimit(t *testing.T) {
 	}
 }
 
-// Silent connections, and such with bodies that never end, hold all places. A probe is served, in the place of the oldest of the spare ones; the first one keeps its place.
+// Silent connections, and such with bodies that never end, hold all places. A probe is served, in
+// the place of the oldest of the spare ones; the first one keeps its place.
 func TestProbeAmongSlowClients(t *testing.T) {
 	for _, slow := range []string{"", "GET /healthz HTTP/1.1\r\nX: ", "POST /api/node/drain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{"} {
 		s := limited(t, 1, false)
@@ -128,7 +131,8 @@ func TestProbeAmongSlowClients(t *testing.T) {
 	}
 }
 
-// A request that is refused is answered without its body, and its connection is closed. One whose body was read keeps its connection.
+// A request that is refused is answered without its body, and its connection is closed. One whose
+// body was read keeps its connection.
 func TestSlowBodyOfARefusedRequest(t *testing.T) {
 	s := limited(t, 10, false)
 	for _, path := range []string{"/healthz", "/nothing", "/api/node/drain"} { // the last one has a wrong content type
@@ -162,7 +166,8 @@ type deadlined struct {
 
 func (d *deadlined) SetReadDeadline(by time.Time) error { d.by = append(d.by, by); return nil }
 
-// The body of a request has ten seconds; what follows it has none of them. A stream of events, which has no body, has no bound.
+// The body of a request has ten seconds; what follows it has none of them. A stream of events,
+// which has no body, has no bound.
 func TestBoundedBodies(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := &http.Server{Handler: http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.ReadAll(r.Body) })}

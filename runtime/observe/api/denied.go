@@ -22,7 +22,8 @@ const (
 	mostAddrs    = 1024             // with counts of their own; all others share one
 )
 
-// refusals counts the requests with wrong credentials, or without the right that they need, by the addresses of their clients.
+// refusals counts the requests with wrong credentials, or without the right that they need, by the
+// addresses of their clients.
 type refusals struct {
 	publish func(observe.OperatorRefused)
 	log     *slog.Logger
@@ -41,7 +42,8 @@ type refused struct {
 	timer   *time.Timer             // of the next event; nil if none is due
 }
 
-// note counts a refusal, and reports whether its answer has to wait, and whether too many wait already. A wait ends with a call of done.
+// note counts a refusal, and reports whether its answer has to wait, and whether too many wait
+// already. A wait ends with a call of done.
 func (s *refusals) note(e observe.OperatorRefused) (wait, many bool, done func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -89,7 +91,8 @@ func (s *refusals) of(address netip.Prefix, now time.Time) *refused {
 	return r
 }
 
-// tell publishes and logs the refusals that no event has, and does so again after refusalNews if there are more by then.
+// tell publishes and logs the refusals that no event has, and does so again after refusalNews if
+// there are more by then.
 func (s *refusals) tell(r *refused) {
 	e := r.latest
 	s.publish(e)
@@ -126,7 +129,8 @@ func (s *refusals) close() {
 	clear(s.by)
 }
 
-// addressOf returns the address of a client, of IPv6 its network: one client has all addresses of that.
+// addressOf returns the address of a client, of IPv6 its network: one client has all addresses of
+// that.
 func addressOf(host string) netip.Prefix {
 	ip, _ := netip.ParseAddr(host)
 	bits := ip.Unmap().BitLen()
@@ -137,7 +141,8 @@ func addressOf(host string) netip.Prefix {
 	return network
 }
 
-// refuse counts and answers a request that is refused with a code. A login or an act that fails again and again is answered later.
+// refuse counts and answers a request that is refused with a code. A login or an act that fails
+// again and again is answered later.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, who wire.Identity, right, code string, answer func()) {
 	read := code != codeUnauthorized && r.Method == http.MethodGet
 	if read && r.Header.Get(viaHeader) != "" { // a part of a view, which says so

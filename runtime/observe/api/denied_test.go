@@ -34,8 +34,8 @@ func (oneToken) Authenticate(_ context.Context, c wire.Credentials) (wire.Identi
 	return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeUnauthorized}
 }
 
-// Two thousand wrong tokens are counted, audited and logged, a few events in all, and their answers take a second each. A valid token of the same address is served at
-// once in the middle of them.
+// Two thousand wrong tokens are counted, audited and logged, a few events in all, and their answers
+// take a second each. A valid token of the same address is served at once in the middle of them.
 func TestWrongTokens(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := runtime.New(runtime.Options{})
@@ -119,7 +119,8 @@ func TestWrongTokens(t *testing.T) {
 	})
 }
 
-// An attacker with many addresses does not use up memory, and each address of one IPv6 network counts as the same one.
+// An attacker with many addresses does not use up memory, and each address of one IPv6 network
+// counts as the same one.
 func TestManyAddressesOfRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, err := runtime.New(runtime.Options{})

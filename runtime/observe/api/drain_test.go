@@ -33,7 +33,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// An operator of n2 has it drain by way of n1, of which he is none. Each of the two nodes publishes what it did, and n1 goes on.
+// An operator of n2 has it drain by way of n1, of which he is none. Each of the two nodes publishes
+// what it did, and n1 goes on.
 func TestDrainOfAnotherNode(t *testing.T) {
 	const ann, bob = "ann-0123456789abcdefghij", "bob-0123456789abcdefghij"
 	known, err := auth.Tokens([]auth.Token{{Value: ann, Name: "ann"}, {Value: bob, Name: "bob"}})
@@ -111,7 +112,8 @@ func TestDrainOfAnotherNode(t *testing.T) {
 	}
 }
 
-// A drain that takes long is answered before it ends, and one that has lost agents says which. Without Options.Drain it is refused.
+// A drain that takes long is answered before it ends, and one that has lost agents says which.
+// Without Options.Drain it is refused.
 func TestOutcomesOfADrain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		drain func(context.Context, string) (string, error)

@@ -28,7 +28,8 @@ const beatTime = 15 * time.Second
 // filter selects events; an empty field selects all.
 type filter struct{ agent, act, codon, conversation string }
 
-// events streams events until the request or the handler ends (server-sent events, WHATWG HTML §9.2).
+// events streams events until the request or the handler ends (server-sent events, WHATWG HTML
+// §9.2).
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := filter{q.Get("agent"), q.Get("act"), q.Get("codon"), q.Get("conversation")}
@@ -82,8 +83,8 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// streamed returns the kinds of events of this node that a stream has, and the nodes whose events it has, too. The kinds are nil when the request is
-// refused, which is done.
+// streamed returns the kinds of events of this node that a stream has, and the nodes whose events
+// it has, too. The kinds are nil when the request is refused, which is done.
 func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []events.Kind, peers func() []Peer) {
 	if name := r.URL.Query().Get(nodeParam); name != "" && !performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
 		p, ok := h.peer(w, r, name)
@@ -186,7 +187,8 @@ func (h *Handler) event(f filter, record events.Record) string {
 	return fmt.Sprintf("event: %s\nid: %d\ndata: %s\n\n", record.Kind(), record.Seq, text)
 }
 
-// fromElsewhere reports whether another node of the cluster has published, as its own, that a message was sent.
+// fromElsewhere reports whether another node of the cluster has published, as its own, that a
+// message was sent.
 func (h *Handler) fromElsewhere(m *performatives.Message) bool {
 	if h.options.Peers == nil {
 		return false

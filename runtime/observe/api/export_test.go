@@ -24,7 +24,8 @@ var Answers = map[string]any{
 	"POST /api/approvals/{id}": status{},
 }
 
-// Values of the types of other JSON texts: a refused request, the body of a decision, and the data of three kinds of events.
+// Values of the types of other JSON texts: a refused request, the body of a decision, and the data
+// of three kinds of events.
 var (
 	Failed   = failure{}
 	Decided  = decision{}
@@ -33,7 +34,8 @@ var (
 	Stands   = nodeState{}
 )
 
-// Complete returns an answer all of whose members have values as the handler can make it: a list has no messages, and the keys of what is queued are priorities.
+// Complete returns an answer all of whose members have values as the handler can make it: a list
+// has no messages, and the keys of what is queued are priorities.
 func Complete(answer any) any {
 	switch v := answer.(type) {
 	case page:

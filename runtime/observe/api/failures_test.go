@@ -42,7 +42,8 @@ func failureIn(id performatives.ConversationID, at int64, err error) lifecycle.J
 	return f
 }
 
-// The failures of all nodes are in one list, and in that of their conversation. Their texts are masked.
+// The failures of all nodes are in one list, and in that of their conversation. Their texts are
+// masked.
 func TestFailuresOfTwoNodes(t *testing.T) {
 	c := newTown(t, nil)
 	c.nodes[0].Events().Publish(failureIn("c", 1, errors.New("password=hunter2")))
@@ -79,7 +80,8 @@ func TestFailuresInAStream(t *testing.T) {
 	}
 }
 
-// A stream has the failures of jobs and the decisions of supervisors that pass its filters, and none if it is about the acts of messages.
+// A stream has the failures of jobs and the decisions of supervisors that pass its filters, and
+// none if it is about the acts of messages.
 func TestFailuresInFilteredStreams(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	server := httptest.NewServer(h)

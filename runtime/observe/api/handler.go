@@ -94,7 +94,8 @@ func (h *Handler) unrouted(w http.ResponseWriter, r *http.Request) {
 	fail(w, http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is")
 }
 
-// openAPI describes the interface; the tests check the answers against it (docs/adr/0039-openapi.md).
+// openAPI describes the interface; the tests check the answers against it
+// (docs/adr/0039-openapi.md).
 //
 //go:embed openapi.json
 var openAPI []byte
@@ -108,7 +109,8 @@ func (h *Handler) handle(pattern string, serve http.HandlerFunc) {
 	h.mux.HandleFunc(pattern, serve)
 }
 
-// Close ends the streams of events, and those that are asked for later, and closes idle connections to other nodes. Closing again does nothing.
+// Close ends the streams of events, and those that are asked for later, and closes idle connections
+// to other nodes. Closing again does nothing.
 func (h *Handler) Close() {
 	h.close.Do(func() {
 		close(h.closed)
@@ -135,7 +137,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(&reply{w, r}, r)
 }
 
-// plain reports whether a path is one that the mux serves as it is, and not by a redirection to another one.
+// plain reports whether a path is one that the mux serves as it is, and not by a redirection to
+// another one.
 func plain(path string) bool {
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")
 	for i, part := range parts {
@@ -160,8 +163,9 @@ func (h *Handler) admits(next http.HandlerFunc) http.HandlerFunc {
 	}
 }
 
-// acts checks a request that changes something, and publishes its outcome. A page of another site cannot send such a request: for this content type, the browser
-// asks the node for permission first.
+// acts checks a request that changes something, and publishes its outcome. A page of another site
+// cannot send such a request: for this content type, the browser asks the node for permission
+// first.
 func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		who, ok := h.admit(w, r, auth.RightAct)

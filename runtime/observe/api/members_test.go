@@ -19,9 +19,10 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
-// Each member that an answer may have is in openapi.json under its name, and each one there is of an answer: an answer in which nothing is zero has all members,
-// and one whose lists have elements that are zero has those that are required. An answer of another test lacks members that are left out without a value, such
-// as the budget of a side.
+// Each member that an answer may have is in openapi.json under its name, and each one there is of
+// an answer: an answer in which nothing is zero has all members, and one whose lists have elements
+// that are zero has those that are required. An answer of another test lacks members that are left
+// out without a value, such as the budget of a side.
 func TestMembersOfAnswers(t *testing.T) {
 	o := description(t)
 	compared := map[string]bool{}
@@ -112,8 +113,9 @@ type object struct {
 	Items      json.RawMessage            `json:"items"`
 }
 
-// compareMembers compares the names of the members of a JSON text, and of all objects in it, with those of a schema: all of them if the text is of a full
-// value, and else the required ones only. It notes the named schemas that it has met.
+// compareMembers compares the names of the members of a JSON text, and of all objects in it, with
+// those of a schema: all of them if the text is of a full value, and else the required ones only.
+// It notes the named schemas that it has met.
 func (o *openAPI) compareMembers(schema json.RawMessage, text []byte, full bool, met map[string]bool) error {
 	if len(schema) == 0 { // a member that is not described, which the comparison of a full value notices
 		return nil
@@ -212,7 +214,8 @@ func filled(of reflect.Type) reflect.Value {
 	return v
 }
 
-// listed returns a zero value of a type, with one element in each list of a struct, and of those in it.
+// listed returns a zero value of a type, with one element in each list of a struct, and of those in
+// it.
 func listed(of reflect.Type) reflect.Value {
 	v := reflect.New(of).Elem()
 	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
@@ -231,7 +234,8 @@ func listed(of reflect.Type) reflect.Value {
 	return v
 }
 
-// A comparison notices a member that has another name, one that is missing, and one that is not described, also within a list.
+// A comparison notices a member that has another name, one that is missing, and one that is not
+// described, also within a list.
 func TestMembersAreCompared(t *testing.T) {
 	o := description(t)
 	schema := json.RawMessage(`{"$ref":"` + componentSchemas + `Members"}`)

@@ -70,7 +70,8 @@ func description(t *testing.T) *openAPI {
 	return o
 }
 
-// check checks a JSON text against a schema, whose objects may have no members that it does not name.
+// check checks a JSON text against a schema, whose objects may have no members that it does not
+// name.
 func (o *openAPI) check(schema json.RawMessage, text []byte) error {
 	known, ok := o.resolved.Load(string(schema))
 	if !ok {
@@ -179,7 +180,8 @@ func (o *openAPI) checkEvents(described map[string]json.RawMessage, text string)
 	return nil
 }
 
-// checked is a handler whose answers, and the requests that it serves, are checked against openapi.json when they are complete.
+// checked is a handler whose answers, and the requests that it serves, are checked against
+// openapi.json when they are complete.
 func checked(t *testing.T, h http.Handler) http.Handler {
 	o := description(t)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

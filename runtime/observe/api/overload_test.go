@@ -33,7 +33,8 @@ func (jammed) PerformTask(context.Context, delegation.Task) (performatives.Infor
 	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 }
 
-// The counts of a node say that it refuses what it cannot do in time, until it has refused nothing for a second.
+// The counts of a node say that it refuses what it cannot do in time, until it has refused nothing
+// for a second.
 func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n, h, _ := serve(t, nil)

@@ -62,7 +62,8 @@ func (o *openAPI) parameters(of openOperation, in string) map[string]openParamet
 // inPath are the parameters of a path.
 var inPath = regexp.MustCompile(`{(\w+)}`)
 
-// checkRequest checks the parameters and the body of a request that a route has served. A request without a route has none.
+// checkRequest checks the parameters and the body of a request that a route has served. A request
+// without a route has none.
 func (o *openAPI) checkRequest(r *http.Request, body []byte) error {
 	method, path, found := strings.Cut(r.Pattern, " ")
 	if !found {
@@ -122,7 +123,8 @@ func quote(text string) []byte {
 	return quoted
 }
 
-// Each parameter says what it is; those of a path are the ones that are in it; and each that several routes share is used.
+// Each parameter says what it is; those of a path are the ones that are in it; and each that
+// several routes share is used.
 func TestParametersAreDescribed(t *testing.T) {
 	o := description(t)
 	used := make(map[string]bool)
@@ -177,7 +179,8 @@ func TestNodeParameter(t *testing.T) {
 	}
 }
 
-// Each other parameter of a list has an effect: a value that the schema forbids is refused by the name of the parameter, and any other text selects nothing.
+// Each other parameter of a list has an effect: a value that the schema forbids is refused by the
+// name of the parameter, and any other text selects nothing.
 func TestParametersHaveEffect(t *testing.T) {
 	o := description(t)
 	n, h, w := serve(t, nil)
@@ -222,7 +225,8 @@ func TestParametersHaveEffect(t *testing.T) {
 	}
 }
 
-// Each parameter of the stream selects its events: the first one that comes is the one that it names.
+// Each parameter of the stream selects its events: the first one that comes is the one that it
+// names.
 func TestEventParametersHaveEffect(t *testing.T) {
 	o := description(t)
 	n, h, _ := serve(t, nil)

@@ -54,7 +54,8 @@ func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, pageOf(some, limit, false))
 }
 
-// pageOf returns the latest refusals of a list. more says that there are more than those in the list.
+// pageOf returns the latest refusals of a list. more says that there are more than those in the
+// list.
 func pageOf(all []refusalView, limit int, more bool) (v refusalList) {
 	slices.SortFunc(all, func(a, b refusalView) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Seq, a.Seq), cmp.Compare(b.Node, a.Node))
@@ -68,7 +69,8 @@ func pageOf(all []refusalView, limit int, more bool) (v refusalList) {
 	return v
 }
 
-// key returns a text that sorts refusals by time, those of one time by number, and those of one number by node.
+// key returns a text that sorts refusals by time, those of one time by number, and those of one
+// number by node.
 func (v refusalView) key() string {
 	return v.Time.UTC().Format(sortedTime) + fmt.Sprintf("%0*d", digitsOfSeq, v.Seq) + v.Node
 }

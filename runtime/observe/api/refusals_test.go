@@ -163,7 +163,8 @@ func TestRefusalsOfTwoNodes(t *testing.T) {
 	}
 }
 
-// The node itself is listed with the conversations that its program has begun, so that the list has as many agents as the node counts.
+// The node itself is listed with the conversations that its program has begun, so that the list has
+// as many agents as the node counts.
 func TestNodeIsListed(t *testing.T) {
 	n, h, w := serve(t, nil)
 	delegate(t, n, w, performatives.TaskRequest{TaskType: "work"})

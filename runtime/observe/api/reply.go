@@ -10,7 +10,8 @@ import (
 	"sync"
 )
 
-// reply writes the answer to one request. It compresses JSON, and leaves JSON out that the client has.
+// reply writes the answer to one request. It compresses JSON, and leaves JSON out that the client
+// has.
 type reply struct {
 	http.ResponseWriter
 	request *http.Request
@@ -28,8 +29,9 @@ var zippers = sync.Pool{New: func() any {
 	return z
 }}
 
-// zips reports whether an answer may be compressed. The length of a compressed answer tells how similar its parts are (BREACH): an answer
-// that has contents of several agents is not compressed, and none is for a page of another site.
+// zips reports whether an answer may be compressed. The length of a compressed answer tells how
+// similar its parts are (BREACH): an answer that has contents of several agents is not compressed,
+// and none is for a page of another site.
 func (w *reply) zips() bool {
 	switch w.request.Pattern {
 	case "GET /api/approvals", "GET /api/refusals":

@@ -33,7 +33,8 @@ func say(t *testing.T, n *runtime.Node, id, conversation, parent string) *perfor
 	return m
 }
 
-// JSON is compressed for a client that takes it, except for what has contents of several agents, and for pages of other sites.
+// JSON is compressed for a client that takes it, except for what has contents of several agents,
+// and for pages of other sites.
 func TestCompressedAnswers(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	for i := range 1000 {
@@ -99,7 +100,8 @@ func TestUnchangedAnswers(t *testing.T) {
 	}
 }
 
-// A client reads what has changed since its last answer: conversations of the list, and messages of a conversation.
+// A client reads what has changed since its last answer: conversations of the list, and messages of
+// a conversation.
 func TestSince(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	say(t, n, "m1", "c1", "")

@@ -14,7 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// A reader that takes nothing delays neither whoever sends messages nor other readers, and is told how many events it has lost.
+// A reader that takes nothing delays neither whoever sends messages nor other readers, and is told
+// how many events it has lost.
 func TestStalledReader(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { h.Handler.ServeHTTP(patient{w}, r) }))
@@ -61,7 +62,8 @@ func TestStalledReader(t *testing.T) {
 	}
 }
 
-// patient is an answer that waits for its reader as long as it takes: the rest of the test may take longer than the 30 s after which a reader is cut off.
+// patient is an answer that waits for its reader as long as it takes: the rest of the test may take
+// longer than the 30 s after which a reader is cut off.
 type patient struct{ http.ResponseWriter }
 
 func (patient) SetWriteDeadline(time.Time) error { return nil }

@@ -17,8 +17,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
-// FuzzTexts: whatever is in names, ids and payloads, an answer is JSON without the characters that begin markup or end a line in a script, which has the texts as
-// they were; and an event of the stream is one event with one line of data.
+// FuzzTexts: whatever is in names, ids and payloads, an answer is JSON without the characters that
+// begin markup or end a line in a script, which has the texts as they were; and an event of the
+// stream is one event with one line of data.
 func FuzzTexts(f *testing.F) {
 	f.Add("Jules", "c-1", "a text")
 	f.Add("</script><script>alert(1)</script>", "\x1b[31m\u202e", "data: x\n\nevent: lost\ndata: {\"lost\":9}\n\n")

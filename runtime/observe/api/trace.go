@@ -21,7 +21,8 @@ func (h *Handler) trace(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, traceView{Trace: t})
 }
 
-// mergeTraces puts together the messages of one trace that the nodes have recorded. The id of the trace is that of the first part.
+// mergeTraces puts together the messages of one trace that the nodes have recorded. The id of the
+// trace is that of the first part.
 func mergeTraces(_ *http.Request, parts []part[traceView]) traceView {
 	v := parts[0].view
 	for _, p := range parts[1:] {

@@ -30,8 +30,9 @@ const (
 // forest has conversations by their ids.
 type forest map[performatives.ConversationID]*observe.Conversation
 
-// tree returns the conversations that are connected with those of ids, known or not: from the topmost one above each on, level by level. Of
-// more than maxTree, it has those next above the ids first.
+// tree returns the conversations that are connected with those of ids, known or not: from the
+// topmost one above each on, level by level. Of more than maxTree, it has those next above the ids
+// first.
 func (f forest) tree(ids []performatives.ConversationID) (v treeView) {
 	below := map[performatives.ConversationID][]performatives.ConversationID{}
 	for _, c := range f {

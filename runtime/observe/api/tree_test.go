@@ -31,7 +31,8 @@ func (v treeAnswer) check(t *testing.T, want int) {
 	}
 }
 
-// One request has the whole tree, however deep it is and at which node its parts are. A part is found through others in both directions.
+// One request has the whole tree, however deep it is and at which node its parts are. A part is
+// found through others in both directions.
 func TestTreeOfTwoNodes(t *testing.T) {
 	c := newTown(t, nil)
 	const deep = 60

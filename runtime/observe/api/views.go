@@ -79,7 +79,8 @@ type memberView struct {
 	Links   string            `json:"links,omitempty"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	Leaving bool              `json:"leaving"`
-	// Unlinked is the reason why no messages pass between the node that answers and this one; empty if they do.
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
+	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
 }
 
@@ -103,7 +104,8 @@ func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
 	answer(w, http.StatusOK, memberList{all})
 }
 
-// agentView is an agent that discovery finds, or the node itself, which is the sender of what its program begins.
+// agentView is an agent that discovery finds, or the node itself, which is the sender of what its
+// program begins.
 type agentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
@@ -116,7 +118,8 @@ type agentView struct {
 	Errors   *uint64 `json:"errors,omitempty"`   // jobs and handlers that have failed or panicked since it started, or since the recorder began
 	Restarts *uint64 `json:"restarts,omitempty"` // since it started, or since the recorder began
 
-	// BusySince and BusyWith are of an agent of this node whose actor does not come back: see [actors.Self.Busy].
+	// BusySince and BusyWith are of an agent of this node whose actor does not come back: see
+	// [actors.Self.Busy].
 	BusySince time.Time `json:"busy_since,omitzero"`
 	BusyWith  string    `json:"busy_with,omitempty"`
 
@@ -211,7 +214,8 @@ func (m *marks) UnmarshalText(text []byte) error {
 	return json.Unmarshal(text, (*map[string]observe.Mark)(m))
 }
 
-// since returns the mark of this node in a request. If the request has none that can be read, since answers it.
+// since returns the mark of this node in a request. If the request has none that can be read, since
+// answers it.
 func (h *Handler) since(w http.ResponseWriter, r *http.Request) (mark observe.Mark, ok bool) {
 	var all marks
 	if text := r.URL.Query().Get(sinceParam); text != "" && all.UnmarshalText([]byte(text)) != nil {
@@ -267,7 +271,8 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, p)
 }
 
-// limitOf returns the largest number of entries that a request wants. It is false for one that is not allowed.
+// limitOf returns the largest number of entries that a request wants. It is false for one that is
+// not allowed.
 func limitOf(r *http.Request) (limit int, ok bool) {
 	limit, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("limit"), strconv.Itoa(usualPage)))
 	return limit, err == nil && limit >= 1 && limit <= maxPage
@@ -278,7 +283,8 @@ func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
-// keyIn returns the key of a cursor, empty for an empty one. It is false for any text but a cursor of this API: a key has a time, and behind it a text that rest matches.
+// keyIn returns the key of a cursor, empty for an empty one. It is false for any text but a cursor
+// of this API: a key has a time, and behind it a text that rest matches.
 func keyIn(cursor string, rest *regexp.Regexp) (key string, ok bool) {
 	text, err := base64.RawURLEncoding.DecodeString(cursor)
 	if err != nil || len(text) == 0 {
@@ -295,7 +301,8 @@ var conversationKey = regexp.MustCompile(`(?s)^.+$`)
 // sortedTime is a format whose texts sort as times do.
 const sortedTime = "2006-01-02T15:04:05.000000000"
 
-// keyOf returns a text that sorts conversations as [observe.Recorder.Conversations] lists them, in reverse: it inverts the bytes of the id.
+// keyOf returns a text that sorts conversations as [observe.Recorder.Conversations] lists them, in
+// reverse: it inverts the bytes of the id.
 func keyOf(c observe.Conversation) string {
 	id := []byte(c.ID)
 	for i := range id {
@@ -304,8 +311,9 @@ func keyOf(c observe.Conversation) string {
 	return c.Began.UTC().Format(sortedTime) + string(id) + "\xff"
 }
 
-// relays reports whether the node only passes the messages of a conversation on, such as those between two programs that have connected as agents. It has no side of it then,
-// and does not know whether it has ended; another node may.
+// relays reports whether the node only passes the messages of a conversation on, such as those
+// between two programs that have connected as agents. It has no side of it then, and does not know
+// whether it has ended; another node may.
 func (h *Handler) relays(c observe.Conversation) bool {
 	if len(c.Sides) > 0 || c.From == "" {
 		return false
@@ -325,13 +333,15 @@ func (h *Handler) relay(c *observe.Conversation) {
 	}
 }
 
-// here reports whether an agent is not one of another node, which knows more about its conversations.
+// here reports whether an agent is not one of another node, which knows more about its
+// conversations.
 func (h *Handler) here(id performatives.AgentID) bool {
 	node, known := h.options.Node.NodeOf(id)
 	return !known || node == h.options.Node.Name()
 }
 
-// names reports whether a filter names an agent: by its id, or a guest by the id under which it sends.
+// names reports whether a filter names an agent: by its id, or a guest by the id under which it
+// sends.
 func names(want string, id performatives.AgentID) bool {
 	return id.Is(performatives.AgentID(want)) || id.Name().Is(performatives.AgentID(want))
 }
@@ -474,7 +484,8 @@ func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 	answer(w, http.StatusOK, v)
 }
 
-// codonElsewhere answers with the table that another node has of a codon, or names the nodes that perhaps have it and have not answered.
+// codonElsewhere answers with the table that another node has of a codon, or names the nodes that
+// perhaps have it and have not answered.
 func (h *Handler) codonElsewhere(w http.ResponseWriter, r *http.Request) {
 	peers := h.peers(r)
 	answers, errs := h.askPeers(r, peers, "")
@@ -505,7 +516,8 @@ func texts[T any](values []T, text func(T) string) []string {
 	return all
 }
 
-// readBody decodes the JSON of a request. The names of its members match exactly, and each may occur once. The error is io.EOF for an empty body.
+// readBody decodes the JSON of a request. The names of its members match exactly, and each may
+// occur once. The error is io.EOF for an empty body.
 func readBody(r *http.Request, into any) error {
 	text, err := io.ReadAll(r.Body)
 	switch {

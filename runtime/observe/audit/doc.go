@@ -1,5 +1,6 @@
-// Package audit writes the audit trail of a node: the requests of agents to one another and their outcomes, the refusals, and the actions
-// of operators. The trail consists of JSON lines in files that are rotated and kept for a configured time (rag, Data Privacy).
+// Package audit writes the audit trail of a node: the requests of agents to one another and their
+// outcomes, the refusals, and the actions of operators. The trail consists of JSON lines in files
+// that are rotated and kept for a configured time (rag, Data Privacy).
 //
 // # Format
 //
@@ -13,7 +14,8 @@
 //
 // # Backpressure
 //
-// A [Trail] delays no agent. Events that find its queue full are lost, and counted in the trail itself.
+// A [Trail] delays no agent. Events that find its queue full are lost, and counted in the trail
+// itself.
 //
 // # Shutdown
 //

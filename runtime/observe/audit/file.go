@@ -24,14 +24,17 @@ type FileOptions struct {
 	// Megabytes is the size at which the file is rotated, in MiB. Zero means [DefaultMegabytes].
 	Megabytes int
 
-	// Keep is how long a line is kept at least: rotated files that are older are deleted at the next rotation, and the file is
-	// rotated at least every 25 hours. It is rounded up to whole days. Zero means [DefaultKeep].
+	// Keep is how long a line is kept at least: rotated files that are older are deleted at the
+	// next rotation, and the file is rotated at least every 25 hours. It is rounded up to whole
+	// days. Zero means [DefaultKeep].
 	Keep time.Duration
 
-	// Lost returns the line, without its end, which says that a number of lines is missing before it. It is required.
+	// Lost returns the line, without its end, which says that a number of lines is missing before
+	// it. It is required.
 	Lost func(lines uint64) []byte
 
-	// Alive returns the line, without its end, that is written after a day without any other. Nil means none.
+	// Alive returns the line, without its end, that is written after a day without any other. Nil
+	// means none.
 	Alive func() []byte
 
 	// Logger receives the first of consecutive errors of the file. Nil discards them.
@@ -96,7 +99,8 @@ type File struct {
 	close   sync.Once
 }
 
-// OpenFile opens a file. If its last line has no end, as after a crash, it gets one, and the Logger is told.
+// OpenFile opens a file. If its last line has no end, as after a crash, it gets one, and the Logger
+// is told.
 func OpenFile(o FileOptions) (*File, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -132,7 +136,8 @@ func (f *File) open(flags int) error {
 	return nil
 }
 
-// endsInside reports whether the last byte of a file of this size is not the end of a line. Of a file that cannot be read, it is not known.
+// endsInside reports whether the last byte of a file of this size is not the end of a line. Of a
+// file that cannot be read, it is not known.
 func endsInside(path string, size int64) bool {
 	r, err := os.Open(path)
 	if err != nil {
@@ -144,7 +149,8 @@ func endsInside(path string, size int64) bool {
 	return err == nil && last[0] != '\n'
 }
 
-// Append writes a line, which has no end of line. The error, which the Logger has got, says that the line is missing.
+// Append writes a line, which has no end of line. The error, which the Logger has got, says that
+// the line is missing.
 func (f *File) Append(line []byte) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,8 +180,8 @@ func (f *File) fail(err error) {
 	f.report(&f.failed, "a line of a file is missing", err)
 }
 
-// Write appends a line with its end, so that a File may be the MessageLog of a node. The error is nil: the File
-// counts and logs its own.
+// Write appends a line with its end, so that a File may be the MessageLog of a node. The error is
+// nil: the File counts and logs its own.
 func (f *File) Write(line []byte) (int, error) {
 	_ = f.Append(line[:len(line)-len("\n")]) // it is counted and logged
 	return len(line), nil
@@ -236,8 +242,8 @@ func (f *File) report(row *bool, text string, err error) {
 // backupTime is the form of the time in the name of a rotated file.
 const backupTime = "2006-01-02T15-04-05.000"
 
-// rotate renames the file and opens a new one, if it is time, or a line of a length would make the file too large. If that fails, the
-// old file goes on. A half line is left in the old file.
+// rotate renames the file and opens a new one, if it is time, or a line of a length would make the
+// file too large. If that fails, the old file goes on. A half line is left in the old file.
 func (f *File) rotate(length int) {
 	reason := "size"
 	switch {
@@ -282,7 +288,8 @@ func (f *File) backup(reason string) string {
 	}
 }
 
-// affixes returns what stands before and after the time and the reason in the names of rotated files.
+// affixes returns what stands before and after the time and the reason in the names of rotated
+// files.
 func (f *File) affixes() (prefix, ext string) {
 	base := filepath.Base(f.options.Path)
 	ext = filepath.Ext(base)
@@ -315,8 +322,9 @@ func (f *File) Counts() Counts {
 	return f.counts
 }
 
-// tend rotates the file when it is time, also if no line is written. It writes the line about missing lines when the file can be written again, and that of
-// FileOptions.Alive after a day without any other.
+// tend rotates the file when it is time, also if no line is written. It writes the line about
+// missing lines when the file can be written again, and that of FileOptions.Alive after a day
+// without any other.
 func (f *File) tend() {
 	defer close(f.idle)
 	check := time.NewTicker(time.Hour)
@@ -337,8 +345,8 @@ func (f *File) tend() {
 	}
 }
 
-// Close closes the file. If lines are missing, a last line says so. The error says that it, or a line before it, is missing. Closing again
-// returns the same.
+// Close closes the file. If lines are missing, a last line says so. The error says that it, or a
+// line before it, is missing. Closing again returns the same.
 func (f *File) Close() error {
 	f.close.Do(func() {
 		close(f.closing)

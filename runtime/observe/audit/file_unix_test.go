@@ -17,8 +17,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 )
 
-// limitFiles bounds the size of the files that this process writes, as a full disk does: a write that crosses the bound is cut there, and the next
-// one fails. The function that it returns ends the bound.
+// limitFiles bounds the size of the files that this process writes, as a full disk does: a write
+// that crosses the bound is cut there, and the next one fails. The function that it returns ends
+// the bound.
 func limitFiles(t *testing.T, size uint64) (end func()) {
 	t.Helper()
 	var before syscall.Rlimit
@@ -47,7 +48,8 @@ func openFile(t *testing.T, o audit.FileOptions) *audit.File {
 	return f
 }
 
-// A disk is full, has a little space, is full again, and then has space: the half lines have an end, and a line says how many are missing.
+// A disk is full, has a little space, is full again, and then has space: the half lines have an
+// end, and a line says how many are missing.
 func TestFileOnAFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	var log bytes.Buffer

@@ -31,7 +31,8 @@ func Kinds() []events.Kind {
 
 // Options configures a [Trail].
 type Options struct {
-	// File, Megabytes, Keep and Logger are the Path and the same fields of [FileOptions]. File is required.
+	// File, Megabytes, Keep and Logger are the Path and the same fields of [FileOptions]. File is
+	// required.
 	File      string
 	Megabytes int
 	Keep      time.Duration

@@ -21,8 +21,8 @@ type Trail struct {
 	close   sync.Once
 }
 
-// Open begins the trail of a node: events that are published from now on are written. The error says which option is wrong, or why the
-// file cannot be written.
+// Open begins the trail of a node: events that are published from now on are written. The error
+// says which option is wrong, or why the file cannot be written.
 func Open(node *runtime.Node, o Options) (*Trail, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -60,7 +60,8 @@ func (t *Trail) Counts() Counts {
 	return c
 }
 
-// Close writes the events that are queued, until ctx ends, and closes the file. The error says that lines are missing. Closing again returns the same.
+// Close writes the events that are queued, until ctx ends, and closes the file. The error says that
+// lines are missing. Closing again returns the same.
 func (t *Trail) Close(ctx context.Context) error {
 	t.close.Do(func() {
 		err := t.handler.Stop(ctx)

@@ -17,8 +17,8 @@ import (
 //go:embed static
 var static embed.FS
 
-// policy is the Content-Security-Policy of all files: scripts, styles and requests of this site only, none of them inline, and no text
-// that becomes markup (Trusted Types).
+// policy is the Content-Security-Policy of all files: scripts, styles and requests of this site
+// only, none of them inline, and no text that becomes markup (Trusted Types).
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
@@ -32,7 +32,8 @@ type file struct {
 // handler serves the files by the rest of the path below /console/.
 type handler map[string]file
 
-// New returns the handler of /console and of all paths below it, for api.Options.Console. Its files hold no data of the node, so they need no authentication.
+// New returns the handler of /console and of all paths below it, for api.Options.Console. Its files
+// hold no data of the node, so they need no authentication.
 func New() http.Handler {
 	h := make(handler)
 	err := fs.WalkDir(static, "static", func(name string, entry fs.DirEntry, err error) error {

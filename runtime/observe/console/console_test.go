@@ -40,7 +40,8 @@ func files(t *testing.T) map[string]string {
 	return all
 }
 
-// Each file is served with its type, under a policy that allows nothing inline, and a browser that has it is told so.
+// Each file is served with its type, under a policy that allows nothing inline, and a browser that
+// has it is told so.
 func TestFiles(t *testing.T) {
 	types := map[string]string{".html": "text/html; charset=utf-8", ".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 	for name, text := range files(t) {
@@ -91,7 +92,8 @@ func TestPaths(t *testing.T) {
 	}
 }
 
-// The page loads only what there is, of this site, and no text can become markup, a style or a script.
+// The page loads only what there is, of this site, and no text can become markup, a style or a
+// script.
 func TestSources(t *testing.T) {
 	all := files(t)
 	loads := regexp.MustCompile(`(?:src|href)="([^"#]+)"|from '\./([^']+)'`)

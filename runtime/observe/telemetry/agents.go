@@ -18,8 +18,8 @@ type tally struct {
 // agentCounts are the counts of an agent that has metrics of its own, or of all others.
 type agentCounts struct{ errors, restarts tally }
 
-// countsLocked returns the counts of an agent, and its attribute. An agent beyond the bound takes the place of one that has stopped; if there is none, it is
-// one of the others.
+// countsLocked returns the counts of an agent, and its attribute. An agent beyond the bound takes
+// the place of one that has stopped; if there is none, it is one of the others.
 func (m *metrics) countsLocked(id performatives.AgentID) (*agentCounts, attribute.KeyValue) {
 	a := m.agents[id]
 	if a == nil {
@@ -67,8 +67,9 @@ func (m *metrics) add(id performatives.AgentID, of func(*agentCounts) *tally) {
 	of(a).n++
 }
 
-// watchAgents observes the counters of agents whenever they are read, also after the end of the telemetry: their counts do not go. refresh handles the events
-// that wait. Counters that are observed, and not added to, have no series of an agent that is not observed any more.
+// watchAgents observes the counters of agents whenever they are read, also after the end of the
+// telemetry: their counts do not go. refresh handles the events that wait. Counters that are
+// observed, and not added to, have no series of an agent that is not observed any more.
 func (m *metrics) watchAgents(refresh func()) error {
 	errs, err := m.meter.Int64ObservableCounter(metricErrors, metric.WithUnit("{error}"), metric.WithDescription("Errors and panics of jobs"))
 	if err != nil {

@@ -45,7 +45,8 @@ type metrics struct {
 	others agentCounts
 }
 
-// seconds are the bounds of the histograms: a tool answers within milliseconds, a person within hours.
+// seconds are the bounds of the histograms: a tool answers within milliseconds, a person within
+// hours.
 var seconds = []float64{0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800, 7200}
 
 func newMetrics(meter metric.Meter, system *actors.System, agents int) (*metrics, error) {
@@ -89,8 +90,9 @@ type labels struct {
 	code     performatives.Code // a known one
 }
 
-// series has the counts of events with the same [labels]. The options of its measurements are made once: sorting attributes takes longer than counting. Its counts are
-// added to the counters once for many events: an addition takes longer than the rest of the work for an event.
+// series has the counts of events with the same [labels]. The options of its measurements are made
+// once: sorting attributes takes longer than counting. Its counts are added to the counters once
+// for many events: an addition takes longer than the rest of the work for an event.
 type series struct {
 	labels
 	add           []metric.AddOption
@@ -175,8 +177,8 @@ type sideKind struct {
 	role     machine.Role
 }
 
-// begin counts the sides that have begun: those that have ended, which flush has counted, and those that are under way. A side that ends meanwhile is
-// perhaps among neither. The next call counts it.
+// begin counts the sides that have begun: those that have ended, which flush has counted, and those
+// that are under way. A side that ends meanwhile is perhaps among neither. The next call counts it.
 func (m *metrics) begin(all map[sideKind]int64, live []codons.Info) {
 	for _, i := range live {
 		if i.State != machine.Idle {
@@ -194,8 +196,9 @@ func (m *metrics) begin(all map[sideKind]int64, live []codons.Info) {
 // none is the context of measurements. The ones of a node belong to no call.
 var none = context.Background() //nolint:forbidigo // nothing below it waits
 
-// lostEnds counts the ends of sides whose events found the queue full. Their durations are not known. As many labels have counts as there are series: codons,
-// their states, and known codes are few.
+// lostEnds counts the ends of sides whose events found the queue full. Their durations are not
+// known. As many labels have counts as there are series: codons, their states, and known codes are
+// few.
 type lostEnds struct {
 	mu sync.Mutex
 	n  map[labels]int64
@@ -270,7 +273,8 @@ func (m *metrics) deadLetter(_ uint64, e *events.DeadLetter) {
 	m.deadLettered.Add(none, 1, with(attribute.String(attrCode, reason)))
 }
 
-// drops are the reasons for which the standard rows of a codon drop a message. They are no codes of refusals.
+// drops are the reasons for which the standard rows of a codon drop a message. They are no codes of
+// refusals.
 var drops = []string{machine.DropDuplicate, machine.DropStale, machine.DropLate, machine.DropUnexpected, machine.DropUndeliverable}
 
 // watch observes the gauges whenever they are read.
@@ -347,7 +351,8 @@ type mailbox struct {
 	band  performatives.Priority
 }
 
-// backlog describes the queued messages of a [mailbox]. Of several agents, it has the sum of their depths, and the longest wait.
+// backlog describes the queued messages of a [mailbox]. Of several agents, it has the sum of their
+// depths, and the longest wait.
 type backlog struct {
 	depth int64
 	wait  float64 // of the oldest message, in seconds
@@ -375,7 +380,8 @@ func (m *metrics) backlogs(system *actors.System, now time.Time) map[mailbox]bac
 	return all
 }
 
-// working returns how many jobs of the agents of this node run. The agents beyond the bound are one.
+// working returns how many jobs of the agents of this node run. The agents beyond the bound are
+// one.
 func (m *metrics) working(system *actors.System) map[attribute.KeyValue]int64 {
 	all := map[attribute.KeyValue]int64{}
 	for r := range system.Agents() {

@@ -39,7 +39,8 @@ const (
 	MetricExportsFailed = "ribosome.telemetry.metrics.failed"
 )
 
-// The names of the attributes. Those that begin with gen_ai, and error.type, are of the semantic conventions for generative AI.
+// The names of the attributes. Those that begin with gen_ai, and error.type, are of the semantic
+// conventions for generative AI.
 const (
 	attrProtocol  = "ribosome.protocol"
 	attrRole      = "ribosome.role"

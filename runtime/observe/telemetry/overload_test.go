@@ -34,7 +34,8 @@ func (j jammed) PerformTask(context.Context, delegation.Task) (performatives.Inf
 	return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 }
 
-// The requests that a node refuses because it could not do them in time, and the handlers that wait for a processor, are counted.
+// The requests that a node refuses because it could not do them in time, and the handlers that wait
+// for a processor, are counted.
 func TestOverload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		registry := prometheus.NewRegistry()

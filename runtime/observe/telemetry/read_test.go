@@ -42,7 +42,8 @@ func newMeasured(t *testing.T, queue int, live func() []codons.Info) *measured {
 	return m
 }
 
-// stopTicks ends the goroutine that handles the events from time to time, so that only the test and readers of the metrics lock anything.
+// stopTicks ends the goroutine that handles the events from time to time, so that only the test and
+// readers of the metrics lock anything.
 func (m *measured) stopTicks() {
 	m.close.Do(func() { close(m.closed) })
 	<-m.done
@@ -55,7 +56,8 @@ func (m *measured) end(state machine.State, code performatives.Code) {
 	m.events.Publish(lifecycle.Ended{At: events.At{Time: now}, Subject: &lifecycle.Subject{Protocol: "p"}, State: state, Code: code, Began: now.Add(-time.Second)})
 }
 
-// counts reads the metrics of conversations: the value of each counter, and the number of values of each histogram, by the end of its name, its state and its code.
+// counts reads the metrics of conversations: the value of each counter, and the number of values of
+// each histogram, by the end of its name, its state and its code.
 func (m *measured) counts() map[string]int64 {
 	m.t.Helper()
 	var all metricdata.ResourceMetrics
@@ -94,7 +96,8 @@ func (m *measured) want(when string, want map[string]int64) {
 	}
 }
 
-// While the node lists its sides for a reader of the metrics, events are handled. A side that ends then counts once, and so does one that begins and ends then.
+// While the node lists its sides for a reader of the metrics, events are handled. A side that ends
+// then counts once, and so does one that begins and ends then.
 func TestReadingHoldsUpNothing(t *testing.T) {
 	var m *measured
 	sides := []codons.Info{{Protocol: "p", State: "working"}, {Protocol: "p", State: "working"}, {Protocol: "p", State: machine.Idle}}
@@ -123,7 +126,8 @@ func TestReadingHoldsUpNothing(t *testing.T) {
 	}
 }
 
-// Ends whose events found the queue full are counted, and so are the begins of their sides. Only their durations are lost.
+// Ends whose events found the queue full are counted, and so are the begins of their sides. Only
+// their durations are lost.
 func TestLostEnds(t *testing.T) {
 	m := newMeasured(t, 2, func() []codons.Info { return []codons.Info{{Protocol: "p", State: "working"}} })
 	m.want("at first", map[string]int64{"begun": 1})

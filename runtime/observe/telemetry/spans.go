@@ -20,8 +20,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// IDs gives the spans of a [Telemetry] the ids that their conversations have in messages, and any other span random ones. It is the
-// IDGenerator of OpenTelemetry's SDK. The zero IDs is ready and safe for concurrent use.
+// IDs gives the spans of a [Telemetry] the ids that their conversations have in messages, and any
+// other span random ones. It is the IDGenerator of OpenTelemetry's SDK. The zero IDs is ready and
+// safe for concurrent use.
 type IDs struct{}
 
 // idsKey is the key of the [lifecycle.Span] of the span that is to be made.
@@ -132,7 +133,8 @@ func known(code performatives.Code) string {
 	return other
 }
 
-// exception returns the attributes of the event of a failure, as the semantic conventions of OpenTelemetry have them.
+// exception returns the attributes of the event of a failure, as the semantic conventions of
+// OpenTelemetry have them.
 func (s *spans) exception(failure error) []attribute.KeyValue {
 	all := []attribute.KeyValue{attribute.String("exception.message", s.text(failure.Error()))}
 	of := any(failure)

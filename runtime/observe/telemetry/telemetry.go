@@ -28,19 +28,22 @@ type Options struct {
 	// Meters is the provider of the metrics. Nil means no metrics.
 	Meters metric.MeterProvider
 
-	// Tracers is the provider of the spans. It must take the ids of spans from [IDs], or else the spans of two nodes do not link. The node
-	// needs [runtime.Options].Tracing. Nil means no spans.
+	// Tracers is the provider of the spans. It must take the ids of spans from [IDs], or else the
+	// spans of two nodes do not link. The node needs [runtime.Options].Tracing. Nil means no spans.
 	Tracers trace.TracerProvider
 
-	// Queue is how many events may wait to be counted. An event that finds the queue full is lost and counted. Zero means [DefaultQueue].
+	// Queue is how many events may wait to be counted. An event that finds the queue full is lost
+	// and counted. Zero means [DefaultQueue].
 	Queue int
 
-	// Agents is how many agents have metrics of their own. Ids come from outside, so that they must be bounded: the agents beyond are
-	// one, "other". An agent that has stopped gives its place to one that needs it. Zero means [DefaultAgents].
+	// Agents is how many agents have metrics of their own. Ids come from outside, so that they must
+	// be bounded: the agents beyond are one, "other". An agent that has stopped gives its place to
+	// one that needs it. Zero means [DefaultAgents].
 	Agents int
 
-	// FailureText returns the text of a failure as spans are to have it, such as the method Text of a Mask of package observe: the span of a
-	// failed job then has an event with the type, the text and the stack of its error. It is the content of the program. Nil means no such events.
+	// FailureText returns the text of a failure as spans are to have it, such as the method Text of
+	// a Mask of package observe: the span of a failed job then has an event with the type, the text
+	// and the stack of its error. It is the content of the program. Nil means no such events.
 	FailureText func(text string) string
 
 	// Sessions returns how many sessions with peers are open. Nil means no metric of them.
@@ -60,7 +63,8 @@ type Telemetry struct {
 	done    chan struct{} // closed when the goroutine has ended
 }
 
-// New exports the events of the node that are published from now on. The error names the option that is wrong, or is that of the provider.
+// New exports the events of the node that are published from now on. The error names the option
+// that is wrong, or is that of the provider.
 func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	switch {
 	case o.Queue < 0:
@@ -119,7 +123,8 @@ func (t *Telemetry) Close() {
 	}
 }
 
-// interval is how long an event waits at most: often enough for a collector, and rare enough for a node that does little.
+// interval is how long an event waits at most: often enough for a collector, and rare enough for a
+// node that does little.
 const interval = time.Second
 
 func (t *Telemetry) run() {
@@ -144,7 +149,8 @@ func (t *Telemetry) handleAll() {
 	t.handleLocked()
 }
 
-// read is handleAll for a reader of the metrics, who gets all that has happened, also the begins of conversations.
+// read is handleAll for a reader of the metrics, who gets all that has happened, also the begins of
+// conversations.
 func (t *Telemetry) read() {
 	t.reading.Lock()
 	defer t.reading.Unlock()

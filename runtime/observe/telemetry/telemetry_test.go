@@ -122,7 +122,8 @@ func scraped(t *testing.T, registry *prometheus.Registry) (map[string]*dto.Metri
 	return families, string(text)
 }
 
-// samples returns the value of each sample of a counter, a gauge or a histogram whose labels include want.
+// samples returns the value of each sample of a counter, a gauge or a histogram whose labels
+// include want.
 func samples(f *dto.MetricFamily, want ...string) (all []float64) {
 	for _, m := range f.GetMetric() {
 		var labels []string
@@ -299,7 +300,8 @@ func TestMetricsAreDocumented(t *testing.T) {
 	}
 }
 
-// Agents that have stopped give their places to those that run. No error is lost or counted twice, and no counter goes back while its agent has its place.
+// Agents that have stopped give their places to those that run. No error is lost or counted twice,
+// and no counter goes back while its agent has its place.
 func TestStoppedAgentsGivePlacesBack(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
@@ -404,7 +406,8 @@ func newProvider(t *testing.T, r *receiver, o ...sdktrace.BatchSpanProcessorOpti
 	return sdktrace.NewTracerProvider(sdktrace.WithBatcher(exporter, o...), sdktrace.WithIDGenerator(telemetry.IDs{}))
 }
 
-// exported returns the spans that the receiver has got when the agents have stopped, and so their sides have ended, and all is exported. The canary is in none.
+// exported returns the spans that the receiver has got when the agents have stopped, and so their
+// sides have ended, and all is exported. The canary is in none.
 func exported(t *testing.T, r *receiver, n *runtime.Node, tel *telemetry.Telemetry, provider *sdktrace.TracerProvider, agents ...performatives.AgentID) []*otlp.Span {
 	t.Helper()
 	for _, id := range agents {
@@ -424,7 +427,8 @@ func exported(t *testing.T, r *receiver, n *runtime.Node, tel *telemetry.Telemet
 	return r.spans
 }
 
-// A receiver of OTLP gets the tree of a task: each side below the one that asked it, and what a job asks below the job.
+// A receiver of OTLP gets the tree of a task: each side below the one that asked it, and what a job
+// asks below the job.
 func TestSpansOverOTLP(t *testing.T) {
 	r := newReceiver(t, func() {})
 	provider := newProvider(t, r)
@@ -484,7 +488,8 @@ func TestSpansOverOTLP(t *testing.T) {
 // toolbox is an agent with the tool add.
 type toolbox struct{ *tool.Tools }
 
-// The span of a job that calls a tool has the name of the tool. A name that only the caller knows is in no span.
+// The span of a job that calls a tool has the name of the tool. A name that only the caller knows
+// is in no span.
 func TestSpanOfATool(t *testing.T) {
 	r := newReceiver(t, func() {})
 	provider := newProvider(t, r)
@@ -594,7 +599,8 @@ func TestOptionsRefused(t *testing.T) {
 	}
 }
 
-// Counts reach the counters when the metrics are read, also those of labels beyond the number that is kept.
+// Counts reach the counters when the metrics are read, also those of labels beyond the number that
+// is kept.
 func TestCountsOfManyLabels(t *testing.T) {
 	const most = 5000
 	n := newNode(t, nil)
@@ -631,7 +637,8 @@ func TestCountsOfManyLabels(t *testing.T) {
 	}
 }
 
-// The span of a failed job has the type, the masked text and the stack of its error where contents are exported. A refusal is no failure.
+// The span of a failed job has the type, the masked text and the stack of its error where contents
+// are exported. A refusal is no failure.
 func TestFailuresInSpans(t *testing.T) {
 	masked := func(text string) string { return strings.ReplaceAll(text, canary, "***") }
 	for name, o := range map[string]telemetry.Options{"content": {FailureText: masked}, "none": {}} {

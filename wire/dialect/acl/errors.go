@@ -57,7 +57,8 @@ func (e *DecodeError) NotUnderstood(from performatives.AgentID, s performatives.
 	return nil
 }
 
-// ended returns the FAILURE in place of a refusal that is no message, or nil. local is its receiver if it names none.
+// ended returns the FAILURE in place of a refusal that is no message, or nil. local is its receiver
+// if it names none.
 func (e *DecodeError) ended(local performatives.AgentID, s performatives.Stamp) *performatives.Message {
 	return performatives.FailureFor(performatives.Envelope{
 		ID: s.ID, Timestamp: s.Time, Performative: e.Act, Sender: e.Sender, Receiver: cmp.Or(e.Receiver, local), ConversationID: e.ConversationID,

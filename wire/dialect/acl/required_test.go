@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// demands is testdata/required.json: the members that a message must have after the addenda, by its act, or its act and its query_type, or "*" for each;
-// and those that may have a value of any kind.
+// demands is testdata/required.json: the members that a message must have after the addenda, by its
+// act, or its act and its query_type, or "*" for each; and those that may have a value of any kind.
 type demands struct {
 	Required map[string][]string
 	Anything []string
@@ -61,8 +61,9 @@ func paths(t *testing.T, object []byte) (all []string) {
 	return all
 }
 
-// Each example of the specification without a member that it must have, or with one of a wrong kind, is refused: the sender gets NOT_UNDERSTOOD with the code
-// and the name of the member, and the session goes on. Without any other member it is accepted.
+// Each example of the specification without a member that it must have, or with one of a wrong
+// kind, is refused: the sender gets NOT_UNDERSTOOD with the code and the name of the member, and
+// the session goes on. Without any other member it is accepted.
 func TestRequiredMembers(t *testing.T) {
 	text, err := os.ReadFile("testdata/required.json")
 	if err != nil {
@@ -121,7 +122,8 @@ func received(c wire.Codec, frame string) (in wire.Inbound) {
 	return in
 }
 
-// checkNotUnderstood checks that a frame is refused because of the member at path, and that the sender is told, in acl.
+// checkNotUnderstood checks that a frame is refused because of the member at path, and that the
+// sender is told, in acl.
 func checkNotUnderstood(t *testing.T, in wire.Inbound, act, what, path string) {
 	t.Helper()
 	if in.Err == nil || in.Message != nil {

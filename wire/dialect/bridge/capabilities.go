@@ -87,7 +87,8 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 	return actions
 }
 
-// capabilities writes AgentCapabilities. The required members that the agent lacks are made of its id.
+// capabilities writes AgentCapabilities. The required members that the agent lacks are made of its
+// id.
 func (w *writer) capabilities(b *jsonscan.Builder, c performatives.Capabilities) {
 	id := string(w.m.Sender())
 	b.Text(capsID, w.own(c.Extra[capsID], id))

@@ -2,8 +2,8 @@ package bridge
 
 import "github.com/ribosome-agents/ribosome/performatives"
 
-// Extension encryption: messages with sealed payloads, which only their receivers can read. The codec writes and reads them like
-// messages of any other message type.
+// Extension encryption: messages with sealed payloads, which only their receivers can read. The
+// codec writes and reads them like messages of any other message type.
 
 // checkSealed refuses a sealed payload of a peer that has not agreed to the extension.
 func (s *session) checkSealed(d *decoder) {
@@ -13,7 +13,8 @@ func (s *session) checkSealed(d *decoder) {
 	}
 }
 
-// refuseSealed returns the refusal of a sealed payload for a peer that has not agreed to the extension. It never has another form.
+// refuseSealed returns the refusal of a sealed payload for a peer that has not agreed to the
+// extension. It never has another form.
 func refuseSealed(m *performatives.Message) *performatives.Refusal {
 	return &performatives.Refusal{
 		Code: performatives.CodeIncapable, About: m.ID(), Field: "metadata.message_type",
@@ -21,7 +22,8 @@ func refuseSealed(m *performatives.Message) *performatives.Refusal {
 	}
 }
 
-// greets reports whether the handshake of an agent of this end still has no answer. The session's lock is held.
+// greets reports whether the handshake of an agent of this end still has no answer. The session's
+// lock is held.
 func (s *session) greets(agent performatives.AgentID) bool {
 	if !s.opts.Initiator {
 		return false

@@ -10,7 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// canary is what sealed payloads carry in these tests, in place of a JWE: no frame may have it for a peer that has not agreed.
+// canary is what sealed payloads carry in these tests, in place of a JWE: no frame may have it for
+// a peer that has not agreed.
 const canary = "canary-3c1d"
 
 // sealedMessage returns a message with a sealed payload, of Eddy to agent-1.
@@ -28,7 +29,8 @@ func answerTo(request *performatives.Message) func(*performatives.Envelope) {
 	}
 }
 
-// offering returns a session of the node in which agent-1 has shaken hands and offered these extensions.
+// offering returns a session of the node in which agent-1 has shaken hands and offered these
+// extensions.
 func offering(t testing.TB, offer string) *peer {
 	t.Helper()
 	p := newPeer(t, wire.CodecOptions{Local: "node"})
@@ -41,7 +43,8 @@ func offering(t testing.TB, offer string) *peer {
 	return p
 }
 
-// refusesSealed checks that a sealed message is not written, that its sender is told why, and that nothing waits for its answer.
+// refusesSealed checks that a sealed message is not written, that its sender is told why, and that
+// nothing waits for its answer.
 func refusesSealed(t *testing.T, p *peer, m *performatives.Message) {
 	t.Helper()
 	before := len(p.codec.(*session).pending.asks)
@@ -58,7 +61,8 @@ func refusesSealed(t *testing.T, p *peer, m *performatives.Message) {
 	}
 }
 
-// A peer that has not agreed on the extension gets no sealed payload, of any act, and none in another form.
+// A peer that has not agreed on the extension gets no sealed payload, of any act, and none in
+// another form.
 func TestSealedForAPeerThatHasNotAgreed(t *testing.T) {
 	for offer, agreed := range map[string]bool{
 		``: false, `{}`: false, `{"compression":{"methods":["gzip"]},"progress":{}}`: false, `{"encryption":true}`: false, `{"encryption":{}}`: false,
@@ -120,7 +124,8 @@ func TestSealedAnswerToAWithdrawnRequest(t *testing.T) {
 	}
 }
 
-// sealedFrame returns a frame of agent-1 with a sealed payload, as a peer that has agreed writes it.
+// sealedFrame returns a frame of agent-1 with a sealed payload, as a peer that has agreed writes
+// it.
 func sealedFrame(t *testing.T, messageType string, change ...func(*performatives.Envelope)) string {
 	t.Helper()
 	far := newPeer(t, wire.CodecOptions{Local: "far"})
@@ -130,7 +135,8 @@ func sealedFrame(t *testing.T, messageType string, change ...func(*performatives
 	}}, change...)...))
 }
 
-// A sealed payload of a peer that has not agreed is refused to the peer, alone and in a batch, and reaches no agent.
+// A sealed payload of a peer that has not agreed is refused to the peer, alone and in a batch, and
+// reaches no agent.
 func TestSealedOfAPeerThatHasNotAgreed(t *testing.T) {
 	for _, messageType := range []string{"jose", "jose:REVIEW"} {
 		text := sealedFrame(t, messageType)
@@ -176,8 +182,8 @@ func TestSealedAnswerOfAPeerThatHasNotAgreed(t *testing.T) {
 	}
 }
 
-// What waits for the handshake is written if its answer has the extension. Otherwise a request is refused, what expects no
-// reply is in the log, and other messages are written.
+// What waits for the handshake is written if its answer has the extension. Otherwise a request is
+// refused, what expects no reply is in the log, and other messages are written.
 func TestSealedMessagesWaitForTheHandshake(t *testing.T) {
 	for extensions, agreed := range map[string]bool{
 		`{"encryption":{"formats":["jose"]}}`: true, `{"progress":{}}`: false, `{"encryption":{"formats":["pgp"]}}`: false, ``: false,
@@ -239,8 +245,9 @@ func TestSealedMessageMeetsTheAnswer(t *testing.T) {
 	}
 }
 
-// Whoever stands between two nodes and takes the extension out of their handshake can stop sealed messages, as it could cut the
-// connection. No end sends them in another form, and each sender is told.
+// Whoever stands between two nodes and takes the extension out of their handshake can stop sealed
+// messages, as it could cut the connection. No end sends them in another form, and each sender is
+// told.
 func TestExtensionIsStripped(t *testing.T) {
 	strip := strings.NewReplacer(`"encryption":{"formats":["jose"]},`, "", `,"encryption":{"formats":["jose"]}`, "", `"encryption":{"formats":["jose"]}`, "")
 	for _, stripped := range []string{"handshake_request", "handshake_response"} {

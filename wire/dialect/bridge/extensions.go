@@ -7,9 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// capsExtensions is the member of a handshake with the extensions: in a handshake_request those that
-// its sender offers, in the handshake_response those of them that both ends use from then on. The
-// values are objects with parameters.
+// capsExtensions is the member of a handshake with the extensions: in a handshake_request those
+// that its sender offers, in the handshake_response those of them that both ends use from then on.
+// The values are objects with parameters.
 const capsExtensions = "extensions"
 
 // The extensions. docs/bridge-extensions.md has their formats.
@@ -87,8 +87,9 @@ func (e extensions) appendTo(b *jsonscan.Builder) {
 	b.Raw(capsExtensions, v)
 }
 
-// agreedBetween returns the extensions that both ends use in messages between an agent of this end and one of the peer. The agent that has
-// shaken hands decides: of the end that opened the connection. The session's lock is held.
+// agreedBetween returns the extensions that both ends use in messages between an agent of this end
+// and one of the peer. The agent that has shaken hands decides: of the end that opened the
+// connection. The session's lock is held.
 func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	if s.opts.Initiator {
 		if h := s.hellos.byAgent[own.Fold()]; h != nil {
@@ -102,14 +103,16 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	return nil
 }
 
-// agrees reports whether both ends use an extension in messages between an agent of this end and one of the peer.
+// agrees reports whether both ends use an extension in messages between an agent of this end and
+// one of the peer.
 func (s *session) agrees(own, agent performatives.AgentID, extension string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.agreedBetween(own, agent).has(extension)
 }
 
-// agreed reports whether both ends use an extension in a message of the peer that is being read. One without a receiver is for the agent that has asked.
+// agreed reports whether both ends use an extension in a message of the peer that is being read.
+// One without a receiver is for the agent that has asked.
 func (d *decoder) agreed(extension string) bool {
 	s := d.session
 	s.mu.Lock()

@@ -8,8 +8,8 @@ import (
 )
 
 // Factory makes the messages of one agent, for programs that speak bridge by themselves (bridge,
-// Protocol Factory). A message is validated as one of a peer is. Its methods are safe for concurrent
-// use if the Codec's stamper is.
+// Protocol Factory). A message is validated as one of a peer is. Its methods are safe for
+// concurrent use if the Codec's stamper is.
 //
 //	f := bridge.Factory{Codec: codec, Sender: "agent-1"}
 //	m, err := f.Request("agent-2", bridge.ToolRequest{ToolName: "process_data", Arguments: args})

@@ -21,7 +21,8 @@ var wellFormed = map[string]string{
 	"error":        frame("m-1", "error", "agent-1", "Eddy", "ask-1", `{"error_code":"TIMEOUT","error_message":"m","error_type":"t","details":{"a":1}}`),
 }
 
-// requiredMembers returns the members that must be there after the addenda, by the type of the message.
+// requiredMembers returns the members that must be there after the addenda, by the type of the
+// message.
 func requiredMembers(t *testing.T) (required map[string][]string) {
 	t.Helper()
 	text, err := os.ReadFile("testdata/required.json")

@@ -37,8 +37,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// checkRewritten checks that a decoded message is written with the same meaning, and a copy of it as
-// the same act between the same agents.
+// checkRewritten checks that a decoded message is written with the same meaning, and a copy of it
+// as the same act between the same agents.
 func checkRewritten(t *testing.T, c *Codec, m *performatives.Message, data []byte) {
 	t.Helper()
 	out, err := c.Encode(m)

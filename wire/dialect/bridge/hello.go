@@ -152,7 +152,8 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	return waiting
 }
 
-// unsent returns the refusal of a message that was held and is not written: a message, or for the log if the held one expects no reply.
+// unsent returns the refusal of a message that was held and is not written: a message, or for the
+// log if the held one expects no reply.
 func (s *session) unsent(held *performatives.Message, why *performatives.Refusal) wire.Inbound {
 	s.forget(held)
 	if m := held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), why); m != nil {

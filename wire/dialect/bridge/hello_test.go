@@ -57,7 +57,8 @@ func TestShakesHandsFirst(t *testing.T) {
 	}
 }
 
-// An answer waits for the handshake of its sender, too, whatever its act: the peer may ask an agent before it has answered that.
+// An answer waits for the handshake of its sender, too, whatever its act: the peer may ask an agent
+// before it has answered that.
 func TestAnswersBeforeTheHandshakeIsAnswered(t *testing.T) {
 	for name, payload := range map[string]any{
 		"result":     performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"},
@@ -142,7 +143,8 @@ func TestIsNotAccepted(t *testing.T) {
 	}
 }
 
-// An agent that introduces itself needs no other handshake, and its answer is for whoever has asked.
+// An agent that introduces itself needs no other handshake, and its answer is for whoever has
+// asked.
 func TestIntroducesItself(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
 	own := asked(t, performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Actions: []performatives.Action{{Name: "paint"}}}})
@@ -223,7 +225,8 @@ func TestExtensionsAreAgreed(t *testing.T) {
 	}
 }
 
-// The agents of one connection that this end has opened agree each for itself: what one has agreed on, another one does not use, and is not taken from the peer.
+// The agents of one connection that this end has opened agree each for itself: what one has agreed
+// on, another one does not use, and is not taken from the peer.
 func TestExtensionsOfEachAgent(t *testing.T) {
 	codec, err := Dialect{Node: "n1"}.Open(wire.CodecOptions{Local: "node", Initiator: true, Stamper: &clock{}})
 	if err != nil {

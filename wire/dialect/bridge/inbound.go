@@ -106,8 +106,9 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	return in
 }
 
-// withdrawn passes on a CANCEL of the peer. One of a request that has ended, is withdrawn already, or
-// is not the sender's, has no effect. It may have overtaken its request, which is then not served.
+// withdrawn passes on a CANCEL of the peer. One of a request that has ended, is withdrawn already,
+// or is not the sender's, has no effect. It may have overtaken its request, which is then not
+// served.
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	p := &s.pending
 	if d.call == nil && d.correlation != "" {

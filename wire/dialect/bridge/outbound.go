@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
-// Encode appends m as one frame. A peer gets one answer to each request: acts before the answer, and
-// further answers, are not written.
+// Encode appends m as one frame. A peer gets one answer to each request: acts before the answer,
+// and further answers, are not written.
 func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	out, err := s.encode(dst, m)
 	if err != nil || len(out) == len(dst) {

@@ -52,7 +52,8 @@ func (d *decoder) name(member, what string, v []byte) string {
 	return s
 }
 
-// kinded reads a member of the payload that is null, absent, or begins with one of those characters.
+// kinded reads a member of the payload that is null, absent, or begins with one of those
+// characters.
 func (d *decoder) kinded(member, what, begins string, v []byte) {
 	if !jsonscan.IsNone(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
 		d.Invalid(field(member), what, v)

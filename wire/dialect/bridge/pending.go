@@ -52,7 +52,8 @@ func partyOf(m *performatives.Message) party {
 	return party{m.Sender().Fold(), m.Receiver().Fold(), m.ConversationID()}
 }
 
-// pending has the handshakes and the requests without an answer, of both ends. The session's lock guards it.
+// pending has the handshakes and the requests without an answer, of both ends. The session's lock
+// guards it.
 type pending struct {
 	limit   int
 	greeted map[performatives.AgentID]*greeting // the agents of the peer that have shaken hands, by folded id
@@ -63,7 +64,8 @@ type pending struct {
 	parties map[party]*ask
 	swept   time.Time // of the last sweep
 
-	// The CANCELs that have overtaken their requests: of the peer, and of this node without their payloads.
+	// The CANCELs that have overtaken their requests: of the peer, and of this node without their
+	// payloads.
 	early recent.Map[requestid.Key, struct{}]
 	ahead recent.Map[party, *performatives.Message]
 }
@@ -130,7 +132,8 @@ func (s *session) Requests(agent performatives.AgentID) ([]byte, error) {
 	return json.Marshal(slices.Collect(maps.Values(open)))
 }
 
-// Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
+// Adopt takes over the requests that Requests of another session has returned. It implements
+// [wire.HandoverCodec].
 func (s *session) Adopt(requests []byte) error {
 	var open []handedOver
 	if err := json.Unmarshal(requests, &open); err != nil {
@@ -183,8 +186,8 @@ func (p *pending) addAsk(q *ask, now time.Time) bool {
 	return true
 }
 
-// askFor returns the request of this node that a message of the peer is about. A receiver that has not asked by that id, or none, stands for
-// the last agent that has.
+// askFor returns the request of this node that a message of the peer is about. A receiver that has
+// not asked by that id, or none, stands for the last agent that has.
 func (p *pending) askFor(id string, receiver performatives.AgentID) *ask {
 	if q := p.asks[requestid.Of(receiver, performatives.MessageID(id))]; q != nil {
 		return q
@@ -236,7 +239,8 @@ func expiry(replyBy, now time.Time) time.Time {
 	return replyBy.Add(linger)
 }
 
-// outline returns m with the smallest payload that its act permits, to be kept until its answer comes. Queries keep theirs.
+// outline returns m with the smallest payload that its act permits, to be kept until its answer
+// comes. Queries keep theirs.
 func outline(m *performatives.Message) (*performatives.Message, error) {
 	return m.With(func(e *performatives.Envelope) {
 		e.Metadata, e.Shape = nil, nil

@@ -152,7 +152,8 @@ var payloads = []func(t *rapid.T) any{
 	func(t *rapid.T) any { return nil },
 }
 
-// detailed has the members that a peer's refusal with that code has: bridge writes them in any case.
+// detailed has the members that a peer's refusal with that code has: bridge writes them in any
+// case.
 func detailed(t *rapid.T, c performatives.Code) performatives.Members {
 	out := extra(t, "refusal")
 	if out == nil {
@@ -299,7 +300,8 @@ func jsonOf(text []byte) (v any) {
 	return v
 }
 
-// A deadline of any distance is written as a timeout that is read back, as that deadline or as the last one that a timeout has.
+// A deadline of any distance is written as a timeout that is read back, as that deadline or as the
+// last one that a timeout has.
 func TestFarDeadlines(t *testing.T) {
 	c := newCodec(t, Options{})
 	last := arrival.Add(maxTimeout * time.Second)

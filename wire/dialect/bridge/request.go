@@ -70,7 +70,8 @@ func (d *decoder) opening(tool string) {
 	}
 }
 
-// maxTimeout is the longest timeout that is read and written: about 285 years. A longer one is no [time.Duration].
+// maxTimeout is the longest timeout that is read and written: about 285 years. A longer one is no
+// [time.Duration].
 const maxTimeout = 9e9 // seconds
 
 // timeout reads the seconds from the arrival to the deadline.

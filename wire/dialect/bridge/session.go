@@ -19,8 +19,8 @@ import (
 type Dialect struct {
 	// MaxDepth is that of [Options].
 	MaxDepth int
-	// Node is the name of this node in the paths of messages that pass several nodes. It must be unique
-	// among them. Empty means that the extension routing is not offered.
+	// Node is the name of this node in the paths of messages that pass several nodes. It must be
+	// unique among them. Empty means that the extension routing is not offered.
 	Node string
 }
 
@@ -189,7 +189,8 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	}
 }
 
-// failed removes and returns the request of this node to which a frame that is no message was to be the answer, or returns nil.
+// failed removes and returns the request of this node to which a frame that is no message was to be
+// the answer, or returns nil.
 func (s *session) failed(e *DecodeError) *ask {
 	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
 		return nil

@@ -490,7 +490,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// Tokens are removed from what comes, and added to what goes where the transport has no place for them.
+// Tokens are removed from what comes, and added to what goes where the transport has no place for
+// them.
 func TestTokens(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node"})
 	hello := strings.TrimSuffix(wellFormed["handshake_request"], "}") + `,"auth_token":"Bearer secret"}`

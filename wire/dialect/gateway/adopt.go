@@ -55,7 +55,8 @@ func (c *codec) Requests(source performatives.AgentID) ([]byte, error) {
 	return json.Marshal(out)
 }
 
-// Adopt takes over the calls that Requests of another session has returned. It implements [wire.HandoverCodec].
+// Adopt takes over the calls that Requests of another session has returned. It implements
+// [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
 	var in handedOver
 	if err := json.Unmarshal(requests, &in); err != nil {

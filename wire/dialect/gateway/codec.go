@@ -83,8 +83,8 @@ func idOrNull(id []byte) []byte {
 	return bytes.Clone(id)
 }
 
-// faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds a notification, or the answer to
-// no request of this node. An answer to one ends it.
+// faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds
+// a notification, or the answer to no request of this node. An answer to one ends it.
 func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
 	var ended wire.Inbound

@@ -31,9 +31,9 @@ func New(o Options) (*Dialect, error) {
 // Name returns "gateway".
 func (d *Dialect) Name() string { return Name }
 
-// SenderIsLabel reports whether a message does not offer anything. The source of an envelope is a label: clients share it, and a
-// router writes the same one for all of its clients. Only a peer that introduces itself with tools, or with what it
-// takes on, does so under a name of its own.
+// SenderIsLabel reports whether a message does not offer anything. The source of an envelope is a
+// label: clients share it, and a router writes the same one for all of its clients. Only a peer
+// that introduces itself with tools, or with what it takes on, does so under a name of its own.
 func (d *Dialect) SenderIsLabel(m *performatives.Message) bool {
 	if m.Performative() != performatives.ActQueryCapabilities {
 		return true
@@ -99,9 +99,9 @@ const (
 	NamespaceDefault = "default"
 )
 
-// Namespace returns the agent or namespace that a JSON-RPC message is for (wire, Namespace Extraction; addenda
-// §5): target, the target_namespace, when there is one; system for initialize and
-// tools/*; ns for ns.method; else default.
+// Namespace returns the agent or namespace that a JSON-RPC message is for (wire, Namespace
+// Extraction; addenda §5): target, the target_namespace, when there is one; system for initialize
+// and tools/*; ns for ns.method; else default.
 func Namespace(target, method string) string {
 	switch {
 	case target != "":

@@ -12,13 +12,13 @@
 //	 "metadata": {"timeout_ms": 30000, "priority": "high"},
 //	 "mcp_payload": {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {…}}}
 //
-// source, timestamp and mcp_payload are required. source is a label of the client, which
-// others may use, too: each connection is a client of its own. For a peer that offers tools
-// or topics it is the name of the agent; with authentication, the credentials must cover
-// that. id may be a string, a number, null, or missing. A timestamp may be any ISO 8601 date and time of day; without a zone it is UTC.
-// auth_token may leave the word Bearer out. In metadata, timeout_ms is a deadline, in
-// milliseconds from the arrival (default: five minutes), and priority is low, medium,
-// normal, high, urgent or 1 to 5. All other members reach the agent and are written again.
+// source, timestamp and mcp_payload are required. source is a label of the client, which others may
+// use, too: each connection is a client of its own. For a peer that offers tools or topics it is
+// the name of the agent; with authentication, the credentials must cover that. id may be a string,
+// a number, null, or missing. A timestamp may be any ISO 8601 date and time of day; without a zone
+// it is UTC. auth_token may leave the word Bearer out. In metadata, timeout_ms is a deadline, in
+// milliseconds from the arrival (default: five minutes), and priority is low, medium, normal, high,
+// urgent or 1 to 5. All other members reach the agent and are written again.
 //
 // The node writes the timestamp in UTC with milliseconds. source is the sending agent, or
 // the node itself. In an answer, correlation_id is the id of the request, as text. Match
@@ -51,10 +51,10 @@
 // sent before. Any other notification, except notifications/initialized, is an INFORM for its
 // namespace.
 //
-// A batch is an array of messages in one envelope. Its answers come together in one
-// array, in the order of the requests, after the last request has been answered. The array
-// has no answers to cancelled requests; if all were cancelled, there is no array. initialize cannot be part
-// of a batch.
+// A batch is an array of messages in one envelope. Its answers come together in one array, in the
+// order of the requests, after the last request has been answered. The array has no answers to
+// cancelled requests; if all were cancelled, there is no array. initialize cannot be part of a
+// batch.
 //
 // # Errors
 //
@@ -132,23 +132,21 @@
 //
 // # In the swarm
 //
-// A request is a TASK_REQUEST, or for initialize and tools/list a QUERY_CAPABILITIES, in
-// a conversation of its own. The codec makes the ids of messages, because JSON-RPC ids
-// repeat from peer to peer; it stores the peer's ids with the pending request. A call that comes again
-// on its connection, from its source, with the same JSON-RPC id, namespace, method and params, has the same id of
-// a message: it is a duplicate, which the agent answers with the result that it has stored or as
-// ended, and never performs again. One that is under way has one answer; in a batch, the repetition is
-// refused. An id of JSON-RPC with another content is another call, because clients use
-// theirs again after the answer; but with the same id of the envelope, too, it is a
-// conflict. Calls with the id null are never duplicates. The
-// metadata of the message has the other members of the envelope: those of metadata under
-// their names, further members of the envelope with the prefix "envelope." (such as
-// envelope.correlation_id), and those of the JSON-RPC message with the prefix
-// "mcp_payload.". The token is in [wire.Inbound].Token only, and members with the name of
-// a credential are dropped. A
-// QUERY_CAPABILITIES has Capabilities if and only if it is an initialize: the listed tools
-// as actions, and further offers, such as "tools": true, in Extra. Its answer should have
-// the schemas of the actions.
+// A request is a TASK_REQUEST, or for initialize and tools/list a QUERY_CAPABILITIES, in a
+// conversation of its own. The codec makes the ids of messages, because JSON-RPC ids repeat from
+// peer to peer; it stores the peer's ids with the pending request. A call that comes again on its
+// connection, from its source, with the same JSON-RPC id, namespace, method and params, has the
+// same id of a message: it is a duplicate, which the agent answers with the result that it has
+// stored or as ended, and never performs again. One that is under way has one answer; in a batch,
+// the repetition is refused. An id of JSON-RPC with another content is another call, because
+// clients use theirs again after the answer; but with the same id of the envelope, too, it is a
+// conflict. Calls with the id null are never duplicates. The metadata of the message has the other
+// members of the envelope: those of metadata under their names, further members of the envelope
+// with the prefix "envelope." (such as envelope.correlation_id), and those of the JSON-RPC message
+// with the prefix "mcp_payload.". The token is in [wire.Inbound].Token only, and members with the
+// name of a credential are dropped. A QUERY_CAPABILITIES has Capabilities if and only if it is an
+// initialize: the listed tools as actions, and further offers, such as "tools": true, in Extra. Its
+// answer should have the schemas of the actions.
 //
 // The codec matches an answer to its request by the conversation. The end that opened the
 // connection writes a QUERY_CAPABILITIES with Capabilities as initialize.

@@ -12,7 +12,8 @@ import (
 
 const withdrawal = `{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}}`
 
-// A call that comes after its CANCEL gets an error, and so does its copy. A later call of another content with its id is served.
+// A call that comes after its CANCEL gets an error, and so does its copy. A later call of another
+// content with its id is served.
 func TestCallAfterItsCancel(t *testing.T) {
 	c := open(t, Options{}, wire.CodecOptions{Stamper: &clock{}})
 	if in := one(t, c, withdrawal); in.Message != nil || in.Err != nil || in.Answer != nil {
@@ -59,7 +60,8 @@ func TestCancelOfAnEndedCall(t *testing.T) {
 	}
 }
 
-// A request of this node that is written after its CANCEL is refused instead, and others are written.
+// A request of this node that is written after its CANCEL is refused instead, and others are
+// written.
 func TestOwnRequestAfterItsCancel(t *testing.T) {
 	c := open(t, Options{}, wire.CodecOptions{Stamper: &clock{}})
 	m := ask(t, 1, performatives.TaskRequest{TaskType: "a"})

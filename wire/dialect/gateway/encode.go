@@ -67,8 +67,8 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	return out
 }
 
-// refusalIn returns the refusal that an answer is, or nil. The receipt for a CANCEL is one for a request that
-// came again after it was cancelled.
+// refusalIn returns the refusal that an answer is, or nil. The receipt for a CANCEL is one for a
+// request that came again after it was cancelled.
 func refusalIn(m *performatives.Message) *performatives.Refusal {
 	if _, ok := m.Payload().(performatives.Receipt); ok {
 		return &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text}

@@ -94,8 +94,9 @@ func has(frame any, path string) bool {
 	return ok && (!deeper || has(v, rest))
 }
 
-// Each example without a member that testdata/required.json requires after the addenda, or with a member of a wrong kind, is refused with the code of
-// its place and the name of the member, and the session goes on.
+// Each example without a member that testdata/required.json requires after the addenda, or with a
+// member of a wrong kind, is refused with the code of its place and the name of the member, and the
+// session goes on.
 func TestMembers(t *testing.T) {
 	text, err := os.ReadFile("testdata/required.json")
 	if err != nil {
@@ -161,7 +162,8 @@ func marshalledFrame(t *testing.T, frame any) string {
 	return string(text)
 }
 
-// checkRefused checks the answer to a frame with that member missing or wrong, and that the next frame is served.
+// checkRefused checks the answer to a frame with that member missing or wrong, and that the next
+// frame is served.
 func checkRefused(t *testing.T, c *codec, frame any, path string, rule memberRule) {
 	t.Helper()
 	text := marshalledFrame(t, frame)

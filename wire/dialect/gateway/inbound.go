@@ -152,9 +152,9 @@ func (c *codec) overtaken(e *envelope, r *rpc, id performatives.MessageID, now t
 	return c.pending.early.Len() > 0 && c.pending.early.Overtook(jsonID{e.source.Fold(), key(r.id)}, id, now)
 }
 
-// requestID returns the id of the message for a request that starts work. It is the same for a request that
-// comes again: from the same source of this connection, with the same JSON-RPC id and content. A client of
-// JSON-RPC may use an id again for another request.
+// requestID returns the id of the message for a request that starts work. It is the same for a
+// request that comes again: from the same source of this connection, with the same JSON-RPC id and
+// content. A client of JSON-RPC may use an id again for another request.
 func (c *codec) requestID(e *envelope, r *rpc) performatives.MessageID {
 	var room [256]byte
 	text := room[:0]

@@ -63,8 +63,8 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
-// cancelled withdraws a request. One that is not pending never starts, should it come; it has no effect for one that has ended, or
-// that has another source, as MCP demands.
+// cancelled withdraws a request. One that is not pending never starts, should it come; it has no
+// effect for one that has ended, or that has another source, as MCP demands.
 func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find("requestId", &id), jsonscan.Find("reason", &reason))

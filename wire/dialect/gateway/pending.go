@@ -84,8 +84,9 @@ type pending struct {
 	paged                     int       // bytes of the pages of incomplete lists
 	sweepCalls, sweepRequests time.Time // the earliest time of the next sweep
 
-	// The CANCELs that have overtaken their requests: of the peer, with the message that came since, and of this node. A CANCEL of a
-	// request that has ended is not for a later one with its JSON-RPC id.
+	// The CANCELs that have overtaken their requests: of the peer, with the message that came
+	// since, and of this node. A CANCEL of a request that has ended is not for a later one with its
+	// JSON-RPC id.
 	early recent.Early[jsonID]
 	ended recent.Map[jsonID, struct{}] // without times: none expires
 	ahead recent.Cancels

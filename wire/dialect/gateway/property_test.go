@@ -221,7 +221,8 @@ func check(t *testing.T, c *codec, seen map[string]bool, in wire.Inbound) {
 	}
 }
 
-// A deadline of any distance is written as a timeout_ms that is read back, as that deadline or as the last one that can be written.
+// A deadline of any distance is written as a timeout_ms that is read back, as that deadline or as
+// the last one that can be written.
 func TestFarDeadlines(t *testing.T) {
 	at := &clock{}
 	client, server := open(t, Options{}, wire.CodecOptions{Initiator: true, Stamper: at}), open(t, Options{}, wire.CodecOptions{Stamper: at})

@@ -50,7 +50,8 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	return c.calls.Requests(agent)
 }
 
-// Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
+// Adopt takes over the requests that Requests of another session has returned. It implements
+// [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -84,7 +85,8 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 }
 
-// origin has the parts of a message of the peer from which its answer is made. It is the Ref of a [wire.Inbound].
+// origin has the parts of a message of the peer from which its answer is made. It is the Ref of a
+// [wire.Inbound].
 type origin struct {
 	kind, trace      string
 	sender, receiver performatives.AgentID
@@ -93,8 +95,8 @@ type origin struct {
 	call             *call
 }
 
-// Refuse appends the ERROR_MESSAGE for a message that the session or its handler refuses. An error itself gets no answer: two peers
-// would otherwise answer each other without end.
+// Refuse appends the ERROR_MESSAGE for a message that the session or its handler refuses. An error
+// itself gets no answer: two peers would otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
 	if !ok || isRefusal(o.act) {

@@ -96,8 +96,8 @@ func (d *decoder) credential() {
 	d.token = exchange.Bearer(jsonscan.Text(v))
 }
 
-// id returns the id of the message. rag has none. A frame that comes again as it was has the same id, so that it is
-// recognized as a duplicate; another attempt has another timestamp.
+// id returns the id of the message. rag has none. A frame that comes again as it was has the same
+// id, so that it is recognized as a duplicate; another attempt has another timestamp.
 func (d *decoder) id() performatives.MessageID {
 	h := sha256.New()
 	var room [8]byte
@@ -191,8 +191,8 @@ func (d *decoder) typed(payload []byte) {
 	}
 }
 
-// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload with a type of the application, which may
-// lack members of the text. It never leaves the node.
+// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload with
+// a type of the application, which may lack members of the text. It never leaves the node.
 type shape struct {
 	text  []byte
 	value any

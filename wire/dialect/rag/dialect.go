@@ -18,11 +18,12 @@ const DefaultMaxDepth = exchange.DefaultMaxDepth
 
 // Dialect is rag as the language of a [wire.Session]. A frame is one message. The zero value works.
 //
-// rag leaves authentication to the transport. Over a transport without a place for a token, such as TCP, a message may
-// have it in the member auth_token, with or without the word Bearer. The session removes it from the message.
+// rag leaves authentication to the transport. Over a transport without a place for a token, such as
+// TCP, a message may have it in the member auth_token, with or without the word Bearer. The session
+// removes it from the message.
 type Dialect struct {
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero means
-	// DefaultMaxDepth; 10,000 is the most.
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero
+	// means DefaultMaxDepth; 10,000 is the most.
 	MaxDepth int
 }
 
@@ -31,13 +32,13 @@ var _ wire.LabelDialect = Dialect{}
 // Name returns "rag".
 func (Dialect) Name() string { return Name }
 
-// foreign has the members that decide for another dialect: acl, bridge, rossnet and gateway. An envelope of rag may
-// have them as unknown members, once the dialect of the session is decided.
+// foreign has the members that decide for another dialect: acl, bridge, rossnet and gateway. An
+// envelope of rag may have them as unknown members, once the dialect of the session is decided.
 var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payload", "mcp_version", "jsonrpc"}
 
-// Recognizes reports whether a frame is an object with type or trace_id, and with sender, receiver or payload, and
-// without a member that decides for another dialect. So an envelope that lacks one of its required members is
-// refused in the words of this dialect.
+// Recognizes reports whether a frame is an object with type or trace_id, and with sender, receiver
+// or payload, and without a member that decides for another dialect. So an envelope that lacks one
+// of its required members is refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
 	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
 	if !s.Open('{') {
@@ -67,8 +68,8 @@ func (Dialect) Recognizes(frame []byte) bool {
 	}
 }
 
-// SenderIsLabel reports whether a message comes from System, the coordinator and user interface of the specification
-// (Standard Agent IDs). Many clients use that name, and it is no agent's.
+// SenderIsLabel reports whether a message comes from System, the coordinator and user interface of
+// the specification (Standard Agent IDs). Many clients use that name, and it is no agent's.
 func (Dialect) SenderIsLabel(m *performatives.Message) bool { return m.Sender().Is(agentSystem) }
 
 // Open returns the codec of one session.

@@ -34,8 +34,9 @@ func (c *codec) open(dst []byte) jsonscan.Builder {
 	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
 }
 
-// Encode appends m as one frame. It writes nothing for progress that the peer has not said to understand, for the answer to a status, and
-// for the notice that a result went to another agent. The error is a [*performatives.Refusal] where the dialect has no form for m.
+// Encode appends m as one frame. It writes nothing for progress that the peer has not said to
+// understand, for the answer to a status, and for the notice that a result went to another agent.
+// The error is a [*performatives.Refusal] where the dialect has no form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Receiver() == "" {
 		return dst, &performatives.Refusal{
@@ -88,7 +89,8 @@ func (w *writer) ofCancel() bool {
 	return w.call.IsOfCancel(w.m.InReplyTo())
 }
 
-// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request that comes after its CANCEL.
+// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request
+// that comes after its CANCEL.
 func (w *writer) overtaken() *performatives.Refusal {
 	c, m := w.codec, w.m
 	switch {
@@ -188,7 +190,8 @@ func (w *writer) marshal(v any) {
 
 var errNoObject = errors.New("rag: payload: want a JSON object")
 
-// trace returns the trace id: that of the request for its answer, that with which the message came, or a new one.
+// trace returns the trace id: that of the request for its answer, that with which the message came,
+// or a new one.
 func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)

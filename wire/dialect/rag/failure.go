@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, retry_after_ms, field and details are extensions.
+// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, retry_after_ms,
+// field and details are extensions.
 type errorPayload struct {
 	Code      string             `json:"error_code"`
 	Message   string             `json:"error_message"`
@@ -30,8 +31,8 @@ type originalRequest struct {
 	Trace string `json:"trace_id"`
 }
 
-// failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word stays. A reason_code that has the word,
-// too, is more exact.
+// failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word
+// stays. A reason_code that has the word, too, is more exact.
 func (d *decoder) failure(payload []byte) {
 	var code performatives.Code
 	var text, word string
@@ -154,14 +155,15 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	return append(w.JSON, '}')
 }
 
-// The conversation and the receiver of the answer to a message without them. The connection leads to one peer.
+// The conversation and the receiver of the answer to a message without them. The connection leads
+// to one peer.
 const (
 	unknownConversation performatives.ConversationID = "unknown"
 	unknownAgent        performatives.AgentID        = "unknown"
 )
 
-// refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
-// message was, if that is readable.
+// refused returns the fault of a frame that is no message, with the answer to the peer. The answer
+// is from the agent for which the message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {
 	v := &d.in.Values
 	o := &origin{

@@ -9,21 +9,23 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of metadata that this dialect reads and writes (addenda §1, §8). All are optional; one that has another form belongs to
-// the application.
+// The members of metadata that this dialect reads and writes (addenda §1, §8). All are optional;
+// one that has another form belongs to the application.
 const (
 	metaTask   = "task_request"  // what a task has beside its type and parameters
 	metaResult = "inform_result" // what a result has beside its details
 )
 
-// In [performatives.Message.Metadata], the members of metadata have their names, and the further members of the envelope a prefix. A
-// member of metadata whose name begins with one of the prefixes, or is [MetadataResultFor], gets the second.
+// In [performatives.Message.Metadata], the members of metadata have their names, and the further
+// members of the envelope a prefix. A member of metadata whose name begins with one of the
+// prefixes, or is [MetadataResultFor], gets the second.
 const (
 	prefixEnvelope = "envelope."
 	prefixMetadata = "metadata."
 )
 
-// keptType, keptTrace and keptMetadata are what the other fields of the message do not tell of the envelope.
+// keptType, keptTrace and keptMetadata are what the other fields of the message do not tell of the
+// envelope.
 const (
 	keptType     = prefixEnvelope + "type"
 	keptTrace    = prefixEnvelope + "trace_id"

@@ -53,7 +53,8 @@ var required = map[string]map[string]string{
 	typeError:     {"error_code": `"BUSY"`, "error_message": `""`},
 }
 
-// A message of the peer that is read is written again as it came, whatever it has beside what the text names.
+// A message of the peer that is read is written again as it came, whatever it has beside what the
+// text names.
 func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 	read := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -105,8 +106,8 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 	}
 }
 
-// A type of the dialect with another act than its own needs no message_type to be read as a message type, also if its metadata is like that of
-// a task or a result.
+// A type of the dialect with another act than its own needs no message_type to be read as a message
+// type, also if its metadata is like that of a task or a result.
 func TestTypeWithMetadataOfATask(t *testing.T) {
 	for _, member := range []string{metaTask, metaResult} {
 		data := `{"metadata":{"performative":"REQUEST","` + member + `":{}},"payload":{"chunks":[{"content":"x"}],"document_id":"d"},` +
@@ -124,7 +125,8 @@ func TestTypeWithMetadataOfATask(t *testing.T) {
 	}
 }
 
-// A message of another dialect that can be written is read as the same message, but for what rag has no place for (addenda §1).
+// A message of another dialect that can be written is read as the same message, but for what rag
+// has no place for (addenda §1).
 func TestEncodeDecodeKeepsWhatItCanSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := generated(t)

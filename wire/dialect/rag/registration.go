@@ -9,7 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// registration is the description that an agent of the peer gives of itself (Custom Agent Extensions).
+// registration is the description that an agent of the peer gives of itself (Custom Agent
+// Extensions).
 type registration struct {
 	capabilities performatives.Capabilities
 	status       string
@@ -19,7 +20,8 @@ type registration struct {
 // maxRegistrations bounds the agents of one session whose registration is stored.
 const maxRegistrations = 1024
 
-// The members of the extra of QUERY_CAPABILITIES and INFORM_CAPABILITIES that have the payload in this dialect.
+// The members of the extra of QUERY_CAPABILITIES and INFORM_CAPABILITIES that have the payload in
+// this dialect.
 const (
 	extraRegistration = "agent_registration"
 	extraRegistered   = "agent_registration_result"
@@ -36,8 +38,8 @@ func (d *decoder) ownID(payload []byte) bool {
 	return false
 }
 
-// register reads an AgentRegistration. Its capabilities become topics, and its message_types that ask for a task become actions. An
-// agent whose status is not active offers nothing.
+// register reads an AgentRegistration. Its capabilities become topics, and its message_types that
+// ask for a task become actions. An agent whose status is not active offers nothing.
 func (d *decoder) register(payload []byte) {
 	if !d.ownID(payload) {
 		return
@@ -100,8 +102,8 @@ func (r *registration) with(payload []byte) *registration {
 	return &out
 }
 
-// statusID begins the id of a status, so that its answer can be told, which is not written. The trace id does not tell it: heartbeats that follow one
-// another may have the same.
+// statusID begins the id of a status, so that its answer can be told, which is not written. The
+// trace id does not tell it: heartbeats that follow one another may have the same.
 const statusID = "agent_status/"
 
 // beats notes the status of a registered agent.
@@ -127,7 +129,8 @@ func (c *codec) uses(agent performatives.AgentID, kind string) {
 	}
 }
 
-// understands reports whether an agent of the peer has named a type in its registration, or used it.
+// understands reports whether an agent of the peer has named a type in its registration, or used
+// it.
 func (c *codec) understands(agent performatives.AgentID, kind string) bool {
 	r := c.agents[agent.Fold()]
 	return r != nil && r.types[kind]
@@ -142,7 +145,8 @@ type agentRegistration struct {
 	Status       string                `json:"status"`
 }
 
-// query writes a QUERY_CAPABILITIES: as a registration or status when it says what the sender offers, else under its own name.
+// query writes a QUERY_CAPABILITIES: as a registration or status when it says what the sender
+// offers, else under its own name.
 func (w *writer) query() {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
 	switch {
@@ -173,7 +177,8 @@ func names(c performatives.Capabilities) []string {
 	return all
 }
 
-// capabilities writes an INFORM_CAPABILITIES. The answer to a registration has the capabilities of the node.
+// capabilities writes an INFORM_CAPABILITIES. The answer to a registration has the capabilities of
+// the node.
 func (w *writer) capabilities() {
 	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
 	switch {

@@ -16,8 +16,8 @@ type relation struct {
 	kind    string // the type of that
 }
 
-// relate finds the requests that a message may refer to. An error has a trace id of its own, and that of the original request in its
-// payload.
+// relate finds the requests that a message may refer to. An error has a trace id of its own, and
+// that of the original request in its payload.
 func (d *decoder) relate(payload []byte) {
 	if d.kind == typeError {
 		request := jsonscan.Member(payload, "original_request")
@@ -59,7 +59,8 @@ func (d *decoder) refer() {
 	}
 }
 
-// startsWork reports whether an act asks for something new. In a trace that has a request of its sender, a CANCEL does not.
+// startsWork reports whether an act asks for something new. In a trace that has a request of its
+// sender, a CANCEL does not.
 func startsWork(act performatives.Performative) bool {
 	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose
 }
@@ -70,8 +71,9 @@ func (d *decoder) aboutCancel() bool {
 	return act == performatives.ActInform || isRefusal(act) && d.relation.kind == performatives.ActCancel.String()
 }
 
-// apart gives a request a conversation of its own, if its sender has another open request to the same agent in the conversation of the
-// trace id. With each peer, an agent has at most one conversation of an id.
+// apart gives a request a conversation of its own, if its sender has another open request to the
+// same agent in the conversation of the trace id. With each peer, an agent has at most one
+// conversation of an id.
 func (d *decoder) apart() {
 	d.refer()
 	if !startsWork(d.out.Performative) || d.out.Performative == performatives.ActCancel {
@@ -111,14 +113,15 @@ func (d *decoder) note() {
 	}
 }
 
-// MetadataResultFor is the member of the metadata of an INFORM_RESULT that names to its receiver, the asker, the agent that got the
-// result: the peer has sent it to that agent, as the text has it of RETRIEVAL_RESULT (addenda §2: recruiting). Its value
-// is the id of that agent. The message has no other content. It is not written to a peer of this dialect.
+// MetadataResultFor is the member of the metadata of an INFORM_RESULT that names to its receiver,
+// the asker, the agent that got the result: the peer has sent it to that agent, as the text has it
+// of RETRIEVAL_RESULT (addenda §2: recruiting). Its value is the id of that agent. The message has
+// no other content. It is not written to a peer of this dialect.
 const MetadataResultFor = "result_for"
 
-// deliver addresses an answer of the peer. System stands for the agent that asks, as the coordinator. A refusal is for the asker, whatever
-// receiver it names. A result that goes to another
-// agent ends the request of the asker, too.
+// deliver addresses an answer of the peer. System stands for the agent that asks, as the
+// coordinator. A refusal is for the asker, whatever receiver it names. A result that goes to
+// another agent ends the request of the asker, too.
 func (d *decoder) deliver(x *call) {
 	var err error
 	switch {

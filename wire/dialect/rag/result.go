@@ -46,7 +46,8 @@ func readResult(kind string, v, payload []byte) (r performatives.InformResult, b
 	return r, nil
 }
 
-// resultRest returns the members of a result of that type besides its payload, and whether they must be written.
+// resultRest returns the members of a result of that type besides its payload, and whether they
+// must be written.
 func resultRest(kind string, r performatives.InformResult, payload []byte) (rest performatives.InformResult, needed bool) {
 	r.Details = performatives.Content{}
 	if kind == typeResponded && jsonscan.Text(jsonscan.Member(payload, memberResponse)) == r.Summary {
@@ -84,8 +85,8 @@ func (w *writer) result() {
 	w.rest(metaResult, rest, needed, same)
 }
 
-// resultType returns the type of a result: the one with which it came, or the one that belongs to the request. Empty means the name of
-// its act.
+// resultType returns the type of a result: the one with which it came, or the one that belongs to
+// the request. Empty means the name of its act.
 func (w *writer) resultType() string {
 	kind := w.kept(keptType)
 	if kind == "" && w.call != nil {

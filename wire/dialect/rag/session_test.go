@@ -160,7 +160,8 @@ func TestAnswersOfAnotherAgent(t *testing.T) {
 	}
 }
 
-// Two agents of the swarm may ask by the same id: each gets its answer, and withdraws its own request.
+// Two agents of the swarm may ask by the same id: each gets its answer, and withdraws its own
+// request.
 func TestEqualIDsOfTwoAgents(t *testing.T) {
 	c := open(t)
 	say := func(from performatives.AgentID, id performatives.MessageID, about string, payload any) string {
@@ -186,7 +187,8 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 	}
 }
 
-// RETRIEVAL_RESULT goes to the LLMResponseAgent; the asker is told that its request has ended, unless it is a peer of this dialect.
+// RETRIEVAL_RESULT goes to the LLMResponseAgent; the asker is told that its request has ended,
+// unless it is a peer of this dialect.
 func TestRecruiting(t *testing.T) {
 	c := open(t)
 	m := request(t, "Eddy", "RetrievalAgent", "retrieval_request", query)
@@ -254,7 +256,8 @@ func TestCancelOfTheSwarm(t *testing.T) {
 	}
 }
 
-// Requests of one conversation to the same agent are apart while they are open, and have the trace ids that they came with.
+// Requests of one conversation to the same agent are apart while they are open, and have the trace
+// ids that they came with.
 func TestRequestsAtOnce(t *testing.T) {
 	c := open(t)
 	seen := make(map[performatives.ConversationID]*performatives.Message)
@@ -315,7 +318,8 @@ func TestNewTraceIDs(t *testing.T) {
 	}
 }
 
-// At its limit a session forgets the oldest request. The answer to that has a new trace id of its conversation.
+// At its limit a session forgets the oldest request. The answer to that has a new trace id of its
+// conversation.
 func TestPendingIsBounded(t *testing.T) {
 	c := open(t, func(o *wire.CodecOptions) { o.MaxPending = 2 })
 	var all []*performatives.Message
@@ -574,7 +578,8 @@ func TestMemoryOfASessionIsBounded(t *testing.T) {
 	}
 }
 
-// A trace id that an open request has is not given out again, neither to a message that came with it nor to a new one.
+// A trace id that an open request has is not given out again, neither to a message that came with
+// it nor to a new one.
 func TestTraceIDsOfOpenRequestsAreTheirs(t *testing.T) {
 	c := open(t)
 	came := func(id performatives.MessageID) *performatives.Message {
@@ -615,7 +620,8 @@ func TestTasksOfOtherDialects(t *testing.T) {
 	}
 }
 
-// Each code goes to the peer as a word of the table, and comes back as itself, whichever act has it.
+// Each code goes to the peer as a word of the table, and comes back as itself, whichever act has
+// it.
 func TestErrorCodes(t *testing.T) {
 	for _, traits := range performatives.Codes() {
 		for _, payload := range []any{
@@ -670,7 +676,8 @@ func TestOwnReasonCodes(t *testing.T) {
 	}
 }
 
-// An answer that the codec itself makes says when to come again. What a peer writes that is no hint stays as it came.
+// An answer that the codec itself makes says when to come again. What a peer writes that is no hint
+// stays as it came.
 func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]

@@ -63,7 +63,8 @@ func within(name string, err error) *performatives.Refusal {
 // taskNeeded reports whether a task has anything beside its type and parameters.
 func taskNeeded(t performatives.TaskRequest) bool { return len(t.Extra) > 0 || t.Description != "" }
 
-// drop removes a member of the metadata from which a field of the message was read, if it is written again just so.
+// drop removes a member of the metadata from which a field of the message was read, if it is
+// written again just so.
 func (d *decoder) drop(name string, v any, needed bool) {
 	if needed && performatives.RawContent(d.out.Metadata[name]).Equal(performatives.ContentOf(v)) {
 		delete(d.out.Metadata, name)
@@ -92,7 +93,8 @@ func (w *writer) task() {
 	w.rest(metaTask, rest, taskNeeded(rest), same)
 }
 
-// withoutPriority returns the members of a task without its priority, which is the message's and is written in the metadata.
+// withoutPriority returns the members of a task without its priority, which is the message's and is
+// written in the metadata.
 func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
 	v := extra[exchange.MetaPriority]
 	if p, ok := priorityOf(v); !ok || p != w.m.Priority() {
@@ -119,7 +121,8 @@ func (w *writer) require() {
 	}
 }
 
-// rest writes what a payload has beside the payload of this dialect, unless the metadata say the same already.
+// rest writes what a payload has beside the payload of this dialect, unless the metadata say the
+// same already.
 func (w *writer) rest(name string, v any, needed, same bool) {
 	switch had := jsonscan.Is(w.meta[name], '{'); {
 	case had && same:

@@ -17,8 +17,8 @@ const (
 	prefixError     = "err"
 )
 
-// splitTrace splits a trace id <prefix>-<conversation>-<sequence> (addenda §3b). Any other text is the id of a conversation of
-// its own, with the sequence 0.
+// splitTrace splits a trace id <prefix>-<conversation>-<sequence> (addenda §3b). Any other text is
+// the id of a conversation of its own, with the sequence 0.
 func splitTrace(trace string) (conversation performatives.ConversationID, sequence int) {
 	prefix, rest, ok := strings.Cut(trace, "-")
 	last := strings.LastIndexByte(rest, '-')
@@ -36,13 +36,15 @@ func splitTrace(trace string) (conversation performatives.ConversationID, sequen
 	return performatives.ConversationID(rest[:last]), int(n)
 }
 
-// Conversation returns the conversation that a trace id belongs to (addenda §3b): the middle of <prefix>-<conversation>-<sequence>, and any other text itself.
+// Conversation returns the conversation that a trace id belongs to (addenda §3b): the middle of
+// <prefix>-<conversation>-<sequence>, and any other text itself.
 func Conversation(trace string) performatives.ConversationID {
 	conversation, _ := splitTrace(trace)
 	return conversation
 }
 
-// TraceID returns the trace id with which a message came from a peer of this dialect, and "" for any other message.
+// TraceID returns the trace id with which a message came from a peer of this dialect, and "" for
+// any other message.
 func TraceID(m *performatives.Message) string {
 	v, _ := m.Metadata(keptTrace)
 	return jsonscan.Text(v)
@@ -67,7 +69,8 @@ func joinTrace(prefix string, conversation performatives.ConversationID, sequenc
 	return fmt.Sprintf("%s-%s-%03d", prefix, conversation, sequence)
 }
 
-// prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which handles the message.
+// prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which
+// handles the message.
 func prefixOf(kind string, to performatives.AgentID) string {
 	switch kind {
 	case typeIngestion:
@@ -91,8 +94,8 @@ func prefixOf(kind string, to performatives.AgentID) string {
 // maxSequences bounds the conversations of which a session stores the sequence.
 const maxSequences = 4096
 
-// sequences has the last sequence of each conversation. When it is full, it begins again: a trace id that is in use is
-// never given out twice in any case, see [codec.newTrace].
+// sequences has the last sequence of each conversation. When it is full, it begins again: a trace
+// id that is in use is never given out twice in any case, see [codec.newTrace].
 type sequences map[performatives.ConversationID]int
 
 // note stores the sequence of a trace id that is in use.

@@ -16,15 +16,16 @@ const (
 	typeError     = "ERROR_MESSAGE"
 )
 
-// The types that carry an AgentRegistration and the health of an agent (Custom Agent Extensions, Agent Health
-// Monitoring). The specification has the objects, and no type for them.
+// The types that carry an AgentRegistration and the health of an agent (Custom Agent Extensions,
+// Agent Health Monitoring). The specification has the objects, and no type for them.
 const (
 	typeRegistration = "AGENT_REGISTRATION"
 	typeRegistered   = "AGENT_REGISTRATION_RESULT"
 	typeStatus       = "AGENT_STATUS"
 )
 
-// natural has the act of each type that has one by itself: the types above, and the names of the acts.
+// natural has the act of each type that has one by itself: the types above, and the names of the
+// acts.
 var natural = func() map[string]performatives.Performative {
 	m := map[string]performatives.Performative{
 		typeIngestion: performatives.ActTaskRequest, typeRetrieval: performatives.ActTaskRequest, typeResponse: performatives.ActTaskRequest,
@@ -37,8 +38,9 @@ var natural = func() map[string]performatives.Performative {
 	return m
 }()
 
-// Reserves reports whether the dialect has a type of that name itself: one of the specification, of registration and health, or
-// the name of an act. A message type of an application should have another name.
+// Reserves reports whether the dialect has a type of that name itself: one of the specification, of
+// registration and health, or the name of an act. A message type of an application should have
+// another name.
 func Reserves(name string) bool {
 	_, known := natural[name]
 	return known
@@ -62,9 +64,9 @@ func isRefusal(act performatives.Performative) bool {
 	return false
 }
 
-// isProgress reports whether an act only says how a request comes on. A peer that does not know these types, as the
-// specification does not, answers them by an error; so they are written to agents that name them in their
-// registration, or use them.
+// isProgress reports whether an act only says how a request comes on. A peer that does not know
+// these types, as the specification does not, answers them by an error; so they are written to
+// agents that name them in their registration, or use them.
 func isProgress(act performatives.Performative) bool {
 	switch act { //nolint:exhaustive // the acts that tell no result
 	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
@@ -73,7 +75,8 @@ func isProgress(act performatives.Performative) bool {
 	return false
 }
 
-// resultType returns the type of the result of a request of that type. Empty means that it has the name of its act.
+// resultType returns the type of the result of a request of that type. Empty means that it has the
+// name of its act.
 func resultType(request string) string {
 	if _, act := performatives.ParsePerformative(request); act == nil || request == "" {
 		return ""
@@ -88,9 +91,9 @@ func resultType(request string) string {
 // taskType returns the type of the task that a message of that type asks for (addenda §2).
 func taskType(kind string) string { return strings.ToLower(kind) }
 
-// typeOfTask returns the type of the message that asks for a task, or "" where no type stands for exactly that task:
-// the message is then a TASK_REQUEST by name. came is the type of the message that was decoded, if any: its case may
-// differ from the usual.
+// typeOfTask returns the type of the message that asks for a task, or "" where no type stands for
+// exactly that task: the message is then a TASK_REQUEST by name. came is the type of the message
+// that was decoded, if any: its case may differ from the usual.
 func typeOfTask(task, came string, r *performatives.Registry) string {
 	kind := strings.ToUpper(task)
 	if came != "" && taskType(came) == task {

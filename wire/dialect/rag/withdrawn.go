@@ -7,8 +7,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
-// withdrawn has the CANCELs of the peer that came before their requests, and the latest requests that have ended: a CANCEL of one of
-// those is not for a later request with its trace id. The lock of the codec guards it.
+// withdrawn has the CANCELs of the peer that came before their requests, and the latest requests
+// that have ended: a CANCEL of one of those is not for a later request with its trace id. The lock
+// of the codec guards it.
 type withdrawn struct {
 	early recent.Early[traceKey]
 	ended recent.Map[traceKey, struct{}] // without times: none expires
@@ -23,8 +24,8 @@ func (c *codec) endedCall(x *call) {
 	}
 }
 
-// withdraw notes a CANCEL of the peer whose request is not known. It goes to its receiver nevertheless, which may have the request by
-// another connection.
+// withdraw notes a CANCEL of the peer whose request is not known. It goes to its receiver
+// nevertheless, which may have the request by another connection.
 func (d *decoder) withdraw() {
 	w, at := &d.codec.withdrawn, traceKey{d.out.Sender.Fold(), d.trace}
 	if _, over := w.ended.Get(at, time.Time{}); !over {
@@ -32,7 +33,8 @@ func (d *decoder) withdraw() {
 	}
 }
 
-// overtaken refuses a request of the peer whose CANCEL came before it, and each copy of that request.
+// overtaken refuses a request of the peer whose CANCEL came before it, and each copy of that
+// request.
 func (d *decoder) overtaken() {
 	early := &d.codec.withdrawn.early
 	if early.Len() == 0 {

@@ -11,7 +11,8 @@ import (
 
 const withdrawal = `{"reason":"late"}`
 
-// A request that comes after its CANCEL is refused, and so is its copy. Another request with its trace id is served.
+// A request that comes after its CANCEL is refused, and so is its copy. Another request with its
+// trace id is served.
 func TestRequestAfterItsCancel(t *testing.T) {
 	c := open(t)
 	if m := accept(t, c, frameOf("CANCEL", "A", "B", "ret-c-001", withdrawal)); m.Performative() != performatives.ActCancel {
@@ -43,7 +44,8 @@ func TestCancelOfAnEndedRequest(t *testing.T) {
 	accept(t, c, frameOf(typeResponse, "A", "B", "ret-c-001", `{"user_query":"q","context_chunks":[]}`))
 }
 
-// A request of this node that is written after its CANCEL is refused instead, and others are written.
+// A request of this node that is written after its CANCEL is refused instead, and others are
+// written.
 func TestOwnRequestAfterItsCancel(t *testing.T) {
 	c := open(t)
 	m := request(t, "A", "B", "retrieval_request", query)

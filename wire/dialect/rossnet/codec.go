@@ -34,7 +34,8 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 	return c.calls.Requests(agent)
 }
 
-// Adopt takes over the requests that Requests of another session has returned. It implements [wire.HandoverCodec].
+// Adopt takes over the requests that Requests of another session has returned. It implements
+// [wire.HandoverCodec].
 func (c *codec) Adopt(requests []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +70,8 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	}
 }
 
-// origin has the parts of a message of the peer from which its answer is made. It is the Ref of a [wire.Inbound].
+// origin has the parts of a message of the peer from which its answer is made. It is the Ref of a
+// [wire.Inbound].
 type origin struct {
 	kind, id, correlation, subtask string
 	sender, receiver               performatives.AgentID
@@ -78,8 +80,9 @@ type origin struct {
 	call                           *call
 }
 
-// Refuse appends the answer to a message that the session or its handler refuses: TASK_FAIL to a TASK_ASSIGN with a
-// subtask_id, else ERROR. What itself says no gets no answer: two peers would otherwise answer each other without end.
+// Refuse appends the answer to a message that the session or its handler refuses: TASK_FAIL to a
+// TASK_ASSIGN with a subtask_id, else ERROR. What itself says no gets no answer: two peers would
+// otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
 	if !ok || isNo(o.kind) {

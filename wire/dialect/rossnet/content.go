@@ -11,11 +11,12 @@ import (
 // taskOfField is the task_type of a TASK_ASSIGN in the form of the field, which names no task.
 const taskOfField = "task_assign"
 
-// The members of the extra of QUERY_CAPABILITIES and of capabilities that have the payload of DISCOVERY_REGISTER.
+// The members of the extra of QUERY_CAPABILITIES and of capabilities that have the payload of
+// DISCOVERY_REGISTER.
 const extraRegistration = "agent_registration"
 
-// referenceAgents is the reference of the QUERY_REF that a DISCOVERY_QUERY is: the list of the agents that the directory of the
-// node has.
+// referenceAgents is the reference of the QUERY_REF that a DISCOVERY_QUERY is: the list of the
+// agents that the directory of the node has.
 const referenceAgents = "agents"
 
 // content decodes the act and the payload.
@@ -133,7 +134,8 @@ func (d *decoder) code(p []byte) performatives.Code {
 	return ErrorCodes.Read(jsonscan.Text(jsonscan.Member(p, memberCode)), jsonscan.Text(jsonscan.Member(p, memberReason)))
 }
 
-// complete reads a result. In the form of the field, a status other than COMPLETED says that the answer is no.
+// complete reads a result. In the form of the field, a status other than COMPLETED says that the
+// answer is no.
 func (d *decoder) complete(p []byte) {
 	r := performatives.InformResult{}
 	from, status := "output_data", performatives.StatusSuccess
@@ -164,7 +166,8 @@ func (d *decoder) failure(p []byte) {
 	d.out.Payload = r.Payload(extra)
 }
 
-// register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions, so that discovery does not find it.
+// register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions,
+// so that discovery does not find it.
 func (d *decoder) register(p []byte) {
 	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
 	if !id.Is(d.out.Sender) {

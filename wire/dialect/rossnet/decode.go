@@ -98,7 +98,8 @@ func (d *decoder) ownPath() {
 	}
 }
 
-// recipient reads who the message is for, in the form of the text or of the field. PING and PONG need none.
+// recipient reads who the message is for, in the form of the text or of the field. PING and PONG
+// need none.
 func (d *decoder) recipient() {
 	for _, name := range []string{memRecipient, memAgent, memService} {
 		text := d.optional(name)
@@ -137,8 +138,8 @@ func (d *decoder) credential() {
 	d.token = exchange.Bearer(d.optional(memToken))
 }
 
-// id reads the id of the message. Of a message without one it is a digest of its members, so that the same frame again is
-// recognized as a duplicate.
+// id reads the id of the message. Of a message without one it is a digest of its members, so that
+// the same frame again is recognized as a duplicate.
 func (d *decoder) id() {
 	if id := d.optional(memID); id != "" {
 		d.out.ID = performatives.MessageID(id)

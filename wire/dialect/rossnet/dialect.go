@@ -11,13 +11,15 @@ import (
 // Name is the name of the dialect.
 const Name = "rossnet"
 
-// Version is the version that this package writes (rossnet §8). It reads all versions of the same major.
+// Version is the version that this package writes (rossnet §8). It reads all versions of the same
+// major.
 const Version = "1.0"
 
 // DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
 const DefaultMaxDepth = exchange.DefaultMaxDepth
 
-// PathPrefix is where clients in the field connect: the path has the id of the agent behind it (addenda §4).
+// PathPrefix is where clients in the field connect: the path has the id of the agent behind it
+// (addenda §4).
 const PathPrefix = "/ws/"
 
 // The services of a node (rossnet §3).
@@ -26,10 +28,11 @@ const (
 	serviceDiscovery performatives.AgentID = "MCP_DISCOVERY"
 )
 
-// Dialect is rossnet as the language of a [wire.Session]. A frame is one message. The zero value works.
+// Dialect is rossnet as the language of a [wire.Session]. A frame is one message. The zero value
+// works.
 type Dialect struct {
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero means
-	// DefaultMaxDepth; 10,000 is the most.
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero
+	// means DefaultMaxDepth; 10,000 is the most.
 	MaxDepth int
 }
 
@@ -38,8 +41,8 @@ var _ wire.ServiceNamer = Dialect{}
 // Name returns "rossnet".
 func (Dialect) Name() string { return Name }
 
-// Services returns the services of a node: the router chooses an agent for a task, discovery registers
-// the sender and lists the agents.
+// Services returns the services of a node: the router chooses an agent for a task, discovery
+// registers the sender and lists the agents.
 func (Dialect) Services() []performatives.AgentID {
 	return []performatives.AgentID{serviceRouter, serviceDiscovery}
 }

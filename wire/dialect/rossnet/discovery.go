@@ -10,7 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// registration is what DISCOVERY_RESPONSE says of an agent that has not written a registration in this dialect.
+// registration is what DISCOVERY_RESPONSE says of an agent that has not written a registration in
+// this dialect.
 type registration struct {
 	ID           performatives.AgentID `json:"agent_id"`
 	Type         string                `json:"agent_type"`
@@ -36,7 +37,8 @@ func registrationOf(id performatives.AgentID, topics []string, actions []perform
 	return r
 }
 
-// query writes a QUERY_CAPABILITIES: as a registration when it says what the sender offers, else under its own name.
+// query writes a QUERY_CAPABILITIES: as a registration when it says what the sender offers, else
+// under its own name.
 func (w *writer) query() {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
 	switch {
@@ -98,7 +100,8 @@ func (w *writer) found() {
 	}
 }
 
-// entryOf returns an agent of the directory as a registration: the one that it has written, or one with what the directory knows.
+// entryOf returns an agent of the directory as a registration: the one that it has written, or one
+// with what the directory knows.
 func entryOf(v []byte) json.RawMessage {
 	if own := jsonscan.Member(v, extraRegistration); jsonscan.Is(own, '{') {
 		return bytes.Clone(own)
@@ -118,7 +121,8 @@ func entryOf(v []byte) json.RawMessage {
 	return text
 }
 
-// matches reports whether a registration is what a DISCOVERY_QUERY asks for: all of its conditions hold.
+// matches reports whether a registration is what a DISCOVERY_QUERY asks for: all of its conditions
+// hold.
 func matches(query, entry []byte) bool {
 	if !isOneOf(jsonscan.Member(query, "required_status"), statusAny) && !isOneOf(jsonscan.Member(entry, "status"), statusActive) {
 		return false

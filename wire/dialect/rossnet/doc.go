@@ -1,5 +1,5 @@
-// Package rossnet speaks the message format of the RossNet Model Context Protocol (rossnet, with §1, §2, §4, §7 and §8 of the
-// addenda): one [performatives.Message] is one JSON object.
+// Package rossnet speaks the message format of the RossNet Model Context Protocol (rossnet, with
+// §1, §2, §4, §7 and §8 of the addenda): one [performatives.Message] is one JSON object.
 //
 // # The envelope
 //
@@ -8,10 +8,12 @@
 //	  "task_metadata": {"task_id": null, "priority": 5}},
 //	 "payload": {"subtask_id": "550a…", "task_name": "web_search", "input_data": {"q": "x"}}}
 //
-// Required are sender_id, a recipient, timestamp, version, message_type and an object as payload. Clients in the field write
-// target_agent_id or target_service in place of recipient_id, and no message_id; they get their own form back. A correlation_id is
-// text or absent; null counts as absent, and is not written. Decoding and then encoding a message within a node gives all other members
-// with the same JSON value; timestamps are written as RFC 3339 in UTC. A version of another major is refused with E003.
+// Required are sender_id, a recipient, timestamp, version, message_type and an object as payload.
+// Clients in the field write target_agent_id or target_service in place of recipient_id, and no
+// message_id; they get their own form back. A correlation_id is text or absent; null counts as
+// absent, and is not written. Decoding and then encoding a message within a node gives all other
+// members with the same JSON value; timestamps are written as RFC 3339 in UTC. A version of another
+// major is refused with E003.
 //
 // # Types
 //
@@ -27,28 +29,32 @@
 //	a registered message type  its act ([performatives.RegisterMessageType])
 //	any other type             the act that task_metadata.performative names; without that, E003
 //
-// A TASK_ASSIGN of the field has none of subtask_id, task_name and input_data: it is the task task_assign, with the whole payload as its
-// parameters. A TASK_COMPLETE of the field has status and result instead of subtask_id and output_data.
+// A TASK_ASSIGN of the field has none of subtask_id, task_name and input_data: it is the task
+// task_assign, with the whole payload as its parameters. A TASK_COMPLETE of the field has status
+// and result instead of subtask_id and output_data.
 //
-// The optional members of task_metadata are protocol, trace (W3C traceparent), budget, performative and message_type. In the message,
-// members of task_metadata have their names, and unknown members of the header and the envelope a prefix, "header." and "envelope.".
+// The optional members of task_metadata are protocol, trace (W3C traceparent), budget, performative
+// and message_type. In the message, members of task_metadata have their names, and unknown members
+// of the header and the envelope a prefix, "header." and "envelope.".
 //
 // # Answers
 //
-// An answer belongs to the request with its subtask_id, else to the oldest one with its correlation_id. An ERROR that comes while a CANCEL
-// is open answers that. While a request is open, a further one of its sender to the same agent with the same correlation_id
-// has a conversation of its own, so that many can be under way.
+// An answer belongs to the request with its subtask_id, else to the oldest one with its
+// correlation_id. An ERROR that comes while a CANCEL is open answers that. While a request is open,
+// a further one of its sender to the same agent with the same correlation_id has a conversation of
+// its own, so that many can be under way.
 //
 // # Refusals
 //
-// A TASK_ASSIGN that was read, and is refused, is answered by TASK_FAIL; whatever else by ERROR. Both have the codes of rossnet §7, and the
-// members field, message_id and details as extensions. Where a code of §7 stands for several, reason_code names the one. retry_after_ms says
-// when a busy agent wants to be asked again.
-// ERROR and PONG are not answered, nor is a TASK_FAIL that was read.
+// A TASK_ASSIGN that was read, and is refused, is answered by TASK_FAIL; whatever else by ERROR.
+// Both have the codes of rossnet §7, and the members field, message_id and details as extensions.
+// Where a code of §7 stands for several, reason_code names the one. retry_after_ms says when a busy
+// agent wants to be asked again. ERROR and PONG are not answered, nor is a TASK_FAIL that was read.
 //
 // # Limits
 //
-// A frame may have [wire.CodecOptions].MaxBytes bytes, nest [Dialect].MaxDepth deep, and have 1,024 members in each of envelope, header and
-// task_metadata. It must be valid UTF-8. No member of these may come twice; in a payload the last one counts. MaxPending bounds
-// the open requests in each direction: at the bound, the oldest is dropped.
+// A frame may have [wire.CodecOptions].MaxBytes bytes, nest [Dialect].MaxDepth deep, and have 1,024
+// members in each of envelope, header and task_metadata. It must be valid UTF-8. No member of these
+// may come twice; in a payload the last one counts. MaxPending bounds the open requests in each
+// direction: at the bound, the oldest is dropped.
 package rossnet

@@ -16,8 +16,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// shape is the value of [performatives.Message.Shape] for this dialect: what the fields of the message do not tell of its form. It
-// never leaves the node.
+// shape is the value of [performatives.Message.Shape] for this dialect: what the fields of the
+// message do not tell of its form. It never leaves the node.
 type shape struct {
 	kind    string
 	payload []byte
@@ -78,7 +78,8 @@ func (c *codec) open(dst []byte) jsonscan.Builder {
 	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
 }
 
-// Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no form for m.
+// Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no
+// form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Receiver() == "" {
 		return dst, &performatives.Refusal{
@@ -111,7 +112,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 
 var errNoUTF8 = errors.New("rossnet: want UTF-8")
 
-// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request that comes after its CANCEL.
+// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request
+// that comes after its CANCEL.
 func (w *writer) overtaken() *performatives.Refusal {
 	c, m := w.codec, w.m
 	switch {
@@ -166,8 +168,8 @@ func (w *writer) content() {
 	}
 }
 
-// asItCame reports whether the payload is written in the bytes in which it came. It must be unchanged, and must have the form that its
-// reader expects.
+// asItCame reports whether the payload is written in the bytes in which it came. It must be
+// unchanged, and must have the form that its reader expects.
 func (w *writer) asItCame() bool {
 	s, m := w.came, w.m
 	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {
@@ -182,7 +184,8 @@ func (w *writer) asItCame() bool {
 	return true
 }
 
-// fieldForm reports whether the payload is written in the form of the field, which has no required members.
+// fieldForm reports whether the payload is written in the form of the field, which has no required
+// members.
 func (w *writer) fieldForm() bool { return isField(w.kind, w.raw) }
 
 // typed writes an application's message type.
@@ -207,7 +210,8 @@ func (w *writer) plain() {
 	w.marshal(w.m.Payload())
 }
 
-// withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of a flow it is about.
+// withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of
+// a flow it is about.
 func (w *writer) withdraw() {
 	if w.asked == nil || w.asked.Subtask == "" {
 		w.plain()
@@ -254,7 +258,8 @@ func (w *writer) set(name string, v any) {
 	w.body[name] = text
 }
 
-// subtask sets the subtask_id of an answer to that of its request. One to a request without has the id of that.
+// subtask sets the subtask_id of an answer to that of its request. One to a request without has the
+// id of that.
 func (w *writer) subtask() {
 	switch {
 	case w.call != nil && w.call.Subtask != "":
@@ -278,8 +283,8 @@ func uuidFor(id performatives.MessageID) string {
 	return uuidOf(sum[:])
 }
 
-// newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where another agent has asked the peer by the same id, of its
-// sender. A copy has that of the first.
+// newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where
+// another agent has asked the peer by the same id, of its sender. A copy has that of the first.
 func (w *writer) newSubtask() string {
 	asked, m := &w.codec.asked, w.m
 	if x := asked.Find(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
@@ -446,7 +451,8 @@ func (w *writer) correlation() string {
 	return string(w.m.ConversationID())
 }
 
-// field reports whether the envelope is written in the form of the field: that of its reader, else that in which it came.
+// field reports whether the envelope is written in the form of the field: that of its reader, else
+// that in which it came.
 func (w *writer) field() bool {
 	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; known {
 		return theirs
@@ -496,7 +502,8 @@ func (w *writer) envelope() {
 	w.Sorted(w.top)
 }
 
-// recipient writes the recipient in the form of the text, or in that of the field with null for the unused member.
+// recipient writes the recipient in the form of the text, or in that of the field with null for the
+// unused member.
 func (w *writer) recipient(field bool, as *shape) {
 	to := string(w.m.Receiver())
 	if !field {

@@ -12,7 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a TASK_ASSIGN, else ERROR.
+// failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a
+// TASK_ASSIGN, else ERROR.
 func (w *writer) failure() {
 	r, extra, ok := performatives.RefusalIn(w.m.Payload())
 	if !ok {
@@ -55,7 +56,8 @@ func (w *writer) failure() {
 	w.set(memberMessage, cmp.Or(text, code.Traits().Text))
 }
 
-// codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands for several.
+// codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands
+// for several.
 func (w *writer) codeOf(code performatives.Code) {
 	w.set(memberCode, ErrorCodes.Own(code))
 	if exact := ErrorCodes.Exact(code); exact != "" {
@@ -63,7 +65,8 @@ func (w *writer) codeOf(code performatives.Code) {
 	}
 }
 
-// errorPayload is the payload of ERROR and TASK_FAIL. Field, details, message_id and retry_after_ms are extensions.
+// errorPayload is the payload of ERROR and TASK_FAIL. Field, details, message_id and retry_after_ms
+// are extensions.
 type errorPayload struct {
 	Subtask   string             `json:"subtask_id,omitempty"`
 	Code      string             `json:"error_code"`
@@ -132,8 +135,8 @@ func (c *codec) pong(o *origin) []byte {
 	return c.appendOwn(nil, o, kindPong, o.receiver, []byte(payload))
 }
 
-// refused returns the fault of a frame that is no message, with the answer to the peer. The answer is from the agent for which the
-// message was, if that is readable.
+// refused returns the fault of a frame that is no message, with the answer to the peer. The answer
+// is from the agent for which the message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {
 	h := d.in.header
 	o := &origin{
@@ -177,7 +180,8 @@ func (d *decoder) ended() *performatives.Message {
 	return m
 }
 
-// addressable returns the id, or "" for one that no agent can have: a frame that is refused may have any.
+// addressable returns the id, or "" for one that no agent can have: a frame that is refused may
+// have any.
 func addressable(id performatives.AgentID) performatives.AgentID {
 	if len(id) > performatives.MaxIDLength || strings.ContainsFunc(string(id), unicode.IsControl) {
 		return ""

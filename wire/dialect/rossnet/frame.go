@@ -8,7 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of the envelope and of mcp_header (rossnet §3), and those that clients in the field write (addenda §4).
+// The members of the envelope and of mcp_header (rossnet §3), and those that clients in the field
+// write (addenda §4).
 const (
 	memHeader      = "mcp_header"
 	memPayload     = "payload"
@@ -37,7 +38,8 @@ type frame struct {
 	unknown map[string][]byte
 }
 
-// scan checks the JSON and finds the members. After a refusal, f has the members that were found before the fault.
+// scan checks the JSON and finds the members. After a refusal, f has the members that were found
+// before the fault.
 func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 	s, fault := exchange.Open(data, maxBytes, depth)
 	if fault == nil && (!s.Value() || !s.End()) {
@@ -62,7 +64,8 @@ func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
 	return fault
 }
 
-// membersOf returns the members of an object that has been scanned before. No member may come twice.
+// membersOf returns the members of an object that has been scanned before. No member may come
+// twice.
 func membersOf(path string, object []byte) (all map[string][]byte, fault *performatives.Refusal) {
 	all = make(map[string][]byte)
 	for n, v := range jsonscan.Members(object) {

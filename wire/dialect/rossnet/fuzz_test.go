@@ -56,8 +56,8 @@ func FuzzDecode(f *testing.F) {
 			if _, there := came[memHeader].(map[string]any)[memID]; !there {
 				delete(went[memHeader].(map[string]any), memID) // null
 			}
-			// The reader is the writer, whose header has the form of the text: a payload in that of the field is written in that of the text
-			// (TestFormOfTheReader).
+			// The reader is the writer, whose header has the form of the text: a payload in that of
+			// the field is written in that of the text (TestFormOfTheReader).
 			self := in.Message.Receiver().Is(in.Message.Sender()) && came[memHeader].(map[string]any)[memKind] == kindAssign
 			if payload, err := json.Marshal(came[memPayload]); err != nil || self && isField(kindAssign, payload) {
 				delete(came, memPayload)
@@ -70,7 +70,8 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// A TASK_ASSIGN whose payload has the form of the field, for a reader that writes the form of the text, has the members of the text, and all of its own in input_data.
+// A TASK_ASSIGN whose payload has the form of the field, for a reader that writes the form of the
+// text, has the members of the text, and all of its own in input_data.
 func TestFormOfTheReader(t *testing.T) {
 	c := open(t)
 	m := accept(t, c, `{"mcp_header":{"sender_id":"r","recipient_id":"r","timestamp":"2026-01-01T00:00:00Z","version":"1.0","message_type":"TASK_ASSIGN"},"payload":{"query":"q","depth":[0]}}`)

@@ -10,8 +10,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// In [performatives.Message.Metadata], the members of task_metadata have their names, and the further members of the header and of
-// the envelope a prefix. A member of task_metadata whose name begins with a prefix gets the third.
+// In [performatives.Message.Metadata], the members of task_metadata have their names, and the
+// further members of the header and of the envelope a prefix. A member of task_metadata whose name
+// begins with a prefix gets the third.
 const (
 	prefixHeader   = "header."
 	prefixEnvelope = "envelope."

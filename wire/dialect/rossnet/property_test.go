@@ -48,7 +48,8 @@ func drawn(t *rapid.T, label string, more map[string]string) map[string]json.Raw
 	return all
 }
 
-// A message of the peer that is read is written again as it came, whatever it has beside what the text names.
+// A message of the peer that is read is written again as it came, whatever it has beside what the
+// text names.
 func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 	read := 0
 	rapid.Check(t, func(t *rapid.T) {
@@ -95,7 +96,8 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 		if diff := cmp.Diff(exact(t, data), exact(t, out)); diff != "" {
 			t.Fatalf("-came +went:\n%s\n%s", diff, data)
 		}
-		// Without its shape, as after the way through another node, it is still a message of the same meaning.
+		// Without its shape, as after the way through another node, it is still a message of the
+		// same meaning.
 		plain, err := m.With(func(e *performatives.Envelope) { e.Shape = nil })
 		if err != nil {
 			t.Fatal(err)

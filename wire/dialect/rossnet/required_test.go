@@ -35,9 +35,11 @@ func without(t *testing.T, message []byte, path, value string) string {
 	return string(out)
 }
 
-// Each example of the specification, and of the addenda, without a member that it must have, or with one of a wrong kind, is refused: the sender gets ERROR
-// with E003 and the name of the member, and the session goes on. Without any other member it is accepted. testdata/required.json has the members that
-// are required after the addenda, by the type of the message, or "*" for each, and those that may have any value.
+// Each example of the specification, and of the addenda, without a member that it must have, or
+// with one of a wrong kind, is refused: the sender gets ERROR with E003 and the name of the member,
+// and the session goes on. Without any other member it is accepted. testdata/required.json has the
+// members that are required after the addenda, by the type of the message, or "*" for each, and
+// those that may have any value.
 func TestRequiredMembers(t *testing.T) {
 	text, err := os.ReadFile("testdata/required.json")
 	if err != nil {
@@ -95,7 +97,8 @@ func TestRequiredMembers(t *testing.T) {
 	}
 }
 
-// checkRefused checks that a frame is refused because of the member at path, and that the sender is told, in rossnet.
+// checkRefused checks that a frame is refused because of the member at path, and that the sender is
+// told, in rossnet.
 func checkRefused(t *testing.T, in wire.Inbound, kind, what, path string) {
 	t.Helper()
 	switch {

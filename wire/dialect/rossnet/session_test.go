@@ -117,7 +117,8 @@ func TestBroadcast(t *testing.T) {
 	}
 }
 
-// Versions of the major 1 are read, whatever their minor and patch, and each message is answered in version 1.0 (rossnet §8).
+// Versions of the major 1 are read, whatever their minor and patch, and each message is answered in
+// version 1.0 (rossnet §8).
 func TestVersion(t *testing.T) {
 	for version, ok := range map[string]bool{
 		"1": true, "1.0": true, "1.9": true, "1.0.3": true, "1.0.0-rc.1": true,
@@ -146,8 +147,8 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// Each code of rossnet §7 is one that this end writes, and each code of the table goes to the peer and comes back as itself, in the
-// refusal of a task and in its failure.
+// Each code of rossnet §7 is one that this end writes, and each code of the table goes to the peer
+// and comes back as itself, in the refusal of a task and in its failure.
 func TestErrorCodes(t *testing.T) {
 	words := make(map[string]bool)
 	for _, traits := range performatives.Codes() {
@@ -195,7 +196,8 @@ func TestErrorCodes(t *testing.T) {
 	}
 }
 
-// The answers to a request of the peer have its subtask_id and its correlation_id, which the request then ends.
+// The answers to a request of the peer have its subtask_id and its correlation_id, which the
+// request then ends.
 func TestAnswersOfTheSwarm(t *testing.T) {
 	c := open(t)
 	request := accept(t, c, frameOf(kindAssign, "A", "Eddy", "c-1", `{"subtask_id":"s-1","task_name":"work","input_data":{}}`))
@@ -223,7 +225,8 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 	}
 }
 
-// Two agents of this node ask a peer by requests with the same id. Each gets the answer to its own, withdraws its own, and may repeat its own.
+// Two agents of this node ask a peer by requests with the same id. Each gets the answer to its own,
+// withdraws its own, and may repeat its own.
 func TestEqualIDsOfTwoAgents(t *testing.T) {
 	c := open(t)
 	subtask := func(agent performatives.AgentID, id performatives.MessageID, about string, payload any) string {
@@ -257,7 +260,8 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 	}
 }
 
-// An answer that the codec itself makes says when to come again. What a peer writes that is no hint stays as it came.
+// An answer that the codec itself makes says when to come again. What a peer writes that is no hint
+// stays as it came.
 func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(kindAssign, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","task_name":"t","input_data":{}}`))[0]

@@ -80,7 +80,8 @@ func exact(t interface {
 	return v
 }
 
-// frameOf returns a frame in the form of the text, with a message_id that is made of its other members.
+// frameOf returns a frame in the form of the text, with a message_id that is made of its other
+// members.
 func frameOf(kind, from, to, correlation, payload string) string {
 	return fmt.Sprintf(`{"mcp_header":{"message_id":%q,"correlation_id":%q,"sender_id":%q,"recipient_id":%q,"timestamp":"2025-01-30T10:30:00Z","version":"1.0","message_type":%q,"auth_token":null},"payload":%s}`,
 		kind+"-"+from+"-"+correlation, correlation, from, to, kind, payload)

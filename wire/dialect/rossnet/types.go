@@ -18,7 +18,8 @@ const (
 	kindError       = "ERROR"
 )
 
-// natural has the act of each type of the specification. That of TASK_ACKNOWLEDGE depends on its status.
+// natural has the act of each type of the specification. That of TASK_ACKNOWLEDGE depends on its
+// status.
 var natural = map[string]performatives.Performative{
 	kindAssign: performatives.ActTaskRequest, kindAcknowledge: performatives.ActTaskAccept, kindStatus: performatives.ActStatusUpdate,
 	kindComplete: performatives.ActInformResult, kindFail: performatives.ActFailure, kindError: performatives.ActFailure,
@@ -27,16 +28,16 @@ var natural = map[string]performatives.Performative{
 	kindPing: 0, kindPong: 0,
 }
 
-// Reserves reports whether the dialect has a type of that name itself: one of the specification, or the name of an act. A message
-// type of an application should have another name.
+// Reserves reports whether the dialect has a type of that name itself: one of the specification, or
+// the name of an act. A message type of an application should have another name.
 func Reserves(name string) bool {
 	_, known := natural[name]
 	_, noAct := performatives.ParsePerformative(name)
 	return known || noAct == nil
 }
 
-// isNo reports whether a message type is a refusal, a failure or the answer to a PING. A message of such a type gets no ERROR, except for a
-// malformed TASK_FAIL.
+// isNo reports whether a message type is a refusal, a failure or the answer to a PING. A message of
+// such a type gets no ERROR, except for a malformed TASK_FAIL.
 func isNo(kind string) bool {
 	switch kind {
 	case kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE":

@@ -6,8 +6,9 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
-// withdrawn has the CANCELs of the peer that came before their requests, and the latest requests that have ended: a CANCEL of one of
-// those is not for a later request of its flow. The lock of the codec guards it.
+// withdrawn has the CANCELs of the peer that came before their requests, and the latest requests
+// that have ended: a CANCEL of one of those is not for a later request of its flow. The lock of the
+// codec guards it.
 type withdrawn struct {
 	subtasks     recent.Early[flow]         // the CANCELs, by subtask_id
 	correlations recent.Early[flow]         // those without a subtask_id
@@ -25,8 +26,8 @@ func (w *withdrawn) endedCall(x *call) {
 	}
 }
 
-// withdraw notes a CANCEL of the peer whose request is not known. It goes to its receiver nevertheless, which may have the request by
-// another connection.
+// withdraw notes a CANCEL of the peer whose request is not known. It goes to its receiver
+// nevertheless, which may have the request by another connection.
 func (d *decoder) withdraw() {
 	w, from := &d.codec.withdrawn, d.out.Sender.Fold()
 	early, name := &w.subtasks, d.subtask
@@ -38,7 +39,8 @@ func (d *decoder) withdraw() {
 	}
 }
 
-// overtaken refuses a request of the peer whose CANCEL came before it, and each copy of that request.
+// overtaken refuses a request of the peer whose CANCEL came before it, and each copy of that
+// request.
 func (d *decoder) overtaken() {
 	w, from := &d.codec.withdrawn, d.out.Sender.Fold()
 	if w.subtasks.Len()+w.correlations.Len() == 0 {

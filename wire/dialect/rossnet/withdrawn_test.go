@@ -21,8 +21,8 @@ func refusedAsCanceled(t *testing.T, c *codec, frame string) {
 	}
 }
 
-// A request that comes after its CANCEL is refused, and so is its copy: by the subtask_id, or by the correlation_id where the CANCEL has
-// no other.
+// A request that comes after its CANCEL is refused, and so is its copy: by the subtask_id, or by
+// the correlation_id where the CANCEL has no other.
 func TestRequestAfterItsCancel(t *testing.T) {
 	other := strings.Replace(task, "s-1", "s-2", 1)
 	for name, cancel := range map[string]string{"subtask": `{"subtask_id":"s-1","reason":"late"}`, "correlation": `{"reason":"late"}`} {
@@ -55,7 +55,8 @@ func TestCancelOfAnEndedRequest(t *testing.T) {
 	}
 }
 
-// A request of this node that is written after its CANCEL is refused instead, and others are written.
+// A request of this node that is written after its CANCEL is refused instead, and others are
+// written.
 func TestOwnRequestAfterItsCancel(t *testing.T) {
 	c := open(t)
 	m, err := performatives.New(performatives.Envelope{

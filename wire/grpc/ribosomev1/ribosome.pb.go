@@ -44,8 +44,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Performative is the communicative act of a message. First the 22 of the FIPA Communicative Act Library (SC00037J), then those
-// of the Eddy-and-Jules protocol and its siblings.
+// Performative is the communicative act of a message. First the 22 of the FIPA Communicative Act
+// Library (SC00037J), then those of the Eddy-and-Jules protocol and its siblings.
 type Performative int32
 
 const (
@@ -321,8 +321,8 @@ func (x *Frame) GetClose() *Close {
 	return nil
 }
 
-// LinkFrame is one gRPC message between two nodes. Each end begins with a hello, which comes alone. Before both ends have
-// taken each other's, nothing else passes.
+// LinkFrame is one gRPC message between two nodes. Each end begins with a hello, which comes alone.
+// Before both ends have taken each other's, nothing else passes.
 type LinkFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages, in the order of their numbers.
@@ -330,18 +330,22 @@ type LinkFrame struct {
 	Hello     *LinkHello  `protobuf:"bytes,6,opt,name=hello,proto3" json:"hello,omitempty"`
 	// The number of the first envelope in the sender's session, from 1; the others follow it.
 	First uint64 `protobuf:"varint,7,opt,name=first,proto3" json:"first,omitempty"`
-	// The sender has received all messages of the other end's session up to this number. Zero: it says nothing.
+	// The sender has received all messages of the other end's session up to this number. Zero: it
+	// says nothing.
 	Ack uint64 `protobuf:"varint,8,opt,name=ack,proto3" json:"ack,omitempty"`
-	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver adds what its own clock
-	// is ahead to each reply_by.
+	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver
+	// adds what its own clock is ahead to each reply_by.
 	Sent uint64 `protobuf:"varint,9,opt,name=sent,proto3" json:"sent,omitempty"`
 	// What is to be known of envelopes besides, by ascending index.
 	Origins []*LinkOrigin `protobuf:"bytes,10,rep,name=origins,proto3" json:"origins,omitempty"`
-	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
+	// A request or an answer of the directory. It has no number, passes all messages and is lost
+	// with the stream.
 	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
-	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the stream.
+	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the
+	// stream.
 	Bye string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
-	// The sender stops: it takes in no message of the other end's session that this frame does not acknowledge. It still sends what waits, and then its bye.
+	// The sender stops: it takes in no message of the other end's session that this frame does not
+	// acknowledge. It still sends what waits, and then its bye.
 	Last          bool `protobuf:"varint,13,opt,name=last,proto3" json:"last,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -451,7 +455,8 @@ type LinkHello struct {
 	ToEpoch uint64 `protobuf:"varint,4,opt,name=to_epoch,json=toEpoch,proto3" json:"to_epoch,omitempty"`
 	// The session in which the sender numbers its messages, from 1.
 	Session uint64 `protobuf:"varint,5,opt,name=session,proto3" json:"session,omitempty"`
-	// The session of the other end that the sender knows, and the number of the last message that it has received in it.
+	// The session of the other end that the sender knows, and the number of the last message that
+	// it has received in it.
 	Theirs   uint64 `protobuf:"varint,6,opt,name=theirs,proto3" json:"theirs,omitempty"`
 	Received uint64 `protobuf:"varint,7,opt,name=received,proto3" json:"received,omitempty"`
 	// The least session of the other end that the sender takes.
@@ -653,7 +658,8 @@ func (x *LinkOrigin) GetForwards() uint64 {
 	return 0
 }
 
-// LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different hashes do not converse by it.
+// LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different
+// hashes do not converse by it.
 type LinkTable struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -920,8 +926,8 @@ func (x *Close) GetReason() string {
 	return ""
 }
 
-// Envelope is one message from one agent to another. Texts are UTF-8 without control
-// characters; ids have at most 256 bytes, and language, ontology and protocol 1,024 (a message type: 64).
+// Envelope is one message from one agent to another. Texts are UTF-8 without control characters;
+// ids have at most 256 bytes, and language, ontology and protocol 1,024 (a message type: 64).
 type Envelope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. A text that is unique among the messages of the sender, such as a UUID.

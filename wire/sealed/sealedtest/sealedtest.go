@@ -8,7 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/sealed"
 )
 
-// Group returns sealers of agents that trust one another, by pins. change may be nil; it changes the options of each.
+// Group returns sealers of agents that trust one another, by pins. change may be nil; it changes
+// the options of each.
 func Group(t testing.TB, change func(*sealed.Options), agents ...performatives.AgentID) map[performatives.AgentID]*sealed.Sealer {
 	t.Helper()
 	pins := make(map[performatives.AgentID][]string)

@@ -63,9 +63,9 @@ func parse(code string) (*Module, *SyntaxError) {
 	return s, nil
 }
 
-// ParsePart is [Parse] for a part of a file that may be indented as a whole. Then the module's source
-// begins with header, a line that makes it a block; header is empty for any other part. The line of an
-// error is that of code.
+// ParsePart is [Parse] for a part of a file that may be indented as a whole. Then the module's
+// source begins with header, a line that makes it a block; header is empty for any other part. The
+// line of an error is that of code.
 func ParsePart(code string) (m *Module, header string, err error) {
 	if first := strings.TrimLeft(code, "\r\n"); first != "" && (first[0] == ' ' || first[0] == '\t') {
 		header = "if True:\n"

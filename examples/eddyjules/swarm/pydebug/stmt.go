@@ -52,8 +52,8 @@ func (s *Stmt) walk(visit func(*Stmt) bool) bool {
 	return true
 }
 
-// Function returns the def that s runs in, or nil at module level and in the body of a class outside
-// of any function. The statements of a class in a function run in that function.
+// Function returns the def that s runs in, or nil at module level and in the body of a class
+// outside of any function. The statements of a class in a function run in that function.
 func (s *Stmt) Function() *Stmt {
 	for p := s.Parent; p != nil; p = p.Parent {
 		if p.Keyword == "def" {

@@ -15,8 +15,8 @@ const maxDiffTable = 1 << 20
 // change replaces a[aStart:aEnd] by b[bStart:bEnd].
 type change struct{ aStart, aEnd, bStart, bEnd int }
 
-// Diff returns the difference between two texts in the unified format of patch, under
-// the file name a/name and b/name; empty if they are equal. The line "\ No newline at end of file" follows a last
+// Diff returns the difference between two texts in the unified format of patch, under the file name
+// a/name and b/name; empty if they are equal. The line "\ No newline at end of file" follows a last
 // line without line ending.
 func Diff(name, before, after string) string {
 	a, b := splitLines(before), splitLines(after)

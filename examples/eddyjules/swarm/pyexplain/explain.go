@@ -50,7 +50,8 @@ type Block struct {
 }
 
 // Explain returns the structure of a source, which may be a part of a file that is indented as a
-// whole. The error is [ErrCodeTooLarge], or a [*pydebug.SyntaxError] for code that is not understood.
+// whole. The error is [ErrCodeTooLarge], or a [*pydebug.SyntaxError] for code that is not
+// understood.
 func Explain(code string) (Explanation, error) {
 	if len(code) > MaxCode {
 		return Explanation{}, ErrCodeTooLarge
@@ -147,8 +148,8 @@ func (r reader) class(st *pydebug.Stmt) Class {
 	return c
 }
 
-// block returns what those of the statements do that run in a function, nil for none, and whether they
-// yield.
+// block returns what those of the statements do that run in a function, nil for none, and whether
+// they yield.
 func (r reader) block(function *pydebug.Stmt, all []*pydebug.Stmt) (b Block, yields bool) {
 	for _, st := range all {
 		if st.Function() != function {

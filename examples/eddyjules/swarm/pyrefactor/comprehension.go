@@ -79,9 +79,9 @@ func (w *work) appendingLoop(loop *pydebug.Stmt) (a appending, ok bool) {
 	return a, base.Kind == pydebug.ExprName && base.Op == a.list
 }
 
-// keepsLoop returns the reason for which a loop cannot be replaced; empty for none. The list and the
-// targets must be known to the function's statements alone, because a comprehension binds the list
-// later and its targets not at all.
+// keepsLoop returns the reason for which a loop cannot be replaced; empty for none. The list and
+// the targets must be known to the function's statements alone, because a comprehension binds the
+// list later and its targets not at all.
 func (w *work) keepsLoop(a appending) string {
 	function := a.loop.Function()
 	switch {

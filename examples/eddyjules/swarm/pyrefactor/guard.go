@@ -69,8 +69,8 @@ func (w *work) dedent(st *pydebug.Stmt) (edits []pydebug.Edit, why string) {
 	return edits, ""
 }
 
-// opposite has the operators of comparisons that Python itself defines as the negation of each other.
-// Those of order and equality are not: a class may define both sides.
+// opposite has the operators of comparisons that Python itself defines as the negation of each
+// other. Those of order and equality are not: a class may define both sides.
 var opposite = map[string]string{"in": "not in", "not in": "in", "is": "is not", "is not": "is"}
 
 // negate returns the edits that make a condition its opposite.

@@ -7,8 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 )
 
-// nameFor returns a clear name for a variable by the statements that bind it, and how certain it is;
-// empty if they do not say what it holds, or not the same.
+// nameFor returns a clear name for a variable by the statements that bind it, and how certain it
+// is; empty if they do not say what it holds, or not the same.
 func (w *work) nameFor(name string, bindings []*pydebug.Stmt) (better string, confidence float64) {
 	if better := counterName(w.Module, bindings); better != "" {
 		return better, 0.7
@@ -31,7 +31,8 @@ func (w *work) nameFor(name string, bindings []*pydebug.Stmt) (better string, co
 	return better, 0.9
 }
 
-// counterName returns the name of a number that begins at 0 and is only added to; empty for any other.
+// counterName returns the name of a number that begins at 0 and is only added to; empty for any
+// other.
 func counterName(m *pydebug.Module, bindings []*pydebug.Stmt) string {
 	begins, adds, ones := 0, 0, 0
 	for _, st := range bindings {
@@ -136,7 +137,8 @@ func fileName(st *pydebug.Stmt) string {
 	return ""
 }
 
-// irregular has the singulars of plurals to which the rules below do not apply. An empty singular means that none is used.
+// irregular has the singulars of plurals to which the rules below do not apply. An empty singular
+// means that none is used.
 var irregular = map[string]string{
 	"series": "", "species": "", "news": "", "leaves": "", "knives": "", "wolves": "", "halves": "", "shelves": "", "lens": "", "chaos": "",
 	"lenses": "lens", "movies": "movie", "caches": "cache", "cookies": "cookie", "calories": "calorie", "zombies": "zombie", "indices": "index", "children": "child", "people": "person",

@@ -29,8 +29,8 @@ func (w *work) renames(function *pydebug.Stmt) {
 	}
 }
 
-// rename suggests another name for a variable of a function. All mentions in the function become the
-// new name, which occurs nowhere in the source: this is safe whatever they mean in nested
+// rename suggests another name for a variable of a function. All mentions in the function become
+// the new name, which occurs nowhere in the source: this is safe whatever they mean in nested
 // comprehensions, as long as nothing outside of the function's statements knows the old name.
 func (w *work) rename(function *pydebug.Stmt, name string, bindings []*pydebug.Stmt) {
 	better, confidence := w.nameFor(name, bindings)

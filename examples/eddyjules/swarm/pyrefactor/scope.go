@@ -7,7 +7,8 @@ import (
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 )
 
-// reflective are names by which code can read or write variables by their names, or see its own source.
+// reflective are names by which code can read or write variables by their names, or see its own
+// source.
 var reflective = map[string]bool{
 	"eval": true, "exec": true, "locals": true, "globals": true, "vars": true, "dir": true, "compile": true,
 	"builtins": true, "__builtins__": true, "__import__": true, "importlib": true, "inspect": true, "ast": true,
@@ -16,7 +17,8 @@ var reflective = map[string]bool{
 	"doctest": true, "format_map": true,
 }
 
-// uncertain returns the reason for which nothing in the source can be changed safely; empty for none.
+// uncertain returns the reason for which nothing in the source can be changed safely; empty for
+// none.
 func (w *work) uncertain() string {
 	if strings.Contains(strings.ReplaceAll(w.Source, "\r\n", ""), "\r") || strings.Contains(w.Source, "\f") {
 		return "the source has line endings or form feeds that a diff cannot show"
@@ -94,8 +96,8 @@ func parameters(function *pydebug.Stmt) []string {
 	return names
 }
 
-// shared returns the reason for which a variable of a function may be known outside of the function's
-// own statements; empty for none.
+// shared returns the reason for which a variable of a function may be known outside of the
+// function's own statements; empty for none.
 func (w *work) shared(name string, function *pydebug.Stmt) string {
 	if slices.Contains(parameters(function), name) {
 		return "it is a parameter"

@@ -47,8 +47,8 @@ const (
 // ErrCodeTooLarge means that the source is longer than [MaxCode].
 var ErrCodeTooLarge = errors.New("pyrefactor: code too large")
 
-// Suggest returns the refactorings that are possible in a source. It may be a part of a file that is
-// indented as a whole. name is the file name for the headers of the diffs. The error is
+// Suggest returns the refactorings that are possible in a source. It may be a part of a file that
+// is indented as a whole. name is the file name for the headers of the diffs. The error is
 // [ErrCodeTooLarge], a [*pydebug.SyntaxError] for code that is not understood, or the cause of ctx.
 func Suggest(ctx context.Context, name, code string) (Result, error) {
 	if len(code) > MaxCode {

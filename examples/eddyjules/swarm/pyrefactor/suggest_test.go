@@ -108,8 +108,8 @@ func TestPatch(t *testing.T) {
 	}
 }
 
-// TestBehaviour runs the programs with python3, and the scripts of pydebug, as they are and with each
-// suggestion: they write the same and end in the same way.
+// TestBehaviour runs the programs with python3, and the scripts of pydebug, as they are and with
+// each suggestion: they write the same and end in the same way.
 func TestBehaviour(t *testing.T) {
 	python := realPython(t)
 	codes := map[string]string{}

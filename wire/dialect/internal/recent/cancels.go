@@ -6,8 +6,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Cancels has the CANCELs of this node that were to be written before their requests. The zero value is empty. It is not safe for
-// concurrent use.
+// Cancels has the CANCELs of this node that were to be written before their requests. The zero
+// value is empty. It is not safe for concurrent use.
 type Cancels struct {
 	early Map[reference, struct{}]
 }
@@ -22,14 +22,16 @@ func referenceOf(m *performatives.Message, request string) reference {
 	return reference{m.Sender().Fold(), m.Receiver().Fold(), request}
 }
 
-// Note remembers a CANCEL whose request has not been written. One without in_reply_to names no request, and is not remembered.
+// Note remembers a CANCEL whose request has not been written. One without in_reply_to names no
+// request, and is not remembered.
 func (c *Cancels) Note(cancel *performatives.Message, now time.Time) {
 	if cancel.InReplyTo() != "" {
 		c.early.Put(referenceOf(cancel, cancel.InReplyTo()), struct{}{}, now)
 	}
 }
 
-// Refusal returns the refusal of a request whose CANCEL was noted, and nil for all others. A copy of the request is refused, too.
+// Refusal returns the refusal of a request whose CANCEL was noted, and nil for all others. A copy
+// of the request is refused, too.
 func (c *Cancels) Refusal(request *performatives.Message, now func() time.Time) *performatives.Refusal {
 	if c.early.Len() == 0 {
 		return nil

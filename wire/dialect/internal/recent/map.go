@@ -2,7 +2,8 @@ package recent
 
 import "time"
 
-// MaxEntries is the largest number of entries of a [Map]. When it is full, the oldest entry makes room.
+// MaxEntries is the largest number of entries of a [Map]. When it is full, the oldest entry makes
+// room.
 const MaxEntries = 1024
 
 // Lifetime is the time after which an entry of a [Map] is no longer found.
@@ -26,7 +27,8 @@ type turn[K comparable] struct {
 	n   uint64
 }
 
-// Put adds an entry, or replaces the one with that key. Beyond MaxEntries, the oldest entries are dropped.
+// Put adds an entry, or replaces the one with that key. Beyond MaxEntries, the oldest entries are
+// dropped.
 func (m *Map[K, V]) Put(k K, v V, now time.Time) {
 	if m.entries == nil {
 		m.entries = make(map[K]entry[V])
