@@ -24,7 +24,7 @@ type Guard func(m *performatives.Message) *performatives.Refusal
 // itself about them.
 type UnguardedProtocol interface {
 	Protocol
-	// UnguardedProtocol reports whether that is so. It never changes.
+	// Unguarded reports whether that is so. It never changes.
 	Unguarded() bool
 }
 

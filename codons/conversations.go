@@ -30,7 +30,7 @@ type Info struct {
 	Deadline time.Time                    `json:"deadline,omitzero"` // when the deadline timer is due; zero while none runs
 	Budget   Budget                       `json:"budget,omitempty"`  // what the work may use; nil without a limit
 
-	// BudgetLeft is the unused part of Budget, without the parts lent to conversations that the
+	// Left is the unused part of Budget, without the parts lent to conversations that the
 	// work has under way, as [BudgetLeft] returns it. Nil on the initiator's side, which learns the
 	// use at the end. The map is the caller's.
 	Left Budget `json:"budget_left,omitempty"`

@@ -13,7 +13,7 @@ import (
 // Record holds the events of one side of a conversation. [Rebuild] makes its [Value] of them.
 type Record struct {
 	Protocol string                       // Protocol is the name of the codon.
-	Role     machine.Role                 // Service is the role of this side.
+	Role     machine.Role                 // Role is the role of this side.
 	Agent    performatives.AgentID        // Agent is the agent on this side.
 	Peer     performatives.AgentID        // Peer is the agent on the other side; empty for a [Solo].
 	ID       performatives.ConversationID // ID is the id of the conversation.

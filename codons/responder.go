@@ -19,7 +19,7 @@ import (
 
 // Work is a job of the responder that runs on a goroutine of its own.
 type Work struct {
-	// Method is the name of the job in the table.
+	// Job is the name of the job in the table.
 	Job string
 	// Do is called on the conversation's actor and must not block. It returns the handler
 	// function, which runs on a goroutine of its own and may block. That returns the last
@@ -38,7 +38,7 @@ type Work struct {
 // may read and change the agent's fields, and it must not block. An expired request, and a
 // request for which there is no slot, is refused and the job does not run.
 type Consideration struct {
-	// Method is the name of the job in the table.
+	// Job is the name of the job in the table.
 	Job string
 	// Do is called on the conversation's actor, or when the conversation opens, and must not
 	// block. It returns the decision function, which runs on the agent's actor. No

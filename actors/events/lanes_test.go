@@ -13,7 +13,7 @@ import (
 // laned returns a stream with so many lanes.
 func laned(n int) *Stream { return &Stream{lanes: newLanes(n)} }
 
-// Stream that many goroutines publish are handled once each, in the order of their numbers, which
+// Events that many goroutines publish are handled once each, in the order of their numbers, which
 // is that in which one has caused the other, and no number is missing.
 func TestLanesKeepTheOrder(t *testing.T) {
 	const lanes, rounds = 3, 2000

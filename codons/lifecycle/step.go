@@ -58,7 +58,7 @@ type JobFailed struct {
 	Peer         performatives.AgentID        // Peer is the agent on the other side.
 	Conversation performatives.ConversationID // Conversation is the id of the conversation.
 	Protocol     string                       // Protocol is the name of the codon.
-	Job          string                       // Method is the name of the job in the table; empty for code that is no job.
+	Job          string                       // Job is the name of the job in the table; empty for code that is no job.
 	After        time.Duration                // After is the time since the job began; zero for code that is no job.
 	Err          error                        // Err is the error of the job. It has an [*actors.PanicError] after a panic.
 	Stack        []byte                       // Stack is that of the panic; nil after any other error. It must not be changed.

@@ -22,7 +22,7 @@ type Exchange struct {
 	// Reports adds STATUS_UPDATE: a responder that has agreed may report progress. It
 	// needs Agree.
 	Reports bool
-	// Method says what the handler of the responder does, for the documentation.
+	// Job says what the handler of the responder does, for the documentation.
 	Job string
 	// Opened says why the initiator opens the conversation, for the documentation.
 	Opened string

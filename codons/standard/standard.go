@@ -95,7 +95,7 @@ func (s Rows) MustComplete(own machine.Table) machine.Table {
 // decide which standard row is right.
 type AmbiguityError struct {
 	Table string        // Table is the name of the table.
-	Role  machine.Role  // Service is the role that needs the row.
+	Role  machine.Role  // Role is the role that needs the row.
 	State machine.State // State is the state that needs the row.
 	Fault string        // Fault describes the ambiguity.
 	Write string        // Write names the row that the table must have itself.
