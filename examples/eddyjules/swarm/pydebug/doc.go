@@ -23,20 +23,20 @@
 //
 // # How it works
 //
-// The traceback is read first (traceback.go), then the source is cut into
-// tokens (tokenize.go), expressions (expr.go) and statements (stmt.go), so that
-// text in strings and comments is never taken for code. The reported line
-// selects a statement, and the candidates in it: the operations that can raise
-// this error (candidate.go, locate.go). The failing one has a hazard: the Python
-// condition under which it is safe (hazard.go). Either the mistake itself is
-// repaired (rewrite.go), or the condition is inserted (plan.go). The changed source
-// is searched for further operations that fail for the same reason (remaining.go).
+// The traceback is read first (traceback.go), then the source is cut into tokens
+// (lexer.go), expressions (expr.go) and statements (parser.go), so that text in strings
+// and comments is never taken for code. The reported line selects a statement, and the
+// operations in it that can raise this error (locate.go). A table of the kinds of error
+// (operation.go) says which these are, and which conditions make one safe (guard.go,
+// hazard.go). Either the mistake itself is repaired (rewrite.go), or the condition is
+// inserted (plan.go). The changed source is searched for further operations that fail
+// for the same reason (remaining.go).
 // Match statements, type parameters and Python 2 are not understood.
 //
 // # Bounds
 //
 // Inputs are untrusted. Their size is limited by [MaxCode] and [MaxTraceback],
-// nesting and candidates are capped, and [Diagnose] executes nothing. Only
+// nesting and operations are capped, and [Diagnose] executes nothing. Only
 // [Verify] runs Python.
 //
 // # Concurrency

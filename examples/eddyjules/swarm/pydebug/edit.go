@@ -22,6 +22,11 @@ type fix struct {
 	exit   int    // the exit code that the changed script ends with on the same input
 }
 
+// newFix returns the fix that makes the edits.
+func newFix(change, effect string, edits ...Edit) *fix {
+	return &fix{change: change, effect: effect, edits: edits}
+}
+
 // apply returns src with the edits made; false if the edits overlap.
 func apply(src string, edits []Edit) (string, bool) {
 	sorted := slices.Clone(edits)

@@ -262,10 +262,14 @@ func (p *parser) elements(open string) (kids []*Expr, comma bool) {
 func (p *parser) element(open string) *Expr {
 	start, colons := p.token().Start, 0
 	var kids []*Expr
-	for {
-		if p.startsExpr() && len(kids) <= colons {
+	for more := true; more; {
+		switch {
+		case p.startsExpr() && len(kids) <= colons:
 			kids = append(kids, p.expr(precLoosest))
-			continue
+		case p.accept(":"):
+			colons++
+		default:
+			more = false
 		}
 		if !p.accept(":") {
 			break

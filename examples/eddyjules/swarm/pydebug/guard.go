@@ -25,7 +25,7 @@ func (s *Module) guarded(o operation) bool {
 // follows reports whether o is safe by the fact, or by a part of its condition whose
 // truth value follows from that of the whole: `a and b` being true, a and b are.
 func (s *Module) follows(f fact, o operation) bool {
-	cond := f.cond.unparen()
+	cond := f.cond.Unparen()
 	switch {
 	case cond.Kind == ExprNot:
 		return s.follows(fact{cond.Kids[0], !f.truth}, o)
@@ -121,7 +121,7 @@ func (s *Module) same(a, b *Expr) bool {
 }
 
 func (s *Module) impliesNonZero(n *Expr, truth bool, o operation) bool {
-	d := o.base.unparen()
+	d := o.base.Unparen()
 	if s.isTruthOf(n, d) {
 		return truth
 	}

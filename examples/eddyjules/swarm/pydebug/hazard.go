@@ -119,7 +119,7 @@ func (s *Module) keyHazard(h *hazard) string {
 }
 
 func (s *Module) zeroHazard(h *hazard) string {
-	d := h.base.unparen()
+	d := h.base.Unparen()
 	switch {
 	case d.is(ExprNumber):
 		return "its divisor is written as zero, so that there is nothing that it could be meant to compute"

@@ -192,14 +192,14 @@ func (s *Module) assignment(name string, use *Stmt) *Stmt {
 	if local != nil {
 		return local
 	}
-	if function != nil && function.hasParameter(name) {
+	if function != nil && function.HasParameter(name) {
 		return function
 	}
 	return global
 }
 
-// hasParameter reports whether the def s has a parameter of that name.
-func (s *Stmt) hasParameter(name string) bool {
+// HasParameter reports whether the def s has a parameter of that name.
+func (s *Stmt) HasParameter(name string) bool {
 	return slices.ContainsFunc(s.Targets, func(t *Expr) bool { return t.Kind == ExprName && t.Op == name })
 }
 
@@ -217,7 +217,7 @@ func (s *Module) assignedValue(name string, use *Stmt) *Expr {
 // any other expression unchanged.
 func (s *Module) resolve(n *Expr, use *Stmt) *Expr {
 	for range 4 {
-		n = n.unparen()
+		n = n.Unparen()
 		if !n.is(ExprName) {
 			return n
 		}

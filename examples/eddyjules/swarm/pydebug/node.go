@@ -96,12 +96,17 @@ func (n *Expr) within(a *Expr) bool {
 	return false
 }
 
-// unparen strips parentheses that only group.
-func (n *Expr) unparen() *Expr {
+// Unparen strips parentheses that only group.
+func (n *Expr) Unparen() *Expr {
 	for n.is(ExprParen) {
 		n = n.Kids[0]
 	}
 	return n
+}
+
+// Mentions reports whether n or a node below it is the variable of that name.
+func (n *Expr) Mentions(name string) bool {
+	return n.Has(func(m *Expr) bool { return m.is(ExprName) && m.Op == name })
 }
 
 // Has reports whether n or a node below it satisfies test. A nil n has none.

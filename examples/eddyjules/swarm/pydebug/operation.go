@@ -144,7 +144,7 @@ func findDivision(s *Module, n *Expr, _ *Stmt, _ string) (divisor, key *Expr) {
 	case n.Kind != ExprBinary || n.Op != "/" && n.Op != "//" && n.Op != "%" || s.isNonZero(n.Kids[1]):
 		return nil, nil
 	}
-	if left := n.Kids[0].unparen(); n.Op == "%" && (left.is(ExprString) || left.is(ExprFString)) {
+	if left := n.Kids[0].Unparen(); n.Op == "%" && (left.is(ExprString) || left.is(ExprFString)) {
 		return nil, nil // it formats a string
 	}
 	return n.Kids[1], nil
@@ -152,7 +152,7 @@ func findDivision(s *Module, n *Expr, _ *Stmt, _ string) (divisor, key *Expr) {
 
 // isNonZero reports whether n is a literal number other than zero.
 func (s *Module) isNonZero(n *Expr) bool {
-	n = n.unparen()
+	n = n.Unparen()
 	return n.is(ExprNumber) && strings.Trim(s.text(n), "0._jJeE") != ""
 }
 
@@ -197,7 +197,7 @@ const maxInteger = 1 << 30
 
 // integer returns the value of a literal int, with or without a sign.
 func (s *Module) integer(n *Expr) (int, bool) {
-	n = n.unparen()
+	n = n.Unparen()
 	if n.is(ExprUnary) && n.Op == "-" {
 		k, ok := s.integer(n.Kids[0])
 		return -k, ok

@@ -82,11 +82,8 @@ func (s *Module) statementFix(h *hazard) (*fix, string) {
 	case function != nil:
 		return s.returnFix(h), ""
 	case h.stmt.Keyword == "" && h.stmt.Op == "" && len(h.stmt.Names) == 0 && h.stmt.alone:
-		return &fix{
-			edits:  s.wrap(h),
-			change: fmt.Sprintf("Line %d now runs only if `%s`.", h.stmt.Line, h.safe),
-			effect: fmt.Sprintf("When %s, there is nothing to do here and the script goes on behind it.", h.cause),
-		}, ""
+		return newFix(fmt.Sprintf("Line %d now runs only if `%s`.", h.stmt.Line, h.safe),
+			fmt.Sprintf("When %s, there is nothing to do here and the script goes on behind it.", h.cause), s.wrap(h)...), ""
 	}
 	return nil, "the rest of the script needs a value from here, and nothing in the code tells which one would be right when there is none"
 }
@@ -152,10 +149,8 @@ func (s *Module) dependsOn(h *hazard, comp *Expr) bool {
 			if kid.Kind != ExprCompIn {
 				continue
 			}
-			for _, name := range targetNames(kid.Kids[0]) {
-				if h.node.Has(func(n *Expr) bool { return n.is(ExprName) && n.Op == name }) {
-					return true
-				}
+			if slices.ContainsFunc(targetNames(kid.Kids[0]), h.node.Mentions) {
+				return true
 			}
 		}
 	}
@@ -194,21 +189,17 @@ func (s *Module) continueFix(h *hazard) *fix {
 	if h.record {
 		what = "the record"
 	}
-	return &fix{
-		edits:  []Edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\tcontinue")},
-		change: fmt.Sprintf("The loop now skips %s when %s.", what, h.cause),
-		effect: "All other turns do exactly what they did. What is skipped is skipped silently; print or log it there if you want to know about it.",
-	}
+	return newFix(fmt.Sprintf("The loop now skips %s when %s.", what, h.cause),
+		"All other turns do exactly what they did. What is skipped is skipped silently; print or log it there if you want to know about it.",
+		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\tcontinue"))
 }
 
 // returnFix returns from a function without a result early.
 func (s *Module) returnFix(h *hazard) *fix {
 	h = s.extendRecord(h)
-	return &fix{
-		edits:  []Edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\treturn")},
-		change: fmt.Sprintf("The function now does `return` when %s.", h.cause),
-		effect: "In every other case it does exactly what it did.",
-	}
+	return newFix(fmt.Sprintf("The function now does `return` when %s.", h.cause),
+		"In every other case it does exactly what it did.",
+		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\treturn"))
 }
 
 // returnsValue reports whether the function returns anything but None. For a
@@ -245,11 +236,9 @@ func (s *Module) andFix(h *hazard) *fix {
 			return nil // such as a not around it, which would turn false into true
 		}
 	}
-	return &fix{
-		edits:  []Edit{{n.Start, n.Start, h.safe + " and "}},
-		change: fmt.Sprintf("The condition now asks for `%s` first.", h.safe),
-		effect: "Where that isn't so, the condition is false, as for any other case that doesn't match; otherwise it is what it was.",
-	}
+	return newFix(fmt.Sprintf("The condition now asks for `%s` first.", h.safe),
+		"Where that isn't so, the condition is false, as for any other case that doesn't match; otherwise it is what it was.",
+		Edit{n.Start, n.Start, h.safe + " and "})
 }
 
 // comprehensionFix filters out the elements that can't be computed.

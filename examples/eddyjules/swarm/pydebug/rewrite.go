@@ -71,12 +71,11 @@ func (s *Module) missingArgument(h *hazard) *fix {
 		return nil
 	}
 	h = s.extendRecord(h)
-	return &fix{
-		edits:  []Edit{s.insertBefore(h.stmt, "if "+h.unsafe+":", "\traise SystemExit(\"missing command-line argument\")")},
-		change: "The script now says that an argument is missing and ends, when it is started without it.",
-		effect: "Started with its arguments it does what it did; without them it ends with exit code 1 and a line that says so, since there is nothing sensible to go on with.",
-		exit:   1,
-	}
+	f := newFix("The script now says that an argument is missing and ends, when it is started without it.",
+		"Started with its arguments it does what it did; without them it ends with exit code 1 and a line that says so, since there is nothing sensible to go on with.",
+		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\traise SystemExit(\"missing command-line argument\")"))
+	f.exit = 1
+	return f
 }
 
 // divideInPlace guards x /= n, so that x keeps its value if n is zero.
@@ -85,11 +84,8 @@ func (s *Module) divideInPlace(h *hazard) *fix {
 		return nil
 	}
 	target := s.text(h.stmt.Targets[0])
-	return &fix{
-		edits:  s.wrap(h),
-		change: fmt.Sprintf("`%s` is now divided only if there is something to divide by.", target),
-		effect: fmt.Sprintf("When %s, `%s` keeps the value that it has; otherwise nothing changes.", h.cause, target),
-	}
+	return newFix(fmt.Sprintf("`%s` is now divided only if there is something to divide by.", target),
+		fmt.Sprintf("When %s, `%s` keeps the value that it has; otherwise nothing changes.", h.cause, target), s.wrap(h)...)
 }
 
 // wrap puts a simple statement under the safe condition.
@@ -134,7 +130,9 @@ func (s *Module) keyFix(h *hazard) *fix {
 
 // repair returns a fix after which later uses of the same element don't fail.
 func repair(change, effect string, edits ...Edit) *fix {
-	return &fix{change: change, effect: effect, edits: edits, final: true}
+	f := newFix(change, effect, edits...)
+	f.final = true
+	return f
 }
 
 // isNumber reports whether the value of an assignment is known to be a number.

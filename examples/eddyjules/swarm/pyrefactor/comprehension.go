@@ -169,8 +169,10 @@ func (w *work) keepsForm(a appending) string {
 
 // keepsNames returns the reason for which the list or a target of the loop is needed elsewhere.
 func (w *work) keepsNames(a appending, function *pydebug.Stmt) string {
-	targets, ok := plainNames(a.loop.Targets[0])
-	if !ok {
+	targets := a.loop.Names
+	if len(targets) == 0 || a.loop.Targets[0].Has(func(e *pydebug.Expr) bool {
+		return e.Kind != pydebug.ExprName && e.Kind != pydebug.ExprTuple && e.Kind != pydebug.ExprParen
+	}) {
 		return "it assigns something else than names"
 	}
 	first, last := w.span(function)
@@ -181,7 +183,7 @@ func (w *work) keepsNames(a appending, function *pydebug.Stmt) string {
 		}
 	}
 	for _, name := range targets {
-		if name == a.list || w.hasText(name, first, loopFirst) || w.hasText(name, loopLast, last) || mentionsIn(a.loop.Value, name) {
+		if name == a.list || w.hasText(name, first, loopFirst) || w.hasText(name, loopLast, last) || a.loop.Value.Mentions(name) {
 			return name + " is used outside of the loop"
 		}
 	}
@@ -203,30 +205,8 @@ func (w *work) inGenerator(a appending, function *pydebug.Stmt) bool {
 	return slices.ContainsFunc(w.within(function), func(st *pydebug.Stmt) bool {
 		return (again || st.First < a.loop.First) && slices.ContainsFunc(st.Exprs, func(e *pydebug.Expr) bool {
 			return e.Has(func(e *pydebug.Expr) bool {
-				return e.Kind == pydebug.ExprComp && (e.Op == "(" || e.Op == "") && mentionsIn(e, a.list)
+				return e.Kind == pydebug.ExprComp && (e.Op == "(" || e.Op == "") && e.Mentions(a.list)
 			})
 		})
 	})
-}
-
-// plainNames returns the names of a target; false if it has other parts than names.
-func plainNames(target *pydebug.Expr) (names []string, ok bool) {
-	switch target.Kind { //nolint:exhaustive // no other target has only names
-	case pydebug.ExprName:
-		return []string{target.Op}, true
-	case pydebug.ExprTuple, pydebug.ExprParen:
-		for _, kid := range target.Kids {
-			more, ok := plainNames(kid)
-			if !ok {
-				return nil, false
-			}
-			names = append(names, more...)
-		}
-		return names, len(names) > 0
-	}
-	return nil, false
-}
-
-func mentionsIn(e *pydebug.Expr, name string) bool {
-	return e.Has(func(e *pydebug.Expr) bool { return e.Kind == pydebug.ExprName && e.Op == name })
 }

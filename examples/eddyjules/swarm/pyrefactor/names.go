@@ -64,7 +64,7 @@ func loopName(name string, loop *pydebug.Stmt) string {
 	if len(loop.Targets) != 1 || loop.Value == nil {
 		return ""
 	}
-	target := unparen(loop.Targets[0])
+	target := loop.Targets[0].Unparen()
 	if target.Kind == pydebug.ExprName {
 		return elementName(loop.Value)
 	}
@@ -92,7 +92,7 @@ func loopName(name string, loop *pydebug.Stmt) string {
 
 // elementName returns the name of one element of an iterable.
 func elementName(iterable *pydebug.Expr) string {
-	iterable = unparen(iterable)
+	iterable = iterable.Unparen()
 	if iterable.Kind == pydebug.ExprName || iterable.Kind == pydebug.ExprAttr {
 		return singular(iterable.Op)
 	}
@@ -114,7 +114,7 @@ func elementName(iterable *pydebug.Expr) string {
 
 // callOf returns the name of the called function, or of the called method, and the arguments.
 func callOf(e *pydebug.Expr) (function, method string, arguments []*pydebug.Expr) {
-	if e = unparen(e); e.Kind != pydebug.ExprCall {
+	if e = e.Unparen(); e.Kind != pydebug.ExprCall {
 		return "", "", nil
 	}
 	switch f := e.Kids[0]; f.Kind { //nolint:exhaustive // nothing else has a name
@@ -182,11 +182,4 @@ func regular(word string) string {
 		return strings.TrimSuffix(word, "s")
 	}
 	return ""
-}
-
-func unparen(e *pydebug.Expr) *pydebug.Expr {
-	for e.Kind == pydebug.ExprParen {
-		e = e.Kids[0]
-	}
-	return e
 }

@@ -50,18 +50,7 @@ func (w *work) span(st *pydebug.Stmt) (first, last int) { return st.First, st.De
 // name of an argument in a call.
 func (w *work) isVariable(i int) bool {
 	t := w.Tokens[i]
-	if t.Kind != pydebug.TokenName {
-		return false
-	}
-	var before, after string
-	if i > 0 {
-		before = w.Tokens[i-1].Text
-	}
-	if i+1 < len(w.Tokens) {
-		after = w.Tokens[i+1].Text
-	}
-	argument := w.inCall[i] && after == "=" && (before == "(" || before == ",")
-	return before != "." && !argument
+	return t.Kind == pydebug.TokenName && !w.keyword[t.Start] && (i == 0 || w.Tokens[i-1].Text != ".")
 }
 
 // mentions returns the tokens in Tokens[first:last] that may stand for the variable.
@@ -87,19 +76,10 @@ func (w *work) within(function *pydebug.Stmt) []*pydebug.Stmt {
 	return all
 }
 
-// parameters returns the names of a function's parameters.
-func parameters(function *pydebug.Stmt) []string {
-	var names []string
-	for _, t := range function.Targets {
-		names = append(names, t.Op)
-	}
-	return names
-}
-
-// shared returns the reason for which a variable of a function may be known outside of the
-// function's own statements; empty for none.
+// shared returns the reason for which a variable of a function may be known outside of the function's
+// own statements; empty for none.
 func (w *work) shared(name string, function *pydebug.Stmt) string {
-	if slices.Contains(parameters(function), name) {
+	if function.HasParameter(name) {
 		return "it is a parameter"
 	}
 	for _, st := range w.within(function) {

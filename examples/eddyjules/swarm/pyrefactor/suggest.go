@@ -82,9 +82,9 @@ func Suggest(ctx context.Context, name, code string) (Result, error) {
 // work is the analysis of one source.
 type work struct {
 	*pydebug.Module
-	code    string // the source as it was given
-	header  string // the line before an indented source that makes it a block; empty for any other source
-	inCall  []bool // of each token: its innermost bracket is a parenthesis
+	code    string       // the source as it was given
+	header  string       // the line before an indented source that makes it a block; empty for any other source
+	keyword map[int]bool // the offsets of names of arguments in calls
 	found   []found
 	reasons []string
 }
@@ -103,16 +103,13 @@ func newWork(code string) (*work, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &work{Module: m, code: code, header: header, inCall: make([]bool, len(m.Tokens))}
-	var open []string
-	for i, t := range m.Tokens {
-		isOp := t.Kind == pydebug.TokenOp
-		if closes := t.Text == ")" || t.Text == "]" || t.Text == "}"; isOp && closes && len(open) > 0 {
-			open = open[:len(open)-1]
-		}
-		w.inCall[i] = len(open) > 0 && open[len(open)-1] == "("
-		if opens := t.Text == "(" || t.Text == "[" || t.Text == "{"; isOp && opens {
-			open = append(open, t.Text)
+	w := &work{Module: m, code: code, header: header, keyword: map[int]bool{}}
+	for _, st := range m.All {
+		for _, e := range st.Exprs {
+			e.Has(func(e *pydebug.Expr) bool {
+				w.keyword[e.Start] = w.keyword[e.Start] || e.Kind == pydebug.ExprKeyword
+				return false
+			})
 		}
 	}
 	return w, nil
