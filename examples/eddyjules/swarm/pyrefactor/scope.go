@@ -76,8 +76,8 @@ func (w *work) within(function *pydebug.Stmt) []*pydebug.Stmt {
 	return all
 }
 
-// shared returns the reason for which a variable of a function may be known outside of the function's
-// own statements; empty for none.
+// shared returns the reason for which a variable of a function may be known outside of the
+// function's own statements; empty for none.
 func (w *work) shared(name string, function *pydebug.Stmt) string {
 	if function.HasParameter(name) {
 		return "it is a parameter"
