@@ -271,10 +271,6 @@ func (p *parser) element(open string) *Expr {
 		default:
 			more = false
 		}
-		if !p.accept(":") {
-			break
-		}
-		colons++
 	}
 	switch {
 	case colons == 0 && len(kids) == 1 && kids[0].is(ExprName) && p.accept("="):
