@@ -134,7 +134,7 @@ func (a *sessionAgent) introduce(m *performatives.Message) bool {
 		return false
 	}
 	a.announce(*q.Capabilities)
-	if len(q.Capabilities.Actions) == 0 && a.link.session.OffersMore(*q.Capabilities) {
+	if len(q.Capabilities.Actions) == 0 && hasTools(*q.Capabilities) {
 		a.ask(m)
 	}
 	return true
@@ -156,6 +156,16 @@ func (a *sessionAgent) announce(c performatives.Capabilities) {
 
 // offers reports whether the capabilities name a topic or an action.
 func offers(c performatives.Capabilities) bool { return len(c.Topics)+len(c.Actions) > 0 }
+
+// hasTools reports whether a peer says that it has tools, of which it lists none: the member tools
+// of its capabilities, true or an object. A gateway may say so in any dialect.
+func hasTools(c performatives.Capabilities) bool {
+	switch tools := string(c.Extra["tools"]); tools {
+	case "", "null", "false":
+		return false
+	}
+	return true
+}
 
 // ask asks the peer for its capabilities.
 func (a *sessionAgent) ask(m *performatives.Message) {

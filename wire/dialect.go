@@ -32,13 +32,6 @@ type ServiceNamer interface {
 	Services() []performatives.AgentID
 }
 
-// Offerer is a [Dialect] in which a peer may say that it offers more than it lists.
-type Offerer interface {
-	Dialect
-	// OffersMore reports whether capabilities of a peer do so.
-	OffersMore(c performatives.Capabilities) bool
-}
-
 // CodecOptions describes the session that a [Codec] works for.
 type CodecOptions struct {
 	Local       performatives.AgentID // sender of the messages that the codec itself creates

@@ -120,16 +120,6 @@ func (s *Session) Services() (all []performatives.AgentID) {
 	return all
 }
 
-// OffersMore reports whether the peer with those capabilities offers more than they list: see
-// [Offerer].
-func (s *Session) OffersMore(c performatives.Capabilities) bool {
-	if l := s.language.Load(); l != nil {
-		d, ok := l.dialect.(Offerer)
-		return ok && d.OffersMore(c)
-	}
-	return false
-}
-
 // Requests returns the requests of an agent of the peer that have no answer yet, for
 // [Session.Adopt] of another session, also of one of another node. It returns nil if the dialect
 // needs none to write the answers.

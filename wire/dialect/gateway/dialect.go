@@ -15,10 +15,7 @@ const Name = "gateway"
 // Dialect is the language of wire's envelopes. It is safe for concurrent use.
 type Dialect struct{ opts Options }
 
-var (
-	_ wire.LabelDialect = (*Dialect)(nil)
-	_ wire.Offerer      = (*Dialect)(nil)
-)
+var _ wire.LabelDialect = (*Dialect)(nil)
 
 // New returns a Dialect. It fails where an option is out of range.
 func New(o Options) (*Dialect, error) {
@@ -34,23 +31,19 @@ func (d *Dialect) Name() string { return Name }
 // SenderIsLabel reports whether a message does not offer anything. The source of an envelope is a
 // label: clients share it, and a router writes the same one for all of its clients. Only a peer
 // that introduces itself with tools, or with what it takes on, does so under a name of its own.
-func (d *Dialect) SenderIsLabel(m *performatives.Message) bool {
+func (*Dialect) SenderIsLabel(m *performatives.Message) bool {
 	if m.Performative() != performatives.ActQueryCapabilities {
 		return true
 	}
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
-	return err != nil || q.Capabilities == nil || !d.offers(*q.Capabilities)
+	return err != nil || q.Capabilities == nil || !offers(*q.Capabilities)
 }
 
-// offers reports whether a peer offers anything.
-func (d *Dialect) offers(c performatives.Capabilities) bool {
-	return len(c.Topics)+len(c.Actions) > 0 || d.OffersMore(c)
-}
-
-// OffersMore reports whether a peer has the capability tools, which is true or an object.
-func (*Dialect) OffersMore(c performatives.Capabilities) bool {
+// offers reports whether a peer offers anything: topics, actions, or the capability tools, which is
+// true or an object.
+func offers(c performatives.Capabilities) bool {
 	tools := string(c.Extra["tools"])
-	return tools != "" && tools != "null" && tools != "false"
+	return len(c.Topics)+len(c.Actions) > 0 || tools != "" && tools != "null" && tools != "false"
 }
 
 // Recognizes reports whether frame is an object with the member mcp_payload, or with the
