@@ -44,30 +44,34 @@ type band struct {
 	next       int32    // index in out
 	remaining  int32    // messages of the claim that are not served yet
 	unreleased int32    // slots of served messages that are not released yet
-
-	// Fields of the rate, guarded by mu.
-	released int64 // when slots were released last, in Unix nanoseconds; zero if the band was no crowd then
-	each     int64 // time between two messages, in nanoseconds; zero if it is not known
-	_        [64 - 48]byte
+	crowded    bool     // the band was a crowd when slots were released last
+	released   int64    // when slots of a crowd were released last, in Unix nanoseconds; zero if the band was none then
+	each       int64    // time between two messages of a crowd, in nanoseconds; zero if it is not known; written with mu held
+	_          [64 - 48]byte
 }
 
 // closedBand replaces a band that had received no message when its mailbox closed. Only
 // its lock is ever written.
 var closedBand = &band{closed: true}
 
-// push appends message, or returns the reason why it cannot. An exempt message is queued
-// even when the band is full.
-func (b *band) push(message any, capacity int32, exempt bool) Reason {
+// A bound says when a band is full for a message.
+type bound uint8
+
+const (
+	unbounded bound = iota // never
+	bounded                // at its capacity
+	timely                 // at its capacity, and for a request that would wait for too long
+)
+
+// push appends message, or returns the reason why it cannot.
+func (b *band) push(message any, capacity int32, until bound) Reason {
 	b.mu.Lock()
 	if b.closed {
 		b.mu.Unlock()
 		return ReasonStopped
 	}
-	if b.queued+b.claimed >= capacity && !exempt {
-		b.mu.Unlock()
-		return ReasonFull
-	}
-	if !exempt && b.queued+b.claimed >= crowd && mayBeRequest(message) && b.hopelessLocked(message) {
+	n := b.queued + b.claimed
+	if n >= capacity && until != unbounded || n >= crowd && until == timely && b.hopelessLocked(message) {
 		b.mu.Unlock()
 		return ReasonFull
 	}
@@ -124,15 +128,6 @@ func (b *band) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waitLocked(time.Now())
-}
-
-// mayBeRequest reports whether value is of a type in which requestIn finds requests. It costs less.
-func mayBeRequest(value any) bool {
-	switch value.(type) {
-	case *performatives.Message, *begin:
-		return true
-	}
-	return false
 }
 
 // requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil
@@ -206,31 +201,34 @@ func (b *band) pop(step int32) any {
 
 // releaseSlots releases the slots of the messages served since the last call.
 func (b *band) releaseSlots() {
+	var waits time.Time // what the lock need not be held for is done before it: producers wait for it
+	if b.remaining > 0 {
+		waits = arrivalAt(b.out, b.next)
+	}
+	each := b.measure()
 	b.mu.Lock()
-	if b.queued+b.claimed >= crowd {
-		b.measureLocked()
-	} else {
-		b.released, b.each = 0, 0
-	}
 	b.claimed -= b.unreleased
-	if b.claimed > 0 {
-		b.waits = arrivalAt(b.out, b.next)
-	}
+	b.waits, b.each = waits, each
+	b.crowded = b.queued+b.claimed >= crowd
 	b.mu.Unlock()
 	b.unreleased = 0
 }
 
-// measureLocked measures the rate at which the messages of a crowd are served.
-func (b *band) measureLocked() {
-	now := time.Now().UnixNano()
+// measure returns the time between two messages of a crowd, and zero while it is not known.
+func (b *band) measure() int64 {
+	if !b.crowded {
+		b.released = 0
+		return 0
+	}
+	now, each := time.Now().UnixNano(), int64(0)
 	if b.released != 0 {
-		took := (now - b.released) / int64(b.unreleased)
+		each = (now - b.released) / int64(b.unreleased)
 		if b.each != 0 {
-			took = (took + 3*b.each) / 4
+			each = (each + 3*b.each) / 4
 		}
-		b.each = took
 	}
 	b.released = now
+	return each
 }
 
 // advance moves on to the segment after s, and recycles s.
@@ -300,11 +298,13 @@ func arrivalAt(s *segment, i int32) time.Time {
 		s, i = s.next, 0
 	}
 	for _, value := range s.items[i:s.n] {
-		if m, ok := value.(*performatives.Message); ok {
-			return m.Arrived()
-		}
-		if m := requestIn(value); m != nil {
-			return m.Arrived()
+		switch v := value.(type) {
+		case *performatives.Message:
+			return v.Arrived()
+		case *begin:
+			if m := requestIn(v); m != nil {
+				return m.Arrived()
+			}
 		}
 	}
 	return time.Time{}

@@ -11,7 +11,7 @@ import (
 // mailbox was drained.
 func TestReleaseKeepsQueuedMessages(t *testing.T) {
 	b := new(band)
-	b.push("late", 8, false)
+	b.push("late", 8, bounded)
 	b.close()
 	b.release()
 	if !b.claim() {
@@ -40,7 +40,7 @@ func TestBandOldest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b.push(m, 10, false)
+		b.push(m, 10, bounded)
 	}
 	want := func(what string, oldest time.Time) {
 		t.Helper()
@@ -61,14 +61,14 @@ func TestBandOldest(t *testing.T) {
 	want("one claimed, one queued", at(3))
 	b.pop(1)
 	want("one queued", at(4))
-	b.push(&note{}, 10, false)
+	b.push(&note{}, 10, bounded)
 	b.claim()
 	b.pop(1)
 	want("a claimed note", time.Time{})
 	push(5)
 	want("a claimed note, one queued", at(5))
 	b.pop(1)
-	b.push(&note{}, 10, false)
+	b.push(&note{}, 10, bounded)
 	push(6)
 	b.claim()
 	b.pop(1)

@@ -169,7 +169,7 @@ func TestExpediteAScheduledMailbox(t *testing.T) {
 	got := serveHeld(t, 2, 3, func(m []*Mailbox) {
 		m[0].PostUserMessage(inBand("first", performatives.Normal))
 		m[1].PostUserMessage(inBand("second", performatives.Normal))
-		if reason := m[1].band(performatives.Urgent).push(inBand("late", performatives.Urgent), 1, false); reason != 0 {
+		if reason := m[1].band(performatives.Urgent).push(inBand("late", performatives.Urgent), 1, bounded); reason != 0 {
 			t.Error(reason)
 		}
 		m[1].state.Or(1 << performatives.Urgent.Band())

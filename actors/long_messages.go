@@ -15,7 +15,7 @@ func (m *Mailbox) pushLong(message *performatives.Message, i int) Reason {
 	if !m.reserveLong(n) {
 		return ReasonFull
 	}
-	reason := m.push(message, i, false)
+	reason := m.push(message, i, timely)
 	if reason != 0 {
 		m.longQueued.Add(-n)
 	}

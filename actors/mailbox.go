@@ -179,19 +179,24 @@ func (m *Mailbox) post(message any) Reason {
 		if c.Weight() > 0 && !ok {
 			return m.pushLong(c, c.Priority().Band())
 		}
-		return m.push(message, c.Priority().Band(), false)
+		return m.push(message, c.Priority().Band(), timely)
+	case *begin:
+		return m.push(message, c.Priority().Band(), timely)
 	case *actor.PoisonPill:
-		return m.push(message, performatives.Low.Band(), true)
+		return m.push(message, performatives.Low.Band(), unbounded)
 	case prioritized:
-		_, exempt := content.(Control)
-		return m.push(message, c.Priority().Band(), exempt)
+		until := bounded
+		if _, ok := content.(Control); ok {
+			until = unbounded
+		}
+		return m.push(message, c.Priority().Band(), until)
 	case Control:
-		return m.push(message, performatives.Normal.Band(), true)
+		return m.push(message, performatives.Normal.Band(), unbounded)
 	case actor.MessageBatch:
 		m.postBatch(c, envelope)
 		return 0
 	}
-	return m.push(message, performatives.Normal.Band(), false)
+	return m.push(message, performatives.Normal.Band(), bounded)
 }
 
 // postBatch posts each item of batch, in the envelope of the batch.
@@ -210,22 +215,22 @@ func (m *Mailbox) postRelated(message *performatives.Message, room int64) Reason
 	if message.Weight() > 0 {
 		return m.post(message)
 	}
-	return m.pushWithin(message, message.Priority().Band(), false, m.config.capacity+int32(min(room, math.MaxInt32/2)))
+	return m.pushWithin(message, message.Priority().Band(), timely, m.config.capacity+int32(min(room, math.MaxInt32/2)))
 }
 
-func (m *Mailbox) push(message any, i int, exempt bool) Reason {
-	return m.pushWithin(message, i, exempt, m.config.capacity)
+func (m *Mailbox) push(message any, i int, until bound) Reason {
+	return m.pushWithin(message, i, until, m.config.capacity)
 }
 
-func (m *Mailbox) pushWithin(message any, i int, exempt bool, capacity int32) Reason {
+func (m *Mailbox) pushWithin(message any, i int, until bound, capacity int32) Reason {
 	b := m.bands[i].Load()
 	if b == nil {
 		b = m.newBand(i)
 	}
-	reason := b.push(message, capacity, exempt)
+	reason := b.push(message, capacity, until)
 	if reason == ReasonFull && m.state.Load()&stateStarted == 0 {
 		// Before Start the invoker that refusals need is unknown.
-		reason = b.push(message, capacity, true)
+		reason = b.push(message, capacity, unbounded)
 	}
 	if reason != 0 {
 		return reason

@@ -37,7 +37,7 @@ func TestBandRefusesWhatWouldWaitTooLong(t *testing.T) {
 		var b band
 		fill := func(n int) {
 			for range n {
-				if r := b.push(request(t, time.Second, 0, normal), capacity, false); r != 0 {
+				if r := b.push(request(t, time.Second, 0, normal), capacity, timely); r != 0 {
 					t.Fatal(r)
 				}
 			}
@@ -48,33 +48,33 @@ func TestBandRefusesWhatWouldWaitTooLong(t *testing.T) {
 		}
 		b.pop(1)
 		late := request(t, 0, 3*time.Second, normal)
-		if r := b.push(late, capacity, false); r != 0 { // crowd-1 are queued
+		if r := b.push(late, capacity, timely); r != 0 { // crowd-1 are queued
 			t.Error(r)
 		}
 		if b.delay() != time.Second {
 			t.Errorf("delay %v", b.delay())
 		}
 		for name, c := range map[string]struct {
-			m      any
-			exempt bool
-			want   Reason
+			m     any
+			until bound
+			want  Reason
 		}{
-			"little time":   {late, false, ReasonFull},
-			"enough time":   {request(t, 0, 5*time.Second, normal), false, 0},
-			"no deadline":   {request(t, 0, 0, normal), false, 0},
-			"HIGH":          {request(t, 0, 3*time.Second, high), false, 0},
-			"exempt":        {late, true, 0},
-			"no request":    {&note{}, false, 0},
-			"an answer":     {answerTo(t, late), false, 0},
-			"begins one":    {&begin{beginner{late}}, false, ReasonFull},
-			"begins no one": {&begin{beginner{}}, false, 0},
+			"little time":   {late, timely, ReasonFull},
+			"enough time":   {request(t, 0, 5*time.Second, normal), timely, 0},
+			"no deadline":   {request(t, 0, 0, normal), timely, 0},
+			"HIGH":          {request(t, 0, 3*time.Second, high), timely, 0},
+			"exempt":        {late, unbounded, 0},
+			"no request":    {&note{}, timely, 0},
+			"an answer":     {answerTo(t, late), timely, 0},
+			"begins one":    {&begin{beginner{late}}, timely, ReasonFull},
+			"begins no one": {&begin{beginner{}}, timely, 0},
 		} {
-			if got := b.push(c.m, capacity, c.exempt); got != c.want {
+			if got := b.push(c.m, capacity, c.until); got != c.want {
 				t.Errorf("%s: %v, want %v", name, got, c.want)
 			}
 		}
 		time.Sleep(longestWait)
-		if r := b.push(request(t, 0, 0, low), capacity, false); r != ReasonFull {
+		if r := b.push(request(t, 0, 0, low), capacity, timely); r != ReasonFull {
 			t.Errorf("without a deadline, after the longest wait: %v", r)
 		}
 	})
@@ -97,16 +97,16 @@ func answerTo(t *testing.T, m *performatives.Message) *performatives.Message {
 func TestStuckAgentHasADelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var b band
-		b.push(request(t, 0, 0, normal), 10*crowd, false)
+		b.push(request(t, 0, 0, normal), 10*crowd, timely)
 		b.claim() // one message, which is being handled
 		for range crowd {
-			b.push(request(t, 0, 0, normal), 10*crowd, false)
+			b.push(request(t, 0, 0, normal), 10*crowd, timely)
 		}
 		time.Sleep(time.Second)
 		if b.delay() != time.Second {
 			t.Errorf("delay %v", b.delay())
 		}
-		if r := b.push(request(t, 0, 3*time.Second, normal), 10*crowd, false); r != ReasonFull {
+		if r := b.push(request(t, 0, 3*time.Second, normal), 10*crowd, timely); r != ReasonFull {
 			t.Errorf("a request that has no time: %v", r)
 		}
 	})
@@ -330,7 +330,7 @@ func TestBandForesees(t *testing.T) {
 		const capacity = 10 * crowd
 		var b band
 		for range 3 * crowd {
-			b.push(request(t, 0, 0, normal), capacity, false)
+			b.push(request(t, 0, 0, normal), capacity, timely)
 		}
 		if got := b.delay(); got != 0 {
 			t.Errorf("a wait of %v at once", got)
@@ -345,7 +345,7 @@ func TestBandForesees(t *testing.T) {
 		if got := b.delay(); got < n*each*9/10 || got > n*each*11/10 {
 			t.Errorf("a wait of %v for %d messages", got, n)
 		}
-		if r := b.push(request(t, 0, 4*n*each/2, normal), capacity, false); r != ReasonFull {
+		if r := b.push(request(t, 0, 4*n*each/2, normal), capacity, timely); r != ReasonFull {
 			t.Errorf("a request that would wait for half of its time: %v", r)
 		}
 		for range crowd + crowd/2 {
