@@ -140,7 +140,7 @@ func TestSenderThatFoundTheRunBefore(t *testing.T) {
 		if _, err := v.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return next }}); err != nil {
 			t.Fatal(err)
 		}
-		if err := found.deliver(recordedMessage(t, "c", "m1", performatives.Normal)); err != nil {
+		if err := found.Deliver(recordedMessage(t, "c", "m1", performatives.Normal)); err != nil {
 			t.Error(err)
 		}
 		synctest.Wait()

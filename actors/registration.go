@@ -224,8 +224,9 @@ func (r *Registration) Visible() bool {
 // current reports whether the agent can get messages: one of this process has an actor.
 func (r *Registration) current() bool { return r.local == nil || r.local.pid.Load() != nil }
 
-// deliver passes m to the agent's destination.
-func (r *Registration) deliver(m *performatives.Message) error {
+// Deliver passes m to the agent's destination. The error is a [*performatives.Refusal], as that of
+// [System.Deliver].
+func (r *Registration) Deliver(m *performatives.Message) error {
 	if r.local == nil {
 		return r.destination.Deliver(m)
 	}
@@ -240,7 +241,7 @@ func (c *cell) deliver(m *performatives.Message) error {
 		return err
 	}
 	if r, ok := c.sys.Find(c.id); ok && r != &c.Registration {
-		return r.deliver(m)
+		return r.Deliver(m)
 	}
 	return err
 }

@@ -342,7 +342,7 @@ func (s *System) Deliver(id performatives.AgentID, m *performatives.Message) err
 	r, ok := s.Find(id)
 	switch {
 	case ok:
-		return r.deliver(m)
+		return r.Deliver(m)
 	case s.draining.Load() || s.stoppedAgents.has(id):
 		return refusal(m, id, performatives.CodeStopped, "")
 	}

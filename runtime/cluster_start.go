@@ -249,10 +249,10 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.undelivered(m, why)
 	case m.InReplyTo() != "" && l.left, h.heard.strays(m.Receiver()): // the node was to pass it on, and has gone
-		h.node.placer.routeAfter(m.Forward(), 0, func() { l.undelivered(m, why) })
+		h.node.placer.routeAgain(m, func(error) { l.undelivered(m, why) })
 	case l.toldSender(m):
 		l.undelivered(m, why)
-	case !h.node.placer.reroute(m, func() { l.undelivered(m, why) }):
+	case !h.node.placer.reroute(m, func(error) { l.undelivered(m, why) }):
 		l.undelivered(m, why)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -41,6 +42,8 @@ type linkBugs struct {
 	swap    bool // messages of one frame are handed over in another order
 	unacked bool // acknowledgements are lost
 	double  bool // an activation does not give way to an older one
+
+	misroute func(m *p.Message, fromNode bool, d *route.Decision) // decides otherwise about messages; nil: it does not
 }
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {

@@ -225,6 +225,9 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 			},
 		}),
 	})
+	if s.links.bugs.misroute != nil && node != nil {
+		node.Misroute(s.links.bugs.misroute)
+	}
 	s.sim.Yield("boot " + name)
 	if err != nil {
 		s.problem("boot %s: %v", name, err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/racetest"
+	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 const (
@@ -98,6 +100,16 @@ func TestClusterSimFindsBugs(t *testing.T) {
 		"a lost acknowledgement":    {linkBugs{unacked: true}, `which could have acknowledged`},
 		"a double activation":       {linkBugs{double: true}, `two activations of`},
 		"an order that is not kept": {linkBugs{swap: true}, `after one that was sent later`},
+		"a message that does not wait for its receiver to move": {linkBugs{misroute: func(_ *p.Message, _ bool, d *route.Decision) {
+			if d.Do == route.Wait {
+				d.Do = route.Refuse
+			}
+		}}, `refused by another node`},
+		"a message that is noted by a node which passes it on": {linkBugs{misroute: func(_ *p.Message, _ bool, d *route.Decision) {
+			if d.Do == route.Pass {
+				d.Do = route.Send
+			}
+		}}, `ends in .*, the other side`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			says := regexp.MustCompile(c.says)

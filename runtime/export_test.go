@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // Joining and NodeLinks are the parts of a cluster that a simulation implements.
@@ -201,4 +202,14 @@ func (n *Node) Summary(except performatives.AgentID) performatives.Raw {
 // Union returns the combined capabilities of all agents but one, from the list of the catalog.
 func (n *Node) Union(except performatives.AgentID) performatives.Capabilities {
 	return union(n.catalog.namespace(n.system, ""), isNot(except))
+}
+
+// Misroute changes the decisions of a node about messages. fromNode says that another node has sent
+// the message.
+func (n *Node) Misroute(change func(m *performatives.Message, fromNode bool, d *route.Decision)) {
+	n.decide = func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision {
+		d := route.Decide(v, m, from, waited)
+		change(m, from != nil, &d)
+		return d
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -94,7 +95,7 @@ func (l *link) ended() bool { return l.finished.Load() }
 // deliver routes a message of the peer's agent to its receiver. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *link) deliver(m *performatives.Message, from performatives.AgentID) error {
-	if r, ok := l.node.system.Find(m.Receiver()); ok && isRemote(r) || !ok && !l.node.placer.activatesHere(m) { // the destination notes it
+	if r, ok := l.node.system.Find(m.Receiver()); ok && isRemote(r) || !ok && !route.ActivatesHere(view{l.node}, m) { // the destination notes it
 		return l.node.system.Pass(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -16,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // Node runs agents and gives Go code access to them. All methods may be called from any
@@ -29,6 +31,8 @@ type Node struct {
 	chain   *chain      // nil without middleware
 	routed  atomic.Bool // a middleware has routed a request: see [Node.onward]
 	placer  *placer
+	hold    *route.Hold // the messages that cannot be routed yet
+	decide  decider     // route.Decide, but in simulations of its faults
 	catalog catalog
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
@@ -40,12 +44,16 @@ type Node struct {
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
 
+// decider is the type of [route.Decide].
+type decider func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision
+
 // New starts a node without agents. Its owner must call [Node.Stop]. The error names the
 // invalid option.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{handedOver: make(chan struct{})}
+	n := &Node{handedOver: make(chan struct{}), decide: route.Decide}
 	n.placer = newPlacer(n)
+	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
 	var err error
 	if n.chain, err = newChain(n, o.Middleware); err != nil {
 		return nil, err

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // nodeLink is the link to one incarnation of another node.
@@ -97,134 +98,75 @@ func (l *nodeLink) connected(differ []string) {
 	}
 }
 
-// receive routes a message of the other node to an agent of this one, or to one beyond an uplink of
-// this one. It is passed on to a third node only for a placed agent, or as an answer to a placed
-// agent whose request this node has passed on. At most maxForwards nodes do so: a directory that is
-// out of date makes no loop.
+// Ended implements [route.Link].
+func (l *nodeLink) Ended() bool { return l.ended() }
+
+// Gone implements [route.Link].
+func (l *nodeLink) Gone() string { return nodeLost(l.peer).ErrorText }
+
+// receive routes a message of the other node: see [route.Decide].
 func (l *nodeLink) receive(m *performatives.Message) { l.receiveAgain(m, 0) }
 
-// receiveAgain is receive for a message that could not be routed at first. waited is how long it
-// has waited since the last attempt; zero means that this is the first one.
+// receiveAgain is receive for a message that has waited since it was decided on last.
 func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) {
-	err, limit := l.receiveOnce(m, waited), longWait
-	switch {
-	case !waits(err):
+	d := l.route(m, waited)
+	if d.Do != route.Wait || l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
 		return
-	case errors.Is(err, errStranger), errors.Is(err, errStray):
-		limit = strangerWait
 	}
-	if !l.node.placer.later(waited, limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
-		l.answer(m, l.node.recordRefusal(m, err))
-	}
+	l.answer(m, l.node.recordRefusal(m, d.Why))
 }
 
-// The refusals of messages that may be routed in a while.
-var (
-	errUnsettled = refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
-	errStranger  = refused(performatives.CodeBusy, "another node has passed the message on, and this node does not know where its sender is")
-	errStray     = refused(performatives.CodeStopped, "the node by which the agent was reached has gone")
-)
-
-// waits reports whether a message that was not routed for that reason may be in a while.
-func waits(err error) bool {
-	return errors.Is(err, errUnsettled) || errors.Is(err, errStranger) || errors.Is(err, errStray)
-}
-
-// receiveOnce routes a message. It reports an error that waits says, or has answered the sender.
-func (l *nodeLink) receiveOnce(m *performatives.Message, waited time.Duration) error {
+// route acts on the decision about a message of the other node, unless it has to wait. An error is
+// counted, and told to the sender.
+func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d route.Decision) {
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	if l.over && m.Forwards() == 0 { // the conversations have lost their peers; a message that was passed on belongs to a peer on a third node
-		return l.node.recordRefusal(m, errNodeGone)
+	changed, err := true, error(nil)
+	for n := 0; changed && n < maxDecisions; n++ {
+		if d = l.node.decide(view{l.node}, m, l, waited); d.Do == route.Wait {
+			return d
+		}
+		if d.Learn != route.Nothing {
+			l.cluster.heard.note(m.Sender(), heardOver{l, d.Learn == route.IsBehind})
+		}
+		changed, err = l.act(m, d)
 	}
-	err := l.route(m, waited)
-	if err != nil && !waits(err) {
+	if changed {
+		err = l.node.recordRefusal(m, err)
+	}
+	if err != nil {
 		l.answer(m, err)
 	}
-	return err
+	return d
 }
 
-// route delivers a message of the other node. The error is a [*performatives.Refusal], and the
-// message is counted, unless it waits.
-func (l *nodeLink) route(m *performatives.Message, waited time.Duration) error {
-	n, to := l.node, m.Receiver()
-	switch err := l.hear(m, waited); {
-	case waits(err):
-		return err
-	case err != nil:
-		return n.recordRefusal(m, err)
-	}
-	if to == "" {
-		if err := n.broadcast(m, true); err != nil && !errors.Is(err, performatives.CodeUnknownAgent) { // else the node has no agent for it
-			return n.recordRefusal(m, err)
-		}
-		return nil
-	}
-	receiver, ok := n.system.Find(to)
-	begun := false
-	if !ok {
-		var err error
-		if begun, err = n.placer.begin(m, l, waited); waits(err) {
-			return err
-		} else if err != nil {
-			return n.recordRefusal(m, err)
-		}
-	}
-	if begun || ok && n.ours(receiver) || !ok && n.uplinkFor(to) != nil {
-		return l.takeIn(m)
-	}
-	on := l.whereIs(m, receiver)
-	_, placed := n.placer.pick(to)
-	passes := opensAnything(m) && (placed || !ok) || !placed && m.InReplyTo() != ""
-	switch {
-	case on != nil && (m.Forwards() < maxForwards || waited > 0) && passes:
-		switch err := on.Send(m.Forward()); {
-		case err == nil:
-			return nil
-		case on.ended() && (opensAnything(m) && placed || l.cluster.strays(to)):
-			return errUnsettled
-		default:
-			return n.recordRefusal(m, err)
-		}
-	case placed && opensAnything(m): // it is on its way, and not all nodes know where
-		return errUnsettled
-	case l.cluster.strays(to):
-		return errStray
-	case ok:
-		return n.recordRefusal(m, refused(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, n.Name())))
-	case n.system.HasRun(to):
-		return n.recordRefusal(m, n.stopped(to))
-	}
-	return n.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q on the node %s", to, n.Name())))
-}
-
-// hear checks the sender of a message of the other node, which has waited so long, and remembers
-// the link for replies. It reports errStranger for a request that was passed on while this node
-// does not know yet where its sender is: a node that has just begun may host an agent before it
-// knows all others.
-func (l *nodeLink) hear(m *performatives.Message, waited time.Duration) error {
+// act acts on a decision about a message of the other node. It reports whether the decision was out
+// of date, as [Node.act] does. The error is a [*performatives.Refusal], and the message is counted.
+func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
 	n := l.node
-	run := n.placer.runOf(m.Sender()) // before the directory, which an agent that moves leaves first
-	sender, known := n.system.Find(m.Sender())
-	switch {
-	case m.Forwards() > 0: // the node by which it entered has checked it
-		switch {
-		case known || !m.Performative().ExpectsReply() || l.cluster.heard.from(m.Sender()) != nil:
-		case waited < strangerWait:
-			return errStranger
-		case l.over:
-			return errNodeGone
-		default:
-			l.cluster.heard.note(m.Sender(), heardOver{l, true})
+	switch d.Do { //nolint:exhaustive // it does not send a message of its own, nor wait
+	case route.Refuse:
+		err = d.Why
+	case route.Broadcast:
+		if err = n.broadcast(m, true); errors.Is(err, performatives.CodeUnknownAgent) { // the node has no agent for it
+			return false, nil
 		}
-	case m.Activation() != 0 && m.Activation() < run.number: // of an earlier run, which that node has handed over
-	case m.Activation() > run.number && run.offered: // of the next run, of which that node has yet to tell
-	case known && n.ours(sender):
-		return refused(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", m.Sender(), n.Name()))
-	case !known, m.Performative().ExpectsReply() && n.partyOf(m.Sender()).via != l.link:
-		l.cluster.heard.note(m.Sender(), heardOver{l, false})
+	case route.Activate:
+		changed, err = n.activated(m, n.placer.activate(n.placer.kindOf(m.Receiver()), m.Receiver(), nil))
+		if err == nil {
+			return false, l.takeIn(m)
+		}
+	case route.Pass:
+		on := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
+		err = on.Send(m.Forward())
+		changed = err != nil && on.ended()
+	default:
+		return false, l.takeIn(m)
 	}
-	return nil
+	if err != nil && !changed {
+		err = n.recordRefusal(m, err)
+	}
+	return changed, err
 }
 
 // takeIn delivers a message for an agent of this node. One that was passed on comes from where its
@@ -268,38 +210,6 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	}
 }
 
-// whereIs returns the link to the node of an agent of another node. The agent runs at that node, is
-// to be activated there if it is placed, or was heard there if it is not in the directory. Nil
-// means none but the node at the other end of l, the sender of the message. It is l if only that
-// node hosts the agent's kind, and does not run the agent any more: it sees by the way of the
-// message that this one does not.
-func (l *nodeLink) whereIs(m *performatives.Message, r *actors.Registration) *nodeLink {
-	c, id := l.cluster, m.Receiver()
-	if r != nil {
-		a, ok := r.Destination().(*nodeAgent)
-		switch {
-		case !ok:
-			return nil
-		case a.link != l:
-			return a.link
-		case !a.placed: // else it has left there
-			return nil
-		}
-	}
-	if heard := c.heard.from(id); heard != nil && heard != l {
-		return heard
-	}
-	to, handed := c.handedTo(id)
-	if handed && to != l.peer {
-		return c.linkTo(to)
-	}
-	at, _ := c.node.placer.pickFor(m, l)
-	if at.link == nil && !at.here && !handed { // the only host took this node for one, which drains
-		at, _ = c.node.placer.pick(id)
-	}
-	return at.link
-}
-
 // nodeAgent is the destination of an agent of another node.
 type nodeAgent struct {
 	id           performatives.AgentID
@@ -333,32 +243,13 @@ func (a *nodeAgent) Wait() time.Duration {
 	return to.cluster.links.Wait(to.peer)
 }
 
-// gone returns the refusal of a message for an agent of the node, which is being given up.
-func (l *nodeLink) gone() *performatives.Refusal {
-	return refused(performatives.CodeStopped, nodeLost(l.peer).ErrorText)
-}
-
-// Deliver passes a message on to the agent's node. While that node is being given up, a message
-// that may be the first for a placed agent waits. It waits until the directory has the agent there
-// no more.
+// Deliver passes a message on to the agent's node.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.over()
-	switch {
-	case !to.ended(): // should it end now, the router looks the agent up again
-		return to.send(m, a.id, a.labelled)
-	case a.placed && to.sendLater(m):
-		return nil
+	if to.ended() {
+		return refusedCopy(m, performatives.CodeStopped, to.Gone())
 	}
-	return refusedCopy(m, performatives.CodeStopped, to.gone().Text)
-}
-
-// sendLater routes a message for a placed agent anew, in a while, that the link has not taken
-// because it has ended. It reports false if the message is for a run that has ended, or too many
-// wait.
-func (l *nodeLink) sendLater(m *performatives.Message) bool {
-	p := l.node.placer
-	giveUp := func() { l.undelivered(m, l.gone()) }
-	return opensAnything(m) && p.later(0, longWait, func(waited time.Duration) { p.routeAfter(m, waited, giveUp) })
+	return to.send(m, a.id, a.labelled)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.

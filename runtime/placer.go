@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // placer runs the agents of kinds on this node, and finds those of other nodes.
@@ -32,7 +33,6 @@ type placer struct {
 	room       chan struct{} // has one of each agent that is offered to others
 
 	lastOffer atomic.Uint64
-	waiting   atomic.Int64 // messages whose receivers move; see nodeLink.receiveAgain
 
 	mu        sync.Mutex
 	kinds     map[string]*kind
@@ -150,176 +150,27 @@ func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarna
 	return at, true
 }
 
-// activatesHere reports whether a message for the agent, which is nowhere, activates it on this
-// node.
-func (p *placer) activatesHere(m *performatives.Message) bool {
-	at, placed := p.pickFor(m, nil)
-	return placed && at.here && opensAnything(m)
-}
-
-// pickFor is pick for a message that the node at the other end of a link has sent, if it is not
-// nil: it does not run the agent. One that nodes with different views have passed on as often as
-// they may stays here, if it can.
-func (p *placer) pickFor(m *performatives.Message, from *nodeLink) (at picked, placed bool) {
-	var except map[cluster.Incarnation]struct{}
-	if from != nil {
-		except = map[cluster.Incarnation]struct{}{from.peer: {}}
-	}
-	at, placed = p.pickExcept(m.Receiver(), except)
-	if placed && m.Forwards() >= maxForwards && at.kind != nil && p.hosts(at.kind) {
-		at.here, at.link = true, nil
-	}
-	return at, placed
-}
-
-// opensAnything reports whether a message can be the first for an agent. An answer and a CANCEL are
-// for a run that has ended.
-func opensAnything(m *performatives.Message) bool {
-	if m.Answered() != 0 || m.Performative() == performatives.ActCancel {
-		return false
-	}
-	return m.InReplyTo() == "" || m.Performative().ExpectsReply()
-}
-
-// begin activates the receiver of a message of another node, which is not in the directory, if it
-// is for this one to run it. It reports false if it is not. It reports errUnsettled if the message
-// is to wait until the node of the agent joins; waited is the time that it has waited.
-func (p *placer) begin(m *performatives.Message, from *nodeLink, waited time.Duration) (here bool, err error) {
-	at, placed := p.pickFor(m, from)
-	if !placed || !at.here || !opensAnything(m) {
-		return false, nil
-	}
-	if waited < longWait && p.node.cluster.Load().runsElsewhere(m.Receiver()) {
-		return false, errUnsettled
-	}
-	switch err := p.activate(at.kind, m.Receiver(), nil); {
-	case err == nil, errors.Is(err, actors.ErrExists): // it is there by now
-		return true, nil
-	case errors.Is(err, actors.ErrStopped): // the node drains by now
-		return false, nil
-	default:
-		return false, refusedCopy(m, performatives.CodeStopped, err.Error())
-	}
-}
-
-// route routes a message for an agent that is not in the directory: it activates it, or passes the
-// message to the node that does. It reports false when no kind has such an id, or the message is
-// for a run that has ended.
-func (p *placer) route(m *performatives.Message) (handled bool, err error) {
-	return p.routeWaited(m, 0)
-}
-
-// routeWaited is route for a message that has waited so long until the node where the agent runs
-// joins.
-func (p *placer) routeWaited(m *performatives.Message, waited time.Duration) (handled bool, err error) {
-	at, placed := p.pickFor(m, nil)
-	switch {
-	case !placed || !opensAnything(m):
-		return false, nil
-	case at.here && p.node.cluster.Load().runsElsewhere(m.Receiver()) && p.awaitRun(m, waited):
-		return true, nil
-	case at.here:
-		switch err := p.activate(at.kind, m.Receiver(), m); {
-		case err == nil:
-			return true, nil
-		case errors.Is(err, actors.ErrExists): // another message has activated it first
-			_, err := router{p.node}.deliver(m)
-			return true, err
-		case errors.Is(err, actors.ErrStopped) && p.drains(): // since it was picked
-			return p.route(m)
-		default:
-			return true, refusedCopy(m, performatives.CodeStopped, err.Error())
-		}
-	case at.link == nil:
-		return true, refusedCopy(m, performatives.CodeStopped, "no node hosts the kind "+placement.KindOf(m.Receiver()))
-	case m.Forwards() > 0: // its record is where it entered
-		err = at.link.Send(m.Forward())
-	default:
-		at.link.cluster.heard.sends(m.Receiver(), at.link)
-		err = at.link.send(m, m.Receiver(), unchanged)
-	}
-	if err != nil && at.link.ended() && at.link.sendLater(m) { // since it was picked
-		return true, nil
-	}
-	return true, err
-}
-
-// awaitRun has a message routed again in a while. It reports false if the message has waited long
-// enough.
-func (p *placer) awaitRun(m *performatives.Message, waited time.Duration) bool {
-	return p.later(waited, longWait, func(next time.Duration) {
-		handled, err := false, error(nil)
-		if _, found := p.node.system.Find(m.Receiver()); !found {
-			handled, err = p.routeWaited(m, next)
-		}
-		if !handled {
-			err = router{p.node}.Route(m)
-		}
-		if err != nil {
-			r := asRefusal(err)
-			p.node.system.RefuseCopy(m.Receiver(), m, r)
-		}
-	})
-}
-
 // maxReroutes is how often a message is passed on, at most, that comes back.
-const maxReroutes = 4 * maxForwards
+const maxReroutes = 4 * route.MaxForwards
 
 // reroute routes a message for a placed agent anew that has not reached the node where it was, now
 // or in a while. It calls giveUp if that fails. It reports false if the message is not for a placed
 // agent, or is for a run that has ended.
-func (p *placer) reroute(m *performatives.Message, giveUp func()) bool {
+func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 	at, placed := p.pick(m.Receiver())
-	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !opensAnything(m) {
+	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
 	p.node.cluster.Load().heard.returned(m.Receiver())
-	p.routeAfter(m.Forward(), 0, giveUp)
+	p.routeAgain(m, giveUp)
 	return true
 }
 
-// routeAfter routes a message that has waited so long since its last attempt, now or in a while. It
-// calls giveUp if that fails.
-func (p *placer) routeAfter(m *performatives.Message, waited time.Duration, giveUp func()) {
-	limit := longWait
-	if p.node.cluster.Load().strays(m.Receiver()) {
-		limit = strangerWait
+// routeAgain routes a message that has come back from another node.
+func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
+	if err := p.node.route(m.Forward(), 0, giveUp); err != nil {
+		giveUp(err)
 	}
-	if err := (router{p.node}).route(m); err == nil {
-		return
-	}
-	if !p.later(waited, limit, func(next time.Duration) { p.routeAfter(m, next, giveUp) }) {
-		giveUp()
-	}
-}
-
-// The time for which a message to a moving agent waits until the nodes know its new node: first,
-// and at most. The time for a message of an unknown sender by way of a known node, or to such a
-// sender. And how many such messages may wait.
-const (
-	firstWait    = 10 * time.Millisecond
-	longWait     = 640 * time.Millisecond
-	strangerWait = 4 * longWait
-	maxWaiting   = 1 << 12
-)
-
-// later has a message tried again after twice the time that it has waited. It reports false if that
-// was long enough.
-func (p *placer) later(waited, limit time.Duration, again func(waited time.Duration)) bool {
-	next := max(firstWait, 2*waited)
-	if next > limit || p.ctx.Err() != nil {
-		return false
-	}
-	if p.waiting.Add(1) > maxWaiting {
-		p.waiting.Add(-1)
-		return false
-	}
-	p.node.system.Work(func() {
-		p.pause(p.ctx, next)
-		p.waiting.Add(-1)
-		again(next)
-	})
-	return true
 }
 
 // activate starts an agent here. m is its first message, nil for a singleton.

@@ -9,9 +9,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxForwards is how many nodes pass a message on whose receiver is not there any more.
-const maxForwards = 3
-
 // watchIdle takes an agent out of memory once it is quiet.
 func (p *placer) watchIdle(a *activation, self actors.Self) {
 	if a.kind.Idle < 0 || a.kind.Singleton {
@@ -270,7 +267,7 @@ func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 		return err
 	}
 	r := asRefusal(err)
-	if p.reroute(m, func() { p.node.system.RefuseCopy(m.Receiver(), m, r) }) {
+	if p.reroute(m, func(error) { p.node.system.RefuseCopy(m.Receiver(), m, r) }) {
 		return nil
 	}
 	return err

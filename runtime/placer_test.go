@@ -427,32 +427,6 @@ func TestOffers(t *testing.T) {
 	}
 }
 
-// A message for an agent that only this node has heard of goes over the link over which it was
-// heard, and not back over it.
-func TestWayToAnAgentThatWasHeard(t *testing.T) {
-	p, _ := newPlacing(t)
-	c := newClustered(p.node)
-	first, second := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
-	c.addLocked(first)
-	c.addLocked(second)
-	m, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: "asker", Receiver: "Worker", Payload: performatives.Raw(`{}`),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if to := c.peers[first].whereIs(m, nil); to != nil {
-		t.Errorf("it is at %v before it was heard", to.peer)
-	}
-	c.heard.note("worker", heardOver{link: c.peers[second]})
-	if to := c.peers[first].whereIs(m, nil); to != c.peers[second] {
-		t.Errorf("a message of n2 goes to %v, want n3", to)
-	}
-	if to := c.peers[second].whereIs(m, nil); to != nil {
-		t.Errorf("a message of n3 goes back to %v", to.peer)
-	}
-}
-
 // An answer to an agent of n3, whose request n2 has passed on and which this node has not linked
 // to, reaches it though n2 has gone, or is a dead letter. One to an agent of n2 is refused.
 func TestAnswerByANodeThatHasGone(t *testing.T) {
@@ -511,13 +485,13 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 						t.Errorf("it is refused at once: %t: %v", refused, err)
 					}
 					if how == "n3 joins" {
-						time.Sleep(strangerWait) // which is longer than longWait and all waits before it
+						time.Sleep(strangerTime / 2) // all waits of a message are longer together
 						theirs := directory.New(n3)
 						theirs.Put(directory.Entry{Agent: "asker", Hidden: true, Since: 1}, nil)
 						c.Merge(theirs.State())
 						c.join(cluster.Member{Incarnation: n3})
 					}
-					time.Sleep(2 * strangerWait)
+					time.Sleep(2 * strangerTime)
 					synctest.Wait()
 					if passed := slices.Contains(links.all(), "n3 "); passed != (how == "n3 joins") {
 						t.Errorf("it is sent to n3: %t", passed)
@@ -613,50 +587,6 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 	})
 }
 
-// A message from the only node that hosts a kind does not go back there.
-func TestPickForAMessageOfTheHost(t *testing.T) {
-	p, _ := newPlacing(t)
-	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
-	c.addLocked(peer)
-	theirs := directory.New(peer)
-	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
-	c.replica.Joined(peer)
-	if _, err := c.replica.Merge(theirs.State()); err != nil {
-		t.Fatal(err)
-	}
-	p.node.cluster.Store(c)
-	defer p.node.cluster.Store(nil)
-	p.mu.Lock()
-	p.draining = true // this node hosts nothing
-	p.mu.Unlock()
-	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
-	if at, placed := p.pickFor(m, nil); !placed || at.link != c.peers[peer] {
-		t.Errorf("a message of this node goes to %v, want n2", at.link)
-	}
-	if at, placed := p.pickFor(m, c.peers[peer]); !placed || at.link != nil {
-		t.Errorf("a message of n2 goes back there: %v", at.link)
-	}
-	if to := c.peers[peer].whereIs(m, nil); to != c.peers[peer] {
-		t.Errorf("a message of n2, the only host, which takes this node for one, goes to %v", to)
-	}
-	c.links = &sentLinks{wait: time.Minute}
-	there, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: c.peers[peer], placed: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer there.Remove()
-	if got := there.Destination().Wait(); got != time.Minute {
-		t.Errorf("a wait of %v for its node", got)
-	}
-	if to := c.peers[peer].whereIs(m, there); to != c.peers[peer] {
-		t.Errorf("a message of n2 for an agent that by the directory runs there, and has left, goes to %v", to)
-	}
-	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &peer}
-	if to := c.peers[peer].whereIs(m, nil); to != nil {
-		t.Errorf("a message for an agent that n2 has got goes back there: %v", to.peer)
-	}
-}
-
 // A message for an agent of a node that has not joined yet waits for it, as long as any message
 // waits, and activates no second run before.
 func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
@@ -688,7 +618,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				if how.joins {
 					c.join(cluster.Member{Incarnation: host})
 				}
-				time.Sleep(2 * longWait)
+				time.Sleep(strangerTime / 2) // which is longer than all waits of a message for an agent that moves
 				synctest.Wait()
 				if activated := p.runOf("k/a").number != 0; activated == how.joins {
 					t.Errorf("it is activated here: %t", activated)
@@ -767,23 +697,4 @@ func TestStrangersAreForgotten(t *testing.T) {
 		}
 		_ = p.node.Stop(t.Context())
 	})
-}
-
-// The last messages of a run that another node has handed over to this one come from an agent that
-// runs here by now.
-func TestHearAnEarlierRun(t *testing.T) {
-	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", 0, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
-	c.addLocked(peer)
-	for number, forbidden := range map[uint64]bool{a.number - 1: false, a.number + 1: true} {
-		m := act(t, "q", performatives.ActInform, func(e *performatives.Envelope) { e.Sender = "k/a" })
-		m.Activate(number)
-		if err := c.peers[peer].hear(m, 0); (err != nil) != forbidden {
-			t.Errorf("run %d, while %d runs here: %v, forbidden: %t", number, a.number, err, forbidden)
-		}
-	}
 }

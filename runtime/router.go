@@ -6,83 +6,103 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // router routes messages to their destinations: of the directory, or beyond an [Uplink].
 type router struct{ n *Node }
 
-// Route delivers m to its receiver, or to all agents when it has none. If this node has only heard
-// of an agent over a link that has ended, a message for the agent waits until this node knows the
-// agent's node.
-func (r router) Route(m *performatives.Message) error {
-	if m.Receiver() == "" {
-		return r.n.broadcast(m, false)
-	}
-	err := r.route(m)
-	if err == nil || !r.n.cluster.Load().strays(m.Receiver()) {
-		return err
-	}
-	refuse := func() {
-		why := asRefusal(err)
-		r.n.system.RefuseCopy(m.Receiver(), m, why)
-	}
-	if r.n.placer.later(0, strangerWait, func(waited time.Duration) { r.n.placer.routeAfter(m, waited, refuse) }) {
-		return nil
-	}
-	return err
-}
+// Route delivers m to its receiver, or to all agents when it has none.
+func (r router) Route(m *performatives.Message) error { return r.n.route(m, 0, nil) }
 
-// knows reports whether the router has a way to an agent: to one of the directory, to one heard
-// over a link and not in the directory yet, or to one that a kind places. Ids beyond an uplink are
-// not among them, because an uplink may have all ids that are unknown.
-func (n *Node) knows(id performatives.AgentID) bool {
-	if _, ok := n.system.Find(id); ok {
-		return true
-	}
-	if c := n.cluster.Load(); c.heardFrom(id) != nil || c.strays(id) {
-		return true
-	}
-	_, placed := n.placer.pick(id)
-	return placed
-}
+// knows reports whether the node has a way to an agent: see [route.Knows].
+func (n *Node) knows(id performatives.AgentID) bool { return route.Knows(view{n}, id) }
 
-// route delivers m to its receiver, now.
-func (r router) route(m *performatives.Message) error {
-	here, err := r.deliver(m)
-	if err == nil || here {
-		return err
-	}
-	if l := r.n.cluster.Load().heardFrom(m.Receiver()); l != nil {
-		if err = l.send(m, m.Receiver(), unchanged); err == nil || !l.ended() {
+// route acts on the decision about a message of this node, which has waited since the last one. The
+// error is a [*performatives.Refusal]. A message that waits again is not an error: giveUp is called
+// if it cannot be routed in the end. Nil tells the sender.
+func (n *Node) route(m *performatives.Message, waited time.Duration, giveUp func(error)) (err error) {
+	for range maxDecisions {
+		d := n.decide(view{n}, m, nil, waited)
+		switch d.Do { //nolint:exhaustive // act has the others
+		case route.Wait:
+			again := func(waited time.Duration) {
+				switch err := n.route(m, waited, giveUp); {
+				case err == nil:
+				case giveUp != nil:
+					giveUp(err)
+				default:
+					n.system.RefuseCopy(m.Receiver(), m, asRefusal(err))
+				}
+			}
+			if n.hold.Again(waited, d.Limit, again) {
+				return nil
+			}
+			return about(m, d.Why)
+		case route.Refuse:
+			return about(m, d.Why)
+		}
+		var changed bool
+		if changed, err = n.act(m, d); !changed {
 			return err
 		}
 	}
-	if handled, err := r.n.placer.route(m); handled {
-		return err
-	}
-	if u := r.n.uplinkFor(m.Receiver()); u != nil && (u.Connected() || !r.n.system.HasRun(m.Receiver())) {
-		return u.deliver(m)
-	}
-	if text := r.n.cluster.Load().unreachable(m.Receiver()); text != "" {
-		return refusedCopy(m, performatives.CodeStopped, text)
-	}
 	return err
 }
 
-// deliver delivers m to an agent of the directory, and reports whether it is there. An agent that
-// comes, stops or moves at that moment is looked up again.
-func (r router) deliver(m *performatives.Message) (here bool, err error) {
-	for range 3 {
-		if err = r.n.system.Deliver(m.Receiver(), m); err == nil {
-			return true, nil
-		}
-		_, here = r.n.system.Find(m.Receiver())
-		if !here || !errors.Is(err, performatives.CodeUnknownAgent) && !errors.Is(err, performatives.CodeStopped) {
-			break
-		}
+// maxDecisions is how often one message is decided on, at most, because what the node knows changes
+// between a decision and the act.
+const maxDecisions = 4
+
+// about returns a decision's reason as the refusal of m.
+func about(m *performatives.Message, why *performatives.Refusal) error {
+	return refusedCopy(m, why.Code, why.Text)
+}
+
+// act acts on a decision about a message of this node, except for those to refuse it or to wait. It
+// reports whether the decision was out of date: an agent comes, stops or moves at that moment, or a
+// link has ended.
+func (n *Node) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
+	switch d.Do { //nolint:exhaustive // the others are the caller's
+	case route.Broadcast:
+		return false, n.broadcast(m, false)
+	case route.Deliver:
+		err = d.Entry.Agent.Deliver(m)
+		return errors.Is(err, performatives.CodeUnknownAgent) || errors.Is(err, performatives.CodeStopped), err
+	case route.Activate:
+		k := n.placer.kindOf(m.Receiver())
+		err = n.placer.activate(k, m.Receiver(), m)
+		return n.activated(m, err)
+	case route.Beyond:
+		return false, n.uplinkFor(m.Receiver()).deliver(m)
 	}
-	return here, err
+	l := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
+	switch {
+	case d.Do == route.Pass:
+		err = l.Send(m.Forward())
+	case d.Entry.Agent != nil:
+		err = l.send(m, d.Entry.Agent.ID(), unchanged)
+	default:
+		if d.First {
+			l.cluster.heard.sends(m.Receiver(), l)
+		}
+		err = l.send(m, m.Receiver(), unchanged)
+	}
+	return err != nil && l.ended(), err
+}
+
+// activated reports whether the decision to activate the receiver of m was out of date, by the error
+// of the activation: another message has activated it first, or the node drains by now.
+func (n *Node) activated(m *performatives.Message, err error) (changed bool, _ error) {
+	switch {
+	case err == nil:
+		return false, nil
+	case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.drains():
+		return true, refusedCopy(m, performatives.CodeBusy, err.Error())
+	}
+	return false, refusedCopy(m, performatives.CodeStopped, err.Error())
 }
 
 // broadcast delivers m to every agent of the directory except its sender. To the agents of other

@@ -1,0 +1,373 @@
+package route
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Link is the way to one run of another node, a pointer. Nil means none.
+type Link interface {
+	// Ended reports whether the node is lost to this one: what it sends is too late, and it gets
+	// nothing.
+	Ended() bool
+	// Gone is the text for those who send to a node whose link has ended.
+	Gone() string
+}
+
+// Entry is what the directory says of an agent. The zero value says that it is not there.
+type Entry struct {
+	Agent  *actors.Registration // nil: it is not in the directory
+	Home   Link                 // to its node; nil for an agent of this node: of this process, or of a session
+	Link   Link                 // over which it is reached: Home, or the one over which it was heard since
+	Placed bool                 // it is of a kind, and of another node
+}
+
+// Here reports whether the agent is of this node.
+func (e Entry) Here() bool { return e.Agent != nil && e.Home == nil }
+
+// Host is where an agent of a kind is to run.
+type Host struct {
+	Placed bool // there is such a kind
+	Here   bool // at this node
+	Link   Link // at another node
+}
+
+// Uplink says whether an uplink has the agents of an id.
+type Uplink uint8
+
+// The states of an uplink.
+const (
+	NoUplink Uplink = iota
+	Disconnected
+	Connected
+)
+
+// Run is the run of a placed agent on this node. The zero value says that there is none.
+type Run struct {
+	Number  uint64
+	Offered bool // to another node, which has not answered
+}
+
+// View is what the node knows. The ids may be in any spelling. The methods are safe for concurrent
+// use, and change nothing.
+type View interface {
+	// Entry looks an agent up in the directory.
+	Entry(performatives.AgentID) Entry
+	// Heard returns the link over which an agent was heard that is not in the directory, or is
+	// there with another node.
+	Heard(performatives.AgentID) Link
+	// Strays reports whether an agent of a third node was heard over a link which has ended. Its
+	// own node is to join soon.
+	Strays(performatives.AgentID) bool
+	// Host picks the node which is to run an agent of a kind, among those but except.
+	Host(id performatives.AgentID, except Link) Host
+	// MayHost reports whether this node may run an agent of a kind.
+	MayHost(performatives.AgentID) bool
+	// RunsElsewhere reports whether another node runs an agent of a kind, by what nodes tell of
+	// it, which may not have joined yet.
+	RunsElsewhere(performatives.AgentID) bool
+	// HandedTo returns the node that an agent was handed over to, until the directory has it
+	// there. The link is nil if there is none to that node.
+	HandedTo(performatives.AgentID) (to Link, handed bool)
+	// Run returns the run of an agent of a kind on this node.
+	Run(performatives.AgentID) Run
+	// Uplink returns the state of the uplink that has the agents of an id.
+	Uplink(performatives.AgentID) Uplink
+	// HasRun reports whether an agent of this process with that id has stopped, or all do.
+	HasRun(performatives.AgentID) bool
+	// Unreachable says that the node of an agent which was lost cannot be reached. It is empty for
+	// any other agent.
+	Unreachable(performatives.AgentID) string
+	// Name is the name of this node.
+	Name() string
+}
+
+// Action is what to do with a message.
+type Action uint8
+
+// The actions.
+const (
+	Refuse    Action = iota // tell the sender why, or count a dead letter
+	Deliver                 // to Decision.Entry, an agent of this node
+	Send                    // over Decision.Link, as a message of this node
+	Pass                    // over Decision.Link, as one that comes from another node, or comes back from it
+	Activate                // run the agent at this node: the message is its first one
+	Beyond                  // over the uplink
+	Broadcast               // to all agents
+	Wait                    // and decide again; refuse it after Decision.Limit
+)
+
+// Learn is what to remember of the sender of a message of another node.
+type Learn uint8
+
+// What to remember.
+const (
+	Nothing  Learn = iota
+	IsThere        // the sender is at the node that has sent the message
+	IsBehind       // the sender is at a third node, which this one does not know
+)
+
+// Decision is what is to be done with a message.
+type Decision struct {
+	Do    Action
+	Entry Entry                  // of Deliver, and of Send where the agent is in the directory
+	Link  Link                   // of Send and Pass
+	Why   *performatives.Refusal // of Refuse and Wait, without the fields From and About
+	Limit time.Duration          // of Wait
+	First bool                   // of Send: the message activates a placed agent there
+	Learn Learn
+}
+
+// Knows reports whether there is a way to an agent: to one of the directory, to one heard over a
+// link, or to one that a kind places. Ids beyond an uplink are not among them, because an uplink may
+// have all ids that are unknown.
+func Knows(v View, id performatives.AgentID) bool {
+	return v.Entry(id).Agent != nil || v.Heard(id) != nil || v.Strays(id) || v.Host(id, nil).Placed
+}
+
+// ActivatesHere reports whether a message for an agent which is nowhere activates it on this node.
+func ActivatesHere(v View, m *performatives.Message) bool { return Opens(m) && host(v, m, nil).Here }
+
+// MaxForwards is how many nodes pass a message on whose receiver is not there any more. So a
+// directory that is out of date makes no loop.
+const MaxForwards = 3
+
+// Decide returns what is to be done with a message. from is the link to the node that has sent it,
+// nil for a message of this node. waited is how long the message has waited since it was decided on
+// last, zero for the first decision.
+//
+// A message of another node is delivered to an agent of this one, or to one beyond an uplink. It is
+// passed on to a third node only for a placed agent, or as an answer to a placed agent whose request
+// this node has passed on.
+func Decide(v View, m *performatives.Message, from Link, waited time.Duration) Decision {
+	if from == nil {
+		if m.Receiver() == "" {
+			return Decision{Do: Broadcast}
+		}
+		return decideOwn(v, m, waited)
+	}
+	if from.Ended() && m.Forwards() == 0 { // the conversations have lost their peers; one that was passed on belongs to a peer on a third node
+		return refuse(performatives.CodeStopped, "the node of the sender has gone")
+	}
+	learn, d := hear(v, m, from, waited)
+	if d != nil {
+		return *d
+	}
+	decided := Decision{Do: Broadcast}
+	if m.Receiver() != "" {
+		decided = decideOther(v, m, from, waited)
+	}
+	decided.Learn = learn
+	return decided
+}
+
+// decideOwn decides on a message of this node: of an agent of it, of a session, or one that comes
+// back from another node.
+func decideOwn(v View, m *performatives.Message, waited time.Duration) Decision {
+	d := wayOf(v, m, waited)
+	switch {
+	case d.Do != Refuse:
+	case v.Strays(m.Receiver()):
+		return wait(strangerWait, d.Why)
+	case m.Forwards() > 0: // it has come back, and the nodes do not agree yet where its receiver is
+		return wait(longWait, d.Why)
+	}
+	return d
+}
+
+func wayOf(v View, m *performatives.Message, waited time.Duration) Decision {
+	to := m.Receiver()
+	e := v.Entry(to)
+	switch {
+	case e.Here():
+		return Decision{Do: Deliver, Entry: e}
+	case e.Agent != nil && !e.Link.Ended():
+		return Decision{Do: Send, Link: e.Link, Entry: e}
+	case e.Agent != nil: // its node is being given up
+		d := refuse(performatives.CodeStopped, e.Link.Gone())
+		if e.Placed && Opens(m) {
+			return wait(longWait, d.Why)
+		}
+		return d
+	}
+	if heard := v.Heard(to); heard != nil && !heard.Ended() {
+		return Decision{Do: Send, Link: heard}
+	}
+	if h := host(v, m, nil); h.Placed && Opens(m) {
+		return toHost(v, m, h, waited)
+	}
+	if beyond(v, to) {
+		return Decision{Do: Beyond}
+	}
+	return nobody(v, to, fmt.Sprintf("there is no agent %q", to))
+}
+
+// beyond reports whether an agent that is not in the directory may be beyond an uplink. One that has
+// run here is looked for there only while the uplink has a session.
+func beyond(v View, id performatives.AgentID) bool {
+	u := v.Uplink(id)
+	return u == Connected || u == Disconnected && !v.HasRun(id)
+}
+
+// toHost decides on the first message for a placed agent that is not in the directory.
+func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Decision {
+	switch {
+	case at.Here && waited < longWait && v.RunsElsewhere(m.Receiver()):
+		return wait(longWait, unsettled)
+	case at.Here:
+		return Decision{Do: Activate}
+	case at.Link == nil:
+		return refuse(performatives.CodeStopped, "no node hosts the kind "+placement.KindOf(m.Receiver()))
+	case at.Link.Ended(): // since it was picked
+		return wait(longWait, unsettled)
+	case m.Forwards() > 0: // its record is where it entered
+		return Decision{Do: Pass, Link: at.Link}
+	}
+	return Decision{Do: Send, Link: at.Link, First: true}
+}
+
+// hear decides on the sender of a message of another node: what to remember of it, or that the
+// message is refused or has to wait. A node that has just begun may host an agent before it knows
+// all others, so a request that was passed on waits until this node knows where its sender is.
+func hear(v View, m *performatives.Message, from Link, waited time.Duration) (Learn, *Decision) {
+	sender, asks := m.Sender(), m.Performative().ExpectsReply()
+	if m.Forwards() > 0 { // the node by which it entered has checked it
+		switch {
+		case !asks, v.Entry(sender).Agent != nil, v.Heard(sender) != nil:
+			return Nothing, nil
+		case waited < strangerWait:
+			d := wait(strangerWait, stranger)
+			return Nothing, &d
+		case from.Ended():
+			d := refuse(performatives.CodeStopped, "the node of the sender has gone")
+			return Nothing, &d
+		}
+		return IsBehind, nil
+	}
+	run := v.Run(sender) // before the directory, which an agent that moves leaves first
+	switch {
+	case m.Activation() != 0 && m.Activation() < run.Number: // of an earlier run, which that node has handed over
+		return Nothing, nil
+	case m.Activation() > run.Number && run.Offered: // of the next run, of which that node has yet to tell
+		return Nothing, nil
+	}
+	e := v.Entry(sender)
+	switch {
+	case e.Here():
+		d := refuse(performatives.CodeForbidden, fmt.Sprintf("an agent %q runs on the node %s, too", sender, v.Name()))
+		return Nothing, &d
+	case e.Agent == nil, asks && e.Link != from:
+		return IsThere, nil
+	}
+	return Nothing, nil
+}
+
+// decideOther decides on a message of another node.
+func decideOther(v View, m *performatives.Message, from Link, waited time.Duration) Decision {
+	to, opens := m.Receiver(), Opens(m)
+	e := v.Entry(to)
+	if e.Here() {
+		return Decision{Do: Deliver, Entry: e}
+	}
+	if e.Agent == nil {
+		if h := host(v, m, from); h.Here && opens {
+			return toHost(v, m, h, waited)
+		}
+		if beyond(v, to) {
+			return Decision{Do: Beyond}
+		}
+	}
+	on := next(v, m, e, from)
+	placed := v.Host(to, nil).Placed
+	passes := opens && (placed || e.Agent == nil) || !placed && m.InReplyTo() != ""
+	switch {
+	case on != nil && (m.Forwards() < MaxForwards || waited > 0) && passes:
+		switch {
+		case !on.Ended():
+			return Decision{Do: Pass, Link: on}
+		case opens && placed, v.Strays(to):
+			return wait(longWait, unsettled)
+		}
+		return refuse(performatives.CodeStopped, on.Gone())
+	case placed && opens: // it is on its way, and not all nodes know where
+		return wait(longWait, unsettled)
+	case v.Strays(to):
+		return wait(strangerWait, stray)
+	case e.Agent != nil:
+		return refuse(performatives.CodeStopped, fmt.Sprintf("the agent %q is not on the node %s", to, v.Name()))
+	}
+	return nobody(v, to, fmt.Sprintf("there is no agent %q on the node %s", to, v.Name()))
+}
+
+// next returns the link to the node of an agent of another node. The agent runs at that node, is to
+// be activated there if it is placed, or was heard there if it is not in the directory. Nil means
+// none but the node at the other end of from, the sender of the message. It is from if only that
+// node hosts the agent's kind, and does not run the agent any more: it sees by the way of the
+// message that this one does not.
+func next(v View, m *performatives.Message, e Entry, from Link) Link {
+	switch {
+	case e.Agent == nil:
+	case e.Home != from:
+		return e.Home
+	case !e.Placed: // else it has left there
+		return nil
+	}
+	if heard := v.Heard(m.Receiver()); heard != nil && heard != from {
+		return heard
+	}
+	to, handed := v.HandedTo(m.Receiver())
+	if handed && to != from {
+		return to
+	}
+	at := host(v, m, from)
+	if at.Link == nil && !at.Here && !handed { // the only host took this node for one, which drains
+		at = v.Host(m.Receiver(), nil)
+	}
+	return at.Link
+}
+
+// host is [View.Host] for a message. One that nodes with different views have passed on as often as
+// they may stays here, if it can.
+func host(v View, m *performatives.Message, except Link) Host {
+	h := v.Host(m.Receiver(), except)
+	if h.Placed && m.Forwards() >= MaxForwards && v.MayHost(m.Receiver()) {
+		h.Here, h.Link = true, nil
+	}
+	return h
+}
+
+// Opens reports whether a message can be the first for an agent. An answer and a CANCEL are for a
+// run that has ended.
+func Opens(m *performatives.Message) bool {
+	if m.Answered() != 0 || m.Performative() == performatives.ActCancel {
+		return false
+	}
+	return m.InReplyTo() == "" || m.Performative().ExpectsReply()
+}
+
+// The reasons of those that have waited for too long.
+var (
+	unsettled = &performatives.Refusal{Code: performatives.CodeBusy, Text: "the agent moves, and this node does not know where it is"}
+	stranger  = &performatives.Refusal{Code: performatives.CodeBusy, Text: "another node has passed the message on, and this node does not know where its sender is"}
+	stray     = &performatives.Refusal{Code: performatives.CodeStopped, Text: "the node by which the agent was reached has gone"}
+)
+
+// nobody refuses a message whose receiver is nowhere.
+func nobody(v View, id performatives.AgentID, unknown string) Decision {
+	if text := v.Unreachable(id); text != "" || v.HasRun(id) {
+		return refuse(performatives.CodeStopped, text)
+	}
+	return refuse(performatives.CodeUnknownAgent, unknown)
+}
+
+func refuse(code performatives.Code, text string) Decision {
+	return Decision{Do: Refuse, Why: &performatives.Refusal{Code: code, Text: text}}
+}
+
+func wait(limit time.Duration, why *performatives.Refusal) Decision {
+	return Decision{Do: Wait, Limit: limit, Why: why}
+}

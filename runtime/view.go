@@ -1,0 +1,109 @@
+package runtime
+
+import (
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+)
+
+// view is what the node knows, for decisions about messages.
+type view struct{ n *Node }
+
+var _ route.View = view{}
+
+// way returns a link as that of package route, where no link is nil.
+func way(l *nodeLink) route.Link {
+	if l == nil {
+		return nil
+	}
+	return l
+}
+
+// Entry implements [route.View].
+func (v view) Entry(id performatives.AgentID) route.Entry {
+	r, ok := v.n.system.Find(id)
+	if !ok {
+		return route.Entry{}
+	}
+	if a, ok := r.Destination().(*nodeAgent); ok {
+		return route.Entry{Agent: r, Home: a.link, Link: a.over(), Placed: a.placed}
+	}
+	return route.Entry{Agent: r}
+}
+
+// Heard implements [route.View].
+func (v view) Heard(id performatives.AgentID) route.Link {
+	return way(v.n.cluster.Load().heardFrom(id))
+}
+
+// Strays implements [route.View].
+func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.Load().strays(id) }
+
+// Host implements [route.View].
+func (v view) Host(id performatives.AgentID, except route.Link) route.Host {
+	var without map[cluster.Incarnation]struct{}
+	if l, ok := except.(*nodeLink); ok {
+		without = map[cluster.Incarnation]struct{}{l.peer: {}}
+	}
+	at, placed := v.n.placer.pickExcept(id, without)
+	return route.Host{Placed: placed, Here: at.here, Link: way(at.link)}
+}
+
+// MayHost implements [route.View].
+func (v view) MayHost(id performatives.AgentID) bool {
+	k := v.n.placer.kindOf(id)
+	return k != nil && v.n.placer.hosts(k)
+}
+
+// kindOf returns the kind of an agent, or nil if this node does not know it.
+func (p *placer) kindOf(id performatives.AgentID) *kind {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.kinds[placement.KindOf(id)]
+}
+
+// RunsElsewhere implements [route.View].
+func (v view) RunsElsewhere(id performatives.AgentID) bool {
+	return v.n.cluster.Load().runsElsewhere(id)
+}
+
+// HandedTo implements [route.View].
+func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
+	c := v.n.cluster.Load()
+	to, handed := c.handedTo(id)
+	if !handed {
+		return nil, false
+	}
+	return way(c.linkTo(to)), true
+}
+
+// Run implements [route.View].
+func (v view) Run(id performatives.AgentID) route.Run {
+	run := v.n.placer.runOf(id)
+	return route.Run{Number: run.number, Offered: run.offered}
+}
+
+// Uplink implements [route.View].
+func (v view) Uplink(id performatives.AgentID) route.Uplink {
+	switch u := v.n.uplinkFor(id); {
+	case u == nil:
+		return route.NoUplink
+	case u.Connected():
+		return route.Connected
+	}
+	return route.Disconnected
+}
+
+// HasRun implements [route.View].
+func (v view) HasRun(id performatives.AgentID) bool {
+	return v.n.system.HasRun(id) || v.n.placer.ctx.Err() != nil
+}
+
+// Unreachable implements [route.View].
+func (v view) Unreachable(id performatives.AgentID) string {
+	return v.n.cluster.Load().unreachable(id)
+}
+
+// Name implements [route.View].
+func (v view) Name() string { return v.n.Name() }
