@@ -325,6 +325,24 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+// The sub-protocol of MCP is agreed to, and no other.
+func TestSubprotocols(t *testing.T) {
+	h := start(t, Options{}, nil)
+	for offer, want := range map[string]string{"mcp": "mcp", "chat, mcp": "mcp", "chat": "", "": ""} {
+		s := dialRaw(t, h)
+		s.send(t, []byte(strings.Replace(handshake, "Sec-WebSocket-Extensions: permessage-deflate", "Sec-WebSocket-Protocol: "+offer, 1)))
+		r, err := http.ReadResponse(s.r, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = r.Body.Close()
+		if got := r.Header.Get("Sec-Websocket-Protocol"); r.StatusCode != http.StatusSwitchingProtocols || got != want {
+			t.Errorf("the offer %q is answered %d and %q, want %q", offer, r.StatusCode, got, want)
+		}
+		_ = s.Close()
+	}
+}
+
 func wantRefused(t *testing.T, err error, status int, code performatives.Code, says string) {
 	t.Helper()
 	var r *RefusedError

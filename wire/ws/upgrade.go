@@ -18,6 +18,7 @@ func (h *handler) upgrade(w http.ResponseWriter, r *http.Request) (*conn, error)
 		ReadBufferSize:    readBuffer,
 		WriteBufferPool:   noBuffers{},
 		EnableCompression: h.opts.Compression,
+		Subprotocols:      []string{"mcp"},                          // which clients of MCP insist on (addenda §9)
 		CheckOrigin:       func(*http.Request) bool { return true }, // admit has checked it
 		Error:             writeUpgradeError,
 	}

@@ -24,10 +24,14 @@ type codec struct {
 	done    bool     // the negotiation of a compression is over
 	offered *request // the pending initialize that offers a compression
 	mcp     bool     // the peer has chosen a protocol version of MCP
+
+	form   form                  // of the frames; the first readable one that is recognized decides it
+	formed bool                  // form is decided; until then, and this field itself, of the reader
+	source performatives.AgentID // the label of a peer without envelopes; of the reader
 }
 
 func newCodec(o Options, s wire.CodecOptions) *codec {
-	return &codec{opts: o, session: s, pending: newPending(s.MaxPending)}
+	return &codec{opts: o, session: s, pending: newPending(s.MaxPending), form: enveloped, formed: s.Initiator}
 }
 
 var _ wire.CompressionCodec = (*codec)(nil)
@@ -52,7 +56,7 @@ func (c *codec) Offered() bool {
 // Decode reads one envelope, and calls take once, or once for each JSON-RPC message of a
 // batch.
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
-	e := readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
+	e := c.readFrame(frame)
 	switch {
 	case e.refusal != nil:
 		c.faulty(&e, take)
@@ -64,6 +68,20 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 		r := readRPC(e.payload)
 		take(c.inbound(&e, &r, c.originOf(&e, &r)))
 	}
+}
+
+// readFrame reads a frame in the form of the session, or in its own before that is decided.
+func (c *codec) readFrame(frame []byte) (e envelope) {
+	if !c.formed {
+		c.form, c.source = formOf(frame), bareSource
+	}
+	if c.form == bare {
+		e = c.readBare(frame)
+	} else {
+		e = readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
+	}
+	c.formed = c.formed || c.form != unknownForm && (e.refusal == nil || e.refusal.Code != performatives.CodeParsingError)
+	return e
 }
 
 // originOf returns the address of the answer to a message outside a batch. It shares no

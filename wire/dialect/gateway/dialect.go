@@ -46,36 +46,10 @@ func offers(c performatives.Capabilities) bool {
 	return len(c.Topics)+len(c.Actions) > 0 || tools != "" && tools != "null" && tools != "false"
 }
 
-// Recognizes reports whether frame is an object with the member mcp_payload, or with the
-// members error and source; or an array that begins with such an object. It does not
-// check the members.
-func (d *Dialect) Recognizes(frame []byte) bool {
-	w := walk(frame)
-	if w.Peek() == '[' {
-		w.enter('[')
-	}
-	if !w.enter('{') {
-		return false
-	}
-	var broken, source bool
-	for {
-		name, ok := w.key()
-		if !ok {
-			return broken && source
-		}
-		switch string(name) {
-		case `"mcp_payload"`:
-			return true
-		case `"error"`:
-			broken = true
-		case `"source"`:
-			source = true
-		}
-		if !w.Value() {
-			return false
-		}
-	}
-}
+// Recognizes reports whether frame is an object with the member mcp_payload, with the members error
+// and source, or with jsonrpc; or an array that begins with such an object. It does not check the
+// members.
+func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknownForm }
 
 // Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {

@@ -1,4 +1,4 @@
-// Package gateway speaks the Wire Protocol (wire, with §1, §2 and §5 of the addenda): an
+// Package gateway speaks the Wire Protocol (wire, with §1, §2, §5 and §9 of the addenda): an
 // envelope of JSON whose mcp_payload is a message of JSON-RPC 2.0 in the words of the
 // Model Context Protocol. It is the dialect of gateways, of command lines, and of
 // programs in other languages that call agents as tools or offer tools to agents.
@@ -24,6 +24,14 @@
 // the node itself. In an answer, correlation_id is the id of the request, as text. Match
 // answers by mcp_payload.id: it is equal to yours to the digit, whether a string, a number
 // or null. Answers come in any order.
+//
+// # Without envelopes
+//
+// A session whose first frame is JSON-RPC with the member jsonrpc, and without mcp_payload, is one
+// of the Model Context Protocol (addenda §9): answers, progress and notifications come without
+// envelopes, too. The source of its messages is clientInfo.name, or mcp-client. It has no target
+// namespace, no deadline and no token of its own, and all tools have an inputSchema. A JSON-RPC id
+// may be used again after its answer.
 //
 // # Requests
 //

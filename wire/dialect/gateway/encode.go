@@ -51,6 +51,9 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
 		f := faultOf(r)
+		if c.form == bare {
+			f = f.bared()
+		}
 		f.raw = dataOf(m)
 		f.data.Meta, f.data.Payload = refusalType(m)
 		h.fault = f.object.JSON()

@@ -69,6 +69,9 @@ func (c *codec) tell(dst []byte, o *origin, f fault) []byte {
 	if o.id == nil {
 		return dst
 	}
+	if c.form == bare {
+		f = f.bared()
+	}
 	s := c.stamp()
 	return c.answer(dst, o, f.rpc(o.id), header{
 		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation), fault: f.object.JSON(),

@@ -27,6 +27,11 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if !ok {
 		return c.noVersion(e, o)
 	}
+	if c.form == bare {
+		h.mcp = true
+		c.named(r.params)
+		e.source = c.source
+	}
 	h.gzip = c.offers() && slices.Contains(compressions(offers), compressionGzip)
 	own := capabilitiesOf(offers)
 	in := c.serve(e, r, o, performatives.Envelope{

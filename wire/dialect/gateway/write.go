@@ -22,9 +22,16 @@ type header struct {
 	fault       []byte                 // the error object; nil for none
 }
 
-// appendEnvelope appends an envelope with a payload. The members have the order of wire.
+// appendEnvelope appends an envelope with a payload, or the payload alone to a session without
+// envelopes. The members have the order of wire.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
 	start := len(dst)
+	if c.form == bare {
+		if !utf8.Valid(payload) {
+			return dst, errNoUTF8
+		}
+		return append(dst, payload...), nil
+	}
 	dst = jsonscan.AppendQuoted(append(dst, `{"id":`...), h.id)
 	dst = appendTime(append(dst, `,"timestamp":`...), h.time)
 	dst = jsonscan.AppendQuoted(append(dst, `,"source":`...), h.source)

@@ -1,0 +1,93 @@
+package gateway
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
+
+// form is the form of the frames of a session.
+type form uint8
+
+const (
+	unknownForm form = iota
+	enveloped
+	bare // JSON-RPC without envelopes, as the transports of MCP write it (addenda §9)
+)
+
+// formOf returns the form of an object with the member mcp_payload, or with error and source, or
+// with jsonrpc and without mcp_payload; or of an array that begins with one. It does not check the
+// members.
+func formOf(frame []byte) form {
+	w := walk(frame)
+	if w.Peek() == '[' {
+		w.enter('[')
+	}
+	if !w.enter('{') {
+		return unknownForm
+	}
+	var broken, source, rpc bool
+	for {
+		name, ok := w.key()
+		switch string(name) {
+		case `"mcp_payload"`:
+			return enveloped
+		case `"error"`:
+			broken = true
+		case `"source"`:
+			source = true
+		case `"jsonrpc"`:
+			rpc = true
+		}
+		switch {
+		case ok && w.Value():
+		case rpc:
+			return bare
+		case broken && source && !ok:
+			return enveloped
+		default:
+			return unknownForm
+		}
+	}
+}
+
+// bareSource is the label of a client without envelopes that has not named itself in initialize.
+const bareSource = "mcp-client"
+
+// readBare reads a frame without an envelope: a JSON-RPC message, or a batch.
+func (c *codec) readBare(frame []byte) envelope {
+	e := envelope{source: c.source, timestamp: c.stamp().Time}
+	if e.refusal = exchange.CheckText(frame, c.session.MaxBytes); e.refusal != nil {
+		return e
+	}
+	w := walk(frame)
+	w.Depth = c.opts.MaxDepth
+	if !w.Value() || !w.End() {
+		e.refuse(performatives.CodeParsingError, "", w.Problem())
+		return e
+	}
+	e.payload = bytes.TrimSpace(frame)
+	return e
+}
+
+// named makes the name of the client's program the label of a session without envelopes, unless
+// that cannot be the id of an agent, or is that of a namespace.
+func (c *codec) named(params []byte) {
+	name := performatives.AgentID(jsonscan.Text(jsonscan.Member(jsonscan.Member(params, "clientInfo"), "name")))
+	if name != "" && performatives.CheckID(name) == nil && name.Fold() != NamespaceSystem && name.Fold() != NamespaceDefault {
+		c.source = name
+	}
+}
+
+// bared returns a fault without the member of the envelope in which its JSON-RPC message would be.
+func (f fault) bared() fault {
+	const in = "mcp_payload"
+	f.object.Message = strings.Replace(strings.TrimPrefix(f.object.Message, in+"."), in, "message", 1)
+	if d := f.data.ErrorDetails; d != nil {
+		d.Field = strings.TrimPrefix(strings.TrimPrefix(d.Field, in), ".")
+	}
+	return f
+}
