@@ -2,14 +2,36 @@ package rossnet
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// taskOfField is the task_type of a TASK_ASSIGN in the form of the field, which names no task.
-const taskOfField = "task_assign"
+// The task_type of a TASK_ASSIGN in the form of the field that names no task, and that of a
+// PROCESS_USER_REQUEST, which is a capability of agents in the field (addenda §9).
+const (
+	taskOfField     = "task_assign"
+	taskUserRequest = "user_request_handling"
+)
+
+// fieldMembers are the members of a TASK_ASSIGN in the form of the field that are no input.
+var fieldMembers = []string{"task_id", "task_name", "deadline", "required_capabilities"}
+
+// inField reports whether a payload is a task in the form of the field.
+func inField(kind string, payload []byte) bool {
+	return kind == kindUserRequest || kind == kindAssign && isField(kind, payload)
+}
+
+// subtaskOf returns the subtask_id of a payload, in the form of the field the task_id.
+func subtaskOf(kind string, payload []byte) string {
+	if isField(kind, payload) {
+		return jsonscan.Text(jsonscan.Member(payload, "task_id"))
+	}
+	return jsonscan.Text(jsonscan.Member(payload, "subtask_id"))
+}
 
 // The members of the extra of QUERY_CAPABILITIES and of capabilities that have the payload of
 // DISCOVERY_REGISTER.
@@ -36,6 +58,8 @@ func (d *decoder) content() {
 	switch d.kind {
 	case kindAssign:
 		d.assign(p)
+	case kindUserRequest:
+		d.out.Payload = performatives.TaskRequest{TaskType: taskUserRequest, Parameters: performatives.RawContent(bytes.Clone(p))}
 	case kindAcknowledge:
 		d.acknowledge(p)
 	case kindComplete:
@@ -89,7 +113,16 @@ func (d *decoder) assign(p []byte) {
 		d.out.ReplyBy = t
 	}
 	if isField(kindAssign, p) {
-		d.out.Payload = performatives.TaskRequest{TaskType: taskOfField, Parameters: performatives.RawContent(bytes.Clone(p))}
+		t := performatives.TaskRequest{
+			TaskType:   cmp.Or(jsonscan.Text(jsonscan.Member(p, "task_name")), taskOfField),
+			Parameters: performatives.RawContent(object(rest(p, fieldMembers...))),
+		}
+		for _, name := range fieldMembers {
+			if v := jsonscan.Member(p, name); name != "task_name" && !jsonscan.IsNone(v) {
+				exchange.Keep(&t.Extra, name, v)
+			}
+		}
+		d.out.Payload = t
 		return
 	}
 	d.out.Payload = performatives.TaskRequest{

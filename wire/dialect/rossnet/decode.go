@@ -52,7 +52,7 @@ func (d *decoder) read() {
 	if d.Refusal != nil {
 		return
 	}
-	d.subtask = jsonscan.Text(jsonscan.Member(d.in.payload, "subtask_id"))
+	d.subtask = subtaskOf(d.kind, d.in.payload)
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	d.content()
@@ -98,8 +98,8 @@ func (d *decoder) ownPath() {
 	}
 }
 
-// recipient reads who the message is for, in the form of the text or of the field. PING and PONG
-// need none.
+// recipient reads who the message is for, in the form of the text or of the field. PING, PONG and
+// PROCESS_USER_REQUEST need none.
 func (d *decoder) recipient() {
 	for _, name := range []string{memRecipient, memAgent, memService} {
 		text := d.optional(name)
@@ -117,7 +117,7 @@ func (d *decoder) recipient() {
 		return
 	}
 	switch d.kind {
-	case kindPing, kindPong:
+	case kindPing, kindPong, kindUserRequest:
 		d.out.Receiver = serviceRouter
 	default:
 		d.Invalid("mcp_header."+memRecipient, "a non-empty string", d.in.header[memRecipient])
@@ -250,6 +250,9 @@ func (d *decoder) refer() {
 		return
 	}
 	d.answers = d.codec.asked.find(from, d.subtask, d.correlation)
+	if d.answers == nil && isField(d.kind, d.in.payload) { // its task_id is one that the worker has made
+		d.answers = d.codec.asked.find(from, "", d.correlation)
+	}
 	d.follows = d.codec.calls.find(from, d.subtask, d.correlation)
 	switch x, y := d.answers, d.follows; {
 	case x != nil && act != performatives.ActCancel:
@@ -271,7 +274,7 @@ func (d *decoder) refer() {
 func (d *decoder) request() *call {
 	return &call{
 		Request: exchange.RequestOf(&d.out, d.kind), Other: d.out.Receiver.Fold(), Correlation: d.correlation, Subtask: d.subtask,
-		NoCorrelation: d.correlation == "",
+		NoCorrelation: d.correlation == "", Field: inField(d.kind, d.in.payload),
 	}
 }
 
@@ -297,7 +300,7 @@ func (d *decoder) note() {
 	case startsWork(act):
 		x := d.request()
 		x.Conversation = d.made.ConversationID()
-		if d.kind == kindQuery || d.kind == kindAssign && isField(d.kind, d.in.payload) {
+		if d.kind == kindQuery || x.Field {
 			x.Payload = bytes.Clone(d.in.payload)
 		}
 		d.origin.call = x

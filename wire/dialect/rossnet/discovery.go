@@ -22,17 +22,27 @@ type registration struct {
 type capability struct {
 	Name         string          `json:"name"`
 	Description  string          `json:"description,omitempty"`
-	InputSchema  json.RawMessage `json:"input_schema,omitempty"`
-	OutputSchema json.RawMessage `json:"output_schema,omitempty"`
+	InputSchema  json.RawMessage `json:"input_schema"`
+	OutputSchema json.RawMessage `json:"output_schema"`
+}
+
+// anySchema is the schema of a capability that has none.
+var anySchema = json.RawMessage(`{}`)
+
+func schemaOr(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return anySchema
+	}
+	return schema
 }
 
 func registrationOf(id performatives.AgentID, topics []string, actions []performatives.Action) registration {
 	r := registration{ID: id, Type: "agent", Status: statusActive, Capabilities: []capability{}}
 	for _, a := range actions {
-		r.Capabilities = append(r.Capabilities, capability{a.Name, a.Description, a.InputSchema, a.OutputSchema})
+		r.Capabilities = append(r.Capabilities, capability{a.Name, a.Description, schemaOr(a.InputSchema), schemaOr(a.OutputSchema)})
 	}
 	for _, t := range topics {
-		r.Capabilities = append(r.Capabilities, capability{Name: t})
+		r.Capabilities = append(r.Capabilities, capability{Name: t, InputSchema: anySchema, OutputSchema: anySchema})
 	}
 	return r
 }

@@ -1,5 +1,5 @@
 // Package rossnet speaks the message format of the RossNet Model Context Protocol (rossnet, with
-// §1, §2, §4, §7 and §8 of the addenda): one [performatives.Message] is one JSON object.
+// §1, §2, §4 and §7 to §9 of the addenda): one [performatives.Message] is one JSON object.
 //
 // # The envelope
 //
@@ -29,9 +29,12 @@
 //	a registered message type  its act ([performatives.RegisterMessageType])
 //	any other type             the act that task_metadata.performative names; without that, E003
 //
-// A TASK_ASSIGN of the field has none of subtask_id, task_name and input_data: it is the task
-// task_assign, with the whole payload as its parameters. A TASK_COMPLETE of the field has status
-// and result instead of subtask_id and output_data.
+// A TASK_ASSIGN of the field has neither subtask_id nor input_data (addenda §9): its task_id is the
+// id of the subtask within its workflow, task_name the task (task_assign without one), and all
+// other members but deadline and required_capabilities are its parameters. A TASK_COMPLETE of the
+// field has status and result instead of subtask_id and output_data. A PROCESS_USER_REQUEST is the
+// task user_request_handling with the payload as its parameters; without a recipient it is for
+// MCP_ROUTER.
 //
 // The optional members of task_metadata are protocol, trace (W3C traceparent), budget, performative
 // and message_type. In the message, members of task_metadata have their names, and unknown members

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"time"
 	"unicode/utf8"
@@ -178,8 +179,8 @@ func (w *writer) asItCame() bool {
 	if theirs, known := w.codec.field[m.Receiver().Fold()]; s.kind == kindAssign && s.typed == "" && known && !theirs && isField(s.kind, s.payload) {
 		return false // its reader needs the members of the text
 	}
-	if x := w.call; x != nil && x.Kind == kindAssign && s.typed == "" {
-		return jsonscan.Text(jsonscan.Member(s.payload, "subtask_id")) == x.Subtask && isField(s.kind, s.payload) == (x.Subtask == "")
+	if x := w.call; x != nil && (x.Field || x.Kind == kindAssign) && s.typed == "" {
+		return isField(s.kind, s.payload) == x.Field && (subtaskOf(s.kind, s.payload) == x.Subtask || x.Subtask == "")
 	}
 	return true
 }
@@ -309,13 +310,8 @@ func (w *writer) assign() {
 	}
 	w.kind = kindAssign
 	theirs, known := w.codec.field[w.m.Receiver().Fold()]
-	if t.TaskType == taskOfField && (theirs || !known) && len(t.Extra) == 0 && t.Description == "" {
-		if w.marshal(t.Parameters); t.Parameters.IsZero() {
-			w.raw = []byte("{}")
-		}
-		if isField(kindAssign, w.raw) && checkPayload(kindAssign, w.raw) == nil {
-			return
-		}
+	if (theirs || !known) && t.Description == "" && w.assignInField(t) {
+		return
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
 	delete(w.body, "task_type")
@@ -338,6 +334,33 @@ func (w *writer) assign() {
 			w.set("deadline", formatTime(by))
 		}
 	}
+}
+
+// assignInField writes a task in the form of the field, and reports whether it came in that form, so
+// that it has one.
+func (w *writer) assignInField(t performatives.TaskRequest) bool {
+	if w.raw = []byte("{}"); !t.Parameters.IsZero() {
+		w.marshal(t.Parameters)
+	}
+	if t.TaskType == taskUserRequest && len(t.Extra) == 0 {
+		w.kind = kindUserRequest
+		return true
+	}
+	if t.TaskType != taskOfField && t.Extra["task_id"] == nil || rest(object(t.Extra), fieldMembers...) != nil {
+		return false
+	}
+	if w.body = rest(w.raw); w.body == nil {
+		w.body = make(performatives.Members)
+	}
+	if t.TaskType != taskOfField {
+		w.set("task_name", t.TaskType)
+	}
+	maps.Copy(w.body, t.Extra)
+	if raw := object(w.body); isField(kindAssign, raw) && checkPayload(kindAssign, raw) == nil {
+		return true
+	}
+	w.body = nil
+	return false
 }
 
 // accept writes that a task is taken on.
@@ -382,7 +405,7 @@ func (w *writer) result() {
 	details := r.Details
 	r.Details = performatives.Content{}
 	w.members(r)
-	if x := w.call; x != nil && x.Subtask == "" && x.Payload != nil {
+	if x := w.call; x != nil && x.Field {
 		w.resultOfField(r, details)
 		return
 	}
@@ -431,7 +454,7 @@ func (w *writer) note() {
 	case startsWork(act):
 		c.asked.add(&call{
 			Request: exchange.RequestTo(m, w.kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
-			Subtask: jsonscan.Text(jsonscan.Member(w.raw, "subtask_id")),
+			Subtask: subtaskOf(w.kind, w.raw), Field: inField(w.kind, w.raw),
 		})
 	}
 }

@@ -13,8 +13,9 @@ type call struct {
 	exchange.Request
 	Other         performatives.AgentID // of the swarm, folded
 	Correlation   string                // as it came or was written; empty = none
-	Subtask       string                // empty = the request has none
+	Subtask       string                // the subtask_id, in the form of the field the task_id; empty = the request has none
 	Payload       []byte                // of a request of the peer whose answer repeats parts of it
+	Field         bool                  // it is a task in the form of the field
 	NoCorrelation bool                  // the peer wrote none
 }
 
@@ -22,6 +23,14 @@ type call struct {
 type flow struct {
 	agent performatives.AgentID
 	name  string
+}
+
+// subtask returns the key of a call by its subtask_id. A task_id is unique in its workflow only.
+func (x *call) subtask() flow {
+	if x.Field {
+		return flow{x.Agent, x.Correlation + "\x00" + x.Subtask}
+	}
+	return flow{x.Agent, x.Subtask}
 }
 
 // pending has the calls of one direction.
@@ -38,7 +47,7 @@ func (p *pending) init(limit int, ours bool, ended func(*call)) {
 		if ended != nil {
 			ended(x)
 		}
-		if at := (flow{x.Agent, x.Subtask}); p.subtasks[at] == x {
+		if at := x.subtask(); p.subtasks[at] == x {
 			delete(p.subtasks, at)
 		}
 		at := flow{x.Agent, x.Correlation}
@@ -53,7 +62,7 @@ func (p *pending) init(limit int, ours bool, ended func(*call)) {
 // add adds a call. It replaces the one with its id, and the one of its agent with its subtask_id.
 func (p *pending) add(x *call) {
 	p.Remove(p.Find(x.Asker, string(x.ID)))
-	if at := (flow{x.Agent, x.Subtask}); x.Subtask != "" {
+	if at := x.subtask(); x.Subtask != "" {
 		p.Remove(p.subtasks[at])
 		p.subtasks[at] = x
 	}
@@ -65,8 +74,10 @@ func (p *pending) add(x *call) {
 // find returns the call with that subtask_id, else the oldest one with that correlation_id.
 func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *call {
 	if subtask != "" {
-		if x := p.subtasks[flow{agent, subtask}]; x != nil {
-			return x
+		for _, name := range [...]string{subtask, correlation + "\x00" + subtask} {
+			if x := p.subtasks[flow{agent, name}]; x != nil {
+				return x
+			}
 		}
 	}
 	all := p.correlations[flow{agent, correlation}]

@@ -76,17 +76,23 @@ var rules = map[string][]rule.Member{
 
 // fieldRules has the members of the payloads in the form of clients in the field, where it differs.
 var fieldRules = map[string][]rule.Member{
-	kindAssign:   {rule.Optional("deadline", rule.Time), rule.Optional("required_capabilities", rule.Texts)},
+	kindAssign: {
+		rule.Optional("task_id", rule.Text), rule.Optional("task_name", rule.Text),
+		rule.Optional("deadline", rule.Time), rule.Optional("required_capabilities", rule.Texts),
+	},
 	kindComplete: {rule.Required("status", rule.Name), rule.Optional("result", rule.Object)},
 }
 
 // isField reports whether a payload has the form of the field: none of the members by which the
-// text knows the type.
+// text knows the type. The name of a task is in both forms.
 func isField(kind string, payload []byte) bool {
 	if fieldRules[kind] == nil {
 		return false
 	}
 	for _, r := range rules[kind] {
+		if r.Name == "task_name" {
+			continue
+		}
 		if v := jsonscan.Member(payload, r.Name); r.Required && v != nil && !jsonscan.IsNull(v) {
 			return false
 		}

@@ -16,6 +16,7 @@ const (
 	kindPing        = "PING"
 	kindPong        = "PONG"
 	kindError       = "ERROR"
+	kindUserRequest = "PROCESS_USER_REQUEST" // of the field (addenda §9)
 )
 
 // natural has the act of each type of the specification. That of TASK_ACKNOWLEDGE depends on its
@@ -25,7 +26,7 @@ var natural = map[string]performatives.Performative{
 	kindComplete: performatives.ActInformResult, kindFail: performatives.ActFailure, kindError: performatives.ActFailure,
 	kindRegister: performatives.ActQueryCapabilities, kindAck: performatives.ActInformCapabilities,
 	kindQuery: performatives.ActQueryRef, kindResponse: performatives.ActInformRef,
-	kindPing: 0, kindPong: 0,
+	kindPing: 0, kindPong: 0, kindUserRequest: performatives.ActTaskRequest,
 }
 
 // Reserves reports whether the dialect has a type of that name itself: one of the specification, or

@@ -1,0 +1,163 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/ws"
+)
+
+// fieldClient is a program that writes and reads the text of its protocol, without a codec of this
+// module.
+type fieldClient struct {
+	t    *testing.T
+	conn wire.Conn
+}
+
+// connects opens a connection to the WebSocket at a path of a node.
+func (n begun) connects(path string) *fieldClient {
+	n.t.Helper()
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	n.t.Cleanup(cancel)
+	conn, err := ws.Dial(ctx, strings.TrimSuffix(n.at["ws"], "/mcp")+path, ws.DialOptions{})
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { _ = conn.Close() })
+	context.AfterFunc(ctx, func() { _ = conn.Close() }) // so that a missing frame ends the test
+	return &fieldClient{n.t, conn}
+}
+
+func (c *fieldClient) write(format string, args ...any) {
+	c.t.Helper()
+	if err := c.conn.Write([]wire.Frame{{Kind: wire.KindData, Data: fmt.Appendf(nil, format, args...)}}); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+// read reads the next message.
+func (c *fieldClient) read() string {
+	c.t.Helper()
+	data, err := c.conn.Read(func(wire.Frame) {})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return string(data)
+}
+
+// ask writes a message and reads the next one, which has to have those parts.
+func (c *fieldClient) ask(message string, parts ...string) string {
+	c.t.Helper()
+	c.write("%s", message)
+	return c.expect(parts...)
+}
+
+// expect reads the next message, which has to have those parts.
+func (c *fieldClient) expect(parts ...string) string {
+	c.t.Helper()
+	got := c.read()
+	for _, part := range parts {
+		if !strings.Contains(got, part) {
+			c.t.Fatalf("got %s\nwant %s", got, part)
+		}
+	}
+	return got
+}
+
+// at returns a member of an object by its path, as text.
+func at(t *testing.T, text string, path ...string) string {
+	t.Helper()
+	v := json.RawMessage(text)
+	for _, name := range path {
+		var o map[string]json.RawMessage
+		if err := json.Unmarshal(v, &o); err != nil {
+			t.Fatalf("%v: %s", err, text)
+		}
+		v = o[name]
+	}
+	var s string
+	if json.Unmarshal(v, &s) == nil {
+		return s
+	}
+	return string(v)
+}
+
+// A client of MCP without envelopes lists and calls the tools of the node, also of one agent.
+func TestBareMCP(t *testing.T) {
+	n := open(t)
+	c := n.connects("/mcp")
+	c.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"Editor","version":"1"}}}`,
+		`{"jsonrpc":"2.0","result":{"protocolVersion":"2025-06-18"`, `"name":"node"`)
+	c.write(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	c.ask(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, `{"jsonrpc":"2.0","result":{"tools":[`, `"name":"explain_code"`)
+	const call = `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"explain_code","arguments":{"code_snippet":"x = [1]"},"code_snippet":"x = [1]"}}`
+	c.ask(fmt.Sprintf(call, 2, "tools/call"), `{"jsonrpc":"2.0","result":{"content":[`, `"isError":false`, `"id":2}`)
+	c.ask(fmt.Sprintf(call, 2, "Jules.explain_code"), `{"jsonrpc":"2.0","result":`, `"id":2}`)
+	c.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nope"}}`, `{"jsonrpc":"2.0","error":{"code":-32601,`, `"id":3}`)
+}
+
+const fieldHeader = `{"mcp_header":{"sender_id":%q,"target_agent_id":%s,"target_service":%s,"message_type":%q,"timestamp":"2025-01-30T10:30:00Z","version":"1.0","correlation_id":%q},"payload":%s}`
+
+func (c *fieldClient) rossnet(from, to, service, kind, correlation, payload string) {
+	c.t.Helper()
+	quoted := func(id string) string {
+		if id == "" {
+			return "null"
+		}
+		return `"` + id + `"`
+	}
+	c.write(fieldHeader, from, quoted(to), quoted(service), kind, correlation, payload)
+}
+
+// registers introduces an agent of the field with a capability.
+func (n begun) registers(id, capability string) *fieldClient {
+	n.t.Helper()
+	c := n.connects("/ws/" + id)
+	c.rossnet(id, "", "MCP_DISCOVERY", "DISCOVERY_REGISTER", "r", fmt.Sprintf(`{"agent_id":%q,"agent_name":%q,"agent_type":"W","capabilities":[{"name":%q}],"status":"active"}`, id, id, capability))
+	c.expect(`"DISCOVERY_ACK"`)
+	return c
+}
+
+// The agents of RossNet assign tasks with a task_id and a task_name, whose answers have the task_id
+// and go to the workflow that asked, and send the requests of users to whom handles them.
+func TestRossNetOfTheField(t *testing.T) {
+	n := open(t)
+	worker, router := n.registers("w1", "perform_web_search"), n.registers("router_agent_01", "task_routing")
+	for _, workflow := range []string{"wf-1", "wf-2"} {
+		router.rossnet("router_agent_01", "w1", "", "TASK_ASSIGN", workflow, `{"task_id":"step1","task_name":"Search PubMed","workflow_id":"`+workflow+`","query":"x"}`)
+		worker.expect(`"payload":{"task_id":"step1","task_name":"Search PubMed","workflow_id":"` + workflow + `","query":"x"}`)
+	}
+	for _, workflow := range []string{"wf-2", "wf-1"} {
+		worker.rossnet("w1", "router_agent_01", "", "TASK_COMPLETE", workflow, `{"workflow_id":"`+workflow+`","task_id":"step1","agent_id":"w1","status":"COMPLETED","result":{"of":"`+workflow+`"}}`)
+		router.expect(`"correlation_id":"`+workflow+`"`, `"result":{"of":"`+workflow+`"}`, `"task_id":"step1"`, `"target_agent_id":"router_agent_01"`)
+	}
+
+	// To an agent in Go, with the name of its task and the other members as input.
+	router.rossnet("router_agent_01", "Jules", "", "TASK_ASSIGN", "wf-3", `{"task_id":"step2","task_name":"explain_code","workflow_id":"wf-3","code_snippet":"x = [1]"}`)
+	router.expect(`"TASK_ACKNOWLEDGE"`, `"subtask_id":"step2"`)
+	for answer := ""; !strings.Contains(answer, `"status":"COMPLETED"`); {
+		answer = router.expect(`"correlation_id":"wf-3"`)
+		if strings.Contains(answer, "TASK_COMPLETE") && (at(t, answer, "payload", "task_id") != "step2" || at(t, answer, "payload", "workflow_id") != "wf-3") {
+			t.Fatal(answer)
+		}
+	}
+
+	// Of a user, without and with a recipient.
+	router.rossnet("router_agent_01", "", "", "PROCESS_USER_REQUEST", "u-0", `{"goal":"g"}`)
+	router.expect(`"error_code":"E005"`, `"correlation_id":"u-0"`)
+	commander := n.registers("commander_agent_01", "user_request_handling")
+	for _, to := range []string{"", "commander_agent_01"} {
+		router.rossnet("router_agent_01", to, "", "PROCESS_USER_REQUEST", "u-1"+to, `{"goal":"g"}`)
+		commander.expect(`"message_type":"PROCESS_USER_REQUEST"`, `"payload":{"goal":"g"}`)
+		commander.rossnet("commander_agent_01", "router_agent_01", "", "TASK_COMPLETE", "u-1"+to, `{"status":"COMPLETED","result":{"a":1}}`)
+		router.expect(`"correlation_id":"u-1`+to+`"`, `"result":{"a":1}`)
+	}
+
+	// What the directory knows of a capability has its schemas.
+	router.rossnet("router_agent_01", "", "MCP_DISCOVERY", "DISCOVERY_QUERY", "q", `{"query_by_capability":"python"}`)
+	router.expect(`"input_schema":{"type":"object",`, `{"name":"Python","input_schema":{},"output_schema":{}}`)
+}
