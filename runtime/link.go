@@ -362,3 +362,38 @@ func (n *Node) deliverEnding(m *performatives.Message) error {
 	}
 	return n.system.Deliver(m.Receiver(), m)
 }
+
+// onward routes a message of an agent of this process that has passed the chain. A routed request,
+// its later messages and their replies pass the records. The records know the worker by both of its
+// names.
+func (n *Node) onward(m *performatives.Message, to performatives.AgentID, next actors.Router) error {
+	as, worker := m.Receiver(), n.workerOf(m.Sender(), m, to)
+	switch {
+	case worker != "":
+		n.routed.Store(true)
+		p := passage{message: m.Readdressed(m.Sender(), worker), from: n.partyOf(m.Sender()), to: n.partyOf(worker), as: as}
+		if err := n.pass(p, next.Route); err != nil {
+			r := *asRefusal(err)
+			r.From = as
+			return &r
+		}
+		return nil
+	case n.routed.Load() && m.Receiver() != "":
+		if to := n.partyOf(m.Receiver()); to.via == nil && n.records.voiced(m) { // else the link renames it
+			return n.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, next.Route)
+		}
+	}
+	return next.Route(m)
+}
+
+// workerOf returns the agent that a message was routed to, which is to if the chain has done so, or that an earlier message of its
+// conversation was. It is empty for any other.
+func (n *Node) workerOf(asker performatives.AgentID, m *performatives.Message, to performatives.AgentID) performatives.AgentID {
+	if !n.routed.Load() && to == "" {
+		return ""
+	}
+	if worker, ok := n.records.aliased(asker, m); ok {
+		return worker
+	}
+	return to
+}

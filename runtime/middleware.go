@@ -1,16 +1,14 @@
 package runtime
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"runtime/debug"
-	"sync/atomic"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
 )
 
 // Middleware is one part of a node's chain: see [Options].Middleware. It sees each message once,
@@ -64,44 +62,26 @@ type Middleware struct {
 const (
 	// WaitingCapacity is how many messages of one sender and priority wait for middleware with a
 	// Timeout.
-	WaitingCapacity = 1024
+	WaitingCapacity = chain.WaitingCapacity
 
 	// MaxLate is how many calls of one Handle may run beyond its Timeout. While so many do, further
 	// messages are refused.
-	MaxLate = 256
+	MaxLate = chain.MaxLate
 )
 
-// Origin says where a message entered the node.
-type Origin uint8
+// Origin says where a message entered the node. Its method String returns local, session or uplink.
+type Origin = chain.Origin
 
 // The origins.
 const (
-	OriginLocal   Origin = iota // an agent of this process has sent it, or Node.Send
-	OriginSession               // a session of [Peers]
-	OriginUplink                // the session of an [Uplink]
+	OriginLocal   = chain.Local   // an agent of this process has sent it, or Node.Send
+	OriginSession = chain.Session // a session of [Peers]
+	OriginUplink  = chain.Uplink  // the session of an [Uplink]
 )
-
-// String returns local, session or uplink.
-func (e Origin) String() string {
-	switch e {
-	case OriginLocal:
-		return "local"
-	case OriginSession:
-		return "session"
-	case OriginUplink:
-		return "uplink"
-	}
-	return fmt.Sprintf("Origin(%d)", uint8(e))
-}
-
-type originKey struct{}
 
 // OriginOf returns where the message entered that a [Middleware] handles with ctx. For any other
 // ctx it is OriginLocal.
-func OriginOf(ctx context.Context) Origin {
-	e, _ := ctx.Value(originKey{}).(Origin)
-	return e
-}
+func OriginOf(ctx context.Context) Origin { return chain.OriginOf(ctx) }
 
 // MiddlewareCounts are the totals of one [Middleware] since the node started. Each message that it
 // got is in one of Passed, Refused and Failed.
@@ -132,39 +112,20 @@ type MiddlewareRefused struct {
 func (MiddlewareRefused) Kind() events.Kind { return KindMiddlewareRefused }
 
 // Middleware returns the counts of the node's middleware, in its order. It is nil without any.
-func (n *Node) Middleware() []MiddlewareCounts {
-	if n.chain == nil {
-		return nil
-	}
-	all := make([]MiddlewareCounts, len(n.chain.links))
-	for i := range n.chain.links {
-		l := &n.chain.links[i]
-		all[i] = MiddlewareCounts{l.Name, l.passed.Load(), l.changed.Load(), l.routed.Load(), l.refused.Load(), l.failed.Load()}
-	}
+func (n *Node) Middleware() (all []MiddlewareCounts) {
+	n.chain.Counts(func(name string, passed, changed, routed, refused, failed uint64) {
+		all = append(all, MiddlewareCounts{name, passed, changed, routed, refused, failed})
+	})
 	return all
 }
 
-// chain is the middleware of a node.
-type chain struct {
-	node  *Node
-	links []chainLink
-	waits bool // a link has a Timeout
-	ctx   [OriginUplink + 1]context.Context
-}
-
-// chainLink is one middleware of a chain.
-type chainLink struct {
-	Middleware
-	passed, changed, routed, refused, failed atomic.Uint64
-	late                                     atomic.Int64 // calls beyond the Timeout
-}
-
-// newChain returns the chain of a node, or nil without middleware.
-func newChain(n *Node, all []Middleware) (*chain, error) {
+// chainOf returns the chain of the node, whose messages then take the way of next. It is nil
+// without middleware.
+func (n *Node) chainOf(all []Middleware, next actors.Router) (*chain.Chain, error) {
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // nil is the empty chain
 	}
-	c := &chain{node: n, links: make([]chainLink, len(all))}
+	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.onward(m, to, next) }, n.middlewareRefused)
 	named := make(map[string]bool, len(all))
 	for i, m := range all {
 		switch {
@@ -178,222 +139,11 @@ func newChain(n *Node, all []Middleware) (*chain, error) {
 			return nil, fmt.Errorf("runtime: Options.Middleware[%d] (%s): Timeout is %v", i, m.Name, m.Timeout)
 		}
 		named[m.Name] = true
-		c.links[i].Middleware = m
-		c.waits = c.waits || m.Timeout > 0
-	}
-	for e := range c.ctx {
-		c.ctx[e] = context.WithValue(context.Background(), originKey{}, Origin(e)) //nolint:forbidigo,gosec // the life of a message that is passed on at once
+		c.Add(m.Name, m.Handle, m.Timeout)
 	}
 	return c, nil
 }
 
-// entered is a message that has passed the chain.
-type entered struct {
-	message *performatives.Message // with the receiver that its sender has named, unless it is a notice
-	to      performatives.AgentID  // the agent that it was routed to; empty: its receiver
-}
-
-// run passes a message through the chain. The error is a [*performatives.Refusal].
-func (c *chain) run(from Origin, m *performatives.Message) (entered, error) {
-	if c == nil {
-		return entered{message: m}, nil
-	}
-	out := m
-	for i := range c.links {
-		l := &c.links[i]
-		next, err := l.handle(c.ctx[from], c.node, out)
-		if err == nil {
-			next, err = l.check(out, next)
-		}
-		if err != nil {
-			return entered{}, c.refuse(l, from, m, err)
-		}
-		l.passed.Add(1)
-		if next != out {
-			l.changed.Add(1)
-			if !next.Receiver().Is(out.Receiver()) {
-				l.routed.Add(1)
-			}
-		}
-		out = next
-	}
-	return c.entered(m, out)
-}
-
-// entered tells apart what a changed receiver means.
-func (c *chain) entered(m, out *performatives.Message) (entered, error) {
-	to := out.Receiver()
-	switch {
-	case to.Is(m.Receiver()), m.Receiver() == "":
-		return entered{message: out}, nil
-	case m.InReplyTo() == "" && m.Performative().ExpectsReply() && m.Performative() != performatives.ActCancel:
-	case m.InReplyTo() == "" && m.Performative() != performatives.ActCancel && !c.node.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
-		return entered{message: out}, nil
-	default:
-		to = "" // it goes where its conversation is
-	}
-	out, err := out.With(func(e *performatives.Envelope) { e.Receiver = m.Receiver() })
-	return entered{out, to}, err // no error: m has that receiver
-}
-
-// faultError is the error of a middleware that has failed.
-type faultError struct {
-	text  string // for the sender
-	cause error
-	stack []byte // of a panic
-}
-
-// Error returns both texts.
-func (e *faultError) Error() string {
-	if e.cause == nil {
-		return e.text
-	}
-	return e.text + ": " + e.cause.Error()
-}
-
-// Unwrap returns the cause.
-func (e *faultError) Unwrap() error { return e.cause }
-
-// refuse counts, publishes and logs that a link has refused m, and returns the refusal for its
-// sender.
-func (c *chain) refuse(l *chainLink, from Origin, m *performatives.Message, err error) *performatives.Refusal {
-	r, fault := performatives.RefusalOf(err), new(faultError)
-	failed := errors.As(err, &fault) || r == nil
-	if failed {
-		text := "failed"
-		if fault.text != "" {
-			text = fault.text
-		}
-		r = &performatives.Refusal{Code: performatives.CodeMiddleware, Text: fmt.Sprintf("the middleware %q %s", l.Name, text)}
-		l.failed.Add(1)
-		args := []any{
-			"middleware", l.Name, "performative", m.Performative().String(), "agent", string(m.Sender()), "conversation", string(m.ConversationID()),
-			"origin", from.String(), "err", err,
-		}
-		if fault.stack != nil {
-			args = append(args, "stack", string(fault.stack))
-		}
-		c.node.system.Logger().Error("middleware failed", args...)
-	} else {
-		copied := *r
-		if r = &copied; r.Code == "" {
-			r.Code = performatives.CodeForbidden
-		}
-		l.refused.Add(1)
-	}
-	r.About, r.From = m.ID(), ""
-	publish(c.node, MiddlewareRefused{at(), l.Name, m.ID(), m.Sender(), from.String(), r.Code, failed})
-	return r
-}
-
-// handle calls Handle, for at most its Timeout.
-func (l *chainLink) handle(ctx context.Context, n *Node, m *performatives.Message) (*performatives.Message, error) {
-	if l.Timeout == 0 {
-		return l.call(ctx, m)
-	}
-	if l.late.Load() >= MaxLate {
-		return nil, &faultError{text: "does not return"}
-	}
-	type result struct {
-		m   *performatives.Message
-		err error
-	}
-	done := make(chan result, 1)
-	ctx, cancel := context.WithTimeout(ctx, l.Timeout)
-	defer cancel()
-	late := new(atomic.Bool)
-	n.system.Work(func() {
-		defer func() {
-			if late.Swap(true) { // the caller has left first
-				l.late.Add(-1)
-			}
-		}()
-		next, err := l.call(ctx, m)
-		done <- result{next, err}
-	})
-	turn := n.system.Turn()
-	defer turn()
-	select {
-	case r := <-done:
-		return r.m, r.err
-	case <-ctx.Done():
-	}
-	l.late.Add(1)
-	if late.Swap(true) { // it has returned meanwhile, and too late
-		l.late.Add(-1)
-	}
-	return nil, &faultError{text: fmt.Sprintf("has not returned within %v", l.Timeout)}
-}
-
-// call calls Handle and makes an error of a panic.
-func (l *chainLink) call(ctx context.Context, m *performatives.Message) (next *performatives.Message, err error) {
-	returned := false
-	defer func() {
-		if returned {
-			return
-		}
-		if v := recover(); v != nil { // runtime.Goexit continues by itself
-			next, err = nil, &faultError{text: "failed", cause: fmt.Errorf("panic: %v", v), stack: debug.Stack()}
-		}
-	}()
-	next, err = l.Handle(ctx, m)
-	returned = true
-	return next, err
-}
-
-// check checks a middleware's change of a message.
-func (l *chainLink) check(m, next *performatives.Message) (*performatives.Message, error) {
-	switch next {
-	case m:
-		return m, nil
-	case nil:
-		return nil, &faultError{text: "failed", cause: errors.New("it has returned neither a message nor an error")}
-	}
-	if field := changedField(m, next); field != "" {
-		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has changed %s", field)}
-	}
-	if err := checkChanged(m, next); err != nil {
-		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has made an invalid payload: %w", err)}
-	}
-	return next, nil
-}
-
-// changedField returns the name of a field that differs and must not, or nothing.
-func changedField(m, next *performatives.Message) string {
-	for _, f := range [...]struct {
-		name string
-		same bool
-	}{
-		{"message_id", next.ID() == m.ID()},
-		{"performative", next.Performative() == m.Performative()},
-		{"sender", next.Sender() == m.Sender()},
-		{"receiver to none", next.Receiver() != "" || m.Receiver() == ""},
-		{"conversation_id", next.ConversationID() == m.ConversationID()},
-		{"protocol", next.Protocol() == m.Protocol()},
-		{"in_reply_to", next.InReplyTo() == m.InReplyTo()},
-		{"reply_with", next.ReplyWith() == m.ReplyWith()},
-		{"principal", next.Principal() == m.Principal()},
-		{"activation", next.Activation() == m.Activation() && next.Answered() == m.Answered()},
-	} {
-		if !f.same {
-			return f.name
-		}
-	}
-	return ""
-}
-
-// checkChanged validates a payload that was changed as text, as a dialect would have.
-func checkChanged(m, next *performatives.Message) error {
-	raw, is := next.Payload().(performatives.Raw)
-	if !is || next.MessageType() != "" {
-		return nil // New has validated it
-	}
-	if before, was := m.Payload().(performatives.Raw); was && bytes.Equal(before, raw) {
-		return nil
-	}
-	payload, err := (*performatives.Registry)(nil).DecodePayload(next.Performative(), "", []byte(raw))
-	if err != nil {
-		return err
-	}
-	return performatives.CheckPayload(next.Performative(), payload)
+func (n *Node) middlewareRefused(by string, from Origin, m *performatives.Message, code performatives.Code, fault bool) {
+	publish(n, MiddlewareRefused{at(), by, m.ID(), m.Sender(), from.String(), code, fault})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
@@ -28,8 +29,8 @@ type Node struct {
 	watch   *watch.Watch // nil without Options.Watch
 	log     *eventLog    // nil for a logger that discards everything
 	records *records
-	chain   *chain      // nil without middleware
-	routed  atomic.Bool // a middleware has routed a request: see [Node.onward]
+	chain   *chain.Chain // nil without middleware
+	routed  atomic.Bool  // a middleware has routed a request: see [Node.onward]
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  decider     // route.Decide, but in simulations of its faults
@@ -54,16 +55,17 @@ func New(o Options) (*Node, error) {
 	n := &Node{handedOver: make(chan struct{}), decide: route.Decide}
 	n.placer = newPlacer(n)
 	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
+	next := o.Network(router{n})
 	var err error
-	if n.chain, err = newChain(n, o.Middleware); err != nil {
+	if n.chain, err = n.chainOf(o.Middleware, next); err != nil {
 		return nil, err
 	}
-	so, err := o.system(o.Network(router{n}), n.agentChanged, func(id performatives.AgentID) { n.catalog.changed(n.system, id) })
+	so, err := o.system(next, n.agentChanged, func(id performatives.AgentID) { n.catalog.changed(n.system, id) })
 	if err != nil {
 		return nil, err
 	}
 	if n.chain != nil {
-		so.Entrance = newEntrance(n, so.Router)
+		so.Entrance = n.chain
 	}
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)

@@ -228,7 +228,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if agent.id != agent.label {
 		m = m.Readdressed(agent.id, m.Receiver())
 	}
-	in, err := p.node.chain.run(OriginSession, m)
+	in, to, err := p.node.chain.Run(OriginSession, m)
 	if err != nil {
 		return p.node.recordRefusal(m, err)
 	}
@@ -237,12 +237,11 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if l.over { // the peer may be disconnected already
 		return p.node.recordRefusal(m, errReplaced)
 	}
-	return p.pass(l, agent, in)
+	return p.pass(l, agent, in, to)
 }
 
-// pass routes a message from an agent of l.
-func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
-	m := in.message
+// pass routes a message from an agent of l, which the chain has routed to the agent routed.
+func (p *Peers) pass(l *peerLink, agent *sessionAgent, m *performatives.Message, routed performatives.AgentID) error {
 	agent.left = false
 	if agent.answered(m) {
 		return nil
@@ -251,7 +250,7 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, in entered) error {
 	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
 	}
-	if worker := p.node.workerOf(agent.id, in); worker != "" {
+	if worker := p.node.workerOf(agent.id, m, routed); worker != "" {
 		p.node.routed.Store(true)
 		return l.deliverAs(m, worker, agent.id)
 	}

@@ -34,14 +34,14 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
-	in, err := u.node.chain.run(OriginUplink, m)
+	in, routed, err := u.node.chain.Run(OriginUplink, m)
 	if err != nil {
 		return u.node.recordRefusal(m, err)
 	}
-	m = in.message
+	m = in
 	l.receiving.Lock()
 	defer l.receiving.Unlock()
-	to, worker := m.Receiver(), u.node.workerOf(m.Sender(), in)
+	to, worker := m.Receiver(), u.node.workerOf(m.Sender(), m, routed)
 	if worker != "" {
 		to = worker
 	}

@@ -1,0 +1,227 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// Handle is the function of a middleware. It returns the message to pass on, or an error.
+type Handle = func(ctx context.Context, m *performatives.Message) (*performatives.Message, error)
+
+// Origin says where a message entered the node.
+type Origin uint8
+
+// The origins.
+const (
+	Local   Origin = iota // an agent of this process has sent it, or the node
+	Session               // a session that the other end has opened
+	Uplink                // a session that this node has opened
+)
+
+// String returns local, session or uplink.
+func (o Origin) String() string {
+	switch o {
+	case Local:
+		return "local"
+	case Session:
+		return "session"
+	case Uplink:
+		return "uplink"
+	}
+	return fmt.Sprintf("Origin(%d)", uint8(o))
+}
+
+type originKey struct{}
+
+// OriginOf returns the origin of the message that a middleware handles with ctx. For any other ctx
+// it is Local.
+func OriginOf(ctx context.Context) Origin {
+	o, _ := ctx.Value(originKey{}).(Origin)
+	return o
+}
+
+// Chain is the middleware of a node. It is the entrance of the node's actor system: an
+// [actors.Router]. The nil Chain has no middleware.
+type Chain struct {
+	system  func() *actors.System
+	onward  func(m *performatives.Message, to performatives.AgentID) error
+	refused func(by string, from Origin, m *performatives.Message, code performatives.Code, fault bool)
+	links   []*link
+	waits   bool // a link has a timeout
+	ctx     [Uplink + 1]context.Context
+
+	mu      sync.Mutex
+	waiting map[waitingKey][]*performatives.Message // only senders that have a goroutine in enterAll
+}
+
+// New returns a chain without middleware. system returns the node's actor system, and is called
+// with the first message. onward routes a message of an agent of this process that has passed the
+// chain, with the agent that [Chain.Run] returns for it. refused is told that the middleware by has
+// refused a message, or failed.
+func New(
+	system func() *actors.System,
+	onward func(m *performatives.Message, to performatives.AgentID) error,
+	refused func(by string, from Origin, m *performatives.Message, code performatives.Code, fault bool),
+) *Chain {
+	c := &Chain{system: system, onward: onward, refused: refused, waiting: make(map[waitingKey][]*performatives.Message)}
+	for o := range c.ctx {
+		c.ctx[o] = context.WithValue(context.Background(), originKey{}, Origin(o)) //nolint:forbidigo,gosec // the life of a message that is passed on at once
+	}
+	return c
+}
+
+// Add appends a middleware, before the first message. The name is unique. A middleware without a
+// timeout does not wait.
+func (c *Chain) Add(name string, handle Handle, timeout time.Duration) {
+	c.links = append(c.links, &link{name: name, call: handle, timeout: timeout})
+	c.waits = c.waits || timeout > 0
+}
+
+// Counts calls yield with the totals of each middleware, in their order.
+func (c *Chain) Counts(yield func(name string, passed, changed, routed, refused, failed uint64)) {
+	if c == nil {
+		return
+	}
+	for _, l := range c.links {
+		yield(l.name, l.passed.Load(), l.changed.Load(), l.routed.Load(), l.refused.Load(), l.failed.Load())
+	}
+}
+
+// Run passes a message through the chain. It returns the message with the receiver that its sender
+// has named, unless it is a notice, and the agent that the message was routed to; empty: its
+// receiver. The error is a [*performatives.Refusal].
+func (c *Chain) Run(from Origin, m *performatives.Message) (out *performatives.Message, to performatives.AgentID, err error) {
+	if c == nil {
+		return m, "", nil
+	}
+	out = m
+	for _, l := range c.links {
+		next, err := l.handle(c.ctx[from], c.system(), out)
+		if err == nil {
+			next, err = check(out, next)
+		}
+		if err != nil {
+			return nil, "", c.refuse(l, from, m, err)
+		}
+		l.passed.Add(1)
+		if next != out {
+			l.changed.Add(1)
+			if !next.Receiver().Is(out.Receiver()) {
+				l.routed.Add(1)
+			}
+		}
+		out = next
+	}
+	return c.route(m, out)
+}
+
+// route tells apart the meanings of a changed receiver.
+func (c *Chain) route(m, out *performatives.Message) (*performatives.Message, performatives.AgentID, error) {
+	to := out.Receiver()
+	switch {
+	case to.Is(m.Receiver()), m.Receiver() == "":
+		return out, "", nil
+	case m.InReplyTo() == "" && m.Performative().ExpectsReply() && m.Performative() != performatives.ActCancel:
+	case m.InReplyTo() == "" && m.Performative() != performatives.ActCancel && !c.system().Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
+		return out, "", nil
+	default:
+		to = "" // it goes where its conversation is
+	}
+	out, err := out.With(func(e *performatives.Envelope) { e.Receiver = m.Receiver() })
+	return out, to, err // no error: m has that receiver
+}
+
+// refuse counts, tells and logs that a link has refused m, and returns the refusal for its sender.
+func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error) *performatives.Refusal {
+	r, fault := performatives.RefusalOf(err), new(faultError)
+	failed := errors.As(err, &fault) || r == nil
+	if failed {
+		text := "failed"
+		if fault.text != "" {
+			text = fault.text
+		}
+		r = &performatives.Refusal{Code: performatives.CodeMiddleware, Text: fmt.Sprintf("the middleware %q %s", l.name, text)}
+		l.failed.Add(1)
+		args := []any{
+			"middleware", l.name, "performative", m.Performative().String(), "agent", string(m.Sender()), "conversation", string(m.ConversationID()),
+			"origin", from.String(), "err", err,
+		}
+		if fault.stack != nil {
+			args = append(args, "stack", string(fault.stack))
+		}
+		c.system().Logger().Error("middleware failed", args...)
+	} else {
+		copied := *r
+		if r = &copied; r.Code == "" {
+			r.Code = performatives.CodeForbidden
+		}
+		l.refused.Add(1)
+	}
+	r.About, r.From = m.ID(), ""
+	c.refused(l.name, from, m, r.Code, failed)
+	return r
+}
+
+// check checks a middleware's change of a message.
+func check(m, next *performatives.Message) (*performatives.Message, error) {
+	switch next {
+	case m:
+		return m, nil
+	case nil:
+		return nil, &faultError{text: "failed", cause: errors.New("it has returned neither a message nor an error")}
+	}
+	if field := changedField(m, next); field != "" {
+		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has changed %s", field)}
+	}
+	if err := checkChanged(m, next); err != nil {
+		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has made an invalid payload: %w", err)}
+	}
+	return next, nil
+}
+
+// changedField returns the name of a field that differs and must not, or nothing.
+func changedField(m, next *performatives.Message) string {
+	for _, f := range [...]struct {
+		name string
+		same bool
+	}{
+		{"message_id", next.ID() == m.ID()},
+		{"performative", next.Performative() == m.Performative()},
+		{"sender", next.Sender() == m.Sender()},
+		{"receiver to none", next.Receiver() != "" || m.Receiver() == ""},
+		{"conversation_id", next.ConversationID() == m.ConversationID()},
+		{"protocol", next.Protocol() == m.Protocol()},
+		{"in_reply_to", next.InReplyTo() == m.InReplyTo()},
+		{"reply_with", next.ReplyWith() == m.ReplyWith()},
+		{"principal", next.Principal() == m.Principal()},
+		{"activation", next.Activation() == m.Activation() && next.Answered() == m.Answered()},
+	} {
+		if !f.same {
+			return f.name
+		}
+	}
+	return ""
+}
+
+// checkChanged validates a payload that was changed as text, as a dialect would have.
+func checkChanged(m, next *performatives.Message) error {
+	raw, is := next.Payload().(performatives.Raw)
+	if !is || next.MessageType() != "" {
+		return nil // New has validated it
+	}
+	if before, was := m.Payload().(performatives.Raw); was && bytes.Equal(before, raw) {
+		return nil
+	}
+	payload, err := (*performatives.Registry)(nil).DecodePayload(next.Performative(), "", []byte(raw))
+	if err != nil {
+		return err
+	}
+	return performatives.CheckPayload(next.Performative(), payload)
+}
