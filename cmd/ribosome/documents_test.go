@@ -20,7 +20,7 @@ var codeOfDocuments = regexp.MustCompile("(?s)```(?:sh|bash)\n(.*?)```|((?:\n   
 
 // Each command and flag of ribosome that a document names is one of the grammar.
 func TestCommandsOfDocuments(t *testing.T) {
-	root := os.DirFS("../..")
+	root, grammar := os.DirFS("../.."), model().Node
 	checked := 0
 	err := fs.WalkDir(root, ".", func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -37,7 +37,7 @@ func TestCommandsOfDocuments(t *testing.T) {
 		}
 		for _, command := range commandsOf(string(text)) {
 			checked++
-			if fault := commandFault(model(t).Node, command); fault != "" {
+			if fault := commandFault(grammar, command); fault != "" {
 				t.Errorf("%s: ribosome %s: %s", path, command, fault)
 			}
 		}
@@ -54,9 +54,10 @@ func TestCommandsOfDocuments(t *testing.T) {
 // TestCommandFaults finds a wrong command and a wrong flag, also in the second line of a command.
 func TestCommandFaults(t *testing.T) {
 	text := "Start `ribosome nodes`.\n\n```sh\nribosome node --name n1 \\\n    --gosip x   # comment\nFOO=1 go run ./cmd/ribosome call A b --deadline 1s | head -n 3\n```\n\n    ribosome tail --nope=1\n"
+	grammar := model().Node
 	var faults []string
 	for _, command := range commandsOf(text) {
-		if fault := commandFault(model(t).Node, command); fault != "" {
+		if fault := commandFault(grammar, command); fault != "" {
 			faults = append(faults, fault)
 		}
 	}

@@ -13,14 +13,7 @@ import (
 )
 
 // model returns the grammar as kong sees it.
-func model(t *testing.T) *kong.Application {
-	t.Helper()
-	k, err := newParser(new(cli), io.Discard, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k.Model
-}
+func model() *kong.Application { return newParser(new(cli), io.Discard, func(int) {}).Model }
 
 // The help of each command has its flags with their variables, and nothing that is
 // secret.
@@ -28,7 +21,7 @@ func TestHelp(t *testing.T) {
 	t.Chdir(t.TempDir())
 	t.Setenv("RIBOSOME_CONFIG", writeFile(t, "c.yaml", "token: s3cret\n"))
 	t.Setenv("RIBOSOME_TOKEN", "s3cret")
-	for _, cmd := range model(t).Children {
+	for _, cmd := range model().Children {
 		r := runs(t, cmd.Name, "--help")
 		if r.code != exitDone || r.stderr != "" || !strings.HasPrefix(r.stdout, "Usage: ribosome "+cmd.Name) {
 			t.Errorf("%s --help: %+v", cmd.Name, r)
@@ -51,7 +44,7 @@ func TestHelp(t *testing.T) {
 // and a variable.
 func TestSharedFlags(t *testing.T) {
 	kinds := make(map[string]string)
-	for _, cmd := range model(t).Children {
+	for _, cmd := range model().Children {
 		for name, f := range flagsOf(cmd) {
 			kind := f.Target.Type().String()
 			if other, ok := kinds[name]; ok && other != kind {
@@ -72,7 +65,7 @@ func TestDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := string(text)
-	for _, cmd := range model(t).Children {
+	for _, cmd := range model().Children {
 		for title, table := range tables(cmd) {
 			begin, end := "<!-- "+title+" -->\n", "<!-- end -->"
 			before, rest, ok := strings.Cut(want, begin)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -47,11 +46,7 @@ func TestOneAddress(t *testing.T) {
 		"deny":          {args: "7", want: "no open step", operator: true},
 		"drain":         {args: "n2", want: "n2"},
 	}
-	parser, err := newParser(&cli{}, io.Discard, func(int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, node := range parser.Model.Leaves(true) {
+	for _, node := range model().Leaves(true) {
 		if _, is := commands[node.Name]; !is && slices.ContainsFunc(node.Flags, func(f *kong.Flag) bool { return f.Name == "addr" }) {
 			t.Errorf("%s is not tested", node.Name)
 		}

@@ -102,11 +102,7 @@ func parse(args []string, stdout io.Writer, from *sources) (command, error) {
 	}
 	helped := false
 	var grammar cli
-	parser, err := newParser(&grammar, stdout, func(int) { helped = true }, kong.Resolvers(from))
-	if err != nil {
-		return nil, err
-	}
-	from.model = parser.Model
+	parser := newParser(&grammar, stdout, func(int) { helped = true }, kong.Resolvers(from), onlyCommand(args))
 	ctx, err := parser.Parse(args)
 	switch {
 	case helped:
@@ -114,8 +110,10 @@ func parse(args []string, stdout io.Writer, from *sources) (command, error) {
 	case err != nil:
 		return nil, from.explain(err, args)
 	}
-	if err := checkVariables(os.Environ(), flagsOf(parser.Model.Node)); err != nil {
-		return nil, err
+	if checkVariables(os.Environ(), flagsOf(parser.Model.Node)) != nil { // one may be of another command
+		if err := checkVariables(os.Environ(), allFlags()); err != nil {
+			return nil, err
+		}
 	}
 	cmd, ok := ctx.Selected().Target.Addr().Interface().(command)
 	if !ok {

@@ -15,7 +15,6 @@ import (
 // sources resolves the flags that are not on the command line: from the environment, or
 // else from the configuration file. An empty variable does not count.
 type sources struct {
-	model  *kong.Application
 	opened bool
 	file   configFile
 	from   map[string]string // the source of the value of each flag
@@ -63,7 +62,7 @@ func (s *sources) open(ctx *kong.Context) (err error) {
 		}
 	}
 	if name != "" {
-		s.file, err = readConfig(name, flagsOf(s.model.Node))
+		s.file, err = readConfig(name, allFlags())
 	}
 	return err
 }
