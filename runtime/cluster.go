@@ -16,13 +16,14 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 // clustered is a node's part of a cluster. A nil *clustered is that of a node without a cluster.
 type clustered struct {
 	node   *Node
-	limits linkLimits
+	limits relay.Limits
 	heard  heard
 	absent absentAgents
 
@@ -198,13 +199,11 @@ func publish[E events.Event](n *Node, e E) {
 
 // addLocked begins an epoch of the agents of a node.
 func (c *clustered) addLocked(peer cluster.Incarnation) {
-	l := &nodeLink{
-		link: &link{node: c.node, limits: c.limits, toNode: true}, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent),
-	}
+	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent)}
 	if before := c.peers[peer]; before != nil {
 		l.metBefore = before.metBefore || before.met.Load()
 	}
-	l.out = l
+	l.link = c.node.relay.NewLink(relay.Node, l, c.limits)
 	c.peers[peer] = l
 	c.listLocked()
 }
@@ -344,10 +343,10 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
 	}
 	if left {
-		for _, id := range c.node.records.workers(l.link) {
+		for _, id := range l.Workers() {
 			a := l.agents[id]
 			if _, placed := c.node.placer.pick(id); placed || a != nil && a.placed {
-				c.node.records.moved(id, l.link, nil)
+				c.node.relay.Moved(id, l.link, nil)
 			}
 		}
 	}
@@ -358,7 +357,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	slices.Sort(lost)
 	l.lost = lost
 	l.loss.Lose(nodeLost(l.peer), lost...)
-	c.node.records.lose(l.link, nodeLost(l.peer))
+	l.EndRecords(nodeLost(l.peer))
 }
 
 var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
 // agentChanged publishes that an agent of this node has started, has announced its capabilities or
@@ -317,7 +318,7 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 		return nil // it has gone when agentChanged is called; or the node stops
 	}
 	if a.placed {
-		c.node.records.moved(a.id, nil, a.link.link)
+		c.node.relay.Moved(a.id, nil, a.link.link)
 	}
 	c.absent.forget(a.id)
 	a.registration = r
@@ -329,9 +330,9 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
 	switch {
 	case w.entry.Placed:
-		c.node.records.moved(w.entry.Agent, from.link.link, w.link.link)
+		c.node.relay.Moved(w.entry.Agent, from.link.link, w.link.link)
 	case w.entry.Moves:
-		c.node.records.follow(w.entry.Agent, from.link.link, w.link.link)
+		c.node.relay.Follow(w.entry.Agent, from.link.link, w.link.link)
 	}
 	delete(from.link.agents, from.id.Fold())
 	return replaceLocked(from.registration, w)
@@ -388,7 +389,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 			return
 		}
 	}
-	a.link.endLocked(replaced)
+	a.link.endLocked(relay.Replaced)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outdateLocked(w.entry.Agent)

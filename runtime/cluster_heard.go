@@ -116,7 +116,7 @@ func (h *heard) lives(id performatives.AgentID) *nodeLink {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if over := h.by[id.Fold()]; over.link != nil && !over.passed && !over.link.ended() {
+	if over := h.by[id.Fold()]; over.link != nil && !over.passed && !over.link.Ended() {
 		return over.link
 	}
 	return nil
@@ -146,7 +146,7 @@ func (h *heard) strays(id performatives.AgentID) bool {
 	key := id.Fold()
 	_, behind := h.behind[key]
 	over := h.by[key]
-	return behind || over.passed && over.link.ended() // which lose is about to find
+	return behind || over.passed && over.link.Ended() // which lose is about to find
 }
 
 // release forgets agents that were heard over a link which has ended.

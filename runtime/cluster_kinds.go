@@ -85,7 +85,7 @@ func (c *clustered) removeLocked(a *nodeAgent) {
 	delete(a.link.agents, a.id.Fold())
 	a.registration.Remove()
 	if a.placed {
-		c.node.records.moved(a.id, a.link.link, nil)
+		c.node.relay.Moved(a.id, a.link.link, nil)
 	}
 }
 

@@ -232,7 +232,7 @@ func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Messag
 		l.receive(m)
 		return
 	}
-	_ = h.node.recordRefusal(m, errNodeGone)
+	_ = h.node.relay.Refuse(m, errNodeGone)
 }
 
 // Lost loses the agents of a node that may live on. Messages that are received later belong to a
@@ -247,13 +247,13 @@ func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Mes
 	case l == nil:
 		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
-		l.undelivered(m, why)
+		l.Undelivered(m, why)
 	case m.InReplyTo() != "" && l.left, h.heard.strays(m.Receiver()): // the node was to pass it on, and has gone
-		h.node.placer.routeAgain(m, func(error) { l.undelivered(m, why) })
+		h.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
 	case l.toldSender(m):
-		l.undelivered(m, why)
-	case !h.node.placer.reroute(m, func(error) { l.undelivered(m, why) }):
-		l.undelivered(m, why)
+		l.Undelivered(m, why)
+	case !h.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
+		l.Undelivered(m, why)
 	}
 }
 

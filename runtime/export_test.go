@@ -56,7 +56,7 @@ func (o ClusterOptions) Over(s SimNetwork) *ClusterOptions {
 }
 
 // OpenRecords returns how many conversations between nodes are recorded as open.
-func (n *Node) OpenRecords() int { return n.records.open() }
+func (n *Node) OpenRecords() int { return n.relay.Open() }
 
 // NodeLinks returns to how many incarnations of other nodes there are links.
 func (n *Node) NodeLinks() int { return len(*n.cluster.Load().current.Load()) }

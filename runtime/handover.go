@@ -10,14 +10,9 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
-
-// disconnected is the reason that agents get when a peer disconnects.
-var disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
-
-// replaced is the reason that agents get when a peer has come back by another session.
-var replaced = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
 
 // errReplaced is the refusal of a message over a session whose agents another session has taken
 // over.
@@ -30,6 +25,10 @@ var errTakenOver = refused(performatives.CodeForbidden, "another connection spea
 
 func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
+}
+
+func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
 }
 
 // speaker returns the agent that a message over l comes from, and registers it with its first
@@ -49,7 +48,7 @@ func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, e
 		return nil, err
 	}
 	if l.last = a; id != m.Sender() {
-		l.guests[copied(m.Sender().Fold())] = id
+		l.guests[cloned(m.Sender().Fold())] = id
 	}
 	return a, nil
 }
@@ -64,7 +63,7 @@ func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performati
 		return a, nil
 	}
 	switch {
-	case l.ended():
+	case l.Ended():
 		return nil, errReplaced
 	case l.session.SenderIsLabel(m): // which proves nothing
 	case id != m.Sender() && p.hosted(m.Sender()):
@@ -137,9 +136,9 @@ func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Regis
 		return nil, actors.ErrExists
 	}
 	delete(from.link.agents, by.id.Fold())
-	l.node.system.LoseWorkers(replaced.ErrorCode, by.id)
-	l.node.records.loseWorker(by.id, from.link.link)
-	l.node.records.follow(by.id, from.link.link, l.link)
+	l.node.system.LoseWorkers(relay.Replaced.ErrorCode, by.id)
+	from.link.LoseWorker(by.id)
+	l.node.relay.Follow(by.id, from.link.link, l.link)
 	l.node.system.AfterFunc(adoptTime, by.release)
 	return r, nil
 }
@@ -187,7 +186,7 @@ func (p *Peers) reserve(s *wire.Session) {
 // endLocked ends a session: its agents leave the directory and are lost.
 func (l *peerLink) endLocked(why performatives.Failure) {
 	l.removeLocked()
-	l.link.finish(why, l.idsLocked()...)
+	l.Finish(why, l.idsLocked()...)
 }
 
 // followLocked ends a session that is replaced at one of its agents by the link to. What the agent
@@ -195,14 +194,14 @@ func (l *peerLink) endLocked(why performatives.Failure) {
 // link adopts the requests that followLocked returns.
 func (l *peerLink) followLocked(a *sessionAgent, to *link) (requests []byte) {
 	l.removeLocked()
-	if !l.close() {
+	if !l.Close() {
 		return nil
 	}
 	delete(l.agents, a.id.Fold())
-	l.node.system.LoseWorkers(replaced.ErrorCode, a.id)
-	l.node.records.follow(a.id, l.link, to)
+	l.node.system.LoseWorkers(relay.Replaced.ErrorCode, a.id)
+	l.node.relay.Follow(a.id, l.link, to)
 	requests = l.session.Requests(a.label)
-	l.lose(replaced, l.idsLocked()...)
+	l.Lose(relay.Replaced, l.idsLocked()...)
 	return requests
 }
 
@@ -232,7 +231,7 @@ func (n *Node) converses(peer performatives.AgentID) bool {
 // nothing open, and reports whether there is one. It is called by the reader of l.
 func (l *peerLink) makeRoomLocked() bool {
 	for key, a := range l.agents {
-		if a.left && !l.node.records.busy(party{a.id, l.link}) && !l.node.converses(a.id) {
+		if a.left && !l.Busy(a.id) && !l.node.converses(a.id) {
 			a.registration.Remove()
 			l.node.cluster.Load().agentChanged(a.id)
 			l.node.system.LosePeers(performatives.CodeStopped, a.id)

@@ -131,7 +131,7 @@ func (p *Peers) health(l *peerLink, m *performatives.Message, t performatives.Ta
 		Agent performatives.AgentID `json:"agent_id"`
 	}](t.Parameters)
 	if err != nil {
-		return p.node.recordRefusal(m, refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
+		return p.node.relay.Refuse(m, refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
 	}
 	var answer any
 	if q.Agent == "" {
@@ -145,7 +145,7 @@ func (p *Peers) health(l *peerLink, m *performatives.Message, t performatives.Ta
 	} else {
 		h, ok := of(q.Agent)
 		if !ok {
-			return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
+			return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
 		}
 		answer = h
 	}

@@ -125,7 +125,7 @@ func (n *Node) chainOf(all []Middleware, next actors.Router) (*chain.Chain, erro
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // nil is the empty chain
 	}
-	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.onward(m, to, next) }, n.middlewareRefused)
+	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.relay.Onward(m, to, next) }, n.middlewareRefused)
 	named := make(map[string]bool, len(all))
 	for i, m := range all {
 		switch {

@@ -35,22 +35,22 @@ const (
 // namespace replies to the peer under the namespace's name, because a conversation is identified by
 // its participants.
 func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives.Message) error {
-	if local, ok := p.node.records.aliased(from.id, m); ok { // an open conversation stays with its agent
-		return l.deliverAs(m, local, from.id)
+	if local, ok := p.node.relay.Aliased(from.id, m); ok { // an open conversation stays with its agent
+		return l.DeliverAs(m, local, from.id)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
 		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
-			return l.deliverAs(m, chosen, from.id)
+			return l.DeliverAs(m, chosen, from.id)
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !slices.ContainsFunc(p.node.catalog.namespace(p.node.system, m.Receiver()), isNot(from.id)) {
 		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
-			return l.deliver(m, from.id)
+			return l.Deliver(m, from.id)
 		}
 		if p.node.system.HasRun(m.Receiver()) {
-			return p.node.recordRefusal(m, p.node.stopped(m.Receiver()))
+			return p.node.relay.Refuse(m, p.node.stopped(m.Receiver()))
 		}
-		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+		return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
@@ -64,9 +64,9 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return p.operate(l, m)
 		}
 	case performatives.ActCancel:
-		return p.node.recordRefusal(m, refused(performatives.CodeConversationEnded, ""))
+		return p.node.relay.Refuse(m, refused(performatives.CodeConversationEnded, ""))
 	}
-	return p.node.recordRefusal(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
+	return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
 }
 
 // coversAll reports whether the namespace contains all agents. The empty name does.
@@ -92,7 +92,7 @@ func within(namespace, id string) bool {
 func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, sender performatives.AgentID) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	}
 	name, seen := m.Receiver(), isNot(sender)
 	if p.coversAll(name) {
@@ -106,7 +106,7 @@ func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, s
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
-			return p.node.recordRefusal(m, err)
+			return p.node.relay.Refuse(m, err)
 		}
 	}
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
@@ -178,11 +178,11 @@ func (p *Peers) performTask(l *peerLink, m *performatives.Message) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	switch {
 	case err != nil:
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	case m.Receiver().Is(namespaceSystem) && task.TaskType == taskHealth:
 		return p.health(l, m, task)
 	}
-	return p.node.recordRefusal(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }
 
 // has reports whether an agent belongs to the session.
@@ -264,7 +264,7 @@ func (p *Peers) listAgents(l *peerLink, m *performatives.Message) []agentListing
 func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
 	if err != nil {
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	}
 	var list any
 	switch {
@@ -273,7 +273,7 @@ func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.listMembers()
 	default:
-		return p.node.recordRefusal(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
+		return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }
@@ -283,10 +283,10 @@ func (p *Peers) reply(l *peerLink, m *performatives.Message, act performatives.P
 	from := cmp.Or(m.Receiver(), p.node.self.ID())
 	answer, err := m.ReplyFrom(from, p.node.system.Stamp(), act, payload)
 	if err != nil {
-		return p.node.recordRefusal(m, refused(performatives.CodeInternal, ""))
+		return p.node.relay.Refuse(m, refused(performatives.CodeInternal, ""))
 	}
 	if err := l.session.Send(answer.Readdressed(from, m.Sender().Name())); err != nil {
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	}
 	return nil
 }

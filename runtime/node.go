@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
@@ -28,9 +29,8 @@ type Node struct {
 	self    actors.Self  // the sender of the node's own methods
 	watch   *watch.Watch // nil without Options.Watch
 	log     *eventLog    // nil for a logger that discards everything
-	records *records
+	relay   *relay.Relay
 	chain   *chain.Chain // nil without middleware
-	routed  atomic.Bool  // a middleware has routed a request: see [Node.onward]
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  decider     // route.Decide, but in simulations of its faults
@@ -70,7 +70,7 @@ func New(o Options) (*Node, error) {
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
-	n.records = newRecords(n, o.codons())
+	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, func(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) })
 	n.log = logEvents(o, n.Events())
 	if err := n.startWatch(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
@@ -273,7 +273,7 @@ func (n *Node) Stop(ctx context.Context) error {
 	n.placer.close()
 	err := n.system.Stop(ctx)
 	if err == nil {
-		n.records.close()
+		n.relay.Close()
 	}
 	if left := n.cluster.Load().stop(ctx); err == nil {
 		err = left
@@ -293,7 +293,7 @@ func (n *Node) Stop(ctx context.Context) error {
 func (n *Node) agentChanged(id performatives.AgentID) {
 	if _, here := n.system.Find(id); !here {
 		if !n.placer.leaves(id) { // else its records go along
-			n.records.agentStopped(id)
+			n.relay.AgentStopped(id)
 		}
 		n.placer.agentStopped(id)
 	}
@@ -313,3 +313,20 @@ func (n *Node) Conversations() []codons.Info { return codons.Conversations(n.sys
 func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
 	return codons.ConversationsWith(n.system, id)
 }
+
+// linkBeyond returns the link behind which an agent is that is not in the directory: that over which
+// it was heard, or an uplink's. It is nil for none.
+func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
+	if l := n.cluster.Load().lives(id); l != nil {
+		return l.link
+	}
+	if u := n.uplinkFor(id); u != nil {
+		if l := u.current.Load(); l != nil {
+			return l.link
+		}
+	}
+	return nil
+}
+
+// link is a link to another process.
+type link = relay.Link

@@ -13,12 +13,14 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // nodeLink is the link to one incarnation of another node.
 type nodeLink struct {
 	*link
+	node      *Node
 	cluster   *clustered
 	peer      cluster.Incarnation
 	leaves    atomic.Bool             // the node has handed over its agents, and said so
@@ -34,12 +36,12 @@ type nodeLink struct {
 	differ atomic.Pointer[map[string]struct{}] // the codons of which the two nodes have different versions; nil: none
 }
 
-var _ messageSender = (*nodeLink)(nil)
+var _ relay.Sender = (*nodeLink)(nil)
 
 // beginLossLocked ends the link, unless it has ended. What agents of this node open from now on is
 // not lost with it.
 func (l *nodeLink) beginLossLocked() {
-	if l.close() {
+	if l.Close() {
 		l.loss = l.node.system.BeginLoss()
 	}
 }
@@ -47,7 +49,7 @@ func (l *nodeLink) beginLossLocked() {
 // toldSender reports whether the sender of a message that has not left for the other node was told
 // that its receiver is lost.
 func (l *nodeLink) toldSender(m *performatives.Message) bool {
-	if !l.ended() || l.left || m.Forwards() > 0 { // the sender is of another node
+	if !l.Ended() || l.left || m.Forwards() > 0 { // the sender is of another node
 		return false
 	}
 	_, lost := slices.BinarySearch(l.lost, m.Receiver().Fold())
@@ -98,9 +100,6 @@ func (l *nodeLink) connected(differ []string) {
 	}
 }
 
-// Ended implements [route.Link].
-func (l *nodeLink) Ended() bool { return l.ended() }
-
 // Gone implements [route.Link].
 func (l *nodeLink) Gone() string { return nodeLost(l.peer).ErrorText }
 
@@ -113,14 +112,14 @@ func (l *nodeLink) receiveAgain(m *performatives.Message, waited time.Duration) 
 	if d.Do != route.Wait || l.node.hold.Again(waited, d.Limit, func(next time.Duration) { l.receiveAgain(m, next) }) {
 		return
 	}
-	l.answer(m, l.node.recordRefusal(m, d.Why))
+	l.answer(m, l.node.relay.Refuse(m, d.Why))
 }
 
 // route acts on the decision about a message of the other node, unless it has to wait. An error is
 // counted, and told to the sender.
 func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d route.Decision) {
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
+	l.BeginReceive()
+	defer l.EndReceive()
 	changed, err := true, error(nil)
 	for n := 0; changed && n < maxDecisions; n++ {
 		if d = l.node.decide(view{l.node}, m, l, waited); d.Do == route.Wait {
@@ -132,7 +131,7 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d rout
 		changed, err = l.act(m, d)
 	}
 	if changed {
-		err = l.node.recordRefusal(m, err)
+		err = l.node.relay.Refuse(m, err)
 	}
 	if err != nil {
 		l.answer(m, err)
@@ -159,12 +158,12 @@ func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool
 	case route.Pass:
 		on := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
 		err = on.Send(m.Forward())
-		changed = err != nil && on.ended()
+		changed = err != nil && on.Ended()
 	default:
 		return false, l.takeIn(m)
 	}
 	if err != nil && !changed {
-		err = n.recordRefusal(m, err)
+		err = n.relay.Refuse(m, err)
 	}
 	return changed, err
 }
@@ -173,10 +172,10 @@ func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool
 // sender is.
 func (l *nodeLink) takeIn(m *performatives.Message) error {
 	if m.Forwards() == 0 {
-		return l.deliver(m, m.Sender())
+		return l.Deliver(m, m.Sender())
 	}
-	if from := l.node.partyOf(m.Sender()); from.via != nil {
-		return from.via.deliver(m, m.Sender())
+	if from := l.node.relay.LinkOf(m.Sender()); from != nil {
+		return from.Deliver(m, m.Sender())
 	}
 	return l.node.system.Pass(m)
 }
@@ -221,9 +220,10 @@ type nodeAgent struct {
 	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
 }
 
-var _ remote = (*nodeAgent)(nil)
+var _ relay.Destination = (*nodeAgent)(nil)
 
-func (a *nodeAgent) via() *link { return a.over().link }
+// Via returns the link to the agent.
+func (a *nodeAgent) Via() *relay.Link { return a.over().link }
 
 // over returns the link to the agent: the one over which it was heard since the directory was
 // corrected, or else that of the directory.
@@ -235,7 +235,7 @@ func (a *nodeAgent) over() *nodeLink {
 }
 
 // Load returns that of the link.
-func (a *nodeAgent) Load() *actors.Load { return &a.link.load }
+func (a *nodeAgent) Load() *actors.Load { return a.link.Load() }
 
 // Wait returns that of the link.
 func (a *nodeAgent) Wait() time.Duration {
@@ -246,10 +246,10 @@ func (a *nodeAgent) Wait() time.Duration {
 // Deliver passes a message on to the agent's node.
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.over()
-	if to.ended() {
+	if to.Ended() {
 		return refusedCopy(m, performatives.CodeStopped, to.Gone())
 	}
-	return to.send(m, a.id, a.labelled)
+	return to.SendTo(m, a.id, relay.Unchanged)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.
@@ -268,5 +268,5 @@ func (a *nodeAgent) announce(w wanted) {
 	}
 }
 
-// labelled returns m: the other node knows its agents by their ids.
-func (*nodeAgent) labelled(m *performatives.Message) *performatives.Message { return m }
+// Labelled returns m: the other node knows its agents by their ids.
+func (*nodeAgent) Labelled(m *performatives.Message) *performatives.Message { return m }

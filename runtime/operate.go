@@ -95,13 +95,13 @@ func (p *Peers) operate(l *peerLink, m *performatives.Message) error {
 	o, err := performatives.PayloadAs[operation](m)
 	switch {
 	case err != nil:
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	case o.Operation != operationDrain:
-		return p.node.recordRefusal(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)))
+		return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)))
 	case p.mayOperate(m.Principal()) && !p.node.self.ID().Is(performatives.AgentID(o.Node)):
-		return p.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)))
+		return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)))
 	case !p.beginDrain(m.Principal(), m.Sender()):
-		return p.node.recordRefusal(m, errNoOperator)
+		return p.node.relay.Refuse(m, errNoOperator)
 	}
 	if err := p.reply(l, m, performatives.ActAgree, nil); err != nil {
 		return err

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -68,7 +69,7 @@ func (o PeerOptions) withDefaults() PeerOptions {
 	o.MaxOpen = cmp.Or(o.MaxOpen, DefaultPeerOpen)
 	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultPeerBytes)
 	o.Grace = cmp.Or(o.Grace, 2*codons.DefaultGrace)
-	o.Patience = cmp.Or(o.Patience, 2*codons.DefaultDeadline)
+	o.Patience = cmp.Or(o.Patience, relay.DefaultPatience)
 	o.DrainTime = cmp.Or(o.DrainTime, DefaultDrainTime)
 	return o
 }
@@ -93,8 +94,8 @@ func (o PeerOptions) validate() error {
 	return nil
 }
 
-func (o PeerOptions) limits() linkLimits {
-	return linkLimits{open: o.MaxOpen, bytes: o.MaxBytes, grace: o.Grace, patience: o.Patience}
+func (o PeerOptions) limits() relay.Limits {
+	return relay.Limits{Open: o.MaxOpen, Bytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 
 // Peers is the [wire.Handler] of a server's sessions. It makes the agents of other processes agents
@@ -142,6 +143,7 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 // peerLink is the link of one session of Peers.
 type peerLink struct {
 	*link
+	node    *Node
 	session *wire.Session
 
 	agents map[performatives.AgentID]*sessionAgent // by folded id; guarded by Node.handover
@@ -153,7 +155,7 @@ type peerLink struct {
 
 func newPeerLink(p *Peers, s *wire.Session) *peerLink {
 	return &peerLink{
-		link:    &link{node: p.node, out: s, limits: p.opts.limits(), guests: true},
+		link: p.node.relay.NewLink(relay.Session, s, p.opts.limits()), node: p.node,
 		session: s,
 		agents:  make(map[performatives.AgentID]*sessionAgent),
 		guests:  make(map[performatives.AgentID]performatives.AgentID),
@@ -197,12 +199,12 @@ func (l *peerLink) introduces(m *performatives.Message) bool {
 // registered the id.
 func (p *Peers) continues(l *peerLink, guest performatives.AgentID, m *performatives.Message) bool {
 	return p.node.system.Conversing(m.Receiver(), m.ConversationID(), guest) ||
-		p.node.records.has(passage{message: m, from: party{guest, l.link}, to: party{id: m.Receiver()}})
+		l.Continues(m, guest)
 }
 
-// copied returns a copy of an id that is kept: the id may be a part of a longer text, such as all
+// cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
 // names of a message.
-func copied(id performatives.AgentID) performatives.AgentID {
+func cloned(id performatives.AgentID) performatives.AgentID {
 	return performatives.AgentID(strings.Clone(string(id)))
 }
 
@@ -223,19 +225,19 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	l := linkOf(s)
 	agent, err := p.speaker(l, m)
 	if err != nil {
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	}
 	if agent.id != agent.label {
 		m = m.Readdressed(agent.id, m.Receiver())
 	}
 	in, to, err := p.node.chain.Run(OriginSession, m)
 	if err != nil {
-		return p.node.recordRefusal(m, err)
+		return p.node.relay.Refuse(m, err)
 	}
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
-	if l.over { // the peer may be disconnected already
-		return p.node.recordRefusal(m, errReplaced)
+	l.BeginReceive()
+	defer l.EndReceive()
+	if l.Ended() { // the peer may be disconnected already
+		return p.node.relay.Refuse(m, errReplaced)
 	}
 	return p.pass(l, agent, in, to)
 }
@@ -250,21 +252,20 @@ func (p *Peers) pass(l *peerLink, agent *sessionAgent, m *performatives.Message,
 	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
 	}
-	if worker := p.node.workerOf(agent.id, m, routed); worker != "" {
-		p.node.routed.Store(true)
-		return l.deliverAs(m, worker, agent.id)
+	if worker := p.node.relay.WorkerOf(agent.id, m, routed); worker != "" {
+		return l.DeliverAs(m, worker, agent.id)
 	}
 	switch to := m.Receiver(); {
 	case to != "" && p.isAgent(agent, m):
 		if to.Is(p.node.self.ID()) && !p.node.system.Conversing(to, m.ConversationID(), agent.id) {
 			m = p.toAsker(agent, m)
 		}
-		return l.deliver(m, agent.id)
+		return l.Deliver(m, agent.id)
 	case to == "" && !introduces && (m.Performative() != performatives.ActQueryCapabilities || l.session.Permits(m, "")):
 		return p.node.system.Pass(m)
 	default:
 		if m = p.toAsker(agent, m); m.Receiver() != to {
-			return l.deliver(m, agent.id)
+			return l.Deliver(m, agent.id)
 		}
 	}
 	return p.serveNamespace(l, agent, m)
@@ -308,7 +309,7 @@ func (p *Peers) toAsker(from *sessionAgent, m *performatives.Message) *performat
 	if m.InReplyTo() == "" {
 		return m
 	}
-	askers := p.node.records.askersOf(party{from.id, from.link.link}, performatives.MessageID(m.InReplyTo()))
+	askers := from.link.AskersOf(from.id, performatives.MessageID(m.InReplyTo()))
 	for _, id := range []performatives.ConversationID{m.ConversationID(), performatives.ConversationID(m.InReplyTo())} {
 		for _, c := range codons.ConversationsWith(p.node.system, id) {
 			if c.Role == machine.Initiator && c.Peer.Is(from.id) && !slices.Contains(askers, c.Agent) {
@@ -336,7 +337,7 @@ func (p *Peers) isAgent(from *sessionAgent, m *performatives.Message) bool {
 	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
 		return false
 	}
-	_, served := p.node.records.aliased(from.id, m)
+	_, served := p.node.relay.Aliased(from.id, m)
 	return !served
 }
 
@@ -346,11 +347,13 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 	l := linkOf(s)
 	m = p.unlabelled(l, m)
 	if r, ok := p.node.system.Find(m.Receiver()); ok && why.Code == performatives.CodeStopped && !m.Performative().ExpectsReply() {
-		if a, ok := r.Destination().(remote); ok && a.via() != l.link && a.via().out.Send(a.labelled(m)) == nil {
-			return
+		if p.node.relay.LinkOf(m.Receiver()) != l.link {
+			if sent, err := p.node.relay.SendOver(r.Destination(), m); sent && err == nil {
+				return
+			}
 		}
 	}
-	l.undelivered(m, why)
+	l.Undelivered(m, why)
 }
 
 // unlabelled returns a message to a guest under the id by which the node knows it, unless an agent
@@ -375,5 +378,5 @@ func (p *Peers) unlabelled(l *peerLink, m *performatives.Message) *performatives
 func (p *Peers) Closed(s *wire.Session, _ error) {
 	p.node.handover.Lock()
 	defer p.node.handover.Unlock()
-	linkOf(s).endLocked(disconnected)
+	linkOf(s).endLocked(relay.Disconnected)
 }

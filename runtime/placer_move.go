@@ -111,7 +111,7 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 
 // ended forgets an agent that leaves and has stopped: it is not anywhere, or at another node.
 func (p *placer) ended(a *activation) {
-	p.node.records.agentStopped(a.id)
+	p.node.relay.AgentStopped(a.id)
 	p.remove(a)
 	if a.kind.Singleton {
 		p.retryLater()
@@ -255,15 +255,15 @@ func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, v *actors.Reservation, to *nodeLink) {
-	p.node.records.handedOver(a.id, to.link)
+	p.node.relay.HandedOver(a.id, to.link)
 	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
-	p.node.records.handedOver(a.id, to.link) // those of messages that have come in between
+	p.node.relay.HandedOver(a.id, to.link) // those of messages that have come in between
 }
 
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.
 func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 	err := to.Send(m.Forward())
-	if err == nil || !to.ended() {
+	if err == nil || !to.Ended() {
 		return err
 	}
 	r := asRefusal(err)

@@ -312,7 +312,7 @@ func (p *placer) reply(l *nodeLink, answer note) {
 		return
 	}
 	p.node.system.Work(func() {
-		for p.pause(p.ctx, offerAgain) && !l.ended() && p.tell(l, answer) != nil {
+		for p.pause(p.ctx, offerAgain) && !l.Ended() && p.tell(l, answer) != nil {
 			continue
 		}
 	})

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
 // still is an agent that does nothing.
@@ -290,14 +291,14 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := p.node.records.note(passage{message: m, from: party{id: "asker"}, to: party{one.id, l.link}}, time.Now); err != nil {
+			if err := l.SendTo(m, one.id, relay.Unchanged); err != nil {
 				t.Fatal(err)
 			}
 			if !one.placed && name != "its node has left" {
 				continue // it is not taken, or has no other place
 			}
-			if leave(c, l, one.id); p.node.records.open() != one.open {
-				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.records.open(), one.open)
+			if leave(c, l, one.id); p.node.relay.Open() != one.open {
+				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.relay.Open(), one.open)
 			}
 		}
 	}
@@ -344,6 +345,20 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 	}
 }
 
+// act makes a message from "ann".
+func act(t testing.TB, id performatives.MessageID, a performatives.Performative, mod func(*performatives.Envelope)) *performatives.Message {
+	t.Helper()
+	e := performatives.Envelope{
+		ID: id, Performative: a, Sender: "ann", ConversationID: "c", Timestamp: time.Unix(1_000_000, 0), Payload: performatives.Raw(`{}`),
+	}
+	mod(&e)
+	m, err := performatives.New(e)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
@@ -355,8 +370,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 		t.Error("it leaves before anything")
 	}
 	request := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
-	asker := party{"ann", &link{node: p.node, limits: testLimits}}
-	if _, err := p.node.records.note(passage{message: request, from: asker, to: party{id: "k/a"}}, time.Now); err != nil {
+	if err := p.node.relay.NewLink(relay.Session, nil, relay.Limits{Open: 1, Patience: time.Minute}).Deliver(request, "ann"); err != nil {
 		t.Fatal(err)
 	}
 	close(a.starting)
@@ -365,11 +379,11 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	}
 	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
 	p.node.agentChanged("k/a")
-	if open := p.node.records.open(); open != 1 {
+	if open := p.node.relay.Open(); open != 1 {
 		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
 	}
 	p.ended(a)
-	if open := p.node.records.open(); open != 0 {
+	if open := p.node.relay.Open(); open != 0 {
 		t.Errorf("%d records are open after it has ended", open)
 	}
 	if p.leaves("k/a") || p.runOf("k/a").number != 0 {
@@ -572,7 +586,7 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 		}
 		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
 		for code, copied := range map[performatives.Code]bool{performatives.CodeDisconnected: false, performatives.CodeBusy: true} {
-			(&link{node: p.node}).undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
+			p.node.relay.NewLink(relay.Node, nil, relay.Limits{}).Undelivered(m.Forward(), &performatives.Refusal{Code: code, Text: "lost"})
 			synctest.Wait()
 			select {
 			case got := <-heard:

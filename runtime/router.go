@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
@@ -83,14 +84,14 @@ func (n *Node) act(m *performatives.Message, d route.Decision) (changed bool, er
 	case d.Do == route.Pass:
 		err = l.Send(m.Forward())
 	case d.Entry.Agent != nil:
-		err = l.send(m, d.Entry.Agent.ID(), unchanged)
+		err = l.SendTo(m, d.Entry.Agent.ID(), relay.Unchanged)
 	default:
 		if d.First {
 			l.cluster.heard.sends(m.Receiver(), l)
 		}
-		err = l.send(m, m.Receiver(), unchanged)
+		err = l.SendTo(m, m.Receiver(), relay.Unchanged)
 	}
-	return err != nil && l.ended(), err
+	return err != nil && l.Ended(), err
 }
 
 // activated reports whether the decision to activate the receiver of m was out of date, by the error

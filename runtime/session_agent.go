@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
 // sessionAgent is the destination of one agent of a peer.
@@ -29,12 +30,13 @@ type sessionAgent struct {
 	left  bool                    // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
 }
 
-var _ remote = (*sessionAgent)(nil)
+var _ relay.Destination = (*sessionAgent)(nil)
 
-func (a *sessionAgent) via() *link { return a.link.link }
+// Via returns the link of the session.
+func (a *sessionAgent) Via() *relay.Link { return a.link.link }
 
 // Load returns that of the session.
-func (a *sessionAgent) Load() *actors.Load { return &a.link.load }
+func (a *sessionAgent) Load() *actors.Load { return a.link.link.Load() }
 
 // Wait returns that of the session.
 func (a *sessionAgent) Wait() time.Duration { return a.link.session.Wait() }
@@ -48,7 +50,7 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 		}
 	}
 	if !a.known.Load() {
-		return a.link.send(m, a.id, a.labelled)
+		return a.link.SendTo(m, a.id, a.Labelled)
 	}
 	if a.link.node.system.ProtocolOf(m) == discovery.WhisperName {
 		a.whisper(m)
@@ -60,7 +62,7 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 			return nil
 		}
 	}
-	return a.link.send(m, a.id, a.labelled)
+	return a.link.SendTo(m, a.id, a.Labelled)
 }
 
 // maxHeld is the largest number of answers that wait for an adoption.
@@ -85,7 +87,7 @@ func (a *sessionAgent) release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range a.held {
-		if err := a.link.send(m, a.id, a.labelled); err != nil {
+		if err := a.link.SendTo(m, a.id, a.Labelled); err != nil {
 			a.link.node.system.DeadLetter(string(a.id), m, asRefusal(err).Code)
 		}
 	}
@@ -114,9 +116,9 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 	}
 }
 
-// labelled returns a message to the agent under the name by which the peer knows it. A peer with
+// Labelled returns a message to the agent under the name by which the peer knows it. A peer with
 // many agents is told for each.
-func (a *sessionAgent) labelled(m *performatives.Message) *performatives.Message {
+func (a *sessionAgent) Labelled(m *performatives.Message) *performatives.Message {
 	if m.Receiver() != "" && a.label == a.id {
 		return m
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -87,6 +88,7 @@ type Uplink struct {
 // uplinkSession is the link of one session of an Uplink.
 type uplinkSession struct {
 	*link
+	uplink  *Uplink
 	session *wire.Session
 
 	mu    sync.Mutex
@@ -203,7 +205,7 @@ func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
 	if u.stopped {
 		return true
 	}
-	if l := u.linkOfLocked(s); !l.ended() { // the session may have ended already
+	if l := u.linkOfLocked(s); !l.Ended() { // the session may have ended already
 		u.current.Store(l)
 	}
 	return false
@@ -281,7 +283,7 @@ func (u *Uplink) deliver(m *performatives.Message) error {
 	if !u.node.knows(m.Sender()) && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
 		return u.node.system.Deliver(m.Receiver(), m) // which says why it cannot
 	}
-	return l.send(m, m.Receiver(), unchanged)
+	return l.SendTo(m, m.Receiver(), relay.Unchanged)
 }
 
 // linkOf returns the link of a session, and creates it on first use: by Opened of the
@@ -297,7 +299,7 @@ func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
 		return l
 	}
 	l := &uplinkSession{
-		link:    &link{node: u.node, out: s, limits: u.opts.peerOptions().limits(), toNode: true},
+		link: u.node.relay.NewLink(relay.Uplink, s, u.opts.peerOptions().limits()), uplink: u,
 		session: s,
 		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
 	}

@@ -36,12 +36,12 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	}
 	in, routed, err := u.node.chain.Run(OriginUplink, m)
 	if err != nil {
-		return u.node.recordRefusal(m, err)
+		return u.node.relay.Refuse(m, err)
 	}
 	m = in
-	l.receiving.Lock()
-	defer l.receiving.Unlock()
-	to, worker := m.Receiver(), u.node.workerOf(m.Sender(), m, routed)
+	l.BeginReceive()
+	defer l.EndReceive()
+	to, worker := m.Receiver(), u.node.relay.WorkerOf(m.Sender(), m, routed)
 	if worker != "" {
 		to = worker
 	}
@@ -49,25 +49,24 @@ func (h *uplinkHandler) Receive(s *wire.Session, m *performatives.Message) error
 	_, own := u.node.system.Find(m.Sender())
 	switch {
 	case to != "" && !here && u.node.system.HasRun(to):
-		return u.node.recordRefusal(m, u.node.stopped(to))
+		return u.node.relay.Refuse(m, u.node.stopped(to))
 	case to != "" && !here:
-		return u.node.recordRefusal(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
+		return u.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
-		return u.node.recordRefusal(m, refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
+		return u.node.relay.Refuse(m, refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
 	case u.node.uplinkFor(m.Sender()) != u:
-		return u.node.recordRefusal(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
+		return u.node.relay.Refuse(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
 	case to == "":
 		return u.node.system.Pass(m)
 	case worker != "":
-		u.node.routed.Store(true)
-		return l.deliverAs(m, worker, m.Sender())
+		return l.DeliverAs(m, worker, m.Sender())
 	}
-	return l.deliver(m, m.Sender())
+	return l.Deliver(m, m.Sender())
 }
 
 // Undelivered handles a message that the session did not deliver to the far node.
 func (h *uplinkHandler) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
-	h.uplink().linkOf(s).undelivered(m, why)
+	h.uplink().linkOf(s).Undelivered(m, why)
 }
 
 // linkLost is the reason that agents get when the session with the far node ends.
@@ -77,7 +76,7 @@ var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 func (h *uplinkHandler) Closed(s *wire.Session, _ error) {
 	u := h.uplink()
 	l := u.linkOf(s)
-	l.finish(linkLost, u.distantPeers()...)
+	l.Finish(linkLost, u.distantPeers()...)
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.current.CompareAndSwap(l, nil)
@@ -120,7 +119,7 @@ func (l *uplinkSession) updateIntroduction(id performatives.AgentID) {
 	l.introduceMu.Lock()
 	defer l.introduceMu.Unlock()
 	key := id.Fold()
-	agent, runs := l.node.system.Find(id)
+	agent, runs := l.uplink.node.system.Find(id)
 	switch visible := runs && agent.Visible(); {
 	case visible:
 		l.introduced[key] = true
@@ -133,7 +132,7 @@ func (l *uplinkSession) updateIntroduction(id performatives.AgentID) {
 
 // sendIntroduction sends a QUERY_CAPABILITIES with the capabilities of an agent.
 func (l *uplinkSession) sendIntroduction(id performatives.AgentID, c performatives.Capabilities) {
-	s := l.node.system.Stamp()
+	s := l.uplink.node.system.Stamp()
 	m, err := performatives.New(performatives.Envelope{
 		ID: s.ID, Timestamp: s.Time, Sender: id, Receiver: namespaceSystem, ReplyWith: string(s.ID),
 		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &c},
@@ -142,13 +141,13 @@ func (l *uplinkSession) sendIntroduction(id performatives.AgentID, c performativ
 		return // the error is an invalid stamp
 	}
 	l.mu.Lock()
-	if len(l.asked) < l.limits.open { // bounds the map for a peer that does not reply
+	if len(l.asked) < l.uplink.opts.MaxOpen { // bounds the map for a peer that does not reply
 		l.asked[string(m.ID())] = id
 	}
 	l.mu.Unlock()
 	if err := l.session.Send(m); err != nil {
 		l.takeIntroduction(string(m.ID()))
-		l.node.system.Logger().Warn("agent not introduced", "agent", string(id), "err", err)
+		l.uplink.node.system.Logger().Warn("agent not introduced", "agent", string(id), "err", err)
 	}
 }
 
@@ -160,7 +159,7 @@ func (l *uplinkSession) handleIntroductionReply(m *performatives.Message) bool {
 		return false
 	}
 	if r := m.AsRefusal(); r != nil {
-		l.node.system.Logger().Warn("agent not introduced", "agent", string(agent), "err", r)
+		l.uplink.node.system.Logger().Warn("agent not introduced", "agent", string(agent), "err", r)
 	}
 	return true
 }

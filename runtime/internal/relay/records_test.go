@@ -1,6 +1,7 @@
-package runtime
+package relay
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,13 +12,15 @@ import (
 	"unsafe"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
 var epoch = time.Unix(1_000_000, 0)
 
-var testLimits = linkLimits{open: 4, bytes: 25_000, grace: time.Second, patience: time.Minute}
+var testLimits = Limits{Open: 4, Bytes: 25_000, Grace: time.Second, Patience: time.Minute}
 
 // act makes a message from "ann" to "bob".
 func act(t testing.TB, id string, a p.Performative, mod func(*p.Envelope)) *p.Message {
@@ -36,10 +39,10 @@ func act(t testing.TB, id string, a p.Performative, mod func(*p.Envelope)) *p.Me
 	return m
 }
 
-// recordsFixture is a node with records between the peers ann and bob, each behind a session.
+// recordsFixture is a relay with records between the peers ann and bob, each behind a session.
 type recordsFixture struct {
 	t testing.TB
-	*records
+	*Relay
 	ann, bob party
 	now      time.Time
 	said     []ending
@@ -47,17 +50,30 @@ type recordsFixture struct {
 
 func newRecordsFixture(t testing.TB) *recordsFixture {
 	t.Helper()
-	n, err := New(Options{})
+	var protocols []actors.Protocol
+	for _, s := range library.Services(codons.Times{}) {
+		protocols = append(protocols, s)
+	}
+	system, err := actors.NewSystem(actors.Options{Protocols: protocols})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Stop(t.Context()) })
-	d := &recordsFixture{t: t, records: n.records, now: time.Now()}
-	d.ann = party{"ann", &link{node: n, limits: testLimits}}
-	d.bob = party{"bob", &link{node: n, limits: testLimits}}
+	r := New(system, library.Codons(), func(p.AgentID) *Link { return nil }, func(*p.Message) bool { return false })
+	d := &recordsFixture{t: t, Relay: r, now: time.Now()}
+	t.Cleanup(d.stop)
+	d.ann, d.bob = party{"ann", d.link(Session)}, party{"bob", d.link(Session)}
 	d.say = func(all []ending, _ bool) { d.said = append(d.said, all...) }
 	return d
 }
+
+func (d *recordsFixture) stop() {
+	if err := d.system.Stop(context.WithoutCancel(d.t.Context())); err != nil {
+		d.t.Error(err)
+	}
+	d.Close()
+}
+
+func (d *recordsFixture) link(kind Kind) *Link { return d.NewLink(kind, nil, testLimits) }
 
 // party returns an agent: of the two peers, another behind bob's session.
 func (d *recordsFixture) party(id p.AgentID) party {
@@ -70,7 +86,7 @@ func (d *recordsFixture) party(id p.AgentID) party {
 func (d *recordsFixture) clock() time.Time { return d.now }
 
 func (d *recordsFixture) note(m *p.Message) (noted, error) {
-	return d.records.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.clock)
+	return d.Relay.note(passage{message: m, from: d.party(m.Sender()), to: d.party(m.Receiver())}, d.clock)
 }
 
 func (d *recordsFixture) must(m *p.Message) noted {
@@ -111,7 +127,7 @@ func (d *recordsFixture) wantEnds(want ...string) {
 
 func (d *recordsFixture) wantOpen(want int) {
 	d.t.Helper()
-	if got := d.open(); got != want {
+	if got := d.Open(); got != want {
 		d.t.Errorf("%d records are open, want %d", got, want)
 	}
 }
@@ -157,8 +173,8 @@ func TestRecordEndsByItsTable(t *testing.T) {
 						e.InReplyTo = "q"
 					}
 				}))
-				if d.open() != s.open {
-					t.Fatalf("after %s, %d are open", s.act, d.open())
+				if d.Open() != s.open {
+					t.Fatalf("after %s, %d are open", s.act, d.Open())
 				}
 			}
 			if steps[len(steps)-1].open == 0 && len(d.index)+len(d.of)+len(d.due)+d.ann.via.weight != 0 {
@@ -193,7 +209,7 @@ func TestRecordsWithOneConversationID(t *testing.T) {
 	d.wantOpen(3)
 	d.must(act(t, "4", p.ActRefuse, func(e *p.Envelope) { e.Sender, e.InReplyTo = "CID", "2" }))
 	d.wantOpen(2)
-	d.lose(d.bob.via, disconnected)
+	d.bob.via.EndRecords(Disconnected)
 	d.wantEnds("1 disconnected asker", "3 disconnected worker")
 	d.wantOpen(0)
 }
@@ -204,7 +220,7 @@ func TestRecordsAreBounded(t *testing.T) {
 		_, err := d.note(act(t, fmt.Sprint("q", i), p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(fmt.Sprint(i)) }))
 		return err
 	}
-	for i := range testLimits.open {
+	for i := range testLimits.Open {
 		if err := ask(i); err != nil {
 			t.Fatal(err)
 		}
@@ -245,7 +261,7 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 	ask("c", "8", 4000, nil) // in place of 6
 	ask("d", "9", 9000, nil)
 	ask("e", "10", 9000, p.CodeBusy)
-	if d.lose(d.ann.via, disconnected); d.ann.via.weight != 0 || d.bob.via.weight != 0 {
+	if d.ann.via.EndRecords(Disconnected); d.ann.via.weight != 0 || d.bob.via.weight != 0 {
 		t.Errorf("%d and %d bytes are kept", d.ann.via.weight, d.bob.via.weight)
 	}
 }
@@ -261,7 +277,7 @@ func TestRecordForgetsOldKeys(t *testing.T) {
 	if d.wantOpen(1); len(d.index) != maxRecordKeys {
 		t.Errorf("%d keys", len(d.index))
 	}
-	d.lose(d.bob.via, disconnected)
+	d.bob.via.EndRecords(Disconnected)
 	for k := range d.index {
 		if k.name == "q99" && unsafe.StringData(k.name) == unsafe.StringData(string(last.ID())) {
 			t.Error("the key of an ended record is a part of the message")
@@ -311,9 +327,7 @@ func TestRecordsExpire(t *testing.T) {
 				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
 				d.wantEnds(tt.told)
-				if err := d.node.Stop(t.Context()); err != nil {
-					t.Error(err)
-				}
+				d.stop()
 			})
 		})
 	}
@@ -336,16 +350,15 @@ func TestRecordFollowsItsAsker(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				d := newRecordsFixture(t)
-				via := func(node bool) *link {
-					l := &link{node: d.node, limits: testLimits, toNode: node}
+				via := func(node bool) *Link {
 					if node {
-						l.out = &nodeLink{link: l}
+						return d.link(Node)
 					}
-					return l
+					return d.link(Session)
 				}
 				d.ann.via, d.bob.via = via(c.from), via(c.works)
 				d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = time.Now().Add(10 * time.Second) }))
-				d.follow("Ann", d.ann.via, via(c.to))
+				d.Follow("Ann", d.ann.via, via(c.to))
 				time.Sleep(c.after)
 				synctest.Wait()
 				d.wantEnds(c.want...)
@@ -364,7 +377,7 @@ func TestUncertainRecord(t *testing.T) {
 			d.must(act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Protocol = "home-made" }))
 			d.must(act(t, "a", p.ActAgree, nil))
 			if lost {
-				d.lose(d.bob.via, disconnected)
+				d.bob.via.EndRecords(Disconnected)
 				d.wantEnds("q disconnected asker")
 				continue
 			}
@@ -381,11 +394,11 @@ func TestRecordOfABroadcast(t *testing.T) {
 		for _, lost := range []bool{false, true} {
 			d := newRecordsFixture(t)
 			m := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.Receiver = "" })
-			if _, err := d.records.note(passage{message: m, from: d.ann, to: d.bob}, d.clock); err != nil {
+			if _, err := d.Relay.note(passage{message: m, from: d.ann, to: d.bob}, d.clock); err != nil {
 				t.Fatal(err)
 			}
 			if d.wantOpen(1); lost {
-				d.lose(d.bob.via, disconnected)
+				d.bob.via.EndRecords(Disconnected)
 				d.wantEnds("q disconnected asker")
 				continue
 			}
@@ -438,7 +451,7 @@ func TestRecordsTakeBack(t *testing.T) {
 		d.wantOpen(1)
 	}
 	n := d.must(last)
-	d.lose(d.bob.via, disconnected) // which finds no open record
+	d.bob.via.EndRecords(Disconnected) // which finds no open record
 	d.wantEnds()
 	if d.takeBack(n); len(d.said) != 1 || d.said[0].asked.ID() != "q" {
 		t.Errorf("told %+v", d.said)
@@ -454,7 +467,7 @@ func TestRecordsTakeBack(t *testing.T) {
 func TestTakeBackAfterTheEnd(t *testing.T) {
 	d := newRecordsFixture(t)
 	n := d.must(act(t, "q", p.ActRequest, nil))
-	d.lose(d.bob.via, disconnected)
+	d.bob.via.EndRecords(Disconnected)
 	if d.takeBack(n) {
 		t.Error("it is told twice")
 	}
@@ -522,7 +535,7 @@ func TestRecordWithRefusedCopies(t *testing.T) {
 // answered when it asks again.
 func TestAskerIsToldOnce(t *testing.T) {
 	for name, end := range map[string]func(*recordsFixture){
-		"the loss of the worker": func(d *recordsFixture) { d.lose(d.bob.via, disconnected) },
+		"the loss of the worker": func(d *recordsFixture) { d.bob.via.EndRecords(Disconnected) },
 		"the deadline":           func(d *recordsFixture) { time.Sleep(time.Minute); synctest.Wait() },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -537,7 +550,7 @@ func TestAskerIsToldOnce(t *testing.T) {
 				}
 				ask("q")
 				end(d)
-				d.bob.via = &link{node: d.node, limits: testLimits} // it is back
+				d.bob.via = d.link(Session) // it is back
 				d.now = time.Now()
 				for _, ref := range []string{"q", "wq"} {
 					if err := answer(ref); !errors.Is(err, p.CodeConversationEnded) {
@@ -559,9 +572,7 @@ func TestAskerIsToldOnce(t *testing.T) {
 				if err := answer("wq"); err != nil {
 					t.Errorf("the reply to the repetition: %v", err)
 				}
-				if err := d.node.Stop(t.Context()); err != nil {
-					t.Error(err)
-				}
+				d.stop()
 			})
 		})
 	}
@@ -571,13 +582,13 @@ func TestAskerIsToldOnce(t *testing.T) {
 func TestReceiptOfTheLost(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.must(act(t, "q", p.ActRequest, nil))
-	d.lose(d.ann.via, disconnected)
+	d.ann.via.EndRecords(Disconnected)
 	if len(d.said) != 1 {
 		t.Fatalf("told %+v", d.said)
 	}
 	d.withdrawn(d.said[0].record, "x")
 	d.wantEnds("q disconnected worker")
-	d.ann.via = &link{node: d.node, limits: testLimits}
+	d.ann.via = d.link(Session)
 	receipt := act(t, "a", p.ActInform, func(e *p.Envelope) {
 		e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", "x", "other"
 	})
@@ -594,7 +605,7 @@ func (d *recordsFixture) bury(t testing.TB, from, many int) {
 		d.must(act(t, id, p.ActRequest, func(e *p.Envelope) { e.ConversationID = p.ConversationID(id) }))
 		d.mu.Lock()
 		for r := range d.of[d.bob.via] {
-			d.finishLocked([]*record{r}, disconnected)
+			d.finishLocked([]*record{r}, Disconnected)
 		}
 		d.mu.Unlock()
 	}
@@ -605,22 +616,22 @@ func (d *recordsFixture) bury(t testing.TB, from, many int) {
 // many.
 func TestGoneTombstones(t *testing.T) {
 	d := newRecordsFixture(t)
-	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	d.ann.via.limits.Open, d.bob.via.limits.Open = 1<<30, 1<<30
 	next := 0
 	check := func(live, listed int) {
 		t.Helper()
 		gone := 0
-		for _, r := range d.records.tombstones {
+		for _, r := range d.Relay.tombstones {
 			if r.gone {
 				gone++
 			}
 		}
-		if n := len(d.records.tombstones); n-gone != live || n != listed || d.goneTombstones != gone {
+		if n := len(d.Relay.tombstones); n-gone != live || n != listed || d.goneTombstones != gone {
 			t.Fatalf("%d are listed and %d of them gone, want %d and %d; counted are %d", n, gone, listed, listed-live, d.goneTombstones)
 		}
 	}
 	remove := func(every int) {
-		for i, r := range d.records.tombstones {
+		for i, r := range d.Relay.tombstones {
 			if i%every == 0 {
 				d.removeLocked(r)
 			}
@@ -645,7 +656,7 @@ func TestGoneTombstones(t *testing.T) {
 // BenchmarkTombstones ends a request when all tombstones are in use.
 func BenchmarkTombstones(b *testing.B) {
 	d := newRecordsFixture(b)
-	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	d.ann.via.limits.Open, d.bob.via.limits.Open = 1<<30, 1<<30
 	d.bury(b, 0, maxTombstones)
 	b.ReportAllocs()
 	for next := maxTombstones; b.Loop(); next++ {
@@ -656,10 +667,10 @@ func BenchmarkTombstones(b *testing.B) {
 // Tombstones are bounded; the latest are kept.
 func TestTombstonesAreBounded(t *testing.T) {
 	d := newRecordsFixture(t)
-	d.ann.via.limits.open, d.bob.via.limits.open = 1<<30, 1<<30
+	d.ann.via.limits.Open, d.bob.via.limits.Open = 1<<30, 1<<30
 	d.bury(t, 0, maxTombstones+2)
-	if len(d.records.tombstones) != maxTombstones || len(d.due) != maxTombstones {
-		t.Errorf("%d are kept, with %d deadlines", len(d.records.tombstones), len(d.due))
+	if len(d.Relay.tombstones) != maxTombstones || len(d.due) != maxTombstones {
+		t.Errorf("%d are kept, with %d deadlines", len(d.Relay.tombstones), len(d.due))
 	}
 	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTombstones + 1: true} {
 		_, err := d.note(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))
@@ -669,17 +680,23 @@ func TestTombstonesAreBounded(t *testing.T) {
 	}
 }
 
+// client is an agent without behaviour.
+type client struct{}
+
+// Describe returns no capabilities.
+func (client) Describe() p.Capabilities { return p.Capabilities{} }
+
 // A request within a conversation of an agent of this process has no record.
 func TestConversationsHaveNoRecord(t *testing.T) {
 	d := newRecordsFixture(t)
-	if err := d.node.Spawn(t.Context(), "worker", func() actors.Agent { return client{} }); err != nil {
+	if _, err := d.system.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return client{} }}); err != nil {
 		t.Fatal(err)
 	}
 	query := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
 		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
 	})
 	for _, m := range []*p.Message{query, act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Receiver = "worker" })} {
-		if _, err := d.records.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.clock); err != nil {
+		if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}}, d.clock); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -701,7 +718,7 @@ func TestNoteNeedsTheTimeOfRequestsOnly(t *testing.T) {
 		{act(t, "q", p.ActRequest, nil), 1},
 	} {
 		calls = 0
-		if _, err := d.records.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
+		if _, err := d.Relay.note(passage{message: m.message, from: d.party(m.message.Sender()), to: d.party(m.message.Receiver())}, clock); err != nil {
 			t.Fatal(err)
 		}
 		if calls != m.calls {
@@ -740,9 +757,21 @@ func TestTombstoneFreesRecordRoom(t *testing.T) {
 	d := newRecordsFixture(t)
 	record := d.must(act(t, "q", p.ActRequest, nil)).record
 	before := &record.keys[0]
-	d.records.lose(d.bob.via, disconnected)
+	d.bob.via.EndRecords(Disconnected)
 	d.wantEnds("q disconnected asker")
 	if !record.tombstone || len(record.keys) < 2 || &record.keys[0] == before || record.ids != nil {
 		t.Errorf("the tombstone has %d keys in the memory of the record, and %d ids", len(record.keys), len(record.ids))
+	}
+}
+
+// A message with a new sender or receiver keeps its weight.
+func TestRenamedKeepsItsWeight(t *testing.T) {
+	m := act(t, "q", p.ActInform, func(e *p.Envelope) { e.Payload = p.Raw(`{"x":"` + strings.Repeat("x", 5000) + `"}`) })
+	if w := m.Readdressed("a", "b").Weight(); w != 0 {
+		t.Errorf("made here: %d", w)
+	}
+	m.Weigh()
+	if w := m.Readdressed("a", "b").Weight(); w < 5000 {
+		t.Errorf("from outside: %d", w)
 	}
 }

@@ -1,4 +1,4 @@
-package runtime
+package relay
 
 import (
 	"cmp"
@@ -14,7 +14,7 @@ import (
 // refused notes that a copy of a message to the agent behind the session has not arrived, for the
 // reason of that code. It returns the name by which the sender knows the worker, and reports
 // whether the sender waits in a record.
-func (r *records) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
+func (r *Relay) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.findLocked(p)
@@ -28,16 +28,23 @@ func (r *records) refused(p passage, code performatives.Code) (voice performativ
 	return voice, true
 }
 
-// lose ends the records of a session that has ended. None begins afterwards.
-func (r *records) lose(l *link, why performatives.Failure) {
+// The reasons for the end of what a lost agent has asked or works on.
+var (
+	Disconnected = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected"}
+	Replaced     = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
+)
+
+// EndRecords ends the records of the link, which is closed. None begins afterwards.
+func (l *Link) EndRecords(why performatives.Failure) {
+	r := l.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	l.lost = true
 	r.finishLocked(slices.Collect(maps.Keys(r.of[l])), why)
 }
 
-// agentStopped ends the records of an agent of this process that has stopped.
-func (r *records) agentStopped(id performatives.AgentID) {
+// AgentStopped ends the records of an agent of this process that has stopped.
+func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.of) > 0 {
@@ -45,10 +52,10 @@ func (r *records) agentStopped(id performatives.AgentID) {
 	}
 }
 
-// moved notes that an agent is at another destination now: behind the link to, or nil for one that
+// Moved notes that an agent is at another destination now: behind the link to, or nil for one that
 // is not known yet. Its records there are those that were behind the link from, or nil for an agent
 // of this process.
-func (r *records) moved(id performatives.AgentID, from, to *link) {
+func (r *Relay) Moved(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	was, now := party{id.Fold(), from}, party{id.Fold(), to}
@@ -65,40 +72,41 @@ func (r *records) moved(id performatives.AgentID, from, to *link) {
 	}
 }
 
-// follow notes that an agent has moved from one session to another, also to one of another node.
+// Follow notes that an agent has moved from one session to another, also to one of another node.
 // The new session gets the answers to the agent's requests. Of a request to a third node, the
 // record of that node stands.
-func (r *records) follow(id performatives.AgentID, from, to *link) {
+func (r *Relay) Follow(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for t := range maps.Clone(r.of[from]) {
 		switch {
 		case t.asker.via != from || !t.asker.id.Is(id):
 			continue
-		case to.betweenNodes() && t.worker.via != nil && t.worker.via.betweenNodes():
+		case to.kind == Node && t.worker.via != nil && t.worker.via.kind == Node:
 			r.removeLocked(t)
 			continue
 		}
 		r.unlistLocked(t)
 		t.asker.via = to
 		r.listLocked(t)
-		if !to.toNode {
+		if to.kind == Session {
 			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now())) // without the grace of an asker of another node
 		}
 	}
 }
 
-// loseWorker ends the records of what an agent works on behind a link that it has left. It gets no
-// CANCEL where it is now.
-func (r *records) loseWorker(id performatives.AgentID, from *link) {
+// LoseWorker ends the records of what an agent works on behind the link, which it has left. It gets
+// no CANCEL where it is now.
+func (l *Link) LoseWorker(id performatives.AgentID) {
+	r := l.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var last []ending
-	for t := range maps.Clone(r.of[from]) {
-		if t.worker.via != from || !t.worker.id.Is(id) {
+	for t := range maps.Clone(r.of[l]) {
+		if t.worker.via != l || !t.worker.id.Is(id) {
 			continue
 		}
-		if e := r.tombstoneLocked(t, replaced); e.request != nil {
+		if e := r.tombstoneLocked(t, Replaced); e.request != nil {
 			e.tellWorker = false
 			last = append(last, e)
 		}
@@ -106,11 +114,11 @@ func (r *records) loseWorker(id performatives.AgentID, from *link) {
 	r.say(last, r.closed)
 }
 
-// workers returns the agents behind a link that have open records, by folded id.
-func (r *records) workers(l *link) (ids []performatives.AgentID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for t := range r.of[l] {
+// Workers returns the agents behind the link that work on open records, by folded id.
+func (l *Link) Workers() (ids []performatives.AgentID) {
+	l.relay.mu.Lock()
+	defer l.relay.mu.Unlock()
+	for t := range l.relay.of[l] {
 		if t.worker.via == l {
 			ids = append(ids, t.worker.id.Fold())
 		}
@@ -119,43 +127,33 @@ func (r *records) workers(l *link) (ids []performatives.AgentID) {
 	return slices.Compact(ids)
 }
 
-// handedOver notes that an agent of this process continues behind the link to. A record of an asker
+// HandedOver notes that an agent of this process continues behind the link to. A record of an asker
 // of another node ends: the one of that node stands.
-func (r *records) handedOver(id performatives.AgentID, to *link) {
+func (r *Relay) HandedOver(id performatives.AgentID, to *Link) {
 	r.mu.Lock()
 	for t := range maps.Clone(r.of[id.Fold()]) {
-		if l := t.asker.via; l != nil && l.betweenNodes() {
+		if l := t.asker.via; l != nil && l.kind == Node {
 			r.removeLocked(t)
 		}
 	}
 	r.mu.Unlock()
-	r.moved(id, nil, to)
+	r.Moved(id, nil, to)
 }
 
-// betweenNodes reports whether the link is one to another node.
-func (l *link) betweenNodes() bool {
-	_, is := l.out.(*nodeLink)
-	return is
-}
-
-// close ends all records when the node has stopped.
-func (r *records) close() {
+// Close ends all records when the node has stopped.
+func (r *Relay) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
 	if r.stopTimer != nil {
 		r.stopTimer()
 	}
-	open := make(map[*record]struct{})
-	for _, of := range r.of {
-		maps.Copy(open, of)
-	}
-	r.finishLocked(slices.Collect(maps.Keys(open)), performatives.Failure{ErrorCode: performatives.CodeStopped})
+	r.finishLocked(slices.Collect(maps.Keys(r.openRecordsLocked())), performatives.Failure{ErrorCode: performatives.CodeStopped})
 }
 
 // finishLocked tells both parties of records that they are over: the asker by FAILURE in the
 // worker's name, the worker by CANCEL in the asker's.
-func (r *records) finishLocked(ended []*record, why performatives.Failure) {
+func (r *Relay) finishLocked(ended []*record, why performatives.Failure) {
 	var last []ending
 	for _, t := range ended {
 		if e := r.tombstoneLocked(t, why); e.request != nil {
@@ -180,7 +178,7 @@ type ending struct {
 }
 
 // tombstoneLocked ends a record and keeps what refuses a late reply.
-func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
+func (r *Relay) tombstoneLocked(t *record, why performatives.Failure) ending {
 	e := ending{record: t, why: why, asker: t.asker, worker: t.worker, voice: t.voice(), request: t.first, asked: t.asked}
 	e.tellAsker, e.tellWorker = !t.asker.lost(), !t.worker.lost() && t.asked.Performative() != performatives.ActCancel
 	r.unlistLocked(t)
@@ -197,7 +195,7 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 		}
 	}
 	t.tombstone, t.first, t.asked, t.latest, t.cancel, t.ids, t.progress = true, nil, nil, nil, nil, nil, nil
-	if until := time.Now().Add(t.limits().patience); t.due.Before(until) {
+	if until := time.Now().Add(t.patience()); t.due.Before(until) {
 		r.scheduleLocked(t, until)
 	}
 	r.keepLocked(t)
@@ -206,7 +204,7 @@ func (r *records) tombstoneLocked(t *record, why performatives.Failure) ending {
 
 // keepLocked adds a tombstone, in place of the oldest one if there are too many. It takes constant
 // time on average.
-func (r *records) keepLocked(t *record) {
+func (r *Relay) keepLocked(t *record) {
 	for len(r.tombstones)-r.goneTombstones >= maxTombstones {
 		oldest := r.tombstones[0]
 		r.removeLocked(oldest) // does nothing if it is gone
@@ -226,7 +224,7 @@ func cloned(id performatives.AgentID) performatives.AgentID {
 }
 
 // scheduleLocked sets the deadline of a record.
-func (r *records) scheduleLocked(t *record, due time.Time) {
+func (r *Relay) scheduleLocked(t *record, due time.Time) {
 	t.due = due
 	switch {
 	case due.IsZero() && t.place != 0:
@@ -241,7 +239,7 @@ func (r *records) scheduleLocked(t *record, due time.Time) {
 }
 
 // armLocked sets the timer for the earliest deadline, unless it is set for that or an earlier time.
-func (r *records) armLocked() {
+func (r *Relay) armLocked() {
 	if len(r.due) == 0 || r.closed {
 		return
 	}
@@ -253,14 +251,14 @@ func (r *records) armLocked() {
 		r.stopTimer()
 	}
 	r.wake = due
-	r.stopTimer = r.node.system.AfterFunc(time.Until(due), r.expire)
+	r.stopTimer = r.system.AfterFunc(time.Until(due), r.expire)
 }
 
 // timedOut is the reason that a worker gets when the request that it works on has expired.
 var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}
 
 // expire ends the records whose deadline has passed.
-func (r *records) expire() {
+func (r *Relay) expire() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.wake = time.Time{}

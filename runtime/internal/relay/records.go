@@ -1,52 +1,16 @@
-package runtime
+package relay
 
 import (
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // maxTombstones is the largest number of ended records that are kept because a late reply may come.
 const maxTombstones = 16_384
-
-// records are the requests of a node that have no conversation here: see [record]. They are safe
-// for concurrent use.
-type records struct {
-	node   *Node
-	tables map[string]table // by the name of the codon
-	say    func([]ending, bool)
-
-	mu             sync.Mutex
-	index          map[recordKey]*record
-	of             map[any]map[*record]struct{} // the records by *link, or by the folded id of an agent of this process; tombstones are not in it
-	due            dueHeap
-	tombstones     []*record // the oldest first, and some that are gone
-	goneTombstones int       // how many of tombstones are gone
-	wake           time.Time // for which the timer is set; zero: it is not
-	stopTimer      func() bool
-	closed         bool
-}
-
-// table is a codon and the beginning of its conversations.
-type table struct {
-	codon *codons.Codon
-	begin *machine.Progress
-}
-
-func newRecords(n *Node, all []*codons.Codon) *records {
-	r := &records{node: n, say: n.sendEndings, tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]map[*record]struct{})}
-	for _, c := range all {
-		if m := c.Machine(); m != nil {
-			r.tables[c.Name()] = table{c, machine.NewProgress(m)}
-		}
-	}
-	return r
-}
 
 // passage is a message on its way between two agents that are not both of this process.
 type passage struct {
@@ -73,7 +37,7 @@ type noted struct {
 // error is a [*performatives.Refusal]: the session is over, too many requests are open, or the
 // asker was told an end before. note calls now only if the message opens a record or expects a
 // reply.
-func (r *records) note(p passage, now func() time.Time) (noted, error) {
+func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	begins := r.begins(p)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -124,7 +88,7 @@ func (p party) lost() bool { return p.via != nil && p.via.lost }
 // begins reports whether a message that belongs to no record begins one: it expects a reply or
 // opens a conversation by its table, and no agent of this process has or opens a conversation for
 // it.
-func (r *records) begins(p passage) bool {
+func (r *Relay) begins(p passage) bool {
 	m := p.message
 	opens := m.Performative().ExpectsReply()
 	if t, ok := r.tables[m.Protocol()]; ok {
@@ -136,15 +100,15 @@ func (r *records) begins(p passage) bool {
 	case p.as != "":
 		return true
 	case p.from.via == nil:
-		return !r.node.system.Conversing(p.from.id, m.ConversationID(), p.to.id)
+		return !r.system.Conversing(p.from.id, m.ConversationID(), p.to.id)
 	case p.to.via == nil:
-		return !r.node.system.Converses(p.to.id, m)
+		return !r.system.Converses(p.to.id, m)
 	}
 	return true
 }
 
-// aliased returns the worker of the open record of a message to a namespace.
-func (r *records) aliased(asker performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
+// Aliased returns the worker of the open record of a message to a namespace.
+func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	asker = asker.Fold()
@@ -156,21 +120,21 @@ func (r *records) aliased(asker performatives.AgentID, m *performatives.Message)
 	return "", false
 }
 
-// has reports whether a message belongs to an open record.
-func (r *records) has(p passage) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.findLocked(p)
+// Continues reports whether a message of an agent behind the link belongs to an open record.
+func (l *Link) Continues(m *performatives.Message, from performatives.AgentID) bool {
+	l.relay.mu.Lock()
+	defer l.relay.mu.Unlock()
+	t := l.relay.findLocked(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
 	return t != nil && !t.tombstone
 }
 
-// askersOf returns the agents that wait in open records for an answer of the worker to a message
-// with that id.
-func (r *records) askersOf(worker party, id performatives.MessageID) (all []performatives.AgentID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for t := range r.of[worker.key()] {
-		if t.worker.id.Is(worker.id) && t.knows(id) {
+// AskersOf returns the agents that wait in open records for an answer of a worker behind the link.
+// The answer is to a message with that id.
+func (l *Link) AskersOf(worker performatives.AgentID, id performatives.MessageID) (all []performatives.AgentID) {
+	l.relay.mu.Lock()
+	defer l.relay.mu.Unlock()
+	for t := range l.relay.of[l] {
+		if t.worker.id.Is(worker) && t.knows(id) {
 			all = append(all, t.asker.id)
 		}
 	}
@@ -179,7 +143,7 @@ func (r *records) askersOf(worker party, id performatives.MessageID) (all []perf
 
 // voiced reports whether m comes from the worker of an open record which the asker knows by another
 // name.
-func (r *records) voiced(m *performatives.Message) bool {
+func (r *Relay) voiced(m *performatives.Message) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	t := r.findLocked(passage{message: m, from: party{id: m.Sender()}, to: party{id: m.Receiver()}})
@@ -187,7 +151,7 @@ func (r *records) voiced(m *performatives.Message) bool {
 }
 
 // openLocked begins a record.
-func (r *records) openLocked(p passage, now func() time.Time) (noted, error) {
+func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 	if !r.roomLocked(nil, p) {
 		return noted{}, refusedCopy(p.message, performatives.CodeBusy, textTooMany)
 	}
@@ -196,10 +160,10 @@ func (r *records) openLocked(p passage, now func() time.Time) (noted, error) {
 	room := new(recordRoom)
 	t.ids, t.keys = room.ids[:0], room.keys[:0]
 	t.broadcast = m.Receiver() == ""
-	t.conversing = p.as != "" && p.to.via == nil && r.node.system.Converses(p.to.id, m)
+	t.conversing = p.as != "" && p.to.via == nil && r.system.Converses(p.to.id, m)
 	name := m.Protocol()
 	if name == "" {
-		name = r.node.system.ProtocolOf(m)
+		name = r.system.ProtocolOf(m)
 	}
 	if table, ok := r.tables[name]; ok {
 		t.codon, t.progress = table.codon, table.begin
@@ -216,7 +180,7 @@ func (r *records) openLocked(p passage, now func() time.Time) (noted, error) {
 	return noted{record: t, as: t.as, message: m, began: true}, nil
 }
 
-// key is that of records.of.
+// key is that of Relay.of.
 func (p party) key() any {
 	if p.via != nil {
 		return p.via
@@ -226,7 +190,7 @@ func (p party) key() any {
 
 // askLocked notes that the asker has sent a message that expects a reply, for the first time or
 // again.
-func (r *records) askLocked(t *record, m *performatives.Message, now func() time.Time) {
+func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.Time) {
 	further := m.ID() != t.asked.ID()
 	if further {
 		t.copies = copies{}
@@ -240,7 +204,7 @@ func (r *records) askLocked(t *record, m *performatives.Message, now func() time
 	}
 }
 
-func (r *records) setAskedLocked(t *record, m *performatives.Message) {
+func (r *Relay) setAskedLocked(t *record, m *performatives.Message) {
 	before := t.weight()
 	t.asked = m
 	for side := range t.sides() {
@@ -248,8 +212,8 @@ func (r *records) setAskedLocked(t *record, m *performatives.Message) {
 	}
 }
 
-// addWeight adds to the weight of the records of a session. It is guarded by records.mu.
-func (l *link) addWeight(w int) {
+// addWeight adds to the weight of the records of a session. It is guarded by Relay.mu.
+func (l *Link) addWeight(w int) {
 	if l != nil {
 		l.weight += w
 	}
@@ -257,7 +221,7 @@ func (l *link) addWeight(w int) {
 
 // roomLocked reports whether both sessions of a passage have room for a request, in t or in a new
 // record.
-func (r *records) roomLocked(t *record, p passage) bool {
+func (r *Relay) roomLocked(t *record, p passage) bool {
 	released := 0
 	if t != nil && t.asked != t.first {
 		released = t.asked.Weight() // the message takes its place
@@ -272,17 +236,17 @@ func (r *records) roomLocked(t *record, p passage) bool {
 
 // fitsLocked reports whether a session has room for a request. own is how many of its conversations
 // are the request's own.
-func (r *records) fitsLocked(l *link, m *performatives.Message, opens bool, released, own int) bool {
-	if opens && len(r.of[l])+l.load.Conversations()-own >= l.limits.open {
+func (r *Relay) fitsLocked(l *Link, m *performatives.Message, opens bool, released, own int) bool {
+	if opens && len(r.of[l])+l.load.Conversations()-own >= l.limits.Open {
 		return false
 	}
 	others := l.weight + l.load.Weight() - released
-	return m.Weight() == 0 || others <= 0 || others+m.Weight() <= l.limits.bytes
+	return m.Weight() == 0 || others <= 0 || others+m.Weight() <= l.limits.Bytes
 }
 
 // admitLocked refuses a request that opens a conversation of an agent of this process if the
 // session has too many.
-func (r *records) admitLocked(p passage) error {
+func (r *Relay) admitLocked(p passage) error {
 	m := p.message
 	if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
 		return nil
@@ -299,7 +263,7 @@ func (r *records) admitLocked(p passage) error {
 
 // withdrawn adds to the record the id of a CANCEL sent by the node in the asker's name. The receipt
 // for it is not delivered to the asker.
-func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
+func (r *Relay) withdrawn(t *record, cancel performatives.MessageID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if !t.gone {
@@ -310,7 +274,7 @@ func (r *records) withdrawn(t *record, cancel performatives.MessageID) {
 // takeBack undoes the effect of a message on its record, because the message could not be passed
 // on. It reports false if the conversation was ended in the meantime, and its parties were told of
 // the end.
-func (r *records) takeBack(n noted) bool {
+func (r *Relay) takeBack(n noted) bool {
 	t := n.record
 	if t == nil {
 		return true
@@ -341,7 +305,7 @@ func (r *records) takeBack(n noted) bool {
 
 // reopenLocked puts a record back whose last message was not passed on. If a session has ended in
 // between, the end of the record is told.
-func (r *records) reopenLocked(t *record) {
+func (r *Relay) reopenLocked(t *record) {
 	t.gone = false
 	for _, k := range t.keys {
 		r.index[k] = t
@@ -349,15 +313,16 @@ func (r *records) reopenLocked(t *record) {
 	r.listLocked(t)
 	r.scheduleLocked(t, t.due)
 	if t.asker.lost() || t.worker.lost() {
-		r.finishLocked([]*record{t}, disconnected)
+		r.finishLocked([]*record{t}, Disconnected)
 	}
 }
 
-// busy reports whether an agent behind a session has an open record.
-func (r *records) busy(a party) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for t := range r.of[a.key()] {
+// Busy reports whether an agent behind the link has an open record.
+func (l *Link) Busy(id performatives.AgentID) bool {
+	l.relay.mu.Lock()
+	defer l.relay.mu.Unlock()
+	a := party{id, l}
+	for t := range l.relay.of[l] {
 		if t.asker == a || t.worker == a {
 			return true
 		}
@@ -365,13 +330,17 @@ func (r *records) busy(a party) bool {
 	return false
 }
 
-// open returns how many records are open.
-func (r *records) open() int {
+// Open returns how many records are open.
+func (r *Relay) Open() int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	return len(r.openRecordsLocked())
+}
+
+func (r *Relay) openRecordsLocked() map[*record]struct{} {
 	open := make(map[*record]struct{})
 	for _, of := range r.of {
 		maps.Copy(open, of)
 	}
-	return len(open)
+	return open
 }

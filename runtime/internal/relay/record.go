@@ -1,4 +1,4 @@
-package runtime
+package relay
 
 import (
 	"cmp"
@@ -41,7 +41,7 @@ type record struct {
 // party is one of the two agents of a record, at its present destination.
 type party struct {
 	id  performatives.AgentID
-	via *link // the session behind which the agent is; nil for an agent of this process
+	via *Link // the session behind which the agent is; nil for an agent of this process
 }
 
 // copies counts the copies of one message that expects a reply.
@@ -141,28 +141,26 @@ func (t *record) copyRefused(code performatives.Code) bool {
 	return !t.copies.heard && t.copies.refused >= t.copies.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
 }
 
-// limits returns the limits of the session that bounds the deadline: the asker's.
-func (t *record) limits() linkLimits {
-	if t.asker.via != nil {
-		return t.asker.via.limits
+// DefaultPatience is the time for a reply to a request without a ReplyBy, where no link says
+// another.
+const DefaultPatience = 2 * codons.DefaultDeadline
+
+// patience returns that of the link which bounds the deadline: the asker's.
+func (t *record) patience() time.Duration {
+	if via := cmp.Or(t.asker.via, t.worker.via); via != nil {
+		return via.limits.Patience
 	}
-	if t.worker.via == nil { // it moves
-		return PeerOptions{}.withDefaults().limits()
-	}
-	return t.worker.via.limits
+	return DefaultPatience // the worker moves
 }
 
 // grace returns how long after the ReplyBy the record ends. An asker of this node is told at the
 // ReplyBy. One of another node is told by that node, which has its own clock, and its CANCEL gives
 // the worker the grace.
 func (t *record) grace() time.Duration {
-	switch {
-	case t.asker.via == nil || !t.asker.via.toNode:
+	if t.asker.via == nil || t.asker.via.kind == Session {
 		return 0
-	case t.worker.via != nil:
-		return t.worker.via.limits.grace
 	}
-	return t.asker.via.limits.grace
+	return cmp.Or(t.worker.via, t.asker.via).limits.Grace
 }
 
 // deadline returns the due time after a message of the asker that expects a reply. A further round
@@ -175,7 +173,7 @@ func (t *record) deadline(m *performatives.Message, further bool, now time.Time)
 	case t.codon != nil && t.codon.Table.Declarations.LongLived:
 		return t.due
 	case t.due.IsZero() || further && m.Performative() != performatives.ActCancel:
-		return now.Add(t.limits().patience)
+		return now.Add(t.patience())
 	}
 	return t.due
 }

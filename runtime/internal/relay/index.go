@@ -1,4 +1,4 @@
-package runtime
+package relay
 
 import (
 	"container/heap"
@@ -8,7 +8,7 @@ import (
 )
 
 // findLocked returns the record of a message, or nil.
-func (r *records) findLocked(p passage) *record {
+func (r *Relay) findLocked(p passage) *record {
 	if len(r.index) == 0 {
 		return nil
 	}
@@ -34,7 +34,7 @@ func (r *records) findLocked(p passage) *record {
 }
 
 // referLocked adds a key to a record. A later record with the same key takes it over.
-func (r *records) referLocked(t *record, k recordKey) {
+func (r *Relay) referLocked(t *record, k recordKey) {
 	k.asker, k.worker = k.asker.Fold(), k.worker.Fold()
 	if r.index[k] == t {
 		return
@@ -47,14 +47,14 @@ func (r *records) referLocked(t *record, k recordKey) {
 	r.index[k] = t
 }
 
-func (r *records) unreferLocked(t *record, k recordKey) {
+func (r *Relay) unreferLocked(t *record, k recordKey) {
 	if r.index[k] == t {
 		delete(r.index, k)
 	}
 }
 
 // listLocked adds an open record to those of its parties.
-func (r *records) listLocked(t *record) {
+func (r *Relay) listLocked(t *record) {
 	for side := range t.sides() {
 		of := r.of[side.key()]
 		if of == nil {
@@ -67,7 +67,7 @@ func (r *records) listLocked(t *record) {
 }
 
 // unlistLocked takes a record out of those of its parties.
-func (r *records) unlistLocked(t *record) {
+func (r *Relay) unlistLocked(t *record) {
 	for side := range t.sides() {
 		of := r.of[side.key()]
 		if _, listed := of[t]; !listed {
@@ -81,7 +81,7 @@ func (r *records) unlistLocked(t *record) {
 	}
 }
 
-func (r *records) removeLocked(t *record) {
+func (r *Relay) removeLocked(t *record) {
 	if t.gone {
 		return
 	}

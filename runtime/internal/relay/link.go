@@ -1,0 +1,228 @@
+package relay
+
+import (
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Link is the way to the agents of another process: a session, common to both of its ends, or a
+// link to another node. It is the epoch of the destinations behind it: their agents are lost when
+// it ends.
+type Link struct {
+	relay  *Relay
+	kind   Kind
+	out    Sender
+	limits Limits
+	load   actors.Load // the conversations that agents of this process have over it
+
+	receiving sync.Mutex  // held while a message of the peer is passed on
+	over      atomic.Bool // no further message of the peer is passed on; set with receiving
+
+	lost   bool // its records have ended; guarded by Relay.mu
+	weight int  // of the long messages of its records, in bytes; guarded by Relay.mu
+}
+
+// Kind is the other end of a [Link].
+type Kind uint8
+
+// The kinds.
+const (
+	Session Kind = iota // a process with agents, which may know themselves by other names than this node does
+	Uplink              // a node, which tells its agents that their deadlines have passed
+	Node                // a node of the cluster, which does so, too, and keeps records of its own
+)
+
+// Sender sends messages to the other end of a link, such as a [wire.Session].
+type Sender interface {
+	// Send queues m, or returns a [*performatives.Refusal] with the reason why it cannot. It does
+	// not block.
+	Send(m *performatives.Message) error
+}
+
+// Destination is that of an agent behind a link.
+type Destination interface {
+	actors.Destination
+	Via() *Link
+	// Labelled returns m in the form in which the other end gets it.
+	Labelled(m *performatives.Message) *performatives.Message
+}
+
+// Limits bound a link.
+type Limits struct {
+	Open     int           // conversations, in both directions together
+	Bytes    int           // of their long requests
+	Grace    time.Duration // for the worker of another node's request, to answer CANCEL after the ReplyBy
+	Patience time.Duration // for a request without a ReplyBy
+}
+
+// NewLink returns a link whose messages out sends.
+func (r *Relay) NewLink(kind Kind, out Sender, limits Limits) *Link {
+	return &Link{relay: r, kind: kind, out: out, limits: limits}
+}
+
+// Load returns the conversations that agents of this process have over the link.
+func (l *Link) Load() *actors.Load { return &l.load }
+
+// BeginReceive is called before a message of the peer is routed, and EndReceive afterwards.
+// Meanwhile the link does not end.
+func (l *Link) BeginReceive() { l.receiving.Lock() }
+
+// EndReceive ends what BeginReceive begins.
+func (l *Link) EndReceive() { l.receiving.Unlock() }
+
+// Finish closes the link, unless it has ended, and loses its peers.
+func (l *Link) Finish(why performatives.Failure, peers ...performatives.AgentID) {
+	if l.Close() {
+		l.Lose(why, peers...)
+	}
+}
+
+// Lose tells those who converse over the link, which is closed, that the peers are lost.
+func (l *Link) Lose(why performatives.Failure, peers ...performatives.AgentID) {
+	l.relay.system.LosePeers(why.ErrorCode, peers...)
+	l.EndRecords(why)
+}
+
+// Close ends the link: no message of the peer is passed on any more. It returns false when it has
+// ended before.
+func (l *Link) Close() bool {
+	l.receiving.Lock()
+	defer l.receiving.Unlock()
+	return !l.over.Swap(true)
+}
+
+// Ended reports whether the link has ended.
+func (l *Link) Ended() bool { return l.over.Load() }
+
+// Deliver routes a message of the peer's agent to its receiver. The error is a
+// [*performatives.Refusal], and the node has counted the message.
+func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) error {
+	a, ok := l.relay.system.Find(m.Receiver())
+	remote := false
+	if ok {
+		_, remote = a.Destination().(Destination)
+	}
+	if remote || !ok && !l.relay.activates(m) { // the destination notes it
+		return l.relay.system.Pass(m)
+	}
+	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
+}
+
+// DeliverAs is Deliver for a message to a namespace, which the worker handles. The peer knows the
+// worker under the name of the namespace, so replies and refusals are sent under that name.
+func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
+	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.relay.partyOf(worker), as: m.Receiver()}
+	return refusedBy(p.as, l.receive(p))
+}
+
+func (l *Link) receive(p passage) error {
+	sent := false
+	err := l.relay.pass(p, func(m *performatives.Message) error {
+		sent = true // Pass counts the message if it fails
+		return l.relay.system.Pass(m)
+	})
+	if err != nil && !sent {
+		return l.relay.Refuse(p.message, err)
+	}
+	return err
+}
+
+// SendTo passes a message on to an agent of the peer. form returns the form in which the peer gets
+// it. The error is a [*performatives.Refusal].
+func (l *Link) SendTo(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
+	var unsent error
+	err := l.relay.pass(passage{message: m, from: l.relay.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
+		unsent = l.out.Send(form(m))
+		return unsent
+	})
+	switch {
+	case err == nil && unsent != nil: // its record was ended meanwhile: the sender was told so
+		_ = l.relay.Refuse(m, unsent)
+	case err != nil && m.Protocol() != "" && errors.Is(err, performatives.CodeInvalidPayload):
+		// The sender gets the error, but a conversation whose last message it was has ended.
+		if s := l.substitute(m, err); s != nil {
+			_ = l.SendTo(s, to, form) // the error is that the link has ended, and with it the conversation
+		}
+	}
+	return err
+}
+
+// Unchanged is the form of a message for a peer that knows its agents by their ids.
+func Unchanged(m *performatives.Message) *performatives.Message { return m }
+
+// Undelivered handles a message that the session accepted and did not write. A sender that waits
+// for the reply gets a refusal of the copy. Otherwise the message is a dead letter, and if it is a
+// reply with an invalid payload, the peer gets a substitute.
+func (l *Link) Undelivered(m *performatives.Message, why *performatives.Refusal) {
+	s := l.relay.system
+	switch {
+	case m.Forwards() == 0:
+	case why.Code == performatives.CodeDisconnected: // this node has no record of it, and it may have arrived
+		s.RefuseWith(m.Receiver(), m, why)
+		return
+	default:
+		s.RefuseCopy(m.Receiver(), m, why)
+		return
+	}
+	if m.Performative().ExpectsReply() && l.refuseCopy(m, why) {
+		return
+	}
+	s.DeadLetter(string(m.Receiver()), m, why.Code)
+	if why.Code == performatives.CodeInvalidPayload {
+		if s := l.substitute(m, why); s != nil {
+			if l.kind == Session {
+				s = s.Readdressed(s.Sender(), s.Receiver().Name())
+			}
+			_ = l.out.Send(s) // the error is that the session has ended
+		}
+	}
+}
+
+// refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the
+// sender does not wait for a reply.
+func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) bool {
+	s, asker := l.relay.system, l.relay.partyOf(m.Sender())
+	voice, recorded := l.relay.refused(passage{message: m, from: asker, to: party{m.Receiver(), l}}, why.Code)
+	switch {
+	case recorded && asker.via != nil: // past the records, which have noted the refusal
+		s.RecordRefusal(m, why)
+		if refusal := m.RefuseCopy(voice, s.Stamp(), why); refusal != nil {
+			l.relay.deliverWithRetry([]*performatives.Message{refusal}, true)
+		}
+	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
+		return false
+	case recorded, s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()):
+		s.RefuseCopy(m.Receiver(), m, why)
+	default:
+		return false
+	}
+	return true
+}
+
+// substitute returns a FAILURE in place of a reply that cannot be encoded or is too long: the peer
+// waits for one. It returns nil for a message that does not end a conversation.
+func (l *Link) substitute(m *performatives.Message, why error) *performatives.Message {
+	switch m.Performative() { //nolint:exhaustive // these acts do not end a conversation
+	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate, performatives.ActFailure:
+		return nil
+	}
+	if m.InReplyTo() == "" {
+		return nil
+	}
+	s := l.relay.system.Stamp()
+	failure, err := performatives.New(performatives.Envelope{
+		ID: s.ID, Timestamp: s.Time, Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
+		Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority(), Ontology: performatives.OntologyExecutionFailure,
+		Payload: performatives.Failure{ErrorCode: performatives.CodeFailed, ErrorText: wire.AsRefusal(why).Text},
+	})
+	if err != nil {
+		return nil
+	}
+	return failure
+}

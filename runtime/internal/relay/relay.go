@@ -1,0 +1,140 @@
+package relay
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Relay passes on the messages of a node that come from other processes or go there, and keeps the
+// records of the requests among them. It is safe for concurrent use.
+type Relay struct {
+	system    *actors.System
+	beyond    func(performatives.AgentID) *Link
+	activates func(*performatives.Message) bool
+	tables    map[string]table // by the name of the codon
+	say       func([]ending, bool)
+	routed    atomic.Bool // a middleware has routed a request
+
+	mu             sync.Mutex
+	index          map[recordKey]*record
+	of             map[any]map[*record]struct{} // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
+	due            dueHeap
+	tombstones     []*record // the oldest first, and some that are gone
+	goneTombstones int       // how many of tombstones are gone
+	wake           time.Time // for which the timer is set; zero: it is not
+	stopTimer      func() bool
+	closed         bool
+}
+
+// table is a codon and the beginning of its conversations.
+type table struct {
+	codon *codons.Codon
+	begin *machine.Progress
+}
+
+// New returns the relay of a node, whose requests end by the tables of the codons. beyond returns
+// the link behind which an agent is that is not in the directory, or nil. activates reports whether
+// a message for an agent that is nowhere has it activated in this process.
+func New(
+	s *actors.System, all []*codons.Codon, beyond func(performatives.AgentID) *Link, activates func(*performatives.Message) bool,
+) *Relay {
+	r := &Relay{
+		system: s, beyond: beyond, activates: activates,
+		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]map[*record]struct{}),
+	}
+	r.say = r.sendEndings
+	for _, c := range all {
+		if m := c.Machine(); m != nil {
+			r.tables[c.Name()] = table{c, machine.NewProgress(m)}
+		}
+	}
+	return r
+}
+
+// LinkOf returns the link behind which an agent is at present. It is nil for one of this process,
+// and for none.
+func (r *Relay) LinkOf(id performatives.AgentID) *Link {
+	if a, ok := r.system.Find(id); !ok {
+		return r.beyond(id)
+	} else if d, ok := a.Destination().(Destination); ok {
+		return d.Via()
+	}
+	return nil
+}
+
+// partyOf returns the agent with that id at its present destination.
+func (r *Relay) partyOf(id performatives.AgentID) party { return party{id, r.LinkOf(id)} }
+
+// pass notes a message in the records and passes it on with the function on. The reply of a worker
+// that the asker has called by a namespace is sent under the namespace's name.
+func (r *Relay) pass(p passage, on func(*performatives.Message) error) error {
+	noted, err := r.note(p, time.Now)
+	if err != nil {
+		return err
+	}
+	m := p.message
+	if noted.as != "" && p.as == "" && !m.Sender().Is(noted.record.asker.id) {
+		m = m.Readdressed(noted.as, m.Receiver())
+	}
+	if err := on(m); err != nil && r.takeBack(noted) {
+		return err
+	}
+	return nil // or the conversation was ended meanwhile, and its parties were told so
+}
+
+// Onward routes a message of an agent of this process that has passed the chain: to the agent to, or
+// to its receiver if to is empty. A routed request, its later messages and their replies pass the
+// records. The records know the worker by both of its names.
+func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID, next actors.Router) error {
+	as, worker := m.Receiver(), r.WorkerOf(m.Sender(), m, to)
+	switch {
+	case worker != "":
+		p := passage{message: m.Readdressed(m.Sender(), worker), from: r.partyOf(m.Sender()), to: r.partyOf(worker), as: as}
+		return refusedBy(as, r.pass(p, next.Route))
+	case r.routed.Load() && m.Receiver() != "":
+		if to := r.partyOf(m.Receiver()); to.via == nil && r.voiced(m) { // else the link renames it
+			return r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, next.Route)
+		}
+	}
+	return next.Route(m)
+}
+
+// refusedBy returns an error as a refusal by the agent or namespace that the asker has named.
+func refusedBy(named performatives.AgentID, err error) error {
+	if err == nil {
+		return nil
+	}
+	r := *wire.AsRefusal(err)
+	r.From = named
+	return &r
+}
+
+// WorkerOf returns the agent that the chain has routed a message to, or an earlier message of its
+// conversation. It is empty for any other.
+func (r *Relay) WorkerOf(asker performatives.AgentID, m *performatives.Message, to performatives.AgentID) performatives.AgentID {
+	switch {
+	case to != "":
+		r.routed.Store(true)
+	case !r.routed.Load():
+		return ""
+	}
+	if worker, ok := r.Aliased(asker, m); ok {
+		return worker
+	}
+	return to
+}
+
+// Refuse counts a message of another process that is not routed. It returns the reason as a
+// refusal.
+func (r *Relay) Refuse(m *performatives.Message, why error) error {
+	refusal := wire.AsRefusal(why)
+	r.system.RecordRefusal(m, refusal)
+	return refusal
+}
