@@ -30,7 +30,8 @@ type Node struct {
 	watch   *watch.Watch // nil without Options.Watch
 	log     *eventLog    // nil for a logger that discards everything
 	relay   *relay.Relay
-	chain   *chain.Chain // nil without middleware
+	chain   *chain.Chain                            // nil without middleware
+	sealers map[performatives.AgentID]actors.Sealer // see Options.Sealers
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  decider     // route.Decide, but in simulations of its faults
@@ -52,7 +53,7 @@ type decider func(v route.View, m *performatives.Message, from route.Link, waite
 // invalid option.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{handedOver: make(chan struct{}), decide: route.Decide}
+	n := &Node{handedOver: make(chan struct{}), decide: route.Decide, sealers: o.Sealers}
 	n.placer = newPlacer(n)
 	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
 	next := o.Network(router{n})
@@ -162,7 +163,7 @@ func Sealed(s actors.Sealer) SpawnOption { return func(spec *actors.Spec) { spec
 // names the invalid argument, or says that the capabilities are too long for a cluster: more than
 // 16 MiB as JSON.
 func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func() actors.Agent, opts ...SpawnOption) error {
-	spec := actors.Spec{ID: id, New: create}
+	spec := actors.Spec{ID: id, New: create, Sealer: n.sealers[id]}
 	for _, opt := range opts {
 		opt(&spec)
 	}
@@ -186,7 +187,7 @@ func (n *Node) StopAgent(ctx context.Context, id performatives.AgentID) error {
 // Client adds an agent without behaviour, for a person, a program or a test that only
 // starts conversations. It is hidden from the directory.
 func (n *Node) Client(ctx context.Context, id performatives.AgentID, opts ...SpawnOption) (actors.Self, error) {
-	spec := actors.Spec{ID: id, New: func() actors.Agent { return client{} }, Hidden: true}
+	spec := actors.Spec{ID: id, New: func() actors.Agent { return client{} }, Hidden: true, Sealer: n.sealers[id]}
 	for _, opt := range opts {
 		opt(&spec)
 	}

@@ -93,6 +93,11 @@ type Options struct {
 	// Without it messages cost what they did.
 	Middleware []Middleware
 
+	// Sealers are the sealers of agents by their ids, as [Sealed] gives them to one: for a program
+	// that knows keys, and starts agents which do not know of them. That of Name is for the node's
+	// own messages. Ids are compared exactly.
+	Sealers map[performatives.AgentID]actors.Sealer
+
 	// Cluster makes the node a member of a cluster. Nil means that it is alone.
 	Cluster *ClusterOptions
 

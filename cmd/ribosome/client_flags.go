@@ -24,6 +24,7 @@ type clientFlags struct {
 	Verbose bool   `short:"v" help:"Print on stderr the name that is used, and where it is from"`
 
 	credentialFlags
+	clientSealFlags
 
 	MaxFrame size `default:"16MiB" help:"Longest frame"`
 

@@ -73,7 +73,11 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if err != nil {
 		return err
 	}
-	o := runtime.Options{Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member, Tracing: c.tracing()}
+	sealers, err := c.sealers()
+	if err != nil {
+		return err
+	}
+	o := runtime.Options{Sealers: sealers, Name: c.Name, Logger: p.log, LogMessages: c.LogMessages, MessageLog: messages.Writer, Cluster: member, Tracing: c.tracing()}
 	if !c.Unmasked {
 		o.MaskMessages = observe.NewMask(c.masks()).JSON
 	}
@@ -99,6 +103,9 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		if err := swarms(c.pace()).Host(ctx, p.node, c.Swarm); err != nil {
 			return err
 		}
+	}
+	if err := checkSealed(p.node, sealers); err != nil {
+		return err
 	}
 	if p.peers, err = runtime.NewPeers(p.node, runtime.PeerOptions{Operators: c.operators(), DrainTime: c.DrainTime, Health: p.healthSource()}); err != nil {
 		return err

@@ -27,6 +27,9 @@ type link struct {
 	task     bool     // the message is a task, which the node itself gives to one of its agents
 	limits   wire.Limits
 
+	sealer actors.Sealer               // of the sender; nil without --keys
+	learns func(context.Context) error // asks the agents of --trust for their keys; nil without --keys
+
 	node    *runtime.Node
 	uplink  *runtime.Uplink
 	session atomic.Pointer[wire.Session] // the latest; nil before the first
@@ -68,13 +71,19 @@ func (f *clientFlags) plan(stderr io.Writer) (l *link, err error) {
 		l.verbose = newPrinter(stderr)
 	}
 	l.nameless = f.As == ""
-	l.name, err = f.speaker()
-	return l, err
+	if l.name, err = f.speaker(); err != nil {
+		return nil, err
+	}
+	return l, f.seal(l)
 }
 
 // open starts the node under that name, without connecting it.
 func (l *link) open(name performatives.AgentID) (err error) {
-	if l.node, err = runtime.New(runtime.Options{Name: string(name)}); err != nil {
+	o := runtime.Options{Name: string(name)}
+	if l.sealer != nil {
+		o.Sealers = map[performatives.AgentID]actors.Sealer{l.name: l.sealer}
+	}
+	if l.node, err = runtime.New(o); err != nil {
 		return usagef("--as %.40q: %v", l.name, err)
 	}
 	if l.uplink, err = l.node.Uplink(runtime.UplinkOptions{Dial: l.dial}); err != nil {
@@ -91,11 +100,14 @@ func (l *link) join(ctx context.Context) error {
 	if err := l.open(l.name); err != nil {
 		return err
 	}
-	if err := l.uplink.Connect(ctx); err != nil {
-		l.leave()
-		return err
+	err := l.uplink.Connect(ctx)
+	if err == nil && l.learns != nil {
+		err = l.learns(ctx)
 	}
-	return nil
+	if err != nil {
+		l.leave()
+	}
+	return err
 }
 
 // Self returns the sender of the messages.

@@ -59,7 +59,7 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 			err = unprinted
 		}
 	}()
-	self, err := l.node.System().Spawn(context.WithoutCancel(ctx), actors.Spec{ID: l.name, New: func() actors.Agent { return agent }})
+	self, err := l.node.System().Spawn(context.WithoutCancel(ctx), actors.Spec{ID: l.name, New: func() actors.Agent { return agent }, Sealer: l.sealer})
 	if err != nil {
 		return failf("%s cannot start: %v", l.name, err)
 	}

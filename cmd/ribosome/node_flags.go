@@ -25,6 +25,7 @@ type nodeCmd struct {
 
 	listenFlags  `group:"Listeners, at least one:"`
 	authFlags    `group:"Who may connect, and do what:"`
+	sealFlags    `group:"Agents whose payloads are sealed, end to end:"`
 	tlsFlags     `group:"TLS, for all listeners:"`
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`

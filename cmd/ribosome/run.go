@@ -58,6 +58,7 @@ type cli struct {
 	Approve       approveCmd       `cmd:"" help:"Approve a step that waits."`
 	Deny          denyCmd          `cmd:"" help:"Deny a step that waits."`
 
+	Keys      keysCmd      `cmd:"" help:"Make the keys of an agent whose payloads are sealed, or show whose they are."`
 	Translate translateCmd `cmd:"" help:"Show what becomes of messages in another dialect."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }
