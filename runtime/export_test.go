@@ -193,17 +193,6 @@ func (n *Node) TakenBeside(state int, requests ...actors.TakenOn) (int, error) {
 	return len(takenBy(retired{reservation: v, state: make([]byte, state)})), nil
 }
 
-// Summary returns the answer to a query of an agent for the capabilities of all others, from the
-// catalog.
-func (n *Node) Summary(except performatives.AgentID) performatives.Raw {
-	return n.catalog.summary(n.system, except)
-}
-
-// Union returns the combined capabilities of all agents but one, from the list of the catalog.
-func (n *Node) Union(except performatives.AgentID) performatives.Capabilities {
-	return union(n.catalog.namespace(n.system, ""), isNot(except))
-}
-
 // Misroute changes the decisions of a node about messages. fromNode says that another node has sent
 // the message.
 func (n *Node) Misroute(change func(m *performatives.Message, fromNode bool, d *route.Decision)) {

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -167,7 +168,7 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 // namespace, of a service in a dialect of the peers, or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	services := p.services.Load()
-	return id == namespaceSystem || id == namespaceDefault || services != nil && (*services)[id] || p.node.self.ID().Is(id)
+	return id == namespace.System || id == namespace.Default || services != nil && (*services)[id] || p.node.self.ID().Is(id)
 }
 
 // reserve adds the services in the dialects of a session to the reserved names.

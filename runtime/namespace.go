@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -14,13 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
-)
-
-// The namespaces that contain all agents (wire specification, Namespace Extraction). They
-// are not agents, and no peer may use them as its id.
-const (
-	namespaceSystem  performatives.AgentID = "system"
-	namespaceDefault performatives.AgentID = "default"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 )
 
 // The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes
@@ -43,7 +36,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return l.DeliverAs(m, chosen, from.id)
 		}
 	}
-	if !p.coversAll(m.Receiver()) && !slices.ContainsFunc(p.node.catalog.namespace(p.node.system, m.Receiver()), isNot(from.id)) {
+	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
 		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
 			return l.Deliver(m, from.id)
 		}
@@ -60,7 +53,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m)
 	case performatives.ActRequest:
-		if m.Receiver().Is(namespaceSystem) {
+		if m.Receiver().Is(namespace.System) {
 			return p.operate(l, m)
 		}
 	case performatives.ActCancel:
@@ -69,20 +62,14 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 	return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
 }
 
+// hasOthers reports whether a namespace has an agent besides that one.
+func (p *Peers) hasOthers(name, than performatives.AgentID) bool {
+	return slices.ContainsFunc(p.node.catalog.Members(name), func(a *namespace.Agent) bool { return !a.Is(than) })
+}
+
 // coversAll reports whether the namespace contains all agents. The empty name does.
 func (p *Peers) coversAll(name performatives.AgentID) bool {
 	return name == "" || p.reserved(name.Fold())
-}
-
-// isNot reports of an agent that it is another one.
-func isNot(id performatives.AgentID) func(*listed) bool {
-	return func(a *listed) bool { return a.key != id.Fold() }
-}
-
-// within reports whether an id belongs to a namespace. Both are folded.
-func within(namespace, id string) bool {
-	rest, ok := strings.CutPrefix(id, namespace)
-	return ok && (rest == "" || rest[0] == '/')
 }
 
 // answerQueryCapabilities replies with the capabilities of the namespace's agents, except the
@@ -94,15 +81,15 @@ func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, s
 	if err != nil {
 		return p.node.relay.Refuse(m, err)
 	}
-	name, seen := m.Receiver(), isNot(sender)
+	name, seen := m.Receiver(), func(a *namespace.Agent) bool { return !a.Is(sender) }
 	if p.coversAll(name) {
 		if q.Type == performatives.QuerySummary && !l.session.Restricted() {
-			return p.reply(l, m, performatives.ActInformCapabilities, p.node.catalog.summary(p.node.system, sender))
+			return p.reply(l, m, performatives.ActInformCapabilities, p.node.catalog.Summary(sender))
 		}
 		name = ""
-		seen = func(a *listed) bool { return isNot(sender)(a) && l.session.MayCall(m, a.id) }
+		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(m, a.ID()) }
 	}
-	all := union(p.node.catalog.namespace(p.node.system, name), seen)
+	all := namespace.Union(p.node.catalog.Members(name), seen)
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
@@ -115,23 +102,6 @@ func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, s
 // memberRegistration is the further member of an agent's capabilities that contains its
 // registration.
 const memberRegistration = "agent_registration"
-
-// memberAgent is the JSON member of an action that contains the id of its agent.
-const memberAgent = "agent"
-
-// withAgentID returns a copy of the action with the id of its agent.
-func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {
-	id, err := json.Marshal(by)
-	if err != nil {
-		return a // the error is an invalid id
-	}
-	a.Extra = maps.Clone(a.Extra)
-	if a.Extra == nil {
-		a.Extra = make(performatives.Members, 1)
-	}
-	a.Extra[memberAgent] = id
-	return a
-}
 
 // chooseAgent returns the first agent of a namespace that has the task's action. An agent
 // of another connection takes precedence over one of the sender's connection: a connected
@@ -179,7 +149,7 @@ func (p *Peers) performTask(l *peerLink, m *performatives.Message) error {
 	switch {
 	case err != nil:
 		return p.node.relay.Refuse(m, err)
-	case m.Receiver().Is(namespaceSystem) && task.TaskType == taskHealth:
+	case m.Receiver().Is(namespace.System) && task.TaskType == taskHealth:
 		return p.health(l, m, task)
 	}
 	return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))

@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
@@ -35,7 +36,7 @@ type Node struct {
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  decider     // route.Decide, but in simulations of its faults
-	catalog catalog
+	catalog *namespace.Catalog
 	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
 	cluster atomic.Pointer[clustered] // nil without a cluster
 
@@ -61,7 +62,7 @@ func New(o Options) (*Node, error) {
 	if n.chain, err = n.chainOf(o.Middleware, next); err != nil {
 		return nil, err
 	}
-	so, err := o.system(next, n.agentChanged, func(id performatives.AgentID) { n.catalog.changed(n.system, id) })
+	so, err := o.system(next, n.agentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +72,7 @@ func New(o Options) (*Node, error) {
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
+	n.catalog = namespace.New(n.system)
 	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, func(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) })
 	n.log = logEvents(o, n.Events())
 	if err := n.startWatch(o); err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 )
 
 // operationDrain is the operation of a REQUEST to the namespace system that has the node hand over
@@ -117,6 +118,6 @@ func (p *Peers) operate(l *peerLink, m *performatives.Message) error {
 func (p *Peers) mayOperate(principal string) bool {
 	id := performatives.AgentID(principal)
 	return slices.ContainsFunc(p.opts.Operators, func(o performatives.AgentID) bool {
-		return o == "*" || principal != "" && within(string(o.Fold()), string(id.Fold()))
+		return o == "*" || principal != "" && namespace.Within(string(o.Fold()), string(id.Fold()))
 	})
 }

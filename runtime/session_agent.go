@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
@@ -173,7 +174,7 @@ func hasTools(c performatives.Capabilities) bool {
 func (a *sessionAgent) ask(m *performatives.Message) {
 	s := a.link.node.system.Stamp()
 	question, err := performatives.New(performatives.Envelope{
-		ID: s.ID, Timestamp: s.Time, Sender: namespaceSystem, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
+		ID: s.ID, Timestamp: s.Time, Sender: namespace.System, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
 		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary},
 	})
 	if err != nil || a.link.session.Send(question) != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -149,7 +150,7 @@ func (n *Node) uplinkFor(id performatives.AgentID) *Uplink {
 			found, longest = u, 0
 		}
 		for _, name := range u.opts.Names {
-			if len(name) > longest && within(string(name.Fold()), string(id.Fold())) {
+			if len(name) > longest && namespace.Within(string(name.Fold()), string(id.Fold())) {
 				found, longest = u, len(name)
 			}
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -134,7 +135,7 @@ func (l *uplinkSession) updateIntroduction(id performatives.AgentID) {
 func (l *uplinkSession) sendIntroduction(id performatives.AgentID, c performatives.Capabilities) {
 	s := l.uplink.node.system.Stamp()
 	m, err := performatives.New(performatives.Envelope{
-		ID: s.ID, Timestamp: s.Time, Sender: id, Receiver: namespaceSystem, ReplyWith: string(s.ID),
+		ID: s.ID, Timestamp: s.Time, Sender: id, Receiver: namespace.System, ReplyWith: string(s.ID),
 		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &c},
 	})
 	if err != nil {

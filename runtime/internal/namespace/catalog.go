@@ -1,8 +1,9 @@
-package runtime
+package namespace
 
 import (
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -12,14 +13,31 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// catalog lists the visible agents, sorted by folded id, and keeps the text of their combined
+// The namespaces that contain all agents (wire specification, Namespace Extraction). They are not
+// agents, and no peer may use them as its id.
+const (
+	System  performatives.AgentID = "system"
+	Default performatives.AgentID = "default"
+)
+
+// Within reports whether an id belongs to a namespace. Both are folded.
+func Within(namespace, id string) bool {
+	rest, ok := strings.CutPrefix(id, namespace)
+	return ok && (rest == "" || rest[0] == '/')
+}
+
+// New returns the catalog of the agents of a system.
+func New(s *actors.System) *Catalog { return &Catalog{system: s} }
+
+// Catalog lists the visible agents, sorted by folded id, and keeps the text of their combined
 // capabilities. A change costs what the changed agent offers. The catalog lists no agent until its
-// first use.
-type catalog struct {
-	used atomic.Bool
+// first use. It is safe for concurrent use.
+type Catalog struct {
+	system *actors.System
+	used   atomic.Bool
 
 	mu     sync.Mutex
-	agents []*listed
+	agents []*Agent
 	offers [kinds]map[string]*capability // by folded name
 	length int                           // of the latest text
 }
@@ -33,13 +51,13 @@ const (
 
 // capability is a topic or an action.
 type capability struct {
-	name   string    // folded
-	agents []*listed // that offer it, sorted by key; the first one's is in the text
+	name   string   // folded
+	agents []*Agent // that offer it, sorted by key; the first one's is in the text
 }
 
-// listed is an agent of the catalog. Other goroutines than the owner of catalog.mu use it only
+// Agent is an agent of the catalog. Other goroutines than the owner of Catalog.mu use it only
 // without its texts.
-type listed struct {
+type Agent struct {
 	key    performatives.AgentID // folded id
 	id     performatives.AgentID
 	has    performatives.Capabilities
@@ -48,34 +66,40 @@ type listed struct {
 	stale  bool                 // texts are to be written anew
 }
 
-func compareKey(a *listed, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
+// Is reports whether the agent has that id.
+func (a *Agent) Is(id performatives.AgentID) bool { return a.key == id.Fold() }
 
-// changed updates the entry of an agent. It is OnList of the node's [actors.Options].
-func (c *catalog) changed(system *actors.System, id performatives.AgentID) {
+// ID returns the id of the agent.
+func (a *Agent) ID() performatives.AgentID { return a.id }
+
+func compareKey(a *Agent, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
+
+// Changed updates the entry of an agent. It is OnList of the node's [actors.Options].
+func (c *Catalog) Changed(id performatives.AgentID) {
 	if !c.used.Load() {
 		return // the first use sees the change
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeLocked(id.Fold())
-	if r, ok := system.Find(id); ok && r.Visible() {
+	if r, ok := c.system.Find(id); ok && r.Visible() {
 		c.addLocked(r)
 	}
 }
 
 // useLocked lists the agents at the first use.
-func (c *catalog) useLocked(system *actors.System) {
+func (c *Catalog) useLocked() {
 	if c.used.Swap(true) {
 		return
 	}
 	c.offers = [kinds]map[string]*capability{{}, {}}
-	for r := range system.Agents() {
+	for r := range c.system.Agents() {
 		c.addLocked(r)
 	}
 }
 
-func (c *catalog) addLocked(r *actors.Registration) {
-	a := &listed{key: r.ID().Fold(), id: r.ID(), has: r.Describe(), stale: true}
+func (c *Catalog) addLocked(r *actors.Registration) {
+	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe(), stale: true}
 	at, there := slices.BinarySearchFunc(c.agents, a.key, compareKey)
 	if there {
 		return // its id changed hands while the agents were listed
@@ -89,7 +113,7 @@ func (c *catalog) addLocked(r *actors.Registration) {
 	}
 }
 
-func (c *catalog) offerLocked(a *listed, kind int, name string) {
+func (c *Catalog) offerLocked(a *Agent, kind int, name string) {
 	name = performatives.FoldCapability(name)
 	of := c.offers[kind][name]
 	if of == nil {
@@ -108,7 +132,7 @@ func (c *catalog) offerLocked(a *listed, kind int, name string) {
 	a.offers[kind] = append(a.offers[kind], of)
 }
 
-func (c *catalog) removeLocked(key performatives.AgentID) {
+func (c *Catalog) removeLocked(key performatives.AgentID) {
 	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
 	if !there {
 		return
@@ -132,11 +156,11 @@ func (c *catalog) removeLocked(key performatives.AgentID) {
 	}
 }
 
-// summary returns the JSON of [union] of all agents but one.
-func (c *catalog) summary(system *actors.System, except performatives.AgentID) performatives.Raw {
+// Summary returns the JSON of [Union] of all agents but one.
+func (c *Catalog) Summary(except performatives.AgentID) performatives.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.useLocked(system)
+	c.useLocked()
 	without, instead := c.replacementsLocked(except.Fold())
 	out := append(make([]byte, 0, c.length+c.length/16+256), `{"capabilities":{"topics":[`...)
 	for kind := range kinds {
@@ -171,12 +195,12 @@ func endList(out []byte) []byte {
 
 // replacementsLocked returns the agent with that key, if it is listed, and the agents that follow
 // it: without it they are the first ones to offer a capability.
-func (c *catalog) replacementsLocked(key performatives.AgentID) (without *listed, instead map[*listed]bool) {
+func (c *Catalog) replacementsLocked(key performatives.AgentID) (without *Agent, instead map[*Agent]bool) {
 	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
 	if !there {
 		return nil, nil
 	}
-	without, instead = c.agents[at], make(map[*listed]bool)
+	without, instead = c.agents[at], make(map[*Agent]bool)
 	for kind := range kinds {
 		for _, of := range without.offers[kind] {
 			if of != nil && of.agents[0] == without && len(of.agents) > 1 {
@@ -188,7 +212,7 @@ func (c *catalog) replacementsLocked(key performatives.AgentID) (without *listed
 }
 
 // write writes the texts of an agent.
-func (a *listed) write() {
+func (a *Agent) write() {
 	for kind := range kinds {
 		a.texts[kind] = slices.Clip(a.appendText(nil, kind, nil))
 	}
@@ -197,7 +221,7 @@ func (a *listed) write() {
 
 // appendText appends what of the agent is in the text of a catalog without another agent. It leaves
 // out an action that cannot be marshalled.
-func (a *listed) appendText(out []byte, kind int, without *listed) []byte {
+func (a *Agent) appendText(out []byte, kind int, without *Agent) []byte {
 	for i, of := range a.offers[kind] {
 		if of == nil {
 			continue
@@ -218,33 +242,33 @@ func (a *listed) appendText(out []byte, kind int, without *listed) []byte {
 	return out
 }
 
-// namespace returns the agents of a namespace, sorted by folded id. That with the empty name has
+// Members returns the agents of a namespace, sorted by folded id. That with the empty name has
 // all.
-func (c *catalog) namespace(system *actors.System, name performatives.AgentID) []*listed {
+func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.useLocked(system)
+	c.useLocked()
 	if name == "" {
 		return slices.Clone(c.agents)
 	}
 	folded := string(name.Fold())
 	from, _ := slices.BinarySearchFunc(c.agents, performatives.AgentID(folded), compareKey)
-	var members []*listed
+	var members []*Agent
 	for _, a := range c.agents[from:] {
 		if !strings.HasPrefix(string(a.key), folded) {
 			break
 		}
-		if within(folded, string(a.key)) {
+		if Within(folded, string(a.key)) {
 			members = append(members, a)
 		}
 	}
 	return members
 }
 
-// union returns the combined capabilities of the agents for which seen is true. Each action
+// Union returns the combined capabilities of the agents for which seen is true. Each action
 // contains the id of its agent. Of several capabilities with the same name, the first agent's is
 // kept.
-func union(agents []*listed, seen func(*listed) bool) performatives.Capabilities {
+func Union(agents []*Agent, seen func(*Agent) bool) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	covered := make(map[*capability]bool)
 	fresh := func(c *capability) bool { return c != nil && !covered[c] }
@@ -266,4 +290,21 @@ func union(agents []*listed, seen func(*listed) bool) performatives.Capabilities
 		}
 	}
 	return all
+}
+
+// memberAgent is the JSON member of an action that contains the id of its agent.
+const memberAgent = "agent"
+
+// withAgentID returns a copy of the action with the id of its agent.
+func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {
+	id, err := json.Marshal(by)
+	if err != nil {
+		return a // the error is an invalid id
+	}
+	a.Extra = maps.Clone(a.Extra)
+	if a.Extra == nil {
+		a.Extra = make(performatives.Members, 1)
+	}
+	a.Extra[memberAgent] = id
+	return a
 }

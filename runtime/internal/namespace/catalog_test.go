@@ -1,4 +1,4 @@
-package runtime_test
+package namespace_test
 
 import (
 	"cmp"
@@ -12,13 +12,13 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 )
 
 // unionOf returns the combined capabilities of all visible agents but one, computed anew.
-func unionOf(n *runtime.Node, except performatives.AgentID) performatives.Capabilities {
+func unionOf(system *actors.System, except performatives.AgentID) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
-	agents := slices.SortedFunc(n.System().Agents(), func(a, b *actors.Registration) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) })
+	agents := slices.SortedFunc(system.Agents(), func(a, b *actors.Registration) int { return cmp.Compare(a.ID().Fold(), b.ID().Fold()) })
 	seen := make(map[string]bool)
 	fresh := func(kind, name string) bool {
 		key := kind + performatives.FoldCapability(name)
@@ -46,17 +46,25 @@ func unionOf(n *runtime.Node, except performatives.AgentID) performatives.Capabi
 	return all
 }
 
+// worker is an agent that says what it can do.
+type worker performatives.Capabilities
+
+// Describe returns the capabilities.
+func (w worker) Describe() performatives.Capabilities { return performatives.Capabilities(w) }
+
 // The union of capabilities that a node keeps is that which is computed anew, after each change,
 // for each agent that asks.
 func TestCatalog(t *testing.T) {
 	ids := []performatives.AgentID{"a", "B", "b2", "crm", "crm/x", "crm-y", "z"}
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "One", "two <b>", "two_<b>", "three", "four"}), 0, 4)
 	rapid.Check(t, func(t *rapid.T) {
-		n, err := runtime.New(runtime.Options{Name: "n"})
+		var catalog *namespace.Catalog
+		system, err := actors.NewSystem(actors.Options{Node: "n", OnList: func(id performatives.AgentID) { catalog.Changed(id) }})
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer n.Stop(context.Background()) //nolint:errcheck // nothing runs that could take time
+		defer system.Stop(context.Background()) //nolint:errcheck // nothing runs that could take time
+		catalog = namespace.New(system)
 		capabilities := func() (c performatives.Capabilities) {
 			c.Topics = names.Draw(t, "topics")
 			for _, name := range names.Draw(t, "actions") {
@@ -68,12 +76,13 @@ func TestCatalog(t *testing.T) {
 		id := rapid.SampledFrom(ids)
 		t.Repeat(map[string]func(*rapid.T){
 			"spawn": func(t *rapid.T) {
-				_ = n.Spawn(t.Context(), id.Draw(t, "id"), returning(actionWorker{actions: capabilities().Actions})) // the error is that it exists
+				w := worker(capabilities())
+				_, _ = system.Spawn(t.Context(), actors.Spec{ID: id.Draw(t, "id"), New: func() actors.Agent { return w }}) // the error is that it exists
 			},
-			"stop": func(t *rapid.T) { _ = n.StopAgent(t.Context(), id.Draw(t, "id")) },
+			"stop": func(t *rapid.T) { _ = system.StopAgent(t.Context(), id.Draw(t, "id")) },
 			"register": func(t *rapid.T) {
 				of := id.Draw(t, "id")
-				if r, err := n.System().Register(of, nil); err == nil {
+				if r, err := system.Register(of, nil); err == nil {
 					remote[of] = r
 				}
 			},
@@ -93,21 +102,21 @@ func TestCatalog(t *testing.T) {
 				}
 			},
 			"announce": func(t *rapid.T) {
-				if r, ok := n.System().Find(id.Draw(t, "id")); ok {
+				if r, ok := system.Find(id.Draw(t, "id")); ok {
 					r.Announce(capabilities())
 				}
 			},
 			"": func(t *rapid.T) {
 				except := id.Draw(t, "asker")
-				all := unionOf(n, except)
+				all := unionOf(system, except)
 				want, err := json.Marshal(performatives.InformCapabilities{Capabilities: &all})
 				if err != nil {
 					t.Fatal(err)
 				}
-				if got := n.Summary(except); string(got) != string(want) {
+				if got := catalog.Summary(except); string(got) != string(want) {
 					t.Fatalf("for %s:\n%s\nwant\n%s", except, got, want)
 				}
-				all = n.Union(except)
+				all = namespace.Union(catalog.Members(""), func(a *namespace.Agent) bool { return !a.Is(except) })
 				if got, _ := json.Marshal(performatives.InformCapabilities{Capabilities: &all}); string(got) != string(want) {
 					t.Fatalf("union for %s:\n%s\nwant\n%s", except, got, want)
 				}

@@ -1,0 +1,12 @@
+// Package namespace is the room of the namespaces of a node: which agents one has, and what they
+// can do together.
+//
+// It owns the catalog of the visible agents, sorted by id, with the text of their combined
+// capabilities, and the names of the namespaces that have all agents. Its one lock is that of the
+// catalog; while it is held, only the directory of the actor system is read.
+//
+// It promises that a change of the directory is in the next answer, and costs what the changed agent
+// offers. No agent is listed before the first question.
+//
+// It may call the actor system. It imports no other room.
+package namespace
