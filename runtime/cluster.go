@@ -84,9 +84,8 @@ type nodeLinks interface {
 }
 
 func newClustered(n *Node) *clustered {
-	of := PeerOptions{MaxOpen: maxNodeOpen, MaxBytes: maxNodeBytes}.withDefaults()
 	c := &clustered{
-		node: n, limits: of.limits(), ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
+		node: n, limits: PeerOptions{MaxOpen: maxNodeOpen, MaxBytes: maxNodeBytes}.limits(), ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
 		self:  cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
 		since: make(map[performatives.AgentID]uint64), outdated: make(map[performatives.AgentID]struct{}),
 	}

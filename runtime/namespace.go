@@ -37,7 +37,7 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
-		if u := p.node.uplinkFor(m.Receiver()); u != nil && u.Connected() {
+		if u := p.node.uplinks.For(m.Receiver()); u != nil && u.Connected() {
 			return l.Deliver(m, from.id)
 		}
 		if p.node.system.HasRun(m.Receiver()) {

@@ -21,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
 )
 
 // Node runs agents and gives Go code access to them. All methods may be called from any
@@ -37,7 +38,7 @@ type Node struct {
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  decider     // route.Decide, but in simulations of its faults
 	catalog *namespace.Catalog
-	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
+	uplinks *uplinks.Uplinks
 	cluster atomic.Pointer[clustered] // nil without a cluster
 
 	leaving     sync.Once     // the first call of HandOver
@@ -74,6 +75,7 @@ func New(o Options) (*Node, error) {
 	}
 	n.catalog = namespace.New(n.system)
 	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, func(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) })
+	n.uplinks = uplinks.New(n.system, n.chain, n.relay, n.knows, n.stopped)
 	n.log = logEvents(o, n.Events())
 	if err := n.startWatch(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
@@ -300,9 +302,7 @@ func (n *Node) agentChanged(id performatives.AgentID) {
 		}
 		n.placer.agentStopped(id)
 	}
-	for _, u := range n.allUplinks() {
-		u.agentChanged(id)
-	}
+	n.uplinks.AgentChanged(id)
 	n.cluster.Load().agentChanged(id)
 }
 
@@ -323,12 +323,7 @@ func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
 	if l := n.cluster.Load().lives(id); l != nil {
 		return l.link
 	}
-	if u := n.uplinkFor(id); u != nil {
-		if l := u.current.Load(); l != nil {
-			return l.link
-		}
-	}
-	return nil
+	return n.uplinks.LinkOf(id)
 }
 
 // link is a link to another process.

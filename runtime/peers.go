@@ -94,7 +94,9 @@ func (o PeerOptions) validate() error {
 	return nil
 }
 
+// limits returns the bounds of a session, with the defaults.
 func (o PeerOptions) limits() relay.Limits {
+	o = o.withDefaults()
 	return relay.Limits{Open: o.MaxOpen, Bytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
 

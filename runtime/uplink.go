@@ -4,16 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
-	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -22,9 +17,9 @@ var (
 	// or both have none.
 	ErrUplink = errors.New("runtime: the node has an uplink for that already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
-	ErrConnected = errors.New("runtime: the uplink is connected already")
+	ErrConnected = uplinks.ErrConnected
 	// ErrUplinkStopped is returned by [Uplink.Connect] after [Uplink.Stop].
-	ErrUplinkStopped = errors.New("runtime: the uplink has stopped")
+	ErrUplinkStopped = uplinks.ErrStopped
 )
 
 // UplinkOptions configures an [Uplink]. Dial is required.
@@ -53,15 +48,6 @@ type UplinkOptions struct {
 	Grace, Patience   time.Duration
 }
 
-func (o UplinkOptions) withDefaults() UplinkOptions {
-	if o.Backoff == (actors.Backoff{}) {
-		o.Backoff.Jitter = 0.5
-	}
-	p := o.peerOptions().withDefaults()
-	o.MaxOpen, o.MaxBytes, o.Grace, o.Patience = p.MaxOpen, p.MaxBytes, p.Grace, p.Patience
-	return o
-}
-
 func (o UplinkOptions) peerOptions() PeerOptions {
 	return PeerOptions{MaxOpen: o.MaxOpen, MaxBytes: o.MaxBytes, Grace: o.Grace, Patience: o.Patience}
 }
@@ -75,29 +61,7 @@ func (o UplinkOptions) peerOptions() PeerOptions {
 // The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
 // among the agents of the far node, including the far node's own name. Broadcasts stay on
 // this node.
-type Uplink struct {
-	node *Node
-	opts UplinkOptions
-
-	current atomic.Pointer[uplinkSession] // nil without a session
-
-	mu      sync.Mutex
-	dialing bool
-	stopped bool
-}
-
-// uplinkSession is the link of one session of an Uplink.
-type uplinkSession struct {
-	*link
-	uplink  *Uplink
-	session *wire.Session
-
-	mu    sync.Mutex
-	asked map[string]performatives.AgentID // introductions without a reply, by message id
-
-	introduceMu sync.Mutex                     // keeps the introductions of one agent in order
-	introduced  map[performatives.AgentID]bool // by folded id; guarded by introduceMu
-}
+type Uplink struct{ up *uplinks.Uplink }
 
 // Uplink creates the node's uplink, which is not connected yet. Its owner must call
 // [Uplink.Stop], after Node.Stop, so that the node's final messages are sent. The error
@@ -109,201 +73,33 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 	if err := o.peerOptions().validate(); err != nil {
 		return nil, fmt.Errorf("runtime: UplinkOptions: %w", err)
 	}
-	u := &Uplink{node: n, opts: o.withDefaults()}
-	n.handover.Lock()
-	defer n.handover.Unlock()
-	all := n.allUplinks()
-	for _, other := range all {
-		if u.overlaps(other) {
-			return nil, ErrUplink
-		}
+	if o.Backoff == (actors.Backoff{}) {
+		o.Backoff.Jitter = 0.5
 	}
-	all = append(slices.Clone(all), u)
-	n.uplinks.Store(&all)
-	return u, nil
-}
-
-// overlaps reports whether both have a name, or both have none.
-func (u *Uplink) overlaps(other *Uplink) bool {
-	if len(u.opts.Names) == 0 && len(other.opts.Names) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(u.opts.Names, func(name performatives.AgentID) bool {
-		return slices.ContainsFunc(other.opts.Names, name.Is)
+	u := n.uplinks.Add(uplinks.Options{
+		Dial: o.Dial, Names: o.Names, Introduce: o.Introduce, Backoff: o.Backoff, Limits: o.peerOptions().limits(),
 	})
-}
-
-// allUplinks returns the node's uplinks.
-func (n *Node) allUplinks() []*Uplink {
-	if all := n.uplinks.Load(); all != nil {
-		return *all
+	if u == nil {
+		return nil, ErrUplink
 	}
-	return nil
-}
-
-// uplinkFor returns the uplink beyond which an id is that is unknown here, or nil.
-func (n *Node) uplinkFor(id performatives.AgentID) *Uplink {
-	var found *Uplink
-	longest := -1
-	for _, u := range n.allUplinks() {
-		if len(u.opts.Names) == 0 && longest < 0 {
-			found, longest = u, 0
-		}
-		for _, name := range u.opts.Names {
-			if len(name) > longest && namespace.Within(string(name.Fold()), string(id.Fold())) {
-				found, longest = u, len(name)
-			}
-		}
-	}
-	return found
+	return &Uplink{u}, nil
 }
 
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
 // ErrUplinkStopped.
-func (u *Uplink) Connect(ctx context.Context) error {
-	_, err := u.connect(ctx)
-	return err
-}
-
-func (u *Uplink) connect(ctx context.Context) (*wire.Session, error) {
-	if err := u.begin(); err != nil {
-		return nil, err
-	}
-	s, err := u.opts.Dial(ctx, (*uplinkHandler)(u))
-	if u.dialed(s, err) {
-		return nil, u.discard(ctx, s)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("runtime: uplink: %w", err)
-	}
-	u.introduceAll(u.linkOf(s))
-	return s, nil
-}
-
-// begin marks the beginning of an attempt, so that there is only one at a time.
-func (u *Uplink) begin() error {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	switch {
-	case u.stopped:
-		return ErrUplinkStopped
-	case u.dialing || u.current.Load() != nil:
-		return ErrConnected
-	}
-	u.dialing = true
-	return nil
-}
-
-// dialed marks the end of an attempt. It reports whether the uplink was stopped during
-// the attempt, so that the session must be discarded.
-func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.dialing = false
-	if err != nil {
-		return false
-	}
-	if u.stopped {
-		return true
-	}
-	if l := u.linkOfLocked(s); !l.Ended() { // the session may have ended already
-		u.current.Store(l)
-	}
-	return false
-}
-
-// discard stops a session that was opened after Stop.
-func (u *Uplink) discard(ctx context.Context, s *wire.Session) error {
-	_ = s.Stop(ctx) // the session ends in any case
-	return ErrUplinkStopped
-}
+func (u *Uplink) Connect(ctx context.Context) error { return u.up.Connect(ctx) }
 
 // Run keeps the uplink connected until ctx ends. It reconnects when a session is lost. The delay
 // grows with each failed attempt, and with each session ended by an error of the far node, such as
 // that another connection speaks for this node's agents. It returns nil when ctx has ended or the
 // uplink has stopped, and ErrConnected when there is a session already. The session stays open
 // until [Uplink.Stop].
-func (u *Uplink) Run(ctx context.Context) error {
-	for attempt := 1; ; attempt++ {
-		s, err := u.connect(ctx)
-		switch {
-		case errors.Is(err, ErrUplinkStopped), ctx.Err() != nil:
-			return nil
-		case errors.Is(err, ErrConnected):
-			return err
-		case err == nil:
-			select {
-			case <-s.Done():
-			case <-ctx.Done():
-				return nil
-			}
-			if told := new(wire.PeerError); errors.As(s.Err(), &told) {
-				u.node.system.Logger().Warn("uplink ended by the far node", "attempt", attempt, "err", told)
-			} else {
-				attempt = 0
-			}
-		default:
-			u.node.system.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)
-		}
-		retry := time.NewTimer(u.opts.Backoff.Delay(max(attempt, 1), rand.Float64))
-		select {
-		case <-retry.C:
-		case <-ctx.Done():
-			retry.Stop()
-			return nil
-		}
-	}
-}
+func (u *Uplink) Run(ctx context.Context) error { return u.up.Run(ctx) }
 
 // Connected reports whether there is a session.
-func (u *Uplink) Connected() bool { return u.current.Load() != nil }
+func (u *Uplink) Connected() bool { return u.up.Connected() }
 
 // Stop closes the session and waits until it has ended. No further session can be opened.
 // When ctx ends first, Stop aborts the session and returns the cause. Further calls are
 // harmless.
-func (u *Uplink) Stop(ctx context.Context) error {
-	u.mu.Lock()
-	u.stopped = true
-	u.mu.Unlock()
-	l := u.current.Load()
-	if l == nil {
-		return nil
-	}
-	return l.session.Stop(ctx)
-}
-
-// deliver sends a message to the far node, unless the message came from there.
-func (u *Uplink) deliver(m *performatives.Message) error {
-	l := u.current.Load()
-	if l == nil {
-		return &performatives.Refusal{
-			Code: performatives.CodeStopped, About: m.ID(),
-			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
-		}
-	}
-	if !u.node.knows(m.Sender()) && !u.node.system.HasRun(m.Sender()) && u.node.uplinkFor(m.Sender()) == u {
-		return u.node.system.Deliver(m.Receiver(), m) // which says why it cannot
-	}
-	return l.SendTo(m, m.Receiver(), relay.Unchanged)
-}
-
-// linkOf returns the link of a session, and creates it on first use: by Opened of the
-// handler or by connect, in either order.
-func (u *Uplink) linkOf(s *wire.Session) *uplinkSession {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.linkOfLocked(s)
-}
-
-func (u *Uplink) linkOfLocked(s *wire.Session) *uplinkSession {
-	if l, ok := s.Value().(*uplinkSession); ok {
-		return l
-	}
-	l := &uplinkSession{
-		link: u.node.relay.NewLink(relay.Uplink, s, u.opts.peerOptions().limits()), uplink: u,
-		session: s,
-		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
-	}
-	s.SetValue(l)
-	return l
-}
+func (u *Uplink) Stop(ctx context.Context) error { return u.up.Stop(ctx) }

@@ -86,7 +86,7 @@ func (v view) Run(id performatives.AgentID) route.Run {
 
 // Uplink implements [route.View].
 func (v view) Uplink(id performatives.AgentID) route.Uplink {
-	switch u := v.n.uplinkFor(id); {
+	switch u := v.n.uplinks.For(id); {
 	case u == nil:
 		return route.NoUplink
 	case u.Connected():

@@ -4,17 +4,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
 // An uplink has the same bounds and defaults as the sessions of a server.
 func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
-	want := PeerOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
-	o := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}
-	if !cmp.Equal(o.peerOptions(), want) || !cmp.Equal(o.withDefaults().peerOptions(), want) {
-		t.Errorf("%+v, and with defaults %+v", o.peerOptions(), o.withDefaults().peerOptions())
+	limits := UplinkOptions{MaxOpen: 1, MaxBytes: 2, Grace: 3, Patience: 4}.peerOptions().limits()
+	if want := (relay.Limits{Open: 1, Bytes: 2, Grace: 3, Patience: 4}); limits != want {
+		t.Errorf("%+v", limits)
 	}
-	peers, up := PeerOptions{}.withDefaults().limits(), UplinkOptions{}.withDefaults().peerOptions().limits()
+	peers, up := PeerOptions{}.limits(), UplinkOptions{}.peerOptions().limits()
 	if peers != up || peers.Open != DefaultPeerOpen || peers.Bytes != DefaultPeerBytes {
 		t.Errorf("by default %+v, and of an uplink %+v", peers, up)
 	}

@@ -1,0 +1,218 @@
+package uplinks
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The errors of [Uplink.Connect].
+var (
+	ErrConnected = errors.New("runtime: the uplink is connected already") // there is a session
+	ErrStopped   = errors.New("runtime: the uplink has stopped")
+)
+
+// Options configures an [Uplink]. The options of the runtime say what each field means.
+type Options struct {
+	Dial      func(ctx context.Context, h wire.Handler) (*wire.Session, error)
+	Names     []performatives.AgentID
+	Introduce bool
+	Backoff   actors.Backoff
+	Limits    relay.Limits
+}
+
+// Uplink is a session to another node, which is opened anew when it is lost, and the destination of
+// the ids beyond it.
+type Uplink struct {
+	*Uplinks
+	opts Options
+
+	current atomic.Pointer[session] // nil without a session
+
+	mu      sync.Mutex
+	dialing bool
+	closed  bool
+}
+
+// session is the link of one session of an Uplink.
+type session struct {
+	*relay.Link
+	uplink  *Uplink
+	session *wire.Session
+
+	mu    sync.Mutex
+	asked map[string]performatives.AgentID // introductions without a reply, by message id
+
+	introduceMu sync.Mutex                     // keeps the introductions of one agent in order
+	introduced  map[performatives.AgentID]bool // by folded id; guarded by introduceMu
+}
+
+// overlaps reports whether both have a name, or both have none.
+func (u *Uplink) overlaps(other *Uplink) bool {
+	if len(u.opts.Names) == 0 && len(other.opts.Names) == 0 {
+		return true
+	}
+	return slices.ContainsFunc(u.opts.Names, func(name performatives.AgentID) bool {
+		return slices.ContainsFunc(other.opts.Names, name.Is)
+	})
+}
+
+// Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
+// ErrStopped.
+func (u *Uplink) Connect(ctx context.Context) error {
+	_, err := u.connect(ctx)
+	return err
+}
+
+func (u *Uplink) connect(ctx context.Context) (*wire.Session, error) {
+	if err := u.begin(); err != nil {
+		return nil, err
+	}
+	s, err := u.opts.Dial(ctx, (*handler)(u))
+	if u.dialed(s, err) {
+		return nil, u.discard(ctx, s)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("runtime: uplink: %w", err)
+	}
+	u.introduceAll(u.linkOf(s))
+	return s, nil
+}
+
+// begin marks the beginning of an attempt, so that there is only one at a time.
+func (u *Uplink) begin() error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	switch {
+	case u.closed:
+		return ErrStopped
+	case u.dialing || u.current.Load() != nil:
+		return ErrConnected
+	}
+	u.dialing = true
+	return nil
+}
+
+// dialed marks the end of an attempt. It reports whether the uplink was stopped during
+// the attempt, so that the session must be discarded.
+func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.dialing = false
+	if err != nil {
+		return false
+	}
+	if u.closed {
+		return true
+	}
+	if l := u.linkOfLocked(s); !l.Ended() { // the session may have ended already
+		u.current.Store(l)
+	}
+	return false
+}
+
+// discard stops a session that was opened after Stop.
+func (u *Uplink) discard(ctx context.Context, s *wire.Session) error {
+	_ = s.Stop(ctx) // the session ends in any case
+	return ErrStopped
+}
+
+// Run keeps the uplink connected until ctx ends. It reconnects when a session is lost. The delay
+// grows with each failed attempt, and with each session ended by an error of the far node, such as
+// that another connection speaks for this node's agents. It returns nil when ctx has ended or the
+// uplink has stopped, and ErrConnected when there is a session already. The session stays open
+// until [Uplink.Stop].
+func (u *Uplink) Run(ctx context.Context) error {
+	for attempt := 1; ; attempt++ {
+		s, err := u.connect(ctx)
+		switch {
+		case errors.Is(err, ErrStopped), ctx.Err() != nil:
+			return nil
+		case errors.Is(err, ErrConnected):
+			return err
+		case err == nil:
+			select {
+			case <-s.Done():
+			case <-ctx.Done():
+				return nil
+			}
+			if told := new(wire.PeerError); errors.As(s.Err(), &told) {
+				u.system.Logger().Warn("uplink ended by the far node", "attempt", attempt, "err", told)
+			} else {
+				attempt = 0
+			}
+		default:
+			u.system.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)
+		}
+		retry := time.NewTimer(u.opts.Backoff.Delay(max(attempt, 1), rand.Float64))
+		select {
+		case <-retry.C:
+		case <-ctx.Done():
+			retry.Stop()
+			return nil
+		}
+	}
+}
+
+// Connected reports whether there is a session.
+func (u *Uplink) Connected() bool { return u.current.Load() != nil }
+
+// Stop closes the session and waits until it has ended. No further session can be opened.
+// When ctx ends first, Stop aborts the session and returns the cause. Further calls are
+// harmless.
+func (u *Uplink) Stop(ctx context.Context) error {
+	u.mu.Lock()
+	u.closed = true
+	u.mu.Unlock()
+	l := u.current.Load()
+	if l == nil {
+		return nil
+	}
+	return l.session.Stop(ctx)
+}
+
+// Deliver sends a message to the far node, unless the message came from there.
+func (u *Uplink) Deliver(m *performatives.Message) error {
+	l := u.current.Load()
+	if l == nil {
+		return &performatives.Refusal{
+			Code: performatives.CodeStopped, About: m.ID(),
+			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
+		}
+	}
+	if !u.knows(m.Sender()) && !u.system.HasRun(m.Sender()) && u.For(m.Sender()) == u {
+		return u.system.Deliver(m.Receiver(), m) // which says why it cannot
+	}
+	return l.SendTo(m, m.Receiver(), relay.Unchanged)
+}
+
+// linkOf returns the link of a session, and creates it on first use: by Opened of the
+// handler or by connect, in either order.
+func (u *Uplink) linkOf(s *wire.Session) *session {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.linkOfLocked(s)
+}
+
+func (u *Uplink) linkOfLocked(s *wire.Session) *session {
+	if l, ok := s.Value().(*session); ok {
+		return l
+	}
+	l := &session{
+		Link: u.relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
+		session: s,
+		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
+	}
+	s.SetValue(l)
+	return l
+}
