@@ -15,7 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // agentChanged publishes that an agent of this node has started, has announced its capabilities or
@@ -93,8 +93,8 @@ func (c *clustered) spreadAll() {
 // putLocked records an agent of this node in the replica.
 func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 	e := directory.Entry{Agent: r.ID(), Hidden: !r.Visible()}
-	if a, ok := r.Destination().(*sessionAgent); ok {
-		e.Moves, e.Principal = true, principalOf(a.principal)
+	if a, ok := r.Destination().(*sessions.Agent); ok {
+		e.Moves, e.Principal = true, principalOf(a.Principal())
 	}
 	var text []byte
 	if !e.Hidden {
@@ -371,25 +371,25 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		}
 		return
 	}
-	a, ok := ours.Destination().(*sessionAgent)
+	a, ok := ours.Destination().(*sessions.Agent)
 	if !ok {
 		log.Warn("an agent of another node has the same id; each node uses its own")
 		publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, false})
 		return
 	}
-	log.Warn("a connection to another node takes over the agents of a session", "agents", a.link.idsLocked())
-	defer a.link.session.Dismiss(errTakenOver)
-	if a.principal == "" || principalOf(a.principal) == w.entry.Principal {
+	log.Warn("a connection to another node takes over the agents of a session", "agents", a.Siblings())
+	defer a.Dismiss()
+	if a.Principal() == "" || principalOf(a.Principal()) == w.entry.Principal {
 		if next := replaceLocked(ours, w); next != nil {
-			requests := adoption{next.id, a.link.session.Dialect(), a.link.followLocked(a, w.link.link)}
-			if text, err := json.Marshal(requests); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
+			dialect, requests := a.Follow(w.link.link)
+			if text, err := json.Marshal(adoption{next.id, dialect, requests}); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
 				log.Warn("the answers to an agent do not follow it to its next connection", "err", err)
 			}
 			next.announce(w)
 			return
 		}
 	}
-	a.link.endLocked(relay.Replaced)
+	a.End()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.outdateLocked(w.entry.Agent)
@@ -415,9 +415,8 @@ func (c *clustered) adopt(text []byte) {
 	if !ok {
 		return
 	}
-	if a, ok := r.Destination().(*sessionAgent); ok {
-		a.link.session.Adopt(of.Dialect, of.Requests)
-		a.release()
+	if a, ok := r.Destination().(*sessions.Agent); ok {
+		a.Adopt(of.Dialect, of.Requests)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -77,7 +78,45 @@ func (d Directory) WithCapabilities(names ...string) []Entry {
 func (d Directory) entry(agent *actors.Registration) Entry {
 	e := Entry{ID: agent.ID(), Node: d.system.Node(), Capabilities: agent.Describe()}
 	if a, ok := agent.Destination().(*nodeAgent); ok {
-		e.Node = a.link.peer.Name
+		e.Node = a.Node()
 	}
 	return e
+}
+
+// memberListing is a node in the reply to QUERY_REF "members".
+type memberListing struct {
+	Node    string            `json:"node"`
+	Epoch   uint64            `json:"epoch"`
+	Gossip  string            `json:"gossip"`
+	Links   string            `json:"links"`
+	Labels  map[string]string `json:"labels"`
+	Leaving bool              `json:"leaving"`
+	Agents  int               `json:"agents"` // visible ones
+	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
+	// if they do.
+	Unlinked string `json:"unlinked,omitempty"`
+}
+
+// listMembers returns the nodes of the cluster. A node without a cluster lists itself.
+func (n *Node) listMembers() (all []memberListing) {
+	agents := make(map[string]int)
+	for _, e := range n.Directory().All() {
+		agents[e.Node]++
+	}
+	members := n.Members()
+	if members == nil {
+		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: n.Name()}}}
+	}
+	states := n.LinkStates()
+	for _, m := range members {
+		if m.Labels == nil {
+			m.Labels = map[string]string{} // an object in JSON, not null
+		}
+		listing := memberListing{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving, Agents: agents[m.Name]}
+		if why := states[m.Incarnation]; why != nil {
+			listing.Unlinked = why.Error()
+		}
+		all = append(all, listing)
+	}
+	return all
 }

@@ -2,11 +2,10 @@ package runtime
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // Health is the health of an agent, in the form of the Agentic RAG specification (rag, Agent Health
@@ -44,9 +43,9 @@ func (h Health) MarshalJSON() ([]byte, error) {
 
 // The statuses of a [Health].
 const (
-	HealthActive   = "active"
-	HealthInactive = "inactive"
-	HealthError    = "error"
+	HealthActive   = sessions.Active
+	HealthInactive = sessions.Inactive
+	HealthError    = sessions.Failing
 )
 
 // Health returns the health of an agent of the directory, hidden or not. That of an agent of a
@@ -59,95 +58,11 @@ func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 		return Health{}, false
 	}
 	h = Health{Agent: agent.ID(), Status: HealthActive}
-	if a, ok := agent.Destination().(*sessionAgent); ok {
-		if said := a.health.Load(); said != nil {
-			h = *said
+	if a, ok := agent.Destination().(*sessions.Agent); ok {
+		if said := a.Health(); said != nil {
+			h = Health(*said)
 			h.Agent = agent.ID()
 		}
 	}
 	return h, true
-}
-
-// The members of QUERY_CAPABILITIES by which an agent of a session says how it is.
-const (
-	extraStatus       = "agent_status"
-	extraRegistration = memberRegistration
-)
-
-// report stores the health that an agent reports of itself. only is true if the message has no
-// other purpose.
-func (a *sessionAgent) report(m *performatives.Message) (only bool) {
-	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
-	if err != nil || m.Performative() != performatives.ActQueryCapabilities {
-		return false
-	}
-	text, only := q.Extra[extraStatus], true
-	if text == nil {
-		text, only = q.Extra[extraRegistration], false
-	}
-	var said struct {
-		Status    string   `json:"status"`
-		Processed *float64 `json:"messages_processed"`
-		Millis    *float64 `json:"average_response_time_ms"`
-		Errors    *float64 `json:"error_rate"`
-	}
-	if text == nil || performatives.Unmarshal(text, &said) != nil {
-		return false
-	}
-	h := Health{Status: strings.ToLower(said.Status), LastHeartbeat: a.link.node.system.Stamp().Time}
-	switch h.Status {
-	case HealthActive, HealthInactive, HealthError:
-	default: // such as that of a registration in another dialect
-		h.Status = HealthActive
-	}
-	for _, f := range []struct {
-		said *float64
-		set  func(float64)
-	}{
-		{said.Processed, func(v float64) { h.Processed = uint64(v) }},
-		{said.Millis, func(v float64) { h.ResponseMillis = v }},
-		{said.Errors, func(v float64) { h.ErrorRate = v }},
-	} {
-		if f.said != nil && *f.said >= 0 && *f.said < 1<<63 {
-			f.set(*f.said)
-			h.Reported = true
-		}
-	}
-	a.health.Store(&h)
-	return only
-}
-
-// taskHealth is the task of the namespace system that tells the health of an agent, or of all:
-// AGENT_STATUS_REQUEST in rag.
-const taskHealth = "agent_status_request"
-
-// health performs the task [taskHealth].
-func (p *Peers) health(l *peerLink, m *performatives.Message, t performatives.TaskRequest) error {
-	of := p.opts.Health
-	if of == nil {
-		of = p.node.Health
-	}
-	q, err := performatives.Decode[struct {
-		Agent performatives.AgentID `json:"agent_id"`
-	}](t.Parameters)
-	if err != nil {
-		return p.node.relay.Refuse(m, refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
-	}
-	var answer any
-	if q.Agent == "" {
-		all := []Health{}
-		for _, id := range p.node.Directory().IDs() {
-			if h, ok := of(id); ok {
-				all = append(all, h)
-			}
-		}
-		answer = map[string]any{"agents": all}
-	} else {
-		h, ok := of(q.Agent)
-		if !ok {
-			return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
-		}
-		answer = h
-	}
-	return p.reply(l, m, performatives.ActInformResult, performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.ContentOf(answer)})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,6 +23,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Node runs agents and gives Go code access to them. All methods may be called from any
@@ -328,3 +330,19 @@ func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
 
 // link is a link to another process.
 type link = relay.Link
+
+func refused(code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, Text: text}
+}
+
+func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
+}
+
+func asRefusal(err error) *performatives.Refusal { return wire.AsRefusal(err) }
+
+// cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
+// names of a message.
+func cloned(id performatives.AgentID) performatives.AgentID {
+	return performatives.AgentID(strings.Clone(string(id)))
+}

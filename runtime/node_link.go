@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // nodeLink is the link to one incarnation of another node.
@@ -220,7 +221,24 @@ type nodeAgent struct {
 	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
 }
 
-var _ relay.Destination = (*nodeAgent)(nil)
+var _ sessions.Elsewhere = (*nodeAgent)(nil)
+
+// Node returns the name of the agent's node.
+func (a *nodeAgent) Node() string { return a.link.peer.Name }
+
+// Home returns the link to the agent's node.
+func (a *nodeAgent) Home() *relay.Link { return a.link.link }
+
+// Moves reports whether the agent belongs to a session of its node.
+func (a *nodeAgent) Moves() bool { return a.moves }
+
+// ClaimedBy reports whether a principal may take the agent over.
+func (a *nodeAgent) ClaimedBy(principal string) bool {
+	return a.principal == directory.Digest{} || a.principal == principalOf(principal)
+}
+
+// Leave notes that a session of this node has taken the agent over.
+func (a *nodeAgent) Leave() { delete(a.link.agents, a.id.Fold()) }
 
 // Via returns the link to the agent.
 func (a *nodeAgent) Via() *relay.Link { return a.over().link }

@@ -1,4 +1,4 @@
-package runtime
+package sessions
 
 import (
 	"reflect"
@@ -11,14 +11,15 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// sessionAgent is the destination of one agent of a peer.
-type sessionAgent struct {
+// Agent is the destination of one agent of a peer.
+type Agent struct {
 	id           performatives.AgentID
 	label        performatives.AgentID // by which the peer knows itself; another one than id for a guest
 	principal    string                // that has claimed the id; empty without authentication
-	link         *peerLink
+	link         *link
 	registration *actors.Registration
 	known        atomic.Bool            // the peer has introduced itself; registration is set
 	health       atomic.Pointer[Health] // its latest report; nil without one
@@ -31,20 +32,23 @@ type sessionAgent struct {
 	left  bool                    // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
 }
 
-var _ relay.Destination = (*sessionAgent)(nil)
+var _ relay.Destination = (*Agent)(nil)
+
+// Principal returns the principal that has claimed the id; empty without authentication.
+func (a *Agent) Principal() string { return a.principal }
 
 // Via returns the link of the session.
-func (a *sessionAgent) Via() *relay.Link { return a.link.link }
+func (a *Agent) Via() *relay.Link { return a.link.Link }
 
 // Load returns that of the session.
-func (a *sessionAgent) Load() *actors.Load { return a.link.link.Load() }
+func (a *Agent) Load() *actors.Load { return a.link.Link.Load() }
 
 // Wait returns that of the session.
-func (a *sessionAgent) Wait() time.Duration { return a.link.session.Wait() }
+func (a *Agent) Wait() time.Duration { return a.link.session.Wait() }
 
 // Deliver passes a message on to the peer. Once the peer has introduced itself, the node answers
 // the Whispering Wind for it, and refuses requests in an ontology unknown to the peer.
-func (a *sessionAgent) Deliver(m *performatives.Message) error {
+func (a *Agent) Deliver(m *performatives.Message) error {
 	if m.InReplyTo() != "" && a.waits.Load() {
 		if held, err := a.hold(m); held || err != nil {
 			return err
@@ -53,13 +57,13 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 	if !a.known.Load() {
 		return a.link.SendTo(m, a.id, a.Labelled)
 	}
-	if a.link.node.system.ProtocolOf(m) == discovery.WhisperName {
+	if a.link.node.System.ProtocolOf(m) == discovery.WhisperName {
 		a.whisper(m)
 		return nil
 	}
 	if m.InReplyTo() == "" && m.Performative().ExpectsReply() {
 		if r := a.registration.Describe().UnknownOntology(a.id, m); r != nil {
-			a.link.node.system.RefuseWith(a.id, m, r)
+			a.link.node.System.RefuseWith(a.id, m, r)
 			return nil
 		}
 	}
@@ -69,27 +73,27 @@ func (a *sessionAgent) Deliver(m *performatives.Message) error {
 // maxHeld is the largest number of answers that wait for an adoption.
 const maxHeld = 4096
 
-// hold keeps an answer until release is called. It reports false if that has been called.
-func (a *sessionAgent) hold(m *performatives.Message) (bool, error) {
+// hold keeps an answer until Release is called. It reports false if that has been called.
+func (a *Agent) hold(m *performatives.Message) (bool, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
 	case !a.waits.Load():
 		return false, nil
 	case len(a.held) >= maxHeld:
-		return true, refusedCopy(m, performatives.CodeBusy, "the agent has just connected")
+		return true, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the agent has just connected"}
 	}
 	a.held = append(a.held, m)
 	return true, nil
 }
 
-// release sends the answers that have waited.
-func (a *sessionAgent) release() {
+// Release sends the answers that have waited.
+func (a *Agent) Release() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	for _, m := range a.held {
 		if err := a.link.SendTo(m, a.id, a.Labelled); err != nil {
-			a.link.node.system.DeadLetter(string(a.id), m, asRefusal(err).Code)
+			a.link.node.System.DeadLetter(string(a.id), m, wire.AsRefusal(err).Code)
 		}
 	}
 	a.held = nil
@@ -97,8 +101,8 @@ func (a *sessionAgent) release() {
 }
 
 // whisper answers a query for the capabilities of the peer, and a CANCEL of one.
-func (a *sessionAgent) whisper(m *performatives.Message) {
-	s := a.link.node.system
+func (a *Agent) whisper(m *performatives.Message) {
+	s := a.link.node.System
 	act, answer := performatives.ActInform, any(performatives.Receipt{})
 	if m.Performative() != performatives.ActCancel {
 		q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
@@ -106,7 +110,7 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 			answer, err = a.registration.Describe().Answer(q)
 		}
 		if err != nil {
-			r := asRefusal(err)
+			r := wire.AsRefusal(err)
 			s.RefuseWith(a.id, m, r)
 			return
 		}
@@ -119,7 +123,7 @@ func (a *sessionAgent) whisper(m *performatives.Message) {
 
 // Labelled returns a message to the agent under the name by which the peer knows it. A peer with
 // many agents is told for each.
-func (a *sessionAgent) Labelled(m *performatives.Message) *performatives.Message {
+func (a *Agent) Labelled(m *performatives.Message) *performatives.Message {
 	if m.Receiver() != "" && a.label == a.id {
 		return m
 	}
@@ -128,7 +132,7 @@ func (a *sessionAgent) Labelled(m *performatives.Message) *performatives.Message
 
 // introduce takes what the peer says of itself, and reports whether m does so. A peer
 // that has tools and does not name them is asked.
-func (a *sessionAgent) introduce(m *performatives.Message) bool {
+func (a *Agent) introduce(m *performatives.Message) bool {
 	if m.Performative() != performatives.ActQueryCapabilities {
 		return false
 	}
@@ -145,7 +149,7 @@ func (a *sessionAgent) introduce(m *performatives.Message) bool {
 
 // announce lets the agents of the node find the peer, as long as it has anything to
 // offer.
-func (a *sessionAgent) announce(c performatives.Capabilities) {
+func (a *Agent) announce(c performatives.Capabilities) {
 	offered := offers(c)
 	a.left = !offered
 	if known := a.known.Load(); offered || known {
@@ -171,8 +175,8 @@ func hasTools(c performatives.Capabilities) bool {
 }
 
 // ask asks the peer for its capabilities.
-func (a *sessionAgent) ask(m *performatives.Message) {
-	s := a.link.node.system.Stamp()
+func (a *Agent) ask(m *performatives.Message) {
+	s := a.link.node.System.Stamp()
 	question, err := performatives.New(performatives.Envelope{
 		ID: s.ID, Timestamp: s.Time, Sender: namespace.System, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
 		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary},
@@ -184,7 +188,7 @@ func (a *sessionAgent) ask(m *performatives.Message) {
 }
 
 // answered takes the answer to ask, and reports whether m is one.
-func (a *sessionAgent) answered(m *performatives.Message) bool {
+func (a *Agent) answered(m *performatives.Message) bool {
 	if a.asked == "" || m.InReplyTo() != string(a.asked) {
 		return false
 	}

@@ -1,9 +1,8 @@
-package runtime
+package sessions
 
 import (
 	"cmp"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 )
@@ -27,8 +25,8 @@ const (
 // is the namespace's name or begins with it and a slash. An agent that gets a task from the
 // namespace replies to the peer under the namespace's name, because a conversation is identified by
 // its participants.
-func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives.Message) error {
-	if local, ok := p.node.relay.Aliased(from.id, m); ok { // an open conversation stays with its agent
+func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) error {
+	if local, ok := p.node.Relay.Aliased(from.id, m); ok { // an open conversation stays with its agent
 		return l.DeliverAs(m, local, from.id)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
@@ -37,13 +35,13 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
-		if u := p.node.uplinks.For(m.Receiver()); u != nil && u.Connected() {
+		if u := p.node.Uplinks.For(m.Receiver()); u != nil && u.Connected() {
 			return l.Deliver(m, from.id)
 		}
-		if p.node.system.HasRun(m.Receiver()) {
-			return p.node.relay.Refuse(m, p.node.stopped(m.Receiver()))
+		if p.node.System.HasRun(m.Receiver()) {
+			return p.node.Relay.Refuse(m, p.node.Stopped(m.Receiver()))
 		}
-		return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
@@ -57,14 +55,14 @@ func (p *Peers) serveNamespace(l *peerLink, from *sessionAgent, m *performatives
 			return p.operate(l, m)
 		}
 	case performatives.ActCancel:
-		return p.node.relay.Refuse(m, refused(performatives.CodeConversationEnded, ""))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeConversationEnded, ""))
 	}
-	return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
+	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
 }
 
 // hasOthers reports whether a namespace has an agent besides that one.
 func (p *Peers) hasOthers(name, than performatives.AgentID) bool {
-	return slices.ContainsFunc(p.node.catalog.Members(name), func(a *namespace.Agent) bool { return !a.Is(than) })
+	return slices.ContainsFunc(p.node.Catalog.Members(name), func(a *namespace.Agent) bool { return !a.Is(than) })
 }
 
 // coversAll reports whether the namespace contains all agents. The empty name does.
@@ -76,24 +74,24 @@ func (p *Peers) coversAll(name performatives.AgentID) bool {
 // sender, each action with its schemas. From a namespace that contains all agents, the reply has
 // those that the peer may call. A peer with the right to send to another namespace may call its
 // members.
-func (p *Peers) answerQueryCapabilities(l *peerLink, m *performatives.Message, sender performatives.AgentID) error {
+func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sender performatives.AgentID) error {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {
-		return p.node.relay.Refuse(m, err)
+		return p.node.Relay.Refuse(m, err)
 	}
 	name, seen := m.Receiver(), func(a *namespace.Agent) bool { return !a.Is(sender) }
 	if p.coversAll(name) {
 		if q.Type == performatives.QuerySummary && !l.session.Restricted() {
-			return p.reply(l, m, performatives.ActInformCapabilities, p.node.catalog.Summary(sender))
+			return p.reply(l, m, performatives.ActInformCapabilities, p.node.Catalog.Summary(sender))
 		}
 		name = ""
 		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(m, a.ID()) }
 	}
-	all := namespace.Union(p.node.catalog.Members(name), seen)
+	all := namespace.Union(p.node.Catalog.Members(name), seen)
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {
-			return p.node.relay.Refuse(m, err)
+			return p.node.Relay.Refuse(m, err)
 		}
 	}
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
@@ -107,7 +105,7 @@ const memberRegistration = "agent_registration"
 // of another connection takes precedence over one of the sender's connection: a connected
 // node does not accept a message that one of its own agents has sent, and it prefers its
 // own agents for a task anyway.
-func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
+func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return "", false // performTask reports the error
@@ -131,11 +129,11 @@ func (p *Peers) chooseAgent(l *peerLink, sender performatives.AgentID, m *perfor
 // gets its messages directly.
 func (p *Peers) membersWithAction(name performatives.AgentID, action string) iter.Seq[*actors.Registration] {
 	if p.coversAll(name) {
-		return p.node.system.WithAction(action, "")
+		return p.node.System.WithAction(action, "")
 	}
 	below := string(name.Fold()) + "/"
 	return func(yield func(*actors.Registration) bool) {
-		for a := range p.node.system.WithAction(action, performatives.AgentID(below)) {
+		for a := range p.node.System.WithAction(action, performatives.AgentID(below)) {
 			if !strings.HasPrefix(string(a.ID().Fold()), below) || !yield(a) {
 				return
 			}
@@ -144,20 +142,20 @@ func (p *Peers) membersWithAction(name performatives.AgentID, action string) ite
 }
 
 // performTask performs a task for which the namespace has no agent, or refuses it.
-func (p *Peers) performTask(l *peerLink, m *performatives.Message) error {
+func (p *Peers) performTask(l *link, m *performatives.Message) error {
 	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 	switch {
 	case err != nil:
-		return p.node.relay.Refuse(m, err)
+		return p.node.Relay.Refuse(m, err)
 	case m.Receiver().Is(namespace.System) && task.TaskType == taskHealth:
 		return p.health(l, m, task)
 	}
-	return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
 }
 
 // has reports whether an agent belongs to the session.
-func (l *peerLink) has(r *actors.Registration) bool {
-	a, ok := r.Destination().(*sessionAgent)
+func (l *link) has(r *actors.Registration) bool {
+	a, ok := r.Destination().(*Agent)
 	return ok && a.link == l
 }
 
@@ -173,56 +171,22 @@ type agentListing struct {
 	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
 }
 
-// memberListing is a node in the reply to QUERY_REF "members".
-type memberListing struct {
-	Node    string            `json:"node"`
-	Epoch   uint64            `json:"epoch"`
-	Gossip  string            `json:"gossip"`
-	Links   string            `json:"links"`
-	Labels  map[string]string `json:"labels"`
-	Leaving bool              `json:"leaving"`
-	Agents  int               `json:"agents"` // visible ones
-	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
-	// if they do.
-	Unlinked string `json:"unlinked,omitempty"`
-}
-
-// listMembers returns the nodes of the cluster. A node without a cluster lists itself.
-func (n *Node) listMembers() (all []memberListing) {
-	agents := make(map[string]int)
-	for _, e := range n.Directory().All() {
-		agents[e.Node]++
-	}
-	members := n.Members()
-	if members == nil {
-		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: n.Name()}}}
-	}
-	states := n.LinkStates()
-	for _, m := range members {
-		if m.Labels == nil {
-			m.Labels = map[string]string{} // an object in JSON, not null
-		}
-		listing := memberListing{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving, Agents: agents[m.Name]}
-		if why := states[m.Incarnation]; why != nil {
-			listing.Unlinked = why.Error()
-		}
-		all = append(all, listing)
-	}
-	return all
-}
-
 // listAgents returns the agents that discovery finds and the peer may call, and those of the peer.
-func (p *Peers) listAgents(l *peerLink, m *performatives.Message) []agentListing {
+func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
 	agents := []agentListing{}
-	for _, e := range p.node.Directory().All() {
-		if !e.ID.Is(m.Sender()) && !l.session.MayCall(m, e.ID) {
+	for _, r := range p.directory() {
+		if !r.ID().Is(m.Sender()) && !l.session.MayCall(m, r.ID()) {
 			continue
 		}
+		c := r.Describe()
 		a := agentListing{
-			ID: e.ID, Node: e.Node, Topics: append([]string{}, e.Capabilities.Topics...), Actions: append([]performatives.Action{}, e.Capabilities.Actions...),
-			Registration: e.Capabilities.Extra[memberRegistration],
+			ID: r.ID(), Node: p.node.System.Node(), Topics: append([]string{}, c.Topics...), Actions: append([]performatives.Action{}, c.Actions...),
+			Registration: c.Extra[memberRegistration],
 		}
-		if self, here := p.node.system.Lookup(e.ID); here {
+		if d, ok := r.Destination().(Elsewhere); ok {
+			a.Node = d.Node()
+		}
+		if self, here := p.node.System.Lookup(r.ID()); here {
 			a.BusySince, _ = self.Busy()
 		}
 		agents = append(agents, a)
@@ -231,42 +195,32 @@ func (p *Peers) listAgents(l *peerLink, m *performatives.Message) []agentListing
 }
 
 // answerQueryRef replies with the list of the agents, or of the nodes.
-func (p *Peers) answerQueryRef(l *peerLink, m *performatives.Message) error {
+func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
 	if err != nil {
-		return p.node.relay.Refuse(m, err)
+		return p.node.Relay.Refuse(m, err)
 	}
 	var list any
 	switch {
 	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
 		list = p.listAgents(l, m)
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
-		list = p.node.listMembers()
+		list = p.node.Members()
 	default:
-		return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }
 
 // reply sends a reply from the receiver of m, or from the node if m has none.
-func (p *Peers) reply(l *peerLink, m *performatives.Message, act performatives.Performative, payload any) error {
-	from := cmp.Or(m.Receiver(), p.node.self.ID())
-	answer, err := m.ReplyFrom(from, p.node.system.Stamp(), act, payload)
+func (p *Peers) reply(l *link, m *performatives.Message, act performatives.Performative, payload any) error {
+	from := cmp.Or(m.Receiver(), p.self)
+	answer, err := m.ReplyFrom(from, p.node.System.Stamp(), act, payload)
 	if err != nil {
-		return p.node.relay.Refuse(m, refused(performatives.CodeInternal, ""))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, ""))
 	}
 	if err := l.session.Send(answer.Readdressed(from, m.Sender().Name())); err != nil {
-		return p.node.relay.Refuse(m, err)
+		return p.node.Relay.Refuse(m, err)
 	}
 	return nil
-}
-
-// asRefusal returns err as a refusal. An error of another type becomes
-// [performatives.CodeInternal] without text.
-func asRefusal(err error) *performatives.Refusal {
-	var r *performatives.Refusal
-	if errors.As(err, &r) {
-		return r
-	}
-	return refused(performatives.CodeInternal, "")
 }

@@ -1,14 +1,18 @@
-package runtime
+package sessions
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unsafe"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -20,16 +24,14 @@ func TestSessionsCopyNames(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n, err := New(Options{Name: "n1"})
+	system, err := actors.NewSystem(actors.Options{Node: "n1"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = n.Stop(t.Context()) })
-	p, err := NewPeers(n, PeerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := newPeerLink(p, &wire.Session{})
+	t.Cleanup(func() { _ = system.Stop(context.WithoutCancel(t.Context())) })
+	r := relay.New(system, nil, nil, nil)
+	p := New(Host{System: system, Relay: r, Handover: new(sync.Mutex), Changed: func(performatives.AgentID) {}}, Options{MaxAgents: 1})
+	l := newLink(p, &wire.Session{})
 	if guest, err := p.speaker(l, m); err != nil || guest.id != "peer/client-1@n1" || guest.label != name {
 		t.Errorf("the guest is %+v, %v", guest, err)
 	}

@@ -1,4 +1,4 @@
-package runtime
+package sessions
 
 import (
 	"errors"
@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
@@ -28,18 +27,14 @@ func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}
 }
 
-func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
-}
-
 // speaker returns the agent that a message over l comes from, and registers it with its first
 // message. It is called by the reader of l.
-func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, error) {
+func (p *Peers) speaker(l *link, m *performatives.Message) (*Agent, error) {
 	if a := l.last; a != nil && a.label == m.Sender() && !l.mixed && (a.label == a.id || !l.introduces(m)) {
 		return a, nil
 	}
-	p.node.handover.Lock()
-	defer p.node.handover.Unlock()
+	p.node.Handover.Lock()
+	defer p.node.Handover.Unlock()
 	id, err := p.idLocked(l, m)
 	if err != nil {
 		return nil, err
@@ -49,7 +44,7 @@ func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, e
 		return nil, err
 	}
 	if l.last = a; id != m.Sender() {
-		l.guests[cloned(m.Sender().Fold())] = id
+		l.guests[performatives.AgentID(strings.Clone(string(m.Sender().Fold())))] = id
 	}
 	return a, nil
 }
@@ -58,7 +53,7 @@ func (p *Peers) speaker(l *peerLink, m *performatives.Message) (*sessionAgent, e
 // another session has the id, it is replaced: when claimLocked returns, all messages of that
 // session were passed on, the conversations with its agents have lost their peers, and the answers
 // to what the agent has asked come to l.
-func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performatives.Message) (*sessionAgent, error) {
+func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.Message) (*Agent, error) {
 	key := id.Fold()
 	if a := l.agents[key]; a != nil {
 		return a, nil
@@ -75,12 +70,12 @@ func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performati
 	if len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked() {
 		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
-	a := &sessionAgent{id: id, label: m.Sender(), principal: m.Principal(), link: l}
+	a := &Agent{id: id, label: m.Sender(), principal: m.Principal(), link: l}
 	var err error
-	if current, taken := p.node.system.Find(id); taken {
+	if current, taken := p.node.System.Find(id); taken {
 		a.registration, err = l.takeOverLocked(current, a)
 	} else {
-		a.registration, err = p.node.system.Register(id, a)
+		a.registration, err = p.node.System.Register(id, a)
 	}
 	switch {
 	case errors.Is(err, actors.ErrExists): // an agent of the node starts or stops
@@ -91,18 +86,18 @@ func (p *Peers) claimLocked(l *peerLink, id performatives.AgentID, m *performati
 		return nil, err
 	}
 	l.agents[key] = a
-	p.node.cluster.Load().agentChanged(id)
+	p.node.Changed(id)
 	return a, nil
 }
 
 var errTaken = refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
 
 // takeOverLocked replaces the session of an agent by l, also one with another node of the cluster.
-func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent) (*actors.Registration, error) {
-	if elsewhere, ok := current.Destination().(*nodeAgent); ok {
-		return l.bringLocked(elsewhere, by)
+func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.Registration, error) {
+	if elsewhere, ok := current.Destination().(Elsewhere); ok {
+		return l.bringLocked(current, elsewhere, by)
 	}
-	of, ok := current.Destination().(*sessionAgent)
+	of, ok := current.Destination().(*Agent)
 	switch {
 	case !ok:
 		return nil, errTaken
@@ -111,36 +106,37 @@ func (l *peerLink) takeOverLocked(current *actors.Registration, by *sessionAgent
 	case of.principal != "" && !strings.EqualFold(of.principal, by.principal):
 		return nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated as another")
 	}
-	l.node.system.Logger().Warn("another connection takes over the agents of a session", "agents", of.link.idsLocked())
+	l.node.System.Logger().Warn("another connection takes over the agents of a session", "agents", of.link.idsLocked())
 	r, ok := current.Replace(by.id, by)
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	l.session.Adopt(of.link.session.Dialect(), of.link.followLocked(of, l.link))
+	l.session.Adopt(of.link.session.Dialect(), of.link.followLocked(of, l.Link))
 	of.link.session.Dismiss(errTakenOver)
 	return r, nil
 }
 
 // bringLocked takes over an agent whose session is with another node. That node ends the session
 // and sends this one the requests made over it.
-func (l *peerLink) bringLocked(from *nodeAgent, by *sessionAgent) (*actors.Registration, error) {
+func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Agent) (*actors.Registration, error) {
 	switch {
-	case !from.moves:
+	case !from.Moves():
 		return nil, refused(performatives.CodeForbidden, "an agent of that name runs in the cluster: speak as another")
-	case from.principal != directory.Digest{} && from.principal != principalOf(by.principal):
+	case !from.ClaimedBy(by.principal):
 		return nil, refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated as another")
 	}
-	l.node.system.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.link.peer.Name)
+	l.node.System.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.Node())
 	by.waits.Store(true)
-	r, ok := from.registration.Replace(by.id, by)
+	r, ok := current.Replace(by.id, by)
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	delete(from.link.agents, by.id.Fold())
-	l.node.system.LoseWorkers(relay.Replaced.ErrorCode, by.id)
-	from.link.LoseWorker(by.id)
-	l.node.relay.Follow(by.id, from.link.link, l.link)
-	l.node.system.AfterFunc(adoptTime, by.release)
+	via := from.Home()
+	from.Leave()
+	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, by.id)
+	via.LoseWorker(by.id)
+	l.node.Relay.Follow(by.id, via, l.Link)
+	l.node.System.AfterFunc(adoptTime, by.Release)
 	return r, nil
 }
 
@@ -151,15 +147,15 @@ const adoptTime = 2 * time.Second
 // hosted reports whether an agent with that id runs in this process or on another node, and is not
 // one of a session.
 func (p *Peers) hosted(id performatives.AgentID) bool {
-	r, ok := p.node.system.Find(id)
+	r, ok := p.node.System.Find(id)
 	if !ok {
 		return false
 	}
 	switch a := r.Destination().(type) {
-	case *sessionAgent:
+	case *Agent:
 		return false
-	case *nodeAgent:
-		return !a.moves
+	case Elsewhere:
+		return !a.Moves()
 	}
 	return true
 }
@@ -168,7 +164,7 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 // namespace, of a service in a dialect of the peers, or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
 	services := p.services.Load()
-	return id == namespace.System || id == namespace.Default || services != nil && (*services)[id] || p.node.self.ID().Is(id)
+	return id == namespace.System || id == namespace.Default || services != nil && (*services)[id] || p.self.Is(id)
 }
 
 // reserve adds the services in the dialects of a session to the reserved names.
@@ -184,8 +180,31 @@ func (p *Peers) reserve(s *wire.Session) {
 	}
 }
 
+// End ends the link of the agent's session. It is called with Host.Handover.
+func (a *Agent) End() { a.link.endLocked(relay.Replaced) }
+
+// Follow ends the link of the agent's session, as the agent goes on behind another link. It returns
+// the dialect of the session, and the requests that the other end adopts. It is called with
+// Host.Handover.
+func (a *Agent) Follow(to *relay.Link) (dialect string, requests []byte) {
+	return a.link.session.Dialect(), a.link.followLocked(a, to)
+}
+
+// Dismiss ends the agent's session, as another connection speaks for the agent.
+func (a *Agent) Dismiss() { a.link.session.Dismiss(errTakenOver) }
+
+// Adopt takes the requests that the agent sent by way of another node. It sends the answers that
+// have waited for them.
+func (a *Agent) Adopt(dialect string, requests []byte) {
+	a.link.session.Adopt(dialect, requests)
+	a.Release()
+}
+
+// Siblings returns the ids of the agents of the agent's session. It is called with Host.Handover.
+func (a *Agent) Siblings() []performatives.AgentID { return a.link.idsLocked() }
+
 // endLocked ends a session: its agents leave the directory and are lost.
-func (l *peerLink) endLocked(why performatives.Failure) {
+func (l *link) endLocked(why performatives.Failure) {
 	l.removeLocked()
 	l.Finish(why, l.idsLocked()...)
 }
@@ -193,34 +212,34 @@ func (l *peerLink) endLocked(why performatives.Failure) {
 // followLocked ends a session that is replaced at one of its agents by the link to. What the agent
 // works on is lost, and what it has asked goes on: its answers follow it. The session behind that
 // link adopts the requests that followLocked returns.
-func (l *peerLink) followLocked(a *sessionAgent, to *link) (requests []byte) {
+func (l *link) followLocked(a *Agent, to *relay.Link) (requests []byte) {
 	l.removeLocked()
 	if !l.Close() {
 		return nil
 	}
 	delete(l.agents, a.id.Fold())
-	l.node.system.LoseWorkers(relay.Replaced.ErrorCode, a.id)
-	l.node.relay.Follow(a.id, l.link, to)
+	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, a.id)
+	l.node.Relay.Follow(a.id, l.Link, to)
 	requests = l.session.Requests(a.label)
 	l.Lose(relay.Replaced, l.idsLocked()...)
 	return requests
 }
 
-func (l *peerLink) removeLocked() {
+func (l *link) removeLocked() {
 	for _, a := range l.agents {
 		a.registration.Remove()
-		l.node.cluster.Load().agentChanged(a.id)
+		l.node.Changed(a.id)
 	}
 }
 
 // idsLocked returns the ids of the agents of a session.
-func (l *peerLink) idsLocked() []performatives.AgentID {
+func (l *link) idsLocked() []performatives.AgentID {
 	return slices.Sorted(maps.Keys(l.agents))
 }
 
 // converses reports whether an agent of this process has a conversation with the agent open.
-func (n *Node) converses(peer performatives.AgentID) bool {
-	for c := range n.system.Conversations() {
+func (h *Host) converses(peer performatives.AgentID) bool {
+	for c := range h.System.Conversations() {
 		if c.Key().Peer.Is(peer) {
 			return true
 		}
@@ -230,12 +249,12 @@ func (n *Node) converses(peer performatives.AgentID) bool {
 
 // makeRoomLocked takes an agent off the directory that has withdrawn its capabilities and has
 // nothing open, and reports whether there is one. It is called by the reader of l.
-func (l *peerLink) makeRoomLocked() bool {
+func (l *link) makeRoomLocked() bool {
 	for key, a := range l.agents {
 		if a.left && !l.Busy(a.id) && !l.node.converses(a.id) {
 			a.registration.Remove()
-			l.node.cluster.Load().agentChanged(a.id)
-			l.node.system.LosePeers(performatives.CodeStopped, a.id)
+			l.node.Changed(a.id)
+			l.node.System.LosePeers(performatives.CodeStopped, a.id)
 			delete(l.agents, key)
 			if l.last == a {
 				l.last = nil

@@ -1,4 +1,4 @@
-package runtime
+package sessions
 
 import (
 	"context"
@@ -47,7 +47,7 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 		return "", errNoOperator
 	}
 	done := make(chan string, 1)
-	p.node.system.Work(func() {
+	p.node.System.Work(func() {
 		done <- p.handOver()
 		p.endDrain()
 	})
@@ -67,13 +67,13 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 // beginDrain reports whether a principal may have the node drain, and publishes that it does. The
 // agent is the one by which it asked, if there is one.
 func (p *Peers) beginDrain(principal string, agent performatives.AgentID) bool {
-	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
+	log := p.node.System.Logger().With("agent", agent.Name(), "principal", principal)
 	if !p.mayOperate(principal) {
 		log.Warn("a drain was refused: its sender is no operator")
 		return false
 	}
 	log.Info("an operator drains the node")
-	publish(p.node, NodeDraining{at(), principal, agent.Name()})
+	p.node.Draining(principal, agent.Name())
 	return true
 }
 
@@ -92,23 +92,23 @@ func (p *Peers) handOver() (lost string) {
 func (p *Peers) endDrain() { p.drain.Do(func() { close(p.drained) }) }
 
 // operate handles a REQUEST to the namespace system.
-func (p *Peers) operate(l *peerLink, m *performatives.Message) error {
+func (p *Peers) operate(l *link, m *performatives.Message) error {
 	o, err := performatives.PayloadAs[operation](m)
 	switch {
 	case err != nil:
-		return p.node.relay.Refuse(m, err)
+		return p.node.Relay.Refuse(m, err)
 	case o.Operation != operationDrain:
-		return p.node.relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)))
-	case p.mayOperate(m.Principal()) && !p.node.self.ID().Is(performatives.AgentID(o.Node)):
-		return p.node.relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)))
+	case p.mayOperate(m.Principal()) && !p.self.Is(performatives.AgentID(o.Node)):
+		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.System.Node(), o.Node)))
 	case !p.beginDrain(m.Principal(), m.Sender()):
-		return p.node.relay.Refuse(m, errNoOperator)
+		return p.node.Relay.Refuse(m, errNoOperator)
 	}
 	if err := p.reply(l, m, performatives.ActAgree, nil); err != nil {
 		return err
 	}
-	p.node.system.Work(func() {
-		_ = p.reply(l, m, performatives.ActInform, drained{p.node.Name(), p.handOver()}) // the operator may have gone
+	p.node.System.Work(func() {
+		_ = p.reply(l, m, performatives.ActInform, drained{p.node.System.Node(), p.handOver()}) // the operator may have gone
 		p.endDrain()
 	})
 	return nil

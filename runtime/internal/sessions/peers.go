@@ -1,0 +1,313 @@
+package sessions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Host is what the room needs of its node.
+type Host struct {
+	System   *actors.System
+	Chain    *chain.Chain
+	Relay    *relay.Relay
+	Catalog  *namespace.Catalog
+	Uplinks  *uplinks.Uplinks
+	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
+
+	Knows    func(performatives.AgentID) bool                    // whether the node has a way to an agent, without uplinks
+	Stopped  func(performatives.AgentID) *performatives.Refusal  // of a message for an agent that is not there any more
+	Changed  func(performatives.AgentID)                         // tells other nodes of an agent of a session
+	Members  func() any                                          // the nodes of the cluster, for the namespace system
+	Draining func(principal string, agent performatives.AgentID) // tells that the node drains for an operator
+	HandOver func(context.Context) error                         // hands over the agents of the node
+}
+
+// Options are those of [Peers], with their defaults. The options of the runtime say what each field
+// means.
+type Options struct {
+	MaxAgents int
+	Limits    relay.Limits
+	Operators []performatives.AgentID
+	Health    func(performatives.AgentID) (health any, ok bool)
+	DrainTime time.Duration
+}
+
+// Elsewhere is the destination of an agent of another node.
+type Elsewhere interface {
+	relay.Destination
+	Node() string                    // the name of its node
+	Moves() bool                     // it belongs to a session of that node
+	ClaimedBy(principal string) bool // whether that principal may take it over
+	Home() *relay.Link               // to its node
+	Leave()                          // a session of this node has taken it over; called with Host.Handover
+}
+
+// Peers is the [wire.Handler] of a server's sessions: it makes the agents of other processes agents
+// of the node.
+type Peers struct {
+	node *Host
+	opts Options
+	self performatives.AgentID // the name of the node
+
+	lastGuest atomic.Int64                                   // the number of the latest guest
+	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
+
+	drain   sync.Once
+	drained chan struct{}
+}
+
+var _ wire.HostHandler = (*Peers)(nil)
+
+// New returns the handler of a server for a node.
+func New(h Host, o Options) *Peers {
+	return &Peers{node: &h, opts: o, self: performatives.AgentID(h.System.Node()), drained: make(chan struct{})}
+}
+
+// link is the link of one session of Peers.
+type link struct {
+	*relay.Link
+	node    *Host
+	session *wire.Session
+
+	agents map[performatives.AgentID]*Agent // by folded id; guarded by Host.Handover
+	last   *Agent                           // the sender of the latest message; used only by the session's reader
+
+	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; used only by the session's reader
+	mixed  bool                                            // a sender has been a guest and owns its id now; used only by the session's reader
+}
+
+func newLink(p *Peers, s *wire.Session) *link {
+	return &link{
+		Link: p.node.Relay.NewLink(relay.Session, s, p.opts.Limits), node: p.node,
+		session: s,
+		agents:  make(map[performatives.AgentID]*Agent),
+		guests:  make(map[performatives.AgentID]performatives.AgentID),
+	}
+}
+
+// idLocked returns the id under which the node knows the sender of a message: its own if the
+// session owns it, else that of a guest.
+func (p *Peers) idLocked(l *link, m *performatives.Message) (performatives.AgentID, error) {
+	key := m.Sender().Fold()
+	guest, known := l.guests[key]
+	owned := l.agents[key] != nil || l.introduces(m)
+	l.mixed = l.mixed || owned && known
+	switch {
+	case owned && !(known && p.continues(l, guest, m)):
+		return m.Sender(), nil
+	case known:
+		return guest, nil
+	}
+	guest = m.Sender().Guest(p.lastGuest.Add(1), p.node.System.Node())
+	if longer := len(guest) - len(m.Sender()); len(guest) > performatives.MaxIDLength {
+		return "", refused(performatives.CodeInvalidPayload, fmt.Sprintf("the sender is too long: the id of a guest is longer by %d bytes", longer))
+	}
+	return guest, nil
+}
+
+// introduces reports whether the sender of m registers its id: it says what it can do, even if that
+// is nothing, or it seals a message, and so has the keys of that id.
+func (l *link) introduces(m *performatives.Message) bool {
+	if l.session.SenderIsLabel(m) {
+		return false
+	}
+	if m.Performative() != performatives.ActQueryCapabilities {
+		return m.Sealed()
+	}
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	return err == nil && q.Capabilities != nil
+}
+
+// continues reports whether m belongs to what the session has asked as a guest, before it
+// registered the id.
+func (p *Peers) continues(l *link, guest performatives.AgentID, m *performatives.Message) bool {
+	return p.node.System.Conversing(m.Receiver(), m.ConversationID(), guest) ||
+		l.Continues(m, guest)
+}
+
+// Opened attaches a link to a new session.
+func (p *Peers) Opened(s *wire.Session) {
+	p.reserve(s)
+	s.SetValue(newLink(p, s))
+}
+
+func linkOf(s *wire.Session) *link { return s.Value().(*link) }
+
+// Receive routes a message of the session to its receiver: an agent, a namespace, or all
+// agents.
+func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
+	if pause := p.node.System.Pause(m); pause > 0 {
+		time.Sleep(pause) //nolint:forbidigo // it slows the peer down
+	}
+	l := linkOf(s)
+	agent, err := p.speaker(l, m)
+	if err != nil {
+		return p.node.Relay.Refuse(m, err)
+	}
+	if agent.id != agent.label {
+		m = m.Readdressed(agent.id, m.Receiver())
+	}
+	in, to, err := p.node.Chain.Run(chain.Session, m)
+	if err != nil {
+		return p.node.Relay.Refuse(m, err)
+	}
+	l.BeginReceive()
+	defer l.EndReceive()
+	if l.Ended() { // the peer may be disconnected already
+		return p.node.Relay.Refuse(m, errReplaced)
+	}
+	return p.pass(l, agent, in, to)
+}
+
+// pass routes a message from an agent of l, which the chain has routed to the agent routed.
+func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed performatives.AgentID) error {
+	agent.left = false
+	if agent.answered(m) {
+		return nil
+	}
+	introduces, only := agent.introduce(m), agent.report(m)
+	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
+		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
+	}
+	if worker := p.node.Relay.WorkerOf(agent.id, m, routed); worker != "" {
+		return l.DeliverAs(m, worker, agent.id)
+	}
+	switch to := m.Receiver(); {
+	case to != "" && p.isAgent(agent, m):
+		if to.Is(p.self) && !p.node.System.Conversing(to, m.ConversationID(), agent.id) {
+			m = p.toAsker(agent, m)
+		}
+		return l.Deliver(m, agent.id)
+	case to == "" && !introduces && (m.Performative() != performatives.ActQueryCapabilities || l.session.Permits(m, "")):
+		return p.node.System.Pass(m)
+	default:
+		if m = p.toAsker(agent, m); m.Receiver() != to {
+			return l.Deliver(m, agent.id)
+		}
+	}
+	return p.serveNamespace(l, agent, m)
+}
+
+// Hosts reports whether the node itself serves m, which needs no rule: the handshake, the
+// initialization and the registration of a peer, and its queries for the agents that it may call.
+// The answers list no others. A task for all agents goes to one that the peer may send it to.
+func (p *Peers) Hosts(m *performatives.Message) bool {
+	if !p.coversAll(m.Receiver()) {
+		return false
+	}
+	switch m.Performative() { //nolint:exhaustive // other acts are not for the node itself
+	case performatives.ActQueryCapabilities, performatives.ActCancel:
+		return true
+	case performatives.ActTaskRequest:
+		t, err := performatives.PayloadAs[performatives.TaskRequest](m)
+		return err == nil && t.TaskType != taskHealth
+	case performatives.ActQueryRef:
+		q, err := performatives.PayloadAs[performatives.QueryRef](m)
+		return err == nil && q.Reference == referenceAgents
+	}
+	return false
+}
+
+// Owns reports whether the session owns the id of the sender of m.
+func (p *Peers) Owns(s *wire.Session, m *performatives.Message) bool {
+	l := linkOf(s)
+	if a := l.last; a != nil && a.label == m.Sender() && !l.mixed {
+		return a.label == a.id
+	}
+	p.node.Handover.Lock()
+	defer p.node.Handover.Unlock()
+	return l.agents[m.Sender().Fold()] != nil
+}
+
+// toAsker returns an answer of an agent of a session for the agent that has asked it. The answer
+// names another receiver: the node, a namespace, the name of a guest, or none that the node knows.
+// toAsker returns m if it answers nothing, or the requests of several agents.
+func (p *Peers) toAsker(from *Agent, m *performatives.Message) *performatives.Message {
+	if m.InReplyTo() == "" {
+		return m
+	}
+	askers := from.link.AskersOf(from.id, performatives.MessageID(m.InReplyTo()))
+	for _, id := range []performatives.ConversationID{m.ConversationID(), performatives.ConversationID(m.InReplyTo())} {
+		for _, c := range codons.ConversationsWith(p.node.System, id) {
+			if c.Role == machine.Initiator && c.Peer.Is(from.id) && !slices.Contains(askers, c.Agent) {
+				askers = append(askers, c.Agent)
+			}
+		}
+	}
+	if named := slices.DeleteFunc(slices.Clone(askers), func(id performatives.AgentID) bool { return !id.Name().Is(m.Receiver()) }); len(named) > 0 {
+		askers = named
+	}
+	if len(askers) != 1 {
+		return m
+	}
+	return m.Readdressed(m.Sender(), askers[0])
+}
+
+// isAgent reports whether the receiver of m is an agent that the node knows. For the node's own
+// name it is false when the name stands for the namespace system: in a request that the
+// namespace answers, or in a conversation that such a request opened.
+func (p *Peers) isAgent(from *Agent, m *performatives.Message) bool {
+	if !m.Receiver().Is(p.self) {
+		return p.node.Knows(m.Receiver())
+	}
+	switch m.Performative() { //nolint:exhaustive // the acts that open a conversation with the namespace
+	case performatives.ActQueryCapabilities, performatives.ActTaskRequest, performatives.ActQueryRef:
+		return false
+	}
+	_, served := p.node.Relay.Aliased(from.id, m)
+	return !served
+}
+
+// Undelivered handles a message that the session did not deliver to the peer. An answer that was
+// not written, to an agent that another session owns now, is sent over that.
+func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	l := linkOf(s)
+	m = p.unlabelled(l, m)
+	if r, ok := p.node.System.Find(m.Receiver()); ok && why.Code == performatives.CodeStopped && !m.Performative().ExpectsReply() {
+		if p.node.Relay.LinkOf(m.Receiver()) != l.Link {
+			if sent, err := p.node.Relay.SendOver(r.Destination(), m); sent && err == nil {
+				return
+			}
+		}
+	}
+	l.Undelivered(m, why)
+}
+
+// unlabelled returns a message to a guest under the id by which the node knows it, unless an agent
+// of the session owns the name.
+func (p *Peers) unlabelled(l *link, m *performatives.Message) *performatives.Message {
+	p.node.Handover.Lock()
+	defer p.node.Handover.Unlock()
+	if l.agents[m.Receiver().Fold()] != nil {
+		return m
+	}
+	for _, a := range l.agents {
+		if a.label.Is(m.Receiver()) {
+			return m.Readdressed(m.Sender(), a.id)
+		}
+	}
+	return m
+}
+
+// Closed ends the link of a session: its agents leave the directory, the conversations with them
+// lose their peers, and their other requests end, see [Peers]. A reply that such an agent later
+// sends over another session is a dead letter.
+func (p *Peers) Closed(s *wire.Session, _ error) {
+	p.node.Handover.Lock()
+	defer p.node.Handover.Unlock()
+	linkOf(s).endLocked(relay.Disconnected)
+}
