@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // nodeProcess is a node of a cluster, as a process of its own.
@@ -135,6 +137,7 @@ func (n *nodeProcess) lists(command string, want ...string) {
 // Three nodes as processes: one is killed while it works, stopped for longer than it takes to be
 // given up, and started again.
 func TestClusterProcesses(t *testing.T) {
+	racetest.Skip(t)
 	n1 := startMember(t, "n1")
 	n2 := startMember(t, "n2", "--join", n1.gossip, "--swarm", "eddyjules", "--log-messages")
 	n3 := startMember(t, "n3", "--join", n1.gossip, "--join", n2.gossip, "--label", "zone=b")
@@ -213,6 +216,7 @@ func TestClusterProcesses(t *testing.T) {
 
 // A program works at one node, and each of ten calls is a new asker at another one.
 func TestCallsOverNodes(t *testing.T) {
+	racetest.Skip(t)
 	n1 := startMember(t, "n1")
 	n2 := startMember(t, "n2", "--join", n1.gossip)
 	listen := program(t, "listen", "--as", "Rubber", "--action", "explain=Listens.", "--answer", `{"said":"quack"}`, "--addr", n2.tcp)
@@ -229,6 +233,7 @@ func TestCallsOverNodes(t *testing.T) {
 }
 
 func TestClusterUsage(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	writeFile(t, "short", "c2hvcnQ=\n")
 	writeFile(t, "none", "# nothing\n")
@@ -268,6 +273,7 @@ func TestClusterUsage(t *testing.T) {
 // Three nodes as processes on the loopback address of IPv6, with the times for a WAN. One
 // advertises the address in brackets.
 func TestClusterProcessesOverIPv6(t *testing.T) {
+	racetest.Skip(t)
 	l, err := net.Listen("tcp", "[::1]:0")
 	if err != nil {
 		t.Skipf("this machine has no loopback address of IPv6: %v", err)

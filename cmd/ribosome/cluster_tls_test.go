@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // secureMember starts a node whose certificate is name.pem, which trusts the authorities of a file,
@@ -116,6 +118,7 @@ func twoAuthorities(t *testing.T) (second func(name string)) {
 // replaces its certificate while it runs, and both the links that it opens and those that it
 // accepts have the new one: the other nodes begin again with the second authority only.
 func TestSecureClusterProcesses(t *testing.T) {
+	racetest.Skip(t)
 	task, err := filepath.Abs("testdata/task.json")
 	if err != nil {
 		t.Fatal(err)
@@ -176,6 +179,7 @@ func TestSecureClusterProcesses(t *testing.T) {
 // A node whose certificate the others do not trust takes part in the gossip, and no messages pass
 // to it: it is not ready, and each node says why. The others are.
 func TestMemberWithoutLinks(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	second := twoAuthorities(t)
 	n1 := secureMember(t, "n1", "a.pem")

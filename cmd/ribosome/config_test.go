@@ -162,6 +162,7 @@ func TestNothingInTheFile(t *testing.T) {
 }
 
 func TestBadConfig(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	for name, tt := range map[string]struct {
 		text, env, line string

@@ -10,6 +10,8 @@ import (
 
 	"github.com/alecthomas/kong"
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // model returns the grammar as kong sees it.
@@ -18,6 +20,7 @@ func model() *kong.Application { return newParser(new(cli), io.Discard, func(int
 // The help of each command has its flags with their variables, and nothing that is
 // secret.
 func TestHelp(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("RIBOSOME_CONFIG", writeFile(t, "c.yaml", "token: s3cret\n"))
 	t.Setenv("RIBOSOME_TOKEN", "s3cret")

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // stopsInOrder sends SIGTERM to a program, and waits for its end with the exit code 0.
@@ -59,6 +61,7 @@ func startsProgram(t *testing.T, p *exec.Cmd) (ended chan error) {
 // A node that is told to stop while it reads its configuration or its tokens, which a pipe with a
 // name delays, does so in order.
 func TestStopWhileReadingFiles(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	for flag, content := range map[string]string{"--config": "no-auth: true\n", "--tokens": "Ana " + anasToken + "\n"} {
 		name := strings.TrimPrefix(flag, "--")
@@ -94,6 +97,7 @@ func TestStopWhileReadingFiles(t *testing.T) {
 // A node that is told to stop after any line that it logs or prints while it starts does so in
 // order.
 func TestStopAtEachLineOfTheStart(t *testing.T) {
+	racetest.Skip(t)
 	for n := 1; ; n++ {
 		p := program(t, "node", "--swarm", "eddyjules", "--tcp", "127.0.0.1:0", "--grpc", "127.0.0.1:0", "--gossip", "127.0.0.1:0",
 			"--http", "127.0.0.1:0", "--no-auth", "--log-level", "debug")
@@ -127,6 +131,7 @@ func TestStopAtEachLineOfTheStart(t *testing.T) {
 
 // The commands that stay until a signal end in order, too, while the node has not answered them.
 func TestStopWithoutAnAnswer(t *testing.T) {
+	racetest.Skip(t)
 	mute, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -154,6 +159,7 @@ func TestStopWithoutAnAnswer(t *testing.T) {
 
 // A signal before the command has asked anything leads to an orderly end.
 func TestStopBeforeTheFirstConnection(t *testing.T) {
+	racetest.Skip(t)
 	t.Chdir(t.TempDir())
 	n := startMember(t, "n1", "--http", "127.0.0.1:0", "--swarm", "eddyjules")
 	if err := syscall.Mkfifo("config", 0o600); err != nil {
@@ -178,6 +184,7 @@ func TestStopBeforeTheFirstConnection(t *testing.T) {
 // A command ends when nobody reads its output any more: after a line as with head -1, and without
 // one. To /dev/null, which is no terminal, top prints one list.
 func TestEndsWithTheReader(t *testing.T) {
+	racetest.Skip(t)
 	n := startMember(t, "n1", "--http", "127.0.0.1:0")
 	for _, args := range [][]string{{"listen", "--as", "Mute", "--addr", n.tcp}, {"tail", "--addr", n.http}, {"top", "--addr", n.http}} {
 		p := program(t, args...)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -223,6 +224,7 @@ func TestSubscribeWithoutReader(t *testing.T) {
 
 // As processes: a signal ends the subscription, with the exit code 0.
 func TestSubscribeProcess(t *testing.T) {
+	racetest.Skip(t)
 	n := hosts(t, "--no-auth")
 	url := n.at["ws"]
 	x := newExchange()

@@ -3,9 +3,9 @@ package racetest
 
 import "testing"
 
-// Skip skips a test in programs with the race detector, which finds nothing in it: it runs on one
-// goroutine, or works through long texts. .ci/plain runs each test that calls Skip without the
-// detector.
+// Skip skips a test in programs with the race detector, which finds nothing in it: the test runs on
+// one goroutine, or works through long texts, or watches processes of its own, whose reports of
+// races it does not read. .ci/plain runs each test that calls Skip without the detector.
 func Skip(t *testing.T) {
 	t.Helper()
 	if Enabled {
