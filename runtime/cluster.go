@@ -2,361 +2,66 @@ package runtime
 
 import (
 	"context"
-	"errors"
-	"log/slog"
-	"maps"
-	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
-	"weak"
+	"fmt"
 
-	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
-	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
-// clustered is a node's part of a cluster. A nil *clustered is that of a node without a cluster.
-type clustered struct {
-	node   *Node
-	limits relay.Limits
-	heard  heard
-	absent absentAgents
+// GossipKeys returns the keys of the gossip, which may be changed while the node runs: see
+// [ClusterOptions].Keys. It is nil for a node without a cluster.
+func (n *Node) GossipKeys() *membership.Keys { return n.mesh.GossipKeys() }
 
-	unknown unknownNodes
+// Members returns the nodes of the cluster that are believed to live, this one included, by name.
+// It is nil for a node without a cluster.
+func (n *Node) Members() []cluster.Member { return n.mesh.Members() }
 
-	// Set before ready is closed.
-	ready    chan struct{}
-	self     cluster.Incarnation
-	members  membership.Membership
-	links    nodeLinks
-	listener *grpc.Listener // for links; nil if the caller has one
-	address  string         // of links
-	linked   atomic.Bool    // the node has had a link, or has begun as the only node
-	stopOnce sync.Once
+// LinkStates returns the other nodes of the cluster that are believed to live. The value is nil if
+// messages pass over the link to the node now, and else the reason why not, as far as this node
+// knows it. The caller owns the map, which is empty without a cluster. Safe for concurrent use.
+func (n *Node) LinkStates() map[cluster.Incarnation]error { return n.mesh.LinkStates() }
 
-	peers   map[cluster.Incarnation]*nodeLink // guarded by Node.handover
-	current atomic.Pointer[[]*nodeLink]       // those of peers, sorted
-	ended   atomic.Pointer[nodeLink]          // a lost link whose undelivered messages are being returned; nil: none
+// Links returns how many other nodes of the cluster are believed to live, and to how many of them
+// messages pass now. Both are 0 without a cluster. Safe for concurrent use.
+func (n *Node) Links() (all, up int) { return n.mesh.Links() }
 
-	mu        sync.Mutex
-	replica   *directory.Replica
-	since     map[performatives.AgentID]uint64               // when an agent of this node was first put into the replica, by folded id
-	outdated  map[performatives.AgentID]struct{}             // folded ids whose registrations may differ from the replica
-	scheduled bool                                           // a call of refresh is under way
-	asked     map[directory.Digest]request                   // of missing capabilities
-	fetching  bool                                           // fetch is to be called again
-	settled   chan struct{}                                  // closed when handed and farewells are empty; nil: no call waits
-	parting   bool                                           // this node has said farewell, and says it to each node that joins
-	farewells map[cluster.Incarnation]struct{}               // the nodes that need to hear that this one leaves
-	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
-	burst     struct {
-		began     time.Time
-		deltas    int  // since then
-		scheduled bool // a call of spreadAll is to come
+// Linked reports whether the node can work with the other members of its cluster. It is true once
+// messages have passed to one of them, or if there were none when the node began. It becomes false
+// when the links to all members have been down for [ClusterOptions].LinkTimeout, if two of them or
+// more were up before: of a node with one such link it is unknown which end is at fault. It is true
+// without a cluster, and while no other member is believed to live. Safe for concurrent use.
+func (n *Node) Linked() bool { return n.mesh.Linked() }
+
+// Joined reports whether the node has reached another node of its cluster. It is also true if there
+// is no other node to join: the node has no seeds, is its own only seed, or has no cluster. It
+// stays true when all other nodes are lost.
+func (n *Node) Joined() bool { return n.mesh.Joined() }
+
+// Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
+// known to live.
+func (n *Node) Hosts(kind string) []string { return n.mesh.Hosts(kind) }
+
+// HandOver hands over the agents of kinds to other nodes and says farewell to these. It does not
+// stop the node: its other agents and its sessions go on until [Node.Stop], and it activates no
+// agent any more. The conversations of the agents may go on until half of ctx's time is left, at
+// most three seconds; those that are left then fail with [performatives.CodeMoved]. The messages
+// that wait, and those that still come, are passed on. Further calls wait for the first one, or for
+// the end of their own ctx.
+//
+// The error says how many agents were not handed over, because no other node hosts their kind or
+// has taken them in time.
+func (n *Node) HandOver(ctx context.Context) error { return n.mesh.HandOver(ctx) }
+
+// Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as
+// [Node.Stop] does. The error is that of Stop, or else that of HandOver, or [actors.ErrSelfWait] at
+// once, as that of Stop.
+func (n *Node) Drain(ctx context.Context) error {
+	if err := n.system.CheckWait(ctx); err != nil {
+		return fmt.Errorf("runtime: drain: %w", err)
 	}
+	left := n.HandOver(ctx)
+	if err := n.Stop(ctx); err != nil {
+		return err
+	}
+	return left
 }
-
-// nodeLinks carries messages to other nodes. No method blocks.
-type nodeLinks interface {
-	// Rename sets this node's incarnation while there is no link.
-	Rename(self cluster.Incarnation)
-	// Add opens a link to a node.
-	Add(m cluster.Member)
-	// Remove ends the link to a node: undelivered messages come back, and no further message is
-	// received.
-	Remove(peer cluster.Incarnation)
-	// Send queues a message, or returns a [*performatives.Refusal].
-	Send(peer cluster.Incarnation, m *performatives.Message) error
-	// Wait returns how long messages for a node wait until it has acknowledged them.
-	Wait(peer cluster.Incarnation) time.Duration
-	// Control sends a text about capabilities, which may be lost.
-	Control(peer cluster.Incarnation, text []byte) bool
-	// States returns the nodes to which there are links, with nil if messages pass now, or the
-	// reason why not.
-	States() map[cluster.Incarnation]error
-	// Stop waits until everything is delivered, and closes all links.
-	Stop(ctx context.Context) error
-}
-
-func newClustered(n *Node) *clustered {
-	c := &clustered{
-		node: n, limits: PeerOptions{MaxOpen: maxNodeOpen, MaxBytes: maxNodeBytes}.limits(), ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
-		self:  cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
-		since: make(map[performatives.AgentID]uint64), outdated: make(map[performatives.AgentID]struct{}),
-	}
-	c.replica = directory.New(c.self)
-	c.listLocked()
-	return c
-}
-
-// The limits of the records of a link between two nodes.
-const (
-	maxNodeOpen  = 1 << 20
-	maxNodeBytes = 1 << 30
-)
-
-// heardFrom returns the link over which an agent was heard that is not in the directory, or nil.
-func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
-	if c == nil {
-		return nil
-	}
-	return c.heard.from(id)
-}
-
-// lives is [heard.lives].
-func (c *clustered) lives(id performatives.AgentID) *nodeLink {
-	if c == nil {
-		return nil
-	}
-	return c.heard.lives(id)
-}
-
-// strays is [heard.strays].
-func (c *clustered) strays(id performatives.AgentID) bool { return c != nil && c.heard.strays(id) }
-
-// broadcast sends one copy to each other node, and reports whether one takes it. The error is that
-// of a message which no link can carry.
-func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
-	if c == nil {
-		return false, nil
-	}
-	for _, l := range *c.current.Load() {
-		err := l.Send(m)
-		if errors.Is(err, performatives.CodeInvalidPayload) {
-			return false, err
-		}
-		reached = err == nil || reached
-	}
-	return reached, nil
-}
-
-// memberChanged handles a change of the membership. The calls are in order.
-func (c *clustered) memberChanged(e membership.Event) {
-	<-c.ready
-	if c.links == nil {
-		return // the node does not start
-	}
-	switch e.Kind {
-	case membership.Joined:
-		c.join(e.Member)
-	case membership.Left:
-		c.lose(e.Member.Incarnation, nodeLeft)
-	case membership.Failed:
-		c.lose(e.Member.Incarnation, "failed")
-	case membership.Raised:
-		c.rename(e.Member.Incarnation)
-	case membership.Updated:
-	}
-}
-
-// rename gives this node a greater epoch: to the others it is another run of the node, so all links
-// begin anew.
-func (c *clustered) rename(self cluster.Incarnation) {
-	for _, l := range *c.current.Load() {
-		c.lose(l.peer, "renamed")
-	}
-	c.mu.Lock()
-	c.self = self
-	c.replica.Rename(self)
-	c.mu.Unlock()
-	c.links.Rename(self)
-	for _, m := range c.members.Members() {
-		if m.Name != self.Name {
-			c.join(m)
-		}
-	}
-}
-
-// join opens the link to a node.
-func (c *clustered) join(m cluster.Member) {
-	c.node.handover.Lock()
-	defer c.node.handover.Unlock()
-	c.addLocked(m.Incarnation)
-	c.links.Add(m)
-	c.partLocked(m.Incarnation)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.replica.Joined(m.Incarnation)
-	c.outdateLocked(c.replica.Of(m.Incarnation)...) // which has come before
-	publish(c.node, MemberJoined{at(), m.Name, m.Epoch})
-	c.node.placer.changed()
-}
-
-func at() events.At { return events.At{Time: time.Now()} }
-
-// publish publishes an event if a subscriber wants its kind.
-func publish[E events.Event](n *Node, e E) {
-	if events.Wants[E](n.Events()) {
-		n.Events().Publish(e)
-	}
-}
-
-// addLocked begins an epoch of the agents of a node.
-func (c *clustered) addLocked(peer cluster.Incarnation) {
-	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent)}
-	if before := c.peers[peer]; before != nil {
-		l.metBefore = before.metBefore || before.met.Load()
-	}
-	l.link = c.node.relay.NewLink(relay.Node, l, c.limits)
-	c.peers[peer] = l
-	c.listLocked()
-}
-
-// listLocked publishes the links.
-func (c *clustered) listLocked() {
-	all := slices.SortedFunc(maps.Values(c.peers), func(a, b *nodeLink) int { return a.peer.Compare(b.peer) })
-	c.current.Store(&all)
-}
-
-// nodeLost returns the reason that agents get when a node has died or left.
-func nodeLost(peer cluster.Incarnation) performatives.Failure {
-	return performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node " + peer.Name + " of the agent cannot be reached"}
-}
-
-// lose ends the link to a node: its agents leave the directory and are lost.
-func (c *clustered) lose(peer cluster.Incarnation, reason string) {
-	c.node.handover.Lock()
-	l := c.peers[peer]
-	if l == nil {
-		c.node.handover.Unlock()
-		return
-	}
-	delete(c.peers, peer)
-	c.listLocked()
-	c.mu.Lock()
-	c.outdateLocked(c.replica.Gone(peer)...)
-	delete(c.farewells, peer)
-	c.settledLocked()
-	for _, key := range slices.Sorted(maps.Keys(c.handed)) {
-		if *c.handed[key] == peer {
-			c.dropHandedLocked(key)
-		}
-	}
-	c.mu.Unlock()
-	c.node.placer.nodeLost(peer)
-	c.endLocked(l, reason == nodeLeft)
-	c.node.handover.Unlock()
-	c.ended.Store(l)
-	c.links.Remove(peer)
-	c.ended.Store(nil)
-	c.loseUnheard(l)
-	c.node.system.Logger().Warn("a node is lost", "peer", peer.Name, "reason", reason)
-	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, reason})
-	c.node.placer.changed()
-}
-
-// loseUnheard loses the placed agents to which this node has sent over a link that has ended, and
-// of which it knows nothing else: they were to be activated at the other end. Messages that had not
-// been sent yet were routed anew before.
-func (c *clustered) loseUnheard(l *nodeLink) {
-	lost := c.heard.unheard(l)
-	if l.left { // it has handed its messages over
-		return
-	}
-	lost = slices.DeleteFunc(lost, func(id performatives.AgentID) bool {
-		_, found := c.node.system.Find(id)
-		return found
-	})
-	l.loss.Lose(nodeLost(l.peer), lost...)
-}
-
-// renew loses the agents of a node that is still a member, and begins their next epoch.
-func (c *clustered) renew(peer cluster.Incarnation) {
-	c.node.handover.Lock()
-	defer c.node.handover.Unlock()
-	l := c.peers[peer]
-	if l == nil {
-		return
-	}
-	c.node.placer.nodeLost(peer)
-	c.heardFarewell(peer)
-	c.endLocked(l, false)
-	c.addLocked(peer)
-	c.partLocked(peer)
-	level := slog.LevelWarn
-	if l.again && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
-		level = slog.LevelDebug
-	}
-	c.peers[peer].again = true
-	c.node.system.Logger().Log(context.Background(), level, "a node is lost", "peer", peer.Name, "reason", "unreachable") //nolint:forbidigo // for the log only
-	publish(c.node, MemberLost{at(), peer.Name, peer.Epoch, "unreachable"})
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outdateLocked(c.replica.Of(peer)...)
-}
-
-// linkTo returns the link to a node, or nil if there is none. It also returns a lost link while its
-// undelivered messages are being returned.
-func (c *clustered) linkTo(peer cluster.Incarnation) *nodeLink {
-	for _, l := range *c.current.Load() {
-		if l.peer == peer {
-			return l
-		}
-	}
-	if l := c.ended.Load(); l != nil && l.peer == peer {
-		return l
-	}
-	return nil
-}
-
-// later calls f with c after a while. The timer does not keep a node in memory that has stopped, so
-// f must not refer to c otherwise.
-func (c *clustered) later(d time.Duration, f func(*clustered)) {
-	w := weak.Make(c)
-	c.node.system.AfterFunc(d, func() {
-		if c := w.Value(); c != nil {
-			f(c)
-		}
-	})
-}
-
-// nodeLeft is the reason for the loss of a node that has left in order.
-const nodeLeft = "left"
-
-// endLocked loses the agents behind a link. The placed agents of a node that has left have ended
-// their conversations, and what waited for them was passed on. What begins while the agents leave
-// the directory is not lost with them: see [nodeAgent.Deliver].
-func (c *clustered) endLocked(l *nodeLink, left bool) {
-	left = left || l.leaves.Load() // the membership may not have heard it
-	l.left = left
-	l.beginLossLocked()
-	var lost []performatives.AgentID
-	heard, behind := c.heard.lose(l)
-	if len(behind) > 0 {
-		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
-	}
-	for _, id := range heard {
-		if _, placed := c.node.placer.pick(id); !placed || !left {
-			lost = append(lost, id)
-		}
-	}
-	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
-		if !l.agents[id].placed || !left {
-			lost = append(lost, id)
-		}
-		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
-	}
-	if left {
-		for _, id := range l.Workers() {
-			a := l.agents[id]
-			if _, placed := c.node.placer.pick(id); placed || a != nil && a.placed {
-				c.node.relay.Moved(id, l.link, nil)
-			}
-		}
-	}
-	clear(l.agents)
-	if !left {
-		c.absent.add(l.peer.Name, lost...)
-	}
-	slices.Sort(lost)
-	l.lost = lost
-	l.loss.Lose(nodeLost(l.peer), lost...)
-	l.EndRecords(nodeLost(l.peer))
-}
-
-var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")

@@ -23,6 +23,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
@@ -118,7 +119,7 @@ func TestNodeDies(t *testing.T) {
 	<-began
 	<-received
 	lost := listen(t, nodes[0], runtime.KindMemberLost)
-	nodes[1].Crash()
+	nodes[1].Mesh().Crash()
 	for range 2 {
 		if err := <-failed; !errors.Is(err, p.CodeDisconnected) {
 			t.Errorf("got %v", err)
@@ -153,7 +154,7 @@ func TestNodeOfTheAskerDies(t *testing.T) {
 	knowsTopic(t, nodes[0], "Rev")
 	go func() { _, _ = nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}) }()
 	<-began
-	nodes[0].Crash()
+	nodes[0].Mesh().Crash()
 	<-ended
 }
 
@@ -465,7 +466,7 @@ func TestHashOfACodonHasItsPayloads(t *testing.T) {
 		d := codeReview.Definition
 		d.Messages = maps.Clone(d.Messages)
 		change(&d)
-		return runtime.HashesOf(codons.MustDefine(d))[codeReview.Name()]
+		return mesh.HashesOf(codons.MustDefine(d))[codeReview.Name()]
 	}
 	payload := func(of any) func(*codons.Definition) {
 		return func(d *codons.Definition) {
@@ -473,7 +474,7 @@ func TestHashOfACodonHasItsPayloads(t *testing.T) {
 		}
 	}
 	same := with(func(*codons.Definition) {})
-	if again := runtime.HashesOf(codeReview)[codeReview.Name()]; again != same {
+	if again := mesh.HashesOf(codeReview)[codeReview.Name()]; again != same {
 		t.Errorf("one codon has the hashes %x and %x", same, again)
 	}
 	if other := with(func(d *codons.Definition) { d.Messages["REVIEW_REQUEST"] = codons.Says[review](p.ActRequest) }); other == same {
@@ -580,7 +581,7 @@ func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
 	knows(t, nodes[1], "Third", "n3")
 	knowsTopic(t, nodes[1], "Asker")
 	for to, want := range map[p.AgentID]p.Code{"Nobody": p.CodeUnknownAgent, "Third": p.CodeStopped} {
-		if err := nodes[0].SendTo("n2", message(t, "Asker", to, p.ActRequest)); err != nil {
+		if err := nodes[0].Mesh().SendTo("n2", message(t, "Asker", to, p.ActRequest)); err != nil {
 			t.Fatal(err)
 		}
 		var m *p.Message
@@ -604,7 +605,7 @@ func TestSenderOfThisNode(t *testing.T) {
 	spawn(t, nodes[1], "Jules", always(scripted{topics: []string{"x"}}))
 	knowsTopic(t, nodes[0], "Eliza")
 	dead := listen(t, nodes[1], events.KindMessageDeadLettered)
-	if err := nodes[0].SendTo("n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
+	if err := nodes[0].Mesh().SendTo("n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
 		t.Fatal(err)
 	}
 	if e := await[events.DeadLetter](t, dead, 1, nil); e[0].Code != p.CodeForbidden {

@@ -1,11 +1,9 @@
 package runtime
 
 import (
-	"errors"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
-	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -131,100 +129,46 @@ type NodeDraining struct {
 // Kind returns KindNodeDraining.
 func (NodeDraining) Kind() events.Kind { return KindNodeDraining }
 
-// GossipKeys returns the keys of the gossip, which may be changed while the node runs: see
-// [ClusterOptions].Keys. It is nil for a node without a cluster.
-func (n *Node) GossipKeys() *membership.Keys {
-	c := n.cluster.Load()
-	if c == nil {
-		return nil
+// publisher publishes the events of the mesh.
+type publisher struct{ n *Node }
+
+func at() events.At { return events.At{Time: time.Now()} }
+
+// publish publishes an event if a subscriber wants its kind.
+func publish[E events.Event](n *Node, e E) {
+	if events.Wants[E](n.Events()) {
+		n.Events().Publish(e)
 	}
-	if g, ok := c.members.(*membership.Gossip); ok {
-		return g.Keys()
-	}
-	return nil
 }
 
-// Members returns the nodes of the cluster that are believed to live, this one included, by name.
-// It is nil for a node without a cluster.
-func (n *Node) Members() []cluster.Member {
-	c := n.cluster.Load()
-	if c == nil || c.members == nil {
-		return nil
-	}
-	return c.members.Members()
+func (p publisher) MemberJoined(node string, epoch uint64) {
+	publish(p.n, MemberJoined{at(), node, epoch})
 }
 
-// LinkStates returns the other nodes of the cluster that are believed to live. The value is nil if
-// messages pass over the link to the node now, and else the reason why not, as far as this node
-// knows it. The caller owns the map, which is empty without a cluster. Safe for concurrent use.
-func (n *Node) LinkStates() map[cluster.Incarnation]error {
-	c := n.cluster.Load()
-	if c == nil {
-		return nil
-	}
-	select {
-	case <-c.ready:
-	default: // the node is still starting
-		return nil
-	}
-	if c.links == nil {
-		return nil
-	}
-	states, links := make(map[cluster.Incarnation]error), c.links.States()
-	for _, m := range n.Members() {
-		if why, known := links[m.Incarnation]; known {
-			states[m.Incarnation] = why
-		} else if m.Name != n.Name() {
-			states[m.Incarnation] = errJoining
-		}
-	}
-	return states
+func (p publisher) MemberLost(node string, epoch uint64, reason string) {
+	publish(p.n, MemberLost{at(), node, epoch, reason})
 }
 
-var errJoining = errors.New("the node has just joined, and the link begins")
-
-// Links returns how many other nodes of the cluster are believed to live, and to how many of them
-// messages pass now. Both are 0 without a cluster. Safe for concurrent use.
-func (n *Node) Links() (all, up int) {
-	states := n.LinkStates()
-	for _, why := range states {
-		if why == nil {
-			up++
-		}
-	}
-	return len(states), up
+func (p publisher) MemberLinked(node string, epoch uint64, differ []string) {
+	publish(p.n, MemberLinked{at(), node, epoch, differ})
 }
 
-// Linked reports whether the node can work with the other members of its cluster. It is true once
-// messages have passed to one of them, or if there were none when the node began. It becomes false
-// when the links to all members have been down for [ClusterOptions].LinkTimeout, if two of them or
-// more were up before: of a node with one such link it is unknown which end is at fault. It is true
-// without a cluster, and while no other member is believed to live. Safe for concurrent use.
-func (n *Node) Linked() bool {
-	c := n.cluster.Load()
-	if c == nil || len(n.Members()) <= 1 {
-		return true
-	}
-	lost := 0
-	for _, l := range *c.current.Load() {
-		if l.met.Load() {
-			return true
-		}
-		if l.metBefore {
-			lost++
-		}
-	}
-	return lost < 2 && c.linked.Load()
+func (p publisher) AgentContested(agent performatives.AgentID, node string, stops bool) {
+	publish(p.n, AgentContested{at(), agent, node, stops})
 }
 
-// Joined reports whether the node has reached another node of its cluster. It is also true if there
-// is no other node to join: the node has no seeds, is its own only seed, or has no cluster. It
-// stays true when all other nodes are lost.
-func (n *Node) Joined() bool {
-	c := n.cluster.Load()
-	if c == nil {
-		return true
-	}
-	joining, real := c.members.(interface{ Joined() bool })
-	return !real || joining.Joined()
+func (p publisher) AgentActivated(agent performatives.AgentID, activation uint64) {
+	publish(p.n, AgentActivated{at(), agent, activation})
 }
+
+func (p publisher) AgentMoving(agent performatives.AgentID) { publish(p.n, AgentMoving{at(), agent}) }
+
+func (p publisher) AgentMoved(agent performatives.AgentID, node string, waiting int) {
+	publish(p.n, AgentMoved{at(), agent, node, waiting})
+}
+
+func (p publisher) AgentPassivated(agent performatives.AgentID) {
+	publish(p.n, AgentPassivated{at(), agent})
+}
+
+func (p publisher) KindHosts(kind string, nodes []string) { publish(p.n, KindHosts{at(), kind, nodes}) }

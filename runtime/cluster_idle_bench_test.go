@@ -39,8 +39,8 @@ func members(b *testing.B, size int) []*runtime.Node {
 	nodes := join(b, size, newMember)
 	for _, n := range nodes {
 		eventually(b, n, func() error {
-			if n.NodeLinks() != size-1 {
-				return fmt.Errorf("%s has %d links", n.Name(), n.NodeLinks())
+			if len(n.Mesh().Links()) != size-1 {
+				return fmt.Errorf("%s has %d links", n.Name(), len(n.Mesh().Links()))
 			}
 			return nil
 		})
@@ -54,7 +54,7 @@ func idle(b *testing.B, size int) {
 	const pushPull = 5 * time.Second // of the profile LAN
 	all := func(nodes []*runtime.Node) (bytes uint64) {
 		for _, n := range nodes {
-			bytes += n.Gossiped()
+			bytes += n.Mesh().Gossiped()
 		}
 		return bytes
 	}

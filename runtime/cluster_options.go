@@ -1,6 +1,7 @@
 package runtime
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -9,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
@@ -63,16 +64,22 @@ type ClusterOptions struct {
 	// there are lost. Zero means [nodelink.DefaultTimeout].
 	LinkTimeout time.Duration
 
-	network clusterNetwork // nil: the real one
+	network mesh.Network // nil: the real one
 }
 
 // DefaultJoinTime is the default of [ClusterOptions].JoinTime.
 const DefaultJoinTime = 5 * time.Second
 
-// clusterNetwork makes the parts of a cluster that reach other nodes. A simulation has another one.
-type clusterNetwork interface {
-	membership(membership.Options) (joining, error)
-	links(nodelink.LinksOptions) (nodeLinks, error)
+// join makes the node a member of a cluster.
+func (n *Node) join(c ClusterOptions, o Options) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	c.warn(o.Logger)
+	return n.mesh.Join(mesh.Options{
+		Gossip: c.Gossip, Advertise: c.Advertise, Join: c.Join, JoinTime: cmp.Or(c.JoinTime, DefaultJoinTime), Profile: c.Profile, Keys: c.Keys,
+		Labels: c.Labels, Links: c.Links, Accept: c.Accept, TLS: c.TLS, LinkTimeout: c.LinkTimeout, Network: c.network,
+	}, o.codons(), o.Logger)
 }
 
 // warn logs what everyone who reaches the ports of the node can do, unless they are of this machine

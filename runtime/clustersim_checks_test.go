@@ -55,7 +55,7 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 		if lost := c.HeardOver(); len(lost) > 0 {
 			problem("%s remembers agents of lost nodes: %v", c.Name(), lost)
 		}
-		if n, links := len(c.Members()), c.NodeLinks(); n != clusterNodes || links != clusterNodes-1 {
+		if n, links := len(c.Members()), len(c.Mesh().Links()); n != clusterNodes || links != clusterNodes-1 {
 			problem("%s knows %d members, and has links to %d", c.Name(), n, links)
 		}
 	}

@@ -128,7 +128,7 @@ func (s *clusterSwarm) watchPlaced() {
 		s.idle("watch placed", time.Second)
 		for _, c := range s.nodes {
 			if c != nil && s.links.bugs.double {
-				c.HoldActivations()
+				c.Mesh().HoldActivations()
 			}
 		}
 		twice := s.placedTwice()

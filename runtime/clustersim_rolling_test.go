@@ -249,7 +249,7 @@ func (r *rolling) bootHost(i int) {
 // hosted waits until a node knows that so many nodes host the topics, and all others. These may not
 // know all.
 func (r *rolling) hosted(i, hosts int) {
-	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < hosts || r.nodes[i].NodeLinks() < hosts; r.idle("hosted", 50*time.Millisecond) {
+	for began := time.Now(); len(r.nodes[i].Hosts(clusterKind)) < hosts || len(r.nodes[i].Mesh().Links()) < hosts; r.idle("hosted", 50*time.Millisecond) {
 		if time.Since(began) > time.Minute {
 			r.problem("the hosts are %v", r.nodes[i].Hosts(clusterKind))
 			return

@@ -195,12 +195,12 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 	options := runtime.ClusterOptions{
 		Gossip: clusterAddress(i), Join: seeds, Links: name + ":1", Accept: func(func(*grpc.LinkStream)) {}, LinkTimeout: 4 * time.Second,
 	}
-	node, err := runtime.New(runtime.Options{
+	o := runtime.Options{
 		Logger: slog.New(slog.DiscardHandler),
 		Name:   name, Dispatcher: c.sim, Stamper: &clusterStamper{prefix: c.prefix},
 		Supervision: actors.Supervision{Random: s.dice.fraction},
 		Cluster: options.Over(runtime.SimNetwork{
-			Membership: func(o membership.Options) (runtime.Joining, error) {
+			Join: func(o membership.Options) (runtime.Joining, error) {
 				s.sim.Yield("membership " + name)
 				o.Epoch += uint64(c.clock.Microseconds())
 				if s.links.bugs.stale {
@@ -218,16 +218,14 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 				m, err := s.members.Start(o)
 				return simMembership{m, s, c}, err
 			},
-			Links: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
+			Link: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
 				links, err := s.links.newLinks(o, c)
 				c.links = links
 				return links, err
 			},
 		}),
-	})
-	if s.links.bugs.misroute != nil && node != nil {
-		node.Misroute(s.links.bugs.misroute)
 	}
+	node, err := runtime.New(o.Misrouting(s.links.bugs.misroute))
 	s.sim.Yield("boot " + name)
 	if err != nil {
 		s.problem("boot %s: %v", name, err)

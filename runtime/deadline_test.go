@@ -235,7 +235,7 @@ func TestProgramsAreToldWhichNodeIsLost(t *testing.T) {
 		<-began
 		askers[dialect] = a
 	}
-	nodes[1].Crash()
+	nodes[1].Mesh().Crash()
 	for dialect, a := range askers {
 		for n := 1; n <= 2; n++ {
 			if n > 1 {

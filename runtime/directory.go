@@ -7,14 +7,18 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 )
 
 // Directory is the list of the agents that discovery can find: the running, visible ones of the
 // node, and what the node knows of those of its cluster. Each method reads the current state.
-type Directory struct{ system *actors.System }
+type Directory struct {
+	system *actors.System
+	mesh   *mesh.Mesh
+}
 
 // Directory returns the node's directory.
-func (n *Node) Directory() Directory { return Directory{n.system} }
+func (n *Node) Directory() Directory { return Directory{n.system, n.mesh} }
 
 // Entry is one agent of a [Directory].
 type Entry struct {
@@ -41,10 +45,7 @@ func (n *Node) NodeOf(id performatives.AgentID) (node string, known bool) {
 	if e, ok := n.Directory().Lookup(id); ok {
 		return e.Node, true
 	}
-	if l := n.cluster.Load().heardFrom(id); l != nil {
-		return l.peer.Name, true
-	}
-	return "", false
+	return n.mesh.HeardAt(id)
 }
 
 // All returns all entries, sorted by id.
@@ -76,11 +77,7 @@ func (d Directory) WithCapabilities(names ...string) []Entry {
 }
 
 func (d Directory) entry(agent *actors.Registration) Entry {
-	e := Entry{ID: agent.ID(), Node: d.system.Node(), Capabilities: agent.Describe()}
-	if a, ok := agent.Destination().(*nodeAgent); ok {
-		e.Node = a.Node()
-	}
-	return e
+	return Entry{ID: agent.ID(), Node: d.mesh.NodeOf(agent), Capabilities: agent.Describe()}
 }
 
 // memberListing is a node in the reply to QUERY_REF "members".

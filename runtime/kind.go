@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 )
 
 // Kind describes agents that the nodes of a cluster place. The id of an agent is the name of its
@@ -58,13 +59,6 @@ const (
 	DefaultMoveTime = 10 * time.Second
 )
 
-// kind is a registered [Kind].
-type kind struct {
-	Kind
-	name  string // folded
-	hosts bool   // this node may run its agents
-}
-
 func (k *Kind) validate(name string) error {
 	switch {
 	case name == "":
@@ -101,22 +95,12 @@ func (n *Node) RegisterKind(name string, k Kind) error {
 	if k.MoveTime == 0 {
 		k.MoveTime = DefaultMoveTime
 	}
-	if err := n.placer.register(&kind{Kind: k, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(k.Labels)}); err != nil {
+	of := mesh.Kind{New: k.New, Singleton: k.Singleton, Idle: k.Idle, MoveTime: k.MoveTime, MinMembers: k.MinMembers, Labels: k.Labels}
+	for _, opt := range k.Spawn {
+		of.Spawn = append(of.Spawn, opt)
+	}
+	if err := n.mesh.Register(name, of); err != nil {
 		return fmt.Errorf("runtime: register the kind %.64q: %w", name, err)
 	}
 	return nil
-}
-
-// hasLabels reports whether the node has all of these labels.
-func (n *Node) hasLabels(labels map[string]string) bool {
-	var own map[string]string
-	if c := n.cluster.Load(); c != nil && c.members != nil {
-		own = c.members.Self().Labels
-	}
-	for name, want := range labels {
-		if got, ok := own[name]; !ok || got != want {
-			return false
-		}
-	}
-	return true
 }

@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -19,11 +16,10 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Node runs agents and gives Go code access to them. All methods may be called from any
@@ -36,31 +32,20 @@ type Node struct {
 	relay   *relay.Relay
 	chain   *chain.Chain                            // nil without middleware
 	sealers map[performatives.AgentID]actors.Sealer // see Options.Sealers
-	placer  *placer
-	hold    *route.Hold // the messages that cannot be routed yet
-	decide  decider     // route.Decide, but in simulations of its faults
+	mesh    *mesh.Mesh
 	catalog *namespace.Catalog
 	uplinks *uplinks.Uplinks
-	cluster atomic.Pointer[clustered] // nil without a cluster
-
-	leaving     sync.Once     // the first call of HandOver
-	handedOver  chan struct{} // closed when it has ended
-	handOverErr error         // of it; valid once handedOver is closed
 
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
-
-// decider is the type of [route.Decide].
-type decider func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision
 
 // New starts a node without agents. Its owner must call [Node.Stop]. The error names the
 // invalid option.
 func New(o Options) (*Node, error) {
 	o = o.withDefaults()
-	n := &Node{handedOver: make(chan struct{}), decide: route.Decide, sealers: o.Sealers}
-	n.placer = newPlacer(n)
-	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
-	next := o.Network(router{n})
+	n := &Node{sealers: o.Sealers}
+	n.mesh = mesh.New(&n.handover, o.decide)
+	next := o.Network(n.mesh)
 	var err error
 	if n.chain, err = n.chainOf(o.Middleware, next); err != nil {
 		return nil, err
@@ -76,8 +61,12 @@ func New(o Options) (*Node, error) {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
 	n.catalog = namespace.New(n.system)
-	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, func(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) })
-	n.uplinks = uplinks.New(n.system, n.chain, n.relay, n.knows, n.stopped)
+	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, n.mesh.ActivatesHere)
+	n.uplinks = uplinks.New(n.system, n.chain, n.relay, n.mesh.Knows, n.mesh.Stopped)
+	limits := PeerOptions{}.withDefaults().limits()
+	n.mesh.Begin(mesh.Host{
+		System: n.system, Relay: n.relay, Uplinks: n.uplinks, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
+	})
 	n.log = logEvents(o, n.Events())
 	if err := n.startWatch(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
@@ -89,7 +78,7 @@ func New(o Options) (*Node, error) {
 		return nil, fmt.Errorf("runtime: Options.Name: %w", err)
 	}
 	if o.Cluster != nil {
-		if err := n.startCluster(*o.Cluster, o.codons(), o.Logger); err != nil {
+		if err := n.join(*o.Cluster, o); err != nil {
 			_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
 			return nil, fmt.Errorf("runtime: Options.Cluster: %w", err)
 		}
@@ -177,7 +166,7 @@ func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func(
 	if err != nil || spec.Hidden {
 		return err
 	}
-	if err := n.cluster.Load().checkCapabilities(agent); err != nil {
+	if err := n.mesh.CheckCapabilities(agent); err != nil {
 		return errors.Join(err, n.system.StopAgent(ctx, id))
 	}
 	return nil
@@ -277,12 +266,12 @@ func (n *Node) Stop(ctx context.Context) error {
 	if err := n.system.CheckWait(ctx); err != nil {
 		return fmt.Errorf("runtime: stop: %w", err)
 	}
-	n.placer.close()
+	n.mesh.Close()
 	err := n.system.Stop(ctx)
 	if err == nil {
 		n.relay.Close()
 	}
-	if left := n.cluster.Load().stop(ctx); err == nil {
+	if left := n.mesh.Leave(ctx); err == nil {
 		err = left
 	}
 	if err == nil && n.watch != nil { // else agents may still send
@@ -299,13 +288,10 @@ func (n *Node) Stop(ctx context.Context) error {
 // must miss no change, and inform their peers before the agent sends its next message.
 func (n *Node) agentChanged(id performatives.AgentID) {
 	if _, here := n.system.Find(id); !here {
-		if !n.placer.leaves(id) { // else its records go along
-			n.relay.AgentStopped(id)
-		}
-		n.placer.agentStopped(id)
+		n.mesh.AgentStopped(id)
 	}
 	n.uplinks.AgentChanged(id)
-	n.cluster.Load().agentChanged(id)
+	n.mesh.AgentChanged(id)
 }
 
 // Conversations returns the conversations that are under way on the node, both sides of
@@ -322,27 +308,8 @@ func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
 // linkBeyond returns the link behind which an agent is that is not in the directory: that over which
 // it was heard, or an uplink's. It is nil for none.
 func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
-	if l := n.cluster.Load().lives(id); l != nil {
-		return l.link
+	if l := n.mesh.LinkOf(id); l != nil {
+		return l
 	}
 	return n.uplinks.LinkOf(id)
-}
-
-// link is a link to another process.
-type link = relay.Link
-
-func refused(code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, Text: text}
-}
-
-func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
-}
-
-func asRefusal(err error) *performatives.Refusal { return wire.AsRefusal(err) }
-
-// cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
-// names of a message.
-func cloned(id performatives.AgentID) performatives.AgentID {
-	return performatives.AgentID(strings.Clone(string(id)))
 }

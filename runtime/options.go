@@ -14,6 +14,8 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // DefaultName is the default of [Options].Name.
@@ -111,6 +113,8 @@ type Options struct {
 	// Network puts a router between the agents and the node's own, which is its argument:
 	// one that loses or delays messages, for tests and simulations. Nil leaves it out.
 	Network func(actors.Router) actors.Router
+
+	decide mesh.Decider // nil: route.Decide
 }
 
 func (o Options) withDefaults() Options {
@@ -120,6 +124,9 @@ func (o Options) withDefaults() Options {
 	}
 	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
 	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
+	if o.decide == nil {
+		o.decide = route.Decide
+	}
 	if o.Network == nil {
 		o.Network = func(r actors.Router) actors.Router { return r }
 	}

@@ -136,8 +136,8 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 	}
 	return &Peers{sessions.New(sessions.Host{
 		System: node.system, Chain: node.chain, Relay: node.relay, Catalog: node.catalog, Uplinks: node.uplinks, Handover: &node.handover,
-		Knows: node.knows, Stopped: node.stopped, HandOver: node.HandOver,
-		Changed: func(id performatives.AgentID) { node.cluster.Load().agentChanged(id) },
+		Knows: node.mesh.Knows, Stopped: node.mesh.Stopped, HandOver: node.HandOver,
+		Changed: node.mesh.AgentChanged,
 		Members: func() any { return node.listMembers() },
 		Draining: func(principal string, agent performatives.AgentID) {
 			publish(node, NodeDraining{at(), principal, agent})

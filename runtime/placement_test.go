@@ -506,7 +506,7 @@ func TestHostDies(t *testing.T) {
 		}
 	}
 	lost := listen(t, nodes[0], runtime.KindMemberLost)
-	nodes[1].Crash()
+	nodes[1].Mesh().Crash()
 	await(t, lost, 1, func(e runtime.MemberLost) bool { return e.Node == "n2" }) // before it, a conversation may still end with the node
 	hostedBy(t, nodes[0], "counter", "n1")
 	if got := count(t, nodes[0], id); got != 1 {
@@ -631,7 +631,7 @@ func TestAskedWhileItsHostIsLost(t *testing.T) {
 		since = ask("z")
 		<-h.began
 	}
-	n1.LoseSlowly("n2", func() { d.begun.Store(&begun) })
+	n1.Mesh().LoseSlowly("n2", func() { d.begun.Store(&begun) })
 	if err := <-before; !errors.Is(err, p.CodeDisconnected) {
 		t.Errorf("asked before: %v", err)
 	}
@@ -661,7 +661,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 		err    error
 	}
 	ends := make(map[p.AgentID]chan end)
-	nodes[0].LoseSlowly("n2", func() {
+	nodes[0].Mesh().LoseSlowly("n2", func() {
 		sent := listen(t, nodes[0], events.KindMessageSent, events.KindMessageRefused)
 		for _, id := range []p.AgentID{id, "elsewhere/a", "plain"} {
 			one := make(chan end, 1)
@@ -725,8 +725,8 @@ func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n
 	t.Helper()
 	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
 	n1 = newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
-		Membership: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
-		Links: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
+		Join: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
+		Link: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
 			w.routed = make(chan struct{}, 1)
 			o.Handler = taskObserver{o.Handler, w.routed}
 			all, err := nodelink.NewLinks(o)
@@ -821,7 +821,7 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 				knowsTopic(t, n1, "asker")
 			}
 			task := message(t, "asker", id, p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} })
-			leaves := func() { n1.LoseLeft("n2") }
+			leaves := func() { n1.Mesh().Lose("n2", "left") }
 			links.loses.Store(&leaves)
 			runs := []string{"n1"}
 			var err error
@@ -835,17 +835,17 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 					err = n1.Send(task)
 				} else {
 					asker(n3)
-					err = n3.SendTo("n1", task)
+					err = n3.Mesh().SendTo("n1", task)
 				}
 			case "heard":
-				n1.Hear(id, "n2")
+				n1.Mesh().Hear(id, "n2")
 				fallthrough
 			case "picked":
 				asker(n1)
 				err = n1.Send(task)
 			case "passed on to this node":
 				asker(n3)
-				n1.LoseSlowly("n2", func() { links.handler.Received(n2.Members()[1].Incarnation, task.Forward()) })
+				n1.Mesh().LoseSlowly("n2", func() { links.handler.Received(n2.Members()[1].Incarnation, task.Forward()) })
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -886,7 +886,7 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	knowsTopic(t, n1, "asker")
 	count(t, n2, ids[0])
 	listed(t, n1, "n2", ids[0])
-	err := n3.SendTo("n1", message(t, "asker", ids[0], p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} }))
+	err := n3.Mesh().SendTo("n1", message(t, "asker", ids[0], p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -906,7 +906,7 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	case err := <-sent:
 		t.Fatalf("a request of this node ends before it is sent: %v", err)
 	}
-	n1.LoseSlowly("n2", func() {})
+	n1.Mesh().LoseSlowly("n2", func() {})
 	if err := <-sent; err != nil {
 		t.Errorf("a request of this node: %v", err)
 	}
@@ -940,7 +940,7 @@ func TestHostDiesBeforeItsAgentIsKnown(t *testing.T) {
 		ended <- err
 	}()
 	<-links.took
-	n1.LoseSlowly("n2", func() {})
+	n1.Mesh().LoseSlowly("n2", func() {})
 	if err := <-ended; !errors.Is(err, p.CodeDisconnected) {
 		t.Errorf("got %v", err)
 	}
@@ -1233,13 +1233,13 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	if err := n.RegisterKind("hub", newHall().kind("hub")); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.OfferInTurn(t.Context(), "hub", "hub/1"); err != nil {
+	if err := n.Mesh().OfferInTurn(t.Context(), "hub", "hub/1"); err != nil {
 		t.Fatalf("in time: %v", err)
 	}
 	over, end := context.WithCancel(t.Context())
 	end()
 	for range 100 {
-		if err := n.OfferInTurn(over, "hub", "hub/1"); !errors.Is(err, context.Canceled) {
+		if err := n.Mesh().OfferInTurn(over, "hub", "hub/1"); !errors.Is(err, context.Canceled) {
 			t.Fatalf("after the end: %v", err)
 		}
 	}
@@ -1251,7 +1251,7 @@ func TestIDsYieldToTheState(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n1"})
 	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}
 	for state, want := range map[int]int{0: 1, nodelink.MaxMessage / 2: 1, nodelink.MaxMessage/2 + 1: 0} {
-		if got, err := n.TakenBeside(state, one); got != want || err != nil {
+		if got, err := n.Mesh().TakenBeside(state, one); got != want || err != nil {
 			t.Errorf("beside %d bytes: %d, %v, want %d", state, got, err, want)
 		}
 	}

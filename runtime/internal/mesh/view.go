@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -8,7 +8,7 @@ import (
 )
 
 // view is what the node knows, for decisions about messages.
-type view struct{ n *Node }
+type view struct{ n *Mesh }
 
 var _ route.View = view{}
 

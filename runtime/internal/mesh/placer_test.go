@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"context"
@@ -24,15 +24,13 @@ type still struct{}
 // Describe returns no capabilities.
 func (still) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// newPlacing returns a node with a kind "k", and the placer of the node.
+// newPlacing returns the placer of a mesh with a kind "k", and the kind.
 func newPlacing(t *testing.T) (*placer, *kind) {
 	t.Helper()
-	n, err := New(Options{Name: "n1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = n.Stop(t.Context()) })
-	if err := n.RegisterKind("k", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }}); err != nil {
+	n := newMesh(t)
+	t.Cleanup(func() { _ = stop(t.Context(), n) })
+	of := Kind{New: func(performatives.AgentID) actors.Agent { return still{} }, Idle: time.Hour, MoveTime: time.Minute}
+	if err := n.Register("k", of); err != nil {
 		t.Fatal(err)
 	}
 	return n.placer, n.placer.kinds["k"]
@@ -62,7 +60,7 @@ func TestFarewellToNobody(t *testing.T) {
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it waits for %v", waited)
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }
 
@@ -161,7 +159,7 @@ func TestFarewellToANodeThatJoins(t *testing.T) {
 		if sent := links.all(); !slices.Equal(sent, []string{"n4 leaves"}) {
 			t.Errorf("to a node that joins later, it has sent %q", sent)
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }
 
@@ -234,7 +232,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		if err := <-done; err != nil || time.Since(began) != 0 {
 			t.Errorf("it has waited for %v: %v", time.Since(began), err)
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }
 
@@ -378,7 +376,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 		t.Error("it does not leave")
 	}
 	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
-	p.node.agentChanged("k/a")
+	changed(p.node, "k/a")
 	if open := p.node.relay.Open(); open != 1 {
 		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
 	}
@@ -400,7 +398,7 @@ func TestOffers(t *testing.T) {
 	}
 	peer, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 2}
 	offered, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","offer":7,"agent":"k/a"}`),
+		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self, Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","offer":7,"agent":"k/a"}`),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -448,12 +446,12 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 	for name, sends := range map[string]func(c *clustered, links *sentLinks, m *performatives.Message) error{
 		"after n2 has gone": func(c *clustered, _ *sentLinks, m *performatives.Message) error {
 			c.lose(n2, "failed")
-			return router{c.node}.Route(m)
+			return c.node.Route(m)
 		},
 		"as n2 goes": func(c *clustered, links *sentLinks, m *performatives.Message) error {
 			c.peers[n2].beginLossLocked()
 			links.gone = true
-			err := router{c.node}.Route(m)
+			err := c.node.Route(m)
 			links.gone = false
 			c.lose(n2, "failed")
 			return err
@@ -489,7 +487,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					for _, peer := range []cluster.Incarnation{n2, n4} {
 						c.join(cluster.Member{Incarnation: peer})
 					}
-					lost := p.node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
+					lost := p.node.system.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 					defer lost.Close()
 					c.heard.note("asker", heardOver{c.peers[n2], how != "an agent of n2"})
 					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
@@ -516,7 +514,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					if n := len(c.heard.behind); n != 0 {
 						t.Errorf("%d agents are remembered", n)
 					}
-					_ = p.node.Stop(t.Context())
+					_ = stop(t.Context(), p.node)
 				})
 			})
 		}
@@ -539,7 +537,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
 			t.Errorf("sent to %q", sent)
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }
 
@@ -581,7 +579,7 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
 		heard := make(chan *performatives.Message, 1)
-		if err := p.node.Spawn(t.Context(), "asker", func() actors.Agent { return listening{heard: heard} }); err != nil {
+		if _, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
 			t.Fatal(err)
 		}
 		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
@@ -597,7 +595,7 @@ func TestUndeliveredAfterItWasPassedOn(t *testing.T) {
 				t.Errorf("%s: the request %s of %s has no end", code, m.ID(), m.Sender())
 			}
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }
 
@@ -622,7 +620,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/a" })
 				if how.remote {
 					c.peers[asker].receive(m)
-				} else if err := (router{p.node}).Route(m); err != nil {
+				} else if err := p.node.Route(m); err != nil {
 					t.Error(err)
 				}
 				synctest.Wait()
@@ -640,7 +638,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				if passed := slices.Contains(links.all(), "n3 "); passed != how.joins {
 					t.Errorf("the message is passed on to n3: %t", passed)
 				}
-				_ = p.node.Stop(t.Context())
+				_ = stop(t.Context(), p.node)
 			})
 		})
 	}
@@ -660,7 +658,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				theirs := directory.New(host)
 				theirs.Put(directory.Entry{Agent: "boss", Hidden: true, Placed: true, Since: 1}, nil)
 				c.Merge(theirs.State())
-				if err := p.node.RegisterKind("boss", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }, Singleton: true}); err != nil {
+				if err := p.node.Register("boss", Kind{New: func(performatives.AgentID) actors.Agent { return still{} }, Singleton: true}); err != nil {
 					t.Fatal(err)
 				}
 				time.Sleep(strangerTime - time.Second)
@@ -676,7 +674,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				if activated := p.runOf("boss").number != 0; activated == joins {
 					t.Errorf("it is activated: %t", activated)
 				}
-				_ = p.node.Stop(t.Context())
+				_ = stop(t.Context(), p.node)
 			})
 		})
 	}
@@ -703,12 +701,12 @@ func TestStrangersAreForgotten(t *testing.T) {
 				t.Errorf("%s runs at another node: %t, want %t", id, !known, known)
 			}
 		}
-		if err := (router{p.node}).Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
+		if err := p.node.Route(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "k/n3" })); err != nil {
 			t.Error(err)
 		}
 		if p.runOf("k/n3").number == 0 {
 			t.Error("the message waits")
 		}
-		_ = p.node.Stop(t.Context())
+		_ = stop(t.Context(), p.node)
 	})
 }

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"fmt"
@@ -59,10 +59,4 @@ func (c *clustered) unreachable(id performatives.AgentID) string {
 		}
 	}
 	return fmt.Sprintf("the node %s of the agent cannot be reached", node)
-}
-
-// stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
-// its node cannot be reached.
-func (n *Node) stopped(id performatives.AgentID) *performatives.Refusal {
-	return refused(performatives.CodeStopped, n.cluster.Load().unreachable(id))
 }

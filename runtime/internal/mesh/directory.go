@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"encoding/json"
@@ -318,7 +318,7 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 		return nil // it has gone when agentChanged is called; or the node stops
 	}
 	if a.placed {
-		c.node.relay.Moved(a.id, nil, a.link.link)
+		c.node.relay.Moved(a.id, nil, a.link.Link)
 	}
 	c.absent.forget(a.id)
 	a.registration = r
@@ -330,9 +330,9 @@ func (c *clustered) registerLocked(w wanted) *nodeAgent {
 func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
 	switch {
 	case w.entry.Placed:
-		c.node.relay.Moved(w.entry.Agent, from.link.link, w.link.link)
+		c.node.relay.Moved(w.entry.Agent, from.link.Link, w.link.Link)
 	case w.entry.Moves:
-		c.node.relay.Follow(w.entry.Agent, from.link.link, w.link.link)
+		c.node.relay.Follow(w.entry.Agent, from.link.Link, w.link.Link)
 	}
 	delete(from.link.agents, from.id.Fold())
 	return replaceLocked(from.registration, w)
@@ -366,7 +366,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 			c.node.placer.taken(ours.ID(), w.entry.Owner)
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
-			publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, true})
+			c.node.events.AgentContested(ours.ID(), w.link.peer.Name, true)
 			c.node.system.Work(func() { c.node.placer.yield(ours.ID(), w.link) })
 		}
 		return
@@ -374,14 +374,14 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	a, ok := ours.Destination().(*sessions.Agent)
 	if !ok {
 		log.Warn("an agent of another node has the same id; each node uses its own")
-		publish(c.node, AgentContested{at(), ours.ID(), w.link.peer.Name, false})
+		c.node.events.AgentContested(ours.ID(), w.link.peer.Name, false)
 		return
 	}
 	log.Warn("a connection to another node takes over the agents of a session", "agents", a.Siblings())
 	defer a.Dismiss()
 	if a.Principal() == "" || principalOf(a.Principal()) == w.entry.Principal {
 		if next := replaceLocked(ours, w); next != nil {
-			dialect, requests := a.Follow(w.link.link)
+			dialect, requests := a.Follow(w.link.Link)
 			if text, err := json.Marshal(adoption{next.id, dialect, requests}); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
 				log.Warn("the answers to an agent do not follow it to its next connection", "err", err)
 			}

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"context"
@@ -245,7 +245,7 @@ func (p *placer) nodeLost(peer cluster.Incarnation) {
 
 // returned ends an offer that was not delivered. It reports false for any other message.
 func (p *placer) returned(to cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) bool {
-	if m.Protocol() != placementProtocol || !m.Sender().Is(p.node.self.ID()) {
+	if m.Protocol() != placementProtocol || !m.Sender().Is(p.node.self) {
 		return false
 	}
 	h, err := performatives.PayloadAs[note](m)
@@ -272,7 +272,7 @@ func (p *placer) tell(l *nodeLink, h note) error {
 	}
 	stamp := p.node.system.Stamp()
 	m, err := performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self.ID(), Receiver: performatives.AgentID(l.peer.Name),
+		ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Sender: p.node.self, Receiver: performatives.AgentID(l.peer.Name),
 		Protocol: placementProtocol, Priority: priority, Payload: performatives.Raw(text),
 	})
 	if err != nil {

@@ -1,7 +1,6 @@
-package runtime
+package mesh
 
 import (
-	"log/slog"
 	goruntime "runtime"
 	"testing"
 	"testing/synctest"
@@ -28,19 +27,16 @@ func TestStoppedNodesAreReleased(t *testing.T) {
 
 // stoppedNode returns a node that has heard of a node which has not joined, has handed over an
 // agent, and has stopped.
-func stoppedNode(t *testing.T) weak.Pointer[Node] {
+func stoppedNode(t *testing.T) weak.Pointer[Mesh] {
 	t.Helper()
-	n, err := New(Options{Name: "n1", Logger: slog.New(slog.DiscardHandler)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	n := newMesh(t)
 	c, stranger := newClustered(n), cluster.Incarnation{Name: "n2", Epoch: 1}
 	c.replica = directory.New(cluster.Incarnation{Name: "n1", Epoch: 1})
 	other := directory.New(stranger)
 	other.Put(directory.Entry{Agent: "worker", Since: 1}, nil)
 	c.Merge(other.State())
 	c.handOver("counter/1", stranger)
-	if err := n.Stop(t.Context()); err != nil {
+	if err := stop(t.Context(), n); err != nil {
 		t.Error(err)
 	}
 	return weak.Make(n)

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"encoding/json"
@@ -20,19 +20,19 @@ import (
 
 // nodeLink is the link to one incarnation of another node.
 type nodeLink struct {
-	*link
-	node      *Node
+	*relay.Link
+	node      *Mesh
 	cluster   *clustered
 	peer      cluster.Incarnation
 	leaves    atomic.Bool             // the node has handed over its agents, and said so
-	again     bool                    // it follows a link that was down for too long; guarded by Node.handover
+	again     bool                    // it follows a link that was down for too long; guarded by Mesh.handover
 	met       atomic.Bool             // the two nodes have met
 	metBefore bool                    // they had met before the link was down for too long
 	left      bool                    // the node has left in order; valid once the link has ended
-	loss      actors.Loss             // the loss of its agents; guarded by Node.handover, and valid once the link has ended
+	loss      actors.Loss             // the loss of its agents; guarded by Mesh.handover, and valid once the link has ended
 	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
-	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Node.handover
+	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Mesh.handover
 
 	differ atomic.Pointer[map[string]struct{}] // the codons of which the two nodes have different versions; nil: none
 }
@@ -71,7 +71,7 @@ func (l *nodeLink) Send(m *performatives.Message) error {
 }
 
 // codonOf returns the name of the codon that a message belongs to; empty: none is known.
-func (n *Node) codonOf(m *performatives.Message) string {
+func (n *Mesh) codonOf(m *performatives.Message) string {
 	if name := m.Protocol(); name != "" {
 		return name
 	}
@@ -141,7 +141,7 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d rout
 }
 
 // act acts on a decision about a message of the other node. It reports whether the decision was out
-// of date, as [Node.act] does. The error is a [*performatives.Refusal], and the message is counted.
+// of date, as [Mesh.act] does. The error is a [*performatives.Refusal], and the message is counted.
 func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
 	n := l.node
 	switch d.Do { //nolint:exhaustive // it does not send a message of its own, nor wait
@@ -182,7 +182,7 @@ func (l *nodeLink) takeIn(m *performatives.Message) error {
 }
 
 // ours reports whether an agent is of this node: of this process, or of one of its sessions.
-func (n *Node) ours(r *actors.Registration) bool {
+func (n *Mesh) ours(r *actors.Registration) bool {
 	_, elsewhere := r.Destination().(*nodeAgent)
 	return !elsewhere
 }
@@ -195,7 +195,7 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 		from = m.Receiver()
 	}
 	if from == "" {
-		from = l.node.self.ID()
+		from = l.node.self
 	}
 	refusal := m.RefuseCopy(from, l.node.system.Stamp(), r)
 	switch {
@@ -218,7 +218,7 @@ type nodeAgent struct {
 	moves        bool             // it belongs to a session of that node
 	placed       bool             // it is of a kind
 	principal    directory.Digest // it does, and its peer has authenticated as that
-	digest       directory.Digest // of the capabilities that are announced; guarded by Node.handover
+	digest       directory.Digest // of the capabilities that are announced; guarded by Mesh.handover
 }
 
 var _ sessions.Elsewhere = (*nodeAgent)(nil)
@@ -227,7 +227,7 @@ var _ sessions.Elsewhere = (*nodeAgent)(nil)
 func (a *nodeAgent) Node() string { return a.link.peer.Name }
 
 // Home returns the link to the agent's node.
-func (a *nodeAgent) Home() *relay.Link { return a.link.link }
+func (a *nodeAgent) Home() *relay.Link { return a.link.Link }
 
 // Moves reports whether the agent belongs to a session of its node.
 func (a *nodeAgent) Moves() bool { return a.moves }
@@ -241,7 +241,7 @@ func (a *nodeAgent) ClaimedBy(principal string) bool {
 func (a *nodeAgent) Leave() { delete(a.link.agents, a.id.Fold()) }
 
 // Via returns the link to the agent.
-func (a *nodeAgent) Via() *relay.Link { return a.over().link }
+func (a *nodeAgent) Via() *relay.Link { return a.over().Link }
 
 // over returns the link to the agent: the one over which it was heard since the directory was
 // corrected, or else that of the directory.

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"cmp"
@@ -20,27 +20,23 @@ import (
 // dialPatience bounds the time to open a link, and that of each write.
 const dialPatience = 10 * time.Second
 
-// joining is a membership that joins others by itself. [membership.Gossip] implements it.
-type joining interface {
+// Joining is a membership that joins others by itself. [membership.Gossip] implements it.
+type Joining interface {
 	membership.Membership
 	Join(ctx context.Context) error
 }
 
-// realNetwork is the [clusterNetwork] of a real cluster.
+// realNetwork is the [Network] of a real cluster.
 type realNetwork struct{}
 
-func (realNetwork) membership(o membership.Options) (joining, error) { return membership.Start(o) }
+func (realNetwork) Membership(o membership.Options) (Joining, error) { return membership.Start(o) }
 
-func (realNetwork) links(o nodelink.LinksOptions) (nodeLinks, error) { return nodelink.NewLinks(o) }
+func (realNetwork) Links(o nodelink.LinksOptions) (NodeLinks, error) { return nodelink.NewLinks(o) }
 
-// startCluster makes the node a member of a cluster.
-func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Logger) (err error) {
-	if err := o.validate(); err != nil {
-		return err
-	}
-	o.warn(log)
-	if o.network == nil {
-		o.network = realNetwork{}
+// Join makes the node a member of a cluster.
+func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error) {
+	if o.Network == nil {
+		o.Network = realNetwork{}
 	}
 	c := newClustered(n)
 	n.cluster.Store(c)
@@ -52,7 +48,7 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 	if err := c.listen(o); err != nil {
 		return err
 	}
-	gossip, err := o.network.membership(o.membership(n, c, log))
+	gossip, err := o.Network.Membership(o.membership(n, c, log))
 	if err != nil {
 		return err
 	}
@@ -66,21 +62,21 @@ func (n *Node) startCluster(o ClusterOptions, all []*codons.Codon, log *slog.Log
 		c.replica.Rename(self)
 	}
 	c.mu.Unlock()
-	c.links, err = o.network.links(nodelink.LinksOptions{
+	c.links, err = o.Network.Links(nodelink.LinksOptions{
 		Self: c.self, Handler: (*linkHandler)(c), Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
-		Link: nodelink.Options{Tables: hashesOf(all)}, Timeout: o.LinkTimeout, Pause: n.system.Pause, Logger: n.system.Logger(),
+		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.system.Pause, Logger: n.system.Logger(),
 	})
 	if err != nil {
 		return err
 	}
 	c.linked.Store(n.Joined() && len(gossip.Members()) == 1)
 	close(c.ready)
-	c.agentChanged(n.self.ID())
+	c.agentChanged(n.self)
 	return nil
 }
 
 // membership returns the options of the membership.
-func (o *ClusterOptions) membership(n *Node, c *clustered, log *slog.Logger) membership.Options {
+func (o *Options) membership(n *Mesh, c *clustered, log *slog.Logger) membership.Options {
 	m := membership.Options{
 		Name: n.Name(), Epoch: c.self.Epoch, Bind: o.Gossip, Seeds: o.Join, Profile: o.Profile, Keys: o.Keys,
 		Labels: o.Labels, Links: c.address, Gossiped: c, Notify: c.memberChanged, Logger: log,
@@ -94,8 +90,8 @@ func (o *ClusterOptions) membership(n *Node, c *clustered, log *slog.Logger) mem
 
 // joinFirst waits for the first member to join, and returns the error of a node that can never
 // join. A node that has reached none begins alone, which it logs.
-func joinFirst(m joining, o ClusterOptions, log *slog.Logger) error {
-	ctx, cancel := context.WithTimeout(context.Background(), cmp.Or(o.JoinTime, DefaultJoinTime)) //nolint:forbidigo // it ends here
+func joinFirst(m Joining, o Options, log *slog.Logger) error {
+	ctx, cancel := context.WithTimeout(context.Background(), o.JoinTime) //nolint:forbidigo // it ends here
 	defer cancel()
 	switch err := m.Join(ctx); {
 	case err == nil:
@@ -108,7 +104,7 @@ func joinFirst(m joining, o ClusterOptions, log *slog.Logger) error {
 }
 
 // listen opens the listener for links, unless the caller has one.
-func (c *clustered) listen(o ClusterOptions) error {
+func (c *clustered) listen(o Options) error {
 	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
 	if o.Accept != nil {
 		o.Accept(c.accept)
@@ -130,7 +126,7 @@ func (c *clustered) listen(o ClusterOptions) error {
 
 // advertise sets the address for links that other nodes are told. A listener at all addresses of
 // the machine is reached at that of the gossip.
-func (c *clustered) advertise(address string, o ClusterOptions) {
+func (c *clustered) advertise(address string, o Options) {
 	host, port, _ := net.SplitHostPort(address) // that of a listener
 	gossip, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
 	if host == "" || net.ParseIP(host).IsUnspecified() {
@@ -217,7 +213,7 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 	}
 	c.mu.Unlock()
 	c.fetch()
-	publish(c.node, MemberLinked{at(), peer.Name, peer.Epoch, differ})
+	c.node.events.MemberLinked(peer.Name, peer.Epoch, differ)
 }
 
 // Received routes a message of another node.

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"crypto/sha256"
@@ -13,9 +13,9 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// hashesOf returns a hash of each codon with a table, by name: of what two nodes must have in
+// HashesOf returns a hash of each codon with a table, by name: of what two nodes must have in
 // common to converse by it, its rows and its payload types.
-func hashesOf(all []*codons.Codon) map[string]uint64 {
+func HashesOf(all ...*codons.Codon) map[string]uint64 {
 	hashes := make(map[string]uint64, len(all))
 	for _, c := range all {
 		if c.Machine() == nil {

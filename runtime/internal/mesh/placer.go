@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ import (
 
 // placer runs the agents of kinds on this node, and finds those of other nodes.
 type placer struct {
-	node *Node
+	node *Mesh
 
 	ctx   context.Context // ends when the node stops
 	end   context.CancelFunc
@@ -72,7 +72,7 @@ type passive struct {
 	state       []byte
 }
 
-func newPlacer(n *Node) *placer {
+func newPlacer(n *Mesh) *placer {
 	p := &placer{
 		node: n, room: make(chan struct{}, movers), kinds: make(map[string]*kind), active: make(map[performatives.AgentID]*activation),
 	}
@@ -246,7 +246,7 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 			}
 			return
 		}
-		publish(p.node, AgentActivated{at(), a.id, number})
+		p.node.events.AgentActivated(a.id, number)
 		p.watchIdle(a, self)
 	})
 }
@@ -315,12 +315,12 @@ func (p *placer) runOf(id performatives.AgentID) run {
 
 // hostsChanged publishes which nodes host a kind.
 func (p *placer) hostsChanged(kind string) {
-	publish(p.node, KindHosts{at(), kind, p.node.Hosts(kind)})
+	p.node.events.KindHosts(kind, p.node.Hosts(kind))
 }
 
 // Hosts returns the names of the nodes that host a kind, this one included, sorted: those that are
 // known to live.
-func (n *Node) Hosts(kind string) (names []string) {
+func (n *Mesh) Hosts(kind string) (names []string) {
 	kind = placement.KindOf(performatives.AgentID(kind))
 	for _, l := range n.cluster.Load().hostsOf(kind) {
 		names = append(names, l.peer.Name)

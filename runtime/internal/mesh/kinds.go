@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"context"
@@ -64,7 +64,7 @@ func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
 }
 
 // withdrawLocked takes a placed agent of another node off this node's directory, because this node
-// is about to run it. It is called with Node.handover.
+// is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.heard.forget(id)
 	r, found := c.node.system.Find(id)
@@ -80,12 +80,12 @@ func (c *clustered) withdrawLocked(id performatives.AgentID) {
 
 // removeLocked takes an agent of another node off this node's directory. The records of one that is
 // placed stay, for its next activation: they move only when it has been removed, because the
-// records of an agent of this node end with that. It is called with Node.handover.
+// records of an agent of this node end with that. It is called with Mesh.handover.
 func (c *clustered) removeLocked(a *nodeAgent) {
 	delete(a.link.agents, a.id.Fold())
 	a.registration.Remove()
 	if a.placed {
-		c.node.relay.Moved(a.id, a.link.link, nil)
+		c.node.relay.Moved(a.id, a.link.Link, nil)
 	}
 }
 
@@ -191,7 +191,7 @@ func (c *clustered) farewell(ctx context.Context) {
 }
 
 // partLocked says farewell to a node if this one leaves: to each at first, and then to those that
-// join, or whose link begins anew. It is called with Node.handover.
+// join, or whose link begins anew. It is called with Mesh.handover.
 func (c *clustered) partLocked(peer cluster.Incarnation) {
 	c.mu.Lock()
 	parting, state := c.parting, []byte(nil)

@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"cmp"
@@ -12,19 +12,14 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
-// router routes messages to their destinations: of the directory, or beyond an [Uplink].
-type router struct{ n *Node }
-
-// Route delivers m to its receiver, or to all agents when it has none.
-func (r router) Route(m *performatives.Message) error { return r.n.route(m, 0, nil) }
-
-// knows reports whether the node has a way to an agent: see [route.Knows].
-func (n *Node) knows(id performatives.AgentID) bool { return route.Knows(view{n}, id) }
+// Route delivers m to its receiver, or to all agents when it has none: to destinations of the
+// directory, to the other nodes, or beyond an uplink. It implements [actors.Router].
+func (n *Mesh) Route(m *performatives.Message) error { return n.route(m, 0, nil) }
 
 // route acts on the decision about a message of this node, which has waited since the last one. The
 // error is a [*performatives.Refusal]. A message that waits again is not an error: giveUp is called
 // if it cannot be routed in the end. Nil tells the sender.
-func (n *Node) route(m *performatives.Message, waited time.Duration, giveUp func(error)) (err error) {
+func (n *Mesh) route(m *performatives.Message, waited time.Duration, giveUp func(error)) (err error) {
 	for range maxDecisions {
 		d := n.decide(view{n}, m, nil, waited)
 		switch d.Do { //nolint:exhaustive // act has the others
@@ -65,7 +60,7 @@ func about(m *performatives.Message, why *performatives.Refusal) error {
 // act acts on a decision about a message of this node, except for those to refuse it or to wait. It
 // reports whether the decision was out of date: an agent comes, stops or moves at that moment, or a
 // link has ended.
-func (n *Node) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
+func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, err error) {
 	switch d.Do { //nolint:exhaustive // the others are the caller's
 	case route.Broadcast:
 		return false, n.broadcast(m, false)
@@ -96,7 +91,7 @@ func (n *Node) act(m *performatives.Message, d route.Decision) (changed bool, er
 
 // activated reports whether the decision to activate the receiver of m was out of date, by the error
 // of the activation: another message has activated it first, or the node drains by now.
-func (n *Node) activated(m *performatives.Message, err error) (changed bool, _ error) {
+func (n *Mesh) activated(m *performatives.Message, err error) (changed bool, _ error) {
 	switch {
 	case err == nil:
 		return false, nil
@@ -110,7 +105,7 @@ func (n *Node) activated(m *performatives.Message, err error) (changed bool, _ e
 // nodes goes one copy a node, unless m came from one. Each agent that cannot take m causes a
 // refusal. When no agent can, the first refusal is returned as the error. A message that is too
 // long for the links to other nodes reaches no agent.
-func (n *Node) broadcast(m *performatives.Message, fromNode bool) error {
+func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 	var failed []*performatives.Refusal
 	reached := false
 	if !fromNode {

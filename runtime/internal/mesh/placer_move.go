@@ -1,4 +1,4 @@
-package runtime
+package mesh
 
 import (
 	"context"
@@ -48,7 +48,7 @@ func (p *placer) leave(a *activation) (begun bool) {
 	if gone {
 		return false
 	}
-	publish(p.node, AgentMoving{at(), a.id})
+	p.node.events.AgentMoving(a.id)
 	return true
 }
 
@@ -134,13 +134,13 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 		p.ended(a)
 	case state != nil:
 		p.keep(a, v, state)
-		publish(p.node, AgentPassivated{at(), a.id})
+		p.node.events.AgentPassivated(a.id)
 	case v.Len() > 0: // messages have come meanwhile
 		p.again(a, v, nil)
 	default:
-		v.Release(router{p.node}.Route)
+		v.Release(p.node.Route)
 		p.remove(a)
-		publish(p.node, AgentPassivated{at(), a.id})
+		p.node.events.AgentPassivated(a.id)
 	}
 }
 
@@ -249,15 +249,15 @@ func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
 	p.node.cluster.Load().handOver(a.id, to.peer)
 	p.release(a, v, to)
 	p.remove(a) // later than the entry: see nodeLink.hear
-	publish(p.node, AgentMoved{at(), a.id, to.peer.Name, waiting})
+	p.node.events.AgentMoved(a.id, to.peer.Name, waiting)
 }
 
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, v *actors.Reservation, to *nodeLink) {
-	p.node.relay.HandedOver(a.id, to.link)
+	p.node.relay.HandedOver(a.id, to.Link)
 	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
-	p.node.relay.HandedOver(a.id, to.link) // those of messages that have come in between
+	p.node.relay.HandedOver(a.id, to.Link) // those of messages that have come in between
 }
 
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.
@@ -342,16 +342,8 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 	return failed
 }
 
-// HandOver hands over the agents of kinds to other nodes and says farewell to these. It does not
-// stop the node: its other agents and its sessions go on until [Node.Stop], and it activates no
-// agent any more. The conversations of the agents may go on until half of ctx's time is left, at
-// most three seconds; those that are left then fail with [performatives.CodeMoved]. The messages
-// that wait, and those that still come, are passed on. Further calls wait for the first one, or for
-// the end of their own ctx.
-//
-// The error says how many agents were not handed over, because no other node hosts their kind or
-// has taken them in time.
-func (n *Node) HandOver(ctx context.Context) error {
+// HandOver is that of package runtime.
+func (n *Mesh) HandOver(ctx context.Context) error {
 	first := false
 	n.leaving.Do(func() { first = true })
 	if !first {
@@ -376,18 +368,4 @@ func (n *Node) HandOver(ctx context.Context) error {
 		n.handOverErr = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)
 	}
 	return n.handOverErr
-}
-
-// Drain hands over the agents of kinds as [Node.HandOver] does, and then stops the node as
-// [Node.Stop] does. The error is that of Stop, or else that of HandOver, or [actors.ErrSelfWait] at
-// once, as that of Stop.
-func (n *Node) Drain(ctx context.Context) error {
-	if err := n.system.CheckWait(ctx); err != nil {
-		return fmt.Errorf("runtime: drain: %w", err)
-	}
-	left := n.HandOver(ctx)
-	if err := n.Stop(ctx); err != nil {
-		return err
-	}
-	return left
 }

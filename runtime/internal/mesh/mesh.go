@@ -1,0 +1,160 @@
+package mesh
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// Mesh is a node's part of a cluster, which may have no other node. It is the router of the node's
+// actor system. It is safe for concurrent use.
+type Mesh struct {
+	system          *actors.System
+	relay           *relay.Relay
+	uplinks         *uplinks.Uplinks
+	events          Events
+	self            performatives.AgentID // the sender of what the node itself says
+	grace, patience time.Duration         // of the records of links
+
+	placer  *placer
+	hold    *route.Hold // the messages that cannot be routed yet
+	decide  Decider
+	cluster atomic.Pointer[clustered] // nil without a cluster
+
+	leaving     sync.Once     // the first call of HandOver
+	handedOver  chan struct{} // closed when it has ended
+	handOverErr error         // of it; valid once handedOver is closed
+
+	handover *sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
+}
+
+// Decider is the type of [route.Decide].
+type Decider func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision
+
+// Events are told what happens to nodes and placed agents: see the events of package runtime. The
+// methods are called from several goroutines, and do not block.
+type Events interface {
+	MemberJoined(node string, epoch uint64)
+	MemberLost(node string, epoch uint64, reason string)
+	MemberLinked(node string, epoch uint64, differ []string)
+	AgentContested(agent performatives.AgentID, node string, stops bool)
+	AgentActivated(agent performatives.AgentID, activation uint64)
+	AgentMoving(agent performatives.AgentID)
+	AgentMoved(agent performatives.AgentID, node string, waiting int)
+	AgentPassivated(agent performatives.AgentID)
+	KindHosts(kind string, nodes []string)
+}
+
+// New returns the mesh of a node. handover is held while agents of sessions come and go. decide is
+// [route.Decide], but in simulations of its faults. Begin is called before the first message.
+func New(handover *sync.Mutex, decide Decider) *Mesh {
+	n := &Mesh{handover: handover, decide: decide, handedOver: make(chan struct{})}
+	n.placer = newPlacer(n)
+	n.hold = route.NewHold(n.placer.ctx, func(f func()) { n.system.Work(f) }, n.placer.pause)
+	return n
+}
+
+// Host is what the mesh has of its node.
+type Host struct {
+	System  *actors.System
+	Relay   *relay.Relay
+	Uplinks *uplinks.Uplinks
+	Events  Events
+
+	Grace, Patience time.Duration // of the records of links: see [relay.Limits]
+}
+
+// Begin gives the mesh its node.
+func (n *Mesh) Begin(h Host) {
+	n.system, n.relay, n.uplinks, n.events, n.self = h.System, h.Relay, h.Uplinks, h.Events, performatives.AgentID(h.System.Node())
+	n.grace, n.patience = h.Grace, h.Patience
+}
+
+// Close ends the hosting of agents, and gives up the moves to other nodes that are under way.
+func (n *Mesh) Close() { n.placer.close() }
+
+// Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns
+// when nothing of the cluster runs any more.
+func (n *Mesh) Leave(ctx context.Context) error { return n.cluster.Load().stop(ctx) }
+
+// Name returns the name of the node.
+func (n *Mesh) Name() string { return n.system.Node() }
+
+// Knows reports whether the node has a way to an agent: see [route.Knows].
+func (n *Mesh) Knows(id performatives.AgentID) bool { return route.Knows(view{n}, id) }
+
+// ActivatesHere reports whether a message for an agent which is nowhere activates it on this node.
+func (n *Mesh) ActivatesHere(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) }
+
+// LinkOf returns the link to the node of an agent that is not in the directory, and is lost with
+// that link; nil for none.
+func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
+	if l := n.cluster.Load().lives(id); l != nil {
+		return l.Link
+	}
+	return nil
+}
+
+// Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
+// its node cannot be reached.
+func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
+	return refused(performatives.CodeStopped, n.cluster.Load().unreachable(id))
+}
+
+// AgentStopped forgets an agent of this process that has stopped, unless it moves.
+func (n *Mesh) AgentStopped(id performatives.AgentID) {
+	if !n.placer.leaves(id) { // else its records go along
+		n.relay.AgentStopped(id)
+	}
+	n.placer.agentStopped(id)
+}
+
+// AgentChanged tells the other nodes that an agent of this node has started, has announced its
+// capabilities or has stopped.
+func (n *Mesh) AgentChanged(id performatives.AgentID) { n.cluster.Load().agentChanged(id) }
+
+// CheckCapabilities returns an error if the capabilities of an agent of this process cannot be told
+// to other nodes.
+func (n *Mesh) CheckCapabilities(a actors.Self) error { return n.cluster.Load().checkCapabilities(a) }
+
+// NodeOf returns the name of the node of an agent of the directory.
+func (n *Mesh) NodeOf(agent *actors.Registration) string {
+	if a, ok := agent.Destination().(*nodeAgent); ok {
+		return a.link.peer.Name
+	}
+	return n.Name()
+}
+
+// HeardAt returns the name of the node over whose link an agent was heard that is not in the
+// directory.
+func (n *Mesh) HeardAt(id performatives.AgentID) (node string, known bool) {
+	if l := n.cluster.Load().heardFrom(id); l != nil {
+		return l.peer.Name, true
+	}
+	return "", false
+}
+
+func refused(code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, Text: text}
+}
+
+func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
+}
+
+func asRefusal(err error) *performatives.Refusal { return wire.AsRefusal(err) }
+
+// cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
+// names of a message.
+func cloned(id performatives.AgentID) performatives.AgentID {
+	return performatives.AgentID(strings.Clone(string(id)))
+}

@@ -1,0 +1,67 @@
+package mesh
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+)
+
+// newMesh returns the mesh of a node n1, to be stopped.
+func newMesh(t *testing.T) *Mesh {
+	t.Helper()
+	n := New(new(sync.Mutex), route.Decide)
+	system, err := actors.NewSystem(actors.Options{
+		Node: "n1", Router: n, Logger: slog.New(slog.DiscardHandler), OnChange: func(id performatives.AgentID) { changed(n, id) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := relay.New(system, library.Codons(), n.LinkOf, n.ActivatesHere)
+	n.Begin(Host{
+		System: system, Relay: r, Uplinks: uplinks.New(system, nil, r, n.Knows, n.Stopped), Events: deaf{},
+		Grace: time.Second, Patience: time.Minute,
+	})
+	return n
+}
+
+// changed is what a node does when an agent has changed.
+func changed(n *Mesh, id performatives.AgentID) {
+	if _, here := n.system.Find(id); !here {
+		n.AgentStopped(id)
+	}
+	n.AgentChanged(id)
+}
+
+func stop(ctx context.Context, n *Mesh) error {
+	n.Close()
+	err := n.system.Stop(ctx)
+	if err == nil {
+		n.relay.Close()
+	}
+	if left := n.Leave(ctx); err == nil {
+		err = left
+	}
+	return err
+}
+
+// deaf takes no notice of events.
+type deaf struct{}
+
+func (deaf) MemberJoined(string, uint64)                        {}
+func (deaf) MemberLost(string, uint64, string)                  {}
+func (deaf) MemberLinked(string, uint64, []string)              {}
+func (deaf) AgentContested(performatives.AgentID, string, bool) {}
+func (deaf) AgentActivated(performatives.AgentID, uint64)       {}
+func (deaf) AgentMoving(performatives.AgentID)                  {}
+func (deaf) AgentMoved(performatives.AgentID, string, int)      {}
+func (deaf) AgentPassivated(performatives.AgentID)              {}
+func (deaf) KindHosts(string, []string)                         {}

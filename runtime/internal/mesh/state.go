@@ -1,0 +1,117 @@
+package mesh
+
+import (
+	"errors"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// GossipKeys is that of package runtime.
+func (n *Mesh) GossipKeys() *membership.Keys {
+	c := n.cluster.Load()
+	if c == nil {
+		return nil
+	}
+	if g, ok := c.members.(*membership.Gossip); ok {
+		return g.Keys()
+	}
+	return nil
+}
+
+// Members is that of package runtime.
+func (n *Mesh) Members() []cluster.Member {
+	c := n.cluster.Load()
+	if c == nil || c.members == nil {
+		return nil
+	}
+	return c.members.Members()
+}
+
+// LinkStates is that of package runtime.
+func (n *Mesh) LinkStates() map[cluster.Incarnation]error {
+	c := n.cluster.Load()
+	if c == nil {
+		return nil
+	}
+	select {
+	case <-c.ready:
+	default: // the node is still starting
+		return nil
+	}
+	if c.links == nil {
+		return nil
+	}
+	states, links := make(map[cluster.Incarnation]error), c.links.States()
+	for _, m := range n.Members() {
+		if why, known := links[m.Incarnation]; known {
+			states[m.Incarnation] = why
+		} else if m.Name != n.Name() {
+			states[m.Incarnation] = errJoining
+		}
+	}
+	return states
+}
+
+// Links is that of package runtime.
+func (n *Mesh) Links() (all, up int) {
+	states := n.LinkStates()
+	for _, why := range states {
+		if why == nil {
+			up++
+		}
+	}
+	return len(states), up
+}
+
+// Linked is that of package runtime.
+func (n *Mesh) Linked() bool {
+	c := n.cluster.Load()
+	if c == nil || len(n.Members()) <= 1 {
+		return true
+	}
+	lost := 0
+	for _, l := range *c.current.Load() {
+		if l.met.Load() {
+			return true
+		}
+		if l.metBefore {
+			lost++
+		}
+	}
+	return lost < 2 && c.linked.Load()
+}
+
+// Joined is that of package runtime.
+func (n *Mesh) Joined() bool {
+	c := n.cluster.Load()
+	if c == nil {
+		return true
+	}
+	joining, real := c.members.(interface{ Joined() bool })
+	return !real || joining.Joined()
+}
+
+var errJoining = errors.New("the node has just joined, and the link begins")
+
+// Register registers a kind, which this node hosts if it has its labels. The error is
+// [actors.ErrExists].
+func (n *Mesh) Register(name string, k Kind) error {
+	return n.placer.register(&kind{Kind: k, name: placement.KindOf(performatives.AgentID(name)), hosts: n.hasLabels(k.Labels)})
+}
+
+// hasLabels reports whether the node has all of these labels.
+func (n *Mesh) hasLabels(labels map[string]string) bool {
+	var own map[string]string
+	if c := n.cluster.Load(); c != nil && c.members != nil {
+		own = c.members.Self().Labels
+	}
+	for name, want := range labels {
+		if got, ok := own[name]; !ok || got != want {
+			return false
+		}
+	}
+	return true
+}
