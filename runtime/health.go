@@ -2,6 +2,7 @@ package runtime
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -43,9 +44,9 @@ func (h Health) MarshalJSON() ([]byte, error) {
 
 // The statuses of a [Health].
 const (
-	HealthActive   = sessions.Active
-	HealthInactive = sessions.Inactive
-	HealthError    = sessions.Failing
+	HealthActive   = "active"
+	HealthInactive = "inactive"
+	HealthError    = "error"
 )
 
 // Health returns the health of an agent of the directory, hidden or not. That of an agent of a
@@ -57,12 +58,55 @@ func (n *Node) Health(id performatives.AgentID) (h Health, ok bool) {
 	if !ok {
 		return Health{}, false
 	}
-	h = Health{Agent: agent.ID(), Status: HealthActive}
+	h.Status = HealthActive
 	if a, ok := agent.Destination().(*sessions.Agent); ok {
-		if said := a.Health(); said != nil {
-			h = Health(*said)
-			h.Agent = agent.ID()
+		if said, ok := a.Health().(Health); ok {
+			h = said
 		}
 	}
+	h.Agent = agent.ID()
 	return h, true
+}
+
+// The members of QUERY_CAPABILITIES by which an agent of a session says how it is.
+const (
+	extraStatus       = "agent_status"
+	extraRegistration = sessions.MemberRegistration
+)
+
+// reportOf returns the health that the sender of a QUERY_CAPABILITIES reports of itself, a [Health],
+// or nil. only is true if the message has no other purpose.
+func (n *Node) reportOf(m *performatives.Message) (health any, only bool) {
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
+	if err != nil {
+		return nil, false
+	}
+	text, only := q.Extra[extraStatus], true
+	if text == nil {
+		text, only = q.Extra[extraRegistration], false
+	}
+	var said struct {
+		Status    string   `json:"status"`
+		Processed *float64 `json:"messages_processed"`
+		Millis    *float64 `json:"average_response_time_ms"`
+		Errors    *float64 `json:"error_rate"`
+	}
+	if text == nil || performatives.Unmarshal(text, &said) != nil {
+		return nil, false
+	}
+	h := Health{Status: strings.ToLower(said.Status), LastHeartbeat: n.system.Stamp().Time}
+	switch h.Status {
+	case HealthActive, HealthInactive, HealthError:
+	default: // such as that of a registration in another dialect
+		h.Status = HealthActive
+	}
+	figure := func(said *float64) float64 {
+		if said == nil || *said < 0 || *said >= 1<<63 {
+			return 0
+		}
+		h.Reported = true
+		return *said
+	}
+	h.Processed, h.ResponseMillis, h.ErrorRate = uint64(figure(said.Processed)), figure(said.Millis), figure(said.Errors)
+	return h, only
 }

@@ -68,22 +68,28 @@ func New(o Options) (*Node, error) {
 		System: n.system, Relay: n.relay, Uplinks: n.uplinks, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
 	})
 	n.log = logEvents(o, n.Events())
-	if err := n.startWatch(o); err != nil {
+	if err := n.start(o); err != nil {
 		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
-		return nil, fmt.Errorf("runtime: Options.Watch: %w", err)
-	}
-	n.self, err = n.Client(context.Background(), performatives.AgentID(o.Name)) //nolint:forbidigo // a client has nothing to start that could take time
-	if err != nil {
-		_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
-		return nil, fmt.Errorf("runtime: Options.Name: %w", err)
-	}
-	if o.Cluster != nil {
-		if err := n.join(*o.Cluster, o); err != nil {
-			_ = n.Stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
-			return nil, fmt.Errorf("runtime: Options.Cluster: %w", err)
-		}
+		return nil, err
 	}
 	return n, nil
+}
+
+// start starts the watch, the agent of the node, and its part of the cluster.
+func (n *Node) start(o Options) (err error) {
+	if err = n.startWatch(o); err != nil {
+		return fmt.Errorf("runtime: Options.Watch: %w", err)
+	}
+	if n.self, err = n.Client(context.Background(), performatives.AgentID(o.Name)); err != nil { //nolint:forbidigo // a client has nothing to start that could take time
+		return fmt.Errorf("runtime: Options.Name: %w", err)
+	}
+	if o.Cluster == nil {
+		return nil
+	}
+	if err = n.join(*o.Cluster, o); err != nil {
+		return fmt.Errorf("runtime: Options.Cluster: %w", err)
+	}
+	return nil
 }
 
 // startWatch starts the watch, if there is to be one. It checks the library's codons, those

@@ -123,7 +123,6 @@ func (o Options) withDefaults() Options {
 		o.Logger = slog.New(fallback{func(h slog.Handler) slog.Handler { return h }})
 	}
 	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
-	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
 	if o.decide == nil {
 		o.decide = route.Decide
 	}

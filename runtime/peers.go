@@ -73,20 +73,23 @@ func (o PeerOptions) withDefaults() PeerOptions {
 }
 
 func (o PeerOptions) validate() error {
-	switch {
-	case o.MaxAgents < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxAgents is %d", o.MaxAgents)
-	case o.MaxOpen < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxOpen is %d", o.MaxOpen)
-	case o.MaxBytes < 0:
-		return fmt.Errorf("runtime: PeerOptions.MaxBytes is %d", o.MaxBytes)
-	case o.Grace < 0:
-		return fmt.Errorf("runtime: PeerOptions.Grace is %v", o.Grace)
-	case o.Patience < 0:
-		return fmt.Errorf("runtime: PeerOptions.Patience is %v", o.Patience)
-	case o.DrainTime < 0:
-		return fmt.Errorf("runtime: PeerOptions.DrainTime is %v", o.DrainTime)
-	case slices.Contains(o.Operators, ""):
+	for _, f := range [...]struct {
+		name     string
+		negative bool
+		value    any
+	}{
+		{"MaxAgents", o.MaxAgents < 0, o.MaxAgents},
+		{"MaxOpen", o.MaxOpen < 0, o.MaxOpen},
+		{"MaxBytes", o.MaxBytes < 0, o.MaxBytes},
+		{"Grace", o.Grace < 0, o.Grace},
+		{"Patience", o.Patience < 0, o.Patience},
+		{"DrainTime", o.DrainTime < 0, o.DrainTime},
+	} {
+		if f.negative {
+			return fmt.Errorf("runtime: PeerOptions.%s is %v", f.name, f.value)
+		}
+	}
+	if slices.Contains(o.Operators, "") {
 		return errors.New("runtime: PeerOptions.Operators has an empty name")
 	}
 	return nil
@@ -138,6 +141,7 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 		System: node.system, Chain: node.chain, Relay: node.relay, Catalog: node.catalog, Uplinks: node.uplinks, Handover: &node.handover,
 		Knows: node.mesh.Knows, Stopped: node.mesh.Stopped, HandOver: node.HandOver,
 		Changed: node.mesh.AgentChanged,
+		Report:  node.reportOf,
 		Members: func() any { return node.listMembers() },
 		Draining: func(principal string, agent performatives.AgentID) {
 			publish(node, NodeDraining{at(), principal, agent})

@@ -87,7 +87,10 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
 // ErrUplinkStopped.
-func (u *Uplink) Connect(ctx context.Context) error { return u.up.Connect(ctx) }
+func (u *Uplink) Connect(ctx context.Context) error {
+	_, err := u.up.Connect(ctx)
+	return err
+}
 
 // Run keeps the uplink connected until ctx ends. It reconnects when a session is lost. The delay
 // grows with each failed attempt, and with each session ended by an error of the far node, such as

@@ -226,9 +226,6 @@ var _ sessions.Elsewhere = (*nodeAgent)(nil)
 // Node returns the name of the agent's node.
 func (a *nodeAgent) Node() string { return a.link.peer.Name }
 
-// Home returns the link to the agent's node.
-func (a *nodeAgent) Home() *relay.Link { return a.link.Link }
-
 // Moves reports whether the agent belongs to a session of its node.
 func (a *nodeAgent) Moves() bool { return a.moves }
 
@@ -237,8 +234,11 @@ func (a *nodeAgent) ClaimedBy(principal string) bool {
 	return a.principal == directory.Digest{} || a.principal == principalOf(principal)
 }
 
-// Leave notes that a session of this node has taken the agent over.
-func (a *nodeAgent) Leave() { delete(a.link.agents, a.id.Fold()) }
+// Leave takes the agent off its link, which it returns: a session of this node has taken it over.
+func (a *nodeAgent) Leave() *relay.Link {
+	delete(a.link.agents, a.id.Fold())
+	return a.link.Link
+}
 
 // Via returns the link to the agent.
 func (a *nodeAgent) Via() *relay.Link { return a.over().Link }

@@ -177,7 +177,8 @@ type ending struct {
 	asked                 *performatives.Message // the latest of the asker that expects a reply
 }
 
-// tombstoneLocked ends a record and keeps what refuses a late reply.
+// tombstoneLocked ends a record and keeps what refuses a late reply, in place of the oldest
+// tombstone if there are too many.
 func (r *Relay) tombstoneLocked(t *record, why performatives.Failure) ending {
 	e := ending{record: t, why: why, asker: t.asker, worker: t.worker, voice: t.voice(), request: t.first, asked: t.asked}
 	e.tellAsker, e.tellWorker = !t.asker.lost(), !t.worker.lost() && t.asked.Performative() != performatives.ActCancel
@@ -198,25 +199,11 @@ func (r *Relay) tombstoneLocked(t *record, why performatives.Failure) ending {
 	if until := time.Now().Add(t.patience()); t.due.Before(until) {
 		r.scheduleLocked(t, until)
 	}
-	r.keepLocked(t)
+	if r.tombstones.Len() >= maxTombstones {
+		r.removeLocked(r.tombstones.Front().Value.(*record)) //nolint:forcetypeassert // the list has no others
+	}
+	t.kept = r.tombstones.PushBack(t)
 	return e
-}
-
-// keepLocked adds a tombstone, in place of the oldest one if there are too many. It takes constant
-// time on average.
-func (r *Relay) keepLocked(t *record) {
-	for len(r.tombstones)-r.goneTombstones >= maxTombstones {
-		oldest := r.tombstones[0]
-		r.removeLocked(oldest) // does nothing if it is gone
-		r.tombstones[0] = nil
-		r.tombstones = r.tombstones[1:]
-		r.goneTombstones--
-	}
-	if r.goneTombstones > maxTombstones {
-		r.tombstones = slices.DeleteFunc(r.tombstones, func(t *record) bool { return t.gone })
-		r.goneTombstones = 0
-	}
-	r.tombstones = append(r.tombstones, t)
 }
 
 func cloned(id performatives.AgentID) performatives.AgentID {

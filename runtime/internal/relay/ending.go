@@ -5,7 +5,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -99,22 +98,13 @@ func (r *Relay) deliverAll(messages []*performatives.Message, again bool) []*per
 
 // deliverEnding delivers the last message of a record.
 func (r *Relay) deliverEnding(m *performatives.Message) error {
-	if a, ok := r.system.Find(m.Receiver()); !ok {
+	switch d, found := r.find(m.Receiver()); {
+	case d != nil:
+		return d.Via().out.Send(d.Labelled(m))
+	case !found:
 		if to := r.beyond(m.Receiver()); to != nil {
 			return to.out.Send(m)
 		}
-	} else if sent, err := r.SendOver(a.Destination(), m); sent {
-		return err
 	}
 	return r.system.Deliver(m.Receiver(), m)
-}
-
-// SendOver sends a message to an agent behind a link, past the records. It reports false for any
-// other agent.
-func (r *Relay) SendOver(to actors.Destination, m *performatives.Message) (sent bool, err error) {
-	d, ok := to.(Destination)
-	if !ok {
-		return false, nil
-	}
-	return true, d.Via().out.Send(d.Labelled(m))
 }

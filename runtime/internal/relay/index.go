@@ -88,7 +88,7 @@ func (r *Relay) removeLocked(t *record) {
 	r.unlistLocked(t)
 	t.gone = true
 	if t.tombstone {
-		r.goneTombstones++
+		r.tombstones.Remove(t.kept)
 	}
 	if t.place != 0 {
 		heap.Remove(&r.due, t.place-1)

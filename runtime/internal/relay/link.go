@@ -103,12 +103,7 @@ func (l *Link) Ended() bool { return l.over.Load() }
 // Deliver routes a message of the peer's agent to its receiver. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) error {
-	a, ok := l.relay.system.Find(m.Receiver())
-	remote := false
-	if ok {
-		_, remote = a.Destination().(Destination)
-	}
-	if remote || !ok && !l.relay.activates(m) { // the destination notes it
+	if d, found := l.relay.find(m.Receiver()); d != nil || !found && !l.relay.activates(m) { // the destination notes it
 		return l.relay.system.Pass(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
@@ -182,6 +177,13 @@ func (l *Link) Undelivered(m *performatives.Message, why *performatives.Refusal)
 			_ = l.out.Send(s) // the error is that the session has ended
 		}
 	}
+}
+
+// Redirect sends a message over the link behind which its receiver is now, past the records. It
+// reports whether that is another link, and takes it.
+func (l *Link) Redirect(m *performatives.Message) bool {
+	d, _ := l.relay.find(m.Receiver())
+	return d != nil && d.Via() != l && d.Via().out.Send(d.Labelled(m)) == nil
 }
 
 // refuseCopy tells the sender of a request that a copy has not arrived. It reports false if the

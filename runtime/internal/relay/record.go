@@ -2,6 +2,7 @@ package relay
 
 import (
 	"cmp"
+	"container/list"
 	"iter"
 	"slices"
 	"time"
@@ -34,8 +35,9 @@ type record struct {
 	place int       // in dueHeap, counted from 1; 0: it is not there
 	keys  []recordKey
 
-	tombstone bool // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
-	gone      bool // it is not in the index
+	kept      *list.Element // of Relay.tombstones
+	tombstone bool          // it was ended in the worker's name, or in the asker's: later messages of the worker are refused
+	gone      bool          // it is not in the index
 }
 
 // party is one of the two agents of a record, at its present destination.

@@ -120,8 +120,12 @@ func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) (
 	return "", false
 }
 
-// Continues reports whether a message of an agent behind the link belongs to an open record.
+// Continues reports whether a message of an agent behind the link belongs to a conversation of this
+// process, or to an open record.
 func (l *Link) Continues(m *performatives.Message, from performatives.AgentID) bool {
+	if l.relay.system.Conversing(m.Receiver(), m.ConversationID(), from) {
+		return true
+	}
 	l.relay.mu.Lock()
 	defer l.relay.mu.Unlock()
 	t := l.relay.findLocked(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})

@@ -612,45 +612,25 @@ func (d *recordsFixture) bury(t testing.TB, from, many int) {
 	d.said = nil
 }
 
-// A tombstone that is gone makes room for another one, and leaves the list before there are too
-// many.
+// A tombstone that is gone makes room for another one, and the oldest one does so when there are
+// too many.
 func TestGoneTombstones(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.ann.via.limits.Open, d.bob.via.limits.Open = 1<<30, 1<<30
-	next := 0
-	check := func(live, listed int) {
-		t.Helper()
-		gone := 0
-		for _, r := range d.Relay.tombstones {
-			if r.gone {
-				gone++
-			}
-		}
-		if n := len(d.Relay.tombstones); n-gone != live || n != listed || d.goneTombstones != gone {
-			t.Fatalf("%d are listed and %d of them gone, want %d and %d; counted are %d", n, gone, listed, listed-live, d.goneTombstones)
-		}
+	d.bury(t, 0, maxTombstones)
+	oldest := d.tombstones.Front()
+	second := oldest.Next().Value.(*record)
+	for range maxTombstones / 2 {
+		d.removeLocked(d.tombstones.Back().Value.(*record))
 	}
-	remove := func(every int) {
-		for i, r := range d.Relay.tombstones {
-			if i%every == 0 {
-				d.removeLocked(r)
-			}
-		}
+	d.bury(t, maxTombstones, maxTombstones/2) // in their place
+	if d.tombstones.Len() != maxTombstones || d.tombstones.Front() != oldest || len(d.due) != maxTombstones {
+		t.Errorf("%d are kept, with %d deadlines, and perhaps without the oldest", d.tombstones.Len(), len(d.due))
 	}
-	bury := func(many int) {
-		d.bury(t, next, many)
-		next += many
+	d.bury(t, 2*maxTombstones, 1)
+	if first := d.tombstones.Front().Value; d.tombstones.Len() != maxTombstones || first != second {
+		t.Errorf("%d are kept, from %v on, want it from %v on", d.tombstones.Len(), first, second)
 	}
-	bury(maxTombstones)
-	check(maxTombstones, maxTombstones)
-	remove(2)
-	bury(maxTombstones / 2) // in their place
-	check(maxTombstones, maxTombstones*3/2)
-	bury(1) // the first two, of which one was gone, make room
-	check(maxTombstones, maxTombstones*3/2-1)
-	remove(1)
-	bury(1)
-	check(1, 1)
 }
 
 // BenchmarkTombstones ends a request when all tombstones are in use.
@@ -669,8 +649,8 @@ func TestTombstonesAreBounded(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.ann.via.limits.Open, d.bob.via.limits.Open = 1<<30, 1<<30
 	d.bury(t, 0, maxTombstones+2)
-	if len(d.Relay.tombstones) != maxTombstones || len(d.due) != maxTombstones {
-		t.Errorf("%d are kept, with %d deadlines", len(d.Relay.tombstones), len(d.due))
+	if d.tombstones.Len() != maxTombstones || len(d.due) != maxTombstones {
+		t.Errorf("%d are kept, with %d deadlines", d.tombstones.Len(), len(d.due))
 	}
 	for i, want := range map[int]bool{0: false, 1: false, 2: true, maxTombstones + 1: true} {
 		_, err := d.note(act(t, "a", p.ActFailure, func(e *p.Envelope) { e.InReplyTo, e.ConversationID = fmt.Sprint(i), "other" }))

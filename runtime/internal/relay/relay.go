@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"container/list"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,15 +23,14 @@ type Relay struct {
 	say       func([]ending, bool)
 	routed    atomic.Bool // a middleware has routed a request
 
-	mu             sync.Mutex
-	index          map[recordKey]*record
-	of             map[any]map[*record]struct{} // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
-	due            dueHeap
-	tombstones     []*record // the oldest first, and some that are gone
-	goneTombstones int       // how many of tombstones are gone
-	wake           time.Time // for which the timer is set; zero: it is not
-	stopTimer      func() bool
-	closed         bool
+	mu         sync.Mutex
+	index      map[recordKey]*record
+	of         map[any]map[*record]struct{} // the records by *Link, or by the folded id of an agent of this process; tombstones are not in it
+	due        dueHeap
+	tombstones list.List // of *record, the oldest first
+	wake       time.Time // for which the timer is set; zero: it is not
+	stopTimer  func() bool
+	closed     bool
 }
 
 // table is a codon and the beginning of its conversations.
@@ -61,12 +61,22 @@ func New(
 // LinkOf returns the link behind which an agent is at present. It is nil for one of this process,
 // and for none.
 func (r *Relay) LinkOf(id performatives.AgentID) *Link {
-	if a, ok := r.system.Find(id); !ok {
-		return r.beyond(id)
-	} else if d, ok := a.Destination().(Destination); ok {
+	switch d, found := r.find(id); {
+	case d != nil:
 		return d.Via()
+	case found:
+		return nil
 	}
-	return nil
+	return r.beyond(id)
+}
+
+// find looks an agent up in the directory. d is nil for one of this process.
+func (r *Relay) find(id performatives.AgentID) (d Destination, found bool) {
+	a, found := r.system.Find(id)
+	if found {
+		d, _ = a.Destination().(Destination)
+	}
+	return d, found
 }
 
 // partyOf returns the agent with that id at its present destination.

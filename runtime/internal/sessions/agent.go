@@ -21,8 +21,8 @@ type Agent struct {
 	principal    string                // that has claimed the id; empty without authentication
 	link         *link
 	registration *actors.Registration
-	known        atomic.Bool            // the peer has introduced itself; registration is set
-	health       atomic.Pointer[Health] // its latest report; nil without one
+	known        atomic.Bool  // the peer has introduced itself; registration is set
+	health       atomic.Value // of [Host].Report; empty without a report
 
 	waits atomic.Bool // for what it has asked by way of another node: see adopt
 	mu    sync.Mutex

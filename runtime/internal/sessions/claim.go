@@ -131,8 +131,7 @@ func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Age
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	via := from.Home()
-	from.Leave()
+	via := from.Leave()
 	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, by.id)
 	via.LoseWorker(by.id)
 	l.node.Relay.Follow(by.id, via, l.Link)

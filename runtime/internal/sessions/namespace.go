@@ -97,9 +97,9 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 	return p.reply(l, m, performatives.ActInformCapabilities, answer)
 }
 
-// memberRegistration is the further member of an agent's capabilities that contains its
+// MemberRegistration is the further member of an agent's capabilities that contains its
 // registration.
-const memberRegistration = "agent_registration"
+const MemberRegistration = "agent_registration"
 
 // chooseAgent returns the first agent of a namespace that has the task's action. An agent
 // of another connection takes precedence over one of the sender's connection: a connected
@@ -181,7 +181,7 @@ func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
 		c := r.Describe()
 		a := agentListing{
 			ID: r.ID(), Node: p.node.System.Node(), Topics: append([]string{}, c.Topics...), Actions: append([]performatives.Action{}, c.Actions...),
-			Registration: c.Extra[memberRegistration],
+			Registration: c.Extra[MemberRegistration],
 		}
 		if d, ok := r.Destination().(Elsewhere); ok {
 			a.Node = d.Node()

@@ -28,12 +28,13 @@ type Host struct {
 	Uplinks  *uplinks.Uplinks
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
-	Knows    func(performatives.AgentID) bool                    // whether the node has a way to an agent, without uplinks
-	Stopped  func(performatives.AgentID) *performatives.Refusal  // of a message for an agent that is not there any more
-	Changed  func(performatives.AgentID)                         // tells other nodes of an agent of a session
-	Members  func() any                                          // the nodes of the cluster, for the namespace system
-	Draining func(principal string, agent performatives.AgentID) // tells that the node drains for an operator
-	HandOver func(context.Context) error                         // hands over the agents of the node
+	Knows    func(performatives.AgentID) bool                     // whether the node has a way to an agent, without uplinks
+	Stopped  func(performatives.AgentID) *performatives.Refusal   // of a message for an agent that is not there any more
+	Changed  func(performatives.AgentID)                          // tells other nodes of an agent of a session
+	Report   func(*performatives.Message) (health any, only bool) // the health in a QUERY_CAPABILITIES; only says that it has no other purpose
+	Members  func() any                                           // the nodes of the cluster, for the namespace system
+	Draining func(principal string, agent performatives.AgentID)  // tells that the node drains for an operator
+	HandOver func(context.Context) error                          // hands over the agents of the node
 }
 
 // Options are those of [Peers], with their defaults. The options of the runtime say what each field
@@ -52,8 +53,7 @@ type Elsewhere interface {
 	Node() string                    // the name of its node
 	Moves() bool                     // it belongs to a session of that node
 	ClaimedBy(principal string) bool // whether that principal may take it over
-	Home() *relay.Link               // to its node
-	Leave()                          // a session of this node has taken it over; called with Host.Handover
+	Leave() *relay.Link              // takes it off its link, as a session of this node has it; called with Host.Handover
 }
 
 // Peers is the [wire.Handler] of a server's sessions: it makes the agents of other processes agents
@@ -107,7 +107,7 @@ func (p *Peers) idLocked(l *link, m *performatives.Message) (performatives.Agent
 	owned := l.agents[key] != nil || l.introduces(m)
 	l.mixed = l.mixed || owned && known
 	switch {
-	case owned && !(known && p.continues(l, guest, m)):
+	case owned && !(known && l.Continues(m, guest)):
 		return m.Sender(), nil
 	case known:
 		return guest, nil
@@ -130,13 +130,6 @@ func (l *link) introduces(m *performatives.Message) bool {
 	}
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	return err == nil && q.Capabilities != nil
-}
-
-// continues reports whether m belongs to what the session has asked as a guest, before it
-// registered the id.
-func (p *Peers) continues(l *link, guest performatives.AgentID, m *performatives.Message) bool {
-	return p.node.System.Conversing(m.Receiver(), m.ConversationID(), guest) ||
-		l.Continues(m, guest)
 }
 
 // Opened attaches a link to a new session.
@@ -277,14 +270,9 @@ func (p *Peers) isAgent(from *Agent, m *performatives.Message) bool {
 func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
 	l := linkOf(s)
 	m = p.unlabelled(l, m)
-	if r, ok := p.node.System.Find(m.Receiver()); ok && why.Code == performatives.CodeStopped && !m.Performative().ExpectsReply() {
-		if p.node.Relay.LinkOf(m.Receiver()) != l.Link {
-			if sent, err := p.node.Relay.SendOver(r.Destination(), m); sent && err == nil {
-				return
-			}
-		}
+	if why.Code != performatives.CodeStopped || m.Performative().ExpectsReply() || !l.Redirect(m) {
+		l.Undelivered(m, why)
 	}
-	l.Undelivered(m, why)
 }
 
 // unlabelled returns a message to a guest under the id by which the node knows it, unless an agent

@@ -1,6 +1,7 @@
 package uplinks
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,16 +12,10 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// handler is the [wire.Handler] of an Uplink's sessions.
-type handler Uplink
-
-var _ wire.Handler = (*handler)(nil)
-
-func (h *handler) uplink() *Uplink { return (*Uplink)(h) }
+var _ wire.Handler = (*Uplink)(nil)
 
 // Opened makes a new session the uplink's: what the far node sends first may be answered at once.
-func (h *handler) Opened(s *wire.Session) {
-	u := h.uplink()
+func (u *Uplink) Opened(s *wire.Session) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if l := u.linkOfLocked(s); !u.closed {
@@ -30,23 +25,20 @@ func (h *handler) Opened(s *wire.Session) {
 
 // Receive routes a message to an agent of this node. A message for an unknown id is
 // refused and not sent back to the far node.
-func (h *handler) Receive(s *wire.Session, m *performatives.Message) error {
-	u := h.uplink()
+func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	l := u.linkOf(s)
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
-	in, routed, err := u.chain.Run(chain.Uplink, m)
+	passed, routed, err := u.chain.Run(chain.Uplink, m)
 	if err != nil {
 		return u.relay.Refuse(m, err)
 	}
-	m = in
+	m = passed
 	l.BeginReceive()
 	defer l.EndReceive()
-	to, worker := m.Receiver(), u.relay.WorkerOf(m.Sender(), m, routed)
-	if worker != "" {
-		to = worker
-	}
+	worker := u.relay.WorkerOf(m.Sender(), m, routed)
+	to := cmp.Or(worker, m.Receiver())
 	here := u.knows(to)
 	_, own := u.system.Find(m.Sender())
 	switch {
@@ -67,16 +59,15 @@ func (h *handler) Receive(s *wire.Session, m *performatives.Message) error {
 }
 
 // Undelivered handles a message that the session did not deliver to the far node.
-func (h *handler) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
-	h.uplink().linkOf(s).Undelivered(m, why)
+func (u *Uplink) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	u.linkOf(s).Undelivered(m, why)
 }
 
 // linkLost is the reason that agents get when the session with the far node ends.
 var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the connection to the agent's node was lost"}
 
 // Closed ends the link of a session.
-func (h *handler) Closed(s *wire.Session, _ error) {
-	u := h.uplink()
+func (u *Uplink) Closed(s *wire.Session, _ error) {
 	l := u.linkOf(s)
 	l.Finish(linkLost, u.distantPeers()...)
 	u.mu.Lock()
