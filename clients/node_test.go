@@ -21,146 +21,140 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
-	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestTask delegates tasks to a worker: with text of all kinds, and large.
-func TestTask(t *testing.T) {
+// TestWorker has one worker of each language do all that leaves it connected.
+func TestWorker(t *testing.T) {
 	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
 		f.join(t)
-		large := 1 << 20
-		if racetest.Enabled {
-			large = 1 << 16
-		}
-		for name, text := range map[string]string{
-			"none": "", "non-ASCII": "é 日本 🧬 \u2028 \x00 \u200d ﷽", "JSON": `"\u0000{}`, "large": strings.Repeat("ß", large),
+		for _, c := range []struct {
+			name string
+			test func(*testing.T, *fixture)
+		}{
+			{"cancel races", cancelRaces}, {"tasks", delegatesTasks}, {"too large", refusesTooLarge}, {"relay", relays}, {"cancel", cancels},
 		} {
-			var reports []string
-			result, err := f.node.Delegate(t.Context(), "worker", task("echo", map[string]string{"ключ": text}), delegation.WithProgress(func(u performatives.StatusUpdate) {
-				reports = append(reports, fmt.Sprint(*u.Progress, u.Description))
-			}))
-			if err != nil {
-				t.Errorf("%s: %v", name, err)
-				continue
-			}
-			got, err := performatives.Decode[map[string]string](result.Details)
-			if err != nil || result.Status != performatives.StatusSuccess || result.Summary != "✓" || got["ключ"] != text || len(got) != 1 {
-				t.Errorf("%s: got %s %s with %d bytes, %v", name, result.Status, result.Summary, len(got["ключ"]), err)
-			}
-			if diff := cmp.Diff([]string{"50½"}, reports); diff != "" {
-				t.Errorf("%s: reports (-want +got):\n%s", name, diff)
-			}
-		}
-		if _, err := f.node.Delegate(t.Context(), "Worker", task("coffee", nil)); !errors.Is(err, performatives.CodeIncapable) {
-			t.Errorf("an unknown task: %v", err)
+			t.Run(c.name, func(t *testing.T) { c.test(t, f) })
 		}
 	})
 }
 
-// TestTooLarge asks for a result that the node would not take. The worker stays connected.
-func TestTooLarge(t *testing.T) {
-	racetest.Skip(t)
-	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
-		f.join(t)
-		d, err := delegation.Start(t.Context(), f.node, "Worker", task("wait", nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer d.Cancel()
-		if _, err := f.node.Delegate(t.Context(), "Worker", task("long", map[string]int{"bytes": 16 << 20})); !errors.Is(err, performatives.CodeFailed) {
-			t.Errorf("too long: %v", err)
-		}
-		result, err := f.node.Delegate(t.Context(), "Worker", task("long", map[string]int{"bytes": 16<<20 - 1000}))
-		if err != nil || len(result.Summary) != 16<<20-1000 {
-			t.Errorf("long: %d bytes, %v", len(result.Summary), err)
-		}
-		select {
-		case <-d.Done():
-			t.Error("the connection was lost")
-		default:
-		}
-	})
-}
-
-// TestRelay has the worker delegate a task: progress in both directions.
-func TestRelay(t *testing.T) {
-	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
-		f.join(t)
+// delegatesTasks delegates tasks to a worker: with text of all kinds, and large.
+func delegatesTasks(t *testing.T, f *fixture) {
+	for name, text := range map[string]string{
+		"none": "", "non-ASCII": "é 日本 🧬 \u2028 \x00 \u200d ﷽", "JSON": `"\u0000{}`, "large": strings.Repeat("ß", 1<<20),
+	} {
 		var reports []string
-		relayed := map[string]any{"to": "Helper", "type": "report", "parameters": map[string]int{"n": 7}}
-		result, err := f.node.Delegate(t.Context(), "Worker", task("relay", relayed), delegation.WithProgress(func(u performatives.StatusUpdate) {
+		result, err := f.node.Delegate(t.Context(), "worker", task("echo", map[string]string{"ключ": text}), delegation.WithProgress(func(u performatives.StatusUpdate) {
 			reports = append(reports, fmt.Sprint(*u.Progress, u.Description))
 		}))
-		if err != nil || result.Summary != "helped" {
-			t.Errorf("got %+v, %v", result, err)
-		}
-		if diff := cmp.Diff([]string{"25a quarter"}, reports); diff != "" {
-			t.Errorf("reports (-want +got):\n%s", diff)
-		}
-		relayed["to"] = "Nobody"
-		if _, err := f.node.Delegate(t.Context(), "Worker", task("relay", relayed)); !errors.Is(err, performatives.CodeUnknownAgent) {
-			t.Errorf("to nobody: %v", err)
-		}
-	})
-}
-
-// TestCancel withdraws a task of the worker, one that it has passed on, and has the worker withdraw
-// one.
-func TestCancel(t *testing.T) {
-	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
-		f.join(t)
-		for _, kind := range []performatives.TaskRequest{
-			task("wait", nil), task("relay", map[string]any{"to": "Helper", "type": "last", "parameters": map[string]any{}}),
-		} {
-			ctx, cancel := context.WithCancel(t.Context())
-			_, err := f.node.Delegate(ctx, "Worker", kind, delegation.WithProgress(func(performatives.StatusUpdate) { cancel() }))
-			cancel()
-			if end, ok := errors.AsType[*codons.EndError](err); !ok || end.State != "cancelled" {
-				t.Errorf("%s: want a receipt, got %v", kind.TaskType, err)
-			}
-		}
-		result, err := f.node.Delegate(t.Context(), "Worker", task("withdraw", map[string]string{"to": "Helper", "type": "last"}))
 		if err != nil {
-			t.Fatal(err)
+			t.Errorf("%s: %v", name, err)
+			continue
 		}
-		got, err := performatives.Decode[map[string]bool](result.Details)
-		if diff := cmp.Diff(map[string]bool{"receipt": true, "confirmed": true}, got); err != nil || diff != "" {
-			t.Errorf("%s, %v (-want +got):\n%s", result.Summary, err, diff)
+		got, err := performatives.Decode[map[string]string](result.Details)
+		if err != nil || result.Status != performatives.StatusSuccess || result.Summary != "✓" || got["ключ"] != text || len(got) != 1 {
+			t.Errorf("%s: got %s %s with %d bytes, %v", name, result.Status, result.Summary, len(got["ключ"]), err)
 		}
-	})
+		if diff := cmp.Diff([]string{"50½"}, reports); diff != "" {
+			t.Errorf("%s: reports (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, err := f.node.Delegate(t.Context(), "Worker", task("coffee", nil)); !errors.Is(err, performatives.CodeIncapable) {
+		t.Errorf("an unknown task: %v", err)
+	}
 }
 
-// TestCancelRaces withdraws tasks about when they end. Each ends with its result or with the
+// refusesTooLarge asks for a result that the node would not take. The worker stays connected.
+func refusesTooLarge(t *testing.T, f *fixture) {
+	d, err := delegation.Start(t.Context(), f.node, "Worker", task("wait", nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Cancel()
+	if _, err := f.node.Delegate(t.Context(), "Worker", task("long", map[string]int{"bytes": 16 << 20})); !errors.Is(err, performatives.CodeFailed) {
+		t.Errorf("too long: %v", err)
+	}
+	result, err := f.node.Delegate(t.Context(), "Worker", task("long", map[string]int{"bytes": 16<<20 - 1000}))
+	if err != nil || len(result.Summary) != 16<<20-1000 {
+		t.Errorf("long: %d bytes, %v", len(result.Summary), err)
+	}
+	select {
+	case <-d.Done():
+		t.Error("the connection was lost")
+	default:
+	}
+}
+
+// relays has the worker delegate a task: progress in both directions.
+func relays(t *testing.T, f *fixture) {
+	var reports []string
+	relayed := map[string]any{"to": "Helper", "type": "report", "parameters": map[string]int{"n": 7}}
+	result, err := f.node.Delegate(t.Context(), "Worker", task("relay", relayed), delegation.WithProgress(func(u performatives.StatusUpdate) {
+		reports = append(reports, fmt.Sprint(*u.Progress, u.Description))
+	}))
+	if err != nil || result.Summary != "helped" {
+		t.Errorf("got %+v, %v", result, err)
+	}
+	if diff := cmp.Diff([]string{"25a quarter"}, reports); diff != "" {
+		t.Errorf("reports (-want +got):\n%s", diff)
+	}
+	relayed["to"] = "Nobody"
+	if _, err := f.node.Delegate(t.Context(), "Worker", task("relay", relayed)); !errors.Is(err, performatives.CodeUnknownAgent) {
+		t.Errorf("to nobody: %v", err)
+	}
+}
+
+// cancels withdraws a task of the worker, one that it has passed on, and has the worker withdraw
+// one.
+func cancels(t *testing.T, f *fixture) {
+	for _, kind := range []performatives.TaskRequest{
+		task("wait", nil), task("relay", map[string]any{"to": "Helper", "type": "last", "parameters": map[string]any{}}),
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := f.node.Delegate(ctx, "Worker", kind, delegation.WithProgress(func(performatives.StatusUpdate) { cancel() }))
+		cancel()
+		if end, ok := errors.AsType[*codons.EndError](err); !ok || end.State != "cancelled" {
+			t.Errorf("%s: want a receipt, got %v", kind.TaskType, err)
+		}
+	}
+	result, err := f.node.Delegate(t.Context(), "Worker", task("withdraw", map[string]string{"to": "Helper", "type": "last"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := performatives.Decode[map[string]bool](result.Details)
+	if diff := cmp.Diff(map[string]bool{"receipt": true, "confirmed": true}, got); err != nil || diff != "" {
+		t.Errorf("%s, %v (-want +got):\n%s", result.Summary, err, diff)
+	}
+}
+
+// cancelRaces withdraws tasks about when they end. Each ends with its result or with the
 // receipt.
-func TestCancelRaces(t *testing.T) {
-	forEach(t, hostOptions{}, func(t *testing.T, f *fixture) {
-		f.join(t)
-		var all sync.WaitGroup
-		var ends [2]atomic.Int64
-		for i := range 200 {
-			all.Go(func() {
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				_, err := f.node.Delegate(ctx, "Worker", task("brief", map[string]int{"ms": i % 5}), delegation.WithProgress(func(performatives.StatusUpdate) { cancel() }))
-				if end, cancelled := errors.AsType[*codons.EndError](err); err != nil && (!cancelled || end.State != "cancelled") {
-					t.Errorf("it ends with %v", err)
-				} else if err != nil {
-					ends[1].Add(1)
-				} else {
-					ends[0].Add(1)
-				}
-			})
-		}
-		all.Wait()
-		t.Logf("%d results, %d receipts", ends[0].Load(), ends[1].Load())
-		for len(f.lost.C) > 0 {
-			lost := (<-f.lost.C).Event
-			if m, ok := lost.(events.DeadLetter); !ok || m.Code != "duplicate" { // a CANCEL after the end repeats the answer
-				t.Errorf("an answer too many: %+v", lost)
+func cancelRaces(t *testing.T, f *fixture) {
+	var all sync.WaitGroup
+	var ends [2]atomic.Int64
+	for i := range 200 {
+		all.Go(func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			_, err := f.node.Delegate(ctx, "Worker", task("brief", map[string]int{"ms": i % 5}), delegation.WithProgress(func(performatives.StatusUpdate) { cancel() }))
+			if end, cancelled := errors.AsType[*codons.EndError](err); err != nil && (!cancelled || end.State != "cancelled") {
+				t.Errorf("it ends with %v", err)
+			} else if err != nil {
+				ends[1].Add(1)
+			} else {
+				ends[0].Add(1)
 			}
+		})
+	}
+	all.Wait()
+	t.Logf("%d results, %d receipts", ends[0].Load(), ends[1].Load())
+	for len(f.lost.C) > 0 {
+		lost := (<-f.lost.C).Event
+		if m, ok := lost.(events.DeadLetter); !ok || m.Code != "duplicate" { // a CANCEL after the end repeats the answer
+			t.Errorf("an answer too many: %+v", lost)
 		}
-	})
+	}
 }
 
 // TestNodeKilled kills a node in the middle of a task. The worker joins the node that comes after

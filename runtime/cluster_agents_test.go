@@ -179,8 +179,11 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	tree := newTreeOfTasks(t)
 	runs := 5
-	if exhaustive.Enabled() {
+	switch {
+	case exhaustive.Enabled():
 		runs = 200
+	case racetest.Enabled:
+		runs = 2
 	}
 	var took []time.Duration // until no side of a conversation is left
 	random := rand.New(rand.NewPCG(1, 1))

@@ -21,7 +21,7 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 	const callers = 50
 	each := 200
 	if racetest.Enabled { // the race detector is slow with so many goroutines
-		each = 40
+		each = 20
 	}
 	h := newHub(t, noPeerOptions)
 	var held []*performatives.Message // all requests, until the last one has arrived

@@ -229,7 +229,7 @@ func TestDrain(t *testing.T) {
 	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.keepState = true
 	h.host(t, nodes...)
-	const agents = 60
+	const agents = 20
 	for i := range agents {
 		count(t, nodes[0], p.AgentID(fmt.Sprint("counter/", i)))
 	}
@@ -271,7 +271,7 @@ func TestDrainOfManyAgents(t *testing.T) {
 	const askers = 20
 	agents := 1_000
 	if racetest.Enabled && !exhaustive.Enabled() {
-		agents = 200
+		agents = 100
 	}
 	h, nodes := newHall(), join(t, 3, newPatientMember)
 	h.keepState = true

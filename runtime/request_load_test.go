@@ -72,8 +72,9 @@ func heapInUse() int64 {
 // is refused, and each is remembered: the first does not run again. The short form has a small part
 // of them.
 func TestRequestLoad(t *testing.T) {
+	racetest.Skip(t) // it measures memory
 	perSecond := loadRate / 400
-	if exhaustive.Enabled() && !racetest.Enabled {
+	if exhaustive.Enabled() {
 		perSecond = loadRate
 	}
 	synctest.Test(t, func(t *testing.T) {

@@ -207,7 +207,7 @@ func testRouter(t *testing.T, equal bool) {
 	r := newRouting(t, overTCP)
 	r.each, r.window, r.equal = 1500, 32, equal
 	if racetest.Enabled {
-		r.each = 180
+		r.each = 90
 	}
 	limit := 2 * patience
 	if exhaustive.Enabled() && !equal {

@@ -231,6 +231,7 @@ func TestControls(t *testing.T) {
 // However long the controls are, a frame is not longer than one message may be, and messages
 // follow.
 func TestLongControls(t *testing.T) {
+	racetest.Skip(t)
 	a, b := pair(nil)
 	meet(t, a, b)
 	if err := a.Send(message(t, performatives.Urgent, ""), envelope(1, MaxMessage-20)); err != nil {
@@ -634,6 +635,7 @@ func TestEncode(t *testing.T) {
 
 // The lists of one frame with very many messages are not kept for the life of the link.
 func TestListsOfALongFrame(t *testing.T) {
+	racetest.Skip(t)
 	a, b := pair(nil)
 	meet(t, a, b)
 	const many = 1 << 19 // in 1 MiB; a frame may have 17

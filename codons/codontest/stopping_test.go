@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -46,6 +47,7 @@ func parcel(ends ...machine.Row) *codons.Codon {
 // request. Explore prints the rows for it that are missing. A row that drops the command leaves the
 // request without an answer.
 func TestAStoppedJobAnswers(t *testing.T) {
+	racetest.Skip(t)
 	ends := func(commands ...machine.Symbol) machine.Row {
 		return machine.Answers("stopping").When(commands...).Goto("unpacked", machine.SendTagged(performatives.ActInform, "UNPACKED")).Because("it has stopped")
 	}

@@ -9,11 +9,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // TestSidesReadNoClock: the pure methods of the sides, which [codons.Rebuild] repeats, call
 // nothing of the clock, of chance or of the system.
 func TestSidesReadNoClock(t *testing.T) {
+	racetest.Skip(t)
 	pure := []string{"Tag", "Reduce", "Compose", "Timer", "ReplyBy", "Data"}
 	found := 0
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

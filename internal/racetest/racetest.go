@@ -1,4 +1,4 @@
-// Package racetest skips tests in which the race detector finds nothing.
+// Package racetest skips tests in which the race detector finds nothing, and shortens others.
 package racetest
 
 import "testing"
@@ -11,4 +11,13 @@ func Skip(t *testing.T) {
 	if Enabled {
 		t.Skip("the race detector has nothing to find here: .ci/plain runs this test")
 	}
+}
+
+// Fewer returns n, or an eighth of it in programs with the race detector: for messages and runs of
+// which a few show the detector what many do.
+func Fewer(n int) int {
+	if Enabled {
+		return n / 8
+	}
+	return n
 }
