@@ -54,7 +54,7 @@ func (s *System) watchBusy(long bool) {
 	if !long && s.busyNow == 0 {
 		return
 	}
-	for r := range s.registered() {
+	for r := range s.Registered() {
 		if r.local != nil {
 			s.probe(r.local)
 		}

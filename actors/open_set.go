@@ -163,7 +163,7 @@ func (s *System) Converses(agent performatives.AgentID, m *performatives.Message
 // called from any goroutine. A conversation that ends meanwhile may be among them.
 func (s *System) Conversations() iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
-		for r := range s.registered() {
+		for r := range s.Registered() {
 			if r.local == nil {
 				continue
 			}
@@ -181,7 +181,7 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 // conversations. Else it is as [System.Conversations].
 func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
-		for r := range s.registered() {
+		for r := range s.Registered() {
 			if r.local == nil {
 				continue
 			}

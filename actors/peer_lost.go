@@ -95,7 +95,7 @@ func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 // localCells returns the agents of this process, sorted by id.
 func (s *System) localCells() []*cell {
 	var cells []*cell
-	for r := range s.registered() {
+	for r := range s.Registered() {
 		if r.local != nil {
 			cells = append(cells, r.local)
 		}

@@ -43,7 +43,7 @@ func (s *System) Stop(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, MaxStopTime, errStopTime)
 		defer cancel()
 	}
-	for r := range s.registered() {
+	for r := range s.Registered() {
 		if r.local != nil {
 			r.local.signalStop()
 		}
@@ -112,7 +112,7 @@ func (s *System) logWaiting(level slog.Level, msg string) {
 	s.outliving.Range(func(c, _ any) bool {
 		return report("a handler that ignores the end of its context", *c.(*Caller)) //nolint:forcetypeassert // nothing else is stored
 	})
-	for r := range s.registered() {
+	for r := range s.Registered() {
 		if since, _ := r.busy(); !since.IsZero() && n < maxReported {
 			report("an agent whose actor is busy", r.local.caller())
 		}

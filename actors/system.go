@@ -302,8 +302,8 @@ func (s *System) stepSimulation(until func() bool) (turn func()) {
 	return s.Turn()
 }
 
-// registered yields the entries of the directory in no particular order.
-func (s *System) registered() iter.Seq[*Registration] {
+// Registered yields the entries of the directory, hidden ones too, in no particular order.
+func (s *System) Registered() iter.Seq[*Registration] {
 	return func(yield func(*Registration) bool) {
 		for id, r := range s.registrations.all() {
 			if id == r.folded && !yield(r) { // it is stored under its id as written, too
@@ -316,7 +316,7 @@ func (s *System) registered() iter.Seq[*Registration] {
 // Agents yields the visible agents of the directory in no particular order.
 func (s *System) Agents() iter.Seq[*Registration] {
 	return func(yield func(*Registration) bool) {
-		for r := range s.registered() {
+		for r := range s.Registered() {
 			if r.Visible() && r.current() && !yield(r) {
 				return
 			}

@@ -63,13 +63,14 @@ type Message struct {
 	marks          marks
 }
 
-// marks are the bits marksAuthentic, marksJSON and marksWeighed.
+// marks are the bits marksAuthentic, marksJSON, marksWeighed and marksToAll.
 type marks uint8
 
 const (
 	marksAuthentic marks = 1 << iota // see Authentic
 	marksJSON                        // the language is LanguageJSON; rare has any other
 	marksWeighed                     // rare has a weight; without the bit, Weight does not read rare, which mailboxes would wait for
+	marksToAll                       // see ToAll
 )
 
 // rare has the fields that few messages set. A field in Message itself takes memory in every
@@ -208,8 +209,15 @@ func (m *Message) With(change func(e *Envelope)) (*Message, error) {
 func (m *Message) Readdressed(sender, receiver AgentID) *Message {
 	out := *m
 	out.sender, out.receiver, out.marks = sender, receiver, m.marks&^marksAuthentic
+	if m.receiver == "" {
+		out.marks |= marksToAll
+	}
 	return &out
 }
+
+// ToAll reports whether m is for all agents, or is the copy of such a message that is for one of
+// them.
+func (m *Message) ToAll() bool { return m.receiver == "" || m.marks&marksToAll != 0 }
 
 // envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope
 // of the call itself would be allocated each time.

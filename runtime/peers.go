@@ -125,7 +125,10 @@ type Peers struct{ *peers }
 
 type peers = sessions.Peers
 
-var _ wire.HostHandler = (*Peers)(nil)
+var (
+	_ wire.HostHandler = (*Peers)(nil)
+	_ wire.ToolHandler = (*Peers)(nil)
+)
 
 // NewPeers returns the handler of a server for node. The error names the invalid option.
 // Peers has no Stop: stop the server, and then the node.

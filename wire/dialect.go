@@ -43,6 +43,10 @@ type CodecOptions struct {
 	MaxPending  int                   // largest number of pending requests in each direction
 	Compression []string              // compression methods of the connection
 	Token       func() string         // returns the credential that each message carries; nil when messages carry none
+
+	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
+	// is nil when the handler is no [ToolHandler].
+	Tools func(asker, of performatives.AgentID) []string
 }
 
 // Codec translates between frames and messages for one session. The reading goroutine calls

@@ -35,3 +35,11 @@ type HostHandler interface {
 	// messages of other senders are those of their session.
 	Owns(s *Session, m *performatives.Message) bool
 }
+
+// ToolHandler is a [Handler] that knows the tools of its agents. Its method may be called by any
+// goroutine.
+type ToolHandler interface {
+	Handler
+	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call.
+	Tools(s *Session, asker, of performatives.AgentID) []string
+}

@@ -110,6 +110,9 @@ func (s *Session) open(d Dialect) (*language, error) {
 		Local: o.Name, Initiator: s.initiator, Path: s.peer.Path, Registry: o.Registry, Stamper: o.Stamper,
 		MaxBytes: o.Limits.Frame, MaxPending: o.Limits.Pending, Token: o.Token,
 	}
+	if h, ok := o.Handler.(ToolHandler); ok {
+		co.Tools = func(asker, of performatives.AgentID) []string { return h.Tools(s, asker, of) }
+	}
 	if c, ok := s.conn.(CompressConn); ok {
 		co.Compression = c.Compressions()
 	}

@@ -27,10 +27,11 @@ type clusterFlags struct {
 // check returns an error for flags that contradict each other.
 func (c *clusterFlags) check(n *nodeCmd) error {
 	if c.Gossip == "" {
-		if len(c.Join) > 0 || c.Advertise != "" || c.GossipKey != "" || len(c.Label) > 0 {
-			return usagef("--join, --advertise, --gossip-key and --label are about a cluster; add --gossip, such as --gossip 127.0.0.1:7946")
+		if len(c.Join) > 0 || c.Advertise != "" || c.GossipKey != "" {
+			return usagef("--join, --advertise and --gossip-key are about a cluster; add --gossip, such as --gossip 127.0.0.1:7946")
 		}
-		return nil
+		_, err := c.labels() // which are ignored: one file serves nodes with and without a cluster
+		return err
 	}
 	if err := checkAddress("--gossip", c.Gossip); err != nil {
 		return err

@@ -26,14 +26,17 @@ type address struct {
 
 const addressHint = "such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known, and the http or https of --http"
 
-// parseAddress reads the URL of a node.
-func parseAddress(text string) (address, error) {
+// tokenFlags has the flag for the token of the node at the address of a flag.
+var tokenFlags = map[string]string{"--addr": "--token-file", "--bridge": "--bridge-token-file"}
+
+// parseAddress reads the URL of a node, which the flag gives.
+func parseAddress(flag, text string) (address, error) {
 	if text == "" {
-		return address{}, usagef("no address; say where the node is with --addr, %s", addressHint)
+		return address{}, usagef("no address; say where the node is with %s, %s", flag, addressHint)
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" {
-		return address{}, usagef("--addr is no address; want one %s", addressHint)
+		return address{}, usagef("%s is no address; want one %s", flag, addressHint)
 	}
 	a := address{transport: strings.TrimSuffix(u.Scheme, "s"), host: u.Host, path: u.Path}
 	a.secure = a.transport != u.Scheme
@@ -42,22 +45,22 @@ func parseAddress(text string) (address, error) {
 	}
 	switch {
 	case a.transport != "ws" && a.transport != "tcp" && a.transport != "grpc":
-		return a, usagef("--addr: there is no transport %.16q; want an address %s", u.Scheme, addressHint)
+		return a, usagef("%s: there is no transport %.16q; want an address %s", flag, u.Scheme, addressHint)
 	case u.User != nil:
-		return a, usagef("--addr has a name or a password in it; give a token with --token-file instead")
+		return a, usagef("%s has a name or a password in it; give a token with %s instead", flag, tokenFlags[flag])
 	case a.transport != "ws" && strings.Trim(u.Path, "/") != "", u.RawQuery != "", u.Fragment != "":
-		return a, usagef("--addr says more than where the node is; want an address %s", addressHint)
+		return a, usagef("%s says more than where the node is; want an address %s", flag, addressHint)
 	}
-	err = a.complete(u)
+	err = a.complete(flag, u)
 	return a, err
 }
 
 // complete fills in the parts that an address may leave out.
-func (a *address) complete(u *url.URL) error {
+func (a *address) complete(flag string, u *url.URL) error {
 	switch {
 	case u.Port() != "":
 	case a.transport != "ws":
-		return usagef("--addr %s://%s lacks the port; want an address %s", u.Scheme, u.Host, addressHint)
+		return usagef("%s %s://%s lacks the port; want an address %s", flag, u.Scheme, u.Host, addressHint)
 	case a.secure:
 		a.host = net.JoinHostPort(u.Hostname(), "443")
 	default:

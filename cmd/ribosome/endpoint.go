@@ -38,6 +38,8 @@ type endpoint struct {
 	peers     *runtime.Peers
 	server    *wire.Server
 	listeners []listening
+	uplink    *runtime.Uplink // nil without --bridge
+	bridging  sync.WaitGroup
 
 	// Of a member of a cluster: the sockets of --grpc and --http, and what serves the links of
 	// other nodes at --grpc.
@@ -117,7 +119,10 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 	if p.observers != nil {
 		p.observers.server.Store(p.server)
 	}
-	return c.listen(ctx, p, config)
+	if err := c.listen(ctx, p, config); err != nil {
+		return err
+	}
+	return c.bridge(ctx, p)
 }
 
 // healthSource returns what tells peers the health of agents.
@@ -276,6 +281,10 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 	listeners.Wait()
 	if p.node != nil {
 		tell("the node", p.node.Stop(ctx))
+	}
+	if p.uplink != nil {
+		tell("the link to the node of --bridge", p.uplink.Stop(ctx))
+		p.bridging.Wait()
 	}
 	late = append(late, p.observers.close(ctx)...)
 	if p.health != nil {

@@ -161,3 +161,94 @@ func TestRossNetOfTheField(t *testing.T) {
 	router.rossnet("router_agent_01", "", "MCP_DISCOVERY", "DISCOVERY_QUERY", "q", `{"query_by_capability":"python"}`)
 	router.expect(`"input_schema":{"type":"object",`, `{"name":"Python","input_schema":{},"output_schema":{}}`)
 }
+
+// bridge writes a message of the bridge protocol; a receiver that is empty is null.
+func (c *fieldClient) bridge(id, kind, from, to, payload string) {
+	c.t.Helper()
+	receiver := "null"
+	if to != "" {
+		receiver = `"` + to + `"`
+	}
+	c.write(`{"message_id":%q,"message_type":%q,"sender_id":%q,"receiver_id":%s,"timestamp":"2025-01-30T10:30:00Z","correlation_id":null,"priority":"normal","payload":%s}`,
+		id, kind, from, receiver, payload)
+}
+
+// shakes connects an agent of the bridge protocol.
+func (n begun) shakes(id, tools, more string) *fieldClient {
+	n.t.Helper()
+	c := n.connects("/mcp")
+	c.bridge("hello-"+id, "handshake_request", id, "", fmt.Sprintf(`{"agent_id":%q,"agent_name":%q,"agent_role":"tester","tools":%s%s}`, id, id, tools, more))
+	c.expect(`"handshake_response"`, `"accepted":true`)
+	return c
+}
+
+// The rows of the bridge protocol between programs and a node.
+func TestBridgeOfTheField(t *testing.T) {
+	n := open(t)
+	a, tools, bare := n.shakes("a1", `[]`, ""), n.shakes("a2", `["t"]`, ""), n.shakes("a3", `[]`, "")
+
+	a.bridge("1", "handshake_request", "a1", "Jules", `{"agent_id":"a1","agent_name":"a","agent_role":"r","tools":[]}`)
+	a.expect(`"agent_role":"Software Engineer"`)
+
+	// Broadcasts reach agents with and without tools, and keep their form.
+	a.bridge("2", "notification", "a1", "", `{"event_type":"e","data":{}}`)
+	for _, c := range []*fieldClient{tools, bare} {
+		c.expect(`"message_id":"2"`, `"receiver_id":null`)
+	}
+
+	// A notification to nobody is answered, and so are unknown tools, with those that there are.
+	a.bridge("3", "notification", "a1", "nobody", `{"event_type":"e","data":{}}`)
+	a.expect(`"message_type":"error"`, `"correlation_id":"3"`, `"reason_code":"agent_not_found"`)
+	a.bridge("4", "request", "a1", "Jules", `{"tool_name":"nope","arguments":{}}`)
+	a.expect(`"TOOL_NOT_FOUND"`, `"available_tools":["EXECUTE_DELEGATED_CODING_TASK","debug_code","refactor_code_snippet","explain_code"]`)
+	a.bridge("5", "request", "a1", "system", `{"tool_name":"nope","arguments":{}}`)
+	a.expect(`"TOOL_NOT_FOUND"`, `"explain_code"`, `"available_tools":["t","DELEGATE_CODING_TASK_TO_JULES",`)
+}
+
+// Two nodes that are linked by bridge find each other's agents, and each has its name in the path of
+// a message.
+func TestBridgeBetweenNodes(t *testing.T) {
+	far := hosts(t, "--no-auth", "--swarm", "eddyjules", "--name", "far")
+	near := hosts(t, "--no-auth", "--name", "near", "--bridge", far.at["ws"], "--label", "zone=a")
+	if !strings.Contains(near.shows(&near.stderr, "--label is ignored"), "without --gossip") {
+		t.Error("nothing is said of --label")
+	}
+	worker, asker := far.shakes("w", `["t"]`, `,"extensions":{"routing":{}}`), near.shakes("a", `["own"]`, `,"extensions":{"routing":{}}`)
+	for linked := false; !linked; {
+		asker.bridge("hi", "request", "a", "Jules", `{"tool_name":"explain_code","arguments":{"code_snippet":"x = [1]"}}`)
+		linked = strings.Contains(asker.read(), `"success":true`)
+	}
+	asker.bridge("1", "request", "a", "w", `{"tool_name":"t","arguments":{}}`)
+	worker.expect(`"route":{"hop_limit":15,"path":["near","far"]}`)
+	back := far.shakes("b", `[]`, "")
+	back.bridge("2", "request", "b", "a", `{"tool_name":"own","arguments":{}}`)
+	asker.expect(`"tool_name":"own"`, `"path":["far","near"]`)
+	for text, want := range map[string]string{"grpc://127.0.0.1:1": "gRPC has one protocol", "nowhere": "--bridge is no address"} {
+		if r := runs(t, "node", "--no-auth", "--tcp", "127.0.0.1:0", "--bridge", text); r.code != exitUsage || !strings.Contains(r.stderr, want) {
+			t.Errorf("%s: %+v", text, r)
+		}
+	}
+}
+
+// A coordinator of the rag protocol keeps its name System, is told where a result went, and hears of
+// failures that answer nothing.
+func TestRAGSystem(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	rag := func(c *fieldClient, kind, from, to, trace, payload string) {
+		c.write(`{"type":%q,"sender":%q,"receiver":%q,"trace_id":%q,"timestamp":"2025-01-30T10:31:00Z","payload":%s}`, kind, from, to, trace, payload)
+	}
+	register := func(name, types string) *fieldClient {
+		c := n.connects("/mcp")
+		rag(c, "AGENT_REGISTRATION", name, "System", "reg-"+name+"-001", fmt.Sprintf(`{"agent_id":%q,"agent_type":"t","capabilities":["x"],"message_types":%s,"status":"active"}`, name, types))
+		c.expect(`"agent_type":"t","capabilities":["x"],"message_types":` + types)
+		return c
+	}
+	retrieval, responder, system := register("RetrievalAgent", `["RETRIEVAL_REQUEST"]`), register("LLMResponseAgent", `["RESPONSE_REQUEST"]`), n.connects("/mcp")
+	rag(system, "RETRIEVAL_REQUEST", "System", "RetrievalAgent", "ret-002", `{"query":"What KPIs?"}`)
+	retrieval.expect(`"sender":"System","receiver":"RetrievalAgent","trace_id":"ret-002"`)
+	rag(retrieval, "RETRIEVAL_RESULT", "RetrievalAgent", "LLMResponseAgent", "ret-002", `{"query":"What KPIs?","retrieved_chunks":[]}`)
+	responder.expect(`"type":"RETRIEVAL_RESULT"`)
+	system.expect(`"trace_id":"ret-002"`, `"result_for":"LLMResponseAgent"`)
+	rag(retrieval, "ERROR_MESSAGE", "RetrievalAgent", "System", "err-777-001", `{"error_code":"VECTOR_DB_ERROR","error_message":"no index"}`)
+	system.expect(`"type":"ERROR_MESSAGE"`, `"error_code":"VECTOR_DB_ERROR"`, `"receiver":"System"`)
+}

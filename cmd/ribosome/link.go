@@ -46,7 +46,7 @@ func (f *clientFlags) plan(stderr io.Writer) (l *link, err error) {
 			return nil, err
 		}
 		l.at = l.operator.at
-	} else if l.at, err = parseAddress(f.Addr); err != nil {
+	} else if l.at, err = parseAddress("--addr", f.Addr); err != nil {
 		return nil, err
 	}
 	failed := seldom(func(err error) {

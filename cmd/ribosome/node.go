@@ -61,6 +61,9 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	}
 	var demonstrating sync.WaitGroup
 	demo, endDemo := context.WithCancel(ctx)
+	if c.Gossip == "" && len(c.Label) > 0 {
+		newPrinter(std.err).line("ribosome: --label is ignored: without --gossip, no other node is told it")
+	}
 	if c.demonstrates() {
 		demonstrating.Go(func() { demonstrate(demo, p.node, c.pace(), p.log) })
 	}

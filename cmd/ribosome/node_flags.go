@@ -29,6 +29,7 @@ type nodeCmd struct {
 	tlsFlags     `group:"TLS, for all listeners:"`
 	limitFlags   `group:"Limits:"`
 	clusterFlags `group:"The cluster, if the node is to be in one:"`
+	bridgeFlags  `group:"Another node outside of the cluster:"`
 	recordFlags  `group:"What --http keeps for the operator:"`
 	otlpFlags    `group:"Traces and metrics for a collector:"`
 	logFlags     `group:"Log, on stderr unless a flag says otherwise:"`
@@ -149,6 +150,9 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return err
 	}
 	if err := c.otlpFlags.check(); err != nil {
+		return err
+	}
+	if _, err := c.bridgeFlags.plan(c.MaxFrame); err != nil {
 		return err
 	}
 	if err := c.recordFlags.check(c.HTTP); err != nil {

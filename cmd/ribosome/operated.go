@@ -65,7 +65,7 @@ func (l *link) find(ctx context.Context) (name performatives.AgentID, err error)
 		host, _, _ := net.SplitHostPort(l.operator.at.host)
 		at.Host = net.JoinHostPort(strings.Trim(cmp.Or(host, l.operator.at.host), "[]"), at.Port())
 	}
-	if l.at, err = parseAddress(at.String()); err != nil {
+	if l.at, err = parseAddress("--addr", at.String()); err != nil {
 		return "", failf("the node at %s names an address for agents that is none: %v", l.operator.at.url, err)
 	}
 	if canSpeak(session.As) && !isNamespace(session.As) {

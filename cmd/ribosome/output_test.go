@@ -79,7 +79,7 @@ func TestParseAddress(t *testing.T) {
 		"grpc://h:1":       {"grpc", false, "h:1", "grpc://h:1", ""},
 		"grpcs://h:1":      {"grpc", true, "h:1", "grpcs://h:1", ""},
 	} {
-		if got, err := parseAddress(text); err != nil || got != want {
+		if got, err := parseAddress("--addr", text); err != nil || got != want {
 			t.Errorf("%s: %v, got %+v", text, err, got)
 		}
 	}

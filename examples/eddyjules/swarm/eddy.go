@@ -29,6 +29,7 @@ func (*Eddy) Describe() performatives.Capabilities {
 		Topics:     []string{"Developer Support", "Delegation"},
 		Actions:    actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
 		Ontologies: debugOntologies(),
+		Extra:      role("Developer Support"),
 	}
 }
 

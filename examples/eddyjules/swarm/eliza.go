@@ -11,5 +11,6 @@ func (Eliza) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
 		Topics:     []string{"Conversation", "Storytelling", "Philosophy"},
 		Ontologies: []string{ontologyConversation, ontologyQuery},
+		Extra:      role("Conversation"),
 	}
 }

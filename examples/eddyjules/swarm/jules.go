@@ -44,6 +44,7 @@ func (*Jules) Describe() performatives.Capabilities {
 			},
 		),
 		Ontologies: codeOntologies(),
+		Extra:      role("Software Engineer"),
 	}
 }
 

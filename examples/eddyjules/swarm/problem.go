@@ -2,6 +2,7 @@ package swarm
 
 import (
 	"cmp"
+	"encoding/json"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
@@ -88,6 +89,13 @@ func actions(name, description string) []performatives.Action {
 		})
 	}
 	return all
+}
+
+// role returns the member of capabilities that names the role of an agent, as the handshakes of
+// bridge do.
+func role(name string) performatives.Members {
+	text, _ := json.Marshal(name) // a string always marshals
+	return performatives.Members{"agent_role": text}
 }
 
 // isDebug reports whether a task is a debug_code task. It may also have the name of the agent's

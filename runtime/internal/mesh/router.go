@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // Route delivers m to its receiver, or to all agents when it has none: to destinations of the
@@ -101,6 +102,12 @@ func (n *Mesh) activated(m *performatives.Message, err error) (changed bool, _ e
 	return false, refusedCopy(m, performatives.CodeStopped, err.Error())
 }
 
+// listens reports whether a hidden agent gets a broadcast.
+func listens(r *actors.Registration, m *performatives.Message) bool {
+	a, ok := r.Destination().(*sessions.Agent)
+	return ok && a.Listens() && !m.Performative().ExpectsReply()
+}
+
 // broadcast delivers m to every agent of the directory except its sender. To the agents of other
 // nodes goes one copy a node, unless m came from one. Each agent that cannot take m causes a
 // refusal. When no agent can, the first refusal is returned as the error. A message that is too
@@ -114,13 +121,16 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 			return err
 		}
 	}
-	for agent := range n.system.Agents() {
-		if agent.ID().Is(m.Sender()) || !n.ours(agent) {
+	for agent := range n.system.Registered() {
+		if agent.ID().Is(m.Sender()) || !n.ours(agent) || !agent.Visible() && !listens(agent, m) {
 			continue
 		}
 		var refusal *performatives.Refusal
-		if err := n.system.Deliver(agent.ID(), m); errors.As(err, &refusal) {
-			refusal.From = agent.ID() // Deliver leaves it empty for an unknown agent
+		switch err := n.system.Deliver(agent.ID(), m); {
+		case errors.Is(err, performatives.CodeUnknownAgent): // it has gone, or does not run yet
+			continue
+		case errors.As(err, &refusal):
+			refusal.From = agent.ID()
 			failed = append(failed, refusal)
 			continue
 		}

@@ -37,6 +37,10 @@ var _ relay.Destination = (*Agent)(nil)
 // Principal returns the principal that has claimed the id; empty without authentication.
 func (a *Agent) Principal() string { return a.principal }
 
+// Listens reports whether the agent gets broadcasts that expect no reply though discovery excludes
+// it: it has introduced itself without capabilities (addenda §9).
+func (a *Agent) Listens() bool { return a.id == a.label }
+
 // Via returns the link of the session.
 func (a *Agent) Via() *relay.Link { return a.link.Link }
 

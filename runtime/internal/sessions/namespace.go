@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes
@@ -56,8 +57,49 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		}
 	case performatives.ActCancel:
 		return p.node.Relay.Refuse(m, refused(performatives.CodeConversationEnded, ""))
+	case performatives.ActFailure, performatives.ActInformResult:
+		if m.Receiver().Is(namespace.System) && p.tellCoordinators(from, m) {
+			return nil
+		}
 	}
 	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
+}
+
+// tellCoordinators passes a failure or a result for System that answers no request on to the
+// clients that are System themselves, and reports whether there are any (addenda §9).
+func (p *Peers) tellCoordinators(from *Agent, m *performatives.Message) (told bool) {
+	for r := range p.node.System.Registered() {
+		a, ok := r.Destination().(*Agent)
+		if ok && a != from && a.id != a.label && a.label.Is(namespace.System) {
+			told = a.Deliver(m.Readdressed(from.id, a.id)) == nil || told
+		}
+	}
+	return told
+}
+
+// maxNamedTools is the largest number of tools that a refusal lists.
+const maxNamedTools = 64
+
+// Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
+// implements [wire.ToolHandler].
+func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names []string) {
+	if p.coversAll(of) {
+		of = ""
+	}
+	stamp := p.node.System.Stamp()
+	call, err := performatives.New(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: asker, Performative: performatives.ActInform, Payload: performatives.Raw("{}"),
+	})
+	if err != nil {
+		return nil
+	}
+	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(call, a.ID()) })
+	for _, a := range all.Actions {
+		if len(names) < maxNamedTools {
+			names = append(names, a.Name)
+		}
+	}
+	return names
 }
 
 // hasOthers reports whether a namespace has an agent besides that one.

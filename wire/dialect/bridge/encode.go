@@ -32,6 +32,8 @@ type extras struct {
 	answers    bool       // it answers a request of the peer, which expects one answer
 	handshake  bool       // it answers a handshake of the peer
 	tool       string
+	tools      func(asker, of performatives.AgentID) []string
+	toAll      bool // it is a broadcast
 	measured   bool // elapsed is known
 	elapsed    time.Duration
 }
@@ -78,7 +80,11 @@ func (w *writer) message() {
 	w.out.Text(memberNames[memID], string(m.ID()))
 	w.out.Text(memberNames[memType], w.kind.String())
 	w.out.Text(memberNames[memSender], string(m.Sender()))
-	w.optional(memReceiver, string(m.Receiver()))
+	receiver := string(m.Receiver())
+	if w.extras.toAll {
+		receiver = ""
+	}
+	w.optional(memReceiver, receiver)
 	w.timestamp()
 	w.optional(memCorrelation, w.correlation)
 	w.priority()

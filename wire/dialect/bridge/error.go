@@ -21,7 +21,8 @@ const (
 	detailsReason  = "reason_code" // a performatives.Code, which is more exact than the error_code
 	detailsField   = "field"       // the path of the wrong member
 	detailsTool    = "tool_name"
-	detailsPayload = "payload" // of a refusal with an application's message type
+	detailsTools   = "available_tools" // of TOOL_NOT_FOUND
+	detailsPayload = "payload"         // of a refusal with an application's message type
 )
 
 // The standard error codes.

@@ -146,6 +146,12 @@ func TestRouting(t *testing.T) {
 	if got := p.send(asked(t, performatives.TaskRequest{TaskType: "paint"})); !strings.Contains(got, `"route":{"hop_limit":16,"path":["n1"]}`) {
 		t.Errorf("got %s", got)
 	}
+	// The node to which the sender is connected, and another one of the cluster, both add their names.
+	there := extended(t, wire.CodecOptions{Local: "node"})
+	there.codec.(*session).node = "n9"
+	if got := there.send(to(`{"hop_limit":3,"path":["n2"]}`)); !strings.Contains(got, `"route":{"hop_limit":2,"path":["n2","n1","n9"]}`) {
+		t.Errorf("got %s", got)
+	}
 	if _, err := p.codec.Encode(nil, to(`{"hop_limit":0,"path":["n2"]}`)); !errors.Is(err, performatives.CodeUnknownAgent) {
 		t.Errorf("beyond the hop limit: %v", err)
 	}

@@ -18,6 +18,7 @@ type fault struct {
 	field   string
 	again   int64  // the retry_after_ms; 0 = none
 	tool    string // the tool that the failed request has named
+	tools   []string
 	content []byte // the payload of an application's message type; nil = none
 	rest    performatives.Members
 }
@@ -71,6 +72,9 @@ func (f fault) detailed(word string) ([]byte, error) {
 	if f.tool != "" && had[detailsTool] == nil {
 		b.Text(detailsTool, f.tool)
 	}
+	if len(f.tools) > 0 && had[detailsTools] == nil {
+		b.Value(detailsTools, f.tools)
+	}
 	if f.again != 0 {
 		b.Raw(performatives.MemberRetryAfter, strconv.AppendInt(nil, f.again, 10))
 		delete(had, performatives.MemberRetryAfter)
@@ -107,6 +111,9 @@ func (w *writer) fault() (fault, error) {
 	f := fault{code: r.Code, text: inItsWords(r.Text), again: performatives.RetryAfterMillis(r.RetryAfter), tool: w.extras.tool}
 	_, f.rest, _ = performatives.RefusalIn(m.Payload())
 	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
+	if w.extras.tools != nil && ErrorCodes.Of(r.Code) == codeToolNotFound {
+		f.tools = w.extras.tools(m.Receiver(), m.Sender())
+	}
 	if f.text == "" && w.shape == unread {
 		f.text = r.Code.Traits().Text
 	}

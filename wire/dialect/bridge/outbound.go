@@ -33,6 +33,7 @@ func (s *session) forget(m *performatives.Message) {
 }
 
 func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	toAll := m.ToAll()
 	m, err := exchange.Signed(m, s.opts.Token)
 	if err != nil {
 		return dst, err
@@ -54,8 +55,21 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return s.answer(dst, m, c)
 	case receipt:
 		return dst, nil // its request has been answered
+	case toAll && s.broadcast(m): // another agent of the peer has got it
+		return dst, nil
 	}
-	return s.write(dst, m, extras{})
+	return s.write(dst, m, extras{toAll: toAll})
+}
+
+// broadcast notes a message to all agents, and reports whether it has been written before.
+func (s *session) broadcast(m *performatives.Message) (again bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now, key := s.opts.Stamper.Stamp().Time, requestid.From(m)
+	if _, again = s.broadcasts.Get(key, now); !again {
+		s.broadcasts.Put(key, struct{}{}, now)
+	}
+	return again
 }
 
 // takesProgress reports whether m is progress of the call c, and the caller has agreed to get it.
@@ -152,7 +166,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 
 // answer writes the answer to a request of the peer.
 func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
-	x := extras{answers: !c.hello, handshake: c.hello, tool: c.Tool, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.Arrived)}
+	x := extras{answers: !c.hello, handshake: c.hello, tool: c.Tool, tools: s.opts.Tools, measured: !c.hello, elapsed: s.opts.Stamper.Stamp().Time.Sub(c.Arrived)}
 	out, err := s.write(dst, m, x)
 	if err != nil {
 		return out, err

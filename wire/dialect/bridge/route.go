@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // memberRoute is the member of the envelope with the way of a message over several nodes (extension
@@ -55,13 +56,17 @@ func invalidRoute(member, want string) error {
 	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: name, Text: name + ": want " + want}
 }
 
-// checkRoute refuses a message that has been on this node before.
+// checkRoute refuses a message that has been on this node before, and adds this node to its route:
+// the message may go on to another node of the cluster, which writes it to a peer.
 func (s *session) checkRoute(d *decoder) {
-	v, ok := d.out.Metadata[memberRoute]
-	if !ok || !d.agreed(extensionRouting) {
+	if s.node == "" || !d.agreed(extensionRouting) {
 		return
 	}
-	r, err := readRoute(v)
+	r := route{left: hopLimit + 1}
+	var err error
+	if v, ok := d.out.Metadata[memberRoute]; ok {
+		r, err = readRoute(v)
+	}
 	switch {
 	case err != nil:
 		d.fail(err)
@@ -69,7 +74,19 @@ func (s *session) checkRoute(d *decoder) {
 		d.Refuse(&performatives.Refusal{
 			Code: performatives.CodeUnknownAgent, Field: memberRoute, Text: fmt.Sprintf("route: the message has passed the node %.64q before", s.node),
 		})
+	default:
+		r.path = append(r.path, s.node)
+		exchange.Keep(&d.out.Metadata, memberRoute, r.json())
 	}
+}
+
+// json returns the member of the envelope.
+func (r route) json() []byte {
+	b := jsonscan.OpenObject(nil)
+	b.Raw(routeLimit, strconv.AppendInt(nil, int64(r.left), 10))
+	b.Value(routePath, r.path)
+	v, _ := b.Close() // names are strings, which marshal
+	return v
 }
 
 // routed returns m with its route for an agent of the peer: longer by this node, or none where the
@@ -99,9 +116,9 @@ func (s *session) routed(m *performatives.Message) (*performatives.Message, erro
 		if e.Metadata == nil {
 			e.Metadata = make(performatives.Members, 1)
 		}
-		b := jsonscan.OpenObject(nil)
-		b.Raw(routeLimit, strconv.AppendInt(nil, int64(r.left-1), 10))
-		b.Value(routePath, append(slices.Clone(r.path), s.node))
-		e.Metadata[memberRoute], _ = b.Close() // names are strings, which marshal
+		if r.left--; len(r.path) == 0 || r.path[len(r.path)-1] != s.node {
+			r.path = append(r.path, s.node)
+		}
+		e.Metadata[memberRoute] = r.json()
 	})
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
@@ -75,6 +77,8 @@ type session struct {
 	pending pending
 	hellos  hellos
 	nacked  performatives.MessageID // the last refused message; only the reader uses it
+
+	broadcasts recent.Map[requestid.Key, struct{}] // to the peer
 }
 
 // Decode reads one message, or the messages of a batch.
@@ -219,11 +223,14 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 		err = renamed(err)
 	}
 	s.nacked = in.Message.ID()
+	if nack := s.nack(in.Message, err); nack != nil && !in.Message.Performative().ExpectsReply() {
+		return append(dst, nack...)
+	}
 	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
 	if answer == nil {
-		return append(dst, s.nack(in.Message, err)...)
+		return dst
 	}
-	x := extras{session: true}
+	x := extras{session: true, tools: s.opts.Tools}
 	if c, ok := in.Ref.(*call); ok {
 		x.tool = c.Tool
 	}

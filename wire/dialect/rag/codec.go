@@ -37,7 +37,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
 	for {
 		trace := c.sequences.next(prefix, conversation)
-		if c.asked.traces[traceKey{to.Fold(), trace}] == nil {
+		if len(c.asked.traces[traceKey{to.Fold(), trace}]) == 0 {
 			return trace
 		}
 	}

@@ -51,14 +51,16 @@
 //
 // A result of the peer goes to the receiver that it names. Of a RETRIEVAL_RESULT that is the
 // LLMResponseAgent, and not the agent that asked (addenda §2: recruiting); the request of that
-// agent ends with a result without content, which names the receiver ([MetadataResultFor]), and
-// which no peer of this dialect gets. A result or error for System goes to the agent that asked.
+// agent ends with a result without content, which names the receiver ([MetadataResultFor]); a peer
+// gets it with that name in its metadata. A result or error for System goes to the agent that
+// asked. A peer that is System itself keeps that name (addenda §9).
 //
 // # Registration
 //
 // AGENT_REGISTRATION has an AgentRegistration as payload, with all its members. Its capabilities
 // become topics of the agent, and its message_types that ask for a task become actions. The answer
-// is AGENT_REGISTRATION_RESULT with the capabilities of the node. AGENT_STATUS has the object of
+// is AGENT_REGISTRATION_RESULT with all of that, and with the capabilities of the node as
+// node_capabilities. AGENT_STATUS has the object of
 // Agent Health Monitoring; it is a heartbeat, and has no answer. AGENT_STATUS_REQUEST is a task,
 // for which a node has that object as its result. An agent whose status is inactive or error is not
 // found by others. TASK_ACCEPT, AGREE and STATUS_UPDATE are written only to an agent that has named

@@ -35,16 +35,12 @@ func (c *codec) open(dst []byte) jsonscan.Builder {
 }
 
 // Encode appends m as one frame. It writes nothing for progress that the peer has not said to
-// understand, for the answer to a status, and for the notice that a result went to another agent.
-// The error is a [*performatives.Refusal] where the dialect has no form for m.
+// understand, and for the answer to a status. The error is a [*performatives.Refusal] where the dialect has no form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Receiver() == "" {
 		return dst, &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "receiver", Text: "receiver: want an agent: rag has no broadcast",
 		}
-	}
-	if _, ok := m.Metadata(MetadataResultFor); ok {
-		return dst, nil
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -195,7 +191,7 @@ var errNoObject = errors.New("rag: payload: want a JSON object")
 func (w *writer) trace() string {
 	c, m := w.codec, w.m
 	came := w.kept(keptTrace)
-	taken := c.asked.traces[traceKey{m.Receiver().Fold(), came}]
+	taken := c.asked.find(traceKey{m.Receiver().Fold(), came}, m.Sender())
 	if belongs(came, m.ConversationID()) && (taken == nil || taken.ID == m.ID() && taken.Asker.Is(m.Sender()) || !startsWork(m.Performative())) {
 		return came
 	}
@@ -228,7 +224,7 @@ func (w *writer) note(trace string) {
 // envelopeOf writes the members in the order of the specification.
 func (w *writer) envelopeOf(trace string) {
 	w.text(memType, w.kind)
-	w.text(memSender, string(w.m.Sender()))
+	w.text(memSender, string(nameFor(w.m.Sender())))
 	w.text(memReceiver, string(w.m.Receiver()))
 	w.text(memTrace, trace)
 	w.text(memTimestamp, formatTime(w.m.Timestamp()))

@@ -2,6 +2,7 @@ package rag
 
 import (
 	"bytes"
+	"encoding/json"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -15,6 +16,7 @@ type registration struct {
 	capabilities performatives.Capabilities
 	status       string
 	types        map[string]bool // its message_types, and the further ones that it has used
+	payload      []byte
 }
 
 // maxRegistrations bounds the agents of one session whose registration is stored.
@@ -44,7 +46,7 @@ func (d *decoder) register(payload []byte) {
 	if !d.ownID(payload) {
 		return
 	}
-	r := &registration{status: strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status"))), types: make(map[string]bool)}
+	r := &registration{status: strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status"))), types: make(map[string]bool), payload: bytes.Clone(payload)}
 	for v := range jsonscan.Elements(jsonscan.Member(payload, "capabilities")) {
 		r.capabilities.Topics = append(r.capabilities.Topics, jsonscan.Text(v))
 	}
@@ -116,7 +118,11 @@ func (d *decoder) beats() {
 // registered reads the answer to a registration.
 func (d *decoder) registered(payload []byte) {
 	c := &performatives.Capabilities{Topics: []string{}}
-	for v := range jsonscan.Elements(jsonscan.Member(payload, "capabilities")) {
+	theirs := jsonscan.Member(payload, memberNode)
+	if theirs == nil {
+		theirs = jsonscan.Member(payload, "capabilities")
+	}
+	for v := range jsonscan.Elements(theirs) {
 		c.Topics = append(c.Topics, jsonscan.Text(v))
 	}
 	d.out.Payload = performatives.InformCapabilities{Capabilities: c, Extra: performatives.Members{extraRegistered: bytes.Clone(payload)}}
@@ -186,10 +192,33 @@ func (w *writer) capabilities() {
 		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
 	case err == nil && w.call != nil && w.call.Kind == typeRegistration && i.Capabilities != nil:
 		w.kind = typeRegistered
-		w.marshal(agentRegistration{ID: w.call.Asker, Capabilities: names(*i.Capabilities), Status: w.codec.statusOf(w.call.Asker)})
+		w.registered(names(*i.Capabilities))
 	default:
 		w.plain()
 	}
+}
+
+// memberNode is the member of AGENT_REGISTRATION_RESULT with the capabilities of the node.
+const memberNode = "node_capabilities"
+
+// registered writes the registration of the peer's agent as it came, with its status now and the
+// capabilities of the node.
+func (w *writer) registered(theirs []string) {
+	status := w.codec.statusOf(w.call.Asker)
+	w.marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: status})
+	if r := w.codec.agents[w.call.Asker.Fold()]; r != nil {
+		b := jsonscan.OpenObject(nil)
+		for name, v := range jsonscan.Members(r.payload) {
+			if string(name) != "status" && string(name) != memberNode {
+				b.Raw(string(name), v)
+			}
+		}
+		b.Text("status", status)
+		w.payload, _ = b.Close() // it has been an object
+	}
+	list, err := json.Marshal(theirs)
+	w.Fail(err)
+	w.payload = jsonscan.WithMember(w.payload, memberNode, list)
 }
 
 func (c *codec) statusOf(agent performatives.AgentID) string {

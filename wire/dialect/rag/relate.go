@@ -26,10 +26,10 @@ func (d *decoder) relate(payload []byte) {
 	from := d.out.Sender.Fold()
 	for _, trace := range []string{d.relation.trace, d.trace} {
 		at := traceKey{from, trace}
-		if x := d.codec.asked.traces[at]; x != nil && d.relation.answers == nil {
+		if x := d.codec.asked.to(at, d.out.Receiver); x != nil && d.relation.answers == nil {
 			d.relation.answers = x
 		}
-		if x := d.codec.calls.traces[at]; x != nil && d.relation.follows == nil {
+		if x := d.codec.calls.to(at, d.out.Sender); x != nil && d.relation.follows == nil {
 			d.relation.follows = x
 		}
 	}
@@ -116,7 +116,7 @@ func (d *decoder) note() {
 // MetadataResultFor is the member of the metadata of an INFORM_RESULT that names to its receiver,
 // the asker, the agent that got the result: the peer has sent it to that agent, as the text has it
 // of RETRIEVAL_RESULT (addenda §2: recruiting). Its value is the id of that agent. The message has
-// no other content. It is not written to a peer of this dialect.
+// no other content.
 const MetadataResultFor = "result_for"
 
 // deliver addresses an answer of the peer. System stands for the agent that asks, as the

@@ -1,8 +1,12 @@
 package rag
 
 import (
+	"math"
+	"strconv"
 	"strings"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
@@ -11,6 +15,34 @@ import (
 // agentStatus is the kind of the status of an agent.
 var agentStatus = &rule.Kind{
 	Want: "active, inactive or error", Fits: func(v []byte) bool { return isStatus(jsonscan.Text(v)) }, Shown: true,
+}
+
+// The kinds of the members of a retrieval and a generation that only rag has.
+var (
+	aScore       = &rule.Kind{Want: "a number from 0 to 1", Fits: between(0, 1), Shown: true}
+	aTemperature = &rule.Kind{Want: "a number from 0", Fits: between(0, math.Inf(1)), Shown: true}
+	aDateRange   = &rule.Kind{Want: "an array of two dates", Fits: isDateRange, Shown: true}
+)
+
+func between(least, most float64) func([]byte) bool {
+	return func(v []byte) bool {
+		n, err := strconv.ParseFloat(string(v), 64)
+		return jsonscan.IsNumber(v) && err == nil && n >= least && n <= most
+	}
+}
+
+// isDateRange reports whether a value is an array of two dates or times, the first not after the
+// second.
+func isDateRange(v []byte) bool {
+	var at []time.Time
+	for e := range jsonscan.Elements(v) {
+		t, ok := isotime.Parse(jsonscan.TextBytes(e))
+		if !ok {
+			return false
+		}
+		at = append(at, t)
+	}
+	return len(at) == 2 && !at[0].After(at[1])
 }
 
 // rules has the members of the payload of each type. The specification gives examples only. A
@@ -25,7 +57,8 @@ var rules = map[string][]rule.Member{
 		rule.Optional("total_chunks", rule.Count),
 	},
 	typeRetrieval: {
-		rule.Required("query", rule.Name), rule.Optional("top_k", rule.Count), rule.Optional("similarity_threshold", rule.Number), rule.Optional("filters", rule.Object),
+		rule.Required("query", rule.Name), rule.Optional("top_k", rule.Count), rule.Optional("similarity_threshold", aScore),
+		rule.Optional("filters", rule.Object, rule.Optional("document_types", rule.Texts), rule.Optional("date_range", aDateRange)),
 	},
 	typeRetrieved: {
 		rule.Optional("query", rule.Text),
@@ -43,7 +76,9 @@ var rules = map[string][]rule.Member{
 		rule.Required("user_query", rule.Name),
 		rule.Optional("context_chunks", rule.Objects, rule.Required("content", rule.Text), rule.Optional("source", rule.Text)),
 		rule.Optional("conversation_history", rule.Array),
-		rule.Optional("generation_params", rule.Object),
+		rule.Optional("generation_params", rule.Object,
+			rule.Optional("model", rule.Text), rule.Optional("max_tokens", rule.Count), rule.Optional("temperature", aTemperature),
+		),
 	},
 	typeResponded: {
 		rule.Required("response", rule.Text),

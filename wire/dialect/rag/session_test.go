@@ -187,8 +187,8 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 	}
 }
 
-// RETRIEVAL_RESULT goes to the LLMResponseAgent; the asker is told that its request has ended,
-// unless it is a peer of this dialect.
+// RETRIEVAL_RESULT goes to the LLMResponseAgent; the asker is told that its request has ended, and
+// who got the result.
 func TestRecruiting(t *testing.T) {
 	c := open(t)
 	m := request(t, "Eddy", "RetrievalAgent", "retrieval_request", query)
@@ -206,8 +206,64 @@ func TestRecruiting(t *testing.T) {
 	}
 	other := open(t)
 	expect(t, write(t, other, result), map[string]string{"type": typeRetrieved, "trace_id": "ret-conv-001", "receiver": "LLMResponseAgent"})
-	if out := write(t, other, told); out != "" {
-		t.Errorf("the asker gets %s", out)
+	expect(t, write(t, other, told), map[string]string{
+		"type": typeRetrieved, "trace_id": "ret-conv-001", "receiver": "Eddy", "payload": `{"retrieved_chunks":[]}`, "metadata.result_for": "LLMResponseAgent",
+	})
+}
+
+// Askers of several names keep a trace id that they share, and an answer goes to the one that it
+// names. Several that are System, whose name the peer gets, have trace ids of their own.
+func TestSharedTrace(t *testing.T) {
+	c := open(t)
+	ask := func(asker performatives.AgentID) string {
+		t.Helper()
+		m := request(t, string(asker), "B", "retrieval_request", query)
+		m, err := m.With(func(e *performatives.Envelope) {
+			e.Metadata = performatives.Members{keptTrace: json.RawMessage(`"ret-conv-007"`)}
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return write(t, c, m)
+	}
+	for _, asker := range []performatives.AgentID{"Ada", "Eve", "System/client-1@n"} {
+		expect(t, ask(asker), map[string]string{"trace_id": "ret-conv-007", "sender": string(nameFor(asker))})
+	}
+	expect(t, ask("System/client-2@n"), map[string]string{"trace_id": "ret-conv-001", "sender": "System"})
+	for _, tt := range []struct{ to, trace, asker string }{
+		{"Eve", "ret-conv-007", "Eve"},
+		{"System", "ret-conv-001", "System/client-2@n"},
+		{"System", "ret-conv-007", "System/client-1@n"},
+		{"Ada", "ret-conv-007", "Ada"},
+	} {
+		if m := accept(t, c, frameOf(typeRetrieved, "B", tt.to, tt.trace, `{"retrieved_chunks":[]}`)); string(m.Receiver()) != tt.asker {
+			t.Errorf("the answer for %s goes to %s", tt.asker, m.Receiver())
+		}
+	}
+	if c.asked.Len()+len(c.asked.traces) != 0 {
+		t.Errorf("open: %+v", c.asked)
+	}
+}
+
+// Filters and thresholds of the wrong kind are refused by name.
+func TestFilters(t *testing.T) {
+	for payload, field := range map[string]string{
+		`{"query":"q","similarity_threshold":7}`:                                     "payload.similarity_threshold",
+		`{"query":"q","similarity_threshold":1.0,"filters":null}`:                    "",
+		`{"query":"q","filters":{"document_types":"pdf"}}`:                           "payload.filters.document_types",
+		`{"query":"q","filters":{"date_range":["2024-01-01"]}}`:                      "payload.filters.date_range",
+		`{"query":"q","filters":{"date_range":["yesterday","2024-03-31"]}}`:          "payload.filters.date_range",
+		`{"query":"q","filters":{"date_range":["2024-04-01","2024-03-31"]}}`:         "payload.filters.date_range",
+		`{"query":"q","filters":{"date_range":["2024-01-01","2024-03-31"],"own":1}}`: "",
+	} {
+		in := open(t).items(frameOf(typeRetrieval, "A", "B", "ret-c-001", payload))[0]
+		if field == "" && in.Message == nil || field != "" && (in.Err == nil || in.Err.Field != field) {
+			t.Errorf("%s: %v", payload, in.Err)
+		}
+	}
+	in := open(t).items(frameOf(typeResponse, "A", "B", "llm-c-001", `{"user_query":"q","generation_params":{"temperature":"hot"}}`))[0]
+	if in.Err == nil || in.Err.Field != "payload.generation_params.temperature" {
+		t.Error(in.Err)
 	}
 }
 
@@ -352,7 +408,8 @@ func TestRegistration(t *testing.T) {
 	}
 	capabilities := performatives.InformCapabilities{Capabilities: &performatives.Capabilities{Topics: []string{"go"}, Actions: []performatives.Action{{Name: "add"}}}}
 	expect(t, write(t, c, reply(t, m, performatives.ActInformCapabilities, capabilities)), map[string]string{
-		"type": typeRegistered, "trace_id": "ret-reg-001", "payload": `{"agent_id":"R","capabilities":["go","add"],"status":"active"}`,
+		"type": typeRegistered, "trace_id": "ret-reg-001",
+		"payload": `{"agent_id":"r","agent_type":"retrieval","capabilities":["vector search"],"message_types":["RETRIEVAL_REQUEST","TASK_ACCEPT","RERANK_RESULT","RERANK"],"status":"active","node_capabilities":["go","add"]}`,
 	})
 	status := func(s string) string {
 		return frameOf(typeStatus, "R", "System", "ret-health-001", `{"agent_id":"R","status":"`+s+`","messages_processed":7}`)
