@@ -278,7 +278,7 @@ func TestRAGRequestsAtOnce(t *testing.T) {
 }
 
 // The pipeline of the text, of peers only: System asks the RetrievalAgent, whose result goes to the
-// LLMResponseAgent; its response goes to System.
+// LLMResponseAgent; its response goes to System. System is told that its first request has ended, too.
 func TestRAGPipeline(t *testing.T) {
 	h := newRAGHub(t)
 	retriever, responder, ui := h.connect("RetrievalAgent"), h.connect("LLMResponseAgent"), h.connect("System")
@@ -290,6 +290,9 @@ func TestRAGPipeline(t *testing.T) {
 	retriever.send("RETRIEVAL_RESULT", "LLMResponseAgent", request.Trace, ragChunks)
 	if m := responder.next("RETRIEVAL_RESULT"); m.Trace != found || m.Sender != "RetrievalAgent" || m.Payload.Query != "KPIs?" {
 		t.Errorf("the responder has got %+v", m)
+	}
+	if m := ui.next("RETRIEVAL_RESULT"); m.Trace != found {
+		t.Errorf("the UI is told %+v", m)
 	}
 	ui.send("RESPONSE_REQUEST", "LLMResponseAgent", said, ragAsk)
 	request = responder.next("RESPONSE_REQUEST")

@@ -37,7 +37,7 @@ func onlyCommand(args []string) kong.Option {
 	for f := range reflect.TypeFor[cli]().Fields() {
 		switch {
 		case f.Type.Kind() != reflect.Struct: // a flag
-		case len(args) > 0 && strings.EqualFold(args[0], f.Name):
+		case len(args) > 0 && args[0] == strings.ToLower(f.Name): //nolint:gocritic // kong minds the case
 			found = true
 		default:
 			others = append(others, f.Name)
