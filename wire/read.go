@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -173,7 +174,7 @@ func (s *Session) take(in Inbound) {
 		if len(in.Answer) == 0 {
 			s.unanswered.Do(func() { s.logger().Warn("message refused without an answer", "err", in.Err) })
 		}
-		s.answer(in.Answer)
+		s.answer(s.naming(in))
 	case in.Message == nil:
 		if err := s.authenticate(in.Token); err != nil {
 			s.refuse(codec, in, err)
@@ -195,6 +196,24 @@ func (s *Session) take(in Inbound) {
 		}
 		s.core.totals.received.Add(1)
 	}
+}
+
+// naming returns the answer to an invalid item. Before the dialect of the session is decided, the
+// answer to one that no dialect recognizes names those that there are.
+func (s *Session) naming(in Inbound) []byte {
+	if s.language.Load() != nil || s.recognized || len(in.Answer) == 0 {
+		return in.Answer
+	}
+	var names []string
+	for _, d := range s.core.opts.Dialects {
+		names = append(names, d.Name())
+	}
+	r := *in.Err
+	r.Text += "; want a message of one of the dialects " + strings.Join(names, ", ")
+	if answer := s.reading.codec.Refuse(nil, in, &r); len(answer) > 0 {
+		return answer
+	}
+	return in.Answer
 }
 
 // refuse tells the peer that an item is refused.

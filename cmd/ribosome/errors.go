@@ -22,14 +22,22 @@ func (e *failure) Error() string { return e.text }
 
 func failf(format string, args ...any) error { return &failure{fmt.Sprintf(format, args...)} }
 
+// emptiness is the error of a command that has nothing to write.
+type emptiness struct{ text string }
+
+func (e *emptiness) Error() string { return e.text }
+
 // ending returns the exit code of an error, and the line for stderr.
 func ending(err error) (code int, line string) {
 	var usage *usageError
+	var empty *emptiness
 	switch {
 	case err == nil:
 		return exitDone, ""
 	case errors.As(err, &usage):
 		return exitUsage, usage.text
+	case errors.As(err, &empty):
+		return exitNothing, empty.text
 	}
 	return exitFailed, err.Error()
 }

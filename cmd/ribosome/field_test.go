@@ -252,3 +252,36 @@ func TestRAGSystem(t *testing.T) {
 	rag(retrieval, "ERROR_MESSAGE", "RetrievalAgent", "System", "err-777-001", `{"error_code":"VECTOR_DB_ERROR","error_message":"no index"}`)
 	system.expect(`"type":"ERROR_MESSAGE"`, `"error_code":"VECTOR_DB_ERROR"`, `"receiver":"System"`)
 }
+
+// The trace of a call of MCP is that of the conversation, and goes along to a worker of MCP.
+func TestTraceOfMCP(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	const trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
+	worker, agent, c := n.connects("/mcp"), n.connects("/mcp"), n.connects("/mcp")
+	worker.ask(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{"tools":[{"name":"add"}]},"clientInfo":{"name":"Adder","version":"1"}}}`, `"id":0`)
+	agent.ask(`{"mcp_version":"0.1.0","message_id":"1","performative":"QUERY_CAPABILITIES","sender":{"agent_id":"Painter"},"receiver":{"agent_id":"system"},"timestamp":"2025-01-30T10:30:00Z",`+
+		`"payload":{"query_type":"summary","capabilities":{"topics":[],"actions":[{"name":"paint","description":"d"}]}}}`, `"INFORM_CAPABILITIES"`)
+	for tool, of := range map[string]*fieldClient{"add": worker, "paint": agent} {
+		c.write(`{"jsonrpc":"2.0","id":%q,"method":"tools/call","params":{"name":%q,"_meta":{"traceparent":%q,"own":1}}}`, tool, tool, trace)
+		of.expect(`"4bf92f3577b34da6a3ce929d0e0e4736`[1:], `"own":1`)
+	}
+}
+
+// A first frame that no dialect recognizes is told the dialects that there are.
+func TestUnknownFirstFrame(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	for _, frame := range []string{`{}`, `hello`, `[]`, `{"type":"RETRIEVAL_REQUEST","sender":"System",`} {
+		n.connects("/mcp").ask(frame, `want a message of one of the dialects gateway, bridge, acl, rag, rossnet`)
+	}
+}
+
+// What another dialect cannot express at all leaves nothing to write.
+func TestTranslateNothing(t *testing.T) {
+	const broadcast = `{"mcp_version":"0.1.0","message_id":"1","performative":"INFORM","sender":{"agent_id":"A"},"timestamp":"2025-01-30T10:30:00Z","payload":{"x":1}}`
+	if r := runsWith(t.Context(), broadcast, "translate", "--from", "acl", "--to", "rag"); r.code != exitNothing || r.stdout != "" || !strings.Contains(r.stderr, "nothing is left to write in rag") {
+		t.Errorf("%+v", r)
+	}
+	if r := runsWith(t.Context(), "{", "translate", "--from", "acl", "--to", "rag"); r.code != exitFailed {
+		t.Errorf("%+v", r)
+	}
+}

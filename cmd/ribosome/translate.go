@@ -21,7 +21,8 @@ type translateCmd struct {
 
 // run reads JSON objects from stdin, one after the other, and writes each in the other dialect, one
 // a line. What that dialect cannot express goes to stderr, field by field. After a message that is
-// refused it goes on with the next, and fails at the end.
+// refused it goes on with the next, and fails at the end: with exitNothing if the other dialect can
+// express none of them.
 func (c *translateCmd) run(ctx context.Context, std streams) error {
 	t, err := newTranslation(c.From, c.To)
 	if err != nil {
@@ -36,7 +37,7 @@ func (c *translateCmd) run(ctx context.Context, std streams) error {
 		return usagef("nothing on stdin; give messages, such as < message.json")
 	}
 	out, notes := newPrinter(std.out), newPrinter(std.err)
-	refused := 0
+	refused, invalid, written := 0, 0, 0
 	for i, frame := range frames {
 		if ctx.Err() != nil || out.broken() {
 			break
@@ -44,6 +45,7 @@ func (c *translateCmd) run(ctx context.Context, std streams) error {
 		r := t.translate(frame)
 		if r.frame != nil {
 			out.text(string(r.frame) + "\n")
+			written++
 		}
 		for _, note := range r.notes {
 			notes.line(fmt.Sprintf("message %d: %s", i+1, note))
@@ -54,9 +56,15 @@ func (c *translateCmd) run(ctx context.Context, std streams) error {
 		if r.refused {
 			refused++
 		}
+		if r.invalid {
+			invalid++
+		}
 	}
 	if err := out.end(); err != nil {
 		return err
+	}
+	if written == 0 && invalid < len(frames) {
+		return &emptiness{fmt.Sprintf("nothing is left to write in %s", c.To)}
 	}
 	if refused > 0 {
 		return failf("%d of %d messages were refused", refused, len(frames))
@@ -131,6 +139,7 @@ type translated struct {
 	notes   []string // what it lacks, or why there is none
 	answer  []byte   // the refusal in the dialect of the message
 	refused bool
+	invalid bool // it is no message of its dialect
 }
 
 // translate reads one frame and writes it in the other dialect.
@@ -139,7 +148,7 @@ func (t *translation) translate(frame []byte) (r translated) {
 	t.read.Decode(frame, func(in wire.Inbound) {
 		switch {
 		case in.Err != nil:
-			r.refused, r.answer = true, in.Answer
+			r.refused, r.invalid, r.answer = true, true, in.Answer
 			r.notes = append(r.notes, fmt.Sprintf("%s refuses it: %v", t.from, in.Err))
 		case in.Message == nil:
 			r.notes = append(r.notes, fmt.Sprintf("%s itself answers it; no agent gets it", t.from))

@@ -159,8 +159,8 @@
 // The codec matches an answer to its request by the conversation. The end that opened the
 // connection writes a QUERY_CAPABILITIES with Capabilities as initialize.
 //
-// wire has no place for reply_with, ontology, protocol, budget and trace: they are not
-// carried. A partial result ends the exchange, as any other result does, because a
+// The trace of a call is _meta.traceparent of its params, in both directions. wire has no place for
+// reply_with, ontology, protocol and budget: they are not carried. A partial result ends the exchange, as any other result does, because a
 // JSON-RPC request has one answer. An agent that asked for more input by it waits until
 // the deadline.
 //

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
@@ -113,6 +114,9 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	s := c.stamp()
 	by := c.deadline(s.Time, e.timeout)
 	env.ID, env.ReplyBy = s.ID, by
+	if call.startsWork(r.method) {
+		env.Trace = exchange.Traceparent(jsonscan.Member(metaOf(r.params), metaTrace))
+	}
 	if call.startsWork(r.method) && !jsonscan.IsNull(r.id) {
 		c.connection = cmp.Or(c.connection, s.ID)
 		env.ID = c.requestID(e, r)

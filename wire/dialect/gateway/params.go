@@ -66,7 +66,7 @@ func callParams(m *performatives.Message, token string) ([]byte, error) {
 			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
 		}
 	}
-	return append(appendMeta(append(dst, `,"_meta":`...), p.Extra["_meta"], token), '}'), nil
+	return append(appendMeta(append(dst, `,"_meta":`...), p.Extra["_meta"], token, m.Trace()), '}'), nil
 }
 
 // callMember reports whether a member of the params of tools/call has a field.
@@ -78,15 +78,29 @@ func callMember(name string) bool {
 	return false
 }
 
-// appendMeta appends a _meta with that progress token, which replaces any other.
-func appendMeta(dst, meta []byte, token string) []byte {
-	dst = append(append(dst, `{"progressToken":`...), token...)
+// appendMeta appends a _meta with that progress token and trace, which replace any others.
+func appendMeta(dst, meta []byte, token, trace string) []byte {
+	dst = appendTrace(append(append(dst, `{"progressToken":`...), token...), trace)
 	if jsonscan.Valid(meta) {
 		jsonscan.Read(meta, func(name string, v []byte) {
+			if name == metaTrace && trace != "" {
+				return
+			}
 			dst = append(append(jsonscan.AppendQuoted(append(dst, ','), name), ':'), v...)
 		}, jsonscan.Find("progressToken", new([]byte)))
 	}
 	return append(dst, '}')
+}
+
+// metaTrace is the member of a _meta with the trace of a call (SEP-414).
+const metaTrace = "traceparent"
+
+// appendTrace appends the member of a _meta with a trace, if there is one.
+func appendTrace(dst []byte, trace string) []byte {
+	if trace == "" {
+		return dst
+	}
+	return jsonscan.AppendQuoted(append(dst, `,"`+metaTrace+`":`...), trace)
 }
 
 // appendContent appends the JSON of a content: its text unchanged, or that of its Go value.

@@ -93,7 +93,7 @@ func typedParams(m *performatives.Message, token string) ([]byte, error) {
 		}
 		dst = append(append(dst, `,"arguments":`...), arguments...)
 	}
-	dst = append(append(dst, `,"`+memberMeta+`":{"`+metaToken+`":`...), token...)
+	dst = appendTrace(append(append(dst, `,"`+memberMeta+`":{"`+metaToken+`":`...), token...), m.Trace())
 	dst = append(append(dst, ','), messageTypeMembers(m, performatives.ActTaskRequest)...)
 	return append(dst, '}', '}'), nil
 }

@@ -61,6 +61,14 @@ func Quoted(text string) json.RawMessage {
 	return v
 }
 
+// Traceparent returns the trace that a JSON value is, or "" for a value that is none.
+func Traceparent(v []byte) string {
+	if s := jsonscan.Text(v); isTraceparent(s) {
+		return s
+	}
+	return ""
+}
+
 // isTraceparent reports whether a message can have s as its trace.
 func isTraceparent(s string) bool {
 	const part = "0123456789abcdef"
