@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 func TestMain(m *testing.M) {
@@ -47,6 +48,7 @@ func runTests(t *testing.T, dir, want string, env []string, program string, args
 
 // TestPythonPackage runs the tests of the Python package.
 func TestPythonPackage(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	runTests(t, "python", "\nOK\n", []string{"PYTHONPATH=src" + string(os.PathListSeparator) + "tests"},
 		"python3", "-W", "error", "-B", "-m", "unittest", "discover", "-s", "tests")
@@ -54,6 +56,7 @@ func TestPythonPackage(t *testing.T) {
 
 // TestTypeScriptPackage runs the tests of the npm package.
 func TestTypeScriptPackage(t *testing.T) {
+	racetest.Skip(t)
 	t.Parallel()
 	tests, err := filepath.Glob("typescript/test/*.test.mjs")
 	if err != nil || len(tests) == 0 {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -56,6 +57,7 @@ func forEach(t *testing.T, test func(*testing.T, *fixture)) {
 }
 
 func TestTask(t *testing.T) {
+	racetest.Skip(t)
 	forEach(t, func(t *testing.T, v *fixture) {
 		v.join(t)
 		v.delegate(t)
@@ -91,6 +93,7 @@ func (v *fixture) testRefusals(t *testing.T) {
 }
 
 func TestCancel(t *testing.T) {
+	racetest.Skip(t)
 	forEach(t, func(t *testing.T, v *fixture) {
 		v.join(t)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -108,6 +111,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestKill(t *testing.T) {
+	racetest.Skip(t)
 	forEach(t, func(t *testing.T, v *fixture) {
 		cmd := v.join(t)
 		d := v.begin(t.Context(), t)
@@ -126,6 +130,7 @@ func TestKill(t *testing.T) {
 
 // TestReconnect closes the connection from the node's side.
 func TestReconnect(t *testing.T) {
+	racetest.Skip(t)
 	forEach(t, func(t *testing.T, v *fixture) {
 		v.join(t)
 		d := v.begin(t.Context(), t)
@@ -144,6 +149,7 @@ func TestReconnect(t *testing.T) {
 }
 
 func TestInterruptedRemote(t *testing.T) {
+	racetest.Skip(t)
 	caught := make(chan os.Signal, 1) // else a remote could inherit that the signal is ignored, as in a background job of a shell
 	signal.Notify(caught, os.Interrupt)
 	defer signal.Stop(caught)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -84,6 +85,7 @@ func certificate(t *testing.T) (tls.Certificate, string) {
 
 // TestTLSAndToken joins over TLS with the agent's token, and fails with another agent's.
 func TestTLSAndToken(t *testing.T) {
+	racetest.Skip(t)
 	needs(t, "python3")
 	n, server := startTokenNode(t)
 	cert, ca := certificate(t)
@@ -113,6 +115,7 @@ func installed(t *testing.T) string {
 
 // TestTokenOverWebSocket does the same over WebSocket.
 func TestTokenOverWebSocket(t *testing.T) {
+	racetest.Skip(t)
 	needs(t, "node")
 	n, server := startTokenNode(t)
 	l, err := ws.Listen(server, ws.Options{Addr: "127.0.0.1:0"})

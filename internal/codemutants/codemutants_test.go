@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // sums is a module whose test notices that Sum is wrong, and reaches Product without looking at it.
@@ -57,6 +59,7 @@ func runIn(t *testing.T, from string, o options) (string, error) {
 // TestRun has a mutant that a test notices, one that the test only reaches, and one that no test
 // reaches.
 func TestRun(t *testing.T) {
+	racetest.Skip(t)
 	from := writeModule(t, sums)
 	out, err := runIn(t, from, options{goal: 85, verbose: true})
 	if err == nil || !strings.Contains(err.Error(), "too few") {
@@ -91,6 +94,7 @@ func TestRun(t *testing.T) {
 // TestFailures has packages with a test that fails once, that ends the process, that never ends,
 // and that uses all memory.
 func TestFailures(t *testing.T) {
+	racetest.Skip(t)
 	files := map[string]string{"go.mod": sums["go.mod"]}
 	for name, test := range map[string]string{
 		"chance": "if _, err := os.Stat(\"failed\"); err != nil && Sum(1, 2) != 3 { _ = os.WriteFile(\"failed\", nil, 0o600); t.Error(\"wrong\") }",
@@ -138,6 +142,7 @@ func TestSample(t *testing.T) {
 // TestBatches runs the quick tests of a mutant's own package first, and at most ten seconds of
 // tests.
 func TestBatches(t *testing.T) {
+	racetest.Skip(t)
 	s := suite{reach: map[string][]test{"p:7": {
 		{"q", "Far", time.Second}, {"p", "Long", 5 * time.Second}, {"p", "Quick", 0}, {"q", "Longest", time.Minute}, {"o", "Near", time.Second},
 	}}}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 func ExampleDiagnose() {
@@ -36,6 +38,7 @@ func ExampleDiagnose() {
 
 // TestSampleForReal runs the sample and its fix.
 func TestSampleForReal(t *testing.T) {
+	racetest.Skip(t)
 	python := realPython(t)
 	if python == "" {
 		return

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 func TestUnifiedDiff(t *testing.T) {
@@ -41,6 +43,7 @@ func TestUnifiedDiffMakesTwoHunks(t *testing.T) {
 
 // TestUnifiedDiffIsBounded: texts that have nothing in common are one hunk.
 func TestUnifiedDiffIsBounded(t *testing.T) {
+	racetest.Skip(t)
 	diff := Diff("x", numbered(1, 3000), numbered(5000, 8000))
 	if n := strings.Count(diff, "@@ -"); n != 1 {
 		t.Errorf("%d hunks", n)

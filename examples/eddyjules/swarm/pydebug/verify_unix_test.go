@@ -10,11 +10,14 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // TestVerifyKillsTheGroup: a process that the script started ends with it. The
 // process holds a connection, which closes when it dies.
 func TestVerifyKillsTheGroup(t *testing.T) {
+	racetest.Skip(t)
 	listener := listen(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
