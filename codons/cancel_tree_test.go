@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -188,8 +189,11 @@ func TestCancelTree(t *testing.T) {
 // test to judge.
 func TestCancelTrees(t *testing.T) {
 	trees := 4
-	if exhaustive.Enabled() {
+	switch {
+	case exhaustive.Enabled():
 		trees = 200
+	case racetest.Enabled:
+		trees = 2
 	}
 	var worst time.Duration
 	receipts := 0

@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -276,6 +277,7 @@ func testDepth(t *testing.T, times codons.Times, b codons.Budget, want int64) {
 }
 
 func TestChildrenAreBounded(t *testing.T) {
+	racetest.Skip(t) // a thousand, one after the other
 	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Add("Leaf", &kit.Worker{Perform: kit.UntilDone[p.InformResult, delegation.Task], Max: 2 * codons.MaxChildren})
 		w.Add("Middle", &kit.Worker{Perform: func(ctx context.Context, task delegation.Task) (p.InformResult, error) {

@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -125,8 +126,11 @@ func (s *stress) someone() p.AgentID { return p.AgentID(fmt.Sprint("jules ", s.u
 // twice, and nothing is left. Its long form runs ten times.
 func TestStress(t *testing.T) {
 	runs, callers := 1, 100
-	if exhaustive.Enabled() {
+	switch {
+	case exhaustive.Enabled():
 		runs, callers = 10, 1000
+	case racetest.Enabled:
+		callers = 50
 	}
 	seed := uint64(time.Now().UnixNano())
 	for run := range runs {
