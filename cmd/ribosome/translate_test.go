@@ -198,12 +198,12 @@ func TestTranslateSaysWhatIsNoMessage(t *testing.T) {
 	accept := strings.Replace(aclResult, `"INFORM_RESULT"`, `"TASK_ACCEPT"`, 1)
 	accept = accept[:strings.Index(accept, `"payload"`)] + `"payload":{}}`
 	r := runsWith(t.Context(), accept, "translate", "--from", "acl", "--to", "rag")
-	if r.code != exitDone || r.stdout != "" || r.stderr != "message 1: rag has no form for TASK_ACCEPT here\n" {
+	if r.code != exitNothing || r.stdout != "" || r.stderr != "message 1: rag has no form for TASK_ACCEPT here\nribosome: nothing is left to write in rag\n" {
 		t.Errorf("%+v", r)
 	}
 	ping := `{"id":"1","timestamp":"2025-01-30T10:31:00Z","source":"a","mcp_payload":{"jsonrpc":"2.0","id":1,"method":"ping"}}`
 	r = runsWith(t.Context(), ping, "translate", "--from", "gateway", "--to", "acl")
-	if r.code != exitDone || r.stdout != "" || r.stderr != "message 1: gateway itself answers it; no agent gets it\n" {
+	if r.code != exitNothing || r.stdout != "" || r.stderr != "message 1: gateway itself answers it; no agent gets it\nribosome: nothing is left to write in acl\n" {
 		t.Errorf("%+v", r)
 	}
 }
