@@ -180,7 +180,7 @@ func TestRossNetController(t *testing.T) {
 			t.Errorf("failed: %+v", m)
 		}
 		c.assign("Jules", "s-3", "dance", `{}`)
-		if m := c.next("TASK_ACKNOWLEDGE"); m.Payload.Status != "REJECTED" || m.Payload.Code != "E005" {
+		if m := c.next("TASK_ACKNOWLEDGE"); m.Payload.Status != "REJECTED" || m.Payload.Code != "E009" {
 			t.Errorf("rejected: %+v", m)
 		}
 		c.assign("Jules", "s-4", "wait", `{}`)
@@ -249,7 +249,7 @@ func TestRossNetWorker(t *testing.T) {
 		}
 		done = delegate()
 		reply("TASK_FAIL", w.next("TASK_ASSIGN"), `"error_code":"E007","error_message":"API down","is_retryable":true`)
-		if got := <-done; !errors.Is(got.err, p.CodeStopped) {
+		if got := <-done; !errors.Is(got.err, p.Code("dependency_failed")) {
 			t.Errorf("got %+v", got)
 		}
 

@@ -157,6 +157,22 @@ func TestRossNetOfTheField(t *testing.T) {
 		router.expect(`"correlation_id":"u-1`+to+`"`, `"result":{"a":1}`)
 	}
 
+	// The capabilities that a task requires choose its worker; a rejection is E009, and an agent that is
+	// away E004. An inactive agent is found by a query for any status.
+	router.rossnet("router_agent_01", "", "MCP_ROUTER", "TASK_ASSIGN", "c-1", `{"task_id":"s","task_name":"analyze","required_capabilities":["perform_web_search"]}`)
+	worker.expect(`"task_name":"analyze"`)
+	worker.rossnet("w1", "MCP_ROUTER", "", "TASK_COMPLETE", "c-1", `{"task_id":"s","status":"COMPLETED","result":{}}`)
+	router.expect(`"TASK_COMPLETE"`, `"correlation_id":"c-1"`)
+	router.rossnet("router_agent_01", "Jules", "", "TASK_ASSIGN", "c-2", `{"task_id":"s","task_name":"cook"}`)
+	router.expect(`"TASK_ACKNOWLEDGE"`, `"error_code":"E009"`, `"reason_code":"incapable"`, `"status":"REJECTED"`)
+	idle := n.connects("/ws/idle")
+	idle.rossnet("idle", "", "MCP_DISCOVERY", "DISCOVERY_REGISTER", "r", `{"agent_id":"idle","agent_type":"W","capabilities":["rest"],"status":"inactive"}`)
+	idle.expect(`"DISCOVERY_ACK"`)
+	for status, part := range map[string]string{"ACTIVE": `"results":[]`, "ANY": `"results":[{"agent_id":"idle"`} {
+		router.rossnet("router_agent_01", "", "MCP_DISCOVERY", "DISCOVERY_QUERY", "q", `{"query_by_capability":"rest","required_status":"`+status+`"}`)
+		router.expect(part)
+	}
+
 	// What the directory knows of a capability has its schemas.
 	router.rossnet("router_agent_01", "", "MCP_DISCOVERY", "DISCOVERY_QUERY", "q", `{"query_by_capability":"python"}`)
 	router.expect(`"input_schema":{"type":"object",`, `{"name":"Python","input_schema":{},"output_schema":{}}`)

@@ -156,7 +156,7 @@ func (a *Agent) introduce(m *performatives.Message) bool {
 func (a *Agent) announce(c performatives.Capabilities) {
 	offered := offers(c)
 	a.left = !offered
-	if known := a.known.Load(); offered || known {
+	if known := a.known.Load(); offered || known || c.Extra[MemberRegistration] != nil {
 		if offered && known && reflect.DeepEqual(a.registration.Describe(), c) {
 			return // a heartbeat, for example, changes nothing
 		}

@@ -152,7 +152,14 @@ func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performati
 	if err != nil {
 		return "", false // performTask reports the error
 	}
-	for a := range p.membersWithAction(m.Receiver(), task.TaskType) {
+	action, wanted := task.TaskType, requiredCapabilities(task)
+	if len(wanted) > 0 {
+		action = wanted[0]
+	}
+	for a := range p.membersWithAction(m.Receiver(), action) {
+		if !a.Describe().HasAll(wanted) {
+			continue
+		}
 		if a.ID().Is(sender) || p.coversAll(m.Receiver()) && !l.session.Permits(m, a.ID()) {
 			continue
 		}
@@ -164,6 +171,15 @@ func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performati
 		}
 	}
 	return chosen, found
+}
+
+// requiredCapabilities returns the names in the member required_capabilities of a task, which choose
+// its worker in place of the type of the task (addenda §9).
+func requiredCapabilities(t performatives.TaskRequest) (names []string) {
+	if json.Unmarshal(t.Extra["required_capabilities"], &names) != nil {
+		return nil // it is the application's own, or absent
+	}
+	return names
 }
 
 // membersWithAction yields the visible agents of a namespace that have an action, sorted
@@ -236,6 +252,21 @@ func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
 	return agents
 }
 
+// listInactive returns the agents that have registered as inactive, and that the peer may call, for a
+// query of rossnet for agents of any status.
+func (p *Peers) listInactive(l *link, m *performatives.Message, q performatives.QueryRef) (agents []agentListing) {
+	if !strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
+		return nil
+	}
+	for r := range p.node.System.Registered() {
+		a, ok := r.Destination().(*Agent)
+		if own := r.Describe().Extra[MemberRegistration]; ok && !r.Visible() && own != nil && l.session.MayCall(m, a.id) {
+			agents = append(agents, agentListing{ID: a.id, Node: p.node.System.Node(), Registration: own})
+		}
+	}
+	return agents
+}
+
 // answerQueryRef replies with the list of the agents, or of the nodes.
 func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
@@ -245,7 +276,7 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
 	var list any
 	switch {
 	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
-		list = p.listAgents(l, m)
+		list = append(p.listAgents(l, m), p.listInactive(l, m, q)...)
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.Members()
 	default:

@@ -146,6 +146,9 @@ func (d *decoder) acknowledge(p []byte) {
 		return
 	}
 	r := performatives.Refusal{Act: performatives.ActTaskReject, Code: d.code(p), Text: reason}
+	if jsonscan.Text(jsonscan.Member(p, memberCode)) == codeRejected {
+		r.Code = cmp.Or(performatives.Code(jsonscan.Text(jsonscan.Member(p, memberReason))), performatives.CodeBusy)
+	}
 	if r.Code == "" {
 		if r.Code = performatives.CodeUnspecified; performatives.Code(reason).Known() {
 			r.Code = performatives.Code(reason)
@@ -164,7 +167,14 @@ const (
 
 // code reads a code. Another word than those of rossnet §7 stays as it is.
 func (d *decoder) code(p []byte) performatives.Code {
-	return ErrorCodes.Read(jsonscan.Text(jsonscan.Member(p, memberCode)), jsonscan.Text(jsonscan.Member(p, memberReason)))
+	word, reason := jsonscan.Text(jsonscan.Member(p, memberCode)), jsonscan.Text(jsonscan.Member(p, memberReason))
+	switch exact := performatives.Code(reason); {
+	case word == codeDependency && ErrorCodes.Of(exact) != word:
+		return dependencyFailed
+	case word == ErrorCodes.Of(performatives.CodeForbidden) && exact == performatives.CodeUnauthorized:
+		return exact
+	}
+	return ErrorCodes.Read(word, reason)
 }
 
 // complete reads a result. In the form of the field, a status other than COMPLETED says that the
@@ -200,7 +210,7 @@ func (d *decoder) failure(p []byte) {
 }
 
 // register reads a registration. Its capabilities become actions. An INACTIVE agent has no actions,
-// so that discovery does not find it.
+// so that only a query for agents of any status finds it.
 func (d *decoder) register(p []byte) {
 	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
 	if !id.Is(d.out.Sender) {
@@ -215,7 +225,7 @@ func (d *decoder) register(p []byte) {
 		})
 	}
 	if isOneOf(jsonscan.Member(p, "status"), statusInactive) {
-		c = performatives.Capabilities{}
+		c.Actions = nil
 	}
 	d.out.Payload = performatives.QueryCapabilities{
 		Type: performatives.QuerySummary, Capabilities: &c, Extra: performatives.Members{extraRegistration: bytes.Clone(p)},

@@ -51,7 +51,8 @@
 //
 // A TASK_ASSIGN that was read, and is refused, is answered by TASK_FAIL; whatever else by ERROR.
 // Both have the codes of rossnet §7, and the members field, message_id and details as extensions.
-// Where a code of §7 stands for several, reason_code names the one. retry_after_ms says when a busy
+// Where a code of §7 stands for several, reason_code names the one. A TASK_ACKNOWLEDGE that rejects
+// a task always has E009, and nothing else has. retry_after_ms says when a busy
 // agent wants to be asked again. ERROR and PONG are not answered, nor is a TASK_FAIL that was read.
 //
 // # Limits

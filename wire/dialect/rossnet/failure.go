@@ -35,7 +35,8 @@ func (w *writer) failure() {
 		w.set("status", statusRejected)
 		w.set("reason", cmp.Or(text, code.Traits().Text))
 		w.subtask()
-		w.codeOf(code)
+		w.set(memberCode, codeRejected)
+		w.set(memberReason, string(code))
 		return
 	case act == performatives.ActFailure && ofTask:
 		w.kind = kindFail
@@ -59,8 +60,21 @@ func (w *writer) failure() {
 // codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands
 // for several.
 func (w *writer) codeOf(code performatives.Code) {
-	w.set(memberCode, ErrorCodes.Own(code))
-	if exact := ErrorCodes.Exact(code); exact != "" {
+	switch code { //nolint:exhaustive // the codes with a word that the table does not tell
+	case dependencyFailed:
+		w.set(memberCode, codeDependency)
+		return
+	case performatives.CodeUnauthorized: // an agent refuses a right: E001 is failed authentication
+		w.set(memberCode, ErrorCodes.Of(performatives.CodeForbidden))
+		w.set(memberReason, string(code))
+		return
+	}
+	word, exact := ErrorCodes.Own(code), ErrorCodes.Exact(code)
+	if word == codeDependency {
+		exact = code
+	}
+	w.set(memberCode, word)
+	if exact != "" {
 		w.set(memberReason, string(exact))
 	}
 }

@@ -5,6 +5,18 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
+const (
+	// codeRejected is the error_code of each TASK_ACKNOWLEDGE that rejects a task, and of nothing else
+	// (addenda §9). reason_code has the reason; without it, the worker is busy.
+	codeRejected = "E009"
+
+	// codeDependency says that a service has failed which the worker needs. It is read as
+	// dependencyFailed, unless a reason_code is beside it.
+	codeDependency = "E007"
+)
+
+const dependencyFailed performatives.Code = "dependency_failed"
+
 // ErrorCodes has the error_code of each reason in TASK_FAIL and ERROR (rossnet §7), and the reason
 // as which it is read.
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
@@ -13,7 +25,6 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
 		performatives.CodeConversationEnded,
 	},
-	"E009": {performatives.CodeBusy},
 	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch},
 	"E001": {
 		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
@@ -21,11 +32,11 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeReplayed,
 	},
 	"E002": {performatives.CodeForbidden},
-	"E007": {
-		performatives.CodeStopped, performatives.CodeRateLimited, performatives.CodeMoved, performatives.CodeDisconnected,
+	codeDependency: {
+		performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeMoved, performatives.CodeDisconnected,
 		performatives.CodeBudget,
 	},
-	"E004": {performatives.CodeUnknownAgent},
+	"E004": {performatives.CodeUnknownAgent, performatives.CodeStopped},
 	"E006": {performatives.CodeTimeout, performatives.CodeExpired},
 	"E999": {
 		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,

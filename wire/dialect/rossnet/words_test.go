@@ -8,7 +8,7 @@ import (
 )
 
 func TestVocabulary(t *testing.T) {
-	wiretest.CheckWords(t, ErrorCodes, "E001", "E002", "E003", "E004", "E005", "E006", "E007", "E008", "E009", "E999")
+	wiretest.CheckWords(t, ErrorCodes, "E001", "E002", "E003", "E004", "E005", "E006", "E007", "E008", "E999")
 	for word, want := range map[string]performatives.Code{
 		"E001": performatives.CodeUnauthorized,
 		"E002": performatives.CodeForbidden,
@@ -16,9 +16,7 @@ func TestVocabulary(t *testing.T) {
 		"E004": performatives.CodeUnknownAgent,
 		"E005": performatives.CodeIncapable,
 		"E006": performatives.CodeTimeout,
-		"E007": performatives.CodeStopped,
 		"E008": performatives.CodeInternal,
-		"E009": performatives.CodeBusy,
 		"E999": performatives.CodeFailed,
 	} {
 		if got, ok := ErrorCodes.Code(word); !ok || got != want {
