@@ -14,7 +14,7 @@ import (
 func TestBare(t *testing.T) {
 	there := &wiretest.Recorder{Answer: func(s *wire.Session, m *performatives.Message) error {
 		var payload any = performatives.InformResult{Status: performatives.StatusSuccess, Summary: "from " + string(m.Sender())}
-		switch m.Performative() {
+		switch m.Performative() { //nolint:exhaustive // the others get no answer
 		case performatives.ActQueryCapabilities:
 			payload = performatives.InformCapabilities{Capabilities: &performatives.Capabilities{Actions: []performatives.Action{{Name: "add"}}}}
 		case performatives.ActTaskRequest:
