@@ -327,20 +327,20 @@ func TestAPartitionHeals(t *testing.T) {
 	for _, n := range []*node{b, d} {
 		for _, name := range []string{"a", "b", "c", "d"} {
 			if name != n.options.Name {
-				n.await(t, name, "Joined 1")
+				n.awaitLast(t, name, "Joined 1")
 			}
 		}
 	}
 	p.set(true)
-	b.await(t, "c", "Joined 1, Failed 1")
-	b.await(t, "d", "Joined 1, Failed 1")
-	d.await(t, "a", "Joined 1, Failed 1")
-	d.await(t, "b", "Joined 1, Failed 1")
+	b.awaitLast(t, "c", "Failed 1")
+	b.awaitLast(t, "d", "Failed 1")
+	d.awaitLast(t, "a", "Failed 1")
+	d.awaitLast(t, "b", "Failed 1")
 	p.set(false)
-	b.await(t, "c", "Joined 1, Failed 1, Joined 1")
-	b.await(t, "d", "Joined 1, Failed 1, Joined 1")
-	d.await(t, "a", "Joined 1, Failed 1, Joined 1")
-	d.await(t, "b", "Joined 1, Failed 1, Joined 1")
+	b.awaitLast(t, "c", "Failed 1, Joined 1")
+	b.awaitLast(t, "d", "Failed 1, Joined 1")
+	d.awaitLast(t, "a", "Failed 1, Joined 1")
+	d.awaitLast(t, "b", "Failed 1, Joined 1")
 }
 
 // A slow receiver of events delays nothing, and still gets the end of each incarnation before the
