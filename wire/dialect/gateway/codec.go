@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -25,14 +26,19 @@ type codec struct {
 	offered *request // the pending initialize that offers a compression
 	mcp     bool     // the peer has chosen a protocol version of MCP
 
-	form   form                  // of the frames; the first readable one that is recognized decides it
+	form   atomic.Uint32         // the [form] of the frames; the first readable one that is recognized decides it
 	formed bool                  // form is decided; until then, and this field itself, of the reader
 	source performatives.AgentID // the label of a peer without envelopes; of the reader
 }
 
 func newCodec(o Options, s wire.CodecOptions) *codec {
-	return &codec{opts: o, session: s, pending: newPending(s.MaxPending), form: enveloped, formed: s.Initiator}
+	c := &codec{opts: o, session: s, pending: newPending(s.MaxPending), formed: s.Initiator}
+	c.form.Store(uint32(enveloped))
+	return c
 }
+
+// bare reports whether the frames have no envelopes. Safe for concurrent use.
+func (c *codec) bare() bool { return c.form.Load() == uint32(bare) }
 
 var _ wire.CompressionCodec = (*codec)(nil)
 
@@ -73,14 +79,15 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 // readFrame reads a frame in the form of the session, or in its own before that is decided.
 func (c *codec) readFrame(frame []byte) (e envelope) {
 	if !c.formed {
-		c.form, c.source = formOf(frame), bareSource
+		c.form.Store(uint32(formOf(frame)))
+		c.source = bareSource
 	}
-	if c.form == bare {
+	if c.bare() {
 		e = c.readBare(frame)
 	} else {
 		e = readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
 	}
-	c.formed = c.formed || c.form != unknownForm && (e.refusal == nil || e.refusal.Code != performatives.CodeParsingError)
+	c.formed = c.formed || c.form.Load() != uint32(unknownForm) && (e.refusal == nil || e.refusal.Code != performatives.CodeParsingError)
 	return e
 }
 

@@ -51,7 +51,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
 		f := faultOf(r)
-		if c.form == bare {
+		if c.bare() {
 			f = f.bared()
 		}
 		f.raw = dataOf(m)

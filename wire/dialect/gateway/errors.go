@@ -69,7 +69,7 @@ func (c *codec) tell(dst []byte, o *origin, f fault) []byte {
 	if o.id == nil {
 		return dst
 	}
-	if c.form == bare {
+	if c.bare() {
 		f = f.bared()
 	}
 	s := c.stamp()

@@ -143,7 +143,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		}
 	}
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
-	if !jsonscan.IsNull(r.id) && c.form != bare { // without envelopes, an id is free after its answer
+	if !jsonscan.IsNull(r.id) && !c.bare() { // without envelopes, an id is free after its answer
 		in.Content = append([]byte(r.method), r.params...)
 	}
 	return in

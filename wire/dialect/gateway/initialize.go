@@ -27,7 +27,7 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if !ok {
 		return c.noVersion(e, o)
 	}
-	if c.form == bare {
+	if c.bare() {
 		h.mcp = true
 		c.named(r.params)
 		e.source = c.source

@@ -124,7 +124,7 @@ func (c *codec) addCall(call *call, now time.Time) callResult {
 		first.cancelled = false
 		return callRepeated
 	}
-	call.mcp = c.mcp || c.form == bare
+	call.mcp = c.mcp || c.bare()
 	if !c.pending.addCall(call, now) {
 		return callRefused
 	}

@@ -26,7 +26,7 @@ type header struct {
 // envelopes. The members have the order of wire.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
 	start := len(dst)
-	if c.form == bare {
+	if c.bare() {
 		if !utf8.Valid(payload) {
 			return dst, errNoUTF8
 		}
