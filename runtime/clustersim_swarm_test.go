@@ -200,7 +200,7 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 		Name:   name, Dispatcher: c.sim, Stamper: &clusterStamper{prefix: c.prefix},
 		Supervision: actors.Supervision{Random: s.dice.fraction},
 		Cluster: options.Over(runtime.SimNetwork{
-			Join: func(o membership.Options) (runtime.Joining, error) {
+			Join: func(o membership.Options) (runtime.Joiner, error) {
 				s.sim.Yield("membership " + name)
 				o.Epoch += uint64(c.clock.Microseconds())
 				if s.links.bugs.stale {

@@ -12,9 +12,9 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
-// Joining and NodeLinks are the parts of a cluster that a simulation implements.
+// Joiner and NodeLinks are the parts of a cluster that a simulation implements.
 type (
-	Joining   = mesh.Joining
+	Joiner    = mesh.Joiner
 	NodeLinks = mesh.NodeLinks
 )
 
@@ -23,12 +23,12 @@ const PlacementProtocol = mesh.PlacementProtocol
 
 // SimNetwork is a [mesh.Network] made of two functions.
 type SimNetwork struct {
-	Join func(membership.Options) (Joining, error)
+	Join func(membership.Options) (Joiner, error)
 	Link func(nodelink.LinksOptions) (NodeLinks, error)
 }
 
 // Membership calls Join.
-func (s SimNetwork) Membership(o membership.Options) (Joining, error) { return s.Join(o) }
+func (s SimNetwork) Membership(o membership.Options) (Joiner, error) { return s.Join(o) }
 
 // Links calls Link.
 func (s SimNetwork) Links(o nodelink.LinksOptions) (NodeLinks, error) { return s.Link(o) }

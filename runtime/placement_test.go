@@ -725,7 +725,7 @@ func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n
 	t.Helper()
 	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
 	n1 = newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
-		Join: func(o membership.Options) (runtime.Joining, error) { return membership.Start(o) },
+		Join: func(o membership.Options) (runtime.Joiner, error) { return membership.Start(o) },
 		Link: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
 			w.routed = make(chan struct{}, 1)
 			o.Handler = taskObserver{o.Handler, w.routed}

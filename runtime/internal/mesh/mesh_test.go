@@ -27,7 +27,7 @@ func newMesh(t *testing.T) *Mesh {
 	}
 	r := relay.New(system, library.Codons(), n.LinkOf, n.ActivatesHere)
 	n.Begin(Host{
-		System: system, Relay: r, Uplinks: uplinks.New(system, nil, r, n.Knows, n.Stopped), Events: deaf{},
+		System: system, Relay: r, Uplinks: uplinks.New(system, nil, r, n.Knows, n.Stopped), Events: unheard{},
 		Grace: time.Second, Patience: time.Minute,
 	})
 	return n
@@ -53,15 +53,15 @@ func stop(ctx context.Context, n *Mesh) error {
 	return err
 }
 
-// deaf takes no notice of events.
-type deaf struct{}
+// unheard takes no notice of events.
+type unheard struct{}
 
-func (deaf) MemberJoined(string, uint64)                        {}
-func (deaf) MemberLost(string, uint64, string)                  {}
-func (deaf) MemberLinked(string, uint64, []string)              {}
-func (deaf) AgentContested(performatives.AgentID, string, bool) {}
-func (deaf) AgentActivated(performatives.AgentID, uint64)       {}
-func (deaf) AgentMoving(performatives.AgentID)                  {}
-func (deaf) AgentMoved(performatives.AgentID, string, int)      {}
-func (deaf) AgentPassivated(performatives.AgentID)              {}
-func (deaf) KindHosts(string, []string)                         {}
+func (unheard) MemberJoined(string, uint64)                        {}
+func (unheard) MemberLost(string, uint64, string)                  {}
+func (unheard) MemberLinked(string, uint64, []string)              {}
+func (unheard) AgentContested(performatives.AgentID, string, bool) {}
+func (unheard) AgentActivated(performatives.AgentID, uint64)       {}
+func (unheard) AgentMoving(performatives.AgentID)                  {}
+func (unheard) AgentMoved(performatives.AgentID, string, int)      {}
+func (unheard) AgentPassivated(performatives.AgentID)              {}
+func (unheard) KindHosts(string, []string)                         {}

@@ -29,7 +29,7 @@ type Options struct {
 
 // Network makes the parts of a cluster that reach other nodes. A simulation has another one.
 type Network interface {
-	Membership(membership.Options) (Joining, error)
+	Membership(membership.Options) (Joiner, error)
 	Links(nodelink.LinksOptions) (NodeLinks, error)
 }
 

@@ -20,8 +20,8 @@ import (
 // dialPatience bounds the time to open a link, and that of each write.
 const dialPatience = 10 * time.Second
 
-// Joining is a membership that joins others by itself. [membership.Gossip] implements it.
-type Joining interface {
+// Joiner is a membership that joins others by itself. [membership.Gossip] implements it.
+type Joiner interface {
 	membership.Membership
 	Join(ctx context.Context) error
 }
@@ -29,7 +29,7 @@ type Joining interface {
 // realNetwork is the [Network] of a real cluster.
 type realNetwork struct{}
 
-func (realNetwork) Membership(o membership.Options) (Joining, error) { return membership.Start(o) }
+func (realNetwork) Membership(o membership.Options) (Joiner, error) { return membership.Start(o) }
 
 func (realNetwork) Links(o nodelink.LinksOptions) (NodeLinks, error) { return nodelink.NewLinks(o) }
 
@@ -90,7 +90,7 @@ func (o *Options) membership(n *Mesh, c *clustered, log *slog.Logger) membership
 
 // joinFirst waits for the first member to join, and returns the error of a node that can never
 // join. A node that has reached none begins alone, which it logs.
-func joinFirst(m Joining, o Options, log *slog.Logger) error {
+func joinFirst(m Joiner, o Options, log *slog.Logger) error {
 	ctx, cancel := context.WithTimeout(context.Background(), o.JoinTime) //nolint:forbidigo // it ends here
 	defer cancel()
 	switch err := m.Join(ctx); {

@@ -101,7 +101,7 @@ const (
 	Wait                    // and decide again; refuse it after Decision.Limit
 )
 
-// Learn is what to remember of the sender of a message of another node.
+// Learn says how a node remembers the sender of a message of another node.
 type Learn uint8
 
 // What to remember.
