@@ -1,0 +1,143 @@
+package mesh
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
+)
+
+// beside returns the cluster of a placer's node, which hosts nothing itself, beside a node that
+// hosts the kind "k", with the link to that.
+func beside(t *testing.T, p *placer, links *sentLinks) (*clustered, *nodeLink) {
+	t.Helper()
+	c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+	c.links = links
+	c.addLocked(peer)
+	theirs := directory.New(peer)
+	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+	c.replica.Joined(peer)
+	if _, err := c.replica.Merge(theirs.State()); err != nil {
+		t.Fatal(err)
+	}
+	p.node.cluster.Store(c)
+	t.Cleanup(func() { p.node.cluster.Store(nil) })
+	p.mu.Lock()
+	p.draining = true
+	p.mu.Unlock()
+	return c, c.peers[peer]
+}
+
+// What decisions are made from is what the mesh knows.
+func TestView(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{wait: time.Minute})
+	v := view{p.node}
+	if h := v.Host("k/a", nil); h != (route.Host{Placed: true, Link: n2}) {
+		t.Errorf("the host is %+v, want n2", h)
+	}
+	if h := v.Host("k/a", n2); h != (route.Host{Placed: true}) {
+		t.Errorf("the host besides n2 is %+v", h)
+	}
+	if h := v.Host("other/a", nil); h != (route.Host{}) || v.MayHost("k/a") || v.MayHost("other/a") {
+		t.Errorf("of no kind: %+v, this node may host: %t", h, v.MayHost("k/a"))
+	}
+	if e := v.Entry("k/a"); e != (route.Entry{}) {
+		t.Errorf("before it is in the directory: %+v", e)
+	}
+	r, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: n2, placed: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Remove()
+	if e := v.Entry("K/A"); e != (route.Entry{Agent: r, Home: n2, Link: n2, Placed: true}) || r.Destination().Wait() != time.Minute {
+		t.Errorf("in the directory: %+v", e)
+	}
+	c.addLocked(cluster.Incarnation{Name: "n3", Epoch: 1})
+	n3 := c.peers[cluster.Incarnation{Name: "n3", Epoch: 1}]
+	c.heard.note("k/a", heardOver{link: n3})
+	if e := v.Entry("k/a"); e.Home != n2 || e.Link != n3 || v.Heard("K/A") != n3 || v.Heard("k/b") != nil {
+		t.Errorf("heard over the link to n3: %+v", e)
+	}
+	if to, handed := v.HandedTo("k/a"); to != nil || handed {
+		t.Errorf("it is handed to %v", to)
+	}
+	c.handed = map[performatives.AgentID]*cluster.Incarnation{"k/a": &n2.peer}
+	if to, handed := v.HandedTo("K/A"); to != n2 || !handed {
+		t.Errorf("it is handed to %v: %t", to, handed)
+	}
+	ours, err := p.node.system.Register("ui", &sessions.Agent{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ours.Remove()
+	if e := v.Entry("ui"); !e.Here() || e.Agent != ours {
+		t.Errorf("an agent of a session: %+v", e)
+	}
+	for a, hears := range map[performatives.Performative]bool{performatives.ActInform: true, performatives.ActRequest: false} {
+		if got := listens(ours, act(t, "b", a, func(*performatives.Envelope) {})); got != hears {
+			t.Errorf("a hidden agent of a session gets a broadcast of %s: %t", a, got)
+		}
+	}
+}
+
+func toPlaced(e *performatives.Envelope) { e.Receiver = "k/a" }
+
+// A conversation with an agent that was to be activated at a node is lost with that node, though
+// nothing was heard of the agent.
+func TestFirstMessageIsRemembered(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{})
+	if err := p.node.Route(act(t, "q", performatives.ActRequest, toPlaced)); err != nil {
+		t.Fatal(err)
+	}
+	if lost := c.heard.unheard(n2); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
+		t.Errorf("lost with n2 are %q", lost)
+	}
+}
+
+// A message that comes back is not passed on for ever, and an answer not at all.
+func TestRerouteHasAnEnd(t *testing.T) {
+	p, _ := newPlacing(t)
+	beside(t, p, &sentLinks{})
+	giveUp := func(err error) { t.Errorf("given up: %v", err) }
+	m := act(t, "q", performatives.ActRequest, toPlaced)
+	if !p.reroute(m, giveUp) {
+		t.Error("it is not passed on once")
+	}
+	for range maxReroutes {
+		m = m.Forward()
+	}
+	if p.reroute(m, giveUp) {
+		t.Error("it is passed on once too often")
+	}
+	answer := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "k/a", "q" })
+	if p.reroute(answer, giveUp) {
+		t.Error("an answer is passed on")
+	}
+}
+
+// A message whose decision is out of date each time is refused, and counted.
+func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
+	p, _ := newPlacing(t)
+	_, n2 := beside(t, p, &sentLinks{gone: true})
+	n2.beginLossLocked()
+	decided := 0
+	p.node.decide = func(route.View, *performatives.Message, route.Link, time.Duration) route.Decision {
+		decided++
+		return route.Decision{Do: route.Pass, Link: n2}
+	}
+	before := p.node.system.Counts().Refused
+	n2.receive(act(t, "q", performatives.ActRequest, toPlaced))
+	if refused := p.node.system.Counts().Refused - before; decided != maxDecisions || refused != 1 {
+		t.Errorf("decided %d times, refused %d times", decided, refused)
+	}
+	if err := p.node.Route(act(t, "r", performatives.ActRequest, toPlaced)); err == nil || decided != 2*maxDecisions {
+		t.Errorf("a message of this node: %v, decided %d times", err, decided)
+	}
+}
