@@ -73,7 +73,7 @@ func (h Hooks) linkTo(name string) *nodeLink {
 	return nil
 }
 
-// Crash ends the node's part of the cluster like the death of its process: nobody is told.
+// Crash ends the node's part of the cluster like the death of its process: it tells no other node.
 func (h Hooks) Crash() {
 	c := h.n.cluster.Load()
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // it ends here

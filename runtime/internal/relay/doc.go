@@ -13,6 +13,6 @@
 // It may call the actor system, the tables of codons, and the two functions that [New] gets. It
 // imports no other room. One lock guards all records; while it is held, only the actor system is
 // called, and at the stop of the node the senders of links. Each link has a lock for the messages
-// that come in by it, which is held while such a message is routed, and taken before that of the
+// that come in by it. It is held while such a message is routed, and taken before that of the
 // records.
 package relay

@@ -111,7 +111,7 @@ const (
 	IsBehind       // the sender is at a third node, which this one does not know
 )
 
-// Decision is what is to be done with a message.
+// Decision is an action for a message, with its operands.
 type Decision struct {
 	Do    Action
 	Entry Entry                  // of Deliver, and of Send where the agent is in the directory
@@ -136,7 +136,7 @@ func ActivatesHere(v View, m *performatives.Message) bool { return Opens(m) && h
 // directory that is out of date makes no loop.
 const MaxForwards = 3
 
-// Decide returns what is to be done with a message. from is the link to the node that has sent it,
+// Decide returns the decision about a message. from is the link to the node that has sent it,
 // nil for a message of this node. waited is how long the message has waited since it was decided on
 // last, zero for the first decision.
 //
@@ -232,7 +232,7 @@ func toHost(v View, m *performatives.Message, at Host, waited time.Duration) Dec
 
 // hear decides on the sender of a message of another node: what to remember of it, or that the
 // message is refused or has to wait. A node that has just begun may host an agent before it knows
-// all others, so a request that was passed on waits until this node knows where its sender is.
+// all others. So a request that was passed on waits until this node knows where its sender is.
 func hear(v View, m *performatives.Message, from Link, waited time.Duration) (Learn, *Decision) {
 	sender, asks := m.Sender(), m.Performative().ExpectsReply()
 	if m.Forwards() > 0 { // the node by which it entered has checked it
@@ -356,7 +356,7 @@ var (
 	stray     = &performatives.Refusal{Code: performatives.CodeStopped, Text: "the node by which the agent was reached has gone"}
 )
 
-// nobody refuses a message whose receiver is nowhere.
+// nobody refuses a message for an agent that the node does not know.
 func nobody(v View, id performatives.AgentID, unknown string) Decision {
 	if text := v.Unreachable(id); text != "" || v.HasRun(id) {
 		return refuse(performatives.CodeStopped, text)

@@ -65,8 +65,8 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
 }
 
-// tellCoordinators passes a failure or a result for System that answers no request on to the
-// clients that are System themselves, and reports whether there are any (addenda §9).
+// tellCoordinators passes on a failure or a result for System that answers no request: to the
+// clients that speak as System. It reports whether there are any (addenda §9).
 func (p *Peers) tellCoordinators(from *Agent, m *performatives.Message) (told bool) {
 	for r := range p.node.System.Registered() {
 		a, ok := r.Destination().(*Agent)
