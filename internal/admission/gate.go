@@ -6,10 +6,10 @@
 // It measures whether the scheduler is behind: a probe that is due each millisecond sees how late
 // it runs, and how many goroutines could run and do not. While the scheduler keeps up, handlers
 // begin at once, by a budget that doubles with each probe. While it is behind, a handler begins
-// when fewer are under way than there are processors. One more begins with each probe, so that
-// handlers waiting for each other go on. More begin with a probe if they take little processor time
-// together, which is measured of a few handlers of each agent: those that wait for something
-// outside of the processors are not held back by those that compute.
+// when fewer are under way than there are processors. One more begins when none has returned for
+// some time, so that handlers waiting for each other go on. More begin with a probe if they take
+// little processor time together, which is measured of a few handlers of each agent: those that
+// wait for something outside of the processors are not held back by those that compute.
 //
 // What cannot begin at once is queued: by band, then in turn among agents, then in turn among the
 // askers of an agent. A request whose turn would come too late for its deadline is refused when
@@ -19,6 +19,7 @@ package admission
 import (
 	"math"
 	"runtime/metrics"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,10 @@ const (
 
 const (
 	probeEvery = time.Millisecond
-	late       = 4 * time.Millisecond // a probe that is later finds the scheduler behind
-	soon       = time.Millisecond     // a probe that is later stops the growth of the budget
+	late       = 4 * time.Millisecond  // a probe that is later finds the scheduler behind
+	soon       = time.Millisecond      // a probe that is later stops the growth of the budget
+	stuck      = 10 * time.Millisecond // without a return, after which one more handler begins
+	maxPassed  = 64                    // agents whose handlers compute that another one passes
 	maxBudget  = 4096
 	maxIdle    = 10          // probes without anything to do, after which there are no more
 	calm       = time.Second // without a refusal, after which the gate refuses no longer
@@ -85,6 +88,7 @@ type Gate struct {
 	each      time.Duration // mean time between two that leave the queue; zero before the first
 	left      time.Time     // when the last one left the queue, or when there began to be one
 	timer     *time.Timer
+	returned  time.Time // when a handler has last returned, or begun because none did
 	due       time.Time // of the next probe
 	lastProbe time.Time
 	probing   bool
@@ -265,6 +269,7 @@ func (t *Ticket) Return() {
 	g := t.gate
 	g.mu.Lock()
 	g.underWay[kept(t.band)]--
+	g.returned = time.Now()
 	g.drain() // unlocks
 }
 
@@ -330,15 +335,12 @@ func (g *Gate) firstLocked() int {
 	return band
 }
 
-// beginNext begins the next handler of the queue, and returns its agent. It unlocks while it does.
-func (g *Gate) beginNext() (agent string) {
-	t := g.bands[g.firstLocked()].pop()
-	s := g.leftLocked(t)
-	agent = t.agent
+// beginNext begins the next handler of the queue. It unlocks while it does.
+func (g *Gate) beginNext() {
+	s := g.leftLocked(g.bands[g.firstLocked()].pop())
 	g.mu.Unlock()
 	s.Start()
 	g.mu.Lock()
-	return agent
 }
 
 // leftLocked counts that a ticket has left the queue, since its handler begins.
@@ -422,7 +424,7 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	g.credit = min(g.credit+had, g.creditLocked())
 	if g.behind {
 		g.weighLocked(now)
-		g.beginSome(had)
+		g.beginSome(had, now)
 	} else {
 		g.sampled.Store(false)
 	}
@@ -430,12 +432,26 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	g.drain() // unlocks
 }
 
-// beginSome begins handlers that take so much processor time together, up to the first one that
-// computes. It unlocks meanwhile.
-func (g *Gate) beginSome(left time.Duration) {
+// beginSome begins handlers that take so much processor time together. One that computes begins only
+// if none has returned for some time, and is then the last; those of other agents pass it. beginSome
+// unlocks meanwhile.
+func (g *Gate) beginSome(left time.Duration, now time.Time) {
 	for left > 0 && g.waiting > 0 {
-		cost := g.costLocked(g.beginNext())
+		turn := g.bands[g.firstLocked()].turn
+		next := 0
+		if now.Sub(g.returned) < stuck {
+			next = slices.IndexFunc(turn[:min(len(turn), maxPassed)], func(agent *group) bool { return g.costLocked(agent.key) <= computes })
+			if next < 0 {
+				return
+			}
+		}
+		agent := turn[next]
+		copy(turn[1:], turn[:next])
+		turn[0] = agent
+		g.beginNext()
+		cost := g.costLocked(agent.key)
 		if left -= cost; cost > computes {
+			g.returned = now
 			return
 		}
 	}

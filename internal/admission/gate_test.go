@@ -240,22 +240,35 @@ func TestHandlersThatWait(t *testing.T) {
 	})
 }
 
-// TestHandlersThatWaitForOthers has one handler begin with each probe while the scheduler is
-// behind, though all of them compute.
+// TestHandlersThatWaitForOthers has one handler begin when none has returned for some time, while
+// the scheduler is behind, though all of them compute. Until then only those begin that wait.
 func TestHandlersThatWaitForOthers(t *testing.T) {
-	g, _ := busyGate(t)
-	g.setCostLocked("", time.Hour)
+	g, under := busyGate(t)
+	g.setCostLocked("computes", time.Hour)
+	g.setCostLocked("waits", 0)
 	b := new(began)
-	for range 3 {
-		take(t, g, Request{Band: 5}).Begin(handler{"", b})
+	for _, name := range []string{"computes", "computes", "computes", "waits"} {
+		take(t, g, Request{Band: 5, Agent: name}).Begin(handler{name, b})
 	}
-	for i := range 3 {
+	now := time.Now()
+	probe := func(after time.Duration, want ...string) {
+		t.Helper()
+		now = now.Add(after)
 		g.mu.Lock()
-		g.probed(time.Now(), late+1, 2)
-		if n := len(b.all()); n != i+1 {
-			t.Fatalf("%d have begun after %d probes", n, i+1)
+		g.probed(now, late+1, 2)
+		if got := b.all(); !slices.Equal(got, want) {
+			t.Errorf("have begun: %v, want %v", got, want)
 		}
 	}
+	g.returned = now
+	probe(stuck-1, "waits")
+	probe(1, "waits", "computes")
+	probe(stuck-1, "waits", "computes")
+	probe(1, "waits", "computes", "computes")
+	under[0].Return() // four others are under way
+	now = time.Now()
+	probe(stuck/2, "waits", "computes", "computes")
+	probe(stuck, "waits", "computes", "computes", "computes")
 }
 
 // TestCosts begins handlers by their processor time, while the scheduler is behind.
