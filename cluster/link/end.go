@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -21,12 +22,17 @@ type end struct {
 	cancel context.CancelFunc
 	wake   chan struct{} // has a value when the link may have something to send
 
-	pause    time.Duration // before the next frame is read; of the reader
-	handling sync.Mutex    // held while the handler is called; taken before mu
+	handling  sync.Mutex               // held while the handler is called; taken before mu
+	held      []*performatives.Message // of NORMAL and LOW priority, received during a pause, in order; with handling
+	heldBytes int                      // of their forms; with handling
+	pausing   bool                     // until resume fires; with handling
+	resume    *time.Timer
+	room      chan struct{} // has a value when the pause has ended: the reader may go on
 
 	mu       sync.Mutex
 	link     *Link
 	wait     admission.Meter // of the messages until the peer has acknowledged them
+	back     atomic.Int64    // when the messages will have arrived that wait at the peer now, as it has told, in Unix nanoseconds
 	stream   Stream          // nil: none
 	why      error           // why messages did not pass when the last stream ended, or could not be opened
 	gone     bool
@@ -41,8 +47,12 @@ type end struct {
 	silent   bool          // the peer has made no progress for so long that Stop does not wait for it any more
 }
 
-// maxPause is the longest pause between two frames.
+// maxPause is the longest pause.
 const maxPause = 5 * time.Millisecond
+
+// maxHeld is how many bytes of messages are held during a pause, before no frame is read until its
+// end: the flow control of the stream then slows the peer down.
+const maxHeld = DefaultBatch
 
 // ackTime is how long an acknowledgement waits for a frame to go with.
 const ackTime = time.Millisecond
@@ -63,6 +73,7 @@ func (e *end) remove() {
 	e.cancel()
 	e.handling.Lock()
 	defer e.handling.Unlock()
+	e.pass()
 	e.mu.Lock()
 	e.gone = true
 	e.down.Stop()
@@ -228,6 +239,7 @@ func (e *end) write(stream Stream, over <-chan struct{}) {
 			e.signal() // this writer may have taken the signal for the next one
 			return
 		}
+		e.link.SetWait(e.wait.Delay())
 		frame := e.link.NextParts(time.Now(), stream.Memory)
 		e.mu.Unlock()
 		if frame != nil {
@@ -253,12 +265,8 @@ func (e *end) read(stream Stream, first []byte, met *bool) error {
 	for frame := first; ; frame = nil {
 		if frame == nil {
 			var err error
-			if e.pause > 0 {
-				select {
-				case <-time.After(min(e.pause, maxPause)):
-				case <-e.ctx.Done():
-				}
-				e.pause = 0
+			for e.full() {
+				<-e.room
 			}
 			if frame, err = stream.Recv(); err != nil {
 				return err
@@ -290,6 +298,9 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 			e.silence.Reset(closeTime)
 		}
 	}
+	if err == nil {
+		e.back.Store(now.Add(r.Wait).UnixNano())
+	}
 	differ := e.link.Differ()
 	if r.Met {
 		*met = true
@@ -307,6 +318,7 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 	e.signal() // an acknowledgement, or room in the window
 	h, peer := e.links.o.Handler, e.member.Incarnation
 	if r.Over {
+		e.pass()
 		h.Lost(peer)
 	}
 	e.undelivered(r.Returned)
@@ -353,9 +365,54 @@ func (e *end) take(in Inbound, item wire.Inbound) {
 	case m == nil:
 		e.links.o.Logger.Warn("a message of a node cannot be read", "peer", e.member.Name, "err", item.Err)
 	default:
-		e.pause += e.links.o.Pause(m)
-		e.links.o.Handler.Received(e.member.Incarnation, in.Local(m))
+		if m = in.Local(m); e.pausing && m.Priority() <= performatives.Normal {
+			e.held = append(e.held, m)
+			e.heldBytes += len(in.Data)
+			return
+		}
+		pause := e.links.o.Pause(m)
+		e.links.o.Handler.Received(e.member.Incarnation, m)
+		e.pauseFor(pause)
 	}
+}
+
+// pauseFor holds the messages of NORMAL and LOW priority that follow. The others pass them.
+func (e *end) pauseFor(d time.Duration) {
+	if d > 0 && !e.pausing {
+		e.pausing = true
+		e.resume.Reset(min(d, maxPause))
+	}
+}
+
+// pass passes on the messages that were held, and ends the pause, or begins the next one. The
+// caller holds handling.
+func (e *end) pass() {
+	held := e.held
+	e.held, e.heldBytes, e.pausing = nil, 0, false
+	var pause time.Duration
+	for _, m := range held {
+		pause += e.links.o.Pause(m)
+		e.links.o.Handler.Received(e.member.Incarnation, m)
+	}
+	e.pauseFor(pause)
+	select {
+	case e.room <- struct{}{}:
+	default:
+	}
+}
+
+// resumed is called when a pause ends.
+func (e *end) resumed() {
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	e.pass()
+}
+
+// full reports whether the reader waits for the end of a pause.
+func (e *end) full() bool {
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	return e.heldBytes > maxHeld
 }
 
 // undelivered returns messages to the owner. The caller holds handling.
@@ -406,6 +463,7 @@ func (e *end) flush() <-chan struct{} {
 func (e *end) close() <-chan struct{} {
 	e.handling.Lock() // what the handler answers to messages that were received is sent before
 	defer e.handling.Unlock()
+	e.pass()
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.closing = true

@@ -23,6 +23,7 @@ const (
 	fieldControl  = 11
 	fieldBye      = 12
 	fieldLast     = 13
+	fieldWait     = 14
 )
 
 // The fields of LinkHello.
@@ -71,7 +72,8 @@ type frame struct {
 	ack       uint64 // all messages up to this number were received; zero: it says nothing
 	controls  [][]byte
 	bye       string
-	last      bool // the sender takes in nothing more, of this session, than it has acknowledged with this frame
+	last      bool   // the sender takes in nothing more, of this session, than it has acknowledged with this frame
+	wait      uint64 // how long messages of the sender wait, in milliseconds: see Links.Wait
 }
 
 // originOf is the origin of one of the envelopes.
@@ -185,6 +187,7 @@ func (f *frame) appendHead(out []byte) []byte {
 	if f.last {
 		out = appendNumber(out, fieldLast, 1)
 	}
+	out = appendNumber(out, fieldWait, f.wait)
 	return out
 }
 
@@ -278,6 +281,8 @@ func (f *frame) read(in []byte) error {
 			f.bye = cmp.Or(text(v.bytes), "without a reason")
 		case fieldLast:
 			f.last = v.number != 0
+		case fieldWait:
+			f.wait = v.number
 		}
 	})
 	alone := f.hello == nil || len(f.envelopes)+len(f.controls) == 0 && f.ack == 0 && f.bye == "" && !f.last

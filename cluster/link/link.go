@@ -113,7 +113,8 @@ type Link struct {
 	controls     [][]byte
 	// controlBytes is the length of controls.
 	controlBytes int
-	differ       []string // the codons of which the two nodes have different versions
+	wait         time.Duration // what the next frame tells of this end: see [Link.SetWait]
+	differ       []string      // the codons of which the two nodes have different versions
 	scratch      *scratch
 }
 
@@ -218,6 +219,12 @@ func (l *Link) SendControl(text []byte) bool {
 	return true
 }
 
+// maxWait is the longest wait that a frame tells, in milliseconds.
+const maxWait = 60_000
+
+// SetWait sets how long messages of this end wait until they are acknowledged. Each frame tells it.
+func (l *Link) SetWait(d time.Duration) { l.wait = d }
+
 // Acknowledge has the next frame acknowledge all received messages, also if there is nothing else
 // to send. It reports whether there are any without an acknowledgement.
 func (l *Link) Acknowledge() bool {
@@ -260,7 +267,7 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 	}
 	f := &l.scratch.out
 	defer f.reset()
-	f.controls = l.controls
+	f.controls, f.wait = l.controls, uint64(max(l.wait, 0).Milliseconds()) //nolint:gosec // not negative
 	size := l.controlBytes
 	l.controls, l.controlBytes = nil, 0
 	l.pack(f, size, now)
@@ -348,6 +355,8 @@ type Received struct {
 	Met      bool     // the two ends know each other now
 	Over     bool     // the session of this end is over, since the other end does not continue it: its agents are lost
 	Returned []Returned
+	// Wait is how long messages of the peer wait, as it estimates.
+	Wait time.Duration
 }
 
 // ErrClosed is wrapped by the error of [Link.Receive] for the frame by which the peer closes or
@@ -389,6 +398,7 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 	}
 	l.acknowledge(f.ack)
 	l.gotLast = l.gotLast || f.last
+	r.Wait = time.Duration(min(f.wait, maxWait)) * time.Millisecond
 	if !l.finishing {
 		r.Controls = f.controls
 		l.unpack(f, &r, now)

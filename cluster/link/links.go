@@ -74,8 +74,9 @@ type LinksOptions struct {
 	// Backoff returns the delay after a number of failed attempts to open a stream. Nil means 50
 	// ms, doubled up to 2 s, with jitter.
 	Backoff func(attempt int) time.Duration
-	// Pause returns how long a message delays the next frame, so that the flow control of the
-	// stream slows the peer down. Nil means not at all. A frame is delayed by 5 ms at most.
+	// Pause returns how long a message delays those of NORMAL and LOW priority that follow it, up
+	// to 5 ms in all. When they are as long as a frame, no more are read meanwhile, so that the
+	// flow control of the stream slows the peer down. Nil means not at all.
 	Pause func(*performatives.Message) time.Duration
 	// Logger gets the events of streams. Nil discards them.
 	Logger *slog.Logger
@@ -147,7 +148,9 @@ func (ls *Links) Add(m cluster.Member) {
 	o.DelayAcks = true
 	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o), why: errors.New("the link has not been opened yet")}
 	e.ackTimer, e.silence, e.down = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress), time.AfterFunc(time.Hour, e.expire)
+	e.resume, e.room = time.AfterFunc(time.Hour, e.resumed), make(chan struct{}, 1)
 	e.ackTimer.Stop()
+	e.resume.Stop()
 	e.silence.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down.Reset(ls.o.Timeout) // not before, since expire reads the field
@@ -196,13 +199,18 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	return nil
 }
 
-// Wait returns how long messages for a node wait at present, from [Links.Send] until the node has
-// acknowledged them. It is zero while few of them wait.
+// Wait returns how long a message for a node and its answer wait at present, from [Links.Send] until
+// the other end has acknowledged them. It is zero while few messages wait.
 func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
-	if e := ls.find(peer); e != nil {
-		return e.wait.Delay()
+	e := ls.find(peer)
+	if e == nil {
+		return 0
 	}
-	return 0
+	wait := e.wait.Delay()
+	if back := e.back.Load(); back > 0 {
+		wait += max(0, time.Until(time.Unix(0, back)))
+	}
+	return wait
 }
 
 // encode returns the form of a message. A short one is in memory of forms.

@@ -742,9 +742,9 @@ func contentOf(data []byte) (content []byte) {
 func TestLinksPause(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var n network
-		const messages, each = 100, time.Millisecond
+		const messages, each = 1000, time.Millisecond
 		a, b, _, atB := n.both(t, func(o *LinksOptions) {
-			o.Link.Batch = 1
+			o.Link.Batch, o.Link.Window = 1, 1
 			o.Pause = func(*performatives.Message) time.Duration { return each }
 		})
 		atB.await, atB.reached = messages, make(chan struct{})
@@ -758,8 +758,12 @@ func TestLinksPause(t *testing.T) {
 			t.Error("no wait")
 		}
 		<-atB.reached
-		if took := time.Since(began); took < (messages-1)*each {
-			t.Errorf("%d messages are read in %v", messages, took)
+		one, _, err := a.encode(numbered(t, messages, performatives.Normal))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if took, least := time.Since(began), time.Duration(messages*len(one)/(2*maxHeld))*maxPause; took < least {
+			t.Errorf("%d messages are read in %v, want %v or more", messages, took, least)
 		}
 		time.Sleep(time.Second)
 		if got := a.Wait(nodeB); got != 0 {
@@ -779,6 +783,77 @@ func TestLinksPause(t *testing.T) {
 		}
 		n.finish(t, a, b)
 	})
+}
+
+// A node knows how long the messages of another one wait for it, until that time has passed.
+func TestLinksWaitForAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var n network
+		const messages, each = 5000, time.Millisecond
+		a, b, atA, _ := n.both(t, func(o *LinksOptions) {
+			o.Link.Batch, o.Link.Window = 1, 1
+			o.Pause = func(*performatives.Message) time.Duration { return each }
+		})
+		atA.await, atA.reached = messages, make(chan struct{})
+		settle()
+		for i := range messages {
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+		}
+		time.Sleep(2 * maxPause)
+		if a.Wait(nodeB) == 0 {
+			t.Error("no wait for answers")
+		}
+		<-atA.reached
+		time.Sleep(time.Second)
+		if got := a.Wait(nodeB); got != 0 {
+			t.Errorf("a wait of %v for nothing", got)
+		}
+		n.finish(t, a, b)
+	})
+}
+
+// Messages of HIGH and URGENT priority pass those that a pause holds, which stay in order. None is
+// held any more when the session or the link ends, or closes.
+func TestLinksHold(t *testing.T) {
+	for name, end := range map[string]func(a, b *Links){
+		"pause":   func(*Links, *Links) { time.Sleep(maxPause) },
+		"removed": func(_, b *Links) { b.Remove(nodeA) },
+		"session": func(a, _ *Links) { a.Remove(nodeB); a.Add(cluster.Member{Incarnation: nodeB}) },
+		"stopped": func(_, b *Links) { _ = b.Stop(context.Background()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var n network
+				a, b, _, atB := n.both(t, func(o *LinksOptions) {
+					o.Pause = func(m *performatives.Message) time.Duration {
+						if m.Priority() > performatives.Normal {
+							return 0
+						}
+						return maxPause
+					}
+				})
+				settle()
+				atB.seen()
+				for i, p := range []performatives.Priority{performatives.Normal, performatives.Normal, performatives.Low, performatives.High, performatives.Urgent} {
+					mustSend(t, a, nodeB, numbered(t, i, p))
+					synctest.Wait()
+				}
+				if got, want := atB.messages(), []string{"0", "3", "4"}; !slices.Equal(got, want) {
+					t.Errorf("received during a pause: %v, want %v", got, want)
+				}
+				end(a, b)
+				synctest.Wait()
+				if got, want := atB.messages(), []string{"0", "3", "4", "1", "2"}; !slices.Equal(got, want) {
+					t.Errorf("received: %v, want %v", got, want)
+				}
+				settle()
+				if i := slices.IndexFunc(atB.seen(), func(event string) bool { return strings.HasPrefix(event, "lost") }); name == "session" && i < 0 {
+					t.Error("the session does not end")
+				}
+				n.finish(t, a, b)
+			})
+		})
+	}
 }
 
 func TestLinksSlowReader(t *testing.T) {

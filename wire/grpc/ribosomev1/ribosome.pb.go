@@ -12,10 +12,11 @@
 // stops).
 //
 // Sizes: an envelope may have 16 MiB, and 64 KiB until the peer has authenticated,
-// unless the server says otherwise; compressed messages are not accepted. The server
-// puts many envelopes into one message, up to 1 MiB; one envelope that is longer
-// comes alone. Many gRPC libraries receive no more than 4 MiB unless they are told to:
-// raise their limit if you expect more. A message that is too long ends the call, with an
+// unless the server says otherwise, after decompression: ribosome node accepts messages
+// that are compressed by gzip, and sends none. The server puts many envelopes into one
+// message, up to 1 MiB; one envelope that is longer comes alone. Many gRPC libraries
+// receive no more than 4 MiB unless they are told to: raise their limit if you expect
+// more. A message that is too long ends the call, with an
 // error or with RESOURCE_EXHAUSTED.
 //
 // A reader ignores unknown fields, so that later versions can add some.
@@ -44,8 +45,8 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// Performative is the communicative act of a message. First the 22 of the FIPA Communicative Act
-// Library (SC00037J), then those of the Eddy-and-Jules protocol and its siblings.
+// Performative is the communicative act of a message. First the 22 of the FIPA Communicative Act Library (SC00037J), then those
+// of the Eddy-and-Jules protocol and its siblings.
 type Performative int32
 
 const (
@@ -321,8 +322,8 @@ func (x *Frame) GetClose() *Close {
 	return nil
 }
 
-// LinkFrame is one gRPC message between two nodes. Each end begins with a hello, which comes alone.
-// Before both ends have taken each other's, nothing else passes.
+// LinkFrame is one gRPC message between two nodes. Each end begins with a hello, which comes alone. Before both ends have
+// taken each other's, nothing else passes.
 type LinkFrame struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Messages, in the order of their numbers.
@@ -330,23 +331,22 @@ type LinkFrame struct {
 	Hello     *LinkHello  `protobuf:"bytes,6,opt,name=hello,proto3" json:"hello,omitempty"`
 	// The number of the first envelope in the sender's session, from 1; the others follow it.
 	First uint64 `protobuf:"varint,7,opt,name=first,proto3" json:"first,omitempty"`
-	// The sender has received all messages of the other end's session up to this number. Zero: it
-	// says nothing.
+	// The sender has received all messages of the other end's session up to this number. Zero: it says nothing.
 	Ack uint64 `protobuf:"varint,8,opt,name=ack,proto3" json:"ack,omitempty"`
-	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver
-	// adds what its own clock is ahead to each reply_by.
+	// The clock of the sender, in nanoseconds since 1970, when it sent the envelopes. The receiver adds what its own clock
+	// is ahead to each reply_by.
 	Sent uint64 `protobuf:"varint,9,opt,name=sent,proto3" json:"sent,omitempty"`
 	// What is to be known of envelopes besides, by ascending index.
 	Origins []*LinkOrigin `protobuf:"bytes,10,rep,name=origins,proto3" json:"origins,omitempty"`
-	// A request or an answer of the directory. It has no number, passes all messages and is lost
-	// with the stream.
+	// A request or an answer of the directory. It has no number, passes all messages and is lost with the stream.
 	Controls [][]byte `protobuf:"bytes,11,rep,name=controls,proto3" json:"controls,omitempty"`
-	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the
-	// stream.
+	// The link ends for this reason: the sender takes nothing more in, and the receiver ends the stream.
 	Bye string `protobuf:"bytes,12,opt,name=bye,proto3" json:"bye,omitempty"`
-	// The sender stops: it takes in no message of the other end's session that this frame does not
-	// acknowledge. It still sends what waits, and then its bye.
-	Last          bool `protobuf:"varint,13,opt,name=last,proto3" json:"last,omitempty"`
+	// The sender stops: it takes in no message of the other end's session that this frame does not acknowledge. It still sends what waits, and then its bye.
+	Last bool `protobuf:"varint,13,opt,name=last,proto3" json:"last,omitempty"`
+	// How long messages of the sender wait at present until they are acknowledged, in milliseconds, as it estimates. The
+	// receiver refuses requests whose answers would come too late.
+	WaitMs        uint64 `protobuf:"varint,14,opt,name=wait_ms,json=waitMs,proto3" json:"wait_ms,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -444,6 +444,13 @@ func (x *LinkFrame) GetLast() bool {
 	return false
 }
 
+func (x *LinkFrame) GetWaitMs() uint64 {
+	if x != nil {
+		return x.WaitMs
+	}
+	return 0
+}
+
 // LinkHello is what each end of a link says first, and again when its session changes.
 type LinkHello struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -455,8 +462,7 @@ type LinkHello struct {
 	ToEpoch uint64 `protobuf:"varint,4,opt,name=to_epoch,json=toEpoch,proto3" json:"to_epoch,omitempty"`
 	// The session in which the sender numbers its messages, from 1.
 	Session uint64 `protobuf:"varint,5,opt,name=session,proto3" json:"session,omitempty"`
-	// The session of the other end that the sender knows, and the number of the last message that
-	// it has received in it.
+	// The session of the other end that the sender knows, and the number of the last message that it has received in it.
 	Theirs   uint64 `protobuf:"varint,6,opt,name=theirs,proto3" json:"theirs,omitempty"`
 	Received uint64 `protobuf:"varint,7,opt,name=received,proto3" json:"received,omitempty"`
 	// The least session of the other end that the sender takes.
@@ -658,8 +664,7 @@ func (x *LinkOrigin) GetForwards() uint64 {
 	return 0
 }
 
-// LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different
-// hashes do not converse by it.
+// LinkTable is the hash of a codon: of its table and its payload types. Two nodes with different hashes do not converse by it.
 type LinkTable struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
@@ -926,8 +931,8 @@ func (x *Close) GetReason() string {
 	return ""
 }
 
-// Envelope is one message from one agent to another. Texts are UTF-8 without control characters;
-// ids have at most 256 bytes, and language, ontology and protocol 1,024 (a message type: 64).
+// Envelope is one message from one agent to another. Texts are UTF-8 without control
+// characters; ids have at most 256 bytes, and language, ontology and protocol 1,024 (a message type: 64).
 type Envelope struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Required. A text that is unique among the messages of the sender, such as a UUID.
@@ -1171,7 +1176,7 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	"\x04ping\x18\x02 \x01(\v2\x11.ribosome.v1.PingR\x04ping\x12%\n" +
 	"\x04pong\x18\x03 \x01(\v2\x11.ribosome.v1.PongR\x04pong\x12(\n" +
 	"\x05error\x18\x04 \x01(\v2\x12.ribosome.v1.ErrorR\x05error\x12(\n" +
-	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\x9f\x02\n" +
+	"\x05close\x18\x05 \x01(\v2\x12.ribosome.v1.CloseR\x05closeJ\x04\b\x06\x10\x10\"\xb8\x02\n" +
 	"\tLinkFrame\x123\n" +
 	"\tenvelopes\x18\x01 \x03(\v2\x15.ribosome.v1.EnvelopeR\tenvelopes\x12,\n" +
 	"\x05hello\x18\x06 \x01(\v2\x16.ribosome.v1.LinkHelloR\x05hello\x12\x14\n" +
@@ -1182,7 +1187,8 @@ const file_ribosome_v1_ribosome_proto_rawDesc = "" +
 	" \x03(\v2\x17.ribosome.v1.LinkOriginR\aorigins\x12\x1a\n" +
 	"\bcontrols\x18\v \x03(\fR\bcontrols\x12\x10\n" +
 	"\x03bye\x18\f \x01(\tR\x03bye\x12\x12\n" +
-	"\x04last\x18\r \x01(\bR\x04last\"\xbf\x02\n" +
+	"\x04last\x18\r \x01(\bR\x04last\x12\x17\n" +
+	"\await_ms\x18\x0e \x01(\x04R\x06waitMs\"\xbf\x02\n" +
 	"\tLinkHello\x12\x12\n" +
 	"\x04from\x18\x01 \x01(\tR\x04from\x12\x1d\n" +
 	"\n" +
