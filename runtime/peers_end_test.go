@@ -819,3 +819,38 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 		})
 	}
 }
+
+// What a worker has not answered when its id connects to another node is lost: the asker is told
+// once, and neither connection of the worker gets a CANCEL.
+func TestWorkOfAnIDThatConnectsToAnotherNode(t *testing.T) {
+	nodes := newCluster(t, 2)
+	hubs := []*hub{newHubOf(t, nodes[0], noPeerOptions), newHubOf(t, nodes[1], noPeerOptions)}
+	for at, h := range hubs {
+		name := performatives.AgentID(fmt.Sprint("Ext", at))
+		asker, worker, again := newCaller(t, h, nil), newCaller(t, hubs[0], nil), newCaller(t, hubs[1], nil)
+		register := func(c *caller) {
+			c.say(message(t, name, "system", performatives.ActQueryCapabilities, offers("hold")))
+			c.answer(1)
+		}
+		register(worker)
+		isAt(t, nodes[1], name, "n1")
+		asker.say(message(t, performatives.AgentID(fmt.Sprint("Asker", at)), name, performatives.ActRequest))
+		request := worker.answer(2)
+		register(again)
+		if f, ok := asker.answer(1).Payload().(performatives.Failure); !ok || f.ErrorCode != performatives.CodeDisconnected {
+			t.Errorf("an asker at n%d is told %+v", at+1, asker.answer(1))
+		}
+		isAt(t, nodes[0], name, "n2")
+		again.say(message(t, name, request.Sender(), performatives.ActInform, func(e *performatives.Envelope) {
+			e.ConversationID, e.InReplyTo = request.ConversationID(), string(request.ID())
+		}))
+		again.say(message(t, name, "system", performatives.ActQueryCapabilities, offers("hold")))
+		again.answer(2)
+		if got := again.Await(t, 2); len(got) != 2 {
+			t.Errorf("the second connection gets %v", got[1:])
+		}
+		if got := asker.Await(t, 1); len(got) != 1 {
+			t.Errorf("the asker is told %v", got)
+		}
+	}
+}
