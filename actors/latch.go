@@ -1,6 +1,10 @@
 package actors
 
-import "sync/atomic"
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+)
 
 // latch is a one-time event that goroutines can wait for. Its channel is created by the
 // first waiter, because most agents have no waiter.
@@ -33,4 +37,51 @@ func (l *latch) done() <-chan struct{} {
 		return c
 	}
 	return *l.c.Load()
+}
+
+// gauge counts running items, and lets its owner wait until the count is zero.
+type gauge struct {
+	n    atomic.Int64
+	mu   sync.Mutex
+	zero chan struct{} // closed when n reaches zero; nil while no goroutine waits
+}
+
+func (g *gauge) add(d int) {
+	if g.n.Add(int64(d)) != 0 {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.zero != nil && g.n.Load() == 0 {
+		close(g.zero)
+		g.zero = nil
+	}
+}
+
+func (g *gauge) value() int { return int(g.n.Load()) }
+
+// wait blocks until the count is zero. When ctx ends first, it returns the cause.
+func (g *gauge) wait(ctx context.Context) error {
+	for g.value() > 0 {
+		select {
+		case <-g.reached():
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
+
+func (g *gauge) reached() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.n.Load() == 0 {
+		done := make(chan struct{})
+		close(done)
+		return done
+	}
+	if g.zero == nil {
+		g.zero = make(chan struct{})
+	}
+	return g.zero
 }

@@ -5,10 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -217,4 +217,47 @@ func (s Self) Backlog(p performatives.Priority) (messages int, oldest time.Time)
 		return 0, oldest
 	}
 	return b.len(), b.oldest()
+}
+
+// Local returns the value that a codon has stored with the agent under key. On the first
+// call for a key it stores the result of fresh; of concurrent first calls, one result is
+// stored and returned to all. The value survives restarts of the agent. key must be
+// comparable, and its type must be unexported by the codon's package, so that no other
+// package uses the same key. fresh must not call Local.
+func (s Self) Local(key any, fresh func() any) any {
+	l := s.c.locals.Load()
+	if l == nil {
+		s.c.locals.CompareAndSwap(nil, &sync.Map{})
+		l = s.c.locals.Load()
+	}
+	if v, ok := l.Load(key); ok {
+		return v
+	}
+	v, _ := l.LoadOrStore(key, fresh())
+	return v
+}
+
+// Context is the argument of an agent's hooks: [Self] plus the methods that are valid
+// only on the agent's actor. It must not be used after the hook returns.
+type Context struct {
+	Self
+	engine actor.Context
+}
+
+// Engine returns the engine's context of the current message. It gives access to engine
+// features that this package does not wrap.
+func (c *Context) Engine() actor.Context { return c.engine }
+
+// Reply answers m with a payload. The act is that of the payload's type. See [Self.Send].
+func (c *Context) Reply(m *performatives.Message, payload any) error {
+	return c.ReplyAs(m, 0, payload)
+}
+
+// ReplyAs answers m with the given act. A zero act means that of the payload's type.
+func (c *Context) ReplyAs(m *performatives.Message, act performatives.Performative, payload any) error {
+	reply, err := m.ReplyFrom(c.ID(), c.Stamp(), act, payload)
+	if err != nil {
+		return err
+	}
+	return c.Send(reply)
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
-
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
@@ -436,3 +435,11 @@ func (s *System) StopAgent(ctx context.Context, id performatives.AgentID) error 
 
 // Logger returns the system's logger.
 func (s *System) Logger() *slog.Logger { return s.opts.Logger }
+
+// systemStamper stamps messages with random UUIDs of version 4 and the system clock.
+type systemStamper struct{}
+
+// Stamp returns the id and time of a new message.
+func (systemStamper) Stamp() performatives.Stamp {
+	return performatives.Stamp{ID: performatives.NewID(), Time: time.Now()}
+}

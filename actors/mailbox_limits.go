@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // DefaultCapacity is the default of [MailboxOptions].Capacity, in messages per band.
@@ -84,5 +85,90 @@ func newMailboxConfig(o MailboxOptions) *mailboxConfig {
 		capacity:  capacity,
 		longLimit: kibibytes(o.LongBytes),
 		step:      max(1, min(64, capacity/8)),
+	}
+}
+
+// Reason is the reason why a mailbox refused a message. The zero Reason means that the
+// message was accepted.
+type Reason uint8
+
+// The reasons.
+const (
+	ReasonFull    Reason = iota + 1 // the band is at its capacity
+	ReasonStopped                   // the actor has stopped
+)
+
+// String returns accepted, full or stopped.
+func (r Reason) String() string {
+	switch r {
+	case 0:
+		return "accepted"
+	case ReasonFull:
+		return "full"
+	case ReasonStopped:
+		return "stopped"
+	}
+	return fmt.Sprintf("Reason(%d)", uint8(r))
+}
+
+// Err returns [ErrMailboxFull] or [ErrStopped], and nil for an accepted message.
+func (r Reason) Err() error {
+	switch r {
+	case ReasonFull:
+		return ErrMailboxFull
+	case ReasonStopped:
+		return ErrStopped
+	}
+	return nil
+}
+
+// Refused is the reply to a refused request when [MailboxOptions] has no OnRefuse. [Ask]
+// returns it as the error.
+type Refused struct {
+	Message any    // the refused message, without its envelope
+	Reason  Reason // why it was refused
+}
+
+// Error returns the text of the reason's error.
+func (r *Refused) Error() string { return r.Reason.Err().Error() }
+
+// Unwrap returns the reason's error.
+func (r *Refused) Unwrap() error { return r.Reason.Err() }
+
+// kibibytes returns a size in units of 1 KiB, rounded up.
+func kibibytes(bytes int) int32 { return int32(min((bytes+1023)>>10, math.MaxInt32/2)) }
+
+// pushLong queues a message that has a weight, if LongBytes allows it.
+func (m *Mailbox) pushLong(message *performatives.Message, i int) Reason {
+	n := kibibytes(message.Weight())
+	if !m.reserveLong(n) {
+		return ReasonFull
+	}
+	reason := m.push(message, i, timely)
+	if reason != 0 {
+		m.longQueued.Add(-n)
+	}
+	return reason
+}
+
+// reserveLong adds n KiB to longQueued, and reports whether the limit allows it. The
+// limit does not apply while no other long message is queued, nor before Start, because
+// the invoker that refusals need is unknown until then.
+func (m *Mailbox) reserveLong(n int32) bool {
+	for {
+		held := m.longQueued.Load()
+		if held > 0 && held+n > m.config.longLimit && m.state.Load()&stateStarted != 0 {
+			return false
+		}
+		if m.longQueued.CompareAndSwap(held, held+n) {
+			return true
+		}
+	}
+}
+
+// releaseLong subtracts a dequeued message from longQueued.
+func (m *Mailbox) releaseLong(message any) {
+	if long, ok := message.(*performatives.Message); ok && long.Weight() > 0 {
+		m.longQueued.Add(-kibibytes(long.Weight()))
 	}
 }
