@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -160,6 +161,16 @@ func TestVersionsOverlap(t *testing.T) {
 	r := receive(t, a, (&frame{hello: &hello{from: nodeB, to: nodeA, session: 1, minVersion: 0, maxVersion: 9}}).append(nil), noon)
 	if !r.Met {
 		t.Error("a node that also speaks later versions is refused")
+	}
+}
+
+func TestLongestWaitOfAPeer(t *testing.T) {
+	for told, want := range map[uint64]time.Duration{0: 0, 7: 7 * time.Millisecond, math.MaxUint64: maxWait * time.Millisecond} {
+		a, b := pair(nil)
+		meet(t, a, b)
+		if r := receive(t, a, (&frame{wait: told}).append(nil), noon); r.Wait != want {
+			t.Errorf("%d ms are %v", told, r.Wait)
+		}
 	}
 }
 

@@ -824,14 +824,15 @@ func TestLinksHold(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var n network
-				a, b, _, atB := n.both(t, func(o *LinksOptions) {
+				a, b, atA, atB := n.both(t, func(o *LinksOptions) {
 					o.Pause = func(m *performatives.Message) time.Duration {
 						if m.Priority() > performatives.Normal {
 							return 0
 						}
-						return maxPause
+						return time.Hour
 					}
 				})
+				atB.onReceive = func(m *performatives.Message) { _ = b.Send(nodeA, m) } // a removed link takes none
 				settle()
 				atB.seen()
 				for i, p := range []performatives.Priority{performatives.Normal, performatives.Normal, performatives.Low, performatives.High, performatives.Urgent} {
@@ -846,7 +847,11 @@ func TestLinksHold(t *testing.T) {
 				if got, want := atB.messages(), []string{"0", "3", "4", "1", "2"}; !slices.Equal(got, want) {
 					t.Errorf("received: %v, want %v", got, want)
 				}
+				time.Sleep(2 * maxPause) // the other end pauses, too
 				settle()
+				if got := len(atA.messages()); name == "stopped" && got != 5 {
+					t.Errorf("a node that has stopped has answered %d messages", got)
+				}
 				if i := slices.IndexFunc(atB.seen(), func(event string) bool { return strings.HasPrefix(event, "lost") }); name == "session" && i < 0 {
 					t.Error("the session does not end")
 				}

@@ -433,8 +433,7 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 }
 
 // beginSome begins handlers that take so much processor time together. One that computes begins only
-// if none has returned for some time, and is then the last; those of other agents pass it. beginSome
-// unlocks meanwhile.
+// if none has returned for some time; those of other agents pass it. beginSome unlocks meanwhile.
 func (g *Gate) beginSome(left time.Duration, now time.Time) {
 	for left > 0 && g.waiting > 0 {
 		turn := g.bands[g.firstLocked()].turn
@@ -452,7 +451,6 @@ func (g *Gate) beginSome(left time.Duration, now time.Time) {
 		cost := g.costLocked(agent.key)
 		if left -= cost; cost > computes {
 			g.returned = now
-			return
 		}
 	}
 }
