@@ -44,8 +44,8 @@
 //
 // When a session ends, its agents leave the directory, and the conversations with them lose their
 // peers ([actors.System.LosePeers]): their tables say how they end. A request that has no
-// conversation on the node, because it is passed on between two sessions, or an agent handles it in
-// its Receive, has a record instead. The table of its codon says when it ends. The end of either
+// conversation on the node, because it is passed on between two sessions or nodes, or an agent asks
+// or handles it without a codon, has a record instead. The table of its codon says when it ends. The end of either
 // session, the stop of an agent of the node and the deadline end it, too: the agent that asked gets
 // FAILURE, the agent that it asked gets CANCEL, and a later reply is refused.
 //
@@ -60,8 +60,9 @@
 // With [Options].Cluster the node is a member of a cluster: it joins others, shares the directory
 // with them, and reaches their agents by links. An agent of another node is an entry of the
 // directory like that of a session. When its node dies or leaves, or the link to it is down for too
-// long, the conversations with its agents lose their peers. A message is delivered or refused on
-// the node that it reaches first. A broadcast reaches the agents of all nodes. Between two nodes
+// long, the conversations with its agents lose their peers, and the askers of records get FAILURE
+// from their own node. A message is delivered or refused on the node that it reaches first, unless
+// it is for a placed agent that moves: then it may wait there, or be passed on. A broadcast reaches the agents of all nodes. Between two nodes
 // messages arrive at most once, and in order by band.
 //
 //	node, err := runtime.New(runtime.Options{Name: "n2", Cluster: &runtime.ClusterOptions{
@@ -77,6 +78,11 @@
 //
 // A message that cannot be delivered is refused to its sender. If it expects no reply, it
 // becomes a dead letter. Both are counted: see [Node.Counts].
+//
+// Requests are refused as busy by a full mailbox or an overloaded node (package actors), at the
+// limit of an agent's handlers (codons), by a full outbox (wire), and at the limit of the open
+// conversations of a connection ([PeerOptions].MaxOpen). An overloaded node also refuses requests
+// of its own agents before they are sent, and reads more slowly from sessions and other nodes.
 //
 // The log and the watch of a node are subscribers of its events, each with a bounded queue
 // and a goroutine: a slow one delays no agent. The log writes how many events it has lost.

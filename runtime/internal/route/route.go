@@ -98,7 +98,7 @@ const (
 	Activate                // run the agent at this node: the message is its first one
 	Beyond                  // over the uplink
 	Broadcast               // to all agents
-	Wait                    // and decide again; refuse it after Decision.Limit
+	Wait                    // and decide again, each time after twice as long; refuse it after a wait of Decision.Limit
 )
 
 // Learn says how a node remembers the sender of a message of another node.
@@ -117,7 +117,7 @@ type Decision struct {
 	Entry Entry                  // of Deliver, and of Send where the agent is in the directory
 	Link  Link                   // of Send and Pass
 	Why   *performatives.Refusal // of Refuse and Wait, without the fields From and About
-	Limit time.Duration          // of Wait
+	Limit time.Duration          // of Wait: the longest of its waits, about half of their sum
 	First bool                   // of Send: the message activates a placed agent there
 	Learn Learn
 }
