@@ -9,12 +9,13 @@
 // the worker a grace.
 //
 // It promises an end: the asker of each record gets a reply, or FAILURE in the worker's name. With
-// the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message is noted before it is passed on,
-// and taken back if that fails. The requests of a link are bounded in number and in bytes.
+// the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message
+// is noted before it is passed on, and taken back if that fails. The requests of a link are bounded
+// in number and in bytes.
 //
 // It may call the actor system, the tables of codons, the [Sender] of a link, and the two functions
-// that [New] gets, which ask the rooms mesh and uplinks. It imports no other room. One lock guards all records; while it is held, only the actor system is
-// called, and at the stop of the node the senders of links. Each link has a lock for the messages
-// that come in by it. It is held while such a message is routed, and taken before that of the
-// records.
+// that [New] gets, which ask the rooms mesh and uplinks. It imports no other room. One lock guards
+// all records; while it is held, only the actor system is called, and at the stop of the node the
+// senders of links. Each link has a lock for the messages that come in by it. It is held while such
+// a message is routed, and taken before that of the records.
 package relay
