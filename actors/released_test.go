@@ -8,6 +8,7 @@ import (
 	"time"
 	"weak"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -42,13 +43,10 @@ func (sink) Wait() time.Duration { return 0 }
 
 func (*heavy) Describe() performatives.Capabilities { return performatives.Capabilities{} }
 
-// patience bounds the waits of the tests for the garbage collector.
-const patience = time.Minute
-
 // collected waits until the garbage collector has freed what p points to.
 func collected[T any](t *testing.T, what string, p weak.Pointer[T]) {
 	t.Helper()
-	for end := time.Now().Add(patience); p.Value() != nil; goruntime.Gosched() {
+	for end := time.Now().Add(patience.Time); p.Value() != nil; goruntime.Gosched() {
 		if time.Now().After(end) {
 			t.Fatalf("%s is still reachable", what)
 		}

@@ -10,12 +10,12 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/clients"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -24,9 +24,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
-
-// patience bounds what a test waits for. Only a failing test waits so long.
-const patience = time.Minute
 
 // hostOptions are the options of a host. The zero value accepts anybody, on free ports.
 type hostOptions struct {
@@ -81,7 +78,7 @@ func startHost(o hostOptions) (h *host, err error) {
 }
 
 func (h *host) stop() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	var errs []error
 	if h.tcp != nil {
@@ -228,7 +225,7 @@ func (f *fixture) join(t *testing.T, env ...string) *exec.Cmd {
 
 func (f *fixture) waitJoined(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	if who, err := events.Next[events.AgentAnnounced](ctx, f.joined); err != nil || who.Agent != "Worker" {
 		t.Fatalf("%s has joined, %v", who.Agent, err)

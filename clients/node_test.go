@@ -21,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -167,7 +168,7 @@ func TestNodeKilled(t *testing.T) {
 		t.Run(l.name, func(t *testing.T) {
 			t.Parallel()
 			needs(t, l.program)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
 			first, says, in := startNode(t)
 			addrs := hostOptions{tcp: says.line(ctx, t, "tcp "), ws: says.line(ctx, t, "ws ")}
@@ -235,7 +236,7 @@ func TestReplaced(t *testing.T) {
 			t.Errorf("the first ends with %v, and says %s", err, says)
 		}
 		f.waitJoined(t)
-		for late := time.Now().Add(patience); len(f.server.Sessions()) != 1; { // the session of the first may end a little later
+		for late := time.Now().Add(patience.Time); len(f.server.Sessions()) != 1; { // the session of the first may end a little later
 			if time.Now().After(late) {
 				t.Fatalf("%d sessions", len(f.server.Sessions()))
 			}
@@ -274,7 +275,7 @@ func TestTLSAndToken(t *testing.T) {
 			}
 			t.Setenv("CLIENTS_TEST_CA", "")
 			_, says := f.start(t, "Other", f.url(f.host), "RIBOSOME_TOKEN="+otherToken)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
 			for !strings.Contains(says.String(), "not connected") || !strings.Contains(strings.ToLower(says.String()), "certificate") {
 				select {

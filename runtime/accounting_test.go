@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/account"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -278,7 +279,7 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	observing := s.node.Events().Subscribe(events.SubscribeOptions{
 		Capacity: 1 << 20, Kinds: []events.Kind{events.KindMessageRefused, events.KindMessageDeadLettered},
 	}).Handle(l.observe)
-	ctx := within(t)
+	ctx := patience.Context(t)
 	for i := range stormReceivers {
 		s.spawn(ctx, receiverID(i), 128)
 	}
@@ -296,11 +297,11 @@ func TestEveryMessageIsAccountedFor(t *testing.T) {
 	chaos.Wait()
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	_ = s.node.Stop(over)                          // it does not wait for the conversations, some of which never end by themselves
-	if err := s.node.Stop(within(t)); err != nil { // queued messages are handled or refused
+	_ = s.node.Stop(over)                                    // it does not wait for the conversations, some of which never end by themselves
+	if err := s.node.Stop(patience.Context(t)); err != nil { // queued messages are handled or refused
 		t.Errorf("Stop: %v", err)
 	}
-	if err := observing.Stop(within(t)); err != nil || observing.Lost() > 0 {
+	if err := observing.Stop(patience.Context(t)); err != nil || observing.Lost() > 0 {
 		t.Errorf("observing: %v, and %d events were lost", err, observing.Lost())
 	}
 	s.verify()

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -121,7 +122,7 @@ func TestBridgeCancels(t *testing.T) {
 func TestBridgeProvidesTools(t *testing.T) {
 	h := newBridgeHub(t)
 	p := h.provider("py", "paint")
-	found, err := h.Whisper(within(t), performatives.QueryCapabilities{
+	found, err := h.Whisper(patience.Context(t), performatives.QueryCapabilities{
 		Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"paint"}},
 	})
 	if err != nil || len(found) != 1 || found[0].Agent != "py" || !found[0].Match {
@@ -145,7 +146,7 @@ func TestBridgeProvidesTools(t *testing.T) {
 	} {
 		result := make(chan string, 1)
 		go func() {
-			res, err := h.Delegate(within(t), "py", performatives.TaskRequest{TaskType: "paint", Parameters: performatives.RawContent([]byte(`{"n":1.10}`))})
+			res, err := h.Delegate(patience.Context(t), "py", performatives.TaskRequest{TaskType: "paint", Parameters: performatives.RawContent([]byte(`{"n":1.10}`))})
 			var r *performatives.Refusal
 			if errors.As(err, &r) {
 				result <- string(r.Code) + ": " + r.Text
@@ -176,7 +177,7 @@ func TestBridgeIsCanceled(t *testing.T) {
 	h := newBridgeHub(t)
 	p := h.provider("py", "paint")
 	for _, answer := range []string{"error", "response"} {
-		ctx, cancel := context.WithCancel(within(t))
+		ctx, cancel := context.WithCancel(patience.Context(t))
 		result := make(chan error, 1)
 		go func() {
 			_, err := h.Delegate(ctx, "py", task("paint"))

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -33,7 +34,7 @@ func TestBroadcastOfANotice(t *testing.T) {
 	}
 	heard := make(chan performatives.AgentID, 8)
 	for _, id := range []performatives.AgentID{"a", "b"} {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return noticeRecorder{heard} }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return noticeRecorder{heard} }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -65,7 +66,7 @@ func TestBroadcastDeadLetters(t *testing.T) {
 		t.Errorf("to those who are busy: %v", err)
 	}
 	heard := make(chan performatives.AgentID, 1)
-	if err := n.Spawn(within(t), "a", func() actors.Agent { return noticeRecorder{heard} }); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", func() actors.Agent { return noticeRecorder{heard} }); err != nil {
 		t.Fatal(err)
 	}
 	if err := notify.Broadcast(n, content); err != nil {

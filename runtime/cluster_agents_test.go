@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -30,7 +31,7 @@ import (
 
 func spawn(t testing.TB, n *runtime.Node, id p.AgentID, create func() actors.Agent) {
 	t.Helper()
-	if err := n.Spawn(within(t), id, create); err != nil {
+	if err := n.Spawn(patience.Context(t), id, create); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -69,11 +70,11 @@ func TestReplyToAnAgentThatHasJustBegun(t *testing.T) {
 	}}))
 	knowsTopic(t, nodes[0], "Echo")
 	for i := range 50 {
-		client, err := nodes[0].Client(within(t), p.AgentID(fmt.Sprint("client", i)))
+		client, err := nodes[0].Client(patience.Context(t), p.AgentID(fmt.Sprint("client", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		answer, err := client.Ask(within(t), message(t, client.ID(), "Echo", p.ActRequest))
+		answer, err := client.Ask(patience.Context(t), message(t, client.ID(), "Echo", p.ActRequest))
 		if err != nil || answer.Performative() != p.ActAgree {
 			t.Fatalf("client %d got %v, %v", i, answer, err)
 		}
@@ -109,11 +110,11 @@ func TestNodeDies(t *testing.T) {
 	knowsTopic(t, nodes[0], "Mute")
 	failed := make(chan error, 2)
 	go func() {
-		_, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"})
+		_, err := nodes[0].Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"})
 		failed <- err
 	}()
 	go func() {
-		_, err := nodes[0].Ask(within(t), "Mute", p.Raw(`{}`), runtime.WithAct(p.ActRequest))
+		_, err := nodes[0].Ask(patience.Context(t), "Mute", p.Raw(`{}`), runtime.WithAct(p.ActRequest))
 		failed <- err
 	}()
 	<-began
@@ -134,7 +135,7 @@ func TestNodeDies(t *testing.T) {
 	if _, ok := nodes[0].Directory().Lookup("Rev"); ok {
 		t.Error("an agent of a dead node is in the directory")
 	}
-	if _, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) {
+	if _, err := nodes[0].Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("a later task: %v", err)
 	}
 }
@@ -152,7 +153,7 @@ func TestNodeOfTheAskerDies(t *testing.T) {
 		})
 	})
 	knowsTopic(t, nodes[0], "Rev")
-	go func() { _, _ = nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}) }()
+	go func() { _, _ = nodes[0].Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"}) }()
 	<-began
 	nodes[0].Mesh().Crash()
 	<-ended
@@ -188,7 +189,7 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 	var took []time.Duration // until no side of a conversation is left
 	random := rand.New(rand.NewPCG(1, 1))
 	for run := range runs {
-		ctx, cancel := context.WithCancel(within(t))
+		ctx, cancel := context.WithCancel(patience.Context(t))
 		tree.begin(1 + random.IntN(121))
 		over := make(chan error, 1)
 		go func() {
@@ -224,7 +225,7 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 func TestParentsInATreeOverNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
 	tree := newTreeOfTasks(t)
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	tree.begin(121)
 	over := make(chan error, 1)
 	go func() {
@@ -360,7 +361,7 @@ func TestSameIDOnTwoNodes(t *testing.T) {
 			t.Errorf("%s uses %+v", n.Name(), e)
 		}
 	}
-	if err := a.StopAgent(within(t), "Rev"); err != nil {
+	if err := a.StopAgent(patience.Context(t), "Rev"); err != nil {
 		t.Fatal(err)
 	}
 	knows(t, a, "Rev", "b")
@@ -373,20 +374,20 @@ func TestSessionMovesToAnotherNode(t *testing.T) {
 	hubs := []*hub{newHubOf(t, nodes[0], noPeerOptions), newHubOf(t, nodes[1], noPeerOptions)}
 	first := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), hubs[0])
 	spawn(t, first.Node, "Crm", func() actors.Agent { return colleague{} })
-	if err := first.up.Connect(within(t)); err != nil {
+	if err := first.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	knows(t, nodes[1], "Crm", "n1")
-	if _, err := nodes[1].Delegate(within(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
+	if _, err := nodes[1].Delegate(patience.Context(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
 		t.Fatalf("by two nodes: %v", err)
 	}
 	second := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost2"}), hubs[1])
 	spawn(t, second.Node, "Crm", func() actors.Agent { return colleague{} })
-	if err := second.up.Connect(within(t)); err != nil {
+	if err := second.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	knows(t, nodes[0], "Crm", "n2")
-	if _, err := nodes[0].Delegate(within(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
+	if _, err := nodes[0].Delegate(patience.Context(t), "Crm", p.TaskRequest{TaskType: "review"}); err != nil {
 		t.Errorf("at the other node: %v", err)
 	}
 }
@@ -399,10 +400,10 @@ func TestUplinkBesideACluster(t *testing.T) {
 	out := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost"}), h, func(o *runtime.UplinkOptions) { o.Introduce = false })
 	spawn(t, nodes[1], "Rev", func() actors.Agent { return colleague{} })
 	knows(t, nodes[0], "Rev", "n2")
-	if err := out.up.Connect(within(t)); err != nil {
+	if err := out.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := out.Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"}); err != nil {
+	if _, err := out.Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"}); err != nil {
 		t.Errorf("got %v", err)
 	}
 }
@@ -450,7 +451,7 @@ func testDifferentVersions(t *testing.T, changed *codons.Codon) {
 	if e := await[runtime.MemberLinked](t, links, 1, nil); !slices.Equal(e[0].Differ, []string{"code-review"}) {
 		t.Errorf("they differ in %v", e[0].Differ)
 	}
-	_, err := codeReview.Ask(within(t), a, "Rev", review{File: "x_test.go"}, codons.On("revise", func(context.Context, codons.Turn[verdict]) (codons.Command, error) {
+	_, err := codeReview.Ask(patience.Context(t), a, "Rev", review{File: "x_test.go"}, codons.On("revise", func(context.Context, codons.Turn[verdict]) (codons.Command, error) {
 		return codons.Command{}, errors.New("not revised")
 	}))
 	if err == nil || !strings.Contains(err.Error(), "the nodes a and b have different versions of the codon code-review") {
@@ -532,13 +533,13 @@ func TestBudgetOverNodes(t *testing.T) {
 	})
 	knowsTopic(t, nodes[0], "Middle")
 	knowsTopic(t, nodes[1], "Leaf")
-	if _, err := nodes[0].Delegate(within(t), "Middle", task, codons.WithBudget(codons.Budget{codons.Tokens: 10})); err != nil {
+	if _, err := nodes[0].Delegate(patience.Context(t), "Middle", task, codons.WithBudget(codons.Budget{codons.Tokens: 10})); err != nil {
 		t.Fatal(err)
 	}
 	if leaf, middle := <-left, <-left; leaf != 8 || middle != 5 {
 		t.Errorf("the third node has %d tokens, and the second one %d after it, want 8 and 5", leaf, middle)
 	}
-	if _, err := nodes[0].Delegate(within(t), "Middle", task, codons.WithBudget(codons.Budget{codons.Tokens: 4})); !errors.Is(err, p.CodeBudget) {
+	if _, err := nodes[0].Delegate(patience.Context(t), "Middle", task, codons.WithBudget(codons.Budget{codons.Tokens: 4})); !errors.Is(err, p.CodeBudget) {
 		t.Errorf("with too small a budget: %v", err)
 	}
 }
@@ -568,7 +569,7 @@ func TestWrongClusterOptions(t *testing.T) {
 			t.Errorf("want %q, got %v", want, err)
 		}
 		if n != nil {
-			_ = n.Stop(within(t))
+			_ = n.Stop(patience.Context(t))
 		}
 	}
 }
@@ -590,7 +591,7 @@ func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
 		var m *p.Message
 		select {
 		case m = <-got:
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Fatalf("to %s: no refusal has come", to)
 		}
 		if r := m.AsRefusal(); r == nil || r.Code != want || m.Sender() != to || !m.Undeliverable() {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -92,7 +93,7 @@ func BenchmarkDirectoryConvergence(b *testing.B) {
 				late += time.Since(begin)
 				b.StopTimer()
 				for _, n := range append(nodes, newcomer) {
-					if err := n.Stop(within(b)); err != nil {
+					if err := n.Stop(patience.Context(b)); err != nil {
 						b.Error(err)
 					}
 				}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -47,11 +48,11 @@ func TestWorkerOfANewAsker(t *testing.T) {
 		}
 		t.Run("a client in Go asks "+worker, func(t *testing.T) {
 			for i := range 4 {
-				client, err := nodes[0].Client(within(t), p.AgentID(fmt.Sprint("client-", i, "-of-", worker)))
+				client, err := nodes[0].Client(patience.Context(t), p.AgentID(fmt.Sprint("client-", i, "-of-", worker)))
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := delegation.Delegate(within(t), client, p.AgentID(to), p.TaskRequest{TaskType: "double", Parameters: p.ContentOf(map[string]float64{"n": 21})})
+				r, err := delegation.Delegate(patience.Context(t), client, p.AgentID(to), p.TaskRequest{TaskType: "double", Parameters: p.ContentOf(map[string]float64{"n": 21})})
 				if got, errDecode := p.Decode[numbered](r.Details); err != nil || errDecode != nil || got.N != 42 {
 					t.Errorf("got %+v, %v, %v", r, err, errDecode)
 				}
@@ -69,7 +70,7 @@ func TestAgentBeyondAnUplinkOfANewAsker(t *testing.T) {
 	o := newOutpostOf(t, nodes[0], h)
 	spawn(t, nodes[1], "Rev", always(scripted{topics: []string{"y"}, receive: echo}))
 	knowsTopic(t, nodes[0], "Rev")
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Rev")
@@ -77,15 +78,15 @@ func TestAgentBeyondAnUplinkOfANewAsker(t *testing.T) {
 	if !ok {
 		t.Fatal("Eliza is not there")
 	}
-	if _, err := eliza.Ask(within(t), message(t, "Eliza", "Rev", p.ActRequest)); err != nil { // the node of Rev hears of Eliza
+	if _, err := eliza.Ask(patience.Context(t), message(t, "Eliza", "Rev", p.ActRequest)); err != nil { // the node of Rev hears of Eliza
 		t.Fatal(err)
 	}
 	for i := range 20 {
-		client, err := nodes[1].Client(within(t), p.AgentID(fmt.Sprint("client", i)))
+		client, err := nodes[1].Client(patience.Context(t), p.AgentID(fmt.Sprint("client", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if answer, err := client.Ask(within(t), message(t, client.ID(), "Eliza", p.ActRequest)); err != nil || answer.Performative() != p.ActInform {
+		if answer, err := client.Ask(patience.Context(t), message(t, client.ID(), "Eliza", p.ActRequest)); err != nil || answer.Performative() != p.ActInform {
 			t.Fatalf("client %d got %v, %v", i, answer, err)
 		}
 	}
@@ -96,12 +97,12 @@ func TestNodeOfANewAskerDies(t *testing.T) {
 	nodes := join(t, 2, newMember)
 	worker := connectForeign(t, "worker", aclSpeaker{}, dialectsAt(t, nodes[1]))
 	knows(t, nodes[0], "worker", "n2")
-	client, err := nodes[0].Client(within(t), "new")
+	client, err := nodes[0].Client(patience.Context(t), "new")
 	if err != nil {
 		t.Fatal(err)
 	}
 	go func() {
-		_, _ = delegation.Delegate(within(t), client, "worker", p.TaskRequest{TaskType: "wait", Parameters: p.ContentOf(map[string]float64{"n": 1})})
+		_, _ = delegation.Delegate(patience.Context(t), client, "worker", p.TaskRequest{TaskType: "wait", Parameters: p.ContentOf(map[string]float64{"n": 1})})
 	}()
 	expect(t, "the worker begins", worker.began, 1)
 	nodes[0].Mesh().Crash()

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -17,7 +18,7 @@ import (
 // whole state, of which each node begins one. "alone" is a node without a cluster. 30 nodes are in
 // the long form only.
 func BenchmarkIdleNode(b *testing.B) {
-	if err := newNode(b, runtime.Options{}).Stop(within(b)); err != nil { // what all nodes of a process have in common is there now
+	if err := newNode(b, runtime.Options{}).Stop(patience.Context(b)); err != nil { // what all nodes of a process have in common is there now
 		b.Fatal(err)
 	}
 	b.Run("alone", func(b *testing.B) { idle(b, 1) })
@@ -71,7 +72,7 @@ func idle(b *testing.B, size int) {
 		bytes += float64(all(nodes) - bytesBefore)
 		watched += time.Since(begin)
 		for _, n := range nodes {
-			if err := n.Stop(within(b)); err != nil {
+			if err := n.Stop(patience.Context(b)); err != nil {
 				b.Error(err)
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -48,24 +49,24 @@ func testNodeLeaves(t *testing.T, leave func(*runtime.Node, context.Context) err
 		}
 		lost = append(lost, listen(t, n, runtime.KindMemberLost))
 		go func() {
-			_, err := n.Delegate(within(t), "Works", p.TaskRequest{TaskType: "review"})
+			_, err := n.Delegate(patience.Context(t), "Works", p.TaskRequest{TaskType: "review"})
 			results <- err
 		}()
 		go func() {
-			_, err := n.Ask(within(t), "Silent", p.Raw(`{}`), runtime.WithAct(p.ActRequest))
+			_, err := n.Ask(patience.Context(t), "Silent", p.Raw(`{}`), runtime.WithAct(p.ActRequest))
 			ends <- err
 		}()
-		stream, err := subscribe.Subscribe[int](within(t), n, "Publishes", subscribe.Subscription{Topic: "x"}, subscribe.WithResume(codons.Retry{}, -1))
+		stream, err := subscribe.Subscribe[int](patience.Context(t), n, "Publishes", subscribe.Subscription{Topic: "x"}, subscribe.WithResume(codons.Retry{}, -1))
 		if err != nil {
 			t.Fatal(err)
 		}
 		go func() {
-			_, err := stream.Next(within(t))
+			_, err := stream.Next(patience.Context(t))
 			ends <- err
 		}()
 	}
 	knowsTopic(t, leaves, "Stays")
-	if _, err := subscribe.Subscribe[int](within(t), leaves, "Stays", subscribe.Subscription{Topic: "x"}); err != nil {
+	if _, err := subscribe.Subscribe[int](patience.Context(t), leaves, "Stays", subscribe.Subscription{Topic: "x"}); err != nil {
 		t.Fatal(err)
 	}
 	subscriptions := listen(t, stay[0], lifecycle.KindTransition)
@@ -74,7 +75,7 @@ func testNodeLeaves(t *testing.T, leave func(*runtime.Node, context.Context) err
 	}
 
 	left := make(chan error, 1)
-	go func() { left <- leave(leaves, within(t)) }()
+	go func() { left <- leave(leaves, patience.Context(t)) }()
 	close(finish)
 	if err := <-left; err != nil {
 		t.Error(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -48,7 +49,7 @@ func TestMessageTooLongForALink(t *testing.T) {
 	defer lost.Close()
 	delegate := func(to p.AgentID) error {
 		// A copy that is sent again would end the conversation, too.
-		_, err := nodes[0].Delegate(within(t), to, p.TaskRequest{TaskType: "review"}, codons.WithRetry(codons.Retry{First: time.Hour}))
+		_, err := nodes[0].Delegate(patience.Context(t), to, p.TaskRequest{TaskType: "review"}, codons.WithRetry(codons.Retry{First: time.Hour}))
 		return err
 	}
 	tooLong := func(what string, err error) {
@@ -58,7 +59,7 @@ func TestMessageTooLongForALink(t *testing.T) {
 		}
 	}
 
-	_, err := nodes[0].Ask(within(t), "worker", p.Raw(`{"text":"`+longText+`"}`), runtime.WithAct(p.ActRequest))
+	_, err := nodes[0].Ask(patience.Context(t), "worker", p.Raw(`{"text":"`+longText+`"}`), runtime.WithAct(p.ActRequest))
 	tooLong("a request", err)
 	tooLong("a broadcast", notify.Broadcast(nodes[0], map[string]any{"text": longText}))
 	if err := delegate("novelist"); !errors.Is(err, p.CodeFailed) || !strings.Contains(err.Error(), "and a link takes 16777216") {
@@ -75,7 +76,7 @@ func TestMessageTooLongForALink(t *testing.T) {
 		t.Errorf("%s and %d others heard a broadcast", by, len(heard))
 	}
 	for nodes[1].Counts().Open > 0 { // the side of the worker ends after its result was sent
-		if err := nodes[1].Self().Do(within(t), func(actors.Agent) {}); err != nil {
+		if err := nodes[1].Self().Do(patience.Context(t), func(actors.Agent) {}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -65,7 +66,7 @@ func workAcross(t *testing.T, nodes []*runtime.Node) {
 			if from != to {
 				knows(t, from, agent(to), to.Name())
 			}
-			if r, err := from.Delegate(within(t), agent(to), p.TaskRequest{TaskType: "review"}); err != nil || r.Status != p.StatusSuccess {
+			if r, err := from.Delegate(patience.Context(t), agent(to), p.TaskRequest{TaskType: "review"}); err != nil || r.Status != p.StatusSuccess {
 				t.Errorf("%s to %s: %+v, %v", from.Name(), to.Name(), r, err)
 			}
 		}
@@ -75,12 +76,12 @@ func workAcross(t *testing.T, nodes []*runtime.Node) {
 	for _, n := range nodes[:2] {
 		watches = append(watches, n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}}))
 	}
-	if err := leaver.Stop(within(t)); err != nil {
+	if err := leaver.Stop(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	for i, n := range nodes[:2] {
 		defer watches[i].Close()
-		e, err := watches[i].Next(within(t))
+		e, err := watches[i].Next(patience.Context(t))
 		if lost, ok := e.Event.(runtime.MemberLost); err != nil || !ok || lost.Node != leaver.Name() || lost.Reason != "left" {
 			t.Errorf("%s saw %+v, %v", n.Name(), e, err)
 		}
@@ -90,10 +91,10 @@ func workAcross(t *testing.T, nodes []*runtime.Node) {
 			}
 			return nil
 		})
-		if _, err := n.Delegate(within(t), agent(leaver), p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) && !errors.Is(err, p.CodeUnknownAgent) {
+		if _, err := n.Delegate(patience.Context(t), agent(leaver), p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeStopped) && !errors.Is(err, p.CodeUnknownAgent) {
 			t.Errorf("%s to the node that has left: %v", n.Name(), err)
 		}
-		if _, err := n.Delegate(within(t), agent(nodes[1-i]), p.TaskRequest{TaskType: "review"}); err != nil {
+		if _, err := n.Delegate(patience.Context(t), agent(nodes[1-i]), p.TaskRequest{TaskType: "review"}); err != nil {
 			t.Errorf("%s afterwards: %v", n.Name(), err)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -62,7 +63,7 @@ func eventually(t testing.TB, n *runtime.Node, check func() error) {
 	t.Helper()
 	stream := n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14})
 	defer stream.Close()
-	for ctx := within(t); ; {
+	for ctx := patience.Context(t); ; {
 		err := check()
 		if err == nil {
 			return
@@ -170,11 +171,11 @@ func TestAgentOfAnotherNodeStops(t *testing.T) {
 	knows(t, nodes[0], "Rev", "n2")
 	failed := make(chan error, 1)
 	go func() {
-		_, err := nodes[0].Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"})
+		_, err := nodes[0].Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"})
 		failed <- err
 	}()
 	<-began
-	if err := nodes[1].StopAgent(within(t), "Rev"); err != nil {
+	if err := nodes[1].StopAgent(patience.Context(t), "Rev"); err != nil {
 		t.Error(err)
 	}
 	if err := <-failed; !errors.Is(err, p.CodeStopped) {
@@ -209,7 +210,7 @@ func TestRefusedLinkOfAnUnknownNode(t *testing.T) {
 		frame []byte
 		want  slog.Level
 	}{{link.Next(time.Now()), slog.LevelDebug}, {[]byte("malformed"), slog.LevelWarn}} {
-		s, err := grpc.DialLink(within(t), self.Links, "b", nil, 10*time.Second)
+		s, err := grpc.DialLink(patience.Context(t), self.Links, "b", nil, 10*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

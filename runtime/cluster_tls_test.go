@@ -18,6 +18,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -95,7 +96,7 @@ func TestSecuredCluster(t *testing.T) {
 	spawn(t, n2, "Rev", func() actors.Agent { return colleague{} })
 	knows(t, n1, "Rev", "n2")
 	eventually(t, n1, func() error { // the link may break for a while
-		_, err := n1.Delegate(within(t), "Rev", p.TaskRequest{TaskType: "review"})
+		_, err := n1.Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"})
 		return err
 	})
 
@@ -107,7 +108,7 @@ func TestSecuredCluster(t *testing.T) {
 		}
 		return nil
 	})
-	if _, err := n1.Delegate(within(t), "Spy", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeDisconnected) && !errors.Is(err, p.CodeStopped) ||
+	if _, err := n1.Delegate(patience.Context(t), "Spy", p.TaskRequest{TaskType: "review"}); !errors.Is(err, p.CodeDisconnected) && !errors.Is(err, p.CodeStopped) ||
 		!regexp.MustCompile("the node n3 (of the agent )?cannot be reached").MatchString(err.Error()) { // though it is a member
 		t.Errorf("to a node with the certificate of another: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -67,16 +68,16 @@ func TestConversationPanics(t *testing.T) {
 	fails := func() { panic("as the test wants it") }
 	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{scriptedProtocol{func(actors.Self, actors.Key) { fails() }, fails}}})
 	r := listen(t, n)
-	if err := n.Spawn(within(t), "Jules", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "Jules", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 { // the key of the first can be used again
-		got := refusalOf(within(t), n, message(t, n.Self().ID(), "jules", performatives.ActRequest, inScript))
+		got := refusalOf(patience.Context(t), n, message(t, n.Self().ID(), "jules", performatives.ActRequest, inScript))
 		if got == nil || got.Code != performatives.CodeInternal {
 			t.Errorf("got %v", got)
 		}
 		for n.Counts().Open > 0 {
-			if err := n.Self().Do(within(t), func(actors.Agent) {}); err != nil {
+			if err := n.Self().Do(patience.Context(t), func(actors.Agent) {}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -86,7 +87,7 @@ func TestConversationPanics(t *testing.T) {
 			t.Errorf("got %+v", e)
 		}
 	}
-	if err := n.StopAgent(within(t), "jules"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "jules"); err != nil {
 		t.Error(err)
 	}
 }
@@ -100,7 +101,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 		<-finish
 	}}}})
 	var stopped, late atomic.Bool
-	err := n.Spawn(within(t), "a", always(scripted{
+	err := n.Spawn(patience.Context(t), "a", always(scripted{
 		stop:    func(*actors.Context) { stopped.Store(true) },
 		receive: func(*actors.Context, *performatives.Message) { late.Store(stopped.Load()) },
 	}))
@@ -114,7 +115,7 @@ func TestStoppingAgentHandlesNothing(t *testing.T) {
 	}
 	await(t, r, 1, func(e events.MessageReceived) bool { return e.Message == first })
 	done := make(chan error)
-	go func() { done <- n.StopAgent(within(t), "a") }()
+	go func() { done <- n.StopAgent(patience.Context(t), "a") }()
 	<-closing
 	plain := message(t, n.Self().ID(), "a", performatives.ActRequest)
 	opening := message(t, n.Self().ID(), "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Protocol = "play" })

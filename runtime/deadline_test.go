@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -77,7 +78,7 @@ func eachDeadline(t *testing.T, test func(t *testing.T, n *runtime.Node, askers,
 			workers[name+"-worker"] = connectForeign(t, name+"-worker", f, dialNear)
 			workers["far-"+name+"-worker"] = connectForeign(t, "far-"+name+"-worker", f, dialFar)
 		}
-		if err := up.up.Connect(within(t)); err != nil {
+		if err := up.up.Connect(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -163,7 +164,7 @@ func TestGraceIsTheWorkersAlone(t *testing.T) {
 		silent := newCaller(t, newHubOf(t, far, runtime.PeerOptions{Grace: 20 * time.Second}), nil)
 		silent.say(message(t, "Silent", "system", p.ActQueryCapabilities, offers("x")))
 		silent.answer(1)
-		if err := up.up.Connect(within(t)); err != nil {
+		if err := up.up.Connect(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -198,7 +199,7 @@ func TestDeadlineInACluster(t *testing.T) {
 	near := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
 	addr := serve(t, overTCP, near.server)
 	dial := func(ctx context.Context) (wire.Conn, error) { return overTCP.dial(ctx, addr) }
-	worker := newCaller(t, newHubOf(t, nodes[1], runtime.PeerOptions{Grace: 2 * patience}), nil)
+	worker := newCaller(t, newHubOf(t, nodes[1], runtime.PeerOptions{Grace: 2 * patience.Time}), nil)
 	worker.say(message(t, "Silent", "system", p.ActQueryCapabilities, offers("wait")))
 	worker.answer(1)
 	isAt(t, nodes[0], "Silent", "n2")

@@ -5,6 +5,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -14,11 +15,11 @@ func TestDirectory(t *testing.T) {
 	for id, topics := range map[performatives.AgentID][]string{
 		"Jules": {"Python", "debug_code"}, "eliza": {"small talk"}, "Eddy": {"Debug-Code"},
 	} {
-		if err := n.Spawn(within(t), id, always(scripted{topics: topics})); err != nil {
+		if err := n.Spawn(patience.Context(t), id, always(scripted{topics: topics})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := n.Spawn(within(t), "ghost", always(scripted{topics: []string{"python"}}), runtime.Hidden()); err != nil {
+	if err := n.Spawn(patience.Context(t), "ghost", always(scripted{topics: []string{"python"}}), runtime.Hidden()); err != nil {
 		t.Fatal(err)
 	}
 	d := n.Directory()

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -54,7 +55,7 @@ func (p endingProtocol) Open(m *performatives.Message) actors.Conversation {
 func TestEndReturnsUnreadMessages(t *testing.T) {
 	e := &endingConversation{busy: make(chan struct{}), proceed: make(chan struct{}), over: make(chan struct{}), late: make(chan *performatives.Message, 1)}
 	n := newNode(t, runtime.Options{Protocols: []actors.Protocol{endingProtocol{e: e}}})
-	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	r := listen(t, n)
@@ -72,7 +73,7 @@ func TestEndReturnsUnreadMessages(t *testing.T) {
 		if m != second {
 			t.Errorf("got %s", m.ID())
 		}
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		t.Error("the unread message has gone")
 	}
 	<-e.over // a stop of the agent would wait for Receive, which waits for the agent
@@ -85,7 +86,7 @@ func TestEndOfFormerConversation(t *testing.T) {
 		self.End(&scriptedConversation{key: key}, nil)
 		heard <- struct{}{}
 	}}}})
-	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -97,7 +98,7 @@ func TestEndOfFormerConversation(t *testing.T) {
 	if open := n.Counts().Open; open != 1 {
 		t.Errorf("%d conversations are open, want the one", open)
 	}
-	if err := n.StopAgent(within(t), "a"); err != nil { // StopAgent, because Stop would wait for the conversation
+	if err := n.StopAgent(patience.Context(t), "a"); err != nil { // StopAgent, because Stop would wait for the conversation
 		t.Error(err)
 	}
 }
@@ -106,14 +107,14 @@ func TestEndOfFormerConversation(t *testing.T) {
 func TestAskAccountsForLateAnswers(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	cancels := make(chan context.CancelFunc, 1)
-	err := n.Spawn(within(t), "a", always(scripted{receive: func(c *actors.Context, m *performatives.Message) {
+	err := n.Spawn(patience.Context(t), "a", always(scripted{receive: func(c *actors.Context, m *performatives.Message) {
 		echo(c, m)
 		(<-cancels)()
 	}}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	asker, err := n.Client(within(t), "asker")
+	asker, err := n.Client(patience.Context(t), "asker")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +127,7 @@ func TestAskAccountsForLateAnswers(t *testing.T) {
 		}
 	}
 	for _, id := range []performatives.AgentID{"a", "asker"} { // wait until their messages are handled
-		if err := n.StopAgent(within(t), id); err != nil {
+		if err := n.StopAgent(patience.Context(t), id); err != nil {
 			t.Fatal(err)
 		}
 	}

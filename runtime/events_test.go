@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -18,11 +19,11 @@ import (
 func TestEventsOfOneRequest(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
-	if err := n.Spawn(within(t), "a", always(scripted{receive: echo})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{receive: echo})); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, n, "a")
-	if err := n.StopAgent(within(t), "a"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "a"); err != nil {
 		t.Fatal(err)
 	}
 	var got []string
@@ -57,10 +58,10 @@ func TestEventsOfOneRequest(t *testing.T) {
 func TestEventsOfDelegation(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
-	if err := n.Spawn(within(t), "w", func() actors.Agent { return succeed }); err != nil {
+	if err := n.Spawn(patience.Context(t), "w", func() actors.Agent { return succeed }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
+	if _, err := n.Delegate(patience.Context(t), "w", aTask); err != nil {
 		t.Fatal(err)
 	}
 	await(t, r, 2, func(e lifecycle.Transition) bool { return e.Ended && e.Protocol == "task-delegation" })
@@ -72,7 +73,7 @@ func TestSendAllocates(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	n := newNode(t, runtime.Options{})
-	if err := n.Spawn(within(t), "a", func() actors.Agent { return silentReceiver{} }); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", func() actors.Agent { return silentReceiver{} }); err != nil {
 		t.Fatal(err)
 	}
 	m := message(t, "x", "a", performatives.ActInform)

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/tool"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -253,7 +254,7 @@ func TestGatewayProvidesTools(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := newGatewayHub(t)
 			p := introducedProgram(t, h, listed)
-			found, err := h.Whisper(within(t), performatives.QueryCapabilities{
+			found, err := h.Whisper(patience.Context(t), performatives.QueryCapabilities{
 				Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"paint"}},
 			})
 			if err != nil || len(found) != 1 || found[0].Agent != "py-tools" || !found[0].Match {
@@ -282,7 +283,7 @@ func TestGatewayProvidesTools(t *testing.T) {
 // start delegates from an agent of the node to the program.
 func start(t *testing.T, h *gatewayHub, o ...codons.Option) *delegation.Delegated {
 	t.Helper()
-	d, err := delegation.Start(within(t), h, "py-tools", performatives.TaskRequest{
+	d, err := delegation.Start(patience.Context(t), h, "py-tools", performatives.TaskRequest{
 		TaskType: "paint", Parameters: performatives.RawContent([]byte(`{"x":1}`)),
 	}, o...)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -276,7 +277,7 @@ func TestAnswersFollowFromANodeThatStops(t *testing.T) {
 				isAt(t, n, p.AgentID(asker), "n2")
 			}
 			hubs[0].stopServer()
-			if err := nodes[0].Stop(within(t)); err != nil {
+			if err := nodes[0].Stop(patience.Context(t)); err != nil {
 				t.Error(err)
 			}
 			for _, n := range nodes[1:] {
@@ -383,7 +384,7 @@ func TestMalformedFailureEndsTheWait(t *testing.T) {
 			for _, to := range []string{"MCP_ROUTER", "hub", "Nobody"} {
 				told := make(chan error, 1)
 				go func() {
-					_, err := h.Delegate(within(t), "vscode-user", task("hold"))
+					_, err := h.Delegate(patience.Context(t), "vscode-user", task("hold"))
 					told <- err
 				}()
 				text := w.frame()

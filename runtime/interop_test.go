@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -428,7 +429,7 @@ func connectForeign(t *testing.T, name string, f foreign, dial func(context.Cont
 // dialForeign connects a program.
 func dialForeign(t *testing.T, name string, f foreign, dial func(context.Context) (wire.Conn, error)) *foreigner {
 	t.Helper()
-	conn, err := dial(within(t))
+	conn, err := dial(patience.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -510,7 +511,7 @@ func (a *foreigner) next() heard {
 	select {
 	case h := <-a.answers:
 		return h
-	case <-within(a.t).Done():
+	case <-patience.Context(a.t).Done():
 		a.t.Fatalf("%s hears nothing", a.name)
 		return heard{}
 	}
@@ -615,7 +616,7 @@ func expect(t *testing.T, what string, from chan float64, want float64) {
 		if got != want {
 			t.Fatalf("%s: got the task %v, want %v", what, got, want)
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Fatalf("%s: nothing happens", what)
 	}
 }
@@ -624,14 +625,14 @@ func expect(t *testing.T, what string, from chan float64, want float64) {
 // many conversations, and no message has broken a table.
 func (i *interop) settle(t *testing.T, watched uint64) {
 	t.Helper()
-	for ctx := within(t); len(i.Conversations()) > 0 || i.OpenRecords() > 0; {
+	for ctx := patience.Context(t); len(i.Conversations()) > 0 || i.OpenRecords() > 0; {
 		select {
 		case <-ctx.Done():
 			t.Fatalf("under way at the end: %+v, %d relayed", i.Conversations(), i.OpenRecords())
 		case <-time.After(time.Millisecond):
 		}
 	}
-	if err := i.Stop(within(t)); err != nil { // the watch has checked everything
+	if err := i.Stop(patience.Context(t)); err != nil { // the watch has checked everything
 		t.Fatal(err)
 	}
 	if counts := i.WatchCounts(); counts.Conversations != watched || counts.Dropped > 0 || counts.Left > 0 {
@@ -687,12 +688,12 @@ func TestInterop(t *testing.T) {
 			}
 			for _, w := range i.programs {
 				n := i.number()
-				r, err := i.Delegate(within(t), p.AgentID(w.name), p.TaskRequest{TaskType: "double", Parameters: p.ContentOf(map[string]float64{"n": n})})
+				r, err := i.Delegate(patience.Context(t), p.AgentID(w.name), p.TaskRequest{TaskType: "double", Parameters: p.ContentOf(map[string]float64{"n": n})})
 				if got, errDecode := p.Decode[numbered](r.Details); err != nil || errDecode != nil || got.N != 2*n {
 					t.Errorf("the swarm asks %s: %+v, %v, %v", w.name, r, err, errDecode)
 				}
 				n = i.number()
-				ctx, cancel := context.WithCancel(within(t))
+				ctx, cancel := context.WithCancel(patience.Context(t))
 				ended := make(chan error, 1)
 				go func() {
 					_, err := i.Delegate(ctx, p.AgentID(w.name), p.TaskRequest{TaskType: "wait", Parameters: p.ContentOf(map[string]float64{"n": n})})

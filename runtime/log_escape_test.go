@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -42,11 +43,11 @@ func TestLogEscapesTexts(t *testing.T) {
 func TestNodeEscapesTheLogOfAProgram(t *testing.T) {
 	var out buffer
 	n := newNode(t, runtime.Options{Name: "n1", Supervision: quickRestarts(), Logger: slog.New(bare{slog.NewTextHandler(io.Discard, nil), &out})})
-	if err := n.Spawn(within(t), "b", always(scripted{receive: func(*actors.Context, *performatives.Message) { panic(hostile) }})); err != nil {
+	if err := n.Spawn(patience.Context(t), "b", always(scripted{receive: func(*actors.Context, *performatives.Message) { panic(hostile) }})); err != nil {
 		t.Fatal(err)
 	}
-	_ = refusalOf(within(t), n, message(t, "n1", "b", performatives.ActRequest))
-	if err := n.Stop(within(t)); err != nil {
+	_ = refusalOf(patience.Context(t), n, message(t, "n1", "b", performatives.ActRequest))
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	if text := out.text(); !strings.Contains(text, "PWNED") || strings.ContainsAny(text, "\x1b\u202e") {

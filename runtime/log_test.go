@@ -21,6 +21,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -77,16 +78,16 @@ func runLogged(t *testing.T, o runtime.Options) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "a", always(scripted{receive: echo})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{receive: echo})); err != nil {
 		t.Fatal(err)
 	}
 	ask(t, n, "a")
-	if err := n.Spawn(within(t), "b", always(scripted{receive: func(*actors.Context, *performatives.Message) { panic("oh") }})); err != nil {
+	if err := n.Spawn(patience.Context(t), "b", always(scripted{receive: func(*actors.Context, *performatives.Message) { panic("oh") }})); err != nil {
 		t.Fatal(err)
 	}
-	_ = refusalOf(within(t), n, message(t, "n1", "b", performatives.ActRequest))
+	_ = refusalOf(patience.Context(t), n, message(t, "n1", "b", performatives.ActRequest))
 	_ = n.Send(message(t, "n1", "nobody", performatives.ActInform))
-	if err := n.Stop(within(t)); err != nil {
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -181,7 +182,7 @@ func TestLogShowsMessageTypes(t *testing.T) {
 	typed := func(e *performatives.Envelope) { e.MessageType = "REVIEW_REQUEST" }
 	_ = n.Send(message(t, "n1", "nobody", performatives.ActRequest, typed))
 	_ = n.Send(message(t, "n1", "nobody", performatives.ActInform, typed))
-	if err := n.Stop(within(t)); err != nil {
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	seen := map[string]int{}
@@ -228,7 +229,7 @@ func inLoggedNode(t *testing.T, test func(t *testing.T, n *runtime.Node, out *st
 // much.
 func TestSlowLog(t *testing.T) {
 	inLoggedNode(t, func(t *testing.T, n *runtime.Node, out *stuck) {
-		if err := n.Spawn(within(t), "a", always(scripted{receive: echo})); err != nil {
+		if err := n.Spawn(patience.Context(t), "a", always(scripted{receive: echo})); err != nil {
 			t.Fatal(err)
 		}
 		start := time.Now()
@@ -243,7 +244,7 @@ func TestSlowLog(t *testing.T) {
 		time.Sleep(time.Minute)
 		close(out.release)
 		synctest.Wait()
-		if err := n.Stop(within(t)); err != nil {
+		if err := n.Stop(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		written, lost := 0, 0.0
@@ -268,13 +269,13 @@ func TestSlowLog(t *testing.T) {
 func TestStopWithAStuckLog(t *testing.T) {
 	inLoggedNode(t, func(t *testing.T, n *runtime.Node, out *stuck) {
 		start := time.Now()
-		err := n.Stop(within(t))
+		err := n.Stop(patience.Context(t))
 		if waited := time.Since(start); err == nil || !strings.Contains(err.Error(), "events not logged within 2s") || waited != 2*time.Second {
 			t.Errorf("Stop returns %v after %v", err, waited)
 		}
 		close(out.release)
 		synctest.Wait()
-		if err := n.Stop(within(t)); err != nil {
+		if err := n.Stop(patience.Context(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -383,18 +384,18 @@ func TestFailuresWithoutALogger(t *testing.T) {
 			"Wrong":   func() error { return errors.New("the disk is full") },
 			"Refuser": func() error { return &performatives.Refusal{Code: performatives.CodeIncapable} },
 		} {
-			if err := n.Spawn(within(t), id, func() actors.Agent { return &failing{fails: fails} }); err != nil {
+			if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return &failing{fails: fails} }); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := n.Delegate(within(t), id, performatives.TaskRequest{TaskType: "x"}); err == nil {
+			if _, err := n.Delegate(patience.Context(t), id, performatives.TaskRequest{TaskType: "x"}); err == nil {
 				t.Errorf("%s works", id)
 			}
 		}
-		if err := n.Spawn(within(t), "Fragile", always(actor)); err != nil {
+		if err := n.Spawn(patience.Context(t), "Fragile", always(actor)); err != nil {
 			t.Fatal(err)
 		}
-		_ = refusalOf(within(t), n, message(t, "n1", "Fragile", performatives.ActRequest))
-		if err := n.Stop(within(t)); err != nil {
+		_ = refusalOf(patience.Context(t), n, message(t, "n1", "Fragile", performatives.ActRequest))
+		if err := n.Stop(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		got := map[string]string{}
@@ -431,7 +432,7 @@ func TestDefaultLoggerGetsGroups(t *testing.T) {
 	log := n.Self().Logger().WithGroup("g").With("a", 1)
 	log.Info("quiet")
 	log.Warn("loud", "b", 2)
-	if err := n.Stop(within(t)); err != nil {
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	lines := out.lines(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -50,7 +51,7 @@ func TestLoopOfNotices(t *testing.T) {
 		}, ids...)
 		select {
 		case <-over:
-		case <-time.After(patience):
+		case <-time.After(patience.Time):
 			t.Fatalf("%q: no loop was found", ids)
 		}
 		lines := strings.Count(log.String(), "in a loop")

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -70,7 +71,7 @@ func TestMessageTypesOverTransports(t *testing.T) {
 				if got != "INFORM REVIEW_SEEN b.go" {
 					t.Errorf("%s has received %s", to, got)
 				}
-			case <-within(t).Done():
+			case <-patience.Context(t).Done():
 				t.Errorf("%s has received nothing", to)
 			}
 		}
@@ -79,7 +80,7 @@ func TestMessageTypesOverTransports(t *testing.T) {
 
 func checkReview(t *testing.T, asker *runtime.Node, to performatives.AgentID, name string, act performatives.Performative) {
 	t.Helper()
-	answer, err := asker.Ask(within(t), to, review{"a.go"}, runtime.WithAct(act), runtime.WithMessageType(name))
+	answer, err := asker.Ask(patience.Context(t), to, review{"a.go"}, runtime.WithAct(act), runtime.WithMessageType(name))
 	if err != nil {
 		t.Errorf("%s to %s: %v", name, to, err)
 		return
@@ -95,7 +96,7 @@ func checkReview(t *testing.T, asker *runtime.Node, to performatives.AgentID, na
 
 func TestAskNeedsAnAct(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n"})
-	_, err := n.Ask(within(t), "Ada", review{"a.go"})
+	_, err := n.Ask(patience.Context(t), "Ada", review{"a.go"})
 	var r *performatives.Refusal
 	if !errors.As(err, &r) || r.Field != "performative" {
 		t.Fatalf("got %v", err)

@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -70,7 +71,7 @@ func TestMiddlewareSeesEachMessageOnce(t *testing.T) {
 	}
 	c.say(message(t, "Ann", "Jules", performatives.ActTaskRequest, with(task("debug_code"))))
 	c.answer(4 + 1) // an acceptance and a result each; the namespace has no such action
-	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+	if _, err := h.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 		t.Error(err)
 	}
 	want := []string{
@@ -95,14 +96,14 @@ func TestMiddlewareOfBothNodes(t *testing.T) {
 	var near, far seen
 	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", Middleware: []runtime.Middleware{unchangedBy("near", near.see)}}), noPeerOptions)
 	o := newOutpostOf(t, newNode(t, runtime.Options{Name: "out", Middleware: []runtime.Middleware{unchangedBy("far", far.see)}}), h)
-	if err := o.Spawn(within(t), "Jules", returning(succeed)); err != nil {
+	if err := o.Spawn(patience.Context(t), "Jules", returning(succeed)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Jules")
-	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+	if _, err := h.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 		t.Error(err)
 	}
 	without := func(lines []string) []string {
@@ -189,7 +190,7 @@ func middlewareRefuses(t *testing.T, h handle, timeout time.Duration, code perfo
 	}), noPeerOptions)
 	stream := listen(t, hub.Node, runtime.KindMiddlewareRefused, events.KindMessageRefused)
 	hub.spawn("Jules", returning(succeed))
-	_, err := hub.Delegate(within(t), "Jules", task("debug_code"))
+	_, err := hub.Delegate(patience.Context(t), "Jules", task("debug_code"))
 	if r := performatives.RefusalOf(err); r == nil || r.Code != code || r.Text != text || strings.Contains(err.Error(), "secret") {
 		t.Errorf("the agent got %v", err)
 	}
@@ -241,7 +242,7 @@ func TestMiddlewareRefusesNotice(t *testing.T) {
 	for _, timeout := range []time.Duration{0, time.Hour} {
 		n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{{Name: "no", Timeout: timeout, Handle: refusals["refusal"].handle}}})
 		stream := listen(t, n, events.KindMessageDeadLettered)
-		if err := n.Spawn(within(t), "Jules", returning(succeed)); err != nil {
+		if err := n.Spawn(patience.Context(t), "Jules", returning(succeed)); err != nil {
 			t.Fatal(err)
 		}
 		if err := n.Send(message(t, "Ann", "Jules", performatives.ActInform)); timeout == 0 && code(err) != performatives.CodeRateLimited {
@@ -267,10 +268,10 @@ func TestMiddlewareChanges(t *testing.T) {
 		}
 	}
 	n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{requestsOnly("a", described("a")), requestsOnly("b", described("b"))}})
-	if err := n.Spawn(within(t), "Jules", returning(succeed)); err != nil {
+	if err := n.Spawn(patience.Context(t), "Jules", returning(succeed)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := n.Delegate(within(t), "Jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"})
+	got, err := n.Delegate(patience.Context(t), "Jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"})
 	if err != nil || got.Summary != "xab" {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -317,7 +318,7 @@ func TestMiddlewareRoutes(t *testing.T) {
 	t.Run("result", func(t *testing.T) {
 		routings(t, returning(reporter), func(t *testing.T, asker codons.Party, h *hub) {
 			progress := 0.0
-			got, err := delegation.Delegate(within(t), asker, "team", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+			got, err := delegation.Delegate(patience.Context(t), asker, "team", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
 				delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 			if err != nil || got.Summary != "done: x" || progress != 50 {
 				t.Errorf("got %+v, %v, %v %%", got, err, progress)
@@ -343,7 +344,7 @@ func TestMiddlewareRoutes(t *testing.T) {
 			if remote {
 				asker = connected(t, h, "asker", nil)
 			}
-			if _, err := delegation.Delegate(within(t), asker, "team", task("debug_code")); !errors.Is(err, performatives.CodeUnknownAgent) {
+			if _, err := delegation.Delegate(patience.Context(t), asker, "team", task("debug_code")); !errors.Is(err, performatives.CodeUnknownAgent) {
 				t.Errorf("got %v", err)
 			}
 			if n := h.OpenRecords(); n != 0 {
@@ -358,7 +359,7 @@ func TestMiddlewareRoutesToWorkerThatIsLost(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	h := newHubOf(t, newNode(t, runtime.Options{Name: "hub", Middleware: []runtime.Middleware{routeTo("team", "Jules")}}), noPeerOptions)
 	o := connected(t, h, "worker", crew{"Jules": returning(newCancellableWorker(started, ended))})
-	d, err := delegation.Start(within(t), h, "team", task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), h, "team", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -376,15 +377,15 @@ func TestMiddlewareRoutesToWorkerThatIsLost(t *testing.T) {
 func TestMiddlewareRoutesStopped(t *testing.T) {
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
 	n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{routeTo("team", "Jules")}})
-	if err := n.Spawn(within(t), "Jules", returning(newCancellableWorker(started, ended))); err != nil {
+	if err := n.Spawn(patience.Context(t), "Jules", returning(newCancellableWorker(started, ended))); err != nil {
 		t.Fatal(err)
 	}
-	d, err := delegation.Start(within(t), n, "team", task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), n, "team", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-started
-	if err := n.StopAgent(within(t), "Jules"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "Jules"); err != nil {
 		t.Error(err)
 	}
 	if _, err := d.Wait(); !errors.Is(err, performatives.CodeStopped) {
@@ -402,11 +403,11 @@ func TestMiddlewareRoutesStopped(t *testing.T) {
 // reply has the name that was asked.
 func TestMiddlewareRoutesRaw(t *testing.T) {
 	n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{routeTo("team", "Jules")}})
-	if err := n.Spawn(within(t), "Jules", always(scripted{receive: echo})); err != nil {
+	if err := n.Spawn(patience.Context(t), "Jules", always(scripted{receive: echo})); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
-		got, err := n.Ask(within(t), "team", performatives.Raw(`{"n":1}`), runtime.WithAct(performatives.ActRequest))
+		got, err := n.Ask(patience.Context(t), "team", performatives.Raw(`{"n":1}`), runtime.WithAct(performatives.ActRequest))
 		if err != nil || got.Sender() != "team" {
 			t.Errorf("got %v, %v", got, err)
 		}
@@ -437,10 +438,10 @@ func TestMiddlewareRoutesNotice(t *testing.T) {
 // from who asked.
 func TestMiddlewareKeepsReplies(t *testing.T) {
 	n := newNode(t, runtime.Options{Name: "n1", Middleware: []runtime.Middleware{routeTo("n1", "Jules")}})
-	if err := n.Spawn(within(t), "Jules", returning(reporter)); err != nil {
+	if err := n.Spawn(patience.Context(t), "Jules", returning(reporter)); err != nil {
 		t.Fatal(err)
 	}
-	got, err := n.Delegate(within(t), "Jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"})
+	got, err := n.Delegate(patience.Context(t), "Jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"})
 	if err != nil || got.Summary != "done: x" {
 		t.Errorf("got %+v, %v", got, err)
 	}
@@ -466,15 +467,15 @@ func TestMiddlewareTimeout(t *testing.T) {
 				slow := requestsOnly("slow", waits)
 				slow.Timeout = time.Second
 				n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{slow}})
-				if err := n.Spawn(within(t), "Jules", returning(succeed)); err != nil {
+				if err := n.Spawn(patience.Context(t), "Jules", returning(succeed)); err != nil {
 					t.Fatal(err)
 				}
 				start := time.Now()
-				d, err := delegation.Start(within(t), n, "Jules", task("slow"))
+				d, err := delegation.Start(patience.Context(t), n, "Jules", task("slow"))
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := n.Delegate(within(t), "Jules", task("quick")); err != nil {
+				if _, err := n.Delegate(patience.Context(t), "Jules", task("quick")); err != nil {
 					t.Error(err)
 				}
 				_, err = d.Wait()
@@ -506,7 +507,7 @@ func TestMiddlewareKeepsOrder(t *testing.T) {
 		}}
 		got := make(chan *performatives.Message, 2*count)
 		n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{waits}})
-		if err := n.Spawn(within(t), "Jules", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { got <- m }})); err != nil {
+		if err := n.Spawn(patience.Context(t), "Jules", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { got <- m }})); err != nil {
 			t.Fatal(err)
 		}
 		var sent []performatives.MessageID
@@ -549,7 +550,7 @@ func TestMiddlewareQueueIsBounded(t *testing.T) {
 			return m, nil
 		}}}})
 		arrived := make(chan struct{}, 2*runtime.WaitingCapacity)
-		if err := n.Spawn(within(t), "Jules", always(scripted{receive: func(*actors.Context, *performatives.Message) { arrived <- struct{}{} }})); err != nil {
+		if err := n.Spawn(patience.Context(t), "Jules", always(scripted{receive: func(*actors.Context, *performatives.Message) { arrived <- struct{}{} }})); err != nil {
 			t.Fatal(err)
 		}
 		taken := 0
@@ -589,7 +590,7 @@ func TestMiddlewareThatDoesNotReturn(t *testing.T) {
 		})
 		hangs.Timeout = time.Second
 		n := newNode(t, runtime.Options{Middleware: []runtime.Middleware{hangs}})
-		if err := n.Spawn(within(t), "Jules", returning(succeed)); err != nil {
+		if err := n.Spawn(patience.Context(t), "Jules", returning(succeed)); err != nil {
 			t.Fatal(err)
 		}
 		const count = runtime.MaxLate + 10

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -194,10 +195,10 @@ func TestListOfAgents(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Jules", newActionWorker("debug_code"))
 	o := newOutpost(t, h, "out")
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	m, err := o.Ask(within(t), "system", performatives.QueryRef{Reference: "agents"})
+	m, err := o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "agents"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,7 +214,7 @@ func TestListOfAgents(t *testing.T) {
 	if err != nil || len(agents) != 1 || agents[0].ID != "Jules" || agents[0].Node != "hub" || len(agents[0].Actions) != 1 {
 		t.Errorf("got %+v, %v", agents, err)
 	}
-	if _, err := o.Ask(within(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeIncapable) {
+	if _, err := o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeIncapable) {
 		t.Errorf("an unknown reference: %v", err)
 	}
 }
@@ -276,13 +277,13 @@ func TestDelegateToNamespace(t *testing.T) {
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
 		progress := 0.0
-		got, err := delegation.Delegate(within(t), o, name, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+		got, err := delegation.Delegate(patience.Context(t), o, name, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
 			delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 		if err != nil || got.Summary != "done: x" || progress != 50 {
 			t.Errorf("%s: %+v, %v, %v %%", name, got, err, progress)
 		}
 	}
-	if _, err := delegation.Delegate(within(t), o, "team", task("unheard_of")); !errors.Is(err, performatives.CodeUnknownAction) {
+	if _, err := delegation.Delegate(patience.Context(t), o, "team", task("unheard_of")); !errors.Is(err, performatives.CodeUnknownAction) {
 		t.Errorf("what nobody can do: %v", err)
 	}
 }
@@ -306,7 +307,7 @@ func TestNamespaceNeedsInput(t *testing.T) {
 	h.spawn("team/a", returning(actionWorker{curious, []performatives.Action{{Name: "debug_code"}}}))
 	o := connected(t, h, "out", nil)
 	for _, name := range namespaces {
-		got, err := delegation.Delegate(within(t), o, name, task("debug_code"),
+		got, err := delegation.Delegate(patience.Context(t), o, name, task("debug_code"),
 			delegation.WithInput(func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool) {
 				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py"}, true
 			}))
@@ -322,7 +323,7 @@ func TestNamespaceRefusesUnderItsName(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	busy, proceed := make(chan struct{}, 2), make(chan struct{})
 	create := returning(&slow{actionWorker{actions: []performatives.Action{{Name: "list"}}}, busy, proceed})
-	if err := h.Spawn(within(t), "team/a", create, runtime.WithCapacity(1)); err != nil {
+	if err := h.Spawn(patience.Context(t), "team/a", create, runtime.WithCapacity(1)); err != nil {
 		t.Fatal(err)
 	}
 	defer close(proceed)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -91,7 +92,9 @@ func TestDrainByAProgram(t *testing.T) {
 	if err := h.RegisterKind("counter", all.kind("hub")); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = h.Delegate(within(t), "counter/1", performatives.TaskRequest{TaskType: "wait"}) }()
+	go func() {
+		_, _ = h.Delegate(patience.Context(t), "counter/1", performatives.TaskRequest{TaskType: "wait"})
+	}()
 	<-all.began
 	begins := listen(t, h.Node, runtime.KindNodeDraining)
 	for _, nobody := range []string{"", "crm", "opsx"} {
@@ -108,7 +111,7 @@ func TestDrainByAProgram(t *testing.T) {
 		t.Errorf("published was %+v", got)
 	}
 	close(block)
-	if lost, err := h.peers.Drain(within(t), "OPS"); err != nil || !strings.Contains(lost, "1 agents were not handed over") {
+	if lost, err := h.peers.Drain(patience.Context(t), "OPS"); err != nil || !strings.Contains(lost, "1 agents were not handed over") {
 		t.Errorf("got %q, %v", lost, err)
 	}
 	<-h.peers.Drained()
@@ -153,7 +156,7 @@ func TestADrainWithoutAnotherNode(t *testing.T) {
 	if err := h.RegisterKind("counter", newHall().kind("hub")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.Delegate(within(t), "counter/1", performatives.TaskRequest{TaskType: "count"}); err != nil {
+	if _, err := h.Delegate(patience.Context(t), "counter/1", performatives.TaskRequest{TaskType: "count"}); err != nil {
 		t.Fatal(err)
 	}
 	h.spawn("Eliza", always(scripted{topics: []string{"x"}}))
@@ -170,7 +173,7 @@ func TestADrainWithoutAnotherNode(t *testing.T) {
 	if _, runs := h.Directory().Lookup("Eliza"); !runs {
 		t.Error("an agent that is not placed has stopped")
 	}
-	if _, err := h.Delegate(within(t), "counter/2", performatives.TaskRequest{TaskType: "count"}); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := h.Delegate(patience.Context(t), "counter/2", performatives.TaskRequest{TaskType: "count"}); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("a new agent: %v", err)
 	}
 }
@@ -184,7 +187,7 @@ func TestAPeerActivatesAPlacedAgent(t *testing.T) {
 		t.Fatal(err)
 	}
 	o := connected(t, h, "far", nil)
-	if _, err := o.Delegate(within(t), "counter/1", performatives.TaskRequest{TaskType: "count"}); err != nil {
+	if _, err := o.Delegate(patience.Context(t), "counter/1", performatives.TaskRequest{TaskType: "count"}); err != nil {
 		t.Error(err)
 	}
 	c := newCaller(t, h, nil)
@@ -203,11 +206,13 @@ func TestHandOverTwice(t *testing.T) {
 	if err := n.RegisterKind("counter", h.kind("n1")); err != nil {
 		t.Fatal(err)
 	}
-	go func() { _, _ = n.Delegate(within(t), "counter/1", performatives.TaskRequest{TaskType: "wait"}) }()
+	go func() {
+		_, _ = n.Delegate(patience.Context(t), "counter/1", performatives.TaskRequest{TaskType: "wait"})
+	}()
 	<-h.began
 	moving := listen(t, n, runtime.KindAgentMoving)
 	first := make(chan error)
-	go func() { first <- n.HandOver(within(t)) }()
+	go func() { first <- n.HandOver(patience.Context(t)) }()
 	await(t, moving, 1, func(e runtime.AgentMoving) bool { return e.Agent.Is("counter/1") })
 	soon, cancel := context.WithCancelCause(t.Context())
 	cancel(actors.ErrExists)
@@ -216,7 +221,7 @@ func TestHandOverTwice(t *testing.T) {
 	}
 	close(block)
 	want := <-first
-	if err := n.HandOver(within(t)); want == nil || !errors.Is(err, want) {
+	if err := n.HandOver(patience.Context(t)); want == nil || !errors.Is(err, want) {
 		t.Errorf("got %v, and of the first %v", err, want)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -83,7 +84,7 @@ func TestOwnCodonOverTransports(t *testing.T) {
 		for to, ends := range map[performatives.AgentID][2]*runtime.Node{"Ada": {o.Node, h.Node}, "Bob": {h.Node, o.Node}} {
 			asker, home := ends[0], ends[1]
 			requests, answers := listen(t, home, events.KindMessageReceived), listen(t, asker, events.KindMessageReceived)
-			end, err := codeReview.Ask(within(t), asker, to, review{"a.go"}, codons.On("revise", addTest), codons.WithRetry(codons.Retry{First: -1}))
+			end, err := codeReview.Ask(patience.Context(t), asker, to, review{"a.go"}, codons.On("revise", addTest), codons.WithRetry(codons.Retry{First: -1}))
 			if err != nil || end.State != "approved" {
 				t.Fatalf("%s: got %+v, %v", to, end, err)
 			}
@@ -92,7 +93,7 @@ func TestOwnCodonOverTransports(t *testing.T) {
 			}
 			checkTypes(t, requests, to, "REQUEST REVIEW_REQUEST", "REQUEST REVIEW_REQUEST")
 			checkTypes(t, answers, asker.Self().ID(), "INFORM REVIEW_COMMENTS", "INFORM REVIEW_DONE")
-			if err := home.StopAgent(within(t), to); err != nil { // over the gateway, each round is a conversation of its own
+			if err := home.StopAgent(patience.Context(t), to); err != nil { // over the gateway, each round is a conversation of its own
 				t.Error(err)
 			}
 		}
@@ -138,10 +139,10 @@ func TestCodonsThatClaimTheSame(t *testing.T) {
 func TestNodeConversations(t *testing.T) {
 	n := newNode(t, reviewing())
 	began, goOn := make(chan struct{}), make(chan struct{})
-	if err := n.Spawn(within(t), "Rev", func() actors.Agent { return heldReviewer{began, goOn} }); err != nil {
+	if err := n.Spawn(patience.Context(t), "Rev", func() actors.Agent { return heldReviewer{began, goOn} }); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := codeReview.Start(within(t), n, "Rev", review{"a_test.go"}, codons.On("revise", addTest))
+	asked, err := codeReview.Start(patience.Context(t), n, "Rev", review{"a_test.go"}, codons.On("revise", addTest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -190,19 +191,19 @@ func TestWatchChecksOwnCodons(t *testing.T) {
 	violations := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindViolation}})
 	defer violations.Close()
 	for id, agent := range map[performatives.AgentID]actors.Agent{"Rev": strictReviewer{}, "Odd": proposer{}} {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return agent }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return agent }); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := codeReview.Ask(within(t), n, "Rev", review{"a.go"}, codons.On("revise", addTest)); err != nil {
+	if _, err := codeReview.Ask(patience.Context(t), n, "Rev", review{"a.go"}, codons.On("revise", addTest)); err != nil {
 		t.Fatal(err)
 	}
-	asked, err := codeReview.Start(within(t), n, "Odd", review{"a.go"}, codons.On("revise", addTest))
+	asked, err := codeReview.Start(patience.Context(t), n, "Odd", review{"a.go"}, codons.On("revise", addTest))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer asked.Cancel()
-	v, err := events.Next[lifecycle.Violation](within(t), violations)
+	v, err := events.Next[lifecycle.Violation](patience.Context(t), violations)
 	if err != nil || v.Sender != "Odd" {
 		t.Errorf("got %v, %v, want a violation of Odd", v, err)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/account"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -71,7 +72,7 @@ func accountForAll(t *testing.T, seed uint64) {
 	stream := h.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 16, Kinds: []events.Kind{events.KindMessageRefused, events.KindMessageDeadLettered}})
 	observing := stream.Handle(l.observe)
 	for i, capacity := range []int{1 << 16, 4, 1 << 16} {
-		if err := h.Spawn(within(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {
+		if err := h.Spawn(patience.Context(t), performatives.AgentID(fmt.Sprint("team/", i)), l.member, runtime.WithCapacity(capacity)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -88,7 +89,7 @@ func accountForAll(t *testing.T, seed uint64) {
 		talking.Go(func() { l.sendAll(t, seed, round, "here", messages, h.Send) })
 		talking.Go(func() {
 			c.Await(t, 50)
-			ctx, cancel := context.WithCancel(within(t))
+			ctx, cancel := context.WithCancel(patience.Context(t))
 			if round%2 > 0 {
 				cancel() // immediately: written messages may be lost
 			}
@@ -101,7 +102,7 @@ func accountForAll(t *testing.T, seed uint64) {
 		c.cut()
 		h.awaitStopped("Jules", round+1)
 	}
-	if err := errors.Join(h.Stop(within(t)), observing.Stop(within(t))); err != nil || observing.Lost() > 0 { // no further messages arrive
+	if err := errors.Join(h.Stop(patience.Context(t)), observing.Stop(patience.Context(t))); err != nil || observing.Lost() > 0 { // no further messages arrive
 		t.Fatalf("%v, and %d events were lost", err, observing.Lost())
 	}
 	l.check(t, h.Counts())

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -71,7 +72,7 @@ func (y *replyTracker) receive(_ *actors.Context, m *performatives.Message) {
 // awaitAll waits until each request has a reply, or its session has ended.
 func (y *replyTracker) awaitAll(t *testing.T, whose string) {
 	t.Helper()
-	timeout := time.After(patience)
+	timeout := time.After(patience.Time)
 	for {
 		open, over := y.open()
 		if len(open) == 0 {
@@ -233,7 +234,7 @@ func runPeerChaos(t *testing.T, seed uint64, chain bool) {
 // spawnBig starts an agent whose mailbox never becomes full.
 func spawnBig(t *testing.T, n *runtime.Node, id performatives.AgentID, receive func(*actors.Context, *performatives.Message)) {
 	t.Helper()
-	if err := n.Spawn(within(t), id, always(scripted{receive: receive, topics: []string{"x"}}), runtime.WithCapacity(1<<16)); err != nil {
+	if err := n.Spawn(patience.Context(t), id, always(scripted{receive: receive, topics: []string{"x"}}), runtime.WithCapacity(1<<16)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -338,7 +339,7 @@ func (s *chaosTest) disturbSessions(over <-chan struct{}) {
 		case 0:
 			if s.uplink != nil {
 				s.uplink.disconnect()
-				if err := s.uplink.up.Connect(within(s.t)); err != nil {
+				if err := s.uplink.up.Connect(patience.Context(s.t)); err != nil {
 					s.t.Error(err)
 				}
 			}
@@ -354,7 +355,7 @@ func (s *chaosTest) disturbSessions(over <-chan struct{}) {
 			s.mu.Lock()
 			session := s.current
 			s.mu.Unlock()
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 			_ = session.Stop(ctx)
 			cancel()
 			s.connect()
@@ -373,7 +374,7 @@ func (s *chaosTest) finish() {
 	}
 	s.asked.awaitAll(s.t, "the asker")
 	for _, n := range []*runtime.Node{s.Node, s.front} {
-		if err := n.Stop(within(s.t)); err != nil { // the second time harmless
+		if err := n.Stop(patience.Context(s.t)); err != nil { // the second time harmless
 			s.t.Fatal(err)
 		}
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -64,7 +65,7 @@ func TestDisconnectBeforeAcceptance(t *testing.T) {
 		t.Errorf("the asker is told %v", err)
 	}
 	h.awaitStopped("Jules", 1)
-	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := h.Delegate(patience.Context(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("while it is away: %v", err)
 	}
 	if _, ok := h.Directory().Lookup("Jules"); ok {
@@ -89,7 +90,7 @@ func TestResultBeforeDisconnect(t *testing.T) {
 			e.ConversationID, e.InReplyTo, e.Priority = request.ConversationID(), request.ReplyWith(), performatives.Low
 			e.Payload = performatives.InformResult{Status: performatives.StatusSuccess, Summary: "done"}
 		}))
-		if err := jules.session.Stop(within(t)); err != nil {
+		if err := jules.session.Stop(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		if r, err := d.Wait(); err != nil || r.Summary != "done" {
@@ -121,16 +122,16 @@ func TestDisconnectBetweenRounds(t *testing.T) {
 func TestUplinkLostBetweenRounds(t *testing.T) {
 	h := newHubOf(t, newNode(t, reviewing()), noPeerOptions)
 	o := newOutpostOf(t, newNode(t, runtime.Options{Name: "outpost", Codons: reviewing().Codons}), h)
-	if err := o.Spawn(within(t), "Rev", func() actors.Agent { return strictReviewer{} }); err != nil {
+	if err := o.Spawn(patience.Context(t), "Rev", func() actors.Agent { return strictReviewer{} }); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Rev")
 	stream := listen(t, o.Node, lifecycle.KindTransition)
 	revising := make(chan struct{})
-	asked, err := codeReview.Start(within(t), h, "Rev", review{"a.go"}, codons.On("revise", func(ctx context.Context, _ codons.Turn[verdict]) (codons.Command, error) {
+	asked, err := codeReview.Start(patience.Context(t), h, "Rev", review{"a.go"}, codons.On("revise", func(ctx context.Context, _ codons.Turn[verdict]) (codons.Command, error) {
 		close(revising)
 		<-ctx.Done()
 		return codons.Command{}, context.Cause(ctx)
@@ -140,10 +141,10 @@ func TestUplinkLostBetweenRounds(t *testing.T) {
 	}
 	<-revising
 	started, ended := make(chan struct{}, 1), make(chan error, 1)
-	if err := o.Spawn(within(t), "Local", returning(newCancellableWorker(started, ended))); err != nil {
+	if err := o.Spawn(patience.Context(t), "Local", returning(newCancellableWorker(started, ended))); err != nil {
 		t.Fatal(err)
 	}
-	local, err := delegation.Start(within(t), o, "Local", task("debug_code"))
+	local, err := delegation.Start(patience.Context(t), o, "Local", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +169,7 @@ func TestDisconnectEndsSubscriptions(t *testing.T) {
 			publisher, subscriber = o.Node, h.Node
 		}
 		here, there := listen(t, subscriber, lifecycle.KindTransition), listen(t, publisher, lifecycle.KindTransition)
-		if _, err := subscribe.Subscribe[int](within(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"}); err != nil {
+		if _, err := subscribe.Subscribe[int](patience.Context(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"}); err != nil {
 			t.Fatal(err)
 		}
 		o.disconnect()
@@ -181,12 +182,12 @@ func TestReconnectAndGoOn(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
 	for i := range 3 {
-		if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+		if _, err := h.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 			t.Fatalf("round %d: %v", i, err)
 		}
 		o.disconnect()
 		h.awaitStopped("Jules", i+1)
-		if err := o.up.Connect(within(t)); err != nil {
+		if err := o.up.Connect(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		h.awaitVisibleAgain("Jules", i+1)
@@ -206,10 +207,10 @@ func TestUplinkRuns(t *testing.T) {
 			return dial(ctx, handler)
 		}
 	})
-	if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
+	if err := o.Spawn(patience.Context(t), "Jules", returning(reporter)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	ran := make(chan error)
 	go func() { ran <- o.up.Run(ctx) }()
 	h.awaitVisible("Jules")
@@ -252,14 +253,14 @@ func (a attempts) Handle(_ context.Context, r slog.Record) error {
 func TestUplinksOfOneName(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	ended := make(attempts, 1)
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	running := new(sync.WaitGroup)
 	for range 2 {
 		n := newNode(t, runtime.Options{Name: "out", Logger: slog.New(ended)})
 		o := newOutpostOf(t, n, h, func(o *runtime.UplinkOptions) {
 			o.Backoff = actors.Backoff{Min: time.Millisecond, Max: time.Millisecond}
 		})
-		if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
+		if err := o.Spawn(patience.Context(t), "Jules", returning(reporter)); err != nil {
 			t.Fatal(err)
 		}
 		running.Go(func() {
@@ -271,7 +272,7 @@ func TestUplinksOfOneName(t *testing.T) {
 	for at := int64(0); at < 3; {
 		select {
 		case at = <-ended:
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Fatalf("the latest session was attempt %d", at)
 		}
 	}
@@ -283,25 +284,25 @@ func TestUplinkWithoutSession(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Jules", returning(reporter))
 	o := newOutpost(t, h, "out")
-	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := o.Delegate(patience.Context(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("not connected: %v", err)
 	}
 	if _, err := o.Node.Uplink(runtime.UplinkOptions{Dial: func(context.Context, wire.Handler) (*wire.Session, error) { return nil, nil }}); !errors.Is(err, runtime.ErrUplink) {
 		t.Errorf("a second uplink: %v", err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.up.Connect(within(t)); !errors.Is(err, runtime.ErrConnected) {
+	if err := o.up.Connect(patience.Context(t)); !errors.Is(err, runtime.ErrConnected) {
 		t.Errorf("a second session: %v", err)
 	}
-	if _, err := o.Delegate(within(t), "Nobody", task("debug_code")); !errors.Is(err, performatives.CodeUnknownAgent) {
+	if _, err := o.Delegate(patience.Context(t), "Nobody", task("debug_code")); !errors.Is(err, performatives.CodeUnknownAgent) {
 		t.Errorf("nobody has that name: %v", err)
 	}
-	if err := o.up.Stop(within(t)); err != nil {
+	if err := o.up.Stop(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
-	if err := o.up.Connect(within(t)); !errors.Is(err, runtime.ErrUplinkStopped) {
+	if err := o.up.Connect(patience.Context(t)); !errors.Is(err, runtime.ErrUplinkStopped) {
 		t.Errorf("after Stop: %v", err)
 	}
 }
@@ -619,14 +620,14 @@ func TestUplinkWithdrawsStoppedAgents(t *testing.T) {
 	o := connected(t, h, "out", nil)
 	for i := range 6 {
 		id := performatives.AgentID(fmt.Sprint("worker", i))
-		if err := o.Spawn(within(t), id, newActionWorker("debug_code")); err != nil {
+		if err := o.Spawn(patience.Context(t), id, newActionWorker("debug_code")); err != nil {
 			t.Fatal(err)
 		}
 		h.awaitVisible(id)
-		if got, err := delegation.Delegate(within(t), h, id, task("debug_code")); err != nil || got.Summary != string(id) {
+		if got, err := delegation.Delegate(patience.Context(t), h, id, task("debug_code")); err != nil || got.Summary != string(id) {
 			t.Errorf("%s: %+v, %v", id, got, err)
 		}
-		if err := o.StopAgent(within(t), id); err != nil {
+		if err := o.StopAgent(patience.Context(t), id); err != nil {
 			t.Fatal(err)
 		}
 		await(t, h.events, 2, func(e events.AgentAnnounced) bool { return e.Agent == id })
@@ -691,7 +692,7 @@ func TestAnswerOverTheNextConnection(t *testing.T) {
 		t.Errorf("the asker is told %s %s", m.Performative(), m.InReplyTo())
 	}
 	h.awaitStopped("Jules", 1)
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisibleAgain("Jules", 1)
@@ -753,7 +754,7 @@ func TestLossOfAPeerBehindAnUplink(t *testing.T) {
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	h.awaitVisible("Jules")
 	c.answer(1)
-	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}

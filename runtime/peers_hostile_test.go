@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -21,13 +22,13 @@ func reconnectStorm(t *testing.T) {
 	o := connected(t, h, "out", crew{"Jules": returning(reporter), "Eddy": returning(reporter)})
 	for i := range 100 {
 		o.disconnect()
-		if err := o.up.Connect(within(t)); err != nil { // at once, while the hub still cleans up
+		if err := o.up.Connect(patience.Context(t)); err != nil { // at once, while the hub still cleans up
 			t.Fatal(err)
 		}
 		h.awaitVisibleAgain("Jules", i+1)
 		h.awaitVisibleAgain("Eddy", i+1)
 	}
-	if _, err := h.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+	if _, err := h.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 		t.Error(err)
 	}
 	synctest.Wait()

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -46,7 +47,7 @@ func TestConversationsOfASessionAreBounded(t *testing.T) {
 		if m := next(); !m.Undeliverable() && m.Performative() != performatives.ActTaskAccept {
 			t.Errorf("a repetition is told %s", m.Performative())
 		}
-		if _, err := h.Delegate(within(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
+		if _, err := h.Delegate(patience.Context(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
 			t.Errorf("a delegation to the peer: %v", err)
 		}
 		c.say(message(t, "Eddy", "Jules", performatives.ActCancel, func(e *performatives.Envelope) {
@@ -60,7 +61,7 @@ func TestConversationsOfASessionAreBounded(t *testing.T) {
 		}
 		c.cut()
 		synctest.Wait()
-		if err := h.Stop(within(t)); err != nil {
+		if err := h.Stop(patience.Context(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -88,7 +89,7 @@ func TestBusyAgentSlowsItsSession(t *testing.T) {
 		}
 		c.cut()
 		synctest.Wait()
-		if err := h.Stop(within(t)); err != nil {
+		if err := h.Stop(patience.Context(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -128,7 +129,7 @@ func TestCongestedSession(t *testing.T) {
 		close(release)
 		cut()
 		synctest.Wait()
-		if err := h.Stop(within(t)); err != nil {
+		if err := h.Stop(patience.Context(t)); err != nil {
 			t.Error(err)
 		}
 	})
@@ -145,14 +146,14 @@ func TestDelegationsToASessionAreBounded(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Eddy", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	c.answer(1)
-	d, err := delegation.Start(within(t), h, "Eddy", task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), h, "Eddy", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := c.answer(2); m.Performative() != performatives.ActTaskRequest {
 		t.Errorf("the peer gets %s", m.Performative())
 	}
-	if _, err := h.Delegate(within(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
+	if _, err := h.Delegate(patience.Context(t), "Eddy", task("debug_code")); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("one too many: %v", err)
 	}
 	c.cut()
@@ -221,7 +222,7 @@ func TestWithdrawnAgentWithAConversation(t *testing.T) {
 	c := newCaller(t, h, nil)
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("debug_code")))
 	c.answer(1)
-	d, err := delegation.Start(within(t), h, "Jules", task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), h, "Jules", task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +256,7 @@ func TestEndOfASessionAtAFullMailbox(t *testing.T) {
 		}
 		told <- m
 	}})
-	if err := h.Spawn(within(t), "asker", asker, runtime.WithCapacity(1)); err != nil {
+	if err := h.Spawn(patience.Context(t), "asker", asker, runtime.WithCapacity(1)); err != nil {
 		t.Fatal(err)
 	}
 	c := newCaller(t, h, nil)
@@ -299,7 +300,7 @@ func TestStopOfAnAgentWithARequest(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.answer(2)
-	if err := h.StopAgent(within(t), "Silent"); err != nil {
+	if err := h.StopAgent(patience.Context(t), "Silent"); err != nil {
 		t.Fatal(err)
 	}
 	for _, m := range c.Await(t, 4)[2:] {

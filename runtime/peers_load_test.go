@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -36,18 +37,18 @@ func TestManyRequestsOnOneConnection(t *testing.T) {
 			}
 		}
 	}})
-	if err := h.Spawn(within(t), "Jules", create, runtime.WithCapacity(callers*each)); err != nil {
+	if err := h.Spawn(patience.Context(t), "Jules", create, runtime.WithCapacity(callers*each)); err != nil {
 		t.Fatal(err)
 	}
 	o := newOutpost(t, h, "out", withoutIntroduction)
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*patience.Time)
 	defer cancel()
 	var asking sync.WaitGroup
 	for i := range callers {
-		self, err := o.Client(within(t), performatives.AgentID(fmt.Sprint("caller", i)))
+		self, err := o.Client(patience.Context(t), performatives.AgentID(fmt.Sprint("caller", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -105,7 +106,7 @@ func TestFullOutbox(t *testing.T) {
 	t.Cleanup(c.cut)
 	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
 	h.awaitVisible("Jules")
-	self, err := h.Client(within(t), "asker")
+	self, err := h.Client(patience.Context(t), "asker")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +114,7 @@ func TestFullOutbox(t *testing.T) {
 	for range cap(answers) {
 		question := message(t, "asker", "Jules", performatives.ActRequest)
 		go func() {
-			answer, err := self.Ask(within(t), question)
+			answer, err := self.Ask(patience.Context(t), question)
 			if err == nil && answer.AsRefusal() != nil {
 				err = answer.AsRefusal()
 			}
@@ -125,7 +126,7 @@ func TestFullOutbox(t *testing.T) {
 			t.Fatalf("told %v", err)
 		}
 	}
-	if _, err := self.Ask(within(t), message(t, "asker", "Eliza", performatives.ActRequest)); err != nil {
+	if _, err := self.Ask(patience.Context(t), message(t, "asker", "Eliza", performatives.ActRequest)); err != nil {
 		t.Errorf("somebody else: %v", err)
 	}
 	close(release)
@@ -162,7 +163,7 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 			left.Done()
 		}
 	}})
-	if err := h.Spawn(within(t), "asker", asker, runtime.WithCapacity(questions), runtime.Hidden()); err != nil {
+	if err := h.Spawn(patience.Context(t), "asker", asker, runtime.WithCapacity(questions), runtime.Hidden()); err != nil {
 		t.Fatal(err)
 	}
 	o := connected(t, h, "out", crew{"Jules": always(scripted{topics: []string{"x"}, receive: func(c *actors.Context, m *performatives.Message) {
@@ -180,7 +181,7 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 		if i%round == round-1 {
 			o.disconnect()
 			h.awaitStopped("Jules", i/round+1)
-			if err := o.up.Connect(within(t)); err != nil {
+			if err := o.up.Connect(patience.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 			h.awaitVisibleAgain("Jules", i/round+1)
@@ -191,10 +192,10 @@ func TestEveryQuestionIsAnsweredOnce(t *testing.T) {
 	go func() { left.Wait(); close(done) }()
 	select {
 	case <-done:
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Error("there are questions without an answer")
 	}
-	if err := h.Stop(within(t)); err != nil { // no further messages arrive
+	if err := h.Stop(patience.Context(t)); err != nil { // no further messages arrive
 		t.Fatal(err)
 	}
 	for i := range answers {

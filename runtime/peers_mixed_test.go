@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -207,14 +208,14 @@ func (c *mixedClient) await(ctx context.Context, n int) bool {
 // answered once, but for those whose connection was aborted. In the long form they are 200 clients,
 // for some minutes.
 func TestMixedClients(t *testing.T) {
-	clients, each, patience := 20, 100, 2*patience
+	clients, each, most := 20, 100, 2*patience.Time
 	switch {
 	case exhaustive.Enabled():
-		clients, each, patience = 200, 6500, 10*patience
+		clients, each, most = 200, 6500, 10*patience.Time
 	case racetest.Enabled:
 		each = 30
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
 	rpc, err := gateway.New(gateway.Options{})
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/subscribe"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -49,7 +50,7 @@ func directions(t *testing.T, create func() actors.Agent, test func(t *testing.T
 func TestDelegateAcross(t *testing.T) {
 	directions(t, returning(reporter), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
 		accepted, progress := 0, 0.0
-		got, err := delegation.Delegate(within(t), asker, "jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
+		got, err := delegation.Delegate(patience.Context(t), asker, "jules", performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
 			delegation.WithAccepted(func(performatives.TaskAccept) { accepted++ }),
 			delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
 		if err != nil || got.Summary != "done: x" || accepted != 1 || progress != 50 {
@@ -79,7 +80,7 @@ func TestCancelAcross(t *testing.T) {
 // ends.
 func cancelAcross(t *testing.T, asker codons.Party, to performatives.AgentID, started <-chan struct{}, ended <-chan error) {
 	t.Helper()
-	d, err := delegation.Start(within(t), asker, to, task("debug_code"))
+	d, err := delegation.Start(patience.Context(t), asker, to, task("debug_code"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -130,7 +131,7 @@ func TestNeedInputAcross(t *testing.T) {
 		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: more.Description}, err
 	}}
 	directions(t, returning(curious), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		got, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code"),
+		got, err := delegation.Delegate(patience.Context(t), asker, "Jules", task("debug_code"),
 			delegation.WithInput(func(_ context.Context, r performatives.InformResult) (performatives.TaskRequest, bool) {
 				return performatives.TaskRequest{TaskType: "debug_code", Description: "main.py, since you ask " + r.RequestForUser()}, true
 			}))
@@ -144,13 +145,13 @@ func TestWhisperAcross(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Eliza", always(scripted{topics: []string{"Poetry"}}))
 	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
-	cs, err := h.Whisper(within(t), performatives.QueryCapabilities{
+	cs, err := h.Whisper(patience.Context(t), performatives.QueryCapabilities{
 		Type: performatives.QuerySpecific, Parameters: performatives.QueryParameters{Capabilities: []string{"debugging"}},
 	})
 	if err != nil || len(cs) != 2 || cs[0].Agent != "Jules" || !cs[0].Match || cs[1].Match {
 		t.Errorf("the hub finds %+v, %v", cs, err)
 	}
-	answer, err := discovery.Whisper(within(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	answer, err := discovery.Whisper(patience.Context(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
 	if err != nil || len(answer.Capabilities.Topics) != 1 {
 		t.Errorf("the peer learns %+v, %v", answer, err)
 	}
@@ -164,21 +165,21 @@ func TestWhisperAcross(t *testing.T) {
 func TestHiddenPeerAnswersForItself(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := newOutpost(t, h, "out", withoutIntroduction)
-	if err := o.Spawn(within(t), "Jules", returning(reporter)); err != nil {
+	if err := o.Spawn(patience.Context(t), "Jules", returning(reporter)); err != nil {
 		t.Fatal(err)
 	}
 	h.spawn("Eliza", always(scripted{receive: echo}))
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	jules, _ := o.System().Lookup("Jules")
-	if _, err := jules.Ask(within(t), message(t, "Jules", "system", performatives.ActQueryCapabilities, offers())); err != nil {
+	if _, err := jules.Ask(patience.Context(t), message(t, "Jules", "system", performatives.ActQueryCapabilities, offers())); err != nil {
 		t.Fatal(err)
 	}
 	if ids := h.Directory().IDs(); len(ids) != 1 {
 		t.Errorf("visible are %v", ids)
 	}
-	got, err := discovery.Whisper(within(t), h, "Jules", performatives.QueryCapabilities{Type: performatives.QuerySummary})
+	got, err := discovery.Whisper(patience.Context(t), h, "Jules", performatives.QueryCapabilities{Type: performatives.QuerySummary})
 	if err != nil || len(got.Capabilities.Topics) != 1 {
 		t.Errorf("asked itself: %+v, %v", got, err)
 	}
@@ -191,14 +192,14 @@ func (handshakeWorker) RequiresHandshake() bool { return true }
 
 func TestHandshakeAcross(t *testing.T) {
 	directions(t, returning(handshakeWorker{reporter}), func(t *testing.T, asker codons.Party, _ *hub, _ *outpost) {
-		if _, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeHandshakeRequired) {
+		if _, err := delegation.Delegate(patience.Context(t), asker, "Jules", task("debug_code")); !errors.Is(err, performatives.CodeHandshakeRequired) {
 			t.Errorf("a stranger gets %v", err)
 		}
-		theirs, err := discovery.Handshake(within(t), asker, "Jules")
+		theirs, err := discovery.Handshake(patience.Context(t), asker, "Jules")
 		if err != nil || len(theirs.Topics) != 1 {
 			t.Fatalf("Handshake = %+v, %v", theirs, err)
 		}
-		if _, err := delegation.Delegate(within(t), asker, "Jules", task("debug_code")); err != nil {
+		if _, err := delegation.Delegate(patience.Context(t), asker, "Jules", task("debug_code")); err != nil {
 			t.Errorf("an acquaintance gets %v", err)
 		}
 	})
@@ -217,13 +218,13 @@ func (p *publisher) ConsiderSubscription(context.Context, subscribe.Subscribing)
 func TestSubscribeAcross(t *testing.T) {
 	numbers := subscribe.NewTopic[int](subscribe.TopicOptions{})
 	directions(t, returning(&publisher{numbers: numbers, scripted: scripted{topics: []string{"Numbers"}}}), func(t *testing.T, asker codons.Party, h *hub, _ *outpost) {
-		stream, err := subscribe.Subscribe[int](within(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"})
+		stream, err := subscribe.Subscribe[int](patience.Context(t), asker, "Jules", subscribe.Subscription{Topic: "numbers"})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range 3 {
 			numbers.Publish(i)
-			if e, err := stream.Next(within(t)); err != nil || e.Value != i || e.Lost > 0 {
+			if e, err := stream.Next(patience.Context(t)); err != nil || e.Value != i || e.Lost > 0 {
 				t.Fatalf("got %+v, %v, want %d", e, err, i)
 			}
 		}
@@ -253,7 +254,7 @@ func TestContractNetAcross(t *testing.T) {
 	o := connected(t, h, "out", crew{"Bob": returning(bidder{reporter, 2})})
 	bidders := []performatives.AgentID{"Ada", "Bob"}
 	for name, party := range map[string]codons.Party{"the hub": h, "the peer": o} {
-		all, err := contractnet.CallForProposals(within(t), party, bidders, contractnet.Call{Task: task("paint")})
+		all, err := contractnet.CallForProposals(patience.Context(t), party, bidders, contractnet.Call{Task: task("paint")})
 		if err != nil || len(all.Awards) != 1 || all.Awards[0].Bidder != "Bob" || len(all.Lost) != 1 {
 			t.Errorf("%s awards %+v, %v", name, all, err)
 		}
@@ -280,7 +281,7 @@ func TestRefusedCopyAcross(t *testing.T) {
 		if far {
 			caller, receiver = h, o.Node
 		}
-		if err := receiver.Spawn(within(t), "Jules", returning(jules), runtime.WithCapacity(1)); err != nil {
+		if err := receiver.Spawn(patience.Context(t), "Jules", returning(jules), runtime.WithCapacity(1)); err != nil {
 			t.Fatal(err)
 		}
 		if far {
@@ -288,7 +289,7 @@ func TestRefusedCopyAcross(t *testing.T) {
 		}
 		refusals := listen(t, receiver, events.KindMessageRefused)
 		dropped := listen(t, nodeOf(h, o, far), events.KindMessageDeadLettered)
-		d, err := delegation.Start(within(t), caller, "Jules", task("debug_code"), codons.WithRetry(codons.Retry{First: 20 * time.Millisecond}))
+		d, err := delegation.Start(patience.Context(t), caller, "Jules", task("debug_code"), codons.WithRetry(codons.Retry{First: 20 * time.Millisecond}))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -49,7 +50,7 @@ func newHubOf(t testing.TB, n *runtime.Node, o runtime.PeerOptions, with ...func
 }
 
 func (h *hub) stopServer() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := h.server.Stop(ctx); err != nil {
 		h.t.Errorf("Server.Stop: %v", err)
@@ -73,7 +74,7 @@ func (h *hub) dial(id *wire.Identity, handler wire.Handler) (s *wire.Session, cu
 
 func (h *hub) spawn(id performatives.AgentID, create func() actors.Agent) {
 	h.t.Helper()
-	if err := h.Spawn(within(h.t), id, create); err != nil {
+	if err := h.Spawn(patience.Context(h.t), id, create); err != nil {
 		h.t.Fatal(err)
 	}
 }
@@ -133,7 +134,7 @@ func newOutpostOf(t testing.TB, n *runtime.Node, h *hub, with ...func(*runtime.U
 	}
 	o.up = up
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := up.Stop(ctx); err != nil {
 			t.Errorf("Uplink.Stop: %v", err)
@@ -147,11 +148,11 @@ func connected(t testing.TB, h *hub, name string, agents map[performatives.Agent
 	t.Helper()
 	o := newOutpost(t, h, name)
 	for id, create := range agents {
-		if err := o.Spawn(within(t), id, create); err != nil {
+		if err := o.Spawn(patience.Context(t), id, create); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	for id := range agents {

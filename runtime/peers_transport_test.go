@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -46,7 +47,7 @@ func serve(t testing.TB, over transport, s *wire.Server) (addr string) {
 func stopListener(t testing.TB, l listener) {
 	t.Helper()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := l.Stop(ctx); err != nil {
 			t.Errorf("Listener.Stop: %v", err)
@@ -123,11 +124,11 @@ func everywhereOf(t *testing.T, of runtime.Options, atHub, atOutpost crew, test 
 			var session *wire.Session
 			o := newOutpostOf(t, newNode(t, named("out")), h, way.to(t, h, way.dialect, &session))
 			for id, create := range atOutpost {
-				if err := o.Spawn(within(t), id, create); err != nil {
+				if err := o.Spawn(patience.Context(t), id, create); err != nil {
 					t.Fatal(err)
 				}
 			}
-			if err := o.up.Connect(within(t)); err != nil {
+			if err := o.up.Connect(patience.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 			for id := range atOutpost {
@@ -147,7 +148,7 @@ func (way transport) to(t *testing.T, h *hub, d wire.Dialect, session **wire.Ses
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		h.stopServer()
 		if err := l.Stop(ctx); err != nil {
@@ -181,7 +182,7 @@ func TestDelegateOverTransports(t *testing.T) {
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for _, way := range bothWays(h, o) {
 			for _, to := range way.to {
-				ctx, progress := within(t), 0.0
+				ctx, progress := patience.Context(t), 0.0
 				for again := true; again; {
 					got, err := delegation.Delegate(ctx, way.asker, to, performatives.TaskRequest{TaskType: "debug_code", Description: "x"},
 						delegation.WithProgress(func(u performatives.StatusUpdate) { progress = *u.Progress }))
@@ -203,7 +204,7 @@ func TestCancelOverTransports(t *testing.T) {
 	everywhere(t, crew{"team/Ada": worker}, crew{"Bob": worker}, func(t *testing.T, h *hub, o *outpost, _ **wire.Session) {
 		for _, way := range bothWays(h, o) {
 			for _, to := range way.to {
-				d, err := delegation.Start(within(t), way.asker, to, task("debug_code"), codons.WithGrace(time.Millisecond)) // a gateway sends no receipt
+				d, err := delegation.Start(patience.Context(t), way.asker, to, task("debug_code"), codons.WithGrace(time.Millisecond)) // a gateway sends no receipt
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -236,7 +237,7 @@ func TestDisconnectOverTransports(t *testing.T) {
 					all = append(all, d)
 				}
 			}
-			h.lose(within(t))
+			h.lose(patience.Context(t))
 			for _, d := range all {
 				if _, err := d.Wait(); !errors.Is(err, performatives.CodeDisconnected) {
 					t.Errorf("the asker is told %v", err)
@@ -247,7 +248,7 @@ func TestDisconnectOverTransports(t *testing.T) {
 			}
 			h.awaitStopped("Bob", n+1)
 			<-(*session).Done()
-			if err := o.up.Connect(within(t)); err != nil {
+			if err := o.up.Connect(patience.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 			h.awaitVisibleAgain("Bob", n+1)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/cluster/placement"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -40,14 +41,14 @@ func BenchmarkDrain(b *testing.B) {
 		b.StartTimer()
 		var meanwhile sync.WaitGroup
 		meanwhile.Go(func() { each(nodes[1], 2) })
-		if err := nodes[2].Drain(within(b)); err != nil {
+		if err := nodes[2].Drain(patience.Context(b)); err != nil {
 			b.Error(err)
 		}
 		meanwhile.Wait()
 		b.StopTimer()
 		each(nodes[0], 3)
 		for _, n := range nodes[:2] {
-			if err := n.Stop(within(b)); err != nil {
+			if err := n.Stop(patience.Context(b)); err != nil {
 				b.Error(err)
 			}
 		}

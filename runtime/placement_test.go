@@ -22,6 +22,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -102,7 +103,7 @@ func (k *keeping) Restore(state []byte) error {
 // count has a counter count, and returns the number.
 func count(t testing.TB, n *runtime.Node, id p.AgentID) int {
 	t.Helper()
-	result, err := n.Delegate(within(t), id, p.TaskRequest{TaskType: "count"})
+	result, err := n.Delegate(patience.Context(t), id, p.TaskRequest{TaskType: "count"})
 	if err != nil {
 		t.Fatalf("%s at %s: %v", id, n.Name(), err)
 	}
@@ -248,7 +249,7 @@ func TestDrain(t *testing.T) {
 			}
 		})
 	}
-	if err := nodes[2].Drain(within(t)); err != nil {
+	if err := nodes[2].Drain(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	close(stop)
@@ -303,7 +304,7 @@ func TestDrainOfManyAgents(t *testing.T) {
 		})
 	}
 	ready.Wait()
-	if err := nodes[2].Drain(within(t)); err != nil {
+	if err := nodes[2].Drain(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	drained.Store(true)
@@ -329,7 +330,7 @@ func TestTwoNodesDrain(t *testing.T) {
 	var draining sync.WaitGroup
 	for _, n := range nodes[1:] {
 		draining.Go(func() {
-			if err := n.Drain(within(t)); err != nil {
+			if err := n.Drain(patience.Context(t)); err != nil {
 				t.Errorf("%s: %v", n.Name(), err)
 			}
 		})
@@ -394,7 +395,7 @@ func TestAgentThatCannotMove(t *testing.T) {
 	defer again.Close()
 	n2 := newPatientMember(t, "n2", n1.Members()[0].Gossip)
 	kind(n2)
-	if _, err := again.Next(within(t)); err != nil {
+	if _, err := again.Next(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	if got := count(t, n2, id); got != 2 {
@@ -423,7 +424,7 @@ func TestMoveWithOpenConversations(t *testing.T) {
 	ends := make(chan error, 2)
 	for _, id := range ids {
 		go func() {
-			_, err := n1.Delegate(within(t), id, p.TaskRequest{TaskType: "wait"})
+			_, err := n1.Delegate(patience.Context(t), id, p.TaskRequest{TaskType: "wait"})
 			ends <- err
 		}()
 		<-h.began
@@ -434,7 +435,7 @@ func TestMoveWithOpenConversations(t *testing.T) {
 	await[runtime.AgentMoving](t, moving, len(ids), nil)
 	count := make(chan error, 1)
 	go func() { // it waits for the agent that moves
-		result, err := n2.Delegate(within(t), ids[0], p.TaskRequest{TaskType: "count"})
+		result, err := n2.Delegate(patience.Context(t), ids[0], p.TaskRequest{TaskType: "count"})
 		if err == nil && numberOf(t, result) != 2 {
 			err = fmt.Errorf("it counts %d", numberOf(t, result))
 		}
@@ -466,7 +467,7 @@ func TestMoveOutOfTime(t *testing.T) {
 	i := slices.IndexFunc(nodes, func(n *runtime.Node) bool { return n.Name() == at })
 	end := make(chan error, 1)
 	go func() {
-		_, err := nodes[1-i].Delegate(within(t), id, p.TaskRequest{TaskType: "wait"})
+		_, err := nodes[1-i].Delegate(patience.Context(t), id, p.TaskRequest{TaskType: "wait"})
 		end <- err
 	}()
 	<-h.began
@@ -490,7 +491,7 @@ func TestDrainAlone(t *testing.T) {
 	}
 	register(t, n, "counter", h.kind("node"))
 	count(t, n, "counter/a")
-	if err := n.Drain(within(t)); err == nil || !strings.Contains(err.Error(), "1 agents were not handed over") {
+	if err := n.Drain(patience.Context(t)); err == nil || !strings.Contains(err.Error(), "1 agents were not handed over") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -542,7 +543,7 @@ func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
 		}
 		request := message(t, "asker", id, p.ActTaskRequest, with(p.TaskRequest{TaskType: "count"}), func(e *p.Envelope) { e.Protocol = "task-delegation" })
 		passive := listen(t, nodes[2], runtime.KindAgentPassivated)
-		if answer, err := asker.Ask(within(t), request); err != nil || answer.Performative() != p.ActTaskAccept {
+		if answer, err := asker.Ask(patience.Context(t), request); err != nil || answer.Performative() != p.ActTaskAccept {
 			t.Fatalf("got %v, %v", answer, err)
 		}
 		if got := count(t, nodes[0], id); got != 2 {
@@ -552,10 +553,10 @@ func TestRequestIsNotRepeatedAfterAMove(t *testing.T) {
 			await(t, passive, 1, func(runtime.AgentPassivated) bool { return true })
 		}
 		for i := 2; i > 0; i-- {
-			if err := nodes[i].Drain(within(t)); err != nil {
+			if err := nodes[i].Drain(patience.Context(t)); err != nil {
 				t.Fatal(err)
 			}
-			answer, err := asker.Ask(within(t), request)
+			answer, err := asker.Ask(patience.Context(t), request)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -618,7 +619,7 @@ func TestAskedWhileItsHostIsLost(t *testing.T) {
 		}
 		end = make(chan error, 1)
 		go func() {
-			_, err := delegation.Delegate(within(t), self, id, p.TaskRequest{TaskType: "wait"})
+			_, err := delegation.Delegate(patience.Context(t), self, id, p.TaskRequest{TaskType: "wait"})
 			end <- err
 		}()
 		return end
@@ -667,7 +668,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 			one := make(chan end, 1)
 			ends[id] = one
 			go func() {
-				result, err := nodes[0].Delegate(within(t), id, p.TaskRequest{TaskType: "count"})
+				result, err := nodes[0].Delegate(patience.Context(t), id, p.TaskRequest{TaskType: "count"})
 				one <- end{result, err}
 			}()
 		}
@@ -714,7 +715,7 @@ func (w *wrapped) awaitRouted(t *testing.T) {
 	t.Helper()
 	select {
 	case <-w.routed:
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Fatal("no task has come from another node")
 	}
 }
@@ -862,7 +863,7 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 						t.Fatal(r)
 					}
 					done = m.Performative() == p.ActInformResult
-				case <-within(t).Done():
+				case <-patience.Context(t).Done():
 					t.Fatal("no answer has come")
 				}
 			}
@@ -898,7 +899,7 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	}
 	sent := make(chan error, 1)
 	go func() {
-		_, err := n1.Delegate(within(t), ids[1], p.TaskRequest{TaskType: "count"})
+		_, err := n1.Delegate(patience.Context(t), ids[1], p.TaskRequest{TaskType: "count"})
 		sent <- err
 	}()
 	select {
@@ -918,7 +919,7 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 			} else if m.Performative() != p.ActInformResult {
 				continue
 			}
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Error("a request that was passed on: no answer")
 		}
 		break
@@ -936,7 +937,7 @@ func TestHostDiesBeforeItsAgentIsKnown(t *testing.T) {
 	_, n1, _, _ := hallOver(t, links, &links.wrapped)
 	ended := make(chan error, 1)
 	go func() {
-		_, err := n1.Delegate(within(t), counters(1)[0], p.TaskRequest{TaskType: "count"}, codons.WithRetry(codons.NoRetry()))
+		_, err := n1.Delegate(patience.Context(t), counters(1)[0], p.TaskRequest{TaskType: "count"}, codons.WithRetry(codons.NoRetry()))
 		ended <- err
 	}()
 	<-links.took
@@ -991,7 +992,7 @@ func TestKindWithLabels(t *testing.T) {
 			t.Errorf("%s ran on %v", id, got)
 		}
 	}
-	if err := n2.Stop(within(t)); err != nil {
+	if err := n2.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	hostedBy(t, n1, "counter")
@@ -1022,7 +1023,7 @@ func TestSingleton(t *testing.T) {
 	}
 	runs(nodes[i], at)
 	runs(nodes[1-i], at)
-	if err := nodes[i].Drain(within(t)); err != nil {
+	if err := nodes[i].Drain(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	runs(nodes[1-i], nodes[1-i].Name())
@@ -1079,7 +1080,7 @@ func TestTwoActivationsMeet(t *testing.T) {
 	}
 	end := make(chan error, 1)
 	go func() {
-		_, err := nodes[1].Delegate(within(t), "counter/x", p.TaskRequest{TaskType: "wait"})
+		_, err := nodes[1].Delegate(patience.Context(t), "counter/x", p.TaskRequest{TaskType: "wait"})
 		end <- err
 	}()
 	<-h.began
@@ -1090,7 +1091,7 @@ func TestTwoActivationsMeet(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := contested.Next(within(t))
+	r, err := contested.Next(patience.Context(t))
 	if e, ok := r.Event.(runtime.AgentContested); err != nil || !ok || !e.Stops || e.Node != "n1" || e.Agent != "counter/x" {
 		t.Fatalf("got %+v, %v", r.Event, err)
 	}
@@ -1196,7 +1197,7 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 	if m := <-got; m.ID() != first.ID() {
 		t.Errorf("got %v", m)
 	}
-	if err := nodes[0].StopAgent(within(t), "asker/1"); err != nil {
+	if err := nodes[0].StopAgent(patience.Context(t), "asker/1"); err != nil {
 		t.Fatal(err)
 	}
 	late, again := ask()

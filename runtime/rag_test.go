@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -44,12 +45,12 @@ type ragPeer struct {
 func (h *ragHub) connect(name string) *ragPeer {
 	h.t.Helper()
 	t := h.t.(*testing.T)
-	conn, err := overWS.dial(within(t), h.addr)
+	conn, err := overWS.dial(patience.Context(t), h.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	context.AfterFunc(within(t), func() { _ = conn.Close() }) // so that a missing frame ends the test
+	context.AfterFunc(patience.Context(t), func() { _ = conn.Close() }) // so that a missing frame ends the test
 	return &ragPeer{t, name, conn}
 }
 
@@ -133,7 +134,7 @@ func TestRAGPeerIsAsked(t *testing.T) {
 		return done
 	}
 
-	done := delegate(within(t))
+	done := delegate(patience.Context(t))
 	request := peer.next("RETRIEVAL_REQUEST")
 	if request.Payload.Query != "KPIs?" || !strings.HasPrefix(request.Trace, "ret-") || !strings.HasSuffix(request.Trace, "-001") {
 		t.Errorf("asked %+v", request)
@@ -143,7 +144,7 @@ func TestRAGPeerIsAsked(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 
-	done = delegate(within(t))
+	done = delegate(patience.Context(t))
 	request = peer.next("RETRIEVAL_REQUEST")
 	peer.send("ERROR_MESSAGE", "System", "err-001",
 		fmt.Sprintf(`{"error_code":"VECTOR_SEARCH_FAILED","error_message":"time","original_request":{"type":"RETRIEVAL_REQUEST","trace_id":%q},"retry_possible":true,"suggested_action":"retry"}`, request.Trace))
@@ -151,7 +152,7 @@ func TestRAGPeerIsAsked(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	done = delegate(ctx)
 	request = peer.next("RETRIEVAL_REQUEST")
 	cancel()
@@ -174,7 +175,7 @@ func TestRAGRecruiting(t *testing.T) {
 	peer.register("RETRIEVAL_REQUEST")
 	ended := make(chan p.InformResult, 1)
 	go func() {
-		r, err := h.Delegate(within(t), "RetrievalAgent", retrieval)
+		r, err := h.Delegate(patience.Context(t), "RetrievalAgent", retrieval)
 		if err != nil {
 			t.Error(err)
 		}
@@ -190,7 +191,7 @@ func TestRAGRecruiting(t *testing.T) {
 		if r, ok := m.Payload().(p.InformResult); !ok || m.Sender() != "RetrievalAgent" || !r.Details.Equal(p.RawContent(json.RawMessage(ragChunks))) {
 			t.Errorf("the LLMResponseAgent has got %+v", m.Envelope())
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Error("the LLMResponseAgent has got nothing")
 	}
 }

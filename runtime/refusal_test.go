@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -22,7 +23,7 @@ func (silent) Describe() performatives.Capabilities { return performatives.Capab
 func blocked(t *testing.T, n *runtime.Node, id performatives.AgentID, capacity int) (release func()) {
 	t.Helper()
 	busy, free := make(chan struct{}, 1), make(chan struct{})
-	err := n.Spawn(within(t), id, always(scripted{receive: func(*actors.Context, *performatives.Message) {
+	err := n.Spawn(patience.Context(t), id, always(scripted{receive: func(*actors.Context, *performatives.Message) {
 		select {
 		case busy <- struct{}{}:
 		default:
@@ -42,7 +43,7 @@ func blocked(t *testing.T, n *runtime.Node, id performatives.AgentID, capacity i
 // The sender of each invalid message gets a refusal with the reason.
 func TestBadInput(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	ctx := within(t)
+	ctx := patience.Context(t)
 	for id, create := range map[performatives.AgentID]func() actors.Agent{
 		"silent": func() actors.Agent { return silent{} },
 		"panics": always(scripted{receive: func(*actors.Context, *performatives.Message) { panic("secret") }}),
@@ -111,10 +112,10 @@ func TestDeadLetters(t *testing.T) {
 		"panics": performatives.CodeInternal,
 	} {
 		if to == "silent" {
-			_ = n.Spawn(within(t), to, func() actors.Agent { return silent{} })
+			_ = n.Spawn(patience.Context(t), to, func() actors.Agent { return silent{} })
 		}
 		if to == "panics" {
-			_ = n.Spawn(within(t), to, always(scripted{receive: func(*actors.Context, *performatives.Message) { panic(1) }}))
+			_ = n.Spawn(patience.Context(t), to, always(scripted{receive: func(*actors.Context, *performatives.Message) { panic(1) }}))
 		}
 		m := message(t, "x", to, performatives.ActInform)
 		err := n.Send(m)
@@ -133,7 +134,7 @@ func TestDeadLetters(t *testing.T) {
 
 func TestMalformed(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	_, err := n.Ask(within(t), "anyone", performatives.TaskRequest{})
+	_, err := n.Ask(patience.Context(t), "anyone", performatives.TaskRequest{})
 	if r, ok := errors.AsType[*performatives.Refusal](err); !ok || r.Code != performatives.CodeInvalidPayload || r.Field == "" {
 		t.Errorf("got %v", err)
 	}
@@ -154,7 +155,7 @@ func TestStopAgentDrains(t *testing.T) {
 		}
 	}
 	done := make(chan error)
-	go func() { done <- n.StopAgent(within(t), "a") }()
+	go func() { done <- n.StopAgent(patience.Context(t), "a") }()
 	release()
 	if err := <-done; err != nil {
 		t.Fatal(err)
@@ -188,7 +189,7 @@ func TestBroadcast(t *testing.T) {
 		t.Errorf("to one who is busy: %v", err)
 	}
 	for _, id := range []performatives.AgentID{"a", "b"} {
-		_ = n.Spawn(within(t), id, always(scripted{receive: echo}))
+		_ = n.Spawn(patience.Context(t), id, always(scripted{receive: echo}))
 	}
 	m = message(t, n.Self().ID(), "", performatives.ActRequest)
 	if err := n.Send(m); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -45,12 +46,12 @@ func eachRossNetHub(t *testing.T, test func(t *testing.T, h *rossNetHub)) {
 func (h *rossNetHub) connect(name string) *rossNetPeer {
 	t := h.t.(*testing.T)
 	t.Helper()
-	conn, err := h.over.dial(within(t), h.addr)
+	conn, err := h.over.dial(patience.Context(t), h.addr)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	context.AfterFunc(within(t), func() { _ = conn.Close() }) // so that a missing frame ends the test
+	context.AfterFunc(patience.Context(t), func() { _ = conn.Close() }) // so that a missing frame ends the test
 	return &rossNetPeer{t, name, conn}
 }
 
@@ -191,7 +192,7 @@ func TestRossNetController(t *testing.T) {
 		}
 		select {
 		case <-stopped:
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Error("the work goes on")
 		}
 		c.assign("Nobody", "s-5", "double", `{}`)
@@ -228,7 +229,7 @@ func TestRossNetWorker(t *testing.T) {
 		delegate := func() chan outcome {
 			done := make(chan outcome, 1)
 			go func() {
-				r, err := h.Delegate(within(t), "Worker", p.TaskRequest{TaskType: "web_search", Parameters: p.ContentOf(map[string]any{"q": "x"})})
+				r, err := h.Delegate(patience.Context(t), "Worker", p.TaskRequest{TaskType: "web_search", Parameters: p.ContentOf(map[string]any{"q": "x"})})
 				done <- outcome{r, err}
 			}()
 			return done

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -209,9 +210,9 @@ func testRouter(t *testing.T, equal bool) {
 	if racetest.Enabled {
 		r.each = 90
 	}
-	limit := 2 * patience
+	limit := 2 * patience.Time
 	if exhaustive.Enabled() && !equal {
-		r.each, limit = 84_000, 30*patience // of six askers, with as many results
+		r.each, limit = 84_000, 30*patience.Time // of six askers, with as many results
 	}
 	var cancel context.CancelFunc
 	r.stuck, cancel = context.WithTimeout(t.Context(), limit)
@@ -248,7 +249,7 @@ func testRouter(t *testing.T, equal bool) {
 		t.Errorf("Eddy gets %s of %s: %v", m.Performative(), m.Sender(), m.Payload())
 	}
 	for id, receive := range map[p.AgentID]func(*actors.Context, *p.Message){"Jules": doubles, "Eddy": hears} {
-		if err := r.Spawn(within(t), id, always(scripted{topics: []string{"x"}, receive: receive})); err != nil {
+		if err := r.Spawn(patience.Context(t), id, always(scripted{topics: []string{"x"}, receive: receive})); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -325,7 +326,7 @@ func TestRouterReconnect(t *testing.T) {
 				return err
 			}
 			ended := make(chan error, 1)
-			go func() { ended <- ask(within(t), "wait") }()
+			go func() { ended <- ask(patience.Context(t), "wait") }()
 			expect(t, name+" begins", first.began, 7)
 			second := connectForeign(t, name, f, dial)
 			if err := <-ended; !errors.Is(err, p.CodeDisconnected) {
@@ -333,7 +334,7 @@ func TestRouterReconnect(t *testing.T) {
 			}
 			<-first.done // the node has closed the first connection
 			r.awaitVisibleAgain(p.AgentID(name), 1)
-			if err := ask(within(t), "double"); err != nil {
+			if err := ask(patience.Context(t), "double"); err != nil {
 				t.Error(err)
 			}
 			if len(first.began)+len(second.began) > 0 {

@@ -22,6 +22,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/query"
 	requesting "github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/codons/tool"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -200,7 +201,7 @@ func newRouted(t testing.TB, dialect wire.Dialect) *routed {
 				return wire.Connect(conn, wire.Options{Handler: h, Dialects: []wire.Dialect{dialect}})
 			}
 		})
-		if err := o.up.Connect(within(t)); err != nil {
+		if err := o.up.Connect(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		return o.Node
@@ -212,7 +213,7 @@ func newRouted(t testing.TB, dialect wire.Dialect) *routed {
 // spawnSealed starts a sealed agent on a node and waits until the router knows it.
 func (r *routed) spawnSealed(t testing.TB, n *runtime.Node, s *sealed.Sealer, a actors.Agent) actors.Self {
 	t.Helper()
-	if err := n.Spawn(within(t), s.Agent(), returning(a), runtime.Sealed(s)); err != nil {
+	if err := n.Spawn(patience.Context(t), s.Agent(), returning(a), runtime.Sealed(s)); err != nil {
 		t.Fatal(err)
 	}
 	r.hub.awaitVisible(s.Agent())
@@ -248,7 +249,7 @@ func TestSealedOverARouter(t *testing.T) {
 			jules := newConfidant(t)
 			r.spawnSealed(t, r.right, group["Jules"], jules)
 			eddy := r.spawnSealed(t, r.left, group["Eddy"], &scripted{topics: []string{"asking"}})
-			if _, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary}); !strings.Contains(fmt.Sprint(err), "no trusted key") {
+			if _, err := delegation.Delegate(patience.Context(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary}); !strings.Contains(fmt.Sprint(err), "no trusted key") {
 				t.Errorf("before the keys are known: %v", err)
 			}
 			learn(t, r.hub.Node, group["Eddy"], "Jules")
@@ -282,7 +283,7 @@ func TestSealedOverAStrippedHandshake(t *testing.T) {
 	eddy := r.spawnSealed(t, r.left, group["Eddy"], &scripted{topics: []string{"asking"}})
 	learn(t, r.hub.Node, group["Eddy"], "Jules")
 	for range 2 {
-		_, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
+		_, err := delegation.Delegate(patience.Context(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
 		if refused := p.RefusalOf(err); refused == nil || refused.Code != p.CodeIncapable || !strings.Contains(refused.Text, "not signed") {
 			t.Errorf("got %v", err)
 		}
@@ -310,25 +311,25 @@ func learn(t testing.TB, n *runtime.Node, s *sealed.Sealer, of p.AgentID) {
 func converse(t *testing.T, dialect string, eddy actors.Self, jules confidant) {
 	t.Helper()
 	var heard []string
-	result, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary},
+	result, err := delegation.Delegate(patience.Context(t), eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary},
 		delegation.WithProgress(func(u p.StatusUpdate) { heard = append(heard, u.Description) }))
 	if err != nil || result.Summary != canary+"-done" || fmt.Sprint(heard) != "["+canary+"-half]" {
 		t.Errorf("a task: %v, %v, %v", result.Summary, heard, err)
 	}
 	var r *p.Refusal
-	if _, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "forbidden", Description: canary}); !errors.As(err, &r) || r.Code != p.CodeForbidden || r.Text != canary+": no" {
+	if _, err := delegation.Delegate(patience.Context(t), eddy, "Jules", p.TaskRequest{TaskType: "forbidden", Description: canary}); !errors.As(err, &r) || r.Code != p.CodeForbidden || r.Text != canary+": no" {
 		t.Errorf("a rejected task: %v", err)
 	}
-	if _, err := delegation.Delegate(within(t), eddy, "Jules", p.TaskRequest{TaskType: "fail", Description: canary}); !errors.As(err, &r) || r.Code != p.CodeFailed || r.Text != canary+": failed" {
+	if _, err := delegation.Delegate(patience.Context(t), eddy, "Jules", p.TaskRequest{TaskType: "fail", Description: canary}); !errors.As(err, &r) || r.Code != p.CodeFailed || r.Text != canary+": failed" {
 		t.Errorf("a failed task: %v", err)
 	}
-	if got, err := tool.Call[map[string]string, map[string]string](within(t), eddy, "Jules", "whisper", map[string]string{"text": canary}); err != nil || got["text"] != canary+"-back" {
+	if got, err := tool.Call[map[string]string, map[string]string](patience.Context(t), eddy, "Jules", "whisper", map[string]string{"text": canary}); err != nil || got["text"] != canary+"-back" {
 		t.Errorf("a tool: %v, %v", got, err)
 	}
-	if _, err := tool.Call[map[string]any, p.Raw](within(t), eddy, "Jules", "whisper", map[string]any{"text": 7, "x": canary}); !errors.Is(err, p.CodeInvalidPayload) || !strings.Contains(fmt.Sprint(err), "task_parameters") {
+	if _, err := tool.Call[map[string]any, p.Raw](patience.Context(t), eddy, "Jules", "whisper", map[string]any{"text": 7, "x": canary}); !errors.Is(err, p.CodeInvalidPayload) || !strings.Contains(fmt.Sprint(err), "task_parameters") {
 		t.Errorf("a tool with wrong arguments: %v", err)
 	}
-	withdrawn, cancel := context.WithCancelCause(within(t))
+	withdrawn, cancel := context.WithCancelCause(patience.Context(t))
 	_, err = delegation.Delegate(withdrawn, eddy, "Jules", p.TaskRequest{TaskType: "wait", Description: canary},
 		delegation.WithProgress(func(p.StatusUpdate) { cancel(errors.New(canary + "-enough")) }))
 	if err == nil {
@@ -339,19 +340,19 @@ func converse(t *testing.T, dialect string, eddy actors.Self, jules confidant) {
 		if cause == nil {
 			t.Error("the cancelled task was stopped without a cause")
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Error("the cancelled task was not stopped")
 	}
 	if dialect == "bridge" {
 		return // which has no words for the other acts
 	}
-	if got, err := requesting.Request[map[string]string](within(t), eddy, "Jules", map[string]string{"say": canary}); err != nil || got["say"] != canary {
+	if got, err := requesting.Request[map[string]string](patience.Context(t), eddy, "Jules", map[string]string{"say": canary}); err != nil || got["say"] != canary {
 		t.Errorf("a request: %v, %v", got, err)
 	}
-	if got, err := query.Ref[string](within(t), eddy, "Jules", canary); err != nil || got != canary+"-value" {
+	if got, err := query.Ref[string](patience.Context(t), eddy, "Jules", canary); err != nil || got != canary+"-value" {
 		t.Errorf("a reference: %v, %v", got, err)
 	}
-	if got, err := query.If(within(t), eddy, "Jules", canary); err != nil || !got {
+	if got, err := query.If(patience.Context(t), eddy, "Jules", canary); err != nil || !got {
 		t.Errorf("a condition: %v, %v", got, err)
 	}
 }
@@ -367,10 +368,10 @@ func TestSealedInACluster(t *testing.T) {
 	})
 	group := sealedtest.Group(t, nil, "Eddy", "Jules")
 	jules := newConfidant(t)
-	if err := nodes[1].Spawn(within(t), "Jules", returning(jules), runtime.Sealed(group["Jules"])); err != nil {
+	if err := nodes[1].Spawn(patience.Context(t), "Jules", returning(jules), runtime.Sealed(group["Jules"])); err != nil {
 		t.Fatal(err)
 	}
-	eddy, err := nodes[0].Client(within(t), "Eddy", runtime.Sealed(group["Eddy"])) // hidden: Jules knows its keys from its messages
+	eddy, err := nodes[0].Client(patience.Context(t), "Eddy", runtime.Sealed(group["Eddy"])) // hidden: Jules knows its keys from its messages
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -465,11 +466,11 @@ func newSealedPairOf(t *testing.T, wrap func(*sealed.Sealer) actors.Sealer) *sea
 	t.Helper()
 	x := &sealedPair{way: new(interceptor), group: sealedtest.Group(t, nil, "Eddy", "Jules"), jules: newConfidant(t)}
 	x.Node = newNode(t, runtime.Options{Network: func(next actors.Router) actors.Router { x.way.next = next; return x.way }})
-	if err := x.Spawn(within(t), "Jules", returning(x.jules), runtime.Sealed(wrap(x.group["Jules"]))); err != nil {
+	if err := x.Spawn(patience.Context(t), "Jules", returning(x.jules), runtime.Sealed(wrap(x.group["Jules"]))); err != nil {
 		t.Fatal(err)
 	}
 	var err error
-	if x.eddy, err = x.Client(within(t), "Eddy", runtime.Sealed(wrap(x.group["Eddy"]))); err != nil {
+	if x.eddy, err = x.Client(patience.Context(t), "Eddy", runtime.Sealed(wrap(x.group["Eddy"]))); err != nil {
 		t.Fatal(err)
 	}
 	return x
@@ -477,7 +478,7 @@ func newSealedPairOf(t *testing.T, wrap func(*sealed.Sealer) actors.Sealer) *sea
 
 func (x *sealedPair) delegate(t *testing.T) (p.InformResult, error) {
 	t.Helper()
-	return delegation.Delegate(within(t), x.eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
+	return delegation.Delegate(patience.Context(t), x.eddy, "Jules", p.TaskRequest{TaskType: "x", Description: canary})
 }
 
 // onlyTo alters the messages to one agent.
@@ -608,16 +609,16 @@ func TestSealedAnswerIsAForgedRefusal(t *testing.T) {
 // Agents without keys: a sealed payload is refused by them, and they are refused by a sealed agent.
 func TestSealedAndPlainAgents(t *testing.T) {
 	x := newSealedPair(t)
-	if _, err := x.Delegate(within(t), "Jules", p.TaskRequest{TaskType: "x"}); !errors.Is(err, p.CodeSealRequired) {
+	if _, err := x.Delegate(patience.Context(t), "Jules", p.TaskRequest{TaskType: "x"}); !errors.Is(err, p.CodeSealRequired) {
 		t.Errorf("a plain asker: %v", err)
 	}
-	if err := x.Spawn(within(t), "Plain", returning(newConfidant(t))); err != nil {
+	if err := x.Spawn(patience.Context(t), "Plain", returning(newConfidant(t))); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := delegation.Delegate(within(t), x.eddy, "Plain", p.TaskRequest{TaskType: "x"}); !strings.Contains(fmt.Sprint(err), `no trusted key of the agent "Plain"`) {
+	if _, err := delegation.Delegate(patience.Context(t), x.eddy, "Plain", p.TaskRequest{TaskType: "x"}); !strings.Contains(fmt.Sprint(err), `no trusted key of the agent "Plain"`) {
 		t.Errorf("to a plain agent: %v", err)
 	}
-	if _, err := x.Ask(within(t), "Plain", p.Raw(`{"jose":"x"}`), runtime.WithAct(p.ActRequest), runtime.WithMessageType(p.TypeSealed)); !errors.Is(err, p.CodeUnknownKey) {
+	if _, err := x.Ask(patience.Context(t), "Plain", p.Raw(`{"jose":"x"}`), runtime.WithAct(p.ActRequest), runtime.WithMessageType(p.TypeSealed)); !errors.Is(err, p.CodeUnknownKey) {
 		t.Errorf("a sealed payload to a plain agent: %v", err)
 	}
 	if err := notify.Broadcast(x.eddy, map[string]any{"x": canary}); !errors.Is(err, p.CodeSealRequired) {
@@ -627,10 +628,10 @@ func TestSealedAndPlainAgents(t *testing.T) {
 	if err := x.Send(m); !errors.Is(err, p.CodeForbidden) {
 		t.Errorf("in the name of a sealed agent: %v", err)
 	}
-	if got, err := discovery.Whisper(within(t), x, "Jules", p.QueryCapabilities{Type: p.QuerySummary}); err != nil || got.Capabilities == nil {
+	if got, err := discovery.Whisper(patience.Context(t), x, "Jules", p.QueryCapabilities{Type: p.QuerySummary}); err != nil || got.Capabilities == nil {
 		t.Errorf("discovery of a sealed agent: %+v, %v", got, err)
 	}
-	if err := x.Spawn(within(t), "Other", returning(newConfidant(t)), runtime.Sealed(x.group["Jules"])); err == nil {
+	if err := x.Spawn(patience.Context(t), "Other", returning(newConfidant(t)), runtime.Sealed(x.group["Jules"])); err == nil {
 		t.Error("an agent has the sealer of another one")
 	}
 }
@@ -640,10 +641,10 @@ func TestSealedMessageType(t *testing.T) {
 	x := newSealedPair(t)
 	got := make(chan *p.Message, 1)
 	s := sealedtest.Group(t, nil, "Ann", "Bob")
-	if err := x.Spawn(within(t), "Bob", always(scripted{receive: func(_ *actors.Context, m *p.Message) { got <- m }}), runtime.Sealed(s["Bob"])); err != nil {
+	if err := x.Spawn(patience.Context(t), "Bob", always(scripted{receive: func(_ *actors.Context, m *p.Message) { got <- m }}), runtime.Sealed(s["Bob"])); err != nil {
 		t.Fatal(err)
 	}
-	ann, err := x.Client(within(t), "Ann", runtime.Sealed(s["Ann"]))
+	ann, err := x.Client(patience.Context(t), "Ann", runtime.Sealed(s["Ann"]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -656,7 +657,7 @@ func TestSealedMessageType(t *testing.T) {
 		if m.MessageType() != "REVIEW_DONE" || !m.Authentic() || m.Sealed() {
 			t.Errorf("got %v, authentic %t", m.MessageType(), m.Authentic())
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Error("it has not come")
 	}
 }

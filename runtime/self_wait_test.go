@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -90,7 +91,7 @@ func TestStopByHandler(t *testing.T) {
 			close(noticed)
 		},
 	})
-	_, err := n.Delegate(within(t), "a", p.TaskRequest{TaskType: "first"}, delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
+	_, err := n.Delegate(patience.Context(t), "a", p.TaskRequest{TaskType: "first"}, delegation.WithInput(func(ctx context.Context, _ p.InformResult) (p.TaskRequest, bool) {
 		check("input", ctx, `"n"`, "input")
 		return p.TaskRequest{TaskType: "second"}, true
 	}))
@@ -101,7 +102,7 @@ func TestStopByHandler(t *testing.T) {
 		t.Error(err)
 	}
 	<-noticed
-	if _, err := n.Delegate(within(t), "a", aTask); err != nil { // the node has not begun to stop
+	if _, err := n.Delegate(patience.Context(t), "a", aTask); err != nil { // the node has not begun to stop
 		t.Error(err)
 	}
 	settle(t, n, "b", worker{func(ctx context.Context, task delegation.Task) (p.InformResult, error) {
@@ -110,7 +111,7 @@ func TestStopByHandler(t *testing.T) {
 		}
 		return done(ctx, task)
 	}})
-	if _, err := n.Delegate(within(t), "b", aTask); err != nil {
+	if _, err := n.Delegate(patience.Context(t), "b", aTask); err != nil {
 		t.Error(err)
 	}
 }
@@ -192,7 +193,7 @@ func TestStopNamesSilentPeer(t *testing.T) {
 	})
 	var log lockedBuffer
 	n := newNode(t, runtime.Options{Logger: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))})
-	if err := n.Stop(within(t)); err != nil || log.String() != "" {
+	if err := n.Stop(patience.Context(t)); err != nil || log.String() != "" {
 		t.Errorf("%v:\n%s", err, log.String())
 	}
 }
@@ -229,7 +230,7 @@ func TestStopOwnAgent(t *testing.T) {
 			return done(ctx, task)
 		}},
 	})
-	if _, err := n.Delegate(within(t), "a", aTask); !errors.Is(err, p.CodeStopped) {
+	if _, err := n.Delegate(patience.Context(t), "a", aTask); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("the asker got %v", err)
 	}
 	if err := <-stopped; err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -24,7 +25,7 @@ func TestStopFinishesWork(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
 	working, finish := make(chan struct{}), make(chan struct{})
-	err := n.Spawn(within(t), "w", func() actors.Agent {
+	err := n.Spawn(patience.Context(t), "w", func() actors.Agent {
 		return worker{func(context.Context, delegation.Task) (performatives.InformResult, error) {
 			close(working)
 			<-finish
@@ -34,19 +35,19 @@ func TestStopFinishesWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := delegation.Start(within(t), n, "w", aTask)
+	d, err := delegation.Start(patience.Context(t), n, "w", aTask)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-working
 	stopped := make(chan error)
-	go func() { stopped <- n.Stop(within(t)) }()
+	go func() { stopped <- n.Stop(patience.Context(t)) }()
 	for i := 0; ; i++ { // until the node accepts no new work
-		if err := n.Spawn(within(t), performatives.AgentID(fmt.Sprint("late", i)), func() actors.Agent { return silent{} }); errors.Is(err, actors.ErrStopped) {
+		if err := n.Spawn(patience.Context(t), performatives.AgentID(fmt.Sprint("late", i)), func() actors.Agent { return silent{} }); errors.Is(err, actors.ErrStopped) {
 			break
 		}
 	}
-	if _, err := delegation.Start(within(t), n, "w", aTask); !errors.Is(err, actors.ErrStopped) {
+	if _, err := delegation.Start(patience.Context(t), n, "w", aTask); !errors.Is(err, actors.ErrStopped) {
 		t.Errorf("a delegation began: %v", err)
 	}
 	m := message(t, "x", "w", performatives.ActTaskRequest, func(e *performatives.Envelope) { e.Payload = aTask })
@@ -116,7 +117,7 @@ func TestStopHookHangs(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 	release()
-	if err := n.Stop(within(t)); err != nil {
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	if err := n.Stop(ended); err != nil { // nothing is running
@@ -134,7 +135,7 @@ func TestStopRaces(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ctx := within(t)
+		ctx := patience.Context(t)
 		var all sync.WaitGroup
 		for i := range 4 {
 			id := performatives.AgentID(fmt.Sprint("a", i))
@@ -184,13 +185,13 @@ func TestStartStopStress(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+				if err := n.Spawn(patience.Context(t), "a", always(scripted{})); err != nil {
 					t.Error(err)
 				}
 				if err := n.Send(message(t, "x", "a", performatives.ActInform)); err != nil {
 					t.Error(err)
 				}
-				if err := n.Stop(within(t)); err != nil {
+				if err := n.Stop(patience.Context(t)); err != nil {
 					t.Error(err)
 				}
 			}
@@ -217,7 +218,7 @@ func TestStopWithSim(t *testing.T) {
 		t.Errorf("got %+v", c)
 	}
 	stopped := make(chan error, 1)
-	go func() { stopped <- n.Stop(within(t)) }()
+	go func() { stopped <- n.Stop(patience.Context(t)) }()
 	for {
 		sim.Run()
 		select {
@@ -256,7 +257,7 @@ func TestStopRefusesBroadcast(t *testing.T) {
 // An Ask without a deadline does not prevent the node from stopping.
 func TestStopEndsAsks(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	if err := n.Spawn(within(t), "silent", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "silent", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	r := listen(t, n)

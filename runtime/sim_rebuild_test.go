@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/internal/rebuilt"
 	p "github.com/ribosome-agents/ribosome/performatives"
@@ -186,7 +187,7 @@ func rebuildElsewhere(t *testing.T, records []json.RawMessage) (all []rebuilt.Ou
 	if err != nil {
 		t.Fatal(err)
 	}
-	child := exec.CommandContext(within(t), os.Args[0], "-test.run=^TestRebuildInProcess$")
+	child := exec.CommandContext(patience.Context(t), os.Args[0], "-test.run=^TestRebuildInProcess$")
 	child.Env = append(os.Environ(), rebuildVariable+"=1")
 	child.Stdin = bytes.NewReader(in)
 	child.Stderr = os.Stderr

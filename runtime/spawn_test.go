@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -21,7 +22,7 @@ var errUnfit = errors.New("unfit")
 
 func TestSpawnErrors(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	ctx := within(t)
+	ctx := patience.Context(t)
 	plain := always(scripted{})
 	if err := n.Spawn(ctx, "Jules", plain); err != nil {
 		t.Fatal(err)
@@ -73,7 +74,7 @@ func TestSpawnStartHangs(t *testing.T) {
 	n := newNode(t, runtime.Options{})
 	r := listen(t, n)
 	release, started := make(chan struct{}), make(chan struct{})
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	go func() { <-started; cancel() }()
 	err := n.Spawn(ctx, "a", always(scripted{start: func(*actors.Context) error {
 		close(started)
@@ -85,20 +86,20 @@ func TestSpawnStartHangs(t *testing.T) {
 	}
 	close(release)
 	await[events.AgentStopped](t, r, 1, nil)
-	if err := n.StopAgent(within(t), "a"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "a"); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{})); err != nil {
 		t.Error(err)
 	}
 }
 
 func TestSpawnAfterStop(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	if err := n.Stop(within(t)); err != nil {
+	if err := n.Stop(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "a", always(scripted{})); !errors.Is(err, actors.ErrStopped) {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{})); !errors.Is(err, actors.ErrStopped) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -106,7 +107,7 @@ func TestSpawnAfterStop(t *testing.T) {
 // A hook may spawn and stop other agents.
 func TestSpawnFromHook(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	ctx := within(t)
+	ctx := patience.Context(t)
 	err := n.Spawn(ctx, "parent", always(scripted{start: func(*actors.Context) error {
 		return n.Spawn(ctx, "child", always(scripted{start: func(*actors.Context) error { return nil }}))
 	}}))

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -41,7 +42,7 @@ func newPanickingAgent(born *atomic.Int64) func() actors.Agent {
 
 func ask(t *testing.T, n *runtime.Node, to performatives.AgentID) string {
 	t.Helper()
-	answer, err := n.Self().Ask(within(t), message(t, n.Self().ID(), to, performatives.ActRequest))
+	answer, err := n.Self().Ask(patience.Context(t), message(t, n.Self().ID(), to, performatives.ActRequest))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -58,7 +59,7 @@ func TestRestart(t *testing.T) {
 	r := listen(t, n)
 	var born, starts, stops atomic.Int64
 	make1 := newPanickingAgent(&born)
-	err := n.Spawn(within(t), "A", func() actors.Agent {
+	err := n.Spawn(patience.Context(t), "A", func() actors.Agent {
 		a := make1().(*scripted)
 		a.start = func(*actors.Context) error { starts.Add(1); return nil }
 		a.stop = func(*actors.Context) { stops.Add(1); panic("stop hooks may") }
@@ -108,11 +109,11 @@ func (r reborn) PerformTask(context.Context, delegation.Task) (performatives.Inf
 func TestRestartBindsTheRoles(t *testing.T) {
 	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
 	var born atomic.Int64
-	if err := n.Spawn(within(t), "A", func() actors.Agent { return reborn(born.Add(1)) }); err != nil {
+	if err := n.Spawn(patience.Context(t), "A", func() actors.Agent { return reborn(born.Add(1)) }); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"1", "2", "3"} {
-		got, err := n.Delegate(within(t), "A", performatives.TaskRequest{TaskType: "count", Description: "values"})
+		got, err := n.Delegate(patience.Context(t), "A", performatives.TaskRequest{TaskType: "count", Description: "values"})
 		if err != nil || got.Summary != want {
 			t.Errorf("value %q did the task, want %q: %v", got.Summary, want, err)
 		}
@@ -130,7 +131,7 @@ func TestRestartLimit(t *testing.T) {
 	n := newNode(t, runtime.Options{Supervision: s})
 	r := listen(t, n)
 	var born atomic.Int64
-	if err := n.Spawn(within(t), "A", newPanickingAgent(&born)); err != nil {
+	if err := n.Spawn(patience.Context(t), "A", newPanickingAgent(&born)); err != nil {
 		t.Fatal(err)
 	}
 	gone := make(chan struct{})
@@ -142,7 +143,7 @@ func TestRestartLimit(t *testing.T) {
 		_ = n.Send(message(t, "x", "A", performatives.ActConfirm))
 	}
 	m := message(t, n.Self().ID(), "A", performatives.ActRequest)
-	if got := refusalOf(within(t), n, m); got == nil || got.Code != performatives.CodeStopped {
+	if got := refusalOf(patience.Context(t), n, m); got == nil || got.Code != performatives.CodeStopped {
 		t.Errorf("got %v", got)
 	}
 	<-gone
@@ -150,10 +151,10 @@ func TestRestartLimit(t *testing.T) {
 	if _, found := n.Directory().Lookup("A"); found {
 		t.Error("it is still in the directory")
 	}
-	if err := n.StopAgent(within(t), "A"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "A"); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "A", newPanickingAgent(&born)); err != nil {
+	if err := n.Spawn(patience.Context(t), "A", newPanickingAgent(&born)); err != nil {
 		t.Error(err)
 	}
 }
@@ -171,7 +172,7 @@ func TestAllForOne(t *testing.T) {
 		if id != "c" {
 			opts = append(opts, runtime.InGroup("team"))
 		}
-		if err := n.Spawn(within(t), id, newPanickingAgent(&born[i]), opts...); err != nil {
+		if err := n.Spawn(patience.Context(t), id, newPanickingAgent(&born[i]), opts...); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -191,7 +192,7 @@ func TestEscalation(t *testing.T) {
 	r := listen(t, n)
 	var born atomic.Int64
 	for _, id := range []performatives.AgentID{"a", "b"} {
-		if err := n.Spawn(within(t), id, newPanickingAgent(&born), runtime.InGroup("team")); err != nil {
+		if err := n.Spawn(patience.Context(t), id, newPanickingAgent(&born), runtime.InGroup("team")); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -200,7 +201,7 @@ func TestEscalation(t *testing.T) {
 	if got := await[events.Supervised](t, r, 2, nil); len(got) != 2 {
 		t.Errorf("got %+v", got)
 	}
-	err := n.Spawn(within(t), "c", newPanickingAgent(&born), runtime.InGroup("team"))
+	err := n.Spawn(patience.Context(t), "c", newPanickingAgent(&born), runtime.InGroup("team"))
 	if !errors.Is(err, actors.ErrStopped) {
 		t.Errorf("got %v", err)
 	}
@@ -211,7 +212,7 @@ func TestRestartStartFails(t *testing.T) {
 	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
 	var born atomic.Int64
 	var stops atomic.Int64
-	err := n.Spawn(within(t), "a", func() actors.Agent {
+	err := n.Spawn(patience.Context(t), "a", func() actors.Agent {
 		number := born.Add(1)
 		if number == 3 {
 			return nil
@@ -246,7 +247,7 @@ func TestRestartStartFails(t *testing.T) {
 
 func TestWatch(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	if err := n.Spawn(within(t), "a", always(scripted{})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{})); err != nil {
 		t.Fatal(err)
 	}
 	seen := make(chan string, 4)
@@ -261,10 +262,10 @@ func TestWatch(t *testing.T) {
 	}
 	watch("a", "first")
 	watch("A", "second")
-	if err := n.Self().Do(within(t), func(actors.Agent) {}); err != nil { // both Watch commands have run
+	if err := n.Self().Do(patience.Context(t), func(actors.Agent) {}); err != nil { // both Watch commands have run
 		t.Fatal(err)
 	}
-	if err := n.StopAgent(within(t), "a"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "a"); err != nil {
 		t.Fatal(err)
 	}
 	if a, b := <-seen, <-seen; a != "first" || b != "second" {
@@ -279,7 +280,7 @@ func TestWatch(t *testing.T) {
 // Callers that wait for an agent get ErrStopped when it stops.
 func TestSelfOfStoppedAgent(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	self, err := n.Client(within(t), "client")
+	self, err := n.Client(patience.Context(t), "client")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,18 +288,18 @@ func TestSelfOfStoppedAgent(t *testing.T) {
 	asked := make(chan error, 1)
 	sent := listen(t, n)
 	m := message(t, "client", "slow", performatives.ActRequest)
-	go func() { _, err := self.Ask(within(t), m); asked <- err }()
+	go func() { _, err := self.Ask(patience.Context(t), m); asked <- err }()
 	await(t, sent, 1, func(e events.MessageSent) bool { return e.Message == m })
 	fired := make(chan struct{})
 	self.After(time.Hour, func(actors.Agent) { close(fired) })
-	if err := n.StopAgent(within(t), "client"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "client"); err != nil {
 		t.Fatal(err)
 	}
-	_, later := self.Ask(within(t), message(t, "client", "slow", performatives.ActRequest))
+	_, later := self.Ask(patience.Context(t), message(t, "client", "slow", performatives.ActRequest))
 	for what, err := range map[string]error{
 		"an Ask that waits": <-asked,
 		"Ask":               later,
-		"Do":                self.Do(within(t), func(actors.Agent) {}),
+		"Do":                self.Do(patience.Context(t), func(actors.Agent) {}),
 		"Later":             self.Later(func(actors.Agent) {}),
 		"Watch":             self.Watch("slow", func(actors.Agent) {}),
 	} {
@@ -318,18 +319,18 @@ func TestSelfOfStoppedAgent(t *testing.T) {
 
 func TestDo(t *testing.T) {
 	n := newNode(t, runtime.Options{Supervision: quickRestarts()})
-	self, err := n.Client(within(t), "client")
+	self, err := n.Client(patience.Context(t), "client")
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = self.Do(within(t), func(actors.Agent) { panic(errUnfit) })
+	err = self.Do(patience.Context(t), func(actors.Agent) { panic(errUnfit) })
 	if p, ok := errors.AsType[*actors.PanicError](err); !ok || !errors.Is(err, errUnfit) || len(p.Stack) == 0 {
 		t.Errorf("got %v", err)
 	}
 	fired := make(chan struct{})
 	self.After(time.Millisecond, func(actors.Agent) { close(fired) })
 	<-fired
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	free := make(chan struct{})
 	err = self.Do(ctx, func(actors.Agent) { cancel(); <-free })
 	if !errors.Is(err, context.Canceled) {
@@ -346,16 +347,16 @@ func TestAsk(t *testing.T) {
 			_ = c.Reply(m, performatives.Refuse{ReasonCode: performatives.CodeBusy, ReasonText: "try later"})
 		},
 	} {
-		if err := n.Spawn(within(t), id, always(scripted{receive: receive})); err != nil {
+		if err := n.Spawn(patience.Context(t), id, always(scripted{receive: receive})); err != nil {
 			t.Fatal(err)
 		}
 	}
-	short, cancel := context.WithTimeout(within(t), 20*time.Millisecond)
+	short, cancel := context.WithTimeout(patience.Context(t), 20*time.Millisecond)
 	defer cancel()
 	for to, want := range map[performatives.AgentID]error{
 		"busy": performatives.CodeBusy, "nobody": performatives.CodeUnknownAgent,
 	} {
-		_, err := n.Ask(within(t), to, performatives.TaskRequest{TaskType: "x", Description: "y"})
+		_, err := n.Ask(patience.Context(t), to, performatives.TaskRequest{TaskType: "x", Description: "y"})
 		if !errors.Is(err, want) {
 			t.Errorf("%s: got %v, want %v", to, err, want)
 		}
@@ -363,7 +364,7 @@ func TestAsk(t *testing.T) {
 	if _, err := n.Ask(short, "deaf", performatives.TaskRequest{TaskType: "x", Description: "y"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("deaf: got %v", err)
 	}
-	answer, err := n.Self().Ask(within(t), message(t, n.Self().ID(), "Echo", performatives.ActRequest))
+	answer, err := n.Self().Ask(patience.Context(t), message(t, n.Self().ID(), "Echo", performatives.ActRequest))
 	if err != nil || answer.Sender() != "echo" {
 		t.Errorf("echo: got %v, %v", answer, err)
 	}

@@ -14,15 +14,12 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is the time limit for an expected event, on a machine that does other things at the same
-// time.
-const patience = time.Minute
 
 // newNode returns a node that is stopped at the end of the test, and must stop in time.
 func newNode(t testing.TB, o runtime.Options) *runtime.Node {
@@ -32,20 +29,13 @@ func newNode(t testing.TB, o runtime.Options) *runtime.Node {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := n.Stop(ctx); err != nil {
 			t.Errorf("Stop: %v", err)
 		}
 	})
 	return n
-}
-
-func within(t testing.TB) context.Context {
-	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // scripted is an agent whose methods are functions. A nil function does nothing.
@@ -167,7 +157,7 @@ func (r *record) more(ctx context.Context) error {
 // await waits until n events of type E were recorded that match, and returns them.
 func await[E events.Event](t testing.TB, r *record, n int, match func(E) bool) []E {
 	t.Helper()
-	ctx := within(t)
+	ctx := patience.Context(t)
 	for {
 		var found []E
 		for _, ev := range r.all() {

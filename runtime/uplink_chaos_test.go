@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -107,7 +108,7 @@ func runDelegationChaos(t *testing.T, seed uint64) {
 	close(over)
 	shaking.Wait()
 	for _, stop := range []func(context.Context) error{o.Node.Stop, h.Node.Stop} {
-		if err := stop(within(t)); err != nil {
+		if err := stop(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -122,7 +123,7 @@ func delegateAll(t *testing.T, rng *rand.Rand, party codons.Party, to performati
 		ticks <- struct{}{}
 		kind := []string{"do", "report", "ask", "fail", "wait"}[rng.IntN(5)]
 		cancel := kind == "wait" || rng.IntN(4) == 0
-		d, err := delegation.Start(within(t), party, to, performatives.TaskRequest{TaskType: "debug_code", Description: kind},
+		d, err := delegation.Start(patience.Context(t), party, to, performatives.TaskRequest{TaskType: "debug_code", Description: kind},
 			delegation.WithInput(func(context.Context, performatives.InformResult) (performatives.TaskRequest, bool) {
 				return performatives.TaskRequest{TaskType: "debug_code", Description: "ask"}, true
 			}))
@@ -164,7 +165,7 @@ func runUplinkChaos(t *testing.T, seed uint64) {
 	spawnBig(t, h.Node, "near", near.work)
 	spawnBig(t, o.Node, "poser", posed.receive)
 	spawnBig(t, o.Node, "far", far.work)
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("far")
@@ -185,13 +186,13 @@ func runUplinkChaos(t *testing.T, seed uint64) {
 	if seed%2 == 0 { // otherwise the end of the connection ends the pending requests
 		near.release(t, h.Node, "near")
 		far.release(t, o.Node, "far")
-	} else if err := o.up.Stop(within(t)); err != nil {
+	} else if err := o.up.Stop(patience.Context(t)); err != nil {
 		t.Error(err)
 	}
 	asked.awaitAll(t, "the hub's asker")
 	posed.awaitAll(t, "the other")
 	for _, stop := range []func(context.Context) error{o.Node.Stop, h.Node.Stop} {
-		if err := stop(within(t)); err != nil {
+		if err := stop(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -201,7 +202,7 @@ func runUplinkChaos(t *testing.T, seed uint64) {
 
 // spawnAgain stops an agent and starts another under its id.
 func spawnAgain(t *testing.T, n *runtime.Node, id performatives.AgentID, create func() actors.Agent, opts ...runtime.SpawnOption) {
-	if err := errors.Join(n.StopAgent(within(t), id), n.Spawn(within(t), id, create, opts...)); err != nil {
+	if err := errors.Join(n.StopAgent(patience.Context(t), id), n.Spawn(patience.Context(t), id, create, opts...)); err != nil {
 		t.Error(err)
 	}
 }
@@ -219,18 +220,18 @@ func disturbUplink(t *testing.T, rng *rand.Rand, h *hub, o *outpost, disturb fun
 		switch rng.IntN(3) {
 		case 0:
 			o.disconnect()
-			if err := o.up.Connect(within(t)); err != nil {
+			if err := o.up.Connect(patience.Context(t)); err != nil {
 				t.Error(err)
 				return
 			}
 		case 1:
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 			for _, s := range h.server.Sessions() {
 				_ = s.Stop(ctx) // the session ends in any case
 			}
 			cancel()
 			o.disconnect() // from the outpost's end
-			if err := o.up.Connect(within(t)); err != nil {
+			if err := o.up.Connect(patience.Context(t)); err != nil {
 				t.Error(err)
 				return
 			}

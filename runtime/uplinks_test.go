@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -37,14 +38,14 @@ func TestSeveralUplinks(t *testing.T) {
 		h := newHubOf(t, newNode(t, runtime.Options{Name: tt.hub}), noPeerOptions)
 		h.spawn(tt.agent, returning(newCancellableWorker(started, ended)))
 		o := newOutpostOf(t, n, h, names(tt.names...), withoutIntroduction)
-		if err := o.up.Connect(within(t)); err != nil {
+		if err := o.up.Connect(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 		hubs[tt.hub], outposts[tt.hub] = h, o
 	}
 	tasks := map[string]*delegation.Delegated{}
 	for name, to := range map[string]performatives.AgentID{"default": "Jules", "crm": "crm/bot", "crm eu": "crm/EU/bot"} {
-		d, err := delegation.Start(within(t), n, to, task("debug_code"))
+		d, err := delegation.Start(patience.Context(t), n, to, task("debug_code"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,7 +59,7 @@ func TestSeveralUplinks(t *testing.T) {
 	if n := len(n.Conversations()); n != 2 {
 		t.Errorf("%d conversations remain, want those over the other two", n)
 	}
-	if _, err := n.Delegate(within(t), "billing", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := n.Delegate(patience.Context(t), "billing", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("over an uplink without a session: %v", err)
 	}
 	for _, name := range []string{"default", "crm eu"} {
@@ -88,10 +89,10 @@ func TestUplinkWithAnotherSender(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := newOutpostOf(t, n, h, names("crm"))
 	got := make(chan *performatives.Message, 10)
-	if err := n.Spawn(within(t), "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *performatives.Message) { got <- m }})); err != nil {
+	if err := n.Spawn(patience.Context(t), "Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *performatives.Message) { got <- m }})); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("Eliza")
@@ -150,7 +151,7 @@ func TestUplinkSendsNothingBack(t *testing.T) {
 	got := make(chan *performatives.Message, 10)
 	h.spawn("Eliza", always(scripted{topics: []string{"x"}, receive: func(_ *actors.Context, m *performatives.Message) { got <- m }}))
 	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
-	if err := o.StopAgent(within(t), "Jules"); err != nil {
+	if err := o.StopAgent(patience.Context(t), "Jules"); err != nil {
 		t.Fatal(err)
 	}
 	for to, want := range map[performatives.AgentID]performatives.Code{
@@ -172,25 +173,25 @@ func TestUplinkSendsNothingBack(t *testing.T) {
 func TestAgentThatMoved(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	o := connected(t, h, "out", crew{"Jules": returning(reporter)})
-	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+	if _, err := o.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.StopAgent(within(t), "Jules"); err != nil {
+	if err := o.StopAgent(patience.Context(t), "Jules"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := o.Delegate(patience.Context(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("an agent that has stopped, and lives nowhere: %v", err)
 	}
 	o.disconnect()
 	h.awaitStopped("Jules", 1)
 	h.spawn("Jules", returning(reporter))
-	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
+	if _, err := o.Delegate(patience.Context(t), "Jules", task("debug_code")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("without a session: %v", err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Delegate(within(t), "Jules", task("debug_code")); err != nil {
+	if _, err := o.Delegate(patience.Context(t), "Jules", task("debug_code")); err != nil {
 		t.Errorf("an agent that has moved: %v", err)
 	}
 }

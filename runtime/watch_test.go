@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/watch"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -23,21 +24,21 @@ func TestNodeWatches(t *testing.T) {
 	var out buffer
 	n := newNode(t, runtime.Options{Watch: &watch.Options{}, Logger: runtime.NewLogger(&out, slog.LevelInfo)})
 	r := listen(t, n)
-	if err := n.Spawn(within(t), "a", always(scripted{receive: answerWithoutAccepting})); err != nil {
+	if err := n.Spawn(patience.Context(t), "a", always(scripted{receive: answerWithoutAccepting})); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "w", func() actors.Agent { return succeed }); err != nil {
+	if err := n.Spawn(patience.Context(t), "w", func() actors.Agent { return succeed }); err != nil {
 		t.Fatal(err)
 	}
 	for _, to := range []performatives.AgentID{"w", "a", "w"} {
-		if _, err := n.Delegate(within(t), to, aTask); err != nil {
+		if _, err := n.Delegate(patience.Context(t), to, aTask); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if _, err := n.Whisper(within(t), performatives.QueryCapabilities{Type: performatives.QuerySummary}); err != nil {
+	if _, err := n.Whisper(patience.Context(t), performatives.QueryCapabilities{Type: performatives.QuerySummary}); err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(within(t)); err != nil { // Stop waits until the watch has checked all messages
+	if err := n.Stop(patience.Context(t)); err != nil { // Stop waits until the watch has checked all messages
 		t.Fatal(err)
 	}
 	broken := await[lifecycle.Violation](t, r, 1, nil)
@@ -61,10 +62,10 @@ func TestNodeWatches(t *testing.T) {
 
 func TestNodeWithoutWatch(t *testing.T) {
 	n := newNode(t, runtime.Options{})
-	if err := n.Spawn(within(t), "w", func() actors.Agent { return succeed }); err != nil {
+	if err := n.Spawn(patience.Context(t), "w", func() actors.Agent { return succeed }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := n.Delegate(within(t), "w", aTask); err != nil {
+	if _, err := n.Delegate(patience.Context(t), "w", aTask); err != nil {
 		t.Fatal(err)
 	}
 	if got := n.WatchCounts(); got != (watch.Counts{}) || events.Wants[events.MessageSent](n.Events()) {

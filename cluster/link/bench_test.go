@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
@@ -155,7 +156,7 @@ func bareStream(b *testing.B, serve func(*grpc.LinkStream) error) (*grpc.LinkStr
 	if err != nil {
 		b.Fatal(err)
 	}
-	s, err := grpc.DialLink(b.Context(), l.Addr().String(), "b", (*tls.Config)(nil), patience)
+	s, err := grpc.DialLink(b.Context(), l.Addr().String(), "b", (*tls.Config)(nil), patience.Time)
 	if err != nil {
 		b.Fatal(err)
 	}

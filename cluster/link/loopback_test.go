@@ -24,20 +24,18 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
-
-// patience is how long a test waits for what happens at once when all is well.
-const patience = time.Minute
 
 // await waits for a channel.
 func await(t testing.TB, what string, c <-chan struct{}) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		t.Fatal("no end of: " + what)
 	}
 }
@@ -58,7 +56,7 @@ func newNode(t testing.TB, self cluster.Incarnation, config *tls.Config, expects
 		Self: self, Handler: n.recorder, Dialect: grpc.Dialect{}, Stamper: stamper{}, Timeout: time.Hour,
 		Backoff: func(int) time.Duration { return time.Millisecond },
 		Dial: func(ctx context.Context, m cluster.Member) (Stream, error) {
-			return grpc.DialLink(ctx, m.Links, m.Name, config, patience)
+			return grpc.DialLink(ctx, m.Links, m.Name, config, patience.Time)
 		},
 	}
 	if change != nil {
@@ -81,7 +79,7 @@ func newNode(t testing.TB, self cluster.Incarnation, config *tls.Config, expects
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := n.links.Stop(ctx); err != nil {
 			t.Error(err)
@@ -372,7 +370,7 @@ func newDialler(t *testing.T, config *tls.Config, attempts chan struct{}) *Links
 			case attempts <- struct{}{}:
 			case <-ctx.Done():
 			}
-			s, err := grpc.DialLink(ctx, m.Links, m.Name, config, patience)
+			s, err := grpc.DialLink(ctx, m.Links, m.Name, config, patience.Time)
 			if err != nil {
 				return nil, err
 			}
@@ -387,7 +385,7 @@ func newDialler(t *testing.T, config *tls.Config, attempts chan struct{}) *Links
 
 func stop(t testing.TB, ls *Links) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := ls.Stop(ctx); err != nil {
 		t.Error(err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 // realSwarm starts real nodes that join the first, and waits until all know all.
@@ -43,7 +44,7 @@ func TestRealNodesConverge(t *testing.T) {
 			all := realSwarm(t, size)
 			killed, left, rest := all[size-1], all[size-2], all[:size-2]
 			killed.kill(t)
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
 			if err := left.Leave(ctx); err != nil {
 				t.Errorf("leave: %v", err)

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 func names(members []cluster.Member) string {
@@ -53,7 +54,7 @@ func TestNodesJoinUpdateAndLeave(t *testing.T) {
 		t.Errorf("c knows %+v", got)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := a.Leave(ctx); err != nil {
 		t.Errorf("leave: %v", err)

@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-msgpack/v2/codec"
+
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 // claim is a claim about a member, as memberlist sends it in a packet: of suspicion, life or death.
@@ -152,7 +154,7 @@ func (l logLines) Write(b []byte) (int, error) {
 // await waits for a line with a text.
 func (l logLines) await(t *testing.T, text string) {
 	t.Helper()
-	for late := time.After(patience); ; {
+	for late := time.After(patience.Time); ; {
 		select {
 		case line := <-l:
 			if strings.Contains(line, text) {
@@ -293,7 +295,7 @@ func TestANodeBeginsAnew(t *testing.T) {
 			if err := c.Update(map[string]string{"zone": "eu-2"}, false); err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
 			if err := c.Leave(ctx); err != nil {
 				t.Errorf("leave: %v", err)

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 func key(b byte) []byte { return bytes.Repeat([]byte{b}, 32) }
@@ -70,7 +72,7 @@ func (n *node) awaitAttempts(t *testing.T, number int) {
 		n.joinMu.Unlock()
 		select {
 		case <-attempt:
-		case <-time.After(patience):
+		case <-time.After(patience.Time):
 			t.Fatal("no attempt to join")
 		}
 	}
@@ -198,7 +200,7 @@ func TestGarbageHurtsNothing(t *testing.T) {
 				}
 				_, _ = tcp.Write(b)
 				_ = tcp.(*net.TCPConn).CloseWrite()
-				_ = tcp.SetReadDeadline(time.Now().Add(patience))
+				_ = tcp.SetReadDeadline(time.Now().Add(patience.Time))
 				reply := new(bytes.Buffer)
 				_, _ = reply.ReadFrom(tcp)
 				_ = tcp.Close()
@@ -266,7 +268,7 @@ func TestOpenStreamsAreBounded(t *testing.T) {
 	}
 	for _, c := range open {
 		go func() {
-			_ = c.SetReadDeadline(time.Now().Add(patience))
+			_ = c.SetReadDeadline(time.Now().Add(patience.Time))
 			if _, err := c.Read(make([]byte, 1)); err != nil {
 				signal(closed)
 			}

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 // simulation is virtual time: functions in the order of their times, those of one time in the order
@@ -88,7 +90,7 @@ func (s *simulation) run(d time.Duration) {
 func (s *simulation) until(t testing.TB, what string, done func() bool) time.Duration {
 	t.Helper()
 	begin := s.now
-	for end := s.now.Add(patience); !done(); {
+	for end := s.now.Add(patience.Time); !done(); {
 		if !s.step(end) {
 			t.Fatalf("%s: not in time", what)
 		}

@@ -8,10 +8,9 @@ import (
 	"sync"
 	"testing"
 	"time"
-)
 
-// patience bounds each wait for an event of a real network. No test asserts how long one takes.
-const patience = time.Minute
+	"github.com/ribosome-agents/ribosome/internal/patience"
+)
 
 // recorder keeps the events of one node.
 type recorder struct {
@@ -87,7 +86,7 @@ func (r *recorder) awaitLast(t *testing.T, name, want string) {
 
 func (r *recorder) awaitKinds(t *testing.T, name, want string, is func(got, want string) bool) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(patience.Time)
 	for {
 		events, more := r.all()
 		if is(kinds(events, name), want) {
@@ -123,7 +122,7 @@ func tryStart(t testing.TB, o Options) (*node, error) {
 		o.Profile = Local
 	}
 	n := &node{recorder: newRecorder()}
-	o.leaveTime = patience // a machine that is overloaded may not gossip enough in a second
+	o.leaveTime = patience.Time // a machine that is overloaded may not gossip enough in a second
 	if o.Notify == nil {
 		o.Notify = n.notify
 	}
@@ -145,7 +144,7 @@ func (n *node) kill(t testing.TB) {
 		n.hold = nil
 	}
 	n.recorder.mu.Unlock()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := n.Stop(ctx); err != nil {
 		t.Errorf("stop: %v", err)
@@ -161,7 +160,7 @@ func (n *node) join(t testing.TB) {
 }
 
 func (n *node) tryJoin() error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	return n.Join(ctx)
 }
@@ -192,7 +191,7 @@ func (s *state) State() []byte     { return s.own }
 // await waits until done reports true of what was received and merged.
 func (s *state) await(t testing.TB, what string, done func(received, merged []string) bool) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(patience.Time)
 	for {
 		s.mu.Lock()
 		ok, more, received, merged := done(s.received, s.merged), s.more, len(s.received), len(s.merged)
@@ -211,7 +210,7 @@ func (s *state) await(t testing.TB, what string, done func(received, merged []st
 // waitFor waits for what no event tells.
 func waitFor(t testing.TB, done func() bool) {
 	t.Helper()
-	limit := time.After(patience)
+	limit := time.After(patience.Time)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for !done() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -91,7 +92,7 @@ func TestCanaries(t *testing.T) {
 	}()
 	await(`"conversation_id":"said5"`)
 	await(`"deploy"`)
-	for late := time.Now().Add(patience); ; { // the step has been sent, and is in the queue a little later
+	for late := time.Now().Add(patience.Time); ; { // the step has been sent, and is in the queue a little later
 		if _, waiting := ask(t, c, "GET", url+"/api/approvals", token); strings.Contains(waiting, "deploy") {
 			break
 		}
@@ -121,7 +122,7 @@ func TestCanaries(t *testing.T) {
 			t.Errorf("%s shows nothing that is masked: %s", what, seen[what])
 		}
 	}
-	for late := time.Now().Add(patience); !strings.Contains(tail.stdout.String(), "kept"); { // it shows what is said once it has connected
+	for late := time.Now().Add(patience.Time); !strings.Contains(tail.stdout.String(), "kept"); { // it shows what is said once it has connected
 		if time.Now().After(late) {
 			t.Fatalf("tail shows nothing, but %s", tail.stderr.String())
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -84,7 +85,7 @@ func (n *nodeProcess) keepLog(from io.Reader) {
 // logs waits for a line of the log with all of the texts, and returns its time.
 func (n *nodeProcess) logs(texts ...string) time.Time {
 	n.t.Helper()
-	late := time.After(patience)
+	late := time.After(patience.Time)
 	for {
 		select {
 		case line, ok := <-n.log:
@@ -116,7 +117,7 @@ func (n *nodeProcess) lists(command string, want ...string) {
 	var got string
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
-	for until := time.Now().Add(patience); time.Now().Before(until); <-ticker.C {
+	for until := time.Now().Add(patience.Time); time.Now().Before(until); <-ticker.C {
 		r := runs(n.t, append([]string{command, "--addr", n.tcp}, n.flags...)...)
 		got = r.stdout + r.stderr
 		lines := strings.Split(strings.TrimSpace(got), "\n")[1:]
@@ -181,7 +182,7 @@ func TestClusterProcesses(t *testing.T) {
 		noticed = n1.logs("a node is lost", `"peer":"n2"`)
 	}
 	t.Logf("the death was noticed after %v, and the asker was told after %v", noticed.Sub(killed), ended.Sub(killed))
-	if later := ended.Sub(noticed); later > patience/4 { // a busy machine may take some seconds to end the program of the call
+	if later := ended.Sub(noticed); later > patience.Time/4 { // a busy machine may take some seconds to end the program of the call
 		t.Errorf("the asker was told %v after that", later)
 	}
 	n3.logs("a node is lost", `"peer":"n2"`, "failed") // before it comes again, which would be the reason else

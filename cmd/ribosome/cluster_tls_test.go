@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -70,7 +71,7 @@ func (n *nodeProcess) ready(status int, word string) {
 	ticker := time.NewTicker(lookTime)
 	defer ticker.Stop()
 	got, body := 0, ""
-	for until := time.Now().Add(patience); time.Now().Before(until); <-ticker.C {
+	for until := time.Now().Add(patience.Time); time.Now().Before(until); <-ticker.C {
 		if got, body = n.get("/readyz"); got == status && strings.Contains(body, `"status":"`+word+`"`) {
 			return
 		}

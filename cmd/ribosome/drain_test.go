@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
@@ -69,7 +70,7 @@ func note(ctx context.Context, on codons.Party, i int) (int, error) {
 // hostsOf waits until that many nodes host the topics.
 func hostsOf(t *testing.T, asker *runtime.Node, want int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	changed := asker.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindHostsChanged}})
 	defer changed.Close()
@@ -98,7 +99,7 @@ func TestRollingRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := asker.Stop(ctx); err != nil {
 			t.Error(err)
@@ -112,7 +113,7 @@ func TestRollingRestart(t *testing.T) {
 		nodes[i] = begin(i)
 	}
 	hostsOf(t, asker, len(nodes))
-	ctx, cancel := context.WithTimeout(t.Context(), 4*patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 4*patience.Time)
 	defer cancel()
 	stop := make(chan struct{})
 	var taken [topics]int

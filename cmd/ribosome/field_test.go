@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
@@ -21,7 +22,7 @@ type fieldClient struct {
 // connects opens a connection to the WebSocket at a path of a node.
 func (n begun) connects(path string) *fieldClient {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience.Time)
 	n.t.Cleanup(cancel)
 	conn, err := ws.Dial(ctx, strings.TrimSuffix(n.at["ws"], "/mcp")+path, ws.DialOptions{})
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 // Each panel of the dashboard asks for metrics that a node has, by labels that they have, and each
@@ -36,7 +38,7 @@ func TestDashboard(t *testing.T) {
 	}
 	c, url := browser(t, nil), served(n.running)
 	for _, name := range []string{"ribosome_job_duration_seconds", "ribosome_conversations_ended_total"} { // events are counted a little later
-		for late := time.Now().Add(patience); measured(t, c, url, name) == 0; {
+		for late := time.Now().Add(patience.Time); measured(t, c, url, name) == 0; {
 			if time.Now().After(late) {
 				t.Fatalf("%s has no value", name)
 			}

@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -81,7 +82,7 @@ func TestNoEscapesOfPeers(t *testing.T) {
 		both := func() bool {
 			return strings.Contains(tail.stdout.String(), "EVIL") && strings.Contains(tailJSON.stdout.String(), "EVIL")
 		}
-		for late := time.Now().Add(patience); !both() && time.Now().Before(late); { // they may have begun after the tasks above
+		for late := time.Now().Add(patience.Time); !both() && time.Now().Before(late); { // they may have begun after the tasks above
 			runs(t, "call", "Evil", "boom", "--addr", url)
 		}
 		if !both() {

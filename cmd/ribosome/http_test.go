@@ -18,6 +18,7 @@ import (
 	prometheus "github.com/prometheus/common/model"
 
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -35,7 +36,7 @@ func browser(t *testing.T, config *tls.Config) *http.Client {
 	t.Helper()
 	transport := &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true}
 	t.Cleanup(transport.CloseIdleConnections)
-	return &http.Client{Transport: transport, Timeout: patience}
+	return &http.Client{Transport: transport, Timeout: patience.Time}
 }
 
 // ask sends a request with a token, if there is one, and returns the status and the body of the
@@ -106,7 +107,7 @@ func TestHTTP(t *testing.T) {
 	counted := func() bool {
 		return measured(t, c, url, "ribosome_conversations_begun_total") >= 1 && measured(t, c, url, "ribosome_agents") >= 2 && measured(t, c, url, "ribosome_sessions") == 0
 	}
-	for late := time.Now().Add(patience); !counted(); { // events are counted, and the node ends the session of the call, a little later
+	for late := time.Now().Add(patience.Time); !counted(); { // events are counted, and the node ends the session of the call, a little later
 		if time.Now().After(late) {
 			_, body := ask(t, c, "GET", url+"/metrics", "")
 			t.Fatalf("the metrics are\n%s", body)
@@ -169,7 +170,7 @@ func TestHTTPAlone(t *testing.T) {
 			t.Errorf("%s: %d %s", name, answer.StatusCode, body)
 		}
 	}
-	for late := time.Now().Add(patience); ; {
+	for late := time.Now().Add(patience.Time); ; {
 		if _, body := ask(t, c, "GET", url+"/api/conversations?live=true&agent=Jules", ""); strings.Contains(body, `"from":"Eddy"`) {
 			break // the example task is under way
 		} else if time.Now().After(late) {
@@ -374,12 +375,12 @@ func TestHTTPOfTwoNodes(t *testing.T) {
 	second := member("b", "--join", gossip)
 	c, url := browser(t, nil), served(second)
 	var body string
-	for late := time.Now().Add(patience); !strings.Contains(body, `"agent":"Jules","node":"a","queued":{`); {
+	for late := time.Now().Add(patience.Time); !strings.Contains(body, `"agent":"Jules","node":"a","queued":{`); {
 		if _, body = ask(t, c, "GET", url+"/api/agents", ""); time.Now().After(late) {
 			t.Fatalf("b answers %s", body)
 		}
 	}
-	for late := time.Now().Add(patience); ; { // the agents may have come by gossip, before the link
+	for late := time.Now().Add(patience.Time); ; { // the agents may have come by gossip, before the link
 		_, metrics := ask(t, c, "GET", url+"/metrics", "")
 		if strings.Contains(metrics, `ribosome_cluster_links{ribosome_state="up"} 1`) && strings.Contains(metrics, `ribosome_cluster_links{ribosome_state="down"} 0`) {
 			break
@@ -405,7 +406,7 @@ func TestDraining(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	within, cancel := context.WithTimeout(context.Background(), patience)
+	within, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	defer func() { _ = node.Stop(within) }()
 	peers, err := runtime.NewPeers(node, runtime.PeerOptions{})

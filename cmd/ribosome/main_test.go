@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -26,7 +27,7 @@ const asProgram = "TEST_AS_RIBOSOME" // not RIBOSOME_…, which are flags
 var long = exhaustive.Enabled()
 
 func TestMain(m *testing.M) {
-	receiptTime = 2 * patience / 3 // a busy machine may take longer than a user waits
+	receiptTime = 2 * patience.Time / 3 // a busy machine may take longer than a user waits
 	if os.Getenv(asProgram) != "" {
 		offered := swarms(0)
 		swarms = func(time.Duration) runtime.Swarms { return append(offered, notes) }

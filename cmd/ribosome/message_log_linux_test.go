@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix" //nolint:depguard // the limit of another process
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -37,7 +38,7 @@ func TestFilesOnAFullDisk(t *testing.T) {
 	}
 	await := func(texts ...string) { // in any order
 		t.Helper()
-		for late := time.After(patience); len(texts) > 0; {
+		for late := time.After(patience.Time); len(texts) > 0; {
 			select {
 			case line, ok := <-n.log:
 				if !ok {

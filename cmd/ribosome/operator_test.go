@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
@@ -53,7 +54,7 @@ func operates(t *testing.T, url, command string, args ...string) ran {
 // has sent the result or the receipt.
 func nothingLive(t *testing.T, url string) {
 	t.Helper()
-	for late := time.Now().Add(patience); ; {
+	for late := time.Now().Add(patience.Time); ; {
 		r := operates(t, url, "conversations", "--live", "--json")
 		if r.stdout == "[]\n" {
 			return
@@ -292,7 +293,7 @@ func TestOperatorApproves(t *testing.T) {
 			asked <- a
 		}()
 		var steps []waitingStep
-		for late := time.Now().Add(patience); len(steps) == 0 && time.Now().Before(late); {
+		for late := time.Now().Add(patience.Time); len(steps) == 0 && time.Now().Before(late); {
 			r := operates(t, url, "approvals", "--json")
 			noSecrets(t, r)
 			if err := json.Unmarshal([]byte(r.stdout), &steps); err != nil {
@@ -367,7 +368,7 @@ func TestTail(t *testing.T) {
 	seen := func() bool {
 		return after(plain.stdout.String(), " → Jules TASK_REQUEST ", "INFORM_RESULT") && after(all.stdout.String(), "TASK_REQUEST", `"to":"completed"`)
 	}
-	for late := time.Now().Add(patience); !seen(); {
+	for late := time.Now().Add(patience.Time); !seen(); {
 		if time.Now().After(late) {
 			t.Fatalf("it prints\n%s and\n%s", plain.stdout.String(), all.stdout.String())
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -79,12 +80,12 @@ func TestTraceThroughNodesAndDialects(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = far.Close() }()
-	if err := far.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := far.SetDeadline(time.Now().Add(patience.Time)); err != nil {
 		t.Fatal(err)
 	}
 	exchangeFrame(t, far, `{"type":"AGENT_REGISTRATION","sender":"Far","receiver":"System","trace_id":"far-registration-001","timestamp":"2025-01-30T10:30:00Z",
 		"payload":{"agent_id":"Far","agent_type":"digger","capabilities":["dig"],"message_types":["DIG"],"status":"active"}}`)
-	for late := time.Now().Add(patience); !strings.Contains(runs(t, "agents", "--addr", one.at["tcp"]).stdout, "Second"); {
+	for late := time.Now().Add(patience.Time); !strings.Contains(runs(t, "agents", "--addr", one.at["tcp"]).stdout, "Second"); {
 		if time.Now().After(late) {
 			t.Fatal("node one does not learn of Second")
 		}

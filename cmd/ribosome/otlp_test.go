@@ -27,6 +27,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -120,7 +121,7 @@ func textOf(all []*common.KeyValue, name string) string {
 // await waits for requests until the collector has something.
 func (c *otlpCollector) await(t *testing.T, has func() bool) {
 	t.Helper()
-	late := time.After(patience)
+	late := time.After(patience.Time)
 	for {
 		c.mu.Lock()
 		done := has()
@@ -159,7 +160,7 @@ func TestMetricsByOTLP(t *testing.T) {
 		return len(depth) > 0 && c.metrics["often"]["ribosome.job.duration"].GetHistogram() != nil && c.metrics["often"]["ribosome.sessions"] != nil
 	})
 	scraper, url := browser(t, nil), served(once.running)
-	for late := time.Now().Add(patience); measured(t, scraper, url, "ribosome_telemetry_spans_ended_total") == 0; { // the counts of the exports can be scraped, too
+	for late := time.Now().Add(patience.Time); measured(t, scraper, url, "ribosome_telemetry_spans_ended_total") == 0; { // the counts of the exports can be scraped, too
 		if time.Now().After(late) {
 			t.Fatal("no span is counted")
 		}
@@ -208,7 +209,7 @@ func TestTraces(t *testing.T) {
 		t.Fatalf("got %+v", r)
 	}
 	ended := 0.0
-	for late := time.Now().Add(patience); ended == 0 && time.Now().Before(late); { // events are counted a little later
+	for late := time.Now().Add(patience.Time); ended == 0 && time.Now().Before(late); { // events are counted a little later
 		ended = measured(t, browser(t, nil), served(n.running), "ribosome_telemetry_spans_ended_total")
 	}
 	r := n.end()

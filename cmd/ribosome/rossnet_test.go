@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/ws"
@@ -82,7 +83,7 @@ func TestRossNetTokenOfTheUpgrade(t *testing.T) {
 	base := strings.TrimSuffix(n.at["ws"], "/mcp")
 	good := signed(t, "HS256", "us", []byte(secret))
 	forged := signed(t, "HS256", "us", []byte("f"+secret[1:]))
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	for _, tt := range []struct {
 		name, path, token string

@@ -6,11 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/screen"
 )
-
-// patience is how long the tests wait for what has to happen; none takes that long.
-const patience = time.Minute
 
 // running is the program, under way.
 type running struct {
@@ -46,7 +44,7 @@ func (r *running) wait() ran {
 	r.t.Helper()
 	select {
 	case <-r.done:
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		r.t.Fatalf("it does not end; stdout %q, stderr %q", r.stdout.String(), r.stderr.String())
 	}
 	return ran{r.code, r.stdout.String(), r.stderr.String()}
@@ -55,7 +53,7 @@ func (r *running) wait() ran {
 // shows waits until the text is on the screen, and returns all that is.
 func (r *running) shows(s *screen.Screen, text string) string {
 	r.t.Helper()
-	late := time.After(patience)
+	late := time.After(patience.Time)
 	for {
 		changed, all := s.Next()
 		if strings.Contains(all, text) {

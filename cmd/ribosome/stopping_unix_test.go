@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -34,7 +35,7 @@ func endsInOrder(t *testing.T, p *exec.Cmd, ended <-chan error) {
 		if err != nil {
 			t.Errorf("%q: %v", p.Args[1:], err)
 		}
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		t.Fatalf("%q does not end", p.Args[1:])
 	}
 }

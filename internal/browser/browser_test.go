@@ -10,19 +10,16 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is how long a condition may take to come about on a machine that is overloaded.
-const patience = time.Minute
 
 // startBrowser starts the browser of all tests, and returns the context for its tabs.
 func startBrowser(t *testing.T) context.Context {
@@ -137,7 +134,7 @@ func (b *tab) goTo(view string) {
 }
 
 func (b *tab) run(steps ...chromedp.Action[chromedp.Void]) error {
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Time)
 	defer cancel()
 	return chromedp.Do(ctx, steps...)
 }
@@ -145,7 +142,7 @@ func (b *tab) run(steps ...chromedp.Action[chromedp.Void]) error {
 // eval returns the value of an expression of JavaScript.
 func eval[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Time)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -164,7 +161,7 @@ func (b *tab) until(condition string) {
 // throws is not. chromedp.Poll makes code of a text, which the policy of the console forbids.
 func await[T any](b *tab, expression string) T {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.ctx, patience)
+	ctx, cancel := context.WithTimeout(b.ctx, patience.Time)
 	defer cancel()
 	v, err := chromedp.Run(ctx, chromedp.Evaluate[T](`new Promise((done) => {
 		const value = () => { try { return `+expression+`; } catch { return null; } };

@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 	"github.com/ribosome-agents/ribosome/wire/auth"
@@ -155,7 +156,7 @@ func testApprovals(t *testing.T, browser context.Context) {
 			if v.Approved != test.want || v.Reason != "because of "+test.button {
 				t.Errorf("%s: %+v", test.button, v)
 			}
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Fatal("no verdict")
 		}
 		b.until(`document.querySelectorAll('.step').length === 0`)
@@ -205,7 +206,7 @@ func testInbox(t *testing.T, browser context.Context) {
 		if v.Approved {
 			t.Errorf("%+v", v)
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Fatal("no verdict")
 	}
 	eval[chromedp.Void](b, `document.querySelector('.inbox').scrollTop = 0`)
@@ -335,14 +336,14 @@ func testInjection(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	name := performatives.AgentID(`<img/src=x/onerror=alert(5)>`)
 	n.spawn(name, silent{})
-	d, err := delegation.Start(within(t), n, name, performatives.TaskRequest{TaskType: "dig", Description: hostile, Parameters: performatives.ContentOf(map[string]any{hostile: hostile, "lines": "a\n" + hostile})},
+	d, err := delegation.Start(patience.Context(t), n, name, performatives.TaskRequest{TaskType: "dig", Description: hostile, Parameters: performatives.ContentOf(map[string]any{hostile: hostile, "lines": "a\n" + hostile})},
 		ungraceful, codons.WithConversation(performatives.ConversationID("<svg/onload=alert(6)>/'\"#?&%41")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	_ = n.propose(hostile, map[string]any{hostile: hostile})
 	nobody := performatives.AgentID(`<b>nobody</b>`)
-	_, _ = n.Delegate(within(t), nobody, performatives.TaskRequest{TaskType: "dig", Description: hostile})
+	_, _ = n.Delegate(patience.Context(t), nobody, performatives.TaskRequest{TaskType: "dig", Description: hostile})
 	b := open(t, browser, n.url, "404 (Not Found)") // of the conversation that there is not
 	b.goTo("")
 	b.shows("main", "north")
@@ -454,7 +455,7 @@ func testRefusals(t *testing.T, browser context.Context) {
 	b := open(t, browser, n.url)
 	b.goTo("#/refusals")
 	b.shows("#live", "live")
-	_, _ = n.Delegate(within(t), "Nobody", performatives.TaskRequest{TaskType: "dig"})
+	_, _ = n.Delegate(patience.Context(t), "Nobody", performatives.TaskRequest{TaskType: "dig"})
 	b.shows(".row", "Nobody")
 	b.shows(".row", string(performatives.CodeUnknownAgent))
 	b.click(".row", "Nobody")
@@ -478,7 +479,7 @@ func testFailures(t *testing.T, browser context.Context) {
 	n.spawn("Wrong", wrong{n.worker})
 	b := open(t, browser, n.url)
 	for of, want := range map[string]string{"error": "password=*** <img src=x>", "panic": "no map"} {
-		d, err := delegation.Start(within(t), n, "Wrong", performatives.TaskRequest{TaskType: of})
+		d, err := delegation.Start(patience.Context(t), n, "Wrong", performatives.TaskRequest{TaskType: of})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -507,7 +508,7 @@ func testFilters(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
 	d := n.delegate(performatives.TaskRequest{TaskType: "dig", Description: "a needle"})
-	if _, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, ungraceful); err != nil {
+	if _, err := delegation.Start(patience.Context(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, ungraceful); err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, browser, n.url)
@@ -544,7 +545,7 @@ func testAddresses(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	n.spawn("Silent", silent{})
 	d := n.delegate(performatives.TaskRequest{TaskType: "dig"})
-	if _, err := delegation.Start(within(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, ungraceful); err != nil {
+	if _, err := delegation.Start(patience.Context(t), n, "Silent", performatives.TaskRequest{TaskType: "dig"}, ungraceful); err != nil {
 		t.Fatal(err)
 	}
 	b := open(t, browser, n.url)
@@ -627,7 +628,7 @@ func testApprovalsByKeyboard(t *testing.T, browser context.Context) {
 			if v.Approved != test.want || v.Reason != "by keys" {
 				t.Errorf("%s: %+v", test.button, v)
 			}
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Fatal("no verdict")
 		}
 		b.until(`document.querySelectorAll('.step').length === 0`)

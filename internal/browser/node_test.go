@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/approval"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -105,12 +106,6 @@ func (g *gate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	g.next.ServeHTTP(w, r.WithContext(ctx))
 }
 
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // serve starts the node north with a worker and a boss who approves.
 func serve(t *testing.T, change func(*api.Options)) *observed {
 	t.Helper()
@@ -144,7 +139,7 @@ func serveAs(t *testing.T, name string, change func(*api.Options)) *observed {
 	}
 	o.gate.next = h
 	o.gate.set(true)
-	server := &http.Server{Handler: o.gate, ReadHeaderTimeout: patience}
+	server := &http.Server{Handler: o.gate, ReadHeaderTimeout: patience.Time}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -164,7 +159,7 @@ func serveAs(t *testing.T, name string, change func(*api.Options)) *observed {
 
 func (o *observed) spawn(id performatives.AgentID, a actors.Agent) {
 	o.t.Helper()
-	if err := o.Spawn(within(o.t), id, func() actors.Agent { return a }); err != nil {
+	if err := o.Spawn(patience.Context(o.t), id, func() actors.Agent { return a }); err != nil {
 		o.t.Fatal(err)
 	}
 }
@@ -172,13 +167,13 @@ func (o *observed) spawn(id performatives.AgentID, a actors.Agent) {
 // delegate begins a delegation to the worker, and returns when its work has begun.
 func (o *observed) delegate(task performatives.TaskRequest, opts ...codons.Option) *delegation.Delegated {
 	o.t.Helper()
-	d, err := delegation.Start(within(o.t), o, "Worker", task, opts...)
+	d, err := delegation.Start(patience.Context(o.t), o, "Worker", task, opts...)
 	if err != nil {
 		o.t.Fatal(err)
 	}
 	select {
 	case <-o.worker.begun:
-	case <-within(o.t).Done():
+	case <-patience.Context(o.t).Done():
 		o.t.Fatal("the work has not begun")
 	}
 	return d
@@ -188,7 +183,7 @@ func (o *observed) delegate(task performatives.TaskRequest, opts ...codons.Optio
 // its conversation has begun.
 func (o *observed) open(sides int) {
 	o.t.Helper()
-	late := within(o.t).Done()
+	late := patience.Context(o.t).Done()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
 	for int(o.Counts().Open) < sides {
@@ -205,7 +200,7 @@ func (o *observed) open(sides int) {
 func (o *observed) propose(what string, data map[string]any) <-chan approval.Approval {
 	verdict := make(chan approval.Approval, 1)
 	go func() {
-		ctx := within(o.t)
+		ctx := patience.Context(o.t)
 		v, err := approval.Approve(ctx, o, "Boss", approval.Step{What: what, Data: performatives.ContentOf(data)}, codons.WithRetry(codons.Retry{First: -1, Busy: true}))
 		if err != nil && ctx.Err() == nil {
 			o.t.Errorf("the step %q is not proposed: %v", what, err)

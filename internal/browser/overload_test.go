@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -36,7 +37,7 @@ func testOverload(t *testing.T, browser context.Context) {
 	b.until(`!document.querySelector('main').textContent.includes('refuses new work')`)
 	j := jammed{make(chan struct{}, 1), make(chan struct{})}
 	n.spawn("Jammed", j)
-	ctx := within(t)
+	ctx := patience.Context(t)
 	ask := func(ctx context.Context) { // in vain
 		_, _ = n.Delegate(ctx, "Jammed", performatives.TaskRequest{TaskType: "dig"})
 	}

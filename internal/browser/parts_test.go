@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -123,7 +124,7 @@ func testNodes(t *testing.T, browser context.Context) {
 		if v.Approved || len(here) > 0 {
 			t.Errorf("%+v", v)
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Fatal("no verdict")
 	}
 	b.until(`document.querySelectorAll('.step').length === 1`)

@@ -11,6 +11,7 @@ import (
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -59,7 +60,7 @@ func testPhone(t *testing.T, browser context.Context) {
 		if v.Approved {
 			t.Errorf("%+v", v)
 		}
-	case <-within(t).Done():
+	case <-patience.Context(t).Done():
 		t.Fatal("no verdict")
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
@@ -41,7 +42,7 @@ func (s slow) Debug(ctx context.Context, p swarm.Problem, report func(string)) (
 func testSwarm(t *testing.T, browser context.Context) {
 	n := serve(t, nil)
 	brain := slow{steps: make(chan struct{})}
-	if err := (runtime.Swarms{swarm.New(swarm.Options{Brain: brain})}).Host(within(t), n.Node, swarm.Name); err != nil {
+	if err := (runtime.Swarms{swarm.New(swarm.Options{Brain: brain})}).Host(patience.Context(t), n.Node, swarm.Name); err != nil {
 		t.Fatal(err)
 	}
 	text, err := os.ReadFile("../../cmd/ribosome/testdata/task.json")
@@ -49,7 +50,7 @@ func testSwarm(t *testing.T, browser context.Context) {
 		t.Fatal(err)
 	}
 	task := performatives.TaskRequest{TaskType: swarm.TaskDebugCode, Parameters: performatives.ContentOf(json.RawMessage(text))}
-	d, err := delegation.Start(within(t), n, swarm.EddyID, task)
+	d, err := delegation.Start(patience.Context(t), n, swarm.EddyID, task)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,11 +91,11 @@ func testSwarm(t *testing.T, browser context.Context) {
 	}
 	for range 3 {
 		n.delegate(performatives.TaskRequest{TaskType: "dig"})
-		if _, err := n.Delegate(within(t), swarm.EddyID, task); err != nil {
+		if _, err := n.Delegate(patience.Context(t), swarm.EddyID, task); err != nil {
 			t.Fatal(err)
 		}
 	}
-	_, _ = n.Delegate(within(t), "Nobody", performatives.TaskRequest{TaskType: "dig"})
+	_, _ = n.Delegate(patience.Context(t), "Nobody", performatives.TaskRequest{TaskType: "dig"})
 	_ = n.propose("delete the logs of May", map[string]any{"folder": "/var/log/may", "files": 211, "password": "hunter2"})
 	for view, ready := range map[string]string{"overview": "td", "agents": ".space .row", "conversations": ".space .row", "approvals": ".step pre", "refusals": "h1"} {
 		path := "#/" + view

@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/tool"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
@@ -62,7 +63,7 @@ func embed(t *testing.T, r *receiver, name, join string) embedded {
 // knows waits until the node can find an agent.
 func (e embedded) knows(t *testing.T, id performatives.AgentID) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	announced := e.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced}})
 	defer announced.Close()
@@ -99,7 +100,7 @@ func (p program) testNodes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	task := performatives.TaskRequest{TaskType: "debug_code", Parameters: performatives.ContentOf(json.RawMessage(data))}
 	if result, err := delegation.Delegate(ctx, two, "Eddy", task); err != nil || result.Status != performatives.StatusSuccess {

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
@@ -45,7 +46,7 @@ func (n *node) connect(id performatives.AgentID, topics ...string) *peer {
 
 // leave ends the connection.
 func (p *peer) leave() {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	_ = p.session.Stop(ctx) // the node may have ended it
 }
@@ -114,7 +115,7 @@ func (p *peer) pass(m *performatives.Message) {
 func (p *peer) next(act performatives.Performative, from performatives.AgentID) *performatives.Message {
 	p.t.Helper()
 	var others []string
-	for late := time.After(patience); ; {
+	for late := time.After(patience.Time); ; {
 		select {
 		case m := <-p.received:
 			if p.seen[m.ID()] {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/internal/screen"
 )
@@ -75,7 +76,7 @@ const script = "@../../cmd/ribosome/testdata/task.json"
 // and what it has printed.
 func (n *node) ana(args ...string) (code int, out string) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(n.t.Context(), patience)
+	ctx, cancel := context.WithTimeout(n.t.Context(), patience.Time)
 	defer cancel()
 	cmd := n.program.command(ctx, nil, append(args, "--as", "Ana", "--addr", n.at)...)
 	text, err := cmd.CombinedOutput()
@@ -144,7 +145,7 @@ func (n *node) line(s *screen.Screen, begin string) string {
 // node has printed.
 func (n *node) shows(s *screen.Screen, text, behind string) string {
 	n.t.Helper()
-	late := time.After(patience)
+	late := time.After(patience.Time)
 	for ended := n.ended; ; {
 		changed, all := s.Next()
 		if _, rest, ok := strings.Cut(all, text); ok && strings.Contains(rest, behind) {
@@ -172,7 +173,7 @@ func (n *node) end() string {
 	}
 	select {
 	case <-n.ended:
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		n.t.Fatalf("the node does not end: %s", n.stderr.String())
 	}
 	if code := n.cmd.ProcessState.ExitCode(); code != 0 {

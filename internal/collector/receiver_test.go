@@ -22,12 +22,10 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is how long a condition may take to come about on a machine that is overloaded.
-const patience = time.Minute
 
 // receiver is the OTLP receiver of the OpenTelemetry collector on a free port, by HTTP, with sinks
 // that keep what it has taken.
@@ -44,7 +42,7 @@ type receiver struct {
 // condition has reported an error.
 func (r *receiver) await(t *testing.T, what string, fulfilled func() bool) {
 	t.Helper()
-	for late := time.After(patience); !fulfilled(); {
+	for late := time.After(patience.Time); !fulfilled(); {
 		if t.Failed() {
 			t.FailNow()
 		}
@@ -134,7 +132,7 @@ func receive(t *testing.T) *receiver {
 		t.Fatal(err)
 	}
 	r.stop = sync.OnceFunc(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := errors.Join(ofTraces.Shutdown(ctx), ofMetrics.Shutdown(ctx)); err != nil {
 			t.Errorf("the receiver: %v", err)

@@ -14,12 +14,10 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
-
-// patience is how long the setting up of a benchmark may take.
-const patience = time.Minute
 
 // system is two nodes on loopback without TLS, of one kind. On the second one is an actor that
 // either takes what comes, or sends it back.
@@ -90,7 +88,7 @@ func ribosome(b testing.TB, took func()) system {
 	}
 	known := near.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 10})
 	defer known.Close()
-	ctx, cancel := context.WithTimeout(b.Context(), patience)
+	ctx, cancel := context.WithTimeout(b.Context(), patience.Time)
 	defer cancel()
 	for {
 		if _, ok := near.Directory().Lookup("echo"); ok {
@@ -134,7 +132,7 @@ func node(b testing.TB, name string, join ...string) *runtime.Node {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := n.Stop(ctx); err != nil {
 			b.Error(err)
@@ -166,7 +164,7 @@ func protoactor(b testing.TB, took func()) system {
 	return system{
 		tell: func() error { near.Root.Send(to, message); return nil },
 		ask: func(context.Context) error {
-			_, err := near.Root.RequestFuture(to, message, patience).Result()
+			_, err := near.Root.RequestFuture(to, message, patience.Time).Result()
 			return err
 		},
 	}
@@ -198,7 +196,7 @@ func TestSystems(t *testing.T) {
 			}
 			select {
 			case <-took:
-			case <-time.After(patience):
+			case <-time.After(patience.Time):
 				t.Error("what was told did not come")
 			}
 		})

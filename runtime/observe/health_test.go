@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -35,7 +36,7 @@ func TestHealthCounter(t *testing.T) {
 		t.Error("it counts before it is asked")
 	}
 	testHealth(t, n, c.Health)
-	if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); err == nil {
+	if _, err := n.Delegate(patience.Context(t), "w", performatives.TaskRequest{TaskType: "work"}); err == nil {
 		t.Error("the task does not fail")
 	}
 	c.Close()
@@ -67,7 +68,7 @@ func testHealth(t *testing.T, n *runtime.Node, health func(performatives.AgentID
 	}
 	for i := range 4 {
 		fails = i == 3
-		if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); (err != nil) != fails {
+		if _, err := n.Delegate(patience.Context(t), "w", performatives.TaskRequest{TaskType: "work"}); (err != nil) != fails {
 			t.Fatal(err)
 		}
 	}
@@ -75,7 +76,7 @@ func testHealth(t *testing.T, n *runtime.Node, health func(performatives.AgentID
 	if h.Processed != 4 || h.ErrorRate != 0.25 || h.ResponseMillis <= 0 || h.LastHeartbeat.IsZero() || h.Reported {
 		t.Errorf("after: %+v", h)
 	}
-	if err := n.StopAgent(within(t), "w"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "w"); err != nil {
 		t.Fatal(err)
 	}
 	if h, ok := health("w"); ok {
@@ -94,10 +95,10 @@ func spawn(t *testing.T, n *runtime.Node, id performatives.AgentID, w worker) {
 	t.Helper()
 	started := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentStarted}})
 	defer started.Close()
-	if err := n.Spawn(within(t), id, func() actors.Agent { return w }); err != nil {
+	if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return w }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := started.Next(within(t)); err != nil {
+	if _, err := started.Next(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -37,12 +38,6 @@ func (worker) ConsiderTask(context.Context, delegation.Task) delegation.Decision
 
 func (w worker) PerformTask(ctx context.Context, _ delegation.Task) (performatives.InformResult, error) {
 	return w(ctx)
-}
-
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	t.Cleanup(cancel)
-	return ctx
 }
 
 // record starts a node and a recorder of its events.
@@ -95,7 +90,7 @@ func sent(n *runtime.Node, all ...*performatives.Message) {
 func TestRecordsADelegation(t *testing.T) {
 	n, r := record(t, observe.Options{})
 	begun, finish := make(chan struct{}), make(chan struct{})
-	err := n.Spawn(within(t), "w", func() actors.Agent {
+	err := n.Spawn(patience.Context(t), "w", func() actors.Agent {
 		return worker(func(context.Context) (performatives.InformResult, error) {
 			close(begun)
 			<-finish
@@ -107,7 +102,7 @@ func TestRecordsADelegation(t *testing.T) {
 	}
 	result := make(chan error)
 	go func() {
-		_, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work", Description: "do it"})
+		_, err := n.Delegate(patience.Context(t), "w", performatives.TaskRequest{TaskType: "work", Description: "do it"})
 		result <- err
 	}()
 	<-begun
@@ -132,7 +127,7 @@ func TestRecordsADelegation(t *testing.T) {
 	if err := <-result; err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Stop(within(t)); err != nil { // both sides have ended
+	if err := n.Stop(patience.Context(t)); err != nil { // both sides have ended
 		t.Fatal(err)
 	}
 	r.Close()
@@ -370,13 +365,13 @@ func TestLiveChild(t *testing.T) {
 			return performatives.InformResult{Status: performatives.StatusSuccess}, nil
 		},
 	} {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return perform }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return perform }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	result := make(chan error)
 	go func() {
-		_, err := n.Delegate(within(t), "top", performatives.TaskRequest{TaskType: "work"}, codons.WithBudget(codons.Budget{"usd": 5}))
+		_, err := n.Delegate(patience.Context(t), "top", performatives.TaskRequest{TaskType: "work"}, codons.WithBudget(codons.Budget{"usd": 5}))
 		result <- err
 	}()
 	<-begun

@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -61,7 +62,7 @@ func guarded(o *wire.Options) { o.Anonymous, o.Auth = false, guard{} }
 
 func stop(t testing.TB, f func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := f(ctx); err != nil {
 		t.Errorf("stop: %v", err)
@@ -76,7 +77,7 @@ type guest struct {
 
 func connect(t testing.TB, target string, o DialOptions) (*guest, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	conn, err := Dial(ctx, target, o)
 	if err != nil {
@@ -162,7 +163,7 @@ func TestAuthorizationThatIsNone(t *testing.T) {
 	}
 	defer func() { _ = cc.Close() }()
 	for _, values := range [][]string{{"Basic YTpi"}, {"Bearer "}, {"Bearer secret", "Bearer secret"}} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 		ctx = metadata.NewOutgoingContext(ctx, metadata.MD{"authorization": values})
 		s, err := cc.NewStream(ctx, &rpc.StreamDesc{ServerStreams: true, ClientStreams: true}, fullMethod)
 		if err == nil {
@@ -255,7 +256,7 @@ func TestDialSaysWhatIsWrong(t *testing.T) {
 		"grpcs://127.0.0.1:1/":      "127.0.0.1:1",
 		"grpc://[::1]:1/with/a/way": "want grpc://host:port",
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 		_, err := Dial(ctx, target, DialOptions{})
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "secret") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v", target, err)
@@ -291,7 +292,7 @@ func TestDialEndsWithItsContext(t *testing.T) {
 		if f.Kind != wire.KindPong {
 			t.Errorf("got %+v", f)
 		}
-	case <-time.After(patience):
+	case <-time.After(patience.Time):
 		t.Error("no pong")
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
@@ -38,7 +39,7 @@ func dialPlain(t testing.TB, addr string) *rpc.ClientConn {
 
 func callPlain(t testing.TB, cc *rpc.ClientConn, token string) *call {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	t.Cleanup(cancel)
 	if token != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
@@ -351,7 +352,7 @@ func TestListenerStopsDuringAHandshake(t *testing.T) {
 			if _, err := io.ReadAll(next); err != nil { // there is no room for it: the first has been accepted
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
 			if !inOrder {
 				cancel()
@@ -363,7 +364,7 @@ func TestListenerStopsDuringAHandshake(t *testing.T) {
 				if inOrder && err != nil {
 					t.Errorf("stopped with %v", err)
 				}
-			case <-time.After(patience):
+			case <-time.After(patience.Time):
 				t.Error("the listener waits for the handshake")
 				_ = silent.Close()
 				t.Logf("stopped with %v", <-stopped)
@@ -405,7 +406,7 @@ func TestStartAndStop(t *testing.T) {
 					return // it stops already
 				}
 				_ = g.Send(wiretest.Ask(t, "a", "b", "hello"))
-				ctx, cancel := context.WithTimeout(context.Background(), patience)
+				ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 				defer cancel()
 				_ = g.Stop(ctx)
 			}()

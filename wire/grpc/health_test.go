@@ -27,6 +27,7 @@ import (
 	"google.golang.org/protobuf/types/dynamicpb"
 	"google.golang.org/protobuf/types/known/emptypb"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -39,7 +40,7 @@ const (
 
 func soon(t testing.TB) context.Context {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	t.Cleanup(cancel)
 	return ctx
 }
@@ -205,7 +206,7 @@ func TestCallsWithoutARequestEnd(t *testing.T) {
 		grpc_reflection_v1alpha.ServerReflection_ServerReflectionInfo_FullMethodName,
 	} {
 		ctx, cancel := context.WithCancel(t.Context()) // the deadline is the server's
-		defer time.AfterFunc(patience, cancel).Stop()
+		defer time.AfterFunc(patience.Time, cancel).Stop()
 		defer cancel()
 		s, err := dialPlain(t, h.addr).NewStream(ctx, &rpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 		if err != nil {

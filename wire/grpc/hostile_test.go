@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
@@ -199,7 +200,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = c.Close() }()
-	_ = c.SetReadDeadline(time.Now().Add(patience))
+	_ = c.SetReadDeadline(time.Now().Add(patience.Time))
 	if n, err := c.Read(make([]byte, 1)); err == nil {
 		t.Errorf("one too many is told %d bytes", n)
 	}

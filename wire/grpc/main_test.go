@@ -3,17 +3,14 @@ package grpc
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is how long a test waits for what happens at once when all is well.
-const patience = time.Minute
 
 // listen takes streams for a server until the test ends.
 func listen(t testing.TB, server *wire.Server, o Options) *Listener {
@@ -24,7 +21,7 @@ func listen(t testing.TB, server *wire.Server, o Options) *Listener {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := l.Stop(ctx); err != nil {
 			t.Errorf("the listener did not stop: %v", err)

@@ -18,6 +18,7 @@ import (
 
 	"google.golang.org/grpc/mem"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
@@ -52,7 +53,7 @@ func echoFrames(s *LinkStream) {
 
 func dialLink(t testing.TB, l *Listener, node string, config *tls.Config) (*LinkStream, error) {
 	t.Helper()
-	s, err := DialLink(t.Context(), l.Addr().String(), node, config, patience)
+	s, err := DialLink(t.Context(), l.Addr().String(), node, config, patience.Time)
 	if err == nil {
 		t.Cleanup(s.Close)
 	}
@@ -218,7 +219,7 @@ func TestLinkStreamNames(t *testing.T) {
 		"of another's client": {&tls.Config{RootCAs: ca.pool, Certificates: other.node(t, "a").Certificates}, "b", false, [2]bool{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s, err := DialLink(t.Context(), l.Addr().String(), c.node, c.config, patience)
+			s, err := DialLink(t.Context(), l.Addr().String(), c.node, c.config, patience.Time)
 			if (err == nil) != c.dials {
 				t.Fatalf("got %v", err)
 			}
@@ -366,7 +367,7 @@ func TestSocket(t *testing.T) {
 }
 
 func TestDialLinkFails(t *testing.T) {
-	if _, err := DialLink(t.Context(), "nowhere", "b", nil, patience); err == nil {
+	if _, err := DialLink(t.Context(), "nowhere", "b", nil, patience.Time); err == nil {
 		t.Error("an address without a port is taken")
 	}
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
@@ -385,7 +386,7 @@ func TestDialLinkFails(t *testing.T) {
 	reason := errors.New("no longer wanted")
 	done := make(chan error, 1)
 	go func() {
-		_, err := DialLink(ctx, silent.Addr().String(), "b", nil, patience)
+		_, err := DialLink(ctx, silent.Addr().String(), "b", nil, patience.Time)
 		done <- err
 	}()
 	c := <-accepted
@@ -395,7 +396,7 @@ func TestDialLinkFails(t *testing.T) {
 	}
 	_ = c.Close()
 	_ = silent.Close()
-	if _, err := DialLink(t.Context(), silent.Addr().String(), "b", nil, patience); err == nil || errors.Is(err, io.EOF) {
+	if _, err := DialLink(t.Context(), silent.Addr().String(), "b", nil, patience.Time); err == nil || errors.Is(err, io.EOF) {
 		t.Errorf("nobody listens: %v", err)
 	}
 }

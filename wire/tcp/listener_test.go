@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -187,7 +188,7 @@ func TestStartStop(t *testing.T) {
 
 // visit tries to connect, sends n messages and disconnects.
 func visit(t *testing.T, addr string, d tcp.DialOptions, n int) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	conn, err := tcp.Dial(ctx, addr, d)
 	if err != nil {

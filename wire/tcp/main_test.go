@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -14,9 +15,6 @@ import (
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is the time after which a waiting test fails.
-const patience = time.Minute
 
 // listen starts a listener, which stops at the end of the test.
 func listen(t testing.TB, s *wire.Server, o tcp.Options) *tcp.Listener {
@@ -33,7 +31,7 @@ func listen(t testing.TB, s *wire.Server, o tcp.Options) *tcp.Listener {
 // stop calls a Stop method with a time limit.
 func stop(t testing.TB, fn func(context.Context) error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := fn(ctx); err != nil {
 		t.Error(err)

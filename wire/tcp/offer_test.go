@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
@@ -73,7 +74,7 @@ func offered(t *testing.T) (*client, raw) {
 		_ = c.Close()
 		stop(t, g.Stop)
 	})
-	if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(patience.Time)); err != nil {
 		t.Fatal(err)
 	}
 	for _, text := range []string{"one", "two", "three"} {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/tcp"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -32,7 +33,7 @@ func rawDial(t testing.TB, h *host) raw {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	if err := c.SetDeadline(time.Now().Add(3 * patience)); err != nil {
+	if err := c.SetDeadline(time.Now().Add(3 * patience.Time)); err != nil {
 		t.Fatal(err)
 	}
 	return raw{c, t, bufio.NewReaderSize(c, 64<<10)}

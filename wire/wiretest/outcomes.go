@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/account"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -50,11 +51,11 @@ func ended() context.Context {
 func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near, far *wire.Session, conn wire.Conn)) {
 	near := &outcomeRecorder{}
 	h := serve(t, tr, func(o *wire.Options) {
-		o.Handler, o.Full, o.Limits.Outbox, o.Limits.CloseTime = near, full, 64, patience
+		o.Handler, o.Full, o.Limits.Outbox, o.Limits.CloseTime = near, full, 64, patience.Time
 	})
 	far := &Recorder{}
 	conn := dial(t, tr, h.addr, wire.Limits{})
-	peer, err := wire.Connect(conn, wire.Options{Handler: far, Dialects: []wire.Dialect{Dialect{}}, Limits: wire.Limits{CloseTime: patience}})
+	peer, err := wire.Connect(conn, wire.Options{Handler: far, Dialects: []wire.Dialect{Dialect{}}, Limits: wire.Limits{CloseTime: patience.Time}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -59,13 +60,10 @@ func (r *Recorder) note(fn func()) {
 	}
 }
 
-// patience is the time after which a waiting test fails.
-const patience = time.Minute
-
 // wait blocks until ok returns true. ok is called with the lock held.
 func (r *Recorder) wait(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.NewTimer(patience)
+	deadline := time.NewTimer(patience.Time)
 	defer deadline.Stop()
 	for {
 		r.mu.Lock()

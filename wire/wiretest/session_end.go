@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -74,7 +75,7 @@ func clientCloses(t *testing.T, tr Transport) {
 func sessionStops(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	if err := h.Session(t, 0).Stop(ctx); err != nil {
 		t.Fatal(err)
@@ -84,7 +85,9 @@ func sessionStops(t *testing.T, tr Transport) {
 
 // keepAlive checks that an idle server pings and receives pongs.
 func keepAlive(t *testing.T, tr Transport) {
-	often := func(o *wire.Options) { o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: patience} }
+	often := func(o *wire.Options) {
+		o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: patience.Time}
+	}
 	h := serve(t, tr, often)
 	conn := dial(t, tr, h.addr, wire.Limits{})
 	h.Session(t, 0)
@@ -106,7 +109,7 @@ func keepAlive(t *testing.T, tr Transport) {
 	for range 3 {
 		select {
 		case <-pings:
-		case <-time.After(patience):
+		case <-time.After(patience.Time):
 			t.Fatal("no ping")
 		}
 	}
@@ -152,7 +155,7 @@ func silentConnections(t *testing.T, tr Transport) {
 	for _, err := range h.AwaitEnd(t, slots) {
 		wantEnd(t, err, performatives.CodeUnauthorized)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 	defer cancel()
 	for !canConnect(ctx, t, tr, h.addr, received) { // retried, because the transport may have slots of its own and a slow machine may miss AuthTime
 		if ctx.Err() != nil {
@@ -258,7 +261,7 @@ func stress(t *testing.T, tr Transport) {
 			for j := range i {
 				_ = s.Send(Ask(t, "a", "b", fmt.Sprint(j)))
 			}
-			ctx, cancel := context.WithTimeout(context.Background(), patience)
+			ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 			defer cancel()
 			if i%3 == 0 {
 				cancel()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -78,7 +79,7 @@ func serve(t *testing.T, tr Transport, change func(*wire.Options)) *host {
 
 func (h *host) stop(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := h.Stop(ctx); err != nil {
 		t.Errorf("the server did not stop: %v", err)
@@ -94,7 +95,7 @@ type client struct {
 // dial opens a connection.
 func dial(t *testing.T, tr Transport, addr string, l wire.Limits) wire.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	conn, err := tr.Dial(ctx, addr, l)
 	if err != nil {
@@ -122,7 +123,7 @@ func connect(t *testing.T, tr Transport, addr string, change func(*wire.Options)
 
 func (g *client) stop(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := g.Session.Stop(ctx); err != nil {
 		t.Errorf("the session did not stop: %v", err)

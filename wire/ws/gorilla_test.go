@@ -11,6 +11,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -95,7 +96,7 @@ func againstClient(t *testing.T, compress bool) gorillaPair {
 func between(t *testing.T, ours wire.Conn, theirs *websocket.Conn) gorillaPair {
 	t.Helper()
 	t.Cleanup(func() { _, _ = ours.Close(), theirs.Close() })
-	_ = theirs.SetReadDeadline(time.Now().Add(patience))
+	_ = theirs.SetReadDeadline(time.Now().Add(patience.Time))
 	return gorillaPair{ours, theirs}
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -280,7 +281,7 @@ func TestHandshakesEnd(t *testing.T) {
 // awaitHandshakes waits until the listener has n connections without a session.
 func awaitHandshakes(t *testing.T, h *host, n int) {
 	t.Helper()
-	for until := time.Now().Add(patience); h.handshakes.Open() != n; goruntime.Gosched() {
+	for until := time.Now().Add(patience.Time); h.handshakes.Open() != n; goruntime.Gosched() {
 		if time.Now().After(until) {
 			t.Fatalf("there are %d connections without a session, want %d", h.handshakes.Open(), n)
 		}

@@ -3,9 +3,9 @@ package ws
 import (
 	"context"
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
@@ -16,9 +16,6 @@ func TestMain(m *testing.M) {
 	}
 	leakcheck.Main(m)
 }
-
-// patience is the time after which a waiting test fails.
-const patience = time.Minute
 
 // host is a server with a listener.
 type host struct {
@@ -57,7 +54,7 @@ func start(t testing.TB, o Options, change func(*wire.Options)) *host {
 
 func (h *host) stop(t testing.TB) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
 	if err := h.Server.Stop(ctx); err != nil {
 		t.Errorf("the server did not stop: %v", err)
@@ -92,7 +89,7 @@ func connect(t testing.TB, conn wire.Conn) *client {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 		defer cancel()
 		if err := g.Stop(ctx); err != nil {
 			t.Errorf("the session did not stop: %v", err)

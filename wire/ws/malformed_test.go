@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -63,7 +64,7 @@ func TestMalformedInput(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			h := start(t, Options{Compression: true}, func(o *wire.Options) {
 				if strict(o); !strings.HasPrefix(c.says, "longer than 1s") {
-					o.Limits.FrameTime = patience // the rest of an input may be late on a busy machine
+					o.Limits.FrameTime = patience.Time // the rest of an input may be late on a busy machine
 				}
 			})
 			g := dialSession(t, h.URL(), DialOptions{})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
@@ -28,7 +29,7 @@ func dialRaw(t testing.TB, h *host) *rawClient {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	_ = c.SetDeadline(time.Now().Add(patience))
+	_ = c.SetDeadline(time.Now().Add(patience.Time))
 	return &rawClient{c, bufio.NewReader(c)}
 }
 

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -15,14 +14,12 @@ import (
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
-
-// patience is the time limit of a test, on a machine that does other things at the same time.
-const patience = time.Minute
 
 // fixture is a node that hosts the swarm, with a user, and the messages sent so far.
 type fixture struct {
@@ -43,7 +40,7 @@ func newFixture(t *testing.T, o swarm.Options) *fixture {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), patience.Time)
 	stream := node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{events.KindMessageSent}})
 	s := &fixture{T: t, node: node, ctx: ctx, events: stream}
 	t.Cleanup(func() {

@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -47,12 +48,6 @@ func (w worker) PerformTask(ctx context.Context, _ delegation.Task) (performativ
 	return performatives.InformResult{}, context.Cause(ctx)
 }
 
-func within(t *testing.T) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 // serve starts a node with a worker and its handler.
 func serve(t *testing.T, change func(*api.Options)) (*runtime.Node, *served, worker) {
 	t.Helper()
@@ -76,7 +71,7 @@ func serve(t *testing.T, change func(*api.Options)) (*runtime.Node, *served, wor
 	}
 	t.Cleanup(h.Close)
 	w := worker{make(chan struct{}, 8)}
-	if err := n.Spawn(within(t), "w", func() actors.Agent { return w }); err != nil {
+	if err := n.Spawn(patience.Context(t), "w", func() actors.Agent { return w }); err != nil {
 		t.Fatal(err)
 	}
 	return n, &served{h, checked(t, h)}, w
@@ -142,7 +137,7 @@ type list struct {
 func delegate(t *testing.T, n *runtime.Node, w worker, task performatives.TaskRequest, opts ...codons.Option) <-chan error {
 	result := make(chan error, 1)
 	go func() {
-		_, err := n.Delegate(within(t), "w", task, opts...)
+		_, err := n.Delegate(patience.Context(t), "w", task, opts...)
 		result <- err
 	}()
 	<-w.begun
@@ -156,7 +151,7 @@ func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 	ends := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindEnded}})
 	defer ends.Close()
 	for len(n.Conversation(id)) > 0 {
-		if _, err := ends.Next(within(t)); err != nil {
+		if _, err := ends.Next(patience.Context(t)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -166,11 +161,11 @@ func awaitEnd(t *testing.T, n *runtime.Node, id performatives.ConversationID) {
 // in that in which the sides began. So are the children, by id.
 func TestOrderOfNextMovesAndChildren(t *testing.T) {
 	n, h, w := serve(t, nil)
-	if err := n.Spawn(within(t), "v", func() actors.Agent { return w }); err != nil {
+	if err := n.Spawn(patience.Context(t), "v", func() actors.Agent { return w }); err != nil {
 		t.Fatal(err)
 	}
 	for _, id := range []performatives.AgentID{"w", "v"} {
-		d, err := delegation.Start(within(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
+		d, err := delegation.Start(patience.Context(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -259,7 +254,7 @@ func TestConversationSeenAndCancelled(t *testing.T) {
 // actedOn returns the next act of an operator that was published, and whether there are more.
 func actedOn(t *testing.T, published *events.Subscription) (act observe.OperatorActed, more bool) {
 	t.Helper()
-	record, err := published.Next(within(t))
+	record, err := published.Next(patience.Context(t))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -413,17 +408,17 @@ func TestRightsWithoutAuthentication(t *testing.T) {
 func TestApproval(t *testing.T) {
 	queue := &approval.Queue{}
 	n, h, _ := serve(t, func(o *api.Options) { o.Approvals = queue })
-	if err := n.Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
+	if err := n.Spawn(patience.Context(t), "boss", func() actors.Agent { return queue }); err != nil {
 		t.Fatal(err)
 	}
 	published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
 	verdict := make(chan approval.Approval, 1)
 	go func() {
-		v, _ := approval.Approve(within(t), n, "boss", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"token": "canary"})})
+		v, _ := approval.Approve(patience.Context(t), n, "boss", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"token": "canary"})})
 		verdict <- v
 	}()
-	step, err := queue.Next(within(t), 0)
+	step, err := queue.Next(patience.Context(t), 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -455,7 +450,7 @@ func TestApproval(t *testing.T) {
 // streamOf reads the stream of events with that query. It has subscribed.
 func streamOf(t *testing.T, server *httptest.Server, query string) *bufio.Scanner {
 	t.Helper()
-	r, err := http.NewRequestWithContext(within(t), http.MethodGet, server.URL+"/api/events?"+query, http.NoBody)
+	r, err := http.NewRequestWithContext(patience.Context(t), http.MethodGet, server.URL+"/api/events?"+query, http.NoBody)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -496,7 +491,7 @@ func TestEvents(t *testing.T) {
 	server := httptest.NewServer(h)
 	t.Cleanup(server.Close)
 	lines := streamOf(t, server, "act=TASK_REQUEST&agent=w")
-	ctx, cancel := context.WithCancel(within(t))
+	ctx, cancel := context.WithCancel(patience.Context(t))
 	go func() {
 		_, _ = n.Delegate(ctx, "w", performatives.TaskRequest{TaskType: "work", Parameters: performatives.ContentOf(map[string]string{"password": "canary", "text": "a\nb"})})
 	}()

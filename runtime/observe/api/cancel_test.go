@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
@@ -116,7 +117,7 @@ func TestCancelOfSeveralSides(t *testing.T) {
 	}{
 		"responders": {func(t *testing.T, n *runtime.Node, to performatives.AgentID) { asksFor(t, n, to, "c") }, stopped},
 		"initiators": {func(t *testing.T, n *runtime.Node, to performatives.AgentID) {
-			d, err := delegation.Start(within(t), n, to, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
+			d, err := delegation.Start(patience.Context(t), n, to, performatives.TaskRequest{TaskType: "x", Description: "x"}, codons.WithConversation("c"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -127,7 +128,7 @@ func TestCancelOfSeveralSides(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				n, h, w := serve(t, nil)
 				slow := tidy{w, new(atomic.Int64)}
-				if err := n.Spawn(within(t), "slow", func() actors.Agent { return slow }); err != nil {
+				if err := n.Spawn(patience.Context(t), "slow", func() actors.Agent { return slow }); err != nil {
 					t.Fatal(err)
 				}
 				for _, to := range []performatives.AgentID{"w", "slow"} {
@@ -146,7 +147,7 @@ func TestCancelOfSeveralSides(t *testing.T) {
 func TestCancelOfRespondersOfTwoNodes(t *testing.T) {
 	c := newTown(t, nil)
 	own := worker{make(chan struct{}, 1)}
-	if err := c.nodes[0].Spawn(within(t), "own", func() actors.Agent { return own }); err != nil {
+	if err := c.nodes[0].Spawn(patience.Context(t), "own", func() actors.Agent { return own }); err != nil {
 		t.Fatal(err)
 	}
 	asksFor(t, c.nodes[0], "own", "c")

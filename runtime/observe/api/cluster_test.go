@@ -23,6 +23,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/notify"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -78,12 +79,12 @@ func newTown(t *testing.T, change func(i int, o *api.Options)) *town {
 	}
 	heard := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindAgentAnnounced, events.KindAgentStarted, runtime.KindMemberLinked}})
 	defer heard.Close()
-	if err := c.nodes[1].Spawn(within(t), "w", func() actors.Agent { return c.worker }); err != nil {
+	if err := c.nodes[1].Spawn(patience.Context(t), "w", func() actors.Agent { return c.worker }); err != nil {
 		t.Fatal(err)
 	}
 	for known := false; !known; {
 		if _, known = c.nodes[0].System().Find("w"); !known {
-			if _, err := heard.Next(within(t)); err != nil {
+			if _, err := heard.Next(patience.Context(t)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -138,7 +139,7 @@ func (c *town) delegate() (performatives.ConversationID, <-chan error) {
 	begun := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{lifecycle.KindBegan}})
 	defer begun.Close()
 	result := delegate(c.t, c.nodes[0], c.worker, performatives.TaskRequest{TaskType: "work", Description: "dig"})
-	r, err := begun.Next(within(c.t))
+	r, err := begun.Next(patience.Context(c.t))
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -267,12 +268,12 @@ func TestViewsOfTwoNodes(t *testing.T) {
 func TestCancelThroughANodeWithoutSides(t *testing.T) {
 	c := newTown(t, nil)
 	work := worker{make(chan struct{}, 1)}
-	if err := c.nodes[0].Spawn(within(t), "own", func() actors.Agent { return work }); err != nil {
+	if err := c.nodes[0].Spawn(patience.Context(t), "own", func() actors.Agent { return work }); err != nil {
 		t.Fatal(err)
 	}
 	result := make(chan error, 1)
 	go func() {
-		_, err := c.nodes[0].Delegate(within(t), "own", performatives.TaskRequest{TaskType: "work"}, codons.WithConversation("live"))
+		_, err := c.nodes[0].Delegate(patience.Context(t), "own", performatives.TaskRequest{TaskType: "work"}, codons.WithConversation("live"))
 		result <- err
 	}()
 	<-work.begun
@@ -324,10 +325,10 @@ func TestPagesOfTwoNodes(t *testing.T) {
 	for i := range 7 {
 		n := c.nodes[i%2]
 		id := performatives.AgentID(fmt.Sprint("idle", i))
-		if err := n.Spawn(within(t), id, func() actors.Agent { return c.worker }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return c.worker }); err != nil {
 			t.Fatal(err)
 		}
-		d, err := delegation.Start(within(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"})
+		d, err := delegation.Start(patience.Context(t), n, id, performatives.TaskRequest{TaskType: "x", Description: "x"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -410,7 +411,7 @@ type streamed struct {
 
 func (c *town) stream() *streamed {
 	c.t.Helper()
-	r, err := http.NewRequestWithContext(within(c.t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
+	r, err := http.NewRequestWithContext(patience.Context(c.t), "GET", c.servers[0].URL+"/api/events", http.NoBody)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -498,7 +499,7 @@ func TestEventsOfNewAgents(t *testing.T) {
 	stream.await(`"node":"n2"`, `"present"`)
 	const count = 20
 	for i := range count {
-		client, err := c.nodes[0].Client(within(t), performatives.AgentID(fmt.Sprint("client", i)))
+		client, err := c.nodes[0].Client(patience.Context(t), performatives.AgentID(fmt.Sprint("client", i)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -506,7 +507,7 @@ func TestEventsOfNewAgents(t *testing.T) {
 			ID: performatives.NewID(), Performative: performatives.ActRequest, Sender: client.ID(), Receiver: "w", Timestamp: time.Now(), Payload: performatives.Raw(`{"action":"fly"}`),
 		})
 		if err == nil {
-			_, err = client.Ask(within(t), m)
+			_, err = client.Ask(patience.Context(t), m)
 		}
 		if err != nil {
 			t.Fatalf("client %d got %v", i, err)
@@ -537,15 +538,15 @@ func TestApprovalsOfTwoNodes(t *testing.T) {
 	})
 	published := c.nodes[0].Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
 	defer published.Close()
-	if err := c.nodes[1].Spawn(within(t), "boss", func() actors.Agent { return queue }); err != nil {
+	if err := c.nodes[1].Spawn(patience.Context(t), "boss", func() actors.Agent { return queue }); err != nil {
 		t.Fatal(err)
 	}
 	verdict := make(chan approval.Approval, 1)
 	go func() {
-		v, _ := approval.Approve(within(t), c.nodes[1], "boss", approval.Step{What: "deploy"})
+		v, _ := approval.Approve(patience.Context(t), c.nodes[1], "boss", approval.Step{What: "deploy"})
 		verdict <- v
 	}()
-	if _, err := queue.Next(within(t), 0); err != nil {
+	if _, err := queue.Next(patience.Context(t), 0); err != nil {
 		t.Fatal(err)
 	}
 	steps := view[struct {
@@ -597,7 +598,7 @@ func asksFor(t *testing.T, n *runtime.Node, to performatives.AgentID, id perform
 	t.Helper()
 	a := asker{make(chan *performatives.Message, 8)}
 	name := performatives.AgentID(fmt.Sprint("asker-", id, "-", to))
-	if err := n.Spawn(within(t), name, func() actors.Agent { return a }); err != nil {
+	if err := n.Spawn(patience.Context(t), name, func() actors.Agent { return a }); err != nil {
 		t.Fatal(err)
 	}
 	self, _ := n.System().Lookup(name)
@@ -626,7 +627,7 @@ func (a asker) fails(t *testing.T) {
 			if m.Performative() != performatives.ActTaskAccept {
 				t.Fatalf("got %s %+v", m.Performative(), m.Payload())
 			}
-		case <-within(t).Done():
+		case <-patience.Context(t).Done():
 			t.Fatal("the asker is not told")
 		}
 	}

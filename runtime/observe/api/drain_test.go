@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -92,7 +93,7 @@ func TestDrainOfAnotherNode(t *testing.T) {
 	} {
 		begun := false
 		for {
-			r, err := acted[i].Next(within(t))
+			r, err := acted[i].Next(patience.Context(t))
 			if err != nil {
 				t.Fatal(err)
 			}

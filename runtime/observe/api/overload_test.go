@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -50,10 +51,10 @@ func TestOverload(t *testing.T) {
 			}
 		}
 		j := make(jammed)
-		if err := n.Spawn(within(t), "jammed", func() actors.Agent { return j }); err != nil {
+		if err := n.Spawn(patience.Context(t), "jammed", func() actors.Agent { return j }); err != nil {
 			t.Fatal(err)
 		}
-		ctx := within(t)
+		ctx := patience.Context(t)
 		var tasks sync.WaitGroup
 		for i := range 300 {
 			tasks.Go(func() {

@@ -17,6 +17,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -184,8 +185,8 @@ func TestNodeParameter(t *testing.T) {
 func TestParametersHaveEffect(t *testing.T) {
 	o := description(t)
 	n, h, w := serve(t, nil)
-	_, _ = n.Delegate(within(t), "nobody", performatives.TaskRequest{TaskType: "dig"}) // refused
-	go func() { _, _ = n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "dig"}) }()
+	_, _ = n.Delegate(patience.Context(t), "nobody", performatives.TaskRequest{TaskType: "dig"}) // refused
+	go func() { _, _ = n.Delegate(patience.Context(t), "w", performatives.TaskRequest{TaskType: "dig"}) }()
 	<-w.begun
 	for path, member := range map[string]string{"/api/conversations": "conversations", "/api/refusals": "refusals"} {
 		listed := func(query string) int {

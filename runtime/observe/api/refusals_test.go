@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/standard"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -203,7 +204,7 @@ func TestAgentsAtWork(t *testing.T) {
 	if got := of(); got["errors"] != 1.0 {
 		t.Errorf("%+v", got)
 	}
-	if err := n.StopAgent(within(t), "w"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "w"); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-result; err == nil {
@@ -215,7 +216,7 @@ func TestAgentsAtWork(t *testing.T) {
 func TestBusyAgentIsShown(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	entered, release := make(chan struct{}), make(chan struct{})
-	if err := n.Spawn(within(t), "stuck", func() actors.Agent { return stuck{entered, release} }); err != nil {
+	if err := n.Spawn(patience.Context(t), "stuck", func() actors.Agent { return stuck{entered, release} }); err != nil {
 		t.Fatal(err)
 	}
 	m, err := performatives.New(performatives.Envelope{
@@ -234,7 +235,7 @@ func TestBusyAgentIsShown(t *testing.T) {
 			Since *time.Time `json:"busy_since"`
 			With  string     `json:"busy_with"`
 		}
-		for ctx := within(t); ctx.Err() == nil; goruntime.Gosched() {
+		for ctx := patience.Context(t); ctx.Err() == nil; goruntime.Gosched() {
 			for _, a := range read[struct{ Agents []row }](t, h, "/api/agents").Agents {
 				if a.Agent == "stuck" && (a.Since != nil) == busy && (!busy || a.With == "INFORM of Ada in conversation m1") {
 					return

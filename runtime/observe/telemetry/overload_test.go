@@ -15,6 +15,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 )
@@ -68,11 +69,11 @@ func TestOverload(t *testing.T) {
 			}
 		}
 		j := jammed{make(chan struct{}), make(chan struct{})}
-		if err := n.Spawn(within(t), "jammed", func() actors.Agent { return j }); err != nil {
+		if err := n.Spawn(patience.Context(t), "jammed", func() actors.Agent { return j }); err != nil {
 			t.Fatal(err)
 		}
 		want(0, 0, 0)
-		ctx := within(t)
+		ctx := patience.Context(t)
 		var tasks sync.WaitGroup
 		for i := range 300 {
 			tasks.Go(func() {

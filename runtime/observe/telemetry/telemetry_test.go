@@ -39,6 +39,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
@@ -69,12 +70,6 @@ func fail(context.Context, delegation.Task) (performatives.InformResult, error) 
 	return performatives.InformResult{}, errors.New(canary)
 }
 
-func within(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func newNode(t testing.TB, agents map[performatives.AgentID]worker) *runtime.Node {
 	t.Helper()
 	n, err := runtime.New(runtime.Options{Tracing: &actors.Tracing{}})
@@ -87,7 +82,7 @@ func newNode(t testing.TB, agents map[performatives.AgentID]worker) *runtime.Nod
 		}
 	})
 	for id, w := range agents {
-		if err := n.Spawn(within(t), id, func() actors.Agent { return w }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return w }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -96,7 +91,7 @@ func newNode(t testing.TB, agents map[performatives.AgentID]worker) *runtime.Nod
 
 func delegate(t testing.TB, n *runtime.Node, to performatives.AgentID) {
 	t.Helper()
-	_, _ = n.Delegate(within(t), to, performatives.TaskRequest{TaskType: "work", Description: canary})
+	_, _ = n.Delegate(patience.Context(t), to, performatives.TaskRequest{TaskType: "work", Description: canary})
 }
 
 // scraped returns the families that Prometheus's own parser reads from a scrape, and the text.
@@ -269,7 +264,7 @@ func TestRunningJobs(t *testing.T) {
 	close(end)
 	tasks.Wait()
 	begins()
-	if err := n.StopAgent(within(t), "busy"); err != nil { // its sides have ended
+	if err := n.StopAgent(patience.Context(t), "busy"); err != nil { // its sides have ended
 		t.Fatal(err)
 	}
 	begins()
@@ -336,18 +331,18 @@ func TestStoppedAgentsGivePlacesBack(t *testing.T) {
 	const short = 50
 	for i := range short {
 		id := performatives.AgentID(fmt.Sprint("job-", i))
-		if err := n.Spawn(within(t), id, func() actors.Agent { return worker(fail) }); err != nil {
+		if err := n.Spawn(patience.Context(t), id, func() actors.Agent { return worker(fail) }); err != nil {
 			t.Fatal(err)
 		}
 		delegate(t, n, id)
-		if err := n.StopAgent(within(t), id); err != nil {
+		if err := n.StopAgent(patience.Context(t), id); err != nil {
 			t.Fatal(err)
 		}
 		if i%3 == 0 {
 			read()
 		}
 	}
-	if err := n.Spawn(within(t), "Important", func() actors.Agent { return worker(fail) }); err != nil {
+	if err := n.Spawn(patience.Context(t), "Important", func() actors.Agent { return worker(fail) }); err != nil {
 		t.Fatal(err)
 	}
 	delegate(t, n, "Important")
@@ -357,7 +352,7 @@ func TestStoppedAgentsGivePlacesBack(t *testing.T) {
 			t.Errorf("an agent that runs is one of the others: %v", now)
 		}
 	}
-	if err := n.StopAgent(within(t), "Important"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "Important"); err != nil {
 		t.Fatal(err)
 	}
 	tel.Close()
@@ -399,7 +394,7 @@ func newReceiver(t *testing.T, before func()) *receiver {
 
 func newProvider(t *testing.T, r *receiver, o ...sdktrace.BatchSpanProcessorOption) *sdktrace.TracerProvider {
 	t.Helper()
-	exporter, err := otlptracehttp.New(within(t), otlptracehttp.WithEndpointURL(r.URL+"/v1/traces"), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
+	exporter, err := otlptracehttp.New(patience.Context(t), otlptracehttp.WithEndpointURL(r.URL+"/v1/traces"), otlptracehttp.WithRetry(otlptracehttp.RetryConfig{}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -411,12 +406,12 @@ func newProvider(t *testing.T, r *receiver, o ...sdktrace.BatchSpanProcessorOpti
 func exported(t *testing.T, r *receiver, n *runtime.Node, tel *telemetry.Telemetry, provider *sdktrace.TracerProvider, agents ...performatives.AgentID) []*otlp.Span {
 	t.Helper()
 	for _, id := range agents {
-		if err := n.StopAgent(within(t), id); err != nil {
+		if err := n.StopAgent(patience.Context(t), id); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tel.Close()
-	if err := provider.Shutdown(within(t)); err != nil {
+	if err := provider.Shutdown(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	r.mu.Lock()
@@ -504,17 +499,17 @@ func TestSpanOfATool(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := n.Spawn(within(t), "till", func() actors.Agent { return toolbox{tools} }); err != nil {
+	if err := n.Spawn(patience.Context(t), "till", func() actors.Agent { return toolbox{tools} }); err != nil {
 		t.Fatal(err)
 	}
 	tel, err := telemetry.New(n, telemetry.Options{Tracers: provider})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Call[any, any](within(t), n, "till", "add", struct{ A int }{3}); err != nil {
+	if _, err := tool.Call[any, any](patience.Context(t), n, "till", "add", struct{ A int }{3}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := tool.Call[map[string]any, any](within(t), n, "till", canary, map[string]any{}); err == nil {
+	if _, err := tool.Call[map[string]any, any](patience.Context(t), n, "till", canary, map[string]any{}); err == nil {
 		t.Error("there is a tool that is not there")
 	}
 	var got []string
@@ -549,13 +544,13 @@ func TestStalledReceiver(t *testing.T) {
 	delegate(t, n, "w")
 	<-stalled
 	for range 50 {
-		if _, err := n.Delegate(within(t), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
+		if _, err := n.Delegate(patience.Context(t), "w", performatives.TaskRequest{TaskType: "work"}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	tel.Close() // also the goroutine of the telemetry was not delayed
 	close(release)
-	if err := provider.Shutdown(within(t)); err != nil {
+	if err := provider.Shutdown(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	r.mu.Lock()
@@ -617,7 +612,7 @@ func TestCountsOfManyLabels(t *testing.T) {
 		}
 	}
 	var all metricdata.ResourceMetrics
-	if err := reader.Collect(within(t), &all); err != nil {
+	if err := reader.Collect(patience.Context(t), &all); err != nil {
 		t.Fatal(err)
 	}
 	sums := map[string][]int64{}
@@ -711,7 +706,7 @@ func TestRunningAgentsKeepPlaces(t *testing.T) {
 			t.Errorf("%s has %v errors, want 1", name, got)
 		}
 	}
-	if err := n.StopAgent(within(t), "a"); err != nil {
+	if err := n.StopAgent(patience.Context(t), "a"); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
