@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 

@@ -257,3 +257,46 @@ func TestHasRun(t *testing.T) {
 		}
 	})
 }
+
+// runner is an agent that notes each message under a name.
+type runner struct {
+	staticAgent
+	name string
+	got  chan string
+}
+
+func (r runner) Receive(_ *actors.Context, m *performatives.Message) { r.got <- r.name + string(m.ID()) }
+
+// A message to an agent that was found goes to what has taken its place since, or is refused.
+func TestPassTo(t *testing.T) {
+	s, got := newSystem(t), make(chan string, 1)
+	run := func(name string) *actors.Registration {
+		t.Helper()
+		if _, err := s.Spawn(t.Context(), actors.Spec{ID: "a", New: func() actors.Agent { return runner{name: name, got: got} }}); err != nil {
+			t.Fatal(err)
+		}
+		r, _ := s.Find("a")
+		return r
+	}
+	pass := func(r *actors.Registration, id performatives.MessageID) error {
+		m, err := performatives.New(performatives.Envelope{ID: id, Performative: performatives.ActInform, Sender: "b", Receiver: "a", Timestamp: s.Stamp().Time, Payload: performatives.Raw{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.PassTo(r, m)
+	}
+	first := run("first ")
+	if err := pass(first, "1"); err != nil || <-got != "first 1" {
+		t.Errorf("the agent does not get the message: %v", err)
+	}
+	if err := s.StopAgent(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if err := pass(first, "2"); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("after the stop: %v", err)
+	}
+	run("second ")
+	if err := pass(first, "3"); err != nil || <-got != "second 3" {
+		t.Errorf("its successor does not get the message: %v", err)
+	}
+}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/asynkron/protoactor-go/actor"
 	"github.com/google/go-cmp/cmp"
+
 	"github.com/ribosome-agents/ribosome/actors/events"
 )
 

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
+
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/admission"
 	"github.com/ribosome-agents/ribosome/internal/enginedispatcher"
@@ -382,6 +384,24 @@ func (s *System) Send(m *performatives.Message) error { return s.send(m, nil, s.
 // Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it
 // by.
 func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.opts.Router) }
+
+// PassTo is [System.Pass] for a message to an agent of this process that was found a moment ago.
+func (s *System) PassTo(r *Registration, m *performatives.Message) error {
+	return s.send(m, nil, (*found)(r))
+}
+
+// found routes messages to an agent of this process. What took its place gets them otherwise.
+type found Registration
+
+// Route implements [Router].
+func (f *found) Route(m *performatives.Message) error {
+	c := f.local
+	err := c.take(m)
+	if err != nil && errors.Is(err, performatives.CodeStopped) {
+		return c.sys.opts.Router.Route(m)
+	}
+	return err
+}
 
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
 func (s *System) send(m *performatives.Message, from *cell, r Router) error {

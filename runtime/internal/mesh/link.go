@@ -161,6 +161,9 @@ func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool
 		err = on.Send(m.Forward())
 		changed = err != nil && on.Ended()
 	default:
+		if r := d.Entry.Agent; m.Forwards() == 0 && r != nil && r.Destination() == nil {
+			return false, l.DeliverTo(r, m)
+		}
 		return false, l.takeIn(m)
 	}
 	if err != nil && !changed {

@@ -106,21 +106,29 @@ func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) err
 	if d, found := l.relay.find(m.Receiver()); d != nil || !found && !l.relay.activates(m) { // the destination notes it
 		return l.relay.system.Pass(m)
 	}
-	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
+	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}}, l.relay.system.Pass)
 }
 
 // DeliverAs is Deliver for a message to a namespace, which the worker handles. The peer knows the
 // worker under the name of the namespace, so replies and refusals are sent under that name.
 func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
 	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.relay.partyOf(worker), as: m.Receiver()}
-	return refusedBy(p.as, l.receive(p))
+	return refusedBy(p.as, l.receive(p, l.relay.system.Pass))
 }
 
-func (l *Link) receive(p passage) error {
+// DeliverTo is Deliver for a message to an agent of this process that was found a moment ago.
+func (l *Link) DeliverTo(r *actors.Registration, m *performatives.Message) error {
+	return l.receive(passage{message: m, from: party{m.Sender(), l}, to: party{id: m.Receiver()}}, func(m *performatives.Message) error {
+		return l.relay.system.PassTo(r, m)
+	})
+}
+
+// receive notes a message and passes it on with the function on, which counts it if that fails.
+func (l *Link) receive(p passage, on func(*performatives.Message) error) error {
 	sent := false
 	err := l.relay.pass(p, func(m *performatives.Message) error {
-		sent = true // Pass counts the message if it fails
-		return l.relay.system.Pass(m)
+		sent = true
+		return on(m)
 	})
 	if err != nil && !sent {
 		return l.relay.Refuse(p.message, err)
