@@ -27,11 +27,16 @@ type gatewayHub struct {
 
 func newGatewayHub(t testing.TB) *gatewayHub {
 	t.Helper()
+	return newGatewayHubOf(t, newNode(t, runtime.Options{Name: "hub"}))
+}
+
+func newGatewayHubOf(t testing.TB, n *runtime.Node) *gatewayHub {
+	t.Helper()
 	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} })
+	h := newHubOf(t, n, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} })
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +194,7 @@ func (p *program) result(id string) string {
 	p.t.Helper()
 	e := p.read()
 	if string(e.ID) != id || e.Result == nil {
-		p.t.Fatalf("got %s, want the result of %s", e.Payload, id)
+		p.t.Fatalf("%s got %s, want the result of %s", p.name, e.Payload, id)
 	}
 	return string(e.Result)
 }

@@ -118,10 +118,6 @@ func TestGatewayListsTools(t *testing.T) {
 			t.Errorf("%q: %s, want %s", namespace, got, want)
 		}
 	}
-	p.ask("2", "nobody", "tools/list", "{}")
-	if code, wireCode, _ := p.fault("2"); code != -32003 || wireCode != "NOT_FOUND" {
-		t.Errorf("an unknown namespace: %d %s", code, wireCode)
-	}
 }
 
 func TestGatewayCallsTools(t *testing.T) {

@@ -47,6 +47,8 @@ type CodecOptions struct {
 	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
 	// is nil when the handler is no [ToolHandler].
 	Tools func(asker, of performatives.AgentID) []string
+	// Workers is [ToolHandler].Workers for the session; nil when the handler is none.
+	Workers func(asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool)
 }
 
 // Codec translates between frames and messages for one session. The reading goroutine calls
@@ -83,6 +85,10 @@ type Inbound struct {
 	// Content is the text of the message's content, such as its payload. It tells another message
 	// under the same id from a copy. It is valid during the call of take. Nil disables the check.
 	Content []byte
+	// Rest decodes the rest of an item, of which only Token and Ref are set: what depends on the
+	// rights of the peer. It is called during the call of take, after the authentication by Token.
+	// Nil means that the item is complete.
+	Rest func() Inbound
 	// Ref is private data of the codec, for Refuse.
 	Ref any
 }

@@ -36,10 +36,13 @@ type HostHandler interface {
 	Owns(s *Session, m *performatives.Message) bool
 }
 
-// ToolHandler is a [Handler] that knows the tools of its agents. Its method may be called by any
+// ToolHandler is a [Handler] that knows the tools of its agents. Its methods may be called by any
 // goroutine.
 type ToolHandler interface {
 	Handler
 	// Tools returns names of tools of an agent or a namespace that an agent of the peer may call.
 	Tools(s *Session, asker, of performatives.AgentID) []string
+	// Workers returns the agents of a namespace that have a tool and that an agent of the peer may
+	// call, at most 64. known reports whether there is an agent or a namespace of that name.
+	Workers(s *Session, asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool)
 }

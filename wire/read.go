@@ -113,6 +113,9 @@ func (s *Session) open(d Dialect) (*language, error) {
 	}
 	if h, ok := o.Handler.(ToolHandler); ok {
 		co.Tools = func(asker, of performatives.AgentID) []string { return h.Tools(s, asker, of) }
+		co.Workers = func(asker, of performatives.AgentID, tool string) ([]performatives.AgentID, bool) {
+			return h.Workers(s, asker, of, tool)
+		}
 	}
 	if c, ok := s.conn.(CompressConn); ok {
 		co.Compression = c.Compressions()
@@ -167,6 +170,13 @@ func (s *Session) take(in Inbound) {
 		s.refuse(codec, in, err)
 		s.gate.slowDown(s.ctx)
 		return
+	}
+	if in.Rest != nil {
+		if err := s.authenticate(in.Token); err != nil {
+			s.refuse(codec, in, err)
+			return
+		}
+		in = in.Rest()
 	}
 	switch {
 	case in.Err != nil:

@@ -98,6 +98,9 @@ func TestBareMCP(t *testing.T) {
 	const call = `{"jsonrpc":"2.0","id":%d,"method":%q,"params":{"name":"explain_code","arguments":{"code_snippet":"x = [1]"},"code_snippet":"x = [1]"}}`
 	c.ask(fmt.Sprintf(call, 2, "tools/call"), `{"jsonrpc":"2.0","result":{"content":[`, `"isError":false`, `"id":2}`)
 	c.ask(fmt.Sprintf(call, 2, "Jules.explain_code"), `{"jsonrpc":"2.0","result":`, `"id":2}`)
+	c.ask(`{"jsonrpc":"2.0","id":"d","method":"tools/list"}`, `"name":"Eddy.debug_code"`, `"name":"Jules.debug_code"`)
+	c.ask(`{"jsonrpc":"2.0","id":"e","method":"tools/call","params":{"name":"debug_code"}}`,
+		`{"jsonrpc":"2.0","error":{"code":-32602,"message":"params.name: several agents have \"debug_code\": want one of Eddy.debug_code, Jules.debug_code"`)
 	c.ask(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"nope"}}`, `{"jsonrpc":"2.0","error":{"code":-32601,`, `"id":3}`)
 }
 

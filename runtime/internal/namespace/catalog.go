@@ -40,6 +40,9 @@ type Catalog struct {
 	agents []*Agent
 	offers [kinds]map[string]*capability // by folded name
 	length int                           // of the latest text
+
+	watchers map[Watcher]struct{}
+	changed  map[performatives.AgentID]struct{} // of which the watchers are not told yet
 }
 
 // The kinds of capabilities.
@@ -81,10 +84,12 @@ func (c *Catalog) Changed(id performatives.AgentID) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.removeLocked(id.Fold())
+	before := c.removeLocked(id.Fold())
+	var after *Agent
 	if r, ok := c.system.Find(id); ok && r.Visible() {
-		c.addLocked(r)
+		after = c.addLocked(r)
 	}
+	c.compareLocked(before, after)
 }
 
 // useLocked lists the agents at the first use.
@@ -98,11 +103,12 @@ func (c *Catalog) useLocked() {
 	}
 }
 
-func (c *Catalog) addLocked(r *actors.Registration) {
+// addLocked lists an agent, and returns its entry.
+func (c *Catalog) addLocked(r *actors.Registration) *Agent {
 	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe(), stale: true}
 	at, there := slices.BinarySearchFunc(c.agents, a.key, compareKey)
 	if there {
-		return // its id changed hands while the agents were listed
+		return c.agents[at] // its id changed hands while the agents were listed
 	}
 	c.agents = slices.Insert(c.agents, at, a)
 	for _, t := range a.has.Topics {
@@ -111,6 +117,7 @@ func (c *Catalog) addLocked(r *actors.Registration) {
 	for _, of := range a.has.Actions {
 		c.offerLocked(a, action, of.Name)
 	}
+	return a
 }
 
 func (c *Catalog) offerLocked(a *Agent, kind int, name string) {
@@ -132,10 +139,11 @@ func (c *Catalog) offerLocked(a *Agent, kind int, name string) {
 	a.offers[kind] = append(a.offers[kind], of)
 }
 
-func (c *Catalog) removeLocked(key performatives.AgentID) {
+// removeLocked removes the entry of an agent, and returns it; nil if there is none.
+func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
 	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
 	if !there {
-		return
+		return nil
 	}
 	a := c.agents[at]
 	c.agents = slices.Delete(c.agents, at, at+1)
@@ -154,6 +162,7 @@ func (c *Catalog) removeLocked(key performatives.AgentID) {
 			}
 		}
 	}
+	return a
 }
 
 // Summary returns the JSON of [Union] of all agents but one.
@@ -267,11 +276,11 @@ func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 
 // Union returns the combined capabilities of the agents for which seen is true. Each action
 // contains the id of its agent. Of several capabilities with the same name, the first agent's is
-// kept.
-func Union(agents []*Agent, seen func(*Agent) bool) performatives.Capabilities {
+// kept; with each, that of each agent.
+func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	covered := make(map[*capability]bool)
-	fresh := func(c *capability) bool { return c != nil && !covered[c] }
+	fresh := func(c *capability) bool { return c != nil && (each || !covered[c]) }
 	for _, a := range agents {
 		if !slices.ContainsFunc(a.offers[topic], fresh) && !slices.ContainsFunc(a.offers[action], fresh) || !seen(a) {
 			continue

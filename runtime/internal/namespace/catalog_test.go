@@ -116,7 +116,7 @@ func TestCatalog(t *testing.T) {
 				if got := catalog.Summary(except); string(got) != string(want) {
 					t.Fatalf("for %s:\n%s\nwant\n%s", except, got, want)
 				}
-				all = namespace.Union(catalog.Members(""), func(a *namespace.Agent) bool { return !a.Is(except) })
+				all = namespace.Union(catalog.Members(""), func(a *namespace.Agent) bool { return !a.Is(except) }, false)
 				if got, _ := json.Marshal(performatives.InformCapabilities{Capabilities: &all}); string(got) != string(want) {
 					t.Fatalf("union for %s:\n%s\nwant\n%s", except, got, want)
 				}

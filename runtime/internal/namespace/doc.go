@@ -6,7 +6,7 @@
 // catalog; while it is held, only the directory of the actor system is read.
 //
 // It promises that a change of the directory is in the next answer, and costs what the changed agent
-// offers. No agent is listed before the first question.
+// offers. No agent is listed before the first question. Watchers are told of changes in bursts.
 //
 // It may call the actor system. It imports no other room.
 package namespace

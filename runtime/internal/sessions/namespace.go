@@ -86,20 +86,69 @@ func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names [
 	if p.coversAll(of) {
 		of = ""
 	}
-	stamp := p.node.System.Stamp()
-	call, err := performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: asker, Performative: performatives.ActInform, Payload: performatives.Raw("{}"),
-	})
+	call, err := p.callBy(asker)
 	if err != nil {
 		return nil
 	}
-	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(call, a.ID()) })
+	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(call, a.ID()) }, false)
 	for _, a := range all.Actions {
 		if len(names) < maxNamedTools {
 			names = append(names, a.Name)
 		}
 	}
 	return names
+}
+
+// callBy returns a message of an agent of a peer, for [wire.Session.MayCall].
+func (p *Peers) callBy(asker performatives.AgentID) (*performatives.Message, error) {
+	stamp := p.node.System.Stamp()
+	return performatives.New(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: asker, Performative: performatives.ActInform, Payload: performatives.Raw("{}"),
+	})
+}
+
+// Workers returns the agents of a namespace that have a tool and that an agent of the peer may call;
+// an agent is all of its own namespace. Those of the peer's session come only where there are no
+// others, as for a task (see chooseAgent). It implements [wire.ToolHandler].
+func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool) {
+	var call *performatives.Message
+	if s.Restricted() {
+		var err error
+		if call, err = p.callBy(asker); err != nil {
+			return nil, true // the message is refused for its sender
+		}
+	}
+	l, all := linkOf(s), p.coversAll(of)
+	if !all && p.node.Knows(of) {
+		for a := range p.node.System.WithAction(tool, of) {
+			if a.ID().Is(of) {
+				workers = append(workers, of)
+			}
+			break
+		}
+		return workers, true
+	}
+	var own []performatives.AgentID
+	for a := range p.membersWithAction(of, tool) {
+		switch here := l.has(a); {
+		case here && a.ID().Is(asker) || all && !s.MayCall(call, a.ID()):
+		case here:
+			own = append(own, a.ID())
+		default:
+			workers = append(workers, a.ID())
+		}
+		if len(workers) == maxNamedTools {
+			break
+		}
+	}
+	if workers == nil {
+		workers = own
+	}
+	known = all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "")
+	if u := p.node.Uplinks.For(of); !known && u != nil {
+		known = u.Connected()
+	}
+	return workers, known
 }
 
 // hasOthers reports whether a namespace has an agent besides that one.
@@ -123,13 +172,13 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 	}
 	name, seen := m.Receiver(), func(a *namespace.Agent) bool { return !a.Is(sender) }
 	if p.coversAll(name) {
-		if q.Type == performatives.QuerySummary && !l.session.Restricted() {
+		if q.Type == performatives.QuerySummary && !q.Each && !l.session.Restricted() {
 			return p.reply(l, m, performatives.ActInformCapabilities, p.node.Catalog.Summary(sender))
 		}
 		name = ""
 		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(m, a.ID()) }
 	}
-	all := namespace.Union(p.node.Catalog.Members(name), seen)
+	all := namespace.Union(p.node.Catalog.Members(name), seen, q.Each)
 	answer := performatives.InformCapabilities{Capabilities: &all}
 	if q.Type != performatives.QuerySummary {
 		if answer, err = all.Answer(q); err != nil {

@@ -86,6 +86,9 @@ type link struct {
 	agents map[performatives.AgentID]*Agent // by folded id; guarded by Host.Handover
 	last   *Agent                           // the sender of the latest message; used only by the session's reader
 
+	shownLock sync.Mutex
+	shown     []shown // guarded by shownLock
+
 	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; used only by the session's reader
 	mixed  bool                                            // a sender has been a guest and owns its id now; used only by the session's reader
 	owed   time.Duration                                   // of pauses; used only by the session's reader
@@ -186,6 +189,7 @@ func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed per
 	if agent.answered(m) {
 		return nil
 	}
+	p.watch(l, agent, m)
 	introduces, only := agent.introduce(m), agent.report(m)
 	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
@@ -309,7 +313,9 @@ func (p *Peers) unlabelled(l *link, m *performatives.Message) *performatives.Mes
 // lose their peers, and their other requests end, see [Peers]. A reply that such an agent later
 // sends over another session is a dead letter.
 func (p *Peers) Closed(s *wire.Session, _ error) {
+	l := linkOf(s)
+	p.node.Catalog.Unwatch(l)
 	p.node.Handover.Lock()
 	defer p.node.Handover.Unlock()
-	linkOf(s).endLocked(relay.Disconnected)
+	l.endLocked(relay.Disconnected)
 }

@@ -31,18 +31,22 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case jsonscan.Is(arguments, '{'):
 		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
-	t, refusal := c.openingType(jsonscan.Text(name), meta)
+	to, tool, refusal := c.toolRoute(e, jsonscan.Text(name))
+	if refusal != nil {
+		return c.refused(e, o, refusal)
+	}
+	t, refusal := c.openingType(tool, meta)
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
 	if t.name != "" {
-		return c.typedCall(e, r, o, t, bytes.Clone(arguments), "arguments")
+		return c.typedCall(e, r, o, to, t, bytes.Clone(arguments), "arguments")
 	}
-	task.TaskType, task.Description = jsonscan.Text(name), jsonscan.Text(description)
+	task.TaskType, task.Description = tool, jsonscan.Text(description)
 	if rest := metaRest(meta); rest != nil {
 		task.Extra = with(task.Extra, "_meta", rest)
 	}
-	return c.serve(e, r, o, performatives.Envelope{Payload: task}, &call{token: progressToken(meta)})
+	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{token: progressToken(meta)})
 }
 
 // with adds a member to m, and returns m; it makes a nil m.

@@ -42,7 +42,7 @@
 //	ping         answered with {}
 //	tools/list   the tools of the namespace: the actions of its agents, with their
 //	             schemas, all on one page. Of several agents, _meta.agent says whose a
-//	             tool is
+//	             tool is, and a tool that more than one has is AGENT.TOOL
 //	tools/call   {name, arguments}: a task of the type name. The result is MCP's
 //	             {content, structuredContent, isError}, with task_status (success,
 //	             partial_success or failure) and artifacts
@@ -50,6 +50,15 @@
 //	             the member params of them, since parameters are an object. The result
 //	             is the task's details as they are; or an object with task_status,
 //	             summary and details where there are none, or the answer is failure
+//
+// A tool of a namespace is called by its name, or as AGENT.TOOL. The name of a tool that several
+// agents have is -32602, unless the namespace is one of them: the error names them. A tool of the
+// very name wins over AGENT.TOOL, also for ns.method. A target_namespace that is neither an agent
+// nor a namespace counts as system in initialize, tools/list and tools/call.
+//
+// A client of MCP that has asked tools/list gets notifications/tools/list_changed when its list has
+// changed, once for the changes of a tenth of a second: its initialize was answered with a version
+// of MCP, and listChanged.
 //
 // Any other method is answered with -32601. Progress of tools/call and ns.method comes as
 // notifications/progress when params._meta.progressToken is given; progress is then a

@@ -28,7 +28,10 @@ func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case kindNotification:
 		return c.notification(e, r, o)
 	case kindRequest:
-		return c.request(e, r, o)
+		if c.session.Workers == nil {
+			return c.request(e, r, o)
+		}
+		return wire.Inbound{Token: e.token, Ref: o, Rest: func() wire.Inbound { return c.request(e, r, o) }}
 	case kindBroken:
 	}
 	return c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: want a JSON-RPC message"))
@@ -46,8 +49,8 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	case methodCall:
 		return c.toolCall(e, r, o)
 	}
-	if _, name, ok := splitMethod(r.method); ok {
-		return c.methodCall(e, r, o, name)
+	if _, _, ok := splitMethod(r.method); ok {
+		return c.methodCall(e, r, o)
 	}
 	f := methodNotFound(r.method)
 	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
@@ -56,19 +59,23 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 
 // methodCall serves ns.method of the peer: a task of the type method, or a message of the
 // message type method.
-func (c *codec) methodCall(e *envelope, r *rpc, o *origin, method string) wire.Inbound {
+func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
+	to, method, refusal := c.methodRoute(e, r.method)
+	if refusal != nil {
+		return c.refused(e, o, refusal)
+	}
 	t, refusal := c.openingType(method, metaOf(r.params))
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
 	if t.name != "" {
-		return c.typedCall(e, r, o, t, objectOf(withoutMessageType(r.params), "params"), "")
+		return c.typedCall(e, r, o, to, t, objectOf(withoutMessageType(r.params), "params"), "")
 	}
 	task := performatives.TaskRequest{TaskType: method}
 	if r.params != nil {
 		task.Parameters = performatives.RawContent(objectOf(bytes.Clone(r.params), "params"))
 	}
-	return c.serve(e, r, o, performatives.Envelope{Payload: task}, &call{token: progressToken(metaOf(r.params))})
+	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{token: progressToken(metaOf(r.params))})
 }
 
 // list serves tools/list of the peer. The answer has all tools on one page, so that a
@@ -95,7 +102,8 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return c.refused(e, o, refusal)
 	}
 	return c.serve(e, r, o, performatives.Envelope{
-		MessageType: t.name, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true},
+		Receiver: c.queried(e, r.method), MessageType: t.name,
+		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true, Each: true},
 	}, &call{})
 }
 

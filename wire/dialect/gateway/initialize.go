@@ -35,7 +35,8 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	h.gzip = c.offers() && slices.Contains(compressions(offers), compressionGzip)
 	own := capabilitiesOf(offers)
 	in := c.serve(e, r, o, performatives.Envelope{
-		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra},
+		Receiver: c.queried(e, r.method),
+		Payload:  performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &own, Extra: extra},
 	}, &call{hello: &h})
 	if in.Err == nil {
 		c.mu.Lock()

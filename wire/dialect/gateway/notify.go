@@ -27,6 +27,9 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 		if m.InReplyTo() != "" {
 			return dst, nil // its request is no longer pending, as with a late CANCEL
 		}
+		if m.Payload() == nil && m.Ontology() == performatives.OntologyCapabilityInformation {
+			return c.listChanged(dst, m)
+		}
 		return c.notify(dst, m)
 	default:
 		if act.IsReply() && !act.ExpectsReply() {
@@ -34,6 +37,18 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 		}
 		return dst, errWordless
 	}
+}
+
+// listChanged tells a client of MCP that its list of tools has changed. No other client was promised
+// that.
+func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error) {
+	c.mu.Lock()
+	mcp := c.mcp
+	c.mu.Unlock()
+	if !mcp {
+		return dst, nil
+	}
+	return c.announce(dst, m, methodListChanged, nil)
 }
 
 // cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]

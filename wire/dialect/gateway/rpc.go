@@ -20,6 +20,7 @@ const (
 	methodInitialized  = notifications + "initialized"
 	methodCancelled    = notifications + "cancelled"
 	methodProgress     = notifications + "progress"
+	methodListChanged  = notifications + "tools/list_changed"
 	progressOf100      = 100
 	jsonrpcVersion     = `"2.0"`
 	nullID             = "null"

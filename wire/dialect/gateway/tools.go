@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"encoding/json"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -54,11 +55,26 @@ func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	} else if p.Action != nil {
 		actions = []performatives.Action{*p.Action}
 	}
-	tools, err := toolsOf(actions, mcp)
+	tools, err := toolsOf(distinct(actions), mcp)
 	if err != nil {
 		return nil, err
 	}
 	return append(append([]byte(`{"tools":`), tools...), '}'), nil
+}
+
+// distinct returns actions whose names tell them apart: that of several agents has theirs in front.
+func distinct(actions []performatives.Action) []performatives.Action {
+	number := make(map[string]int, len(actions))
+	for _, a := range actions {
+		number[performatives.FoldCapability(a.Name)]++
+	}
+	out := slices.Clone(actions)
+	for i, a := range actions {
+		if agent := jsonscan.Text(a.Extra[toolAgent]); agent != "" && number[performatives.FoldCapability(a.Name)] > 1 {
+			out[i].Name = qualified(performatives.AgentID(agent), a.Name)
+		}
+	}
+	return out
 }
 
 func toolsOf(actions []performatives.Action, mcp bool) (json.RawMessage, error) {

@@ -40,15 +40,15 @@ func (c *codec) openingType(name string, meta []byte) (messageType, *performativ
 	return t, nil
 }
 
-// typedCall serves a call that has a message type. Its arguments, which the message
-// keeps, are the payload of the application. name is the member of params that has
+// typedCall serves a call that has a message type, for the receiver to. Its arguments, which the
+// message keeps, are the payload of the application. name is the member of params that has
 // them; empty means params itself.
-func (c *codec) typedCall(e *envelope, r *rpc, o *origin, t messageType, arguments []byte, name string) wire.Inbound {
+func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.AgentID, t messageType, arguments []byte, name string) wire.Inbound {
 	if len(arguments) == 0 || jsonscan.IsNull(arguments) {
 		arguments = []byte("{}")
 	}
 	token := progressToken(metaOf(r.params))
-	env := performatives.Envelope{Performative: t.act, MessageType: t.name}
+	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name}
 	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", arguments)
 	if err == nil {
 		env.Payload = payload

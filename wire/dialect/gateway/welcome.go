@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -40,7 +41,7 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 		Tools: true, Resources: new(bool), Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
 	}
 	if h.mcp {
-		o.Tools, o.Resources = struct{}{}, nil
+		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), nil
 	}
 	if c.opts.Rate.Messages > 0 {
 		d := wire.ErrorObjectOf(&wire.LimitError{Limit: c.opts.Rate}).Details

@@ -1,0 +1,191 @@
+package runtime_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// named returns an agent with tools. Each result names the agent and the tool.
+func named(id performatives.AgentID, tools ...string) builder {
+	b := builder{worker: worker{func(_ context.Context, t delegation.Task) (performatives.InformResult, error) {
+		return performatives.InformResult{Status: performatives.StatusSuccess, Summary: fmt.Sprintf("%s of %s", t.TaskType, id)}, nil
+	}}}
+	for _, name := range tools {
+		b.tools = append(b.tools, performatives.Action{Name: name})
+	}
+	return b
+}
+
+// A tool that several agents have is listed once for each, with the agent in its name, and is called
+// by that name only.
+func TestGatewayToolsOfSeveralAgents(t *testing.T) {
+	h := newGatewayHub(t)
+	for id, tools := range map[performatives.AgentID][]string{
+		"Eddy": {"debug_code", "delegate"}, "Jules": {"Debug-Code", "a.b", "delegate.now"}, "v1.2": {"debug_code"}, "lab/one": {"weigh"}, "lab/two": {"weigh", "mix"},
+	} {
+		h.spawn(id, returning(named(id, tools...)))
+	}
+	p := h.program("cli")
+	const all = "[Eddy.debug_code/Eddy/false delegate/Eddy/false Jules.Debug-Code/Jules/false a.b/Jules/false delegate.now/Jules/false " +
+		"lab/one.weigh/lab/one/false lab/two.weigh/lab/two/false mix/lab/two/false v1.2.debug_code/v1.2/false]"
+	for namespace, want := range map[string]string{
+		"": all, "system": all, "default": all, "tools": all, // tools is neither an agent nor a namespace
+		"lab":  "[lab/one.weigh/lab/one/false lab/two.weigh/lab/two/false mix/lab/two/false]",
+		"Eddy": "[debug_code//false delegate//false]",
+	} {
+		p.ask("1", namespace, "tools/list", "{}")
+		if got := fmt.Sprint(toolsOf(t, p.result("1"))); got != want {
+			t.Errorf("%q: %s, want %s", namespace, got, want)
+		}
+	}
+	p.ask(`"i"`, "tools", "initialize", `{"protocolVersion":"1.0"}`)
+	p.result(`"i"`)
+
+	const several = `: several agents have "debug_code": want one of Eddy.debug_code, Jules.debug_code, v1.2.debug_code`
+	for i, tt := range []struct{ namespace, tool, want string }{
+		{"", "delegate", "delegate of Eddy"},
+		{"", "Jules.debug_code", "debug_code of Jules"},
+		{"system", "eddy.DEBUG code", "DEBUG code of Eddy"},
+		{"default", "v1.2.debug_code", "debug_code of v1.2"},
+		{"Jules", "debug_code", "debug_code of Jules"},
+		{"Jules", "Jules.debug_code", "debug_code of Jules"},
+		{"", "a.b", "a.b of Jules"},
+		{"", "Eddy.delegate", "delegate of Eddy"},
+		{"", "lab.mix", "mix of lab/two"},
+		{"lab", "lab/one.weigh", "weigh of lab/one"},
+		{"tools", "mix", "mix of lab/two"},
+		{"tools", "lab/two.weigh", "weigh of lab/two"},
+		{"", "debug_code", "-32602 mcp_payload.params.name" + several},
+		{"tools", "debug_code", "-32602 mcp_payload.params.name" + several},
+		{"lab", "weigh", `-32602 mcp_payload.params.name: several agents have "weigh": want one of lab/one.weigh, lab/two.weigh`},
+		{"", "lab.weigh", `-32602 mcp_payload.params.name: several agents have "weigh": want one of lab/one.weigh, lab/two.weigh`},
+		{"", "Nobody.debug_code", `-32601 there is no action "Nobody.debug_code"`},
+		{"lab", "Eddy.delegate", `-32601 there is no action "Eddy.delegate"`},
+		{"tools", "nothing", `-32003 there is no agent and no namespace "tools"`},
+	} {
+		p.ask(fmt.Sprint(i), tt.namespace, "tools/call", fmt.Sprintf(`{"name":%q}`, tt.tool))
+		if got := outcomeOf(p, fmt.Sprint(i)); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("tools/call %s at %q: %s, want %s", tt.tool, tt.namespace, got, tt.want)
+		}
+	}
+	for i, tt := range []struct{ namespace, method, want string }{
+		{"", "Jules.debug_code", "debug_code of Jules"},
+		{"system", "Jules.debug_code", "debug_code of Jules"},
+		{"", "a.b", "a.b of Jules"},
+		{"Jules", "x.debug_code", "debug_code of Jules"},
+		{"system", "x.delegate", "delegate of Eddy"},
+		{"system", "x.debug_code", "-32602 mcp_payload.method" + several},
+		{"", "nobody.delegate", `-32003 there is no agent and no namespace "nobody"`},
+		{"tools", "nobody.delegate", `-32003 there is no agent and no namespace "tools"`},
+	} {
+		p.ask(fmt.Sprint(100+i), tt.namespace, tt.method, "{}")
+		if got := outcomeOf(p, fmt.Sprint(100+i)); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s at %q: %s, want %s", tt.method, tt.namespace, got, tt.want)
+		}
+	}
+}
+
+// outcomeOf returns the text of a result, or the code and text of an error.
+func outcomeOf(p *program, id string) string {
+	p.t.Helper()
+	e := p.read()
+	if string(e.ID) != id {
+		p.t.Fatalf("got %s, want the answer to %s", e.Payload, id)
+	}
+	if e.Fault != nil {
+		return fmt.Sprint(e.Fault.Code, " ", e.Fault.Message)
+	}
+	for _, key := range []string{`"text":"`, `"summary":"`} {
+		if _, text, ok := strings.Cut(string(e.Result), key); ok {
+			text, _, _ = strings.Cut(text, `"`)
+			return text
+		}
+	}
+	return string(e.Result)
+}
+
+// initialized has the program introduce itself with a version, and list the tools of a namespace.
+func (p *program) initialized(version, namespace string) {
+	p.t.Helper()
+	p.ask(`"i"`, "", "initialize", fmt.Sprintf(`{"protocolVersion":%q,"capabilities":{}}`, version))
+	if got, mcp := p.result(`"i"`), version != "1.0"; strings.Contains(got, `"tools":{"listChanged":true}`) != mcp {
+		p.t.Errorf("introduced in %s: %s", version, got)
+	}
+	p.ask(`"l"`, namespace, "tools/list", "{}")
+	p.result(`"l"`)
+}
+
+// changed reads the notification that the list of tools has changed.
+func (p *program) changed() {
+	p.t.Helper()
+	if e := p.read(); e.Method != "notifications/tools/list_changed" || e.Params != nil {
+		p.t.Fatalf("%s got %s", p.name, e.Payload)
+	}
+}
+
+// A client of MCP is told when the list of tools changes that it has asked for. No other one is.
+func TestGatewayListChanged(t *testing.T) {
+	h := newGatewayHub(t)
+	h.spawn("lab/zero", returning(named("lab/zero")))
+	told, elsewhere, old := h.program("told"), h.program("elsewhere"), h.program("old")
+	told.initialized("2025-06-18", "")
+	elsewhere.initialized("2025-06-18", "lab")
+	old.initialized("1.0", "")
+	never := h.program("never")
+	never.ask("1", "", "initialize", `{"protocolVersion":"2025-06-18"}`)
+	never.result("1")
+	bare := h.program("bare")
+	bare.write(request("1", "initialize", `{"protocolVersion":"2025-06-18"}`))
+	bare.frame()
+	bare.write(request("2", "tools/list", "{}"))
+	bare.frame()
+
+	h.spawn("Eddy", returning(named("Eddy", "debug_code")))
+	told.changed()
+	told.ask("2", "", "tools/list", "{}")
+	if got := fmt.Sprint(toolsOf(t, told.result("2"))); got != "[debug_code/Eddy/false]" {
+		t.Errorf("listed %s", got)
+	}
+	if got := string(bare.frame()); got != `{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}` {
+		t.Errorf("without envelopes: got %s", got)
+	}
+	h.spawn("Idle", returning(named("Idle")))                // without tools
+	if err := h.StopAgent(t.Context(), "Eddy"); err != nil { // the clients have been told of all before
+		t.Fatal(err)
+	}
+	told.changed()
+	h.spawn("lab/one", returning(named("lab/one", "weigh")))
+	told.changed()
+	elsewhere.changed()
+	h.spawn("lab/two", returning(named("lab/two", "weigh"))) // all has been told that was to be told before
+	told.changed()
+	elsewhere.changed()
+	for _, p := range []*program{told, elsewhere, old, never} {
+		p.ask("10", "", "ping", "{}")
+		p.result("10")
+	}
+}
+
+// A client is not told of the tools of agents that it may not call.
+func TestGatewayListChangedByRules(t *testing.T) {
+	h := newRuledHub(t, `[{"agent":"*","allow":["Jules"]}]`)
+	p := h.program("cli")
+	p.initialized("2025-06-18", "")
+	free := newGatewayHubOf(t, h.Node).program("free") // without rules
+	free.initialized("2025-06-18", "")
+	for _, id := range []performatives.AgentID{"Eddy/a", "Eddy/b"} {
+		h.spawn(id, returning(named(id, "mix")))
+		free.changed()
+	}
+	p.ask("1", "", "ping", "{}")
+	p.result("1")
+	if err := h.StopAgent(t.Context(), "Jules"); err != nil {
+		t.Fatal(err)
+	}
+	p.changed()
+}

@@ -1,0 +1,91 @@
+package gateway
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// queried returns the receiver of initialize, tools/list or tools/call: system in place of a
+// target_namespace that is neither an agent nor a namespace.
+func (c *codec) queried(e *envelope, method string) performatives.AgentID {
+	of := performatives.AgentID(Namespace(e.target, method))
+	if e.target == "" || c.session.Workers == nil {
+		return of
+	}
+	if _, known := c.session.Workers(e.source, of, ""); !known {
+		return NamespaceSystem
+	}
+	return of
+}
+
+// toolRoute returns the receiver of tools/call and the name of the tool there.
+func (c *codec) toolRoute(e *envelope, name string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
+	if to, tool, refusal = c.route(e, c.queried(e, methodCall), name, "params.name"); to != "" || refusal != nil {
+		return to, tool, refusal
+	}
+	return performatives.AgentID(Namespace(e.target, methodCall)), name, nil
+}
+
+// methodRoute is [codec.toolRoute] for ns.method.
+func (c *codec) methodRoute(e *envelope, method string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
+	if to, tool, refusal = c.route(e, performatives.AgentID(Namespace(e.target, "")), method, "method"); to != "" || refusal != nil {
+		return to, tool, refusal
+	}
+	_, tool, _ = splitMethod(method)
+	to = performatives.AgentID(Namespace(e.target, method))
+	_, _, refusal = c.route(e, to, tool, "method")
+	return to, tool, refusal
+}
+
+// route returns the receiver of a call to a namespace, and the name of the tool there. A tool of
+// that very name wins; else the name is AGENT.TOOL with an agent or a namespace of that namespace.
+// Without such a tool, to is empty. A tool of several agents is refused; field is the member with
+// the name.
+func (c *codec) route(e *envelope, of performatives.AgentID, name, field string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
+	if c.session.Workers == nil {
+		return "", "", nil
+	}
+	to, tool = of, name
+	workers, known := c.session.Workers(e.source, of, name)
+	for dot := 0; len(workers) == 0; dot++ { // the id of an agent may have dots
+		next := strings.IndexByte(name[dot:], '.')
+		if next < 0 {
+			return "", "", nil
+		}
+		dot += next
+		to, tool = performatives.AgentID(name[:dot]), name[dot+1:]
+		if to == "" || tool == "" || !contains(of, to) {
+			continue
+		}
+		if workers, known = c.session.Workers(e.source, to, tool); known {
+			break
+		}
+	}
+	if len(workers) > 1 {
+		return "", "", ambiguous("mcp_payload."+field, tool, workers)
+	}
+	return to, tool, nil
+}
+
+// contains reports whether an agent belongs to a namespace, or is it.
+func contains(namespace, agent performatives.AgentID) bool {
+	n, a := namespace.Fold(), agent.Fold()
+	return n == NamespaceSystem || n == NamespaceDefault || n == a || strings.HasPrefix(string(a), string(n)+"/")
+}
+
+// ambiguous is the refusal of the name of a tool that several agents have.
+func ambiguous(field, tool string, workers []performatives.AgentID) *performatives.Refusal {
+	names := make([]string, len(workers))
+	for i, id := range workers {
+		names[i] = qualified(id, tool)
+	}
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, Field: field,
+		Text: fmt.Sprintf("%s: several agents have %.64q: want one of %s", field, tool, strings.Join(names, ", ")),
+	}
+}
+
+// qualified returns the name of a tool that several agents have (addenda §9).
+func qualified(agent performatives.AgentID, tool string) string { return string(agent) + "." + tool }
