@@ -34,7 +34,7 @@ type Conn interface {
 
 // Peer describes the other end of a connection.
 type Peer struct {
-	Transport string // ws, tcp or grpc
+	Transport string // ws, http, tcp or grpc
 	Addr      string // remote address
 	Path      string // path of the HTTP request that opened the connection; empty without HTTP
 	TLS       bool   // whether the connection is encrypted

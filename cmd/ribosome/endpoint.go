@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -184,7 +185,7 @@ func (c *nodeCmd) listen(ctx context.Context, p *endpoint, config *tls.Config) e
 	}{
 		{"--ws", c.WS, "ws", c.WSPath, func(addr string) (acceptor, error) {
 			return ws.Listen(p.server, ws.Options{
-				Addr: addr, Path: c.WSPath, AgentPath: rossnet.PathPrefix, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
+				Addr: addr, Path: c.WSPath, AgentPath: rossnet.PathPrefix, Posts: acl.Dialect{}, TLS: config, Origins: c.WSOrigin, Compression: c.Compress, LateAuth: !c.NoAuth,
 			})
 		}},
 		{"--tcp", c.TCP, "tcp", "", func(addr string) (acceptor, error) {

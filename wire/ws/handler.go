@@ -29,6 +29,9 @@ type handler struct {
 	server  *wire.Server
 	opts    Options
 	pending sync.WaitGroup // requests and connections without a session
+
+	lock    sync.Mutex
+	streams map[string]*stream // by token
 }
 
 func newHandler(server *wire.Server, o Options) (*handler, error) {
@@ -46,7 +49,11 @@ func newHandler(server *wire.Server, o Options) (*handler, error) {
 func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.pending.Add(1)
 	defer h.pending.Done()
-	id, err := h.admit(r)
+	if h.opts.Posts != nil && (r.URL.Path == RequestPath || r.URL.Path == EventsPath) {
+		h.posting(w, r)
+		return
+	}
+	id, err := h.admit(r, h.wellFormed, true)
 	if err != nil {
 		writeError(w, err)
 		return
@@ -70,19 +77,22 @@ func (h *handler) serve(c *conn, id *wire.Identity) {
 	}()
 }
 
-// admit returns the identity of the peer, or the error to answer with.
-func (h *handler) admit(r *http.Request) (*wire.Identity, error) {
+// admit returns the identity of the peer, or the error to answer with. wellFormed checks the form of
+// the request; opens says that it opens a session.
+func (h *handler) admit(r *http.Request, wellFormed func(*http.Request) error, opens bool) (*wire.Identity, error) {
 	if sockets.Surplus(r.Context()) {
 		return nil, denied(http.StatusServiceUnavailable, performatives.CodeBusy, "too many connections without a session")
 	}
-	if err := h.wellFormed(r); err != nil {
+	if err := wellFormed(r); err != nil {
 		return nil, err
 	}
 	if origin := r.Header.Get("Origin"); origin != "" && !h.opts.allowsOrigin(origin, r.Host) {
 		return nil, denied(http.StatusForbidden, performatives.CodeForbidden, "pages of that origin may not connect")
 	}
-	if err := h.server.Admit(peerOf(r)); err != nil {
-		return nil, unavailable(err)
+	if opens {
+		if err := h.server.Admit(peerOf(r)); err != nil {
+			return nil, unavailable(err)
+		}
 	}
 	return h.authenticate(r)
 }

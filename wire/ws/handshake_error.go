@@ -48,7 +48,9 @@ func writeError(w http.ResponseWriter, err error) {
 	case http.StatusUnauthorized:
 		h.Set("WWW-Authenticate", "Bearer")
 	case http.StatusMethodNotAllowed:
-		h.Set("Allow", http.MethodGet)
+		if h.Get("Allow") == "" {
+			h.Set("Allow", http.MethodGet)
+		}
 	case http.StatusUpgradeRequired:
 		h.Set("Upgrade", "websocket")
 		h.Set("Connection", "Upgrade")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // DefaultPath is the default path of connections (wire specification, Connection
@@ -29,6 +30,11 @@ type Options struct {
 	// on to the dialect. A token in the header Authorization that does not cover the agent is
 	// refused as forbidden. Empty means none.
 	AgentPath string
+	// Posts is the dialect of clients without WebSocket: [RequestPath] takes one message by POST, as
+	// application/json, and answers 202 with its id and the token of a stream; [EventsPath] with
+	// the parameter stream streams the answers to all that was posted with that token (addenda §9).
+	// A stream is a session, which ends when nobody has read it for a minute. Nil means none.
+	Posts wire.Dialect
 	// TLS encrypts the connections of Listen. It must have a certificate. Versions below TLS
 	// 1.2 and TLS 1.2 cipher suites without forward secrecy or authenticated encryption are
 	// removed from it. With ClientAuth and ClientCAs, peers can authenticate by certificate.

@@ -168,10 +168,20 @@ func (d *decoder) version() {
 	}
 }
 
+// anyone is the receiver of the style IDE that names none: work for it goes to an agent that has the
+// action of the ontology, all else to all agents (addenda §9).
+const anyone = "*"
+
 // addressed refuses a message without a receiver that starts work (addenda §7). A query for
 // capabilities, and a message that expects no reply, are then for all agents.
 func (d *decoder) addressed() {
 	act := d.out.Performative
+	if d.shape.style == IDE && d.out.Receiver == anyone {
+		d.shape.anyone, d.out.Receiver = true, ""
+		if act.ExpectsReply() {
+			d.out.Receiver = "system" // the namespace of all agents
+		}
+	}
 	if d.out.Receiver == "" && !d.logged && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
 		d.Wrong("receiver", "the agent that a %s is for, got nothing", act)
 	}

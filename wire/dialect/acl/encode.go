@@ -32,7 +32,11 @@ func (w *writer) message() error {
 	}
 	w.act()
 	w.agent(memSender, m.Sender(), w.shape.style == IDE)
-	w.agent(memReceiver, m.Receiver(), w.shape.plainReceiver)
+	receiver := m.Receiver()
+	if w.shape.anyone && w.shape.of == m {
+		receiver = anyone
+	}
+	w.agent(memReceiver, receiver, w.shape.plainReceiver)
 	w.references()
 	w.text(memProtocol, m.Protocol())
 	w.text(memMessageType, m.MessageType())

@@ -10,6 +10,7 @@ type shape struct {
 	had           memberSet              // the members of the envelope
 	blanks        []blank                // the members without information, such as a null
 	act           string                 // the synonym for the act; empty = its usual name
+	anyone        bool                   // the receiver is "*"
 	plainReceiver bool                   // the receiver is a string
 	bare          bool                   // the payload is the parameters of a task (style IDE)
 	derived       bool                   // the in_reply_to is the conversation_id (style IDE)

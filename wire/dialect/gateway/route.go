@@ -48,7 +48,7 @@ func (c *codec) route(e *envelope, of performatives.AgentID, name, field string)
 		return "", "", nil
 	}
 	to, tool = of, name
-	workers, known := c.session.Workers(e.source, of, name)
+	workers, _ := c.session.Workers(e.source, of, name)
 	for dot := 0; len(workers) == 0; dot++ { // the id of an agent may have dots
 		next := strings.IndexByte(name[dot:], '.')
 		if next < 0 {
@@ -59,6 +59,7 @@ func (c *codec) route(e *envelope, of performatives.AgentID, name, field string)
 		if to == "" || tool == "" || !contains(of, to) {
 			continue
 		}
+		var known bool
 		if workers, known = c.session.Workers(e.source, to, tool); known {
 			break
 		}
