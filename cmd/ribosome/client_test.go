@@ -189,14 +189,14 @@ func TestAgents(t *testing.T) {
 		r := runs(t, "agents", "--addr", url)
 		lines := strings.Split(r.stdout, "\n")
 		if r.code != exitDone || r.stderr != "" || len(lines) != 5 ||
-			lines[0] != "AGENT  NODE  ACTIONS                                                                         TOPICS" ||
-			lines[1] != "Eddy   node  DELEGATE_CODING_TASK_TO_JULES, debug_code                                       Developer Support, Delegation" ||
-			lines[2] != "Eliza  node  -                                                                               Conversation, Storytelling, Philosophy" {
+			lines[0] != "AGENT  NODE  ACTIONS                                                                                              TOPICS" ||
+			lines[1] != "Eddy   node  DELEGATE_CODING_TASK_TO_JULES, debug_code, get_documentation                                         Developer Support, Delegation" ||
+			lines[2] != "Eliza  node  -                                                                                                    Conversation, Storytelling, Philosophy" {
 			t.Errorf("%s: got %+v", scheme, r)
 		}
 		var all []present
 		r = runs(t, "agents", "--addr", url, "--json")
-		if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 3 || all[2].ID != "Jules" || all[2].Node != "node" || len(all[2].Topics) != 15 || len(all[2].Actions) != 4 {
+		if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 3 || all[2].ID != "Jules" || all[2].Node != "node" || len(all[2].Topics) != 15 || len(all[2].Actions) != 5 {
 			t.Errorf("%s: %v: got %+v", scheme, err, r)
 		}
 	}
@@ -214,7 +214,7 @@ func TestListen(t *testing.T) {
 			url := n.at[scheme]
 			l := begins(t, "listen", "--addr", url, "--as", "Rubber", "--topic", "Ducks", "--action", "explain=Listens.", "--answer", `{"said":"quack"}`)
 			l.shows(&l.stderr, "connected to "+url+" as Rubber\n")
-			if r := runs(t, "agents", "--addr", n.at["tcp"]); !strings.Contains(r.stdout, "\nRubber  node  explain                                                                         Ducks\n") {
+			if r := runs(t, "agents", "--addr", n.at["tcp"]); !strings.Contains(r.stdout, "\nRubber  node  explain                                                                                              Ducks\n") {
 				t.Errorf("the node does not know it: %s", r.stdout)
 			}
 			r := runs(t, "call", "rubber", "explain", "-d", `{"why":1}`, "--as", "Ana", "--addr", n.at["tcp"])

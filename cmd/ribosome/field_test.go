@@ -220,7 +220,7 @@ func TestBridgeOfTheField(t *testing.T) {
 	a.bridge("3", "notification", "a1", "nobody", `{"event_type":"e","data":{}}`)
 	a.expect(`"message_type":"error"`, `"correlation_id":"3"`, `"reason_code":"agent_not_found"`)
 	a.bridge("4", "request", "a1", "Jules", `{"tool_name":"nope","arguments":{}}`)
-	a.expect(`"TOOL_NOT_FOUND"`, `"available_tools":["EXECUTE_DELEGATED_CODING_TASK","debug_code","refactor_code_snippet","explain_code"]`)
+	a.expect(`"TOOL_NOT_FOUND"`, `"available_tools":["EXECUTE_DELEGATED_CODING_TASK","debug_code","refactor_code_snippet","refactor_suggestion","explain_code"]`)
 	a.bridge("5", "request", "a1", "system", `{"tool_name":"nope","arguments":{}}`)
 	a.expect(`"TOOL_NOT_FOUND"`, `"explain_code"`, `"available_tools":["t","DELEGATE_CODING_TASK_TO_JULES",`)
 }

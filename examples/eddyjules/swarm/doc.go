@@ -13,7 +13,9 @@
 //
 // Jules also performs the tasks of an editor (acl §6), refactor_code_snippet and explain_code: the
 // parameters are a [Snippet], the details of the results a [Refactoring] and an [Explanation]. It
-// answers QUERY_IF and QUERY_REF about its capacity and its skills. All three agents declare the
+// answers QUERY_IF and QUERY_REF about its capacity and its skills. Editors of the variant of
+// addenda §3 call the first one refactor_suggestion, and ask Eddy for get_documentation: Eddy
+// delegates explain_code. All three agents declare the
 // ontologies that they know: a request in another one is not understood (addenda §7).
 //
 // # Concurrency

@@ -23,41 +23,73 @@ type Eddy struct {
 	Colleagues func() []performatives.AgentID
 }
 
-// Describe returns Eddy's topics, and its action by both of its names.
+// Describe returns Eddy's topics, its action by both of its names, and that for editors.
 func (*Eddy) Describe() performatives.Capabilities {
 	return performatives.Capabilities{
-		Topics:     []string{"Developer Support", "Delegation"},
-		Actions:    actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
-		Ontologies: debugOntologies(),
+		Topics: []string{"Developer Support", "Delegation"},
+		Actions: append(actions(ActionDelegate, "Finds an agent that can debug the code, delegates it and reports the result."),
+			performatives.Action{
+				Name: TaskDocument, Description: "Finds an agent that can explain the code, and reports the explanation.",
+				InputSchema: []byte(snippetSchema), OutputSchema: []byte(explanationSchema), Ontology: ontologyIDE + TaskDocument,
+			},
+		),
+		Ontologies: append(debugOntologies(), ontologyIDE+TaskDocument),
 		Extra:      role("Developer Support"),
 	}
 }
 
-// ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
+// ConsiderTask accepts a debug_code or get_documentation task with valid parameters, and rejects all
+// others.
 func (*Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	_, err := problemOf(t)
-	switch {
-	case !isDebug(t, ActionDelegate):
-		return *reject("the only task here is " + TaskDebugCode)
-	case err != nil:
+	if isDocument(t) {
+		_, err = snippetOf(t)
+	} else if !isDebug(t, ActionDelegate) {
+		return *reject("the tasks here are " + TaskDebugCode + " and " + TaskDocument)
+	}
+	if err != nil {
 		return delegation.NotUnderstoodBy(err)
 	}
 	return delegation.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
 }
 
-// PerformTask asks all colleagues whether they can debug Python, and delegates to the
+// isDocument reports whether a task is a [TaskDocument].
+func isDocument(t delegation.Task) bool {
+	return performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(TaskDocument)
+}
+
+// errand is what Eddy has a colleague do.
+type errand struct {
+	performatives.TaskRequest
+	ontology string
+	wanted   []string // capabilities of the colleague
+	nobody   string   // the text of the refusal without one
+}
+
+// errandOf returns the errand for a task.
+func errandOf(t delegation.Task) (errand, error) {
+	if isDocument(t) {
+		task := t.TaskRequest
+		task.TaskType = TaskExplain
+		return errand{task, ontologyIDE + TaskExplain, []string{TaskExplain}, "nobody here can explain code"}, nil
+	}
+	task, err := withEarlierRounds(t)
+	return errand{task, performatives.OntologyDebugRequest, []string{"python", "debugging"}, "nobody here can debug Python"}, err
+}
+
+// PerformTask asks all colleagues whether they can do it, and delegates to the
 // best match; if that one fails, to the next. The error is that of the last attempt, or
 // [performatives.CodeIncapable] if there is no match.
 func (e *Eddy) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
-	task, err := withEarlierRounds(t)
+	task, err := errandOf(t)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
-	candidates, err := e.find(ctx, t)
+	candidates, err := e.find(ctx, t, task.wanted)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
-	var last error = &performatives.Refusal{Code: performatives.CodeIncapable, Text: "nobody here can debug Python"}
+	var last error = &performatives.Refusal{Code: performatives.CodeIncapable, Text: task.nobody}
 	for _, c := range candidates {
 		if !c.Match {
 			break // ranked: the rest do not match either
@@ -93,7 +125,7 @@ const whisperTime = 10 * time.Second
 
 // find asks all colleagues for their capabilities at once, and returns them ranked by
 // their match.
-func (e *Eddy) find(ctx context.Context, t delegation.Task) ([]discovery.Candidate, error) {
+func (e *Eddy) find(ctx context.Context, t delegation.Task, wanted []string) ([]discovery.Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, whisperTime)
 	defer cancel()
 	var others []performatives.AgentID
@@ -104,15 +136,15 @@ func (e *Eddy) find(ctx context.Context, t delegation.Task) ([]discovery.Candida
 	}
 	return discovery.WhisperAll(ctx, t.Agent, others, performatives.QueryCapabilities{
 		Type:       performatives.QuerySpecific,
-		Parameters: performatives.QueryParameters{Capabilities: []string{"python", "debugging"}},
+		Parameters: performatives.QueryParameters{Capabilities: wanted},
 	})
 }
 
 // delegate delegates the task to an agent, and once more if the agent's worker panicked.
-func (e *Eddy) delegate(ctx context.Context, t delegation.Task, task performatives.TaskRequest, to performatives.AgentID) (performatives.InformResult, error) {
+func (e *Eddy) delegate(ctx context.Context, t delegation.Task, task errand, to performatives.AgentID) (performatives.InformResult, error) {
 	try := func() (performatives.InformResult, error) {
-		return delegation.Delegate(ctx, t.Agent, to, task,
-			codons.WithOntology(performatives.OntologyDebugRequest),
+		return delegation.Delegate(ctx, t.Agent, to, task.TaskRequest,
+			codons.WithOntology(task.ontology),
 			codons.WithPriority(t.Message.Priority()),
 			codons.WithTrace(t.Message.Trace()),
 			delegation.WithProgress(func(u performatives.StatusUpdate) { _ = t.Report(u) }), // it fails only after a CANCEL, which ends ctx

@@ -39,6 +39,10 @@ func (*Jules) Describe() performatives.Capabilities {
 				InputSchema: []byte(snippetSchema), OutputSchema: []byte(refactoringSchema), Ontology: performatives.OntologyRefactorRequest,
 			},
 			performatives.Action{
+				Name: TaskSuggest, Description: "Does the same, for editors.",
+				InputSchema: []byte(snippetSchema), OutputSchema: []byte(refactoringSchema), Ontology: ontologyIDE + TaskSuggest,
+			},
+			performatives.Action{
 				Name: TaskExplain, Description: "Describes Python code by its structure.",
 				InputSchema: []byte(snippetSchema), OutputSchema: []byte(explanationSchema), Ontology: ontologyIDE + TaskExplain,
 			},
@@ -87,10 +91,11 @@ func considerCode(t delegation.Task) *delegation.Decision {
 // kindOf returns [TaskRefactor] or [TaskExplain] if a task is of that type, in any spelling of
 // discovery.
 func kindOf(t delegation.Task) string {
-	for _, kind := range []string{TaskRefactor, TaskExplain} {
-		if performatives.FoldCapability(t.TaskType) == performatives.FoldCapability(kind) {
-			return kind
-		}
+	switch performatives.FoldCapability(t.TaskType) {
+	case performatives.FoldCapability(TaskRefactor), performatives.FoldCapability(TaskSuggest):
+		return TaskRefactor
+	case performatives.FoldCapability(TaskExplain):
+		return TaskExplain
 	}
 	return ""
 }

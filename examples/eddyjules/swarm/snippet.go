@@ -10,10 +10,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// The types of the tasks of an editor, which [Jules] performs (acl §6; addenda §3).
+// The types of the tasks of an editor (acl §6; addenda §3). [Jules] performs them, but for
+// TaskDocument, which is [Eddy]'s.
 const (
 	TaskRefactor = "refactor_code_snippet"
+	TaskSuggest  = "refactor_suggestion" // TaskRefactor, in the variant of IDE clients
 	TaskExplain  = "explain_code"
+	TaskDocument = "get_documentation"
 )
 
 // Snippet is a piece of code in an editor, as task_parameters of [TaskRefactor] and [TaskExplain]

@@ -90,6 +90,23 @@ func TestNoExplanation(t *testing.T) {
 	wantEnd(t, err, "failed", performatives.CodeInvalidPayload)
 }
 
+// Editors of the variant of addenda §3 call the refactoring by another name, and ask Eddy for
+// documentation, which Jules writes.
+func TestTasksOfEditors(t *testing.T) {
+	s := newFixture(t, swarm.Options{})
+	snippet := performatives.ContentOf(swarm.Snippet{Code: "def f(xs):\n    out = []\n    for x in xs:\n        out.append(x)\n    return out", LanguageOfIDE: "python"})
+	r, err := delegation.Delegate(s.ctx, s.user, swarm.JulesID, performatives.TaskRequest{TaskType: swarm.TaskSuggest, Parameters: snippet})
+	if err != nil || r.Summary != "Refactoring suggestions provided." {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	r, err = delegation.Delegate(s.ctx, s.user, swarm.EddyID, performatives.TaskRequest{TaskType: swarm.TaskDocument, Parameters: snippet})
+	if err != nil || r.Summary != "The code has 1 function and 0 classes." {
+		t.Errorf("got %+v, %v", r, err)
+	}
+	_, err = delegation.Delegate(s.ctx, s.user, swarm.EddyID, performatives.TaskRequest{TaskType: swarm.TaskDocument})
+	wantEnd(t, err, "not_understood", performatives.CodeInvalidPayload)
+}
+
 // The code of debug_code may be called as editors call it.
 func TestDebugSnippet(t *testing.T) {
 	s := newFixture(t, swarm.Options{})
@@ -155,7 +172,7 @@ func TestQueryRef(t *testing.T) {
 		t.Errorf("skills: %q, %v", skills, err)
 	}
 	tasks, err := query.Ref[[]string](s.ctx, s.user, swarm.JulesID, "task_types")
-	if diff := cmp.Diff([]string{swarm.ActionExecute, swarm.TaskDebugCode, swarm.TaskRefactor, swarm.TaskExplain}, tasks); err != nil || diff != "" {
+	if diff := cmp.Diff([]string{swarm.ActionExecute, swarm.TaskDebugCode, swarm.TaskRefactor, swarm.TaskSuggest, swarm.TaskExplain}, tasks); err != nil || diff != "" {
 		t.Errorf("task_types: %v (-want +got):\n%s", err, diff)
 	}
 	ontologies, err := query.Ref[[]string](s.ctx, s.user, swarm.JulesID, "ontologies")
