@@ -170,10 +170,17 @@ func unhandled(m *performatives.Message) (performatives.Code, string) {
 	if name := m.MessageType(); name != "" {
 		what += " " + name
 	}
-	if m.Protocol() == "" {
-		return performatives.CodeIncapable, "the agent has no role that answers " + what + " without a protocol"
+	code := performatives.CodeIncapable
+	switch m.Performative() { //nolint:exhaustive // the acts with a code of their own (addenda §9)
+	case performatives.ActQueryIf:
+		code = performatives.CodeCannotDecide
+	case performatives.ActQueryRef:
+		code = performatives.CodeUnknownReference
 	}
-	return performatives.CodeIncapable, fmt.Sprintf("the agent has no role that answers %s of the protocol %.64q", what, m.Protocol())
+	if m.Protocol() == "" {
+		return code, "the agent has no role that answers " + what + " without a protocol"
+	}
+	return code, fmt.Sprintf("the agent has no role that answers %s of the protocol %.64q", what, m.Protocol())
 }
 
 // expired reports whether m is a request whose ReplyBy has passed. A CANCEL does not

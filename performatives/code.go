@@ -30,6 +30,8 @@ const (
 	CodeRateLimited       Code = "rate_limited"       // too many messages; retry later
 	CodeUnknownAgent      Code = "agent_not_found"    // no agent has that id
 	CodeUnknownAction     Code = "action_not_found"   // the agent has no action of that name
+	CodeUnknownReference  Code = "unknown_reference"  // the agent has no value of that reference (addenda §9)
+	CodeCannotDecide      Code = "cannot_decide"      // the agent does not know whether that statement is true (addenda §9)
 	CodeStopped           Code = "agent_stopped"      // the agent or its node stops or has stopped
 	CodeMoved             Code = "moved"              // the agent moves to another node of the cluster, and the work was given up
 	CodeExpired           Code = "deadline_expired"   // ReplyBy passed before the work began
@@ -82,6 +84,8 @@ var codeTable = []CodeTraits{
 	{CodeRateLimited, ActTaskReject, true, "too many messages"},
 	{CodeUnknownAgent, ActTaskReject, false, "there is no such agent"},
 	{CodeUnknownAction, ActFailure, false, "there is no such action"},
+	{CodeUnknownReference, ActTaskReject, false, "there is no such reference"},
+	{CodeCannotDecide, ActTaskReject, false, "the agent cannot decide the statement"},
 	{CodeStopped, ActTaskReject, true, "the agent has stopped"},
 	{CodeMoved, ActFailure, true, "the agent moves to another node, and has given up the work"},
 	{CodeExpired, ActTaskReject, false, "the deadline had passed before the work began"},

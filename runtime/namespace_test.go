@@ -214,8 +214,16 @@ func TestListOfAgents(t *testing.T) {
 	if err != nil || len(agents) != 1 || agents[0].ID != "Jules" || agents[0].Node != "hub" || len(agents[0].Actions) != 1 {
 		t.Errorf("got %+v, %v", agents, err)
 	}
-	if _, err := o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeIncapable) {
+	if _, err := o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeUnknownReference) {
 		t.Errorf("an unknown reference: %v", err)
+	}
+	for _, to := range []performatives.AgentID{"system", "Jules"} { // neither decides conditions
+		if _, err := o.Ask(patience.Context(t), to, performatives.QueryIf{Condition: performatives.ContentOf("it rains")}); !errors.Is(err, performatives.CodeCannotDecide) {
+			t.Errorf("a statement to %s: %v", to, err)
+		}
+	}
+	if _, err := o.Ask(patience.Context(t), "Jules", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeUnknownReference) {
+		t.Errorf("a reference of an agent that has none: %v", err)
 	}
 }
 

@@ -84,7 +84,10 @@ var ErrorCodes = WordsOf(map[string][]performatives.Code{
 		performatives.CodeStopped, performatives.CodeBusy, performatives.CodeMoved, performatives.CodeExpired, performatives.CodeTimeout,
 		performatives.CodeDisconnected,
 	},
-	"NOT_FOUND": {performatives.CodeUnknownAgent, performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch},
+	"NOT_FOUND": {
+		performatives.CodeUnknownAgent, performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch,
+		performatives.CodeUnknownReference, performatives.CodeCannotDecide,
+	},
 	"UNAUTHORIZED": {
 		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
 		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,

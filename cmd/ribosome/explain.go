@@ -168,7 +168,7 @@ func (l *link) refused(r *performatives.Refusal, agent string) string {
 		return fmt.Sprintf("there is no agent %s at %s; ribosome agents --addr %s lists them", agent, l.at.url, l.at.url)
 	case performatives.CodeUnknownAction:
 		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.who(agent), reason.Error(), l.at.url)
-	case performatives.CodeIncapable:
+	case performatives.CodeIncapable, performatives.CodeUnknownReference, performatives.CodeCannotDecide:
 		return fmt.Sprintf("%s cannot do it: %s; ribosome agents --addr %s lists who can do what", l.responder(agent), reason.Error(), l.at.url)
 	case performatives.CodeParsingError:
 		return fmt.Sprintf("%s could not read it: %s; check --data, and --max-frame if it is long", l.who(agent), reason.Error())

@@ -22,7 +22,7 @@ func (oracle) Describe() performatives.Capabilities {
 func (o oracle) HandleQueryRef(ctx context.Context, q query.AskedRef) (any, error) {
 	switch q.Reference {
 	case "future":
-		return nil, &performatives.Refusal{Code: performatives.CodeIncapable, Text: "nobody knows"}
+		return nil, &performatives.Refusal{Code: performatives.CodeUnknownReference, Text: "nobody knows"}
 	case "eternity":
 		if err := q.Agree(); err != nil {
 			return nil, err
@@ -70,7 +70,7 @@ func TestQuery(t *testing.T) {
 		refused := runs(t, "query", agent, "future", "--json", "--addr", url)
 		var got queried
 		if err := json.Unmarshal([]byte(refused.stdout), &got); err != nil || refused.code != exitFailed || got.Outcome != "refused" || got.Error == nil ||
-			got.Error.Code != performatives.CodeIncapable || refused.stderr != "ribosome: "+got.Error.Text+"\n" || !strings.HasPrefix(got.Error.Text, agent+" cannot do it: nobody knows (incapable)") {
+			got.Error.Code != performatives.CodeUnknownReference || refused.stderr != "ribosome: "+got.Error.Text+"\n" || !strings.HasPrefix(got.Error.Text, agent+" cannot do it: nobody knows (unknown_reference)") {
 			t.Errorf("%s: %v: got %+v", scheme, err, refused)
 		}
 		if r := runs(t, "query", agent, "--if", "3", "--addr", url); r.code != exitFailed || !strings.HasPrefix(r.stderr, "ribosome: "+agent+" did not understand it: ") {

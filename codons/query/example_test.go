@@ -24,7 +24,7 @@ func (l librarian) HandleQueryIf(_ context.Context, q query.AskedIf) (bool, erro
 func (l librarian) HandleQueryRef(_ context.Context, q query.AskedRef) (any, error) {
 	author, ok := l.authors[strings.TrimPrefix(q.Reference, "author of ")]
 	if !ok {
-		return nil, &performatives.Refusal{Code: performatives.CodeIncapable, Text: "no such book"}
+		return nil, &performatives.Refusal{Code: performatives.CodeUnknownReference, Text: "no such book"}
 	}
 	return author, nil
 }
@@ -68,5 +68,5 @@ func ExampleRef() {
 	fmt.Println(err)
 	// Output:
 	// James Joyce <nil>
-	// query-ref with Librarian: refused: no such book (incapable)
+	// query-ref with Librarian: refused: no such book (unknown_reference)
 }

@@ -32,7 +32,8 @@ type Capacity struct {
 
 const conditionField = "condition"
 
-// HandleQueryIf answers a [Condition]. Any other condition is not understood.
+// HandleQueryIf answers a [Condition]. Jules cannot decide another text, and does not understand
+// any other condition.
 func (j *Jules) HandleQueryIf(_ context.Context, q query.AskedIf) (bool, error) {
 	c, err := conditionOf(q.Condition)
 	if err != nil {
@@ -51,7 +52,7 @@ func conditionOf(c performatives.Content) (Condition, error) {
 		if text == "has_capacity" {
 			return Condition{HasCapacity: &yes}, nil
 		}
-		return Condition{}, misread(conditionField, `"has_capacity" or an object`, text)
+		return Condition{}, unanswered(performatives.CodeCannotDecide, conditionField, `"has_capacity" or an object`, text)
 	}
 	members, err := performatives.Decode[map[string]json.RawMessage](c)
 	if err != nil {
@@ -70,7 +71,7 @@ func conditionOf(c performatives.Content) (Condition, error) {
 }
 
 // HandleQueryRef returns the value of a reference: capacity (a [Capacity]), skills (the topics),
-// task_types or ontologies. Any other reference is not understood.
+// task_types or ontologies. Jules knows no other reference.
 func (j *Jules) HandleQueryRef(_ context.Context, q query.AskedRef) (any, error) {
 	known := q.Agent.Describe()
 	switch q.Reference {
@@ -87,7 +88,7 @@ func (j *Jules) HandleQueryRef(_ context.Context, q query.AskedRef) (any, error)
 	case "ontologies":
 		return known.Ontologies, nil
 	}
-	return nil, misread("reference", "capacity, skills, task_types or ontologies", q.Reference)
+	return nil, unanswered(performatives.CodeUnknownReference, "reference", "capacity, skills, task_types or ontologies", q.Reference)
 }
 
 // capacity returns the capacity at this moment. Safe for concurrent use.
@@ -97,7 +98,9 @@ func (j *Jules) capacity() Capacity {
 }
 
 func misread(field, want, got string) error {
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %.64q", field, want, got),
-	}
+	return unanswered(performatives.CodeInvalidPayload, field, want, got)
+}
+
+func unanswered(code performatives.Code, field, want, got string) error {
+	return &performatives.Refusal{Code: code, Field: field, Text: fmt.Sprintf("%s: want %s, got %.64q", field, want, got)}
 }

@@ -158,7 +158,11 @@ func TestQueryIf(t *testing.T) {
 			}
 			continue
 		}
-		wantEnd(t, err, "not_understood", performatives.CodeInvalidPayload)
+		end, code := "not_understood", performatives.CodeInvalidPayload
+		if _, statement := tt.condition.(string); statement {
+			end, code = "refused", performatives.CodeCannotDecide
+		}
+		wantEnd(t, err, end, code)
 		if !strings.Contains(err.Error(), tt.field) {
 			t.Errorf("%v: got %v", tt.condition, err)
 		}
@@ -180,7 +184,7 @@ func TestQueryRef(t *testing.T) {
 		t.Errorf("ontologies: %q, %v", ontologies, err)
 	}
 	_, err = query.Ref[any](s.ctx, s.user, swarm.JulesID, "weather")
-	wantEnd(t, err, "not_understood", performatives.CodeInvalidPayload)
+	wantEnd(t, err, "refused", performatives.CodeUnknownReference)
 }
 
 func TestCapacity(t *testing.T) {

@@ -51,6 +51,8 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		return p.performTask(l, m)
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m)
+	case performatives.ActQueryIf:
+		return p.node.Relay.Refuse(m, refused(performatives.CodeCannotDecide, "a namespace decides no conditions: ask an agent"))
 	case performatives.ActRequest:
 		if m.Receiver().Is(namespace.System) {
 			return p.operate(l, m)
@@ -329,7 +331,7 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.Members()
 	default:
-		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, fmt.Sprintf("unknown reference %.64q", q.Reference)))
+		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownReference, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }

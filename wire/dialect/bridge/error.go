@@ -46,7 +46,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeStopped, performatives.CodeMoved, performatives.CodeConversationEnded, performatives.CodeMiddleware,
 		performatives.CodeDisconnected,
 	},
-	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch},
+	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
 	codeUnauthorized: {
 		performatives.CodeUnauthorized, performatives.CodeForbidden, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
 		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,

@@ -16,7 +16,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeStopped, performatives.CodeBusy, performatives.CodeMoved, performatives.CodeExpired, performatives.CodeTimeout,
 		performatives.CodeDisconnected,
 	},
-	"-32003": {performatives.CodeUnknownAgent, performatives.CodeIncapable, performatives.CodeNoMatch},
+	"-32003": {performatives.CodeUnknownAgent, performatives.CodeIncapable, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
 	"-32001": {
 		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
 		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,

@@ -25,7 +25,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
 		performatives.CodeConversationEnded,
 	},
-	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch},
+	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
 	"E001": {
 		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
 		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
