@@ -76,6 +76,9 @@ type rossNetMessage struct {
 		Sender      string  `json:"sender_id"`
 		Recipient   string  `json:"recipient_id"`
 		Target      string  `json:"target_agent_id"`
+		Task        struct {
+			HandledBy string `json:"handled_by"`
+		} `json:"task_metadata"`
 	} `json:"mcp_header"`
 	Payload struct {
 		Subtask     string          `json:"subtask_id"`
@@ -172,7 +175,7 @@ func TestRossNetController(t *testing.T) {
 		if m := c.next("STATUS_UPDATE"); m.Payload.Progress != 50 || m.Payload.Subtask != "s-1" || m.Payload.Description != "half" {
 			t.Errorf("status: %+v", m)
 		}
-		if m := c.next("TASK_COMPLETE"); string(m.Payload.Output) != `{"n":42}` || m.Payload.Subtask != "s-1" {
+		if m := c.next("TASK_COMPLETE"); string(m.Payload.Output) != `{"n":42}` || m.Payload.Subtask != "s-1" || m.Header.Task.HandledBy != "" {
 			t.Errorf("completed: %+v", m)
 		}
 		c.assign("Jules", "s-2", "break", `{}`)
@@ -202,7 +205,7 @@ func TestRossNetController(t *testing.T) {
 		c.assign("MCP_ROUTER", "s-6", "double", `{"n":1}`)
 		c.next("TASK_ACKNOWLEDGE")
 		c.next("STATUS_UPDATE")
-		if m := c.next("TASK_COMPLETE"); string(m.Payload.Output) != `{"n":2}` || m.Header.Sender != "MCP_ROUTER" {
+		if m := c.next("TASK_COMPLETE"); string(m.Payload.Output) != `{"n":2}` || m.Header.Sender != "MCP_ROUTER" || m.Header.Task.HandledBy != "Jules" {
 			t.Errorf("routed: %+v", m)
 		}
 		c.write(`{"mcp_header":{"sender_id":"Controller","target_agent_id":null,"target_service":"MCP_ROUTER","timestamp":"2025-01-30T10:30:00","version":"1.0","message_type":"PING"},"payload":{}}`)
@@ -244,6 +247,7 @@ func TestRossNetWorker(t *testing.T) {
 		}
 		reply("TASK_ACKNOWLEDGE", m, `"status":"ACCEPTED"`)
 		reply("STATUS_UPDATE", m, `"progress_percentage":10,"status_description":"on it"`)
+		m.Header.Sender = "MCP_ROUTER" // the service stands for the asker
 		reply("TASK_COMPLETE", m, `"output_data":{"hits":3}`)
 		if got := <-done; got.err != nil || !got.result.Details.Equal(p.RawContent(json.RawMessage(`{"hits":3}`))) {
 			t.Errorf("got %+v", got)

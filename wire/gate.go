@@ -157,6 +157,9 @@ func (s *Session) admit(in *Inbound) error {
 	if s.initiator { // this end chose the peer
 		return nil
 	}
+	if public := s.core.opts.Public; public != nil && in.Token == "" && s.gate.connIdentity == nil && public(in.Message) {
+		return nil
+	}
 	id, err := s.resolveIdentity(in.Token)
 	if err != nil {
 		return err

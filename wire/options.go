@@ -29,6 +29,10 @@ type Options struct {
 	Anonymous bool
 	// Authorize decides about each message. Nil allows all.
 	Authorize Authorizer
+	// Public reports whether a message needs no credentials. It then has no identity, no rule of
+	// Authorize is about it, and the peer has not authenticated by it. Nil means none. It must be
+	// safe for concurrent use.
+	Public func(m *performatives.Message) bool
 	// AuthTime is the time within which a peer must authenticate. Zero means 10 s.
 	AuthTime time.Duration
 

@@ -154,6 +154,9 @@ func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 		Limits: wire.Limits{Frame: int(c.MaxFrame)}, MaxConnections: c.MaxConnections, MaxPerHost: c.MaxPerHost,
 		KeepAlive: wire.KeepAlive{Interval: orNever(c.PingInterval), Timeout: orNever(c.PingTimeout)},
 	}
+	if c.Discovery {
+		o.Public = rossnet.AsksDiscovery
+	}
 	if o.Dialects, err = dialects(gateway.Options{
 		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
 	}); err != nil {

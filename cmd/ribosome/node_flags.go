@@ -60,6 +60,7 @@ type authFlags struct {
 	IntroSecret string   `name:"introspect-secret-file" placeholder:"FILE" help:"File with the client secret of the node at that address"`
 	IntroAud    string   `name:"introspect-audience" placeholder:"AUD" help:"Audience that such a token must be for"`
 	Operators   []string `placeholder:"NAME" help:"Who may run ribosome drain: names that have authenticated, and those below them; * is everyone who may connect; without it, nobody"`
+	Discovery   bool     `name:"public-discovery" help:"Let MCP_DISCOVERY of rossnet be asked for agents without a token; with --rules, the answer lists the agents that everyone may call"`
 	Rules       string   `placeholder:"FILE" help:"Rules of who may talk to which agent; without it, everyone to all"`
 }
 
@@ -255,6 +256,8 @@ func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 		return usagef("--no-auth lets everyone in, and other flags say who may; leave one or the other")
 	case !c.NoAuth && !some && !c.readOnly():
 		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address")
+	case c.Discovery && !some:
+		return usagef("--public-discovery is about peers without a token, and nothing here needs one; leave it out")
 	case c.JWTKey != "" && c.JWKSURL != "":
 		return usagef("--jwt-key and --jwks-url both say where the keys are; leave one")
 	case !jwt && (len(c.JWTAlg) > 0 || c.JWTIssuer != "" || c.JWTAudience != ""):

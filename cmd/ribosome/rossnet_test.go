@@ -72,6 +72,32 @@ func TestRossNetTokens(t *testing.T) {
 	noSecrets(t, n.end())
 }
 
+// With --public-discovery, MCP_DISCOVERY is asked without a token, and nothing else is.
+func TestPublicDiscovery(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeFile(t, "tokens", "Ana "+anasToken+"\n")
+	n := hosts(t, "--tokens", "tokens", "--swarm", "eddyjules", "--public-discovery")
+	c, err := net.Dial("tcp", strings.TrimPrefix(n.at["tcp"], "tcp://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close() }()
+	for _, tt := range []struct{ kind, to, payload, want string }{
+		{"DISCOVERY_QUERY", "MCP_DISCOVERY", `{"query_by_capability":"debug_code"}`, `"agent_id":"Jules"`},
+		{"QUERY_REF", "MCP_DISCOVERY", `{"reference":"members"}`, "E001"},
+		{"QUERY_REF", "Jules", `{"reference":"agents"}`, "E001"},
+		{"DISCOVERY_REGISTER", "MCP_DISCOVERY", `{"agent_id":"Bob","agent_type":"w","status":"ACTIVE","capabilities":["x"]}`, "E001"},
+		{"TASK_ASSIGN", "Jules", `{"subtask_id":"s","task_name":"debug_code","input_data":{}}`, "E001"},
+		{"DISCOVERY_QUERY", "MCP_DISCOVERY", `{"query_by_id":"Jules"}`, `"agent_id":"Jules"`},
+	} {
+		answer := exchangeFrame(t, c, fmt.Sprintf(`{"mcp_header":{"message_id":%q,"correlation_id":"c","sender_id":"Bob","recipient_id":%q,"timestamp":"2025-01-30T10:30:00Z",`+
+			`"version":"1.0","message_type":%q,"auth_token":null},"payload":%s}`, performatives.NewID(), tt.to, tt.kind, tt.payload))
+		if !strings.Contains(string(answer), tt.want) {
+			t.Errorf("%s to %s is answered by %s, want %s", tt.kind, tt.to, answer, tt.want)
+		}
+	}
+}
+
 // The JWT of a WebSocket may come in the header Authorization of the upgrade. It has to be valid,
 // and that of the agent of the path; then messages need none, and those of another sender are
 // refused. Without the header, the messages need one.

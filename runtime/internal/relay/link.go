@@ -110,10 +110,11 @@ func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) err
 }
 
 // DeliverAs is Deliver for a message to a namespace, which the worker handles. The peer knows the
-// worker under the name of the namespace, so replies and refusals are sent under that name.
-func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.AgentID) error {
-	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.relay.partyOf(worker), as: m.Receiver()}
-	return refusedBy(p.as, l.receive(p, l.relay.system.Pass))
+// worker under the name of the namespace, so replies and refusals are sent under that name. With
+// named, replies have the id of the worker in their metadata.
+func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.AgentID, named bool) error {
+	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.relay.partyOf(worker), as: m.Receiver(), named: named}
+	return refusedBy(p.as, l.receive(p))
 }
 
 // DeliverTo is Deliver for a message to an agent of this process that was found a moment ago.

@@ -3,6 +3,7 @@ package relay
 import (
 	"cmp"
 	"container/list"
+	"encoding/json"
 	"iter"
 	"slices"
 	"time"
@@ -18,6 +19,7 @@ import (
 type record struct {
 	asker, worker party
 	as            performatives.AgentID // the namespace that the asker has named instead of the worker; empty: none
+	named         bool                  // the asker is told the worker
 	broadcast     bool                  // first is: the worker may remain silent
 	conversing    bool                  // the worker has a conversation of it: the record is kept for the name as only
 
@@ -77,6 +79,27 @@ const maxRecordKeys = 18
 
 // voice is the name by which the asker knows the worker.
 func (t *record) voice() performatives.AgentID { return cmp.Or(t.as, t.worker.id) }
+
+// metadataHandledBy is the member of the metadata of a reply that names the worker (addenda §9).
+const metadataHandledBy = "handled_by"
+
+// voiced returns a message of the worker under the name by which the asker knows it.
+func (t *record) voiced(m *performatives.Message) *performatives.Message {
+	out := m.Readdressed(t.as, m.Receiver())
+	if !t.named {
+		return out
+	}
+	named, err := out.With(func(e *performatives.Envelope) {
+		if e.Metadata == nil {
+			e.Metadata = performatives.Members{}
+		}
+		e.Metadata[metadataHandledBy], _ = json.Marshal(t.worker.id) // a text always has a JSON form
+	})
+	if err != nil {
+		return out
+	}
+	return named
+}
 
 // roleOf returns the role of the sender of a message. An agent that asks itself has both: the act
 // tells them apart.

@@ -17,6 +17,7 @@ type passage struct {
 	message  *performatives.Message
 	from, to party
 	as       performatives.AgentID // the namespace that the sender has named instead of the receiver; else empty
+	named    bool                  // the asker is told the worker
 }
 
 // noted is what note did about a message, to be taken back if the message cannot be passed on.
@@ -160,7 +161,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		return noted{}, refusedCopy(p.message, performatives.CodeBusy, textTooMany)
 	}
 	m := p.message
-	t := &record{asker: p.from, worker: p.to, as: p.as, first: m, asked: m}
+	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, asked: m}
 	room := new(recordRoom)
 	t.ids, t.keys = room.ids[:0], room.keys[:0]
 	t.broadcast = m.Receiver() == ""

@@ -91,7 +91,7 @@ func (r *Relay) pass(p passage, on func(*performatives.Message) error) error {
 	}
 	m := p.message
 	if noted.as != "" && p.as == "" && !m.Sender().Is(noted.record.asker.id) {
-		m = m.Readdressed(noted.as, m.Receiver())
+		m = noted.record.voiced(m)
 	}
 	if err := on(m); err != nil && r.takeBack(noted) {
 		return err

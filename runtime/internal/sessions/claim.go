@@ -162,8 +162,13 @@ func (p *Peers) hosted(id performatives.AgentID) bool {
 // reserved reports whether no peer may speak under that name, because it is the name of a
 // namespace, of a service in a dialect of the peers, or of this node.
 func (p *Peers) reserved(id performatives.AgentID) bool {
+	return id == namespace.System || id == namespace.Default || p.isService(id) || p.self.Is(id)
+}
+
+// isService reports whether the folded id is that of a service in a dialect.
+func (p *Peers) isService(id performatives.AgentID) bool {
 	services := p.services.Load()
-	return id == namespace.System || id == namespace.Default || services != nil && (*services)[id] || p.self.Is(id)
+	return services != nil && (*services)[id]
 }
 
 // reserve adds the services in the dialects of a session to the reserved names.

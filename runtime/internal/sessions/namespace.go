@@ -28,11 +28,11 @@ const (
 // its participants.
 func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) error {
 	if local, ok := p.node.Relay.Aliased(from.id, m); ok { // an open conversation stays with its agent
-		return l.DeliverAs(m, local, from.id)
+		return l.DeliverAs(m, local, from.id, false)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
 		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
-			return l.DeliverAs(m, chosen, from.id)
+			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {

@@ -195,7 +195,7 @@ func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed per
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
 	}
 	if worker := p.node.Relay.WorkerOf(agent.id, m, routed); worker != "" {
-		return l.DeliverAs(m, worker, agent.id)
+		return l.DeliverAs(m, worker, agent.id, false)
 	}
 	switch to := m.Receiver(); {
 	case to != "" && p.isAgent(agent, m):

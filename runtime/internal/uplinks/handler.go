@@ -53,7 +53,7 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	case to == "":
 		return u.system.Pass(m)
 	case worker != "":
-		return l.DeliverAs(m, worker, m.Sender())
+		return l.DeliverAs(m, worker, m.Sender(), false)
 	}
 	return l.Deliver(m, m.Sender())
 }

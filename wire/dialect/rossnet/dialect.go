@@ -47,6 +47,16 @@ func (Dialect) Services() []performatives.AgentID {
 	return []performatives.AgentID{serviceRouter, serviceDiscovery}
 }
 
+// AsksDiscovery reports whether a message asks MCP_DISCOVERY for agents. It can be
+// [wire.Options].Public.
+func AsksDiscovery(m *performatives.Message) bool {
+	if !m.Receiver().Is(serviceDiscovery) || m.Performative() != performatives.ActQueryRef || m.Sealed() {
+		return false
+	}
+	q, err := performatives.PayloadAs[performatives.QueryRef](m)
+	return err == nil && q.Reference == referenceAgents
+}
+
 // Recognizes reports whether a frame is an object with the member mcp_header.
 func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "mcp_header") }
 
