@@ -131,7 +131,7 @@ func TestOperationsThatAreRefused(t *testing.T) {
 		{"system", `{"operation":"drain"}`, performatives.CodeUnknownAgent, `this node is hub, not ""`},
 		{"system", `{"operation":"explode","node":"hub"}`, performatives.CodeIncapable, `unknown operation "explode"`},
 		{"system", `{"operation":7}`, performatives.CodeInvalidPayload, ""},
-		{"default", `{"operation":"drain","node":"hub"}`, performatives.CodeIncapable, "a namespace supports only"},
+		{"default", `{"operation":"drain","node":"hub"}`, performatives.CodeIncapable, "a namespace takes tasks and questions about its agents only"},
 	} {
 		c.say(message(t, "x", tt.to, performatives.ActRequest, with(performatives.Raw(tt.payload))))
 		if r := c.answer(i + 1).AsRefusal(); r == nil || r.Code != tt.code || !strings.Contains(r.Text, tt.text) {

@@ -64,7 +64,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 			return nil
 		}
 	}
-	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace supports only QUERY_CAPABILITIES, QUERY_REF and TASK_REQUEST"))
+	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace takes tasks and questions about its agents only: send this to an agent"))
 }
 
 // tellCoordinators passes on a failure or a result for System that answers no request: to the

@@ -67,6 +67,9 @@ func (w *writer) failure() {
 		return
 	}
 	code, text := r.Code, r.Text
+	if w.call != nil {
+		text = w.call.InWords(text)
+	}
 	w.kind = typeError
 	if act := w.m.Performative(); act != performatives.ActFailure {
 		w.tell(exchange.MetaAct, act.String())

@@ -21,6 +21,9 @@ func (w *writer) failure() {
 		return
 	}
 	code, text := r.Code, r.Text
+	if w.call != nil {
+		text = w.call.InWords(text)
+	}
 	act := w.m.Performative()
 	if w.body = rest(object(extra), "status"); w.body == nil {
 		w.body = make(performatives.Members)

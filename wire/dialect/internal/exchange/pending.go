@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
@@ -13,8 +14,9 @@ import (
 // Request is a request that waits for its answer: of the peer, or to the peer. A dialect embeds it
 // in what relates its messages to a request.
 type Request struct {
-	Agent        performatives.AgentID // of the peer, folded
-	Kind         string                // the message type
+	Agent        performatives.AgentID      // of the peer, folded
+	Kind         string                     // the message type
+	Act          performatives.Performative `json:",omitzero"` // of the message
 	ID           performatives.MessageID
 	Reference    string // the in_reply_to of its answer
 	Conversation performatives.ConversationID
@@ -29,14 +31,14 @@ func (r *Request) request() *Request { return r }
 // RequestOf returns the request that a message of the peer is.
 func RequestOf(e *performatives.Envelope, kind string) Request {
 	return Request{
-		Agent: e.Sender.Fold(), Kind: kind, ID: e.ID, Reference: string(e.ID), Conversation: e.ConversationID, Asker: e.Sender,
+		Agent: e.Sender.Fold(), Kind: kind, Act: e.Performative, ID: e.ID, Reference: string(e.ID), Conversation: e.ConversationID, Asker: e.Sender,
 	}
 }
 
 // RequestTo returns the request to the peer that a message of this node is.
 func RequestTo(m *performatives.Message, kind string) Request {
 	return Request{
-		Agent: m.Receiver().Fold(), Kind: kind, ID: m.ID(), Reference: ReferenceTo(m), Conversation: m.ConversationID(), Asker: m.Sender(),
+		Agent: m.Receiver().Fold(), Kind: kind, Act: m.Performative(), ID: m.ID(), Reference: ReferenceTo(m), Conversation: m.ConversationID(), Asker: m.Sender(),
 	}
 }
 
@@ -46,6 +48,12 @@ func ReferenceTo(m *performatives.Message) string { return cmp.Or(m.ReplyWith(),
 // IsOfCancel reports whether a message with that in_reply_to answers the CANCEL of the request.
 func (r *Request) IsOfCancel(inReplyTo string) bool {
 	return r.Cancel != "" && inReplyTo == r.CancelRef
+}
+
+// InWords returns a text about the request with its type in place of its act (addenda §9).
+func (r *Request) InWords(text string) string {
+	act := r.Act.String()
+	return strings.ReplaceAll(strings.ReplaceAll(text, act+" "+r.Kind, r.Kind), act, r.Kind)
 }
 
 // defaultPending is the limit where the session sets none.
