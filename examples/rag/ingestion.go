@@ -21,10 +21,15 @@ import (
 const batch = 200
 
 // newIngestionAgent returns the agent that reads documents, divides them into chunks and sends them
-// to the RetrievalAgent.
-func newIngestionAgent() actors.Agent {
+// to the RetrievalAgent. It reads no other folder than only, unless that is empty.
+func newIngestionAgent(only string) actors.Agent {
 	return worker{"document ingestion", map[string]task{
-		taskFolder: performs("Reads the Markdown, text, CSV and PDF files of a folder, and has those indexed that are new or have changed.", ingestFolder),
+		taskFolder: performs("Reads the Markdown, text, CSV and PDF files of a folder, and has those indexed that are new or have changed.", func(ctx context.Context, t delegation.Task, f folder) (any, string, error) {
+			if only != "" && f.Path != only {
+				return nil, "", &performatives.Refusal{Code: performatives.CodeForbidden, Text: "path: this agent reads only the folder that the program was started with"}
+			}
+			return ingestFolder(ctx, t, f)
+		}),
 	}}
 }
 

@@ -5,6 +5,7 @@
 //
 //	go run . "How long does a refund take?"
 //	go run . --docs ~/notes --index ~/.cache/notes --type pdf "Who signed the lease?"
+//	go run . --ws 127.0.0.1:8443    # hosts the agents, for peers that speak the specification
 //
 // It is a module of its own, so that programs which import Ribosome do not get its dependencies.
 // The README has the details.
@@ -48,6 +49,13 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	}
 	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
+	if o.ws+o.tcp != "" {
+		if err := o.serve(ctx, m, stdout, stderr); err != nil {
+			program.Complain(stderr, name, err)
+			return program.ExitFailed
+		}
+		return program.ExitDone
+	}
 	answered, err := o.answer(ctx, m, stdout, stderr)
 	switch {
 	case err != nil:
@@ -66,11 +74,14 @@ func (o *options) answer(ctx context.Context, m *model, stdout, stderr io.Writer
 		return false, err
 	}
 	defer func() { err = errors.Join(err, x.close()) }()
-	node, err := start(ctx, x, m)
+	node, err := start(ctx, x, m, "")
 	if err != nil {
 		return false, err
 	}
 	defer program.StopNode(node)
+	if err := node.Spawn(ctx, agentSystem, newSystem); err != nil {
+		return false, err
+	}
 	t := follow(node)
 	defer t.stop()
 
@@ -89,15 +100,15 @@ func (o *options) answer(ctx context.Context, m *model, stdout, stderr io.Writer
 	return got.Response != nil && got.Response.Response != nothingFound, err
 }
 
-// start starts a node with the agents. The caller stops it.
-func start(ctx context.Context, x *index, m *model) (*runtime.Node, error) {
+// start starts a node with the agents but System. IngestionAgent reads no other folder than only,
+// unless that is empty. The caller stops the node.
+func start(ctx context.Context, x *index, m *model, only string) (*runtime.Node, error) {
 	node, err := runtime.New(runtime.Options{Name: name})
 	if err != nil {
 		return nil, err
 	}
 	for id, create := range map[performatives.AgentID]func() actors.Agent{
-		agentSystem:    newSystem,
-		agentIngestion: newIngestionAgent,
+		agentIngestion: func() actors.Agent { return newIngestionAgent(only) },
 		agentRetrieval: func() actors.Agent { return newRetrievalAgent(x) },
 		agentResponse:  func() actors.Agent { return newResponseAgent(x.analyzer, m) },
 	} {

@@ -64,7 +64,8 @@ func TestAnswerFromEachKind(t *testing.T) {
 		"What fee does a school have?":             {"customer: school; fee: none [1]\n", "handbook/refunds.md, line 12 (Refunds › Annual subscriptions)"},
 		"Who checks that a backup can be restored": {"Ana checks once a month that it can be restored. [1]\n", "notes.txt, line 1"},
 		"storage of the Team plan":                 {"plan: Team; price per month: 29 EUR; storage: 100 GB; seats: 10 [1]\n", "data/plans.csv, line 2"},
-		"market share":                             {"Market share: 8.5%. [1]\n", "sales_report.pdf, page 2"},
+		// The question of the specification (Message Types §2).
+		"What KPIs were tracked in Q1?": {"The KPIs tracked in Q1 are revenue growth (15%), customer acquisition (120 new customers) and market share (8.5%). [1]\n", "sales_report.pdf, page 2"},
 	} {
 		got := runProgram(t, nil, question)
 		if got.code != 0 || !strings.Contains(got.stdout, want.answer) || !strings.Contains(got.stdout, "  [1]  ") || !strings.Contains(got.stdout, "cited  "+want.source+"\n") {

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 	"flag"
+	"fmt"
+	"net"
 	"strings"
 	"time"
 
@@ -21,6 +23,8 @@ const usage = `rag answers a question from the documents of a folder, and cites 
     --dates FROM,TO     search only documents that were modified on these days, such as 2024-01-01,2024-03-31
     --top N             how many passages to find, at most 100 (5)
     --threshold SHARE   which share of the question a passage must have, 0 to 1 (0.3)
+    --ws ADDR       no question: host the agents for peers, over WebSocket, until interrupted; ADDR is one of this machine
+    --tcp ADDR      the same, over TCP
     --timeout TIME      how long everything may take (10m)
     --trace=false       no tree of the conversations at the end
     --quiet             no progress
@@ -34,6 +38,7 @@ It exits with 0 when there is an answer, 1 when there is none, and 2 when the ar
 type options struct {
 	index        string
 	question     question
+	ws, tcp      string
 	timeout      time.Duration
 	trace, quiet bool
 }
@@ -53,6 +58,8 @@ func parse(args []string) (*options, error) {
 		q.Filters.Dates = strings.Split(text, ",")
 		return nil
 	})
+	f.StringVar(&o.ws, "ws", "", "")
+	f.StringVar(&o.tcp, "tcp", "", "")
 	f.DurationVar(&o.timeout, "timeout", 10*time.Minute, "")
 	f.BoolVar(&o.trace, "trace", true, "")
 	f.BoolVar(&o.quiet, "quiet", false, "")
@@ -60,7 +67,17 @@ func parse(args []string) (*options, error) {
 		return nil, err
 	}
 	q.Query = strings.TrimSpace(strings.Join(f.Args(), " "))
+	for flag, addr := range map[string]string{"--ws": o.ws, "--tcp": o.tcp} {
+		if host, _, err := net.SplitHostPort(addr); addr != "" && (err != nil || host != "localhost" && !net.ParseIP(host).IsLoopback()) {
+			return nil, fmt.Errorf("%s %q: want an address of this machine, such as 127.0.0.1:8443: nobody has to authenticate", flag, addr)
+		}
+	}
+	serves := o.ws+o.tcp != ""
 	switch {
+	case serves && q.Query != "":
+		return nil, errors.New("with --ws or --tcp, peers ask the questions; leave yours out")
+	case serves:
+		return o, nil
 	case q.Query == "":
 		return nil, errors.New(`ask something, such as: go run . "How long does a refund take?"; --help lists the flags`)
 	case o.timeout <= 0:
