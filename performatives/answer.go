@@ -54,6 +54,7 @@ func (c Capabilities) summary(whole bool) *Capabilities {
 		Extra:   c.Extra.clone(),
 
 		Ontologies: slices.Clone(c.Ontologies),
+		Languages:  slices.Clone(c.Languages),
 	}
 	for i, a := range c.Actions {
 		if !whole {

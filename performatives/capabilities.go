@@ -3,6 +3,7 @@ package performatives
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,7 +15,11 @@ type Capabilities struct {
 	// Ontologies are the ontologies that the agent knows; empty = any. A request in another one is
 	// NOT_UNDERSTOOD with [CodeUnknownOntology] (addenda §7). The member is an extension.
 	Ontologies []string `json:"ontologies"`
-	Extra      Members  `json:"-"`
+	// Languages are the languages of payloads that the agent reads, such as application/json; empty =
+	// any. A request in another one is NOT_UNDERSTOOD with [CodeUnsupportedLanguage] (addenda §9). The
+	// member is an extension.
+	Languages []string `json:"languages"`
+	Extra     Members  `json:"-"`
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
@@ -80,21 +85,40 @@ func (c Capabilities) KnowsOntology(ontology string) bool {
 	return ontology == "" || len(c.Ontologies) == 0 || slices.Contains(c.Ontologies, ontology)
 }
 
+// ReadsLanguage reports whether c has the language. It has every language if it declares none. A
+// message without a language is always read, and so is one with the tag of a natural language, such
+// as en. Parameters of a media type do not count.
+func (c Capabilities) ReadsLanguage(language string) bool {
+	if language == "" || len(c.Languages) == 0 || naturalLanguage.MatchString(language) {
+		return true
+	}
+	media := func(l string) string { l, _, _ = strings.Cut(l, ";"); return strings.TrimSpace(l) }
+	return slices.ContainsFunc(c.Languages, func(own string) bool { return strings.EqualFold(media(own), media(language)) })
+}
+
+// naturalLanguage matches tags of natural languages (RFC 5646).
+var naturalLanguage = regexp.MustCompile(`^[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*$`)
+
 // UnknownOntology returns the refusal of a message to agent by, which has the capabilities c and
-// does not know the ontology of the message (addenda §7); nil for any other message. A CANCEL, and
-// the acts of discovery, mean the same in every ontology.
+// does not know the ontology (addenda §7) or the language (addenda §9) of the message; nil for any
+// other message. A CANCEL, and the acts of discovery, mean the same in all of them.
 func (c Capabilities) UnknownOntology(by AgentID, m *Message) *Refusal {
 	switch m.Performative() { //nolint:exhaustive // the acts that pass
 	case ActCancel, ActQueryCapabilities, ActInformCapabilities:
 		return nil
 	}
-	if c.KnowsOntology(m.Ontology()) {
+	r := Refusal{From: by, About: m.ID()}
+	switch {
+	case !c.KnowsOntology(m.Ontology()):
+		r.Code, r.Field = CodeUnknownOntology, "ontology"
+		r.Text = fmt.Sprintf("ontology: want one of %q, got %.128q", c.Ontologies, m.Ontology())
+	case !c.ReadsLanguage(m.Language()):
+		r.Code, r.Field = CodeUnsupportedLanguage, "language"
+		r.Text = fmt.Sprintf("language: want one of %q, got %.128q", c.Languages, m.Language())
+	default:
 		return nil
 	}
-	return &Refusal{
-		Code: CodeUnknownOntology, From: by, About: m.ID(), Field: "ontology",
-		Text: fmt.Sprintf("ontology: want one of %q, got %.128q", c.Ontologies, m.Ontology()),
-	}
+	return &r
 }
 
 // HasAll reports whether c has every one of the wanted names.

@@ -104,3 +104,18 @@ func TestSummaryHasOntologies(t *testing.T) {
 		t.Error("the answer shares the slice of the capabilities")
 	}
 }
+
+func TestReadsLanguage(t *testing.T) {
+	declares := p.Capabilities{Languages: []string{"application/json", "text/x-python"}}
+	for language, want := range map[string]bool{
+		"": true, "application/json": true, "Application/JSON; charset=utf-8": true, "text/x-python": true, "en": true, "de-AT": true, "zh-Hant-TW": true,
+		"application/xml": false, "FIPA-SL": false, "prolog": false, "text/x-python3": false,
+	} {
+		if got := declares.ReadsLanguage(language); got != want {
+			t.Errorf("%q: got %t", language, got)
+		}
+		if !(p.Capabilities{}).ReadsLanguage(language) {
+			t.Errorf("%q is refused by an agent that declares no language", language)
+		}
+	}
+}

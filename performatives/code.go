@@ -16,6 +16,7 @@ const (
 	CodeUnknownPerformative Code = "unknown_performative"
 	CodeParsingError        Code = "parsing_error"
 	CodeUnknownOntology     Code = "unknown_ontology"
+	CodeUnsupportedLanguage Code = "unsupported_language"
 	CodeInvalidPayload      Code = "invalid_payload_structure"
 	CodeInvalidID           Code = "invalid_id"     // the id of an agent could look like another one: see [CheckID]
 	CodeUnexpectedAct       Code = "unexpected_act" // the conversation accepts no such act in its state
@@ -73,6 +74,7 @@ var codeTable = []CodeTraits{
 	{CodeUnknownPerformative, ActNotUnderstood, false, "the performative is unknown"},
 	{CodeParsingError, ActNotUnderstood, false, "the message cannot be parsed"},
 	{CodeUnknownOntology, ActNotUnderstood, false, "the ontology is unknown"},
+	{CodeUnsupportedLanguage, ActNotUnderstood, false, "the language of the payload is not supported"},
 	{CodeInvalidPayload, ActNotUnderstood, false, "the message lacks a field or has a wrong one"},
 	{CodeInvalidID, ActNotUnderstood, false, "the id of an agent has characters that ids cannot have"},
 	{CodeUnexpectedAct, ActNotUnderstood, false, "the act is not expected at this point of the conversation"},

@@ -15,7 +15,7 @@ func (c *Cancel) fields() fieldList {
 }
 
 func (c *Capabilities) fields() fieldList {
-	return fieldList{{"topics", &c.Topics}, {"actions", &c.Actions}, {"ontologies", &c.Ontologies}}
+	return fieldList{{"topics", &c.Topics}, {"actions", &c.Actions}, {"ontologies", &c.Ontologies}, {"languages", &c.Languages}}
 }
 
 func (f *Failure) fields() fieldList {

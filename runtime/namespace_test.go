@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -372,5 +373,36 @@ func TestNamespaceBesideAnAgent(t *testing.T) {
 		func(e *performatives.Envelope) { e.ConversationID = request.ConversationID() }))
 	if m := c.answer(2); m.Performative() != performatives.ActInformCapabilities || m.Sender() != "system" {
 		t.Errorf("%s from %s", m.Performative(), m.Sender())
+	}
+}
+
+// polyglot is an agent that reads one language.
+type polyglot struct{}
+
+func (polyglot) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Actions: []performatives.Action{{Name: "sing"}}, Languages: []string{"application/json"}}
+}
+
+// An agent that declares languages refuses others, naming those it has, whether it is of the node or
+// of a peer. Natural languages pass (addenda §9).
+func TestLanguages(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("Here", func() actors.Agent { return polyglot{} })
+	o := newOutpost(t, h, "out")
+	if err := o.Spawn(within(t), "There", func() actors.Agent { return polyglot{} }); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.up.Connect(within(t)); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitVisible("There")
+	for _, to := range []performatives.AgentID{"Here", "There"} {
+		for language, want := range map[string]performatives.Code{"": performatives.CodeUnknownReference, "en": performatives.CodeUnknownReference, "application/xml": performatives.CodeUnsupportedLanguage} {
+			_, err := h.Ask(within(t), to, performatives.QueryRef{Reference: "x"}, func(e *performatives.Envelope) { e.Language = language })
+			r := performatives.RefusalOf(err)
+			if r == nil || r.Code != want || want == performatives.CodeUnsupportedLanguage && !strings.Contains(r.Text, `"application/json"`) {
+				t.Errorf("%s in %q: %v, want %s", to, language, err, want)
+			}
+		}
 	}
 }

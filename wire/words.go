@@ -77,7 +77,7 @@ func (w Words) Exact(c performatives.Code) performatives.Code {
 var ErrorCodes = WordsOf(map[string][]performatives.Code{
 	"INVALID_REQUEST": {
 		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
-		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct, performatives.CodeCanceled,
+		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct, performatives.CodeCanceled,
 		performatives.CodeConversationEnded, performatives.CodeRejected,
 	},
 	"SERVICE_UNAVAILABLE": {

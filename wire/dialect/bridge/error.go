@@ -39,7 +39,7 @@ const (
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	codeInvalidArguments: {
 		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
-		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
+		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
 	},
 	codeInternal: {
 		performatives.CodeInternal, performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeUnknownAgent,

@@ -10,7 +10,7 @@ import (
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"-32601": {performatives.CodeUnknownAction, performatives.CodeUnknownPerformative},
 	"-32700": {performatives.CodeParsingError},
-	"-32602": {performatives.CodeInvalidPayload, performatives.CodeUnknownOntology, performatives.CodeInvalidID},
+	"-32602": {performatives.CodeInvalidPayload, performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID},
 	"-32600": {performatives.CodeUnexpectedAct, performatives.CodeConversationEnded},
 	"-32004": {
 		performatives.CodeStopped, performatives.CodeBusy, performatives.CodeMoved, performatives.CodeExpired, performatives.CodeTimeout,

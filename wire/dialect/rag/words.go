@@ -10,7 +10,7 @@ import (
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"UNKNOWN_MESSAGE_TYPE": {performatives.CodeUnknownPerformative, performatives.CodeIncapable, performatives.CodeUnknownAction},
 	"INVALID_MESSAGE": {
-		performatives.CodeInvalidPayload, performatives.CodeParsingError, performatives.CodeUnknownOntology, performatives.CodeInvalidID,
+		performatives.CodeInvalidPayload, performatives.CodeParsingError, performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID,
 		performatives.CodeUnexpectedAct, performatives.CodeConversationEnded, performatives.CodeUnknownReference, performatives.CodeCannotDecide,
 	},
 	"BUSY": {performatives.CodeBusy},

@@ -22,7 +22,7 @@ const dependencyFailed performatives.Code = "dependency_failed"
 var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 	"E003": {
 		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
-		performatives.CodeUnknownOntology, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
+		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
 		performatives.CodeConversationEnded,
 	},
 	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
