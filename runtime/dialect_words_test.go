@@ -41,12 +41,12 @@ func TestRefusalsNameNoActs(t *testing.T) {
 			h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{tt.dialect} })
 			h.spawn("Jules", func() actors.Agent { return rossNetWorker{} })
 			h.spawn("Silent", func() actors.Agent { return mute{} })
-			conn, err := overWS.dial(within(t), serve(t, overWS, h.server))
+			conn, err := overWS.dial(patience.Context(t), serve(t, overWS, h.server))
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer func() { _ = conn.Close() }()
-			context.AfterFunc(within(t), func() { _ = conn.Close() })
+			context.AfterFunc(patience.Context(t), func() { _ = conn.Close() })
 			own := strings.Fields(tt.types)
 			kinds := slices.Concat(own, []string{"MY_TYPE"})
 			for act := range p.Performatives() {

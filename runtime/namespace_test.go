@@ -389,16 +389,16 @@ func TestLanguages(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Here", func() actors.Agent { return polyglot{} })
 	o := newOutpost(t, h, "out")
-	if err := o.Spawn(within(t), "There", func() actors.Agent { return polyglot{} }); err != nil {
+	if err := o.Spawn(patience.Context(t), "There", func() actors.Agent { return polyglot{} }); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.up.Connect(within(t)); err != nil {
+	if err := o.up.Connect(patience.Context(t)); err != nil {
 		t.Fatal(err)
 	}
 	h.awaitVisible("There")
 	for _, to := range []performatives.AgentID{"Here", "There"} {
 		for language, want := range map[string]performatives.Code{"": performatives.CodeUnknownReference, "en": performatives.CodeUnknownReference, "application/xml": performatives.CodeUnsupportedLanguage} {
-			_, err := h.Ask(within(t), to, performatives.QueryRef{Reference: "x"}, func(e *performatives.Envelope) { e.Language = language })
+			_, err := h.Ask(patience.Context(t), to, performatives.QueryRef{Reference: "x"}, func(e *performatives.Envelope) { e.Language = language })
 			r := performatives.RefusalOf(err)
 			if r == nil || r.Code != want || want == performatives.CodeUnsupportedLanguage && !strings.Contains(r.Text, `"application/json"`) {
 				t.Errorf("%s in %q: %v, want %s", to, language, err, want)

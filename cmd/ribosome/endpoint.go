@@ -103,7 +103,7 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		}
 	}
 	if c.Swarm != noSwarm {
-		if err := swarms(c.pace()).Host(ctx, p.node, c.Swarm); err != nil {
+		if err := swarms(c.pace(), c.CodeRoot).Host(ctx, p.node, c.Swarm); err != nil {
 			return err
 		}
 	}

@@ -29,8 +29,8 @@ var long = exhaustive.Enabled()
 func TestMain(m *testing.M) {
 	receiptTime = 2 * patience.Time / 3 // a busy machine may take longer than a user waits
 	if os.Getenv(asProgram) != "" {
-		offered := swarms(0)
-		swarms = func(time.Duration) runtime.Swarms { return append(offered, notes) }
+		offered := swarms(0, "")
+		swarms = func(time.Duration, string) runtime.Swarms { return append(offered, notes) }
 		main()
 	}
 	for _, v := range os.Environ() { // whoever tests may use the program, too

@@ -21,16 +21,16 @@ import (
 const noSwarm = "none"
 
 // swarms returns the swarms that a node can host, whose agents take the pace for each step of their
-// work. A test adds one.
-var swarms = func(pace time.Duration) runtime.Swarms {
-	return runtime.Swarms{swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: pace}})}
+// work, and read code in the folder codeRoot, if any. A test adds one.
+var swarms = func(pace time.Duration, codeRoot string) runtime.Swarms {
+	return runtime.Swarms{swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: pace}, CodeRoot: codeRoot})}
 }
 
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	runtime.SpareProcessor()
-	if err := c.check(swarms(c.pace())); err != nil {
+	if err := c.check(swarms(c.pace(), c.CodeRoot)); err != nil {
 		return err
 	}
 	out := newPrinter(std.out)

@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -18,6 +19,7 @@ type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
 	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
 	Pace        time.Duration `default:"0s" help:"Time that the swarm takes for each step of its work, so that one can watch it in the console; 0s is 2s for the example tasks that a node with --http alone gives the swarm eddyjules"`
+	CodeRoot    string        `placeholder:"DIR" help:"Folder in which the swarm eddyjules reads the files whose paths come in place of code; without it, none is read"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
@@ -164,6 +166,10 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)
 	case c.Pace > 0 && c.Swarm == "none":
 		return usagef("--pace %v: it is the time of the steps of a swarm; add one, such as --swarm eddyjules", c.Pace)
+	case c.CodeRoot != "" && c.Swarm == "none":
+		return usagef("--code-root %s: it is for the code of a swarm; add one, such as --swarm eddyjules", shown(c.CodeRoot))
+	case c.CodeRoot != "" && !isFolder(c.CodeRoot):
+		return usagef("--code-root %s: there is no such folder", shown(c.CodeRoot))
 	case c.DrainTime <= 0:
 		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
 	case slices.Contains(c.Operators, ""):
@@ -190,6 +196,11 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
 	}
 	return c.checkSwarm(known)
+}
+
+func isFolder(name string) bool {
+	info, err := os.Stat(name)
+	return err == nil && info.IsDir()
 }
 
 // checkAddress returns an error for an address that no listener can have. A port may also be

@@ -21,6 +21,8 @@ type Eddy struct {
 	// of the node's directory. Several goroutines call it at the same time. Eddy ignores
 	// its own id.
 	Colleagues func() []performatives.AgentID
+	// CodeRoot is [Options].CodeRoot.
+	CodeRoot string
 }
 
 // Describe returns Eddy's topics, its action by both of its names, and that for editors.
@@ -38,16 +40,13 @@ func (*Eddy) Describe() performatives.Capabilities {
 	}
 }
 
-// ConsiderTask accepts a debug_code or get_documentation task with valid parameters, and rejects all
-// others.
-func (*Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	_, err := problemOf(t)
-	if isDocument(t) {
-		_, err = snippetOf(t)
-	} else if !isDebug(t, ActionDelegate) {
-		return *reject("the tasks here are " + TaskDebugCode + " and " + TaskDocument)
-	}
-	if err != nil {
+// ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
+func (e *Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
+	_, err := problemOf(t, e.CodeRoot)
+	switch {
+	case !isDebug(t, ActionDelegate):
+		return *reject("the only task here is " + TaskDebugCode)
+	case err != nil:
 		return delegation.NotUnderstoodBy(err)
 	}
 	return delegation.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
@@ -81,7 +80,7 @@ func errandOf(t delegation.Task) (errand, error) {
 // best match; if that one fails, to the next. The error is that of the last attempt, or
 // [performatives.CodeIncapable] if there is no match.
 func (e *Eddy) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
-	task, err := errandOf(t)
+	task, err := e.withEarlierRounds(t)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}
@@ -108,13 +107,13 @@ func (e *Eddy) PerformTask(ctx context.Context, t delegation.Task) (performative
 // withEarlierRounds returns the task to delegate. In a further round, its parameters are
 // completed from the rounds before, because Eddy opens a new conversation for it, maybe
 // with another agent. In the first round the parameters stay as they are.
-func withEarlierRounds(t delegation.Task) (performatives.TaskRequest, error) {
+func (e *Eddy) withEarlierRounds(t delegation.Task) (performatives.TaskRequest, error) {
 	task := t.TaskRequest
 	task.TaskType = TaskDebugCode // also if the task was requested by the name of Eddy's action
 	if len(t.Previous) == 0 {
 		return task, nil
 	}
-	problem, err := problemOf(t)
+	problem, err := problemOf(t, e.CodeRoot)
 	task.Parameters = performatives.ContentOf(problem)
 	return task, err
 }

@@ -19,6 +19,8 @@ const ActionExecute = "EXECUTE_DELEGATED_CODING_TASK"
 type Jules struct {
 	Brain Debugger // required
 	Limit int      // the largest number of tasks at a time; zero and less mean [codons.DefaultMaxTasks]
+	// CodeRoot is [Options].CodeRoot.
+	CodeRoot string
 
 	tasks    int          // accepted so far
 	underWay atomic.Int64 // tasks whose work has begun and not ended
@@ -63,7 +65,7 @@ const (
 
 // ConsiderTask accepts a task of Jules's types with valid parameters, and rejects all others.
 func (j *Jules) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
-	if no := considerCode(t); no != nil {
+	if no := j.considerCode(t); no != nil {
 		return *no
 	}
 	j.tasks++
@@ -75,9 +77,9 @@ func (j *Jules) ConsiderTask(_ context.Context, t delegation.Task) delegation.De
 }
 
 // considerCode returns the refusal of a task for Jules; nil if it is taken on.
-func considerCode(t delegation.Task) *delegation.Decision {
+func (j *Jules) considerCode(t delegation.Task) *delegation.Decision {
 	if isDebug(t, ActionExecute) {
-		_, err := problemOf(t)
+		_, err := problemOf(t, j.CodeRoot)
 		return understood(err)
 	}
 	switch kindOf(t) {
@@ -119,7 +121,7 @@ func (j *Jules) PerformTask(ctx context.Context, t delegation.Task) (performativ
 
 // debug runs the Debugger and reports its steps as progress.
 func (j *Jules) debug(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
-	problem, err := problemOf(t)
+	problem, err := problemOf(t, j.CodeRoot)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}

@@ -59,9 +59,9 @@ type Finding struct {
 }
 
 // problemOf decodes a task's parameters, and completes missing fields from the findings
-// of the rounds before, the latest first. The error is a [*performatives.Refusal] if the
-// parameters are invalid.
-func problemOf(t delegation.Task) (Problem, error) {
+// of the rounds before, the latest first. Code that is a path is read below root. The error is a
+// [*performatives.Refusal] if the parameters are invalid.
+func problemOf(t delegation.Task, root string) (Problem, error) {
 	p, err := performatives.Decode[Problem](t.Parameters)
 	if err != nil {
 		return p, err
@@ -76,7 +76,11 @@ func problemOf(t delegation.Task) (Problem, error) {
 		p.Traceback = cmp.Or(p.Traceback, f.Traceback)
 		p.FileName = cmp.Or(p.FileName, f.FileName)
 	}
-	return p, nil
+	if isPath(p.Code) {
+		p.FileName = cmp.Or(p.FileName, p.Code)
+		p.Code, err = readCode(root, p.Code)
+	}
+	return p, err
 }
 
 // actions lists the debugging task of an agent by the names that [consider] accepts.

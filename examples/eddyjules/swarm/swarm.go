@@ -25,6 +25,10 @@ type Options struct {
 	// Brain is the Debugger of Jules. Nil means [Offline].
 	Brain Debugger
 
+	// CodeRoot is the folder in which files are read whose paths come in place of code (acl §4.1).
+	// Empty means that no file is read.
+	CodeRoot string
+
 	// Replace replaces agents of the swarm, by their ids. The node calls a function at
 	// the start and at each restart of the agent; nil omits the agent. Hosting fails for
 	// an id that is not in the swarm. Spawn additional agents on the node itself.
@@ -51,8 +55,8 @@ type member struct {
 
 func (o Options) members(n *runtime.Node) ([]member, error) {
 	all := []member{
-		{EddyID, func() actors.Agent { return &Eddy{Colleagues: n.Directory().IDs} }},
-		{JulesID, func() actors.Agent { return &Jules{Brain: o.Brain} }},
+		{EddyID, func() actors.Agent { return &Eddy{Colleagues: n.Directory().IDs, CodeRoot: o.CodeRoot} }},
+		{JulesID, func() actors.Agent { return &Jules{Brain: o.Brain, CodeRoot: o.CodeRoot} }},
 		{ElizaID, func() actors.Agent { return Eliza{} }},
 	}
 	for id, create := range o.Replace {

@@ -3,6 +3,8 @@ package swarm_test
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -231,6 +233,48 @@ func TestOntologiesOfTheSwarm(t *testing.T) {
 		for _, to := range []performatives.AgentID{swarm.EddyID, swarm.JulesID} {
 			if _, err := delegation.Delegate(s.ctx, s.user, to, debugCode(sample()), codons.WithOntology(ontology)); err != nil {
 				t.Errorf("%s in %q: %v", to, ontology, err)
+			}
+		}
+	}
+}
+
+// A path in place of code is read if it is below the code root; else the code is wanted (acl §4.1).
+func TestCodeFiles(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	problem := sample()
+	for _, file := range []string{filepath.Join(root, "scripts", "parse.py"), filepath.Join(outside, "secret.py")} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o750), os.WriteFile(file, []byte(problem.Code), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(os.Symlink(filepath.Join(outside, "secret.py"), filepath.Join(root, "link.py")), os.Mkdir(filepath.Join(root, "dir.py"), 0o750)); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		root, path string
+		read       bool
+	}{
+		{root, "scripts/parse.py", true},
+		{root, filepath.Join(root, "scripts", "parse.py"), true},
+		{root, filepath.Join(outside, "secret.py"), false},
+		{root, "../" + filepath.Base(outside) + "/secret.py", false},
+		{root, "link.py", false},
+		{root, "dir.py", false},
+		{root, "none.py", false},
+		{"", filepath.Join(root, "scripts", "parse.py"), false},
+	} {
+		s := newFixture(t, swarm.Options{CodeRoot: tt.root})
+		for _, to := range []performatives.AgentID{swarm.EddyID, swarm.JulesID} {
+			r, err := delegation.Delegate(s.ctx, s.user, to, debugCode(swarm.Problem{Code: tt.path, Traceback: problem.Traceback}))
+			if tt.read {
+				if f := finding(t, r); err != nil || f.OriginalCode != problem.Code || f.FixedCode == "" {
+					t.Errorf("%s: got %+v, %v", tt.path, r, err)
+				}
+				continue
+			}
+			wantEnd(t, err, "not_understood", performatives.CodeInvalidPayload)
+			if !strings.Contains(err.Error(), "want the code itself") || tt.root != "" && strings.Contains(err.Error(), tt.root) {
+				t.Errorf("%s: %v", tt.path, err)
 			}
 		}
 	}
