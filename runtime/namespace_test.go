@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // actionWorker is a worker with actions.
@@ -404,5 +405,62 @@ func TestLanguages(t *testing.T) {
 				t.Errorf("%s in %q: %v, want %s", to, language, err, want)
 			}
 		}
+	}
+}
+
+// member is a worker of a group, which is busy or performs tasks.
+type member struct {
+	worker
+	busy bool
+}
+
+func (member) Describe() performatives.Capabilities {
+	return performatives.Capabilities{Topics: []string{"Code Review"}}
+}
+
+func (w member) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	if w.busy {
+		return delegation.Reject(performatives.CodeBusy, "after lunch")
+	}
+	return delegation.Accept()
+}
+
+// A task for a group goes to the first of its agents that accepts it, and that the peer may call.
+func TestGroup(t *testing.T) {
+	h := newHub(t, noPeerOptions, func(o *wire.Options) {
+		o.Authorize = func(_ wire.Identity, m *performatives.Message) error {
+			if m.Receiver().Is("Adam") {
+				return errors.New("not Adam")
+			}
+			return nil
+		}
+	})
+	performed := func(by string) func(context.Context, delegation.Task) (performatives.InformResult, error) {
+		return func(context.Context, delegation.Task) (performatives.InformResult, error) {
+			return performatives.InformResult{Status: performatives.StatusSuccess, Summary: by}, nil
+		}
+	}
+	h.spawn("Adam", func() actors.Agent { return member{worker{performed("Adam")}, false} })
+	h.spawn("Bea", func() actors.Agent { return member{worker{performed("Bea")}, true} })
+	h.spawn("Cem", func() actors.Agent { return member{worker{performed("Cem")}, false} })
+	o := newOutpost(t, h, "out")
+	if err := o.up.Connect(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	task := performatives.TaskRequest{TaskType: "review"}
+	for range 2 {
+		r, err := o.Delegate(patience.Context(t), "group:code_review", task)
+		if err != nil || r.Summary != "Cem" || string(r.Extra["handled_by"]) != `"Cem"` {
+			t.Errorf("got %+v, %v", r, err)
+		}
+	}
+	if _, err := o.Delegate(patience.Context(t), "group:singing", task); !errors.Is(err, performatives.CodeNoMatch) {
+		t.Errorf("a group of nobody: %v", err)
+	}
+	if err := h.StopAgent(patience.Context(t), "Cem"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Delegate(patience.Context(t), "group:Code Review", task); !errors.Is(err, performatives.CodeNoMatch) || !strings.Contains(err.Error(), "Bea: busy") {
+		t.Errorf("a group that is busy: %v", err)
 	}
 }

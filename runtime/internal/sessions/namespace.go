@@ -30,6 +30,9 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	if local, ok := p.node.Relay.Aliased(from.id, m); ok { // an open conversation stays with its agent
 		return l.DeliverAs(m, local, from.id, false)
 	}
+	if name, ok := strings.CutPrefix(string(m.Receiver().Fold()), groupPrefix); ok {
+		return p.serveGroup(l, from, m, name)
+	}
 	if m.Performative() == performatives.ActTaskRequest {
 		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
 			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))

@@ -66,6 +66,9 @@ type Peers struct {
 	lastGuest atomic.Int64                                   // the number of the latest guest
 	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
 
+	delegator sync.Once
+	groups    performatives.AgentID // the delegator of tasks for groups; empty without one
+
 	drain   sync.Once
 	drained chan struct{}
 }

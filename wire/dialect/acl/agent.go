@@ -49,10 +49,12 @@ func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
 		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: "want no second " + field})
 		return ""
 	}
-	if a.id == nil {
-		return ""
+	var id performatives.AgentID
+	if group := jsonscan.Text(jsonscan.Member(v, "group")); a.id != nil {
+		id = performatives.AgentID(d.string(field, a.id))
+	} else if group != "" && m == memReceiver {
+		id = performatives.AgentID("group:" + group) // addenda §9
 	}
-	id := performatives.AgentID(d.string(field, a.id))
 	if len(a.extra) > 0 && id != "" {
 		d.addMetadata(memberNames[m], append(a.extra, '}'))
 	}

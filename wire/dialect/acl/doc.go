@@ -22,6 +22,9 @@
 // of a TASK_REQUEST without a task_type is the parameters of the task, and the last
 // segment of the ontology is its type.
 //
+// A receiver {"group": "Python"} is read as the agent_id group:Python, for which all agents with
+// that topic or action are asked in turn (addenda §9). It is written with both members.
+//
 // # Message types
 //
 // An application's message type is the extension member message_type beside the

@@ -1,0 +1,102 @@
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/discovery"
+	"github.com/ribosome-agents/ribosome/performatives"
+)
+
+// groupPrefix is the beginning of a receiver that is a group: all agents with the topic or action
+// behind it (addenda §9).
+const groupPrefix = "group:"
+
+// candidates are the agents of a group that a peer may call. A task for a group has them as its
+// Shape, which no peer can write.
+type candidates []performatives.AgentID
+
+// serveGroup passes a task for a group to the agent that delegates it to a member.
+func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name string) error {
+	if m.Performative() != performatives.ActTaskRequest {
+		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a group takes tasks only"))
+	}
+	var members candidates
+	for _, r := range p.directory() {
+		if r.Describe().HasAll([]string{name}) && !r.ID().Is(from.id) && l.session.Permits(m, r.ID()) {
+			members = append(members, r.ID())
+		}
+	}
+	if len(members) == 0 {
+		return p.node.Relay.Refuse(m, refused(performatives.CodeNoMatch, fmt.Sprintf("no agent has the topic or action %.64q", name)))
+	}
+	p.delegator.Do(func() {
+		id := p.self + "/groups"
+		spec := actors.Spec{ID: id, Hidden: true, New: func() actors.Agent { return delegator{} }}
+		if _, err := p.node.System.Spawn(context.Background(), spec); err == nil { //nolint:forbidigo // it starts at once
+			p.groups = id
+		}
+	})
+	task, err := m.With(func(e *performatives.Envelope) { e.Shape = members })
+	if err != nil || p.groups == "" {
+		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, ""))
+	}
+	return l.DeliverAs(task, p.groups, from.id, false)
+}
+
+// delegator delegates tasks for groups, each to the first member that accepts it.
+type delegator struct{}
+
+func (delegator) Describe() performatives.Capabilities { return performatives.Capabilities{} }
+
+// ConsiderTask accepts a task for a group. A further round has to go to the member.
+func (delegator) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
+	if _, ok := t.Message.Shape().(candidates); !ok {
+		return delegation.Reject(performatives.CodeIncapable, "ask the agent that handled_by names")
+	}
+	return delegation.Accept()
+}
+
+// MaxTasks sets no bound of its own: each member has one.
+func (delegator) MaxTasks() int { return 1 << 16 }
+
+// PerformTask delegates a task. The result names the member as handled_by.
+func (delegator) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
+	members, _ := t.Message.Shape().(candidates)
+	found, err := discovery.DelegateToAny(ctx, t.Agent, members, t.TaskRequest,
+		codons.WithOntology(t.Message.Ontology()), codons.WithPriority(t.Message.Priority()), codons.WithTrace(t.Message.Trace()),
+		delegation.WithProgress(func(u performatives.StatusUpdate) { _ = t.Report(u) })) // it fails only after a CANCEL, which ends ctx
+	if none, ok := errors.AsType[*discovery.NoAgentError](err); ok {
+		return performatives.InformResult{}, unperformed(none)
+	}
+	if err != nil {
+		return performatives.InformResult{}, err
+	}
+	if found.Result.Extra == nil {
+		found.Result.Extra = performatives.Members{}
+	}
+	found.Result.Extra["handled_by"], _ = json.Marshal(found.Agent) // a text always has a JSON form
+	return found.Result, nil
+}
+
+// unperformed returns the refusal of a task that no member has performed: a failure of one that had
+// accepted it, or the reasons of all.
+func unperformed(none *discovery.NoAgentError) error {
+	reasons := make([]string, len(none.Attempts))
+	for i, a := range none.Attempts {
+		end, ok := errors.AsType[*codons.EndError](a.Err)
+		if ok && end.Refusal.Code.Traits().Carrier == performatives.ActFailure {
+			return &performatives.Refusal{Code: end.Refusal.Code, Text: fmt.Sprintf("%s: %s", a.Agent, end.Refusal.Text)}
+		}
+		if ok {
+			reasons[i] = fmt.Sprintf("%s: %s", a.Agent, end.Refusal.Code)
+		}
+	}
+	return &performatives.Refusal{Code: performatives.CodeNoMatch, Text: "no agent of the group took it on: " + strings.Join(reasons, ", ")}
+}
