@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
 // translateCmd is ribosome translate.
@@ -120,6 +121,14 @@ func newTranslation(from, to string) (*translation, error) {
 		if err != nil {
 			return nil, err
 		}
+	}
+	if from == gateway.Name {
+		d, _ := dialectNamed("--from", from) // it was found before
+		asks, err := codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: true, Stamper: t.clock, MaxBytes: wire.DefaultMaxFrame})
+		if err != nil {
+			return nil, err
+		}
+		t.read = gatewayMessages{t.read, asks, make(map[string]sentRequest)}
 	}
 	return t, nil
 }

@@ -30,6 +30,14 @@ const (
 		`"message_type":"TASK_COMPLETE","auth_token":null},"payload":{"subtask_id":"s-1","output_data":{"n":2}}}`
 )
 
+const (
+	gatewayCall   = `{"id":"e-1","timestamp":"2025-01-30T10:30:00.000Z","source":"crm","target_namespace":"Jules","mcp_payload":` + bareCall + `}`
+	gatewayResult = `{"id":"e-2","timestamp":"2025-01-30T10:30:01.000Z","source":"Jules","correlation_id":"e-1","mcp_payload":` + bareResult + `}`
+	gatewayError  = `{"id":"e-3","timestamp":"2025-01-30T10:30:01.000Z","source":"Jules","mcp_payload":{"jsonrpc":"2.0","id":"7","error":{"code":-32603,"message":"bad"}}}`
+	bareCall      = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"rerank","arguments":{"n":1}}}`
+	bareResult    = `{"jsonrpc":"2.0","id":7,"result":{"content":[],"structuredContent":{"n":1.10}}}`
+)
+
 const bridgeRequest = `{"message_id":"m-1","message_type":"request","sender_id":"painter","receiver_id":"Calc","timestamp":"2025-01-30T10:30:00Z",` +
 	`"correlation_id":null,"priority":"normal","payload":{"tool_name":"add","arguments":{"a":1}}}`
 
@@ -71,6 +79,13 @@ func TestTranslate(t *testing.T) {
 		{"bridge to acl", "bridge", "acl", bridgeRequest, []map[string]string{{
 			"performative": `"TASK_REQUEST"`, "payload.task_type": `"add"`, "payload.task_parameters": `{"a":1}`,
 		}}, ""},
+		{"gateway, with its responses", "gateway", "acl", gatewayCall + "\n" + strings.Replace(gatewayCall, `"id":7`, `"id":"7"`, 1) + "\n" + gatewayError + "\n" + gatewayResult, []map[string]string{
+			{"performative": `"TASK_REQUEST"`, "payload.task_type": `"rerank"`}, {"performative": `"TASK_REQUEST"`},
+			{"performative": `"FAILURE"`, "payload.error_text": `"bad"`, "sender": `{"agent_id":"Jules"}`}, {"performative": `"INFORM_RESULT"`, "payload.result_details": `{"n":1.10}`},
+		}, ""},
+		{"without envelopes", "gateway", "rag", bareCall + "\n" + bareResult, []map[string]string{
+			{"type": `"RERANK"`}, {"type": `"RERANK_RESULT"`, "payload": `{"n":1.10}`, "sender": `"System"`},
+		}, "reply_by; "},
 		{"acl to acl", "acl", "acl", aclRequest, []map[string]string{{"payload.priority": `"high"`, "reply_with": `"r-1"`}}, ""},
 		{"a request and its result", "acl", "rag", aclRequest + "\n" + aclResult, []map[string]string{
 			{"trace_id": `"ret-c-1-001"`}, {"type": `"RERANK_RESULT"`, "trace_id": `"ret-c-1-001"`, "payload": `{"order":[2,1]}`},
