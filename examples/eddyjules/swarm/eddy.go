@@ -40,13 +40,16 @@ func (*Eddy) Describe() performatives.Capabilities {
 	}
 }
 
-// ConsiderTask accepts a debug_code task with valid parameters, and rejects all others.
+// ConsiderTask accepts a debug_code or get_documentation task with valid parameters, and rejects all
+// others.
 func (e *Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	_, err := problemOf(t, e.CodeRoot)
-	switch {
-	case !isDebug(t, ActionDelegate):
-		return *reject("the only task here is " + TaskDebugCode)
-	case err != nil:
+	if isDocument(t) {
+		_, err = snippetOf(t)
+	} else if !isDebug(t, ActionDelegate) {
+		return *reject("the tasks here are " + TaskDebugCode + " and " + TaskDocument)
+	}
+	if err != nil {
 		return delegation.NotUnderstoodBy(err)
 	}
 	return delegation.AcceptWith(performatives.TaskAccept{Comments: "Let me find someone for this."})
@@ -66,13 +69,13 @@ type errand struct {
 }
 
 // errandOf returns the errand for a task.
-func errandOf(t delegation.Task) (errand, error) {
+func (e *Eddy) errandOf(t delegation.Task) (errand, error) {
 	if isDocument(t) {
 		task := t.TaskRequest
 		task.TaskType = TaskExplain
 		return errand{task, ontologyIDE + TaskExplain, []string{TaskExplain}, "nobody here can explain code"}, nil
 	}
-	task, err := withEarlierRounds(t)
+	task, err := e.withEarlierRounds(t)
 	return errand{task, performatives.OntologyDebugRequest, []string{"python", "debugging"}, "nobody here can debug Python"}, err
 }
 
@@ -80,7 +83,7 @@ func errandOf(t delegation.Task) (errand, error) {
 // best match; if that one fails, to the next. The error is that of the last attempt, or
 // [performatives.CodeIncapable] if there is no match.
 func (e *Eddy) PerformTask(ctx context.Context, t delegation.Task) (performatives.InformResult, error) {
-	task, err := e.withEarlierRounds(t)
+	task, err := e.errandOf(t)
 	if err != nil {
 		return performatives.InformResult{}, err
 	}

@@ -114,7 +114,7 @@ func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) err
 // named, replies have the id of the worker in their metadata.
 func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.AgentID, named bool) error {
 	p := passage{message: m.Readdressed(m.Sender(), worker), from: party{from, l}, to: l.relay.partyOf(worker), as: m.Receiver(), named: named}
-	return refusedBy(p.as, l.receive(p))
+	return refusedBy(p.as, l.receive(p, l.relay.system.Pass))
 }
 
 // DeliverTo is Deliver for a message to an agent of this process that was found a moment ago.

@@ -198,6 +198,28 @@ func TestMetadataNeverPosesAsAField(t *testing.T) {
 		"language":"application/json","timestamp":"2025-01-30T10:30:01Z","payload":{},"z":1}`, encodeAs(t, m, Spec))
 }
 
+// The receiver * of an IDE client is the node for work, and all agents for news. It is written again.
+func TestReceiverThatNamesNone(t *testing.T) {
+	for act, want := range map[string]performatives.AgentID{"REQUEST": "system", "NOTIFY": "", "INFORM": ""} {
+		text := strings.Replace(strings.Replace(ideRequest, "jules", "*", 1), "REQUEST", act, 1)
+		m := decode(t, text)
+		if m.Receiver() != want {
+			t.Errorf("%s is for %q, want %q", act, m.Receiver(), want)
+		}
+		again := encodeAs(t, m, IDE)
+		if !strings.Contains(again, `"receiver":"*"`) {
+			t.Errorf("written as %s", again)
+		}
+		moved := m.Readdressed(m.Sender(), "Jules")
+		if again = encodeAs(t, moved, IDE); !strings.Contains(again, `"receiver":"Jules"`) {
+			t.Errorf("for another receiver, written as %s", again)
+		}
+	}
+	if m := decode(t, `{"performative":"QUERY_IF","message_id":"1","sender":{"agent_id":"a"},"receiver":{"agent_id":"*"},"timestamp":"2025-01-30T10:30:00Z","payload":{"condition":{}}}`); m.Receiver() != "*" {
+		t.Errorf("in the style of the text, * is %q", m.Receiver())
+	}
+}
+
 // A group is the receiver of that name; the sender is an agent (addenda §9).
 func TestGroupAsReceiver(t *testing.T) {
 	c, err := New(Options{})
