@@ -80,8 +80,10 @@ func TestTranslate(t *testing.T) {
 			"performative": `"TASK_REQUEST"`, "payload.task_type": `"add"`, "payload.task_parameters": `{"a":1}`,
 		}}, ""},
 		{"gateway, with its responses", "gateway", "acl", gatewayCall + "\n" + strings.Replace(gatewayCall, `"id":7`, `"id":"7"`, 1) + "\n" + gatewayError + "\n" + gatewayResult, []map[string]string{
-			{"performative": `"TASK_REQUEST"`, "payload.task_type": `"rerank"`}, {"performative": `"TASK_REQUEST"`},
-			{"performative": `"FAILURE"`, "payload.error_text": `"bad"`, "sender": `{"agent_id":"Jules"}`}, {"performative": `"INFORM_RESULT"`, "payload.result_details": `{"n":1.10}`},
+			{"performative": `"TASK_REQUEST"`, "payload.task_type": `"rerank"`},
+			{"performative": `"TASK_REQUEST"`},
+			{"performative": `"FAILURE"`, "payload.error_text": `"bad"`, "sender": `{"agent_id":"Jules"}`},
+			{"performative": `"INFORM_RESULT"`, "payload.result_details": `{"n":1.10}`},
 		}, ""},
 		{"without envelopes", "gateway", "rag", bareCall + "\n" + bareResult, []map[string]string{
 			{"type": `"RERANK"`}, {"type": `"RERANK_RESULT"`, "payload": `{"n":1.10}`, "sender": `"System"`},
