@@ -265,7 +265,9 @@ type runner struct {
 	got  chan string
 }
 
-func (r runner) Receive(_ *actors.Context, m *performatives.Message) { r.got <- r.name + string(m.ID()) }
+func (r runner) Receive(_ *actors.Context, m *performatives.Message) {
+	r.got <- r.name + string(m.ID())
+}
 
 // A message to an agent that was found goes to what has taken its place since, or is refused.
 func TestPassTo(t *testing.T) {
