@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,13 +9,20 @@ import (
 	"io/fs"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/audit"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
+	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 )
 
 // noSwarm is the value of --swarm for no swarm.
@@ -142,4 +150,91 @@ func notWritable(flag, file string, err error) error {
 		err = at.Err
 	}
 	return usagef("%s %s: %v; name a file that can be written", flag, shown(file), err)
+}
+
+const (
+	demoPace  = 2 * time.Second // of the steps of an example task, without --pace
+	demoPause = 5 * time.Second // between the end of an example task and the next one
+)
+
+// demonstrates reports whether the node gives the swarm example tasks: no peer can connect and give
+// it one, and without conversations the console has nothing to show.
+func (c *nodeCmd) demonstrates() bool { return c.readOnly() && c.Swarm == swarm.Name }
+
+// pace returns the time that the swarm takes for each step of its work.
+func (c *nodeCmd) pace() time.Duration {
+	if c.demonstrates() {
+		return cmp.Or(c.Pace, demoPace)
+	}
+	return c.Pace
+}
+
+// demonstrate gives Eddy one example task after the other until ctx ends. The task under way is
+// cancelled then. A task has the time for ten steps at the pace.
+func demonstrate(ctx context.Context, node *runtime.Node, pace time.Duration, log *slog.Logger) {
+	deadline := max(codons.DefaultDeadline, 10*pace)
+	sample := pydebug.Sample()
+	task := swarm.Problem{Code: sample.Code, Traceback: sample.Traceback}.Task()
+	for {
+		within, cancel := context.WithTimeout(ctx, deadline)
+		_, err := node.Delegate(within, swarm.EddyID, task, codons.WithOntology(performatives.OntologyDebugRequest))
+		if cancel(); err != nil && ctx.Err() == nil {
+			log.Warn("an example task has failed", "err", err)
+		}
+		select {
+		case <-time.After(demoPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// messageTypes returns the message types of --type.
+func (c *nodeCmd) messageTypes() (*performatives.Registry, error) {
+	types := new(performatives.Registry)
+	for _, t := range c.Types {
+		if err := register(types, t); err != nil {
+			return nil, err
+		}
+	}
+	return types, nil
+}
+
+// register registers the message type of one --type.
+func register(types *performatives.Registry, text string) error {
+	name, rest, _ := strings.Cut(text, "=")
+	act, file, ok := strings.Cut(rest, ":")
+	if !ok || name == "" || file == "" {
+		return usagef("--type wants a name, an act and a file, such as CUSTOM_ANALYSIS=TASK_REQUEST:analysis.json")
+	}
+	p, err := performatives.ParsePerformative(act)
+	switch {
+	case performatives.CheckMessageType(name) != nil:
+		return usagef("--type %s is no message type; want 1 to 64 letters, digits and _ - . : /", shown(name))
+	case err != nil:
+		return usagef("--type %s: %s is no act; want one such as TASK_REQUEST, REQUEST or INFORM", name, shown(act))
+	case rag.Reserves(name) || rossnet.Reserves(name):
+		return usagef("--type %s: a dialect has this type itself; choose another name", name)
+	}
+	schema, err := readFile("--type "+name, file, tool.MaxSchema)
+	if err != nil {
+		return err
+	}
+	if err := checkJSON(schema); err != nil {
+		return usagef("--type %s: %s is not JSON: %v; want a JSON Schema", name, shown(file), err)
+	}
+	switch err := tool.RegisterMessageType(types, name, p, schema); {
+	case errors.Is(err, performatives.ErrRegistered):
+		return usagef("--type %s is given twice; leave one", name)
+	case err != nil:
+		return usagef("--type %s: %s is no JSON Schema of a payload: %s; see https://json-schema.org", name, shown(file), reasonOf(err))
+	}
+	return nil
+}
+
+// reasonOf returns the error of a schema as one line, without the name of the message type.
+func reasonOf(err error) string {
+	_, text, _ := strings.Cut(err.Error(), ": ") // the package
+	_, text, _ = strings.Cut(text, ": ")         // the message type
+	return strings.Join(strings.Fields(text), " ")
 }

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"io"
+	"regexp"
 	"strings"
 	"sync"
 	"unicode"
@@ -119,4 +121,96 @@ func table(rows [][]string) string {
 		b.WriteString(strings.TrimRight(line, " ") + "\n")
 	}
 	return b.String()
+}
+
+const (
+	// longName is the least length of a name without an extension that may be a secret,
+	// in bytes. A token of a node has 22 or more.
+	longName = 20
+	// longPath is the longest text that may be a path, in bytes.
+	longPath = 100
+
+	notShown = "(not shown: it looks like a secret)"
+)
+
+var extension = regexp.MustCompile(`[^.]\.[A-Za-z0-9]{1,5}$`)
+
+// shown returns text for an error message, or notShown for a text that may be a secret: a
+// user who confuses two flags gives a token as the name of a file, and tokens are never
+// printed. A long text that does not look like a path may be a secret.
+func shown(text string) string {
+	if len(text) > longPath || len(text) >= longName && strings.ContainsAny(text, "+=") {
+		return notShown
+	}
+	for name := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == '/' || r == '\\' }) {
+		if len(name) >= longName && (!extension.MatchString(name) || strings.Contains(name, "eyJ")) {
+			return notShown
+		}
+	}
+	return text
+}
+
+// hide returns an error of the parser without the arguments that may be secrets.
+func hide(text string, args []string) string {
+	for _, arg := range args {
+		name, value, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && flagLike.MatchString(name) {
+			arg = value
+		}
+		if arg != "" && shown(arg) != arg {
+			text = strings.ReplaceAll(text, arg, notShown)
+		}
+	}
+	return text
+}
+
+// escapes are the escape sequences by which encoding/json writes <, > and & for web pages.
+var escapes = []struct {
+	text  string // lower case, without the backslash
+	plain byte
+}{{"u003c", '<'}, {"u003e", '>'}, {"u0026", '&'}}
+
+// plainJSON returns a JSON text with <, > and & as they are: code contains them. The result is JSON
+// of the same value. It may share the memory of text.
+func plainJSON(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`\u00`)) {
+		return text
+	}
+	out := make([]byte, 0, len(text))
+	for i := 0; i < len(text); i++ {
+		if text[i] != '\\' || i+1 == len(text) {
+			out = append(out, text[i])
+			continue
+		}
+		if c, ok := unescaped(text[i+1:]); ok {
+			out = append(out, c)
+			i += len(escapes[0].text)
+			continue
+		}
+		out = append(out, '\\', text[i+1]) // also the backslash of \\, which begins no other sequence
+		i++
+	}
+	return out
+}
+
+// unescaped returns the character of the sequence at the beginning of text, if it is one of
+// escapes.
+func unescaped(text []byte) (byte, bool) {
+	for _, e := range escapes {
+		if len(text) >= len(e.text) && bytes.EqualFold(text[:len(e.text)], []byte(e.text)) && text[0] == 'u' {
+			return e.plain, true
+		}
+	}
+	return 0, false
+}
+
+// plainJSONWriter is a writer of lines with JSON in them: it writes <, > and & as they are. Each
+// Write is one line.
+type plainJSONWriter struct{ to io.Writer }
+
+func (w plainJSONWriter) Write(line []byte) (int, error) {
+	if _, err := w.to.Write(plainJSON(line)); err != nil {
+		return 0, err
+	}
+	return len(line), nil
 }

@@ -3,12 +3,16 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 const description = `Runs a node of agents, and talks to one.
@@ -81,4 +85,98 @@ func flagsOf(n *kong.Node) map[string]*kong.Flag {
 		}
 	}
 	return flags
+}
+
+// nearest returns the name that is most similar to the written one: the one with the
+// smallest edit distance, and the first of several.
+func nearest(written string, names []string) string {
+	written = strings.ReplaceAll(strings.ToLower(written), "_", "-")
+	best, least := "", -1
+	for _, name := range names {
+		if d := slips(written, name); least < 0 || d < least {
+			best, least = name, d
+		}
+	}
+	return best
+}
+
+// slips returns the edit distance of a and b: the number of letters to insert, remove,
+// replace or swap with the next.
+func slips(a, b string) int {
+	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
+	for i := range d {
+		d[i] = make([]int, len(b)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			replaced := d[i-1][j-1]
+			if a[i-1] != b[j-1] {
+				replaced++
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, replaced)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(a)][len(b)]
+}
+
+// decodeDuration reads a length of time that is not negative.
+func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
+		return err
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d < 0 {
+		return fmt.Errorf("want a length of time, such as 500ms, 30s or 5m, not %.40q", shown(text))
+	}
+	target.SetInt(int64(d))
+	return nil
+}
+
+// rate is a [wire.Rate], written such as 100/1m.
+type rate wire.Rate
+
+// UnmarshalText reads a number of messages and a window.
+func (r *rate) UnmarshalText(text []byte) error {
+	number, window, _ := strings.Cut(string(text), "/")
+	n, err := strconv.Atoi(number)
+	d, err2 := time.ParseDuration(window)
+	if err != nil || err2 != nil || n <= 0 || d <= 0 {
+		return fmt.Errorf("want a number of messages and a window, such as 100/1m, not %.40q", shown(string(text)))
+	}
+	*r = rate{Messages: n, Window: d}
+	return nil
+}
+
+// size is a number of bytes, written such as 65536, 64KiB or 16MiB.
+type size int
+
+// units are the suffixes of a [size].
+var units = []struct {
+	suffix string
+	bytes  int
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"", 1}}
+
+// UnmarshalText reads a positive number of bytes.
+func (s *size) UnmarshalText(text []byte) error {
+	for _, u := range units {
+		number, ok := strings.CutSuffix(string(text), u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(number)
+		if err != nil || n <= 0 || n > math.MaxInt32/u.bytes {
+			break
+		}
+		*s = size(n * u.bytes)
+		return nil
+	}
+	return fmt.Errorf("want a number of bytes up to 2 GiB, such as 65536, 64KiB or 16MiB, not %.40q", shown(string(text)))
 }
