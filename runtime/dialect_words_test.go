@@ -41,7 +41,7 @@ func TestRefusalsNameNoActs(t *testing.T) {
 		t.Run(tt.dialect.Name(), func(t *testing.T) {
 			h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{tt.dialect} })
 			h.spawn("Jules", func() actors.Agent { return rossNetWorker{} })
-			h.spawn("Silent", func() actors.Agent { return mute{} })
+			h.spawn("Silent", func() actors.Agent { return passive{} })
 			conn, err := overWS.dial(patience.Context(t), serve(t, overWS, h.server))
 			if err != nil {
 				t.Fatal(err)
@@ -123,7 +123,7 @@ func refusalTexts(frame []byte) (texts []string) {
 	return texts
 }
 
-// mute is an agent without a role.
-type mute struct{}
+// passive is an agent without a role.
+type passive struct{}
 
-func (mute) Describe() p.Capabilities { return p.Capabilities{Topics: []string{"silence"}} }
+func (passive) Describe() p.Capabilities { return p.Capabilities{Topics: []string{"silence"}} }
