@@ -73,7 +73,14 @@ func TestExchangeWithoutResponder(t *testing.T) {
 		if k.Name == "propose" || k.Name == "approval" { // the runtime turns a PROPOSE down with REJECT_PROPOSAL
 			turnedDown = "rejected"
 		}
-		kit.WantEnd(t, err, turnedDown, p.CodeIncapable)
+		code := p.CodeIncapable
+		switch k.Name {
+		case "query-ref":
+			code = p.CodeUnknownReference
+		case "query-if":
+			code = p.CodeCannotDecide
+		}
+		kit.WantEnd(t, err, turnedDown, code)
 		nobody, err := k.Start(t.Context(), w.Eddy, "Nobody")
 		if err != nil {
 			t.Fatal(err)
