@@ -107,18 +107,16 @@ func (c Capabilities) UnknownOntology(by AgentID, m *Message) *Refusal {
 	case ActCancel, ActQueryCapabilities, ActInformCapabilities:
 		return nil
 	}
-	r := Refusal{From: by, About: m.ID()}
+	refuse := func(code Code, field string, known []string, got string) *Refusal {
+		return &Refusal{From: by, About: m.ID(), Code: code, Field: field, Text: fmt.Sprintf("%s: want one of %q, got %.128q", field, known, got)}
+	}
 	switch {
 	case !c.KnowsOntology(m.Ontology()):
-		r.Code, r.Field = CodeUnknownOntology, "ontology"
-		r.Text = fmt.Sprintf("ontology: want one of %q, got %.128q", c.Ontologies, m.Ontology())
+		return refuse(CodeUnknownOntology, "ontology", c.Ontologies, m.Ontology())
 	case !c.ReadsLanguage(m.Language()):
-		r.Code, r.Field = CodeUnsupportedLanguage, "language"
-		r.Text = fmt.Sprintf("language: want one of %q, got %.128q", c.Languages, m.Language())
-	default:
-		return nil
+		return refuse(CodeUnsupportedLanguage, "language", c.Languages, m.Language())
 	}
-	return &r
+	return nil
 }
 
 // HasAll reports whether c has every one of the wanted names.
