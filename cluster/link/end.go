@@ -32,7 +32,7 @@ type end struct {
 	mu       sync.Mutex
 	link     *Link
 	wait     admission.Meter // of the messages until the peer has acknowledged them
-	back     atomic.Int64    // when the messages will have arrived that wait at the peer now, as it has told, in Unix nanoseconds
+	back     atomic.Int64    // when what waits at the peer will have arrived, as it has told; since Links.began, in nanoseconds
 	stream   Stream          // nil: none
 	why      error           // why messages did not pass when the last stream ended, or could not be opened
 	gone     bool
@@ -299,7 +299,7 @@ func (e *end) receive(stream Stream, frame []byte, greeting *time.Timer, met *bo
 		}
 	}
 	if err == nil {
-		e.back.Store(now.Add(r.Wait).UnixNano())
+		e.back.Store(int64(now.Sub(e.links.began) + r.Wait))
 	}
 	differ := e.link.Differ()
 	if r.Met {

@@ -94,6 +94,7 @@ func defaultBackoff(attempt int) time.Duration {
 type Links struct {
 	o     LinksOptions
 	codec wire.Codec
+	began time.Time // for times that no change of the clock affects
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -125,7 +126,7 @@ func NewLinks(o LinksOptions) (*Links, error) {
 		return nil, fmt.Errorf("link: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // Stop ends it
-	return &Links{o: o, self: o.Self, codec: codec, ctx: ctx, cancel: cancel, peers: make(map[cluster.Incarnation]*end)}, nil
+	return &Links{o: o, self: o.Self, codec: codec, began: time.Now(), ctx: ctx, cancel: cancel, peers: make(map[cluster.Incarnation]*end)}, nil
 }
 
 // Rename sets the incarnation of this node. The links to all nodes must have been removed.
@@ -199,18 +200,14 @@ func (ls *Links) Send(peer cluster.Incarnation, m *performatives.Message) error 
 	return nil
 }
 
-// Wait returns how long a message for a node and its answer wait at present, from [Links.Send] until
-// the other end has acknowledged them. It is zero while few messages wait.
+// Wait returns how long a message for a node and its answer wait at present, from [Links.Send] to
+// the acknowledgement of the other end. It is zero while few messages wait.
 func (ls *Links) Wait(peer cluster.Incarnation) time.Duration {
 	e := ls.find(peer)
 	if e == nil {
 		return 0
 	}
-	wait := e.wait.Delay()
-	if back := e.back.Load(); back > 0 {
-		wait += max(0, time.Until(time.Unix(0, back)))
-	}
-	return wait
+	return e.wait.Delay() + max(0, time.Duration(e.back.Load())-time.Since(ls.began))
 }
 
 // encode returns the form of a message. A short one is in memory of forms.

@@ -416,8 +416,8 @@ func (g *Gate) probed(now time.Time, delay time.Duration, runnable int) {
 	g.drain() // unlocks
 }
 
-// beginSome begins handlers that take so much processor time together. One that computes begins only
-// if none has returned for some time; those of other agents pass it. beginSome unlocks meanwhile.
+// beginSome begins handlers that take so much processor time together. One that computes begins
+// only if none has returned for some time; those of other agents pass it. It unlocks meanwhile.
 func (g *Gate) beginSome(left time.Duration, now time.Time) {
 	for left > 0 && g.waiting > 0 {
 		turn := g.bands[g.firstLocked()].turn

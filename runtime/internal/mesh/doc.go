@@ -7,8 +7,8 @@
 // agents. It promises that the directory of the actor system leads to each agent that the cluster
 // knows. When a node is lost, its agents leave that directory, and each conversation with them is
 // told, after everything that the node has sent; package relay answers the askers of its records. A
-// placed agent that moves is handed over with its state and the messages that wait for it, and so
-// are those of a node that leaves in order.
+// placed agent that moves is handed over with its state and the messages that wait for it. A
+// node that leaves in order hands over all of its placed agents.
 //
 // The rooms have an order: route, chain, namespace, relay, uplinks, sessions, mesh. None imports a
 // later one, which the linter checks. This room imports route, relay, uplinks and sessions. They
