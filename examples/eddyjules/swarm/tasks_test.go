@@ -247,7 +247,12 @@ func TestCodeFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(os.Symlink(filepath.Join(outside, "secret.py"), filepath.Join(root, "link.py")), os.Mkdir(filepath.Join(root, "dir.py"), 0o750)); err != nil {
+	long := problem.Code + strings.Repeat("#", 1<<20)
+	err := errors.Join(
+		os.Symlink(filepath.Join(outside, "secret.py"), filepath.Join(root, "link.py")),
+		os.Mkdir(filepath.Join(root, "dir.py"), 0o750), os.WriteFile(filepath.Join(root, "long.py"), []byte(long), 0o600),
+	)
+	if err != nil {
 		t.Fatal(err)
 	}
 	for _, tt := range []struct {
@@ -260,6 +265,7 @@ func TestCodeFiles(t *testing.T) {
 		{root, "../" + filepath.Base(outside) + "/secret.py", false},
 		{root, "link.py", false},
 		{root, "dir.py", false},
+		{root, "long.py", false},
 		{root, "none.py", false},
 		{"", filepath.Join(root, "scripts", "parse.py"), false},
 	} {
