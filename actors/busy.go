@@ -54,10 +54,8 @@ func (s *System) watchBusy(long bool) {
 	if !long && s.busyNow == 0 {
 		return
 	}
-	for r := range s.Registered() {
-		if r.local != nil {
-			s.probe(r.local)
-		}
+	for c := range s.registrations.locals() {
+		s.probe(c)
 	}
 }
 

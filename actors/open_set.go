@@ -163,11 +163,8 @@ func (s *System) Converses(agent performatives.AgentID, m *performatives.Message
 // called from any goroutine. A conversation that ends meanwhile may be among them.
 func (s *System) Conversations() iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
-		for r := range s.Registered() {
-			if r.local == nil {
-				continue
-			}
-			for _, conversation := range r.local.openConversations.list() {
+		for c := range s.registrations.locals() {
+			for _, conversation := range c.openConversations.list() {
 				if !yield(conversation) {
 					return
 				}
@@ -181,11 +178,8 @@ func (s *System) Conversations() iter.Seq[Conversation] {
 // conversations. Else it is as [System.Conversations].
 func (s *System) ConversationsWith(id performatives.ConversationID) iter.Seq[Conversation] {
 	return func(yield func(Conversation) bool) {
-		for r := range s.Registered() {
-			if r.local == nil {
-				continue
-			}
-			for _, conversation := range r.local.openConversations.with(id) {
+		for c := range s.registrations.locals() {
+			for _, conversation := range c.openConversations.with(id) {
 				if !yield(conversation) {
 					return
 				}

@@ -77,31 +77,23 @@ func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 	for _, id := range peers {
 		lost[id.Fold()] = true
 	}
-	for _, c := range s.localCells() {
+	var told []*cell
+	for c := range s.registrations.locals() {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		if !c.openConversations.hasPeer(lost) && c.mailbox.UserMessageCount() == 0 {
-			continue
+		if c.openConversations.hasPeer(lost) || c.mailbox.UserMessageCount() > 0 {
+			told = append(told, c)
 		}
+	}
+	slices.SortFunc(told, func(a, b *cell) int { return cmp.Compare(a.folded, b.folded) })
+	for _, c := range told {
 		l := loss
 		l.peers = lost
 		for band := range performatives.Bands {
 			_ = Self{c}.post(&lossMark{&l, performatives.Low + performatives.Priority(band)}) // the only error is that the agent has stopped
 		}
 	}
-}
-
-// localCells returns the agents of this process, sorted by id.
-func (s *System) localCells() []*cell {
-	var cells []*cell
-	for r := range s.Registered() {
-		if r.local != nil {
-			cells = append(cells, r.local)
-		}
-	}
-	slices.SortFunc(cells, func(a, b *cell) int { return cmp.Compare(a.folded, b.folded) })
-	return cells
 }
 
 // peersLost is a call of [System.LosePeers] on its way through the mailbox of one agent.

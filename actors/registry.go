@@ -18,9 +18,10 @@ import (
 // processor do not hold.
 type registry struct {
 	shards [64]struct {
-		mu sync.RWMutex
-		by map[performatives.AgentID]*Registration
-		_  [32]byte // a shard has a cache line of its own
+		mu    sync.RWMutex
+		by    map[performatives.AgentID]*Registration
+		local []*cell // those of by that are of this process, each once
+		_     [8]byte // a shard has a cache line of its own
 	}
 }
 
@@ -42,9 +43,17 @@ func (g *registry) swap(id performatives.AgentID, old, to *Registration) (swappe
 	s := &g.shards[shardOf(id)]
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case old != anyEntry && s.by[id] != old:
+	was := s.by[id]
+	if old != anyEntry && was != old {
 		return false
+	}
+	if was != nil && was.local != nil && was.folded == id {
+		s.local = slices.DeleteFunc(s.local, func(c *cell) bool { return c == was.local })
+	}
+	if to != nil && to.local != nil && to.folded == id {
+		s.local = append(s.local, to.local)
+	}
+	switch {
 	case to != nil && s.by == nil:
 		s.by = map[performatives.AgentID]*Registration{id: to}
 	case to != nil:
@@ -71,6 +80,23 @@ func (g *registry) all() iter.Seq2[performatives.AgentID, *Registration] {
 			s.mu.RUnlock()
 			for id, r := range entries {
 				if !yield(id, r) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// locals yields the agents of this process, in no particular order. It holds no lock meanwhile.
+func (g *registry) locals() iter.Seq[*cell] {
+	return func(yield func(*cell) bool) {
+		for i := range g.shards {
+			s := &g.shards[i]
+			s.mu.RLock()
+			cells := slices.Clone(s.local)
+			s.mu.RUnlock()
+			for _, c := range cells {
+				if !yield(c) {
 					return
 				}
 			}

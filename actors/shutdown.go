@@ -44,10 +44,8 @@ func (s *System) Stop(ctx context.Context) error {
 		ctx, cancel = context.WithTimeoutCause(ctx, MaxStopTime, errStopTime)
 		defer cancel()
 	}
-	for r := range s.Registered() {
-		if r.local != nil {
-			r.local.signalStop()
-		}
+	for c := range s.registrations.locals() {
+		c.signalStop()
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.groups)) {
 		s.engine.Root.Stop(s.groups[name])
