@@ -81,6 +81,10 @@ mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=tab
 mutate-code: ## check that the tests notice faults of the code, by a sample in ten minutes; ALL=1 SEED=n ONLY=regexp
 	go run ./internal/codemutants -n $(if $(ALL),0,$(MUTANTS)) -seed $(or $(SEED),0) -only '$(ONLY)' $(MUTATED)
 
+.PHONY: way
+way: ## count the functions and the lookups that a delegation runs, at one node and between two; WAY=list lists them
+	RIBOSOME_WAY=$(or $(WAY),count) go test -count=1 -v -run '^TestWay$$' ./runtime
+
 .PHONY: sim
 sim: ## run 1,000 seeds of the simulated swarm; SEEDS=n
 	go test ./runtime -count=1 -timeout 15m -run '^TestSim$$' -seeds $(SEEDS)
@@ -116,8 +120,9 @@ lint-modules: ## lint the modules nested in this one, which make lint leaves out
 	done
 
 .PHONY: check-all
-check-all: check ## also run the long forms: explorations, the engine's dispatcher, stress, 1,000 seeds of each simulation, 20 s of each fuzz target, and the collector's receiver; up to an hour
+check-all: check ## also run the long forms: explorations, the way of a delegation, the engine's dispatcher, stress, 1,000 seeds of each simulation, 20 s of each fuzz target, and the collector's receiver; up to an hour
 	RIBOSOME_EXHAUSTIVE=1 go test -timeout 40m ./...
+	$(MAKE) way
 	$(MAKE) race-engine
 	$(MAKE) stress
 	$(MAKE) sim

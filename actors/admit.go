@@ -96,10 +96,11 @@ func (s *System) Foresee(ctx context.Context, m *performatives.Message) *perform
 	if s.gate == nil || m.Priority() > performatives.Normal {
 		return nil
 	}
-	wait, where := s.obstacle(m)
+	r, _ := s.Find(m.Receiver())
+	wait, where := s.obstacle(m, r)
 	pause := 10 * time.Millisecond
 	if wait == 0 {
-		if pause = s.Pause(m); s.pool != nil {
+		if pause = s.pause(m, r); s.pool != nil {
 			pause = max(pause, s.pool.wait.Delay()/4)
 		}
 	}
@@ -125,10 +126,17 @@ func (s *System) Pause(m *performatives.Message) time.Duration {
 	if s.gate == nil || m.InReplyTo() != "" || m.Priority() > performatives.Normal {
 		return 0
 	}
-	if s.pool != nil && s.pool.wait.Delay() > 50*time.Millisecond {
+	r, _ := s.Find(m.Receiver())
+	return s.pause(m, r)
+}
+
+// pause is Pause for a message whose receiver was looked up; nil if it was not found.
+func (s *System) pause(m *performatives.Message, to *Registration) time.Duration {
+	switch {
+	case m.InReplyTo() != "":
+	case s.pool != nil && s.pool.wait.Delay() > 50*time.Millisecond:
 		return 5 * time.Millisecond
-	}
-	if c, ok := s.lookup(m.Receiver()); ok && nowMillis()-c.refused.Load() < 10 {
+	case to != nil && to.local != nil && nowMillis()-to.local.refused.Load() < 10:
 		return time.Millisecond
 	}
 	return 0
@@ -143,17 +151,16 @@ func (s Self) NoteBusy() { s.c.noteBusy() }
 func (c *cell) noteBusy() { c.refused.Store(nowMillis()) }
 
 // obstacle returns the wait for which a request is not to be sent, with the overloaded part, and
-// zero for no such wait.
-func (s *System) obstacle(m *performatives.Message) (wait time.Duration, where string) {
+// zero for no such wait. r is the receiver, nil if it was not found.
+func (s *System) obstacle(m *performatives.Message, r *Registration) (wait time.Duration, where string) {
 	most := foreseen(m)
 	if s.pool != nil {
 		if wait = s.pool.wait.Delay(); wait > 0 && wait > most {
 			return wait, nodeOverloaded
 		}
 	}
-	r, ok := s.Find(m.Receiver())
 	switch {
-	case !ok:
+	case r == nil:
 		return 0, ""
 	case r.local == nil:
 		if wait = r.Destination().Wait(); wait > 0 && wait > most {

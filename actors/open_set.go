@@ -137,19 +137,32 @@ func (k Key) folded() Key {
 // Conversing reports whether the agent of this process has a conversation with that id and peer
 // open, in either role.
 func (s *System) Conversing(agent performatives.AgentID, id performatives.ConversationID, peer performatives.AgentID) bool {
-	c, ok := s.lookup(agent)
-	return ok && c.openConversations.has(id, peer)
+	r, ok := s.Find(agent)
+	return ok && r.Conversing(id, peer)
+}
+
+// Conversing is [System.Conversing] for an agent that was found. It is false for one of another
+// process.
+func (r *Registration) Conversing(id performatives.ConversationID, peer performatives.AgentID) bool {
+	return r.local != nil && r.local.openConversations.has(id, peer)
 }
 
 // Converses reports whether the agent of this process handles m, a request to it, by a
 // conversation: one that is open, or one that m opens. Else it is a message for its Receive. Of a
 // [Protocol] that is not [RoleProtocol], it is not known, and Converses reports false.
 func (s *System) Converses(agent performatives.AgentID, m *performatives.Message) bool {
-	c, ok := s.lookup(agent)
-	if !ok {
+	r, ok := s.Find(agent)
+	return ok && r.Converses(m)
+}
+
+// Converses is [System.Converses] for an agent that was found. It is false for one of another
+// process.
+func (r *Registration) Converses(m *performatives.Message) bool {
+	c := r.local
+	if c == nil {
 		return false
 	}
-	if p := s.protocolFor(m.Header()); p >= 0 && c.roles.plays[p] {
+	if p := c.sys.protocolFor(m.Header()); p >= 0 && c.roles.plays[p] {
 		return true
 	}
 	if c.openConversations.has(m.ConversationID(), m.Sender()) {

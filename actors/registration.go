@@ -279,16 +279,16 @@ func (r *Registration) watchRemoval(fn func()) (cancel func()) {
 	return func() { r.removal.remove(&fn) }
 }
 
-// Find returns the entry of the directory with that id, also if discovery excludes the agent.
-func (s *System) Find(id performatives.AgentID) (*Registration, bool) {
-	r := s.registrations.load(id)
-	if r == nil {
-		if r = s.registrations.load(id.Fold()); r == nil {
-			return nil, false
-		}
+// Find returns the entry of the directory with that id, also if discovery excludes the agent. It is
+// nil if there is none.
+func (s *System) Find(id performatives.AgentID) (r *Registration, ok bool) {
+	if r = s.registrations.load(id); r == nil {
+		r = s.registrations.load(id.Fold())
 	}
-	current := r.current()
-	return r, current
+	if r == nil || !r.current() {
+		return nil, false
+	}
+	return r, true
 }
 
 // lookup returns the running agent of this process with that id.

@@ -119,7 +119,7 @@ func (l *Link) DeliverAs(m *performatives.Message, worker, from performatives.Ag
 
 // DeliverTo is Deliver for a message to an agent of this process that was found a moment ago.
 func (l *Link) DeliverTo(r *actors.Registration, m *performatives.Message) error {
-	return l.receive(passage{message: m, from: party{m.Sender(), l}, to: party{id: m.Receiver()}}, func(m *performatives.Message) error {
+	return l.receive(passage{message: m, from: party{m.Sender(), l}, to: party{id: m.Receiver()}, here: r}, func(m *performatives.Message) error {
 		return l.relay.system.PassTo(r, m)
 	})
 }
@@ -141,7 +141,8 @@ func (l *Link) receive(p passage, on func(*performatives.Message) error) error {
 // it. The error is a [*performatives.Refusal].
 func (l *Link) SendTo(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
 	var unsent error
-	err := l.relay.pass(passage{message: m, from: l.relay.partyOf(m.Sender()), to: party{to, l}}, func(m *performatives.Message) error {
+	via, here := l.relay.whereIs(m.Sender())
+	err := l.relay.pass(passage{message: m, from: party{m.Sender(), via}, to: party{to, l}, here: here}, func(m *performatives.Message) error {
 		unsent = l.out.Send(form(m))
 		return unsent
 	})

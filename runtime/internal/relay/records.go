@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -18,6 +19,7 @@ type passage struct {
 	from, to party
 	as       performatives.AgentID // the namespace that the sender has named instead of the receiver; else empty
 	named    bool                  // the asker is told the worker
+	here     *actors.Registration  // of the only party of this process; nil if it was not looked up, or there are two or none
 }
 
 // noted is what note did about a message, to be taken back if the message cannot be passed on.
@@ -101,11 +103,22 @@ func (r *Relay) begins(p passage) bool {
 	case p.as != "":
 		return true
 	case p.from.via == nil:
-		return !r.system.Conversing(p.from.id, m.ConversationID(), p.to.id)
+		here := r.entryOf(p.from, p)
+		return here == nil || !here.Conversing(m.ConversationID(), p.to.id)
 	case p.to.via == nil:
-		return !r.system.Converses(p.to.id, m)
+		here := r.entryOf(p.to, p)
+		return here == nil || !here.Converses(m)
 	}
 	return true
+}
+
+// entryOf returns the entry of the only party of this process; nil: it is not in the directory.
+func (r *Relay) entryOf(side party, p passage) *actors.Registration {
+	if p.here != nil {
+		return p.here
+	}
+	here, _ := r.system.Find(side.id)
+	return here
 }
 
 // Aliased returns the worker of the open record of a message to a namespace.

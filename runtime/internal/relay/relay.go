@@ -61,13 +61,20 @@ func New(
 // LinkOf returns the link behind which an agent is at present. It is nil for one of this process,
 // and for none.
 func (r *Relay) LinkOf(id performatives.AgentID) *Link {
-	switch d, found := r.find(id); {
-	case d != nil:
-		return d.Via()
-	case found:
-		return nil
+	via, _ := r.whereIs(id)
+	return via
+}
+
+// whereIs is LinkOf with the entry of an agent of this process.
+func (r *Relay) whereIs(id performatives.AgentID) (via *Link, here *actors.Registration) {
+	a, found := r.system.Find(id)
+	if !found {
+		return r.beyond(id), nil
 	}
-	return r.beyond(id)
+	if d, ok := a.Destination().(Destination); ok {
+		return d.Via(), nil
+	}
+	return nil, a
 }
 
 // find looks an agent up in the directory. d is nil for one of this process.
