@@ -22,7 +22,7 @@
 //
 // The columns are:
 //
-//   - capacity: the best of four measurements. Of tenthousand it is the offered load.
+//   - capacity: the median of five measurements. Of tenthousand it is the offered load.
 //   - offered, goodput: tasks a second, and those whose result came in time and before the end of
 //     the load. Those of the quiet agents count too.
 //   - of capacity: the goodput as a part of the capacity, or of the offered load if that is less.

@@ -35,7 +35,7 @@ const (
 	probeRate      = 20                     // URGENT tasks a second, for each of two agents
 	quietRate      = 45                     // tasks a second, for the quiet agents together
 	settleTime     = 6 * time.Second        // after the load, for late answers and handlers
-	capacityRounds = 4                      // the best counts, since other processes use the processors too
+	capacityRounds = 5                      // their median counts
 	drainTime      = 100 * time.Millisecond // see [offer]
 	pause          = 10 * time.Millisecond  // after a failure, and between two looks at an awaited value
 )
@@ -89,10 +89,12 @@ func (r *run) rows(ctx context.Context, where, kind string) {
 		r.row(si, &row{where: where, kind: kind, load: 1, capacity: r.many / length.Seconds(), length: length})
 		return
 	}
-	capacity := 0.0
-	for range capacityRounds {
-		capacity = max(capacity, k.capacity(si, r.length/8))
+	var rounds [capacityRounds]float64
+	for i := range rounds {
+		rounds[i] = k.capacity(si, r.length/8)
 	}
+	slices.Sort(rounds[:])
+	capacity := rounds[capacityRounds/2]
 	for _, load := range r.loads {
 		r.row(si, &row{where: where, kind: kind, load: load, capacity: capacity, length: r.length})
 	}
