@@ -69,14 +69,15 @@
 // # Backpressure
 //
 // An agent runs a bounded number of handlers of one codon at a time ([TaskLimiter],
-// [DefaultMaxTasks]) and refuses further requests as busy. These are upper bounds: the node begins
-// handlers as its processors can take them, and refuses as busy what it could not begin in time
-// ([actors.Self.Admit]). The refusal says when to come again. A handler may have 16 commands that
-// are not handled yet; [Handler.Say] blocks while there are more. A conversation keeps the ids of
-// the last 64 messages that it received, to recognise duplicates of those that are no requests. A
-// handler may have [MaxChildren] conversations under way at a time. An agent keeps the tombstones
-// of its last 256 ended conversations, and at most 16 KiB of their replies for duplicates. A fresh
-// request under the id of an ended conversation opens another.
+// [DefaultMaxTasks], which leaves room for some of URGENT and HIGH priority) and refuses further
+// requests as busy. These are upper bounds: the node begins handlers as its processors can take
+// them, and refuses as busy what it could not begin in time ([actors.Self.Admit]). The refusal
+// says when to come again. A handler may have 16 commands that are not handled yet; [Handler.Say]
+// blocks while there are more. A conversation keeps the ids of the last 64 messages that it
+// received, to recognise duplicates of those that are no requests. A handler may have
+// [MaxChildren] conversations under way at a time. An agent keeps the tombstones of its last 256
+// ended conversations, and at most 16 KiB of their replies for duplicates. A fresh request under
+// the id of an ended conversation opens another.
 //
 // # Shutdown
 //

@@ -21,13 +21,18 @@ type TaskLimiter interface {
 }
 
 // DefaultMaxTasks is the largest number of handlers of one codon that an agent has under way at
-// a time unless it is [TaskLimiter]. It is an upper bound, as [TaskLimiter] says.
+// a time unless it is [TaskLimiter]. It is an upper bound, as [TaskLimiter] says. Beyond it there is
+// room for 64 more requests of URGENT and HIGH priority.
 const DefaultMaxTasks = 1024
+
+// expeditedTasks is that room.
+const expeditedTasks = 64
 
 // limiter bounds the number of conversations of one codon that an agent works on at a time.
 type limiter struct {
-	limit int64
-	inUse atomic.Int64
+	limit     int64
+	expedited int64 // how many more of URGENT and HIGH priority
+	inUse     atomic.Int64
 }
 
 // slot is the permission to work on one conversation. It is taken before the agent decides about
@@ -38,17 +43,21 @@ type slot struct {
 	released atomic.Bool
 }
 
-// limitOf returns the limit of an agent.
-func limitOf(agent actors.Agent) int64 {
+// newLimiter returns the limiter of an agent.
+func newLimiter(agent actors.Agent) limiter {
 	if l, ok := agent.(TaskLimiter); ok && l.MaxTasks() > 0 {
-		return int64(l.MaxTasks())
+		return limiter{limit: int64(l.MaxTasks())}
 	}
-	return DefaultMaxTasks
+	return limiter{limit: DefaultMaxTasks, expedited: expeditedTasks}
 }
 
 // take returns a slot, or nil when all are taken.
-func (l *limiter) take() *slot {
-	if l.inUse.Add(1) > l.limit {
+func (l *limiter) take(priority performatives.Priority) *slot {
+	limit := l.limit
+	if priority > performatives.Normal {
+		limit += l.expedited
+	}
+	if l.inUse.Add(1) > limit {
 		l.inUse.Add(-1)
 		return nil
 	}
@@ -58,7 +67,7 @@ func (l *limiter) take() *slot {
 // admit returns a slot for the work on a request, or why there is none: all slots are taken, or
 // the node has no room.
 func (r *Responder) admit(m *performatives.Message) (*slot, *performatives.Refusal) {
-	s := r.take()
+	s := r.take(m.Priority())
 	if s == nil {
 		return nil, &performatives.Refusal{Code: performatives.CodeBusy, Text: fmt.Sprintf("%d tasks are under way, which is the limit", r.limit)}
 	}

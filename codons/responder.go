@@ -88,7 +88,7 @@ type ResponderOptions struct {
 // [TaskLimiter] agent.
 func NewResponder(self actors.Self, agent actors.Agent, o ResponderOptions) *Responder {
 	return &Responder{
-		limiter: limiter{limit: limitOf(agent)}, times: o.Times.withDefaults(), agent: self, codon: o.Codon,
+		limiter: newLimiter(agent), times: o.Times.withDefaults(), agent: self, codon: o.Codon,
 		works: o.Works, decision: o.Consider, refusal: cmp.Or(o.Refusal, standard.CommandRefuse), longLived: o.LongLived,
 		ontology: o.Ontology,
 	}

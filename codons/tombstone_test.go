@@ -162,10 +162,10 @@ func TestDisarmedDeadlineIsNotListed(t *testing.T) {
 // TestSlotIsReleasedOnce releases a slot twice.
 func TestSlotIsReleasedOnce(t *testing.T) {
 	l := limiter{limit: 1}
-	held := l.take()
+	held := l.take(p.Normal)
 	held.release()
 	held.release()
-	if l.take() == nil || l.take() != nil {
+	if l.take(p.Normal) == nil || l.take(p.Normal) != nil {
 		t.Error("there are not as many slots as the limit")
 	}
 }
