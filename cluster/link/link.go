@@ -39,7 +39,8 @@ type Options struct {
 	Tables map[string]uint64
 	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer
 	// be overtaken. A message is sent if it fits, or if less than a quarter is unacknowledged; so
-	// there may be a quarter and one message ([MaxMessage]) unacknowledged. Zero means
+	// there may be a quarter and one message ([MaxMessage]) unacknowledged. The link bounds them by
+	// less, down to 128 KiB, while acknowledgements show that messages wait on their way. Zero means
 	// DefaultWindow.
 	Window int
 	// Batch is the largest number of bytes in a frame with more than one message. Zero means
@@ -51,7 +52,7 @@ type Options struct {
 	Capacity, Bytes int
 	// DelayAcks holds an acknowledgement back until there is a frame to go with, a quarter of
 	// Window was received (at most a quarter of DefaultWindow), or [Link.Acknowledge] is called. A
-	// peer whose window is full does not need that call, unless its Window is smaller.
+	// peer whose window is full does not need that call, unless its window is smaller at present.
 	DelayAcks bool
 }
 
@@ -92,6 +93,7 @@ type Link struct {
 	bytes   int    // in the bands
 	flight  queue  // sent and not acknowledged, in order
 	weight  int    // bytes in flight
+	pace    pace   // of what is sent, below Options.Window
 	resent  int    // how many of flight were sent over the present stream
 	batch   int    // the present Options.Batch
 	next    uint64 // the sequence number of the next message; those of flight precede it
@@ -127,7 +129,7 @@ type scratch struct {
 // New returns a link without a stream.
 func New(o Options) *Link {
 	o = o.withDefaults()
-	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch, scratch: new(scratch)}
+	return &Link{o: o, session: max(o.Session, 1), next: 1, batch: o.Batch, pace: pace{limit: o.Window}, scratch: new(scratch)}
 }
 
 // Peer returns the other end.
@@ -146,7 +148,7 @@ func (l *Link) Close() {
 		l.batch /= 2
 	}
 	l.open, l.met, l.greets, l.ackPending, l.ackNow, l.saidLast, l.saidBye = false, false, false, false, false, false, false
-	l.controls, l.controlBytes, l.resent, l.unackedBytes = nil, 0, 0, 0
+	l.controls, l.controlBytes, l.resent, l.unackedBytes, l.pace.probe = nil, 0, 0, 0, 0
 }
 
 // Finish has the link closed in order. It holds for all later streams. From now on, Send refuses,
@@ -306,6 +308,7 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 		f.envelopes = append(f.envelopes, p.data)
 		size += len(p.data)
 		l.resent++
+		l.pace.sent(l.next-uint64(l.flight.len()-l.resent)-1, now)
 	}
 }
 
@@ -317,7 +320,8 @@ func (l *Link) take() bool {
 			continue
 		}
 		p := l.bands[band].all()[0]
-		if l.weight >= l.ackBytes() && l.weight+len(p.data) > l.o.Window {
+		if l.weight >= min(l.ackBytes(), l.pace.limit) && l.weight+len(p.data) > l.pace.limit {
+			l.pace.full = true
 			return false
 		}
 		l.bands[band].pop()
@@ -397,6 +401,7 @@ func (l *Link) Receive(data []byte, now time.Time) (Received, error) {
 		return Received{}, streamError("the message %d of the node %s follows %d", f.first, l.o.Peer.Name, l.received)
 	}
 	l.acknowledge(f.ack)
+	l.pace.acknowledged(f.ack, now, l.o.Window)
 	l.gotLast = l.gotLast || f.last
 	r.Wait = time.Duration(min(f.wait, maxWait)) * time.Millisecond
 	if !l.finishing {
@@ -516,7 +521,7 @@ func (l *Link) restart(session uint64) (all []Returned) {
 			p.release()
 		}
 	}
-	l.weight, l.resent, l.bytes = 0, 0, 0
+	l.weight, l.resent, l.bytes, l.pace.probe = 0, 0, 0, 0
 	l.session, l.next, l.greets = session, 1, true
 	return all
 }
