@@ -247,6 +247,9 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 			return nil
 		}
 	}
+	if c.Swarm == "rag" { // ADR 31
+		return usagef("--swarm rag: its agents are a program of their own; in examples/rag: go run . --ws 127.0.0.1:8443")
+	}
 	return usagef("--swarm %s: there is no such swarm; want one of %s", shown(c.Swarm), listOf(append(known.Names(), noSwarm)))
 }
 

@@ -73,6 +73,7 @@ func TestCalledWrongly(t *testing.T) {
 		"negative pace":       {append(node, "--no-auth", "--swarm", "eddyjules", "--pace=-1s"), `--pace: want a length of time, such as 500ms, 30s or 5m, not "-1s"; see ribosome node --help`},
 		"pace of nothing":     {append(node, "--no-auth", "--pace", "1s"), `--pace 1s: it is the time of the steps of a swarm; add one, such as --swarm eddyjules`},
 		"no time to answer":   {append(node, "--no-auth", "--ping-timeout", "30s"), `--ping-timeout 30s is not longer than --ping-interval 30s, so that no peer had time to answer; make it longer`},
+		"swarm rag":           {append(node, "--no-auth", "--swarm", "rag"), `--swarm rag: its agents are a program of their own; in examples/rag: go run . --ws 127.0.0.1:8443`},
 		"swarm":               {append(node, "--no-auth", "--swarm", "eddy"), `--swarm eddy: there is no such swarm; want one of eddyjules or none`},
 
 		"no address":         {[]string{"call", "Jules", "x"}, `no address; say where the node is with --addr, such as tcp://127.0.0.1:8444; ws, wss, tcp, tcps, grpc and grpcs are known, and the http or https of --http`},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
@@ -28,29 +29,32 @@ var kinds = map[string]string{".md": "md", ".markdown": "md", ".txt": "txt", ".c
 // kindOf returns the kind of a file, or "" for one that is not ingested.
 func kindOf(name string) string { return kinds[strings.ToLower(filepath.Ext(name))] }
 
-// extract returns the text of a document in parts. The reader is at the beginning of f.
-func extract(ctx context.Context, f *os.File, kind string) ([]part, error) {
+// extract returns the text of a document in parts, and the day that the document itself names as
+// that of its last change; zero for none. The reader is at the beginning of f.
+func extract(ctx context.Context, f *os.File, kind string) (parts []part, changed time.Time, err error) {
 	if kind == "pdf" {
 		return extractPDF(ctx, f)
 	}
 	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, changed, err
 	case len(content) > maxFile:
-		return nil, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+		return nil, changed, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
 	}
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
-		return nil, errors.New("it is not text in UTF-8")
+		return nil, changed, errors.New("it is not text in UTF-8")
 	}
 	switch kind {
 	case "md":
-		return markdownParts(content), nil
+		parts = markdownParts(content)
 	case "csv":
-		return csvParts(content)
+		parts, err = csvParts(content)
+	default:
+		parts = textParts(string(content))
 	}
-	return textParts(string(content)), nil
+	return parts, changed, err
 }
 
 // textParts divides a text into its paragraphs.

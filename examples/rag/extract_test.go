@@ -78,7 +78,7 @@ func TestExtract(t *testing.T) {
 			[]part{{position{Page: 1}, "One (1)\ntwo words café"}, {position{Page: 2}, "three more\nfour"}, {position{Page: 2}, "five\nsix"}},
 		},
 	} {
-		got, err := extract(t.Context(), opened(t, test.content), test.kind)
+		got, _, err := extract(t.Context(), opened(t, test.content), test.kind)
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(part{})); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
@@ -87,22 +87,43 @@ func TestExtract(t *testing.T) {
 
 func TestPDFChild(t *testing.T) {
 	good := pdfOf([]string{"BT /F1 12 Tf (text) Tj ET"})
-	if _, err := childReads(t.Context(), opened(t, good), time.Nanosecond); err == nil || !strings.Contains(err.Error(), "takes longer than 1ns") {
+	if _, _, err := childReads(t.Context(), opened(t, good), time.Nanosecond); err == nil || !strings.Contains(err.Error(), "takes longer than 1ns") {
 		t.Errorf("too slow: %v", err)
 	}
 	cause := errors.New("withdrawn")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, err := extractPDF(ctx, opened(t, good)); !errors.Is(err, cause) {
+	if _, _, err := extractPDF(ctx, opened(t, good)); !errors.Is(err, cause) {
 		t.Errorf("withdrawn: %v", err)
 	}
 	for name, content := range map[string]string{
 		"empty": "", "not a PDF": "%PDF-1.4\nno", "cut": good[:len(good)/2], "bad operators": pdfOf([]string{"BT /F1 12 Tf (text Tj >> ] ET"}),
 		"a page that is its own parent": strings.Replace(good, "/Parent 2 0 R", "/Parent 4 0 R", 1),
 	} {
-		got, err := extractPDF(t.Context(), opened(t, content))
+		got, _, err := extractPDF(t.Context(), opened(t, content))
 		if err == nil && len(got) == 0 || err != nil && !strings.Contains(err.Error(), "PDF") {
 			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+// The day of a PDF is that of its last change, in its own time zone, else that of its creation.
+func TestPDFDay(t *testing.T) {
+	day := time.Date(2024, 3, 28, 0, 0, 0, 0, time.UTC)
+	plain := pdfOf([]string{"BT /F1 12 Tf (text) Tj ET"})
+	for name, test := range map[string]struct {
+		info string
+		want time.Time
+	}{
+		"changed": {"/CreationDate (D:20240101) /ModDate (D:20240328233000-08'00')", day},
+		"created": {"/CreationDate (20240328)", day},
+		"a month": {"/ModDate (D:202403)", day.AddDate(0, 0, -27)},
+		"no date": {"/ModDate (yesterday)", time.Time{}},
+		"nothing": {"", time.Time{}},
+	} {
+		content := strings.Replace(plain, "/Root", "/Info << "+test.info+" >> /Root", 1)
+		if _, got, err := extractPDF(t.Context(), opened(t, content)); err != nil || !got.Equal(test.want) {
+			t.Errorf("%s: %v (%v), want %v", name, got, err, test.want)
 		}
 	}
 }

@@ -201,9 +201,12 @@ func (r *folderRun) read(ctx context.Context, file, fingerprint string) (*ingest
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return nil, err
 	}
-	parts, err := extract(ctx, f, m.Kind)
+	parts, changed, err := extract(ctx, f, m.Kind)
 	if err != nil {
 		return nil, err
+	}
+	if !changed.IsZero() {
+		m.Modified = changed
 	}
 	m.Chunks = chunked(file, parts)
 	m.Total = len(m.Chunks)

@@ -80,7 +80,7 @@ type ingested struct {
 // filters restrict a search. An empty member does not.
 type filters struct {
 	Kinds  []string `json:"document_types,omitempty"`
-	Dates  []string `json:"date_range,omitempty"` // the first and the last day of modification, as 2024-03-31
+	Dates  []string `json:"date_range,omitempty"` // the first and the last day of the last change, as 2024-03-31
 	Files  []string `json:"documents,omitempty"`  // paths or names
 	Prefix string   `json:"path_prefix,omitempty"`
 }

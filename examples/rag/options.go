@@ -20,7 +20,7 @@ const usage = `rag answers a question from the documents of a folder, and cites 
     --file NAME         search only this document; a path below --docs or a name; may come several times
     --type KIND         search only documents of this kind: md, txt, csv or pdf; may come several times
     --under PREFIX      search only documents whose path below --docs begins so
-    --dates FROM,TO     search only documents that were modified on these days, such as 2024-01-01,2024-03-31
+    --dates FROM,TO     search only documents that were changed last on these days, such as 2024-01-01,2024-03-31
     --top N             how many passages to find, at most 100 (5)
     --threshold SHARE   which share of the question a passage must have, 0 to 1 (0.3)
     --ws ADDR       no question: host the agents for peers, over WebSocket, until interrupted; ADDR is one of this machine

@@ -29,21 +29,22 @@ const (
 	pdfText   = 16 << 20  // bytes of its output
 )
 
-// pdfPage is a line of the child's output.
+// pdfPage is a line of the child's output. The first one has no page, but the PDF's dates.
 type pdfPage struct {
-	Page int    `json:"page"`
-	Text string `json:"text"`
+	Changed string `json:"changed,omitempty"`
+	Page    int    `json:"page"`
+	Text    string `json:"text"`
 }
 
-// extractPDF returns the paragraphs of each page of a PDF.
-func extractPDF(ctx context.Context, f *os.File) ([]part, error) {
+// extractPDF returns the paragraphs of each page of a PDF, and the day of its last change.
+func extractPDF(ctx context.Context, f *os.File) (parts []part, changed time.Time, err error) {
 	return childReads(ctx, f, pdfTime)
 }
 
-func childReads(ctx context.Context, f *os.File, limit time.Duration) ([]part, error) {
+func childReads(ctx context.Context, f *os.File, limit time.Duration) (parts []part, changed time.Time, err error) {
 	self, err := os.Executable()
 	if err != nil {
-		return nil, err
+		return nil, changed, err
 	}
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -56,32 +57,48 @@ func childReads(ctx context.Context, f *os.File, limit time.Duration) ([]part, e
 	err = child.Run()
 	switch {
 	case ctx.Err() != nil:
-		return nil, context.Cause(ctx)
+		return nil, changed, context.Cause(ctx)
 	case within.Err() != nil:
-		return nil, fmt.Errorf("reading the PDF takes longer than %v", limit)
+		return nil, changed, fmt.Errorf("reading the PDF takes longer than %v", limit)
 	case stdout.full:
-		return nil, fmt.Errorf("the PDF has more than %d MiB of text", pdfText>>20)
+		return nil, changed, fmt.Errorf("the PDF has more than %d MiB of text", pdfText>>20)
 	case err != nil:
 		reason, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		return nil, fmt.Errorf("it is not a PDF that can be read: %s", cmp.Or(reason, err.Error()))
+		return nil, changed, fmt.Errorf("it is not a PDF that can be read: %s", cmp.Or(reason, err.Error()))
 	}
 	return pdfParts(stdout.Bytes())
 }
 
-func pdfParts(output []byte) (parts []part, err error) {
+func pdfParts(output []byte) (parts []part, changed time.Time, err error) {
 	for d := json.NewDecoder(bytes.NewReader(output)); d.More(); {
 		var p pdfPage
 		if err := d.Decode(&p); err != nil {
-			return nil, err
+			return nil, changed, err
+		}
+		if p.Page == 0 {
+			changed = pdfDay(p.Changed)
 		}
 		for _, t := range textParts(p.Text) {
 			parts = append(parts, part{position{Page: p.Page}, t.text})
 		}
 	}
 	if len(parts) == 0 {
-		return nil, errors.New("the PDF has no text; it may be a scan")
+		return nil, changed, errors.New("the PDF has no text; it may be a scan")
 	}
-	return parts, nil
+	return parts, changed, nil
+}
+
+// pdfDay returns the day of a date such as D:20240328091500+01'00', whose parts behind the year may
+// be left out (PDF 32000-1, 7.9.4). It is zero for anything else.
+func pdfDay(date string) time.Time {
+	const layout = "20060102"
+	digits := strings.TrimPrefix(date, "D:")
+	digits = digits[:min(len(digits), len(layout))]
+	if len(digits) < len("2006") {
+		return time.Time{}
+	}
+	day, _ := time.Parse(layout[:len(digits)], digits)
+	return day
 }
 
 // bounded is a buffer that refuses to grow beyond max bytes.
@@ -144,8 +161,12 @@ func writePages(f io.ReaderAt, size int64, w io.Writer) error {
 		return err
 	}
 	out := json.NewEncoder(w)
+	about := r.Trailer().Key("Info")
+	if err := out.Encode(pdfPage{Changed: cmp.Or(about.Key("ModDate").Text(), about.Key("CreationDate").Text())}); err != nil {
+		return err
+	}
 	for n := 1; n <= r.NumPage(); n++ {
-		if err := out.Encode(pdfPage{n, pageText(r.Page(n))}); err != nil {
+		if err := out.Encode(pdfPage{Page: n, Text: pageText(r.Page(n))}); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func TestServe(t *testing.T) {
 		}
 		return string(data)
 	}
-	found := ask("RETRIEVAL_REQUEST", "RetrievalAgent", "ret-002", `{"query":"What KPIs were tracked in Q1?","top_k":5,"similarity_threshold":0.7,"filters":{"document_types":["pdf","csv"]}}`)
+	found := ask("RETRIEVAL_REQUEST", "RetrievalAgent", "ret-002", `{"query":"What KPIs were tracked in Q1?","top_k":5,"similarity_threshold":0.7,"filters":{"document_types":["pdf","csv"],"date_range":["2024-01-01","2024-03-31"]}}`)
 	var m struct{ Payload retrieved }
 	if err := json.Unmarshal([]byte(found), &m); err != nil || len(m.Payload.Hits) != 1 || m.Payload.Hits[0].Source != "sales_report.pdf" || !strings.Contains(found, `"trace_id":"ret-002"`) {
 		t.Fatalf("found %s (%v)", found, err)
