@@ -49,6 +49,7 @@ func sampleMessage(t *testing.T, to performatives.AgentID) *performatives.Messag
 	}
 	if to != "" {
 		e.ConversationID, e.Protocol, e.InReplyTo, e.Priority = "c1", "request", "m0", performatives.High
+		e.Trace = "00-00000000000000000000000000000001-0000000000000002-01"
 		e.MessageType = "REVIEW_REQUEST"
 	}
 	m, err := performatives.New(e)

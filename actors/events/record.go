@@ -51,6 +51,7 @@ type messageFacts struct {
 	InReplyTo    string                       `json:"in_reply_to,omitempty"`
 	Priority     string                       `json:"priority"`
 	Principal    string                       `json:"principal,omitempty"` // empty for none
+	Trace        string                       `json:"traceparent,omitempty"`
 }
 
 func factsOf(m *performatives.Message) *messageFacts {
@@ -59,7 +60,7 @@ func factsOf(m *performatives.Message) *messageFacts {
 	}
 	return &messageFacts{
 		ID: m.ID(), Performative: m.Performative().String(), MessageType: m.MessageType(), Sender: m.Sender(), Receiver: m.Receiver(),
-		Conversation: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(), Principal: m.Principal(),
+		Conversation: m.ConversationID(), Protocol: m.Protocol(), InReplyTo: m.InReplyTo(), Priority: m.Priority().String(), Principal: m.Principal(), Trace: m.Trace(),
 	}
 }
 

@@ -55,14 +55,13 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 		return r.openLocked(p, now)
 	case t.tombstone && t.roleOf(p.message) == machine.Responder:
 		return noted{}, refusedCopy(p.message, performatives.CodeConversationEnded, "the asker was told an end before")
-	case t.tombstone: // it asks again, or something else
+	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
+		return r.openLocked(p, now)
+	case t.tombstone:
 		if t.knows(p.message.ID()) {
 			r.removeLocked(t)
 		}
-		if !begins {
-			return noted{}, nil
-		}
-		return r.openLocked(p, now)
+		return noted{}, nil
 	case t.latest == p.message: // it was noted at the namespace that it is for
 		return noted{}, nil
 	}

@@ -578,7 +578,8 @@ func TestAskerIsToldOnce(t *testing.T) {
 	}
 }
 
-// The receipt for a CANCEL in the name of an asker that has gone is for nobody.
+// The receipt for a CANCEL in the name of an asker that has gone is for nobody, also when the asker
+// has come back and has sent its request again.
 func TestReceiptOfTheLost(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.must(act(t, "q", p.ActRequest, nil))
@@ -589,11 +590,21 @@ func TestReceiptOfTheLost(t *testing.T) {
 	d.withdrawn(d.said[0].record, "x")
 	d.wantEnds("q disconnected worker")
 	d.ann.via = d.link(Session)
-	receipt := act(t, "a", p.ActInform, func(e *p.Envelope) {
-		e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", "x", "other"
-	})
-	if _, err := d.note(receipt); !errors.Is(err, p.CodeConversationEnded) {
+	reply := func(to, conversation string) *p.Message {
+		return act(t, "a"+to, p.ActInform, func(e *p.Envelope) {
+			e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", to, p.ConversationID(conversation)
+		})
+	}
+	if _, err := d.note(reply("x", "other")); !errors.Is(err, p.CodeConversationEnded) {
 		t.Errorf("the receipt: %v", err)
+	}
+	again := act(t, "q", p.ActRequest, nil)
+	d.must(again)
+	if _, err := d.note(reply("x", string(again.ConversationID()))); !errors.Is(err, p.CodeConversationEnded) {
+		t.Errorf("the receipt after the request was sent again: %v", err)
+	}
+	if _, err := d.note(reply("q", string(again.ConversationID()))); err != nil {
+		t.Errorf("the answer to the request that was sent again: %v", err)
 	}
 }
 
