@@ -7,7 +7,8 @@ const { Agent, Refused, Withdrawn } = await import(process.env.BROWSER ? browser
 
 const [id, url, ca] = process.argv.slice(2);
 const agent = new Agent(id, {
-  topics: ["tests"], token: process.env.RIBOSOME_TOKEN, maxTasks: 1000, backoff: [20, 200], ...(ca && { tls: { ca: readFileSync(ca) } }),
+  topics: ["tests"], token: process.env.RIBOSOME_TOKEN, maxTasks: 1000, backoff: [20, 200], ...(process.env.RIBOSOME_KEYS && { seal: { keys: process.env.RIBOSOME_KEYS, pins: JSON.parse(process.env.RIBOSOME_PINS) } }),
+  ...(ca && { tls: { ca: readFileSync(ca) } }),
 });
 
 agent.task("echo", "Returns its parameters.", (task) => {

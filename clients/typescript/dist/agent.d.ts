@@ -1,6 +1,7 @@
 import { Delegation, type DelegateOptions } from "./delegations.js";
 import { RibosomeError } from "./errors.js";
 import { type JSONObject, type Result } from "./messages.js";
+import { type SealOptions } from "./sealed.js";
 import { type ConnectOptions, type Open } from "./socket.js";
 import { type Handler } from "./works.js";
 /** The options of an agent. */
@@ -9,6 +10,8 @@ export interface AgentOptions extends ConnectOptions {
     topics?: string[];
     /** The token of the agent, or a function that returns it for each message. */
     token?: string | (() => string);
+    /** The keys with which all payloads of the agent are sealed, in both directions. Without them, none is. */
+    seal?: SealOptions;
     /** The largest number of tasks at a time, 16 by default; further ones are rejected as "busy". */
     maxTasks?: number;
     /** Milliseconds in which a withdrawn task must end; 5 s by default. */

@@ -1,6 +1,7 @@
 import { Delegation } from "./delegations.js";
-import { Disconnected, Malformed, Refused, RibosomeError } from "./errors.js";
-import { checked, conversationOf, decode, message, refusalOf, rejection, senderOf } from "./messages.js";
+import { Disconnected, Malformed, Refused, Rejected, RibosomeError } from "./errors.js";
+import { checked, conversationOf, decode, isObject, message, refusalOf, rejection, senderOf } from "./messages.js";
+import { MAX_CLEAR, Sealer, isPublic } from "./sealed.js";
 import { MAX_MESSAGE, PING_AFTER, DEAD_AFTER, checkURL } from "./socket.js";
 import { Works } from "./works.js";
 const NODE = "system"; // the id of the node itself, the receiver of an introduction
@@ -17,6 +18,7 @@ export class BaseAgent {
     #line; // from the introduction to the end of the connection
     #asked = new Map(); // by conversation
     #running = false;
+    #sealer;
     constructor(id, options, open) {
         if (!id)
             throw new TypeError("id: want a name");
@@ -50,6 +52,8 @@ export class BaseAgent {
         this.#running = true;
         const [first, longest] = this.#options.backoff ?? [100, 30_000];
         try {
+            if (this.#options.seal)
+                this.#sealer ??= await Sealer.of(this.id, this.#options.seal);
             for (let failures = 0; !signal?.aborted;) {
                 const began = Date.now();
                 const why = await this.#session(url, signal, joined).catch(asError);
@@ -106,7 +110,7 @@ export class BaseAgent {
                 void opening.then((late) => late.abort(), () => { });
                 return socket;
             }
-            line = new SocketLine(socket, this.#options.trace);
+            line = new SocketLine(socket, this.#options.trace, this.#sealer, (agent) => this.#statementOf(agent), (m, why) => this.#unsent(m, why));
             if (signal?.aborted)
                 stop();
             this.#introduce(line, end, joined);
@@ -132,7 +136,7 @@ export class BaseAgent {
     /** Introduces the agent. */
     #introduce(line, end, joined) {
         const hello = this.#make("QUERY_CAPABILITIES", NODE, {
-            query_type: "summary", capabilities: { topics: this.#options.topics ?? [], actions: this.#works.actions },
+            query_type: "summary", capabilities: { topics: this.#options.topics ?? [], actions: this.#works.actions, ...(this.#sealer && { sealed_keys: this.#sealer.statement }) },
         });
         const fail = (why) => {
             end.resolve(why);
@@ -165,11 +169,37 @@ export class BaseAgent {
         this.#options.trace?.("received", m);
         line.heard();
         try {
-            this.#dispatch(checked(m), line);
+            const message = checked(m);
+            if (!this.#sealer)
+                return this.#dispatch(message, line);
+            line.open(message, (opened) => this.#dispatch(opened, line), (why) => this.#complain(m, line, why));
         }
         catch (why) {
             this.#complain(m, line, why);
         }
+    }
+    /** Asks an agent for the statement of its keys. */
+    #statementOf(agent) {
+        return new Promise((resolve, reject) => {
+            const line = this.#line;
+            const question = this.#make("QUERY_CAPABILITIES", agent, { query_type: "summary" });
+            line?.expect(question.message_id, JOIN_TIME, () => resolve(undefined), (m) => {
+                if (m.performative !== "INFORM_CAPABILITIES")
+                    return reject(refusalOf(m));
+                const { capabilities } = m.payload;
+                const keys = isObject(capabilities) ? capabilities.sealed_keys : undefined;
+                resolve(typeof keys === "string" ? keys : undefined);
+            });
+            line ? line.send(question) : resolve(undefined);
+        });
+    }
+    /** Ends what waits for the answer to a message that was not sealed, and so not sent. */
+    #unsent(m, why) {
+        const delegation = this.#asked.get(m.message_id);
+        if (!delegation || !(why instanceof RibosomeError))
+            return this.#log(`${this.id}: ${m.performative} was not sealed`, why);
+        this.#asked.delete(m.message_id);
+        delegation.lose(why);
     }
     #dispatch(m, line) {
         if (line.answered(m))
@@ -194,6 +224,11 @@ export class BaseAgent {
     /** Answers a message that is not as it should be, or logs it if nobody waits for an answer. */
     #complain(m, line, why) {
         this.#log(`${this.id}: a message from ${senderOf(m) || "the node"}`, why);
+        if (why instanceof Rejected && why.code !== "replayed" && m.performative === "TASK_REQUEST") {
+            return line.send(this.#make("TASK_REJECT", senderOf(m), rejection(why.code, why.text), {
+                in_reply_to: m.message_id, conversation_id: conversationOf(m),
+            }), true);
+        }
         const answers = m.performative === "FAILURE" || m.performative === "NOT_UNDERSTOOD";
         if (why instanceof Malformed && typeof m.message_id === "string" && m.message_id && !answers)
             this.#notUnderstood(m, m.message_id, line, why.code, why.text);
@@ -201,7 +236,7 @@ export class BaseAgent {
     #notUnderstood(m, id, line, code, text) {
         line.send(this.#make("NOT_UNDERSTOOD", senderOf(m) || NODE, rejection(code, text), {
             in_reply_to: id, conversation_id: typeof m.conversation_id === "string" && m.conversation_id ? m.conversation_id : id,
-        }));
+        }), true);
     }
     /**
      * Delegates a task to another agent, and returns its result. The agent "system" is any agent that performs such tasks. Rejects as
@@ -237,23 +272,61 @@ export class BaseAgent {
 class SocketLine {
     socket;
     trace;
+    sealer;
+    lookup;
+    unsent;
     ended = false;
     #heard = Date.now();
     #keeper;
-    #expected;
-    constructor(socket, trace) {
+    #expected = new Map();
+    #opening = Promise.resolve(); // the messages that came before are opened
+    #sealing = new Map(); // by receiver: what was sent before is sealed
+    constructor(socket, trace, sealer, lookup, unsent) {
         this.socket = socket;
         this.trace = trace;
+        this.sealer = sealer;
+        this.lookup = lookup;
+        this.unsent = unsent;
     }
     get crowded() {
         return this.socket.buffered > CROWDED;
     }
-    /** Queues a message. Throws a RangeError if it is too long, and a TypeError if JSON can't express it. */
-    send(m) {
+    /**
+     * Queues a message, sealed if the agent has keys and the message is not to be plain. Throws a RangeError if it is too long, and a
+     * TypeError if JSON can't express it.
+     */
+    send(m, plain = false) {
         const text = JSON.stringify(m);
-        const bytes = text.length > MAX_MESSAGE / 3 ? new TextEncoder().encode(text).length : text.length;
-        if (bytes > MAX_MESSAGE)
-            throw new RangeError(`the message has ${bytes} bytes, more than ${MAX_MESSAGE}`);
+        const sealer = plain || isPublic(m) ? undefined : this.sealer;
+        const longest = sealer ? MAX_CLEAR : MAX_MESSAGE;
+        const bytes = text.length > longest / 3 ? new TextEncoder().encode(text).length : text.length;
+        if (bytes > longest)
+            throw new RangeError(`the message has ${bytes} bytes, more than ${longest}`);
+        if (this.ended)
+            return;
+        sealer ? this.#seal(sealer, m) : this.#write(m, text);
+    }
+    #seal(sealer, m) {
+        const to = JSON.stringify(m.receiver);
+        const sealing = (this.#sealing.get(to) ?? Promise.resolve()).then(async () => {
+            const sealed = await sealer.seal(m, this.lookup);
+            this.#write(sealed, JSON.stringify(sealed));
+        }).catch((why) => this.unsent(m, why)).finally(() => {
+            if (this.#sealing.get(to) === sealing)
+                this.#sealing.delete(to);
+        });
+        this.#sealing.set(to, sealing);
+    }
+    /** Opens a message after those that came before it. */
+    open(m, take, fail) {
+        this.#opening = this.#opening.then(async () => {
+            const opened = await this.sealer.open(m);
+            if (!this.ended)
+                take(opened);
+        }).catch((why) => { if (!this.ended)
+            fail(why); });
+    }
+    #write(m, text) {
         if (this.ended)
             return;
         this.trace?.("sent", m);
@@ -261,14 +334,14 @@ class SocketLine {
     }
     /** Waits for the answer to the message with the id. */
     expect(id, time, late, take) {
-        this.#expected = { id, timer: setTimeout(late, time), take };
+        this.#expected.set(id, { timer: setTimeout(late, time), take });
     }
     /** Reports whether m is the answer that expect waits for. */
     answered(m) {
-        const expected = this.#expected;
-        if (!expected || m.in_reply_to !== expected.id)
+        const expected = this.#expected.get(m.in_reply_to ?? "");
+        if (!expected)
             return false;
-        this.#expected = undefined;
+        this.#expected.delete(m.in_reply_to ?? "");
         clearTimeout(expected.timer);
         expected.take(m);
         return true;
@@ -289,7 +362,8 @@ class SocketLine {
     end() {
         this.ended = true;
         clearInterval(this.#keeper);
-        clearTimeout(this.#expected?.timer);
+        for (const { timer } of this.#expected.values())
+            clearTimeout(timer);
         this.socket.close();
     }
 }

@@ -1,5 +1,5 @@
 /** The tasks that the agent delegates to others. */
-import { Disconnected } from "./errors.js";
+import { RibosomeError } from "./errors.js";
 import { type JSONObject, type Message, type Result, type Update } from "./messages.js";
 import type { Make } from "./works.js";
 /** How to delegate. */
@@ -41,6 +41,6 @@ export declare class Delegation {
     cancel(reason?: string): Promise<boolean>;
     /** @internal Takes a message of the conversation. Throws Malformed, which ends it. */
     take(m: Message): void;
-    /** @internal Ends it because the connection is lost. */
-    lose(why: Disconnected): void;
+    /** @internal Ends it because the connection is lost, or the request was not sealed. */
+    lose(why: RibosomeError): void;
 }

@@ -1,5 +1,5 @@
 /** The tasks that the agent delegates to others. */
-import { Disconnected, Malformed, RibosomeError, TimedOut, Withdrawn } from "./errors.js";
+import { Malformed, RibosomeError, TimedOut, Withdrawn } from "./errors.js";
 import { REFUSALS, refusalOf, resultOf, updateOf } from "./messages.js";
 /** A task that another agent performs. */
 export class Delegation {
@@ -88,7 +88,7 @@ export class Delegation {
         if (REFUSALS.includes(m.performative))
             this.#fail(refusalOf(m));
     }
-    /** @internal Ends it because the connection is lost. */
+    /** @internal Ends it because the connection is lost, or the request was not sealed. */
     lose(why) {
         this.#fail(why);
     }

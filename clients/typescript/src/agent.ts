@@ -1,6 +1,7 @@
 import { Delegation, type DelegateOptions } from "./delegations.js";
-import { Disconnected, Malformed, Refused, RibosomeError } from "./errors.js";
-import { checked, conversationOf, decode, message, refusalOf, rejection, senderOf, type JSONObject, type Message, type Result } from "./messages.js";
+import { Disconnected, Malformed, Refused, Rejected, RibosomeError } from "./errors.js";
+import { checked, conversationOf, decode, isObject, message, refusalOf, rejection, senderOf, type JSONObject, type Message, type Result } from "./messages.js";
+import { MAX_CLEAR, Sealer, isPublic, type SealOptions } from "./sealed.js";
 import { MAX_MESSAGE, PING_AFTER, DEAD_AFTER, checkURL, type ConnectOptions, type Open, type Socket } from "./socket.js";
 import { Works, type Handler, type Line } from "./works.js";
 
@@ -16,6 +17,8 @@ export interface AgentOptions extends ConnectOptions {
   topics?: string[];
   /** The token of the agent, or a function that returns it for each message. */
   token?: string | (() => string);
+  /** The keys with which all payloads of the agent are sealed, in both directions. Without them, none is. */
+  seal?: SealOptions;
   /** The largest number of tasks at a time, 16 by default; further ones are rejected as "busy". */
   maxTasks?: number;
   /** Milliseconds in which a withdrawn task must end; 5 s by default. */
@@ -53,6 +56,7 @@ export class BaseAgent {
   #line: SocketLine | undefined; // from the introduction to the end of the connection
   #asked = new Map<string, Delegation>(); // by conversation
   #running = false;
+  #sealer: Sealer | undefined;
 
   constructor(id: string, options: AgentOptions, open: Open) {
     if (!id) throw new TypeError("id: want a name");
@@ -89,6 +93,7 @@ export class BaseAgent {
     this.#running = true;
     const [first, longest] = this.#options.backoff ?? [100, 30_000];
     try {
+      if (this.#options.seal) this.#sealer ??= await Sealer.of(this.id, this.#options.seal);
       for (let failures = 0; !signal?.aborted;) {
         const began = Date.now();
         const why = await this.#session(url, signal, joined).catch(asError);
@@ -142,7 +147,7 @@ export class BaseAgent {
         void opening.then((late) => late.abort(), () => {});
         return socket;
       }
-      line = new SocketLine(socket, this.#options.trace);
+      line = new SocketLine(socket, this.#options.trace, this.#sealer, (agent) => this.#statementOf(agent), (m, why) => this.#unsent(m, why));
       if (signal?.aborted) stop();
       this.#introduce(line, end, joined);
       for (const text of early) this.#received(text, line, end);
@@ -165,7 +170,7 @@ export class BaseAgent {
   /** Introduces the agent. */
   #introduce(line: SocketLine, end: Deferred<RibosomeError>, joined: () => void): void {
     const hello = this.#make("QUERY_CAPABILITIES", NODE, {
-      query_type: "summary", capabilities: { topics: this.#options.topics ?? [], actions: this.#works.actions },
+      query_type: "summary", capabilities: { topics: this.#options.topics ?? [], actions: this.#works.actions, ...(this.#sealer && { sealed_keys: this.#sealer.statement }) },
     });
     const fail = (why: RibosomeError) => {
       end.resolve(why);
@@ -196,10 +201,35 @@ export class BaseAgent {
     this.#options.trace?.("received", m);
     line.heard();
     try {
-      this.#dispatch(checked(m), line);
+      const message = checked(m);
+      if (!this.#sealer) return this.#dispatch(message, line);
+      line.open(message, (opened) => this.#dispatch(opened, line), (why) => this.#complain(m, line, why));
     } catch (why) {
       this.#complain(m, line, why);
     }
+  }
+
+  /** Asks an agent for the statement of its keys. */
+  #statementOf(agent: string): Promise<string | undefined> {
+    return new Promise((resolve, reject) => {
+      const line = this.#line;
+      const question = this.#make("QUERY_CAPABILITIES", agent, { query_type: "summary" });
+      line?.expect(question.message_id, JOIN_TIME, () => resolve(undefined), (m) => {
+        if (m.performative !== "INFORM_CAPABILITIES") return reject(refusalOf(m));
+        const { capabilities } = m.payload;
+        const keys = isObject(capabilities) ? capabilities.sealed_keys : undefined;
+        resolve(typeof keys === "string" ? keys : undefined);
+      });
+      line ? line.send(question) : resolve(undefined);
+    });
+  }
+
+  /** Ends what waits for the answer to a message that was not sealed, and so not sent. */
+  #unsent(m: Message, why: unknown): void {
+    const delegation = this.#asked.get(m.message_id);
+    if (!delegation || !(why instanceof RibosomeError)) return this.#log(`${this.id}: ${m.performative} was not sealed`, why);
+    this.#asked.delete(m.message_id);
+    delegation.lose(why);
   }
 
   #dispatch(m: Message, line: SocketLine): void {
@@ -220,6 +250,11 @@ export class BaseAgent {
   /** Answers a message that is not as it should be, or logs it if nobody waits for an answer. */
   #complain(m: JSONObject, line: SocketLine, why: unknown): void {
     this.#log(`${this.id}: a message from ${senderOf(m) || "the node"}`, why);
+    if (why instanceof Rejected && why.code !== "replayed" && m.performative === "TASK_REQUEST") {
+      return line.send(this.#make("TASK_REJECT", senderOf(m), rejection(why.code, why.text), {
+        in_reply_to: m.message_id, conversation_id: conversationOf(m as Message),
+      }), true);
+    }
     const answers = m.performative === "FAILURE" || m.performative === "NOT_UNDERSTOOD";
     if (why instanceof Malformed && typeof m.message_id === "string" && m.message_id && !answers) this.#notUnderstood(m, m.message_id, line, why.code, why.text);
   }
@@ -227,7 +262,7 @@ export class BaseAgent {
   #notUnderstood(m: JSONObject, id: string, line: SocketLine, code: string, text: string): void {
     line.send(this.#make("NOT_UNDERSTOOD", senderOf(m) || NODE, rejection(code, text), {
       in_reply_to: id, conversation_id: typeof m.conversation_id === "string" && m.conversation_id ? m.conversation_id : id,
-    }));
+    }), true);
   }
 
   /**
@@ -268,19 +303,53 @@ class SocketLine implements Line {
   ended = false;
   #heard = Date.now();
   #keeper: ReturnType<typeof setInterval> | undefined;
-  #expected: { id: string; timer: ReturnType<typeof setTimeout>; take: (m: Message) => void } | undefined;
+  #expected = new Map<string, { timer: ReturnType<typeof setTimeout>; take: (m: Message) => void }>();
+  #opening: Promise<void> = Promise.resolve(); // the messages that came before are opened
+  #sealing = new Map<string, Promise<void>>(); // by receiver: what was sent before is sealed
 
-  constructor(readonly socket: Socket, private readonly trace: AgentOptions["trace"]) {}
+  constructor(
+    readonly socket: Socket, private readonly trace: AgentOptions["trace"], private readonly sealer: Sealer | undefined,
+    private readonly lookup: (agent: string) => Promise<string | undefined>, private readonly unsent: (m: Message, why: unknown) => void,
+  ) {}
 
   get crowded(): boolean {
     return this.socket.buffered > CROWDED;
   }
 
-  /** Queues a message. Throws a RangeError if it is too long, and a TypeError if JSON can't express it. */
-  send(m: Message): void {
+  /**
+   * Queues a message, sealed if the agent has keys and the message is not to be plain. Throws a RangeError if it is too long, and a
+   * TypeError if JSON can't express it.
+   */
+  send(m: Message, plain = false): void {
     const text = JSON.stringify(m);
-    const bytes = text.length > MAX_MESSAGE / 3 ? new TextEncoder().encode(text).length : text.length;
-    if (bytes > MAX_MESSAGE) throw new RangeError(`the message has ${bytes} bytes, more than ${MAX_MESSAGE}`);
+    const sealer = plain || isPublic(m) ? undefined : this.sealer;
+    const longest = sealer ? MAX_CLEAR : MAX_MESSAGE;
+    const bytes = text.length > longest / 3 ? new TextEncoder().encode(text).length : text.length;
+    if (bytes > longest) throw new RangeError(`the message has ${bytes} bytes, more than ${longest}`);
+    if (this.ended) return;
+    sealer ? this.#seal(sealer, m) : this.#write(m, text);
+  }
+
+  #seal(sealer: Sealer, m: Message): void {
+    const to = JSON.stringify(m.receiver);
+    const sealing = (this.#sealing.get(to) ?? Promise.resolve()).then(async () => {
+      const sealed = await sealer.seal(m, this.lookup);
+      this.#write(sealed, JSON.stringify(sealed));
+    }).catch((why) => this.unsent(m, why)).finally(() => {
+      if (this.#sealing.get(to) === sealing) this.#sealing.delete(to);
+    });
+    this.#sealing.set(to, sealing);
+  }
+
+  /** Opens a message after those that came before it. */
+  open(m: Message, take: (opened: Message) => void, fail: (why: unknown) => void): void {
+    this.#opening = this.#opening.then(async () => {
+      const opened = await this.sealer!.open(m);
+      if (!this.ended) take(opened);
+    }).catch((why) => { if (!this.ended) fail(why); });
+  }
+
+  #write(m: Message, text: string): void {
     if (this.ended) return;
     this.trace?.("sent", m);
     this.socket.send(text);
@@ -288,14 +357,14 @@ class SocketLine implements Line {
 
   /** Waits for the answer to the message with the id. */
   expect(id: string, time: number, late: () => void, take: (m: Message) => void): void {
-    this.#expected = { id, timer: setTimeout(late, time), take };
+    this.#expected.set(id, { timer: setTimeout(late, time), take });
   }
 
   /** Reports whether m is the answer that expect waits for. */
   answered(m: Message): boolean {
-    const expected = this.#expected;
-    if (!expected || m.in_reply_to !== expected.id) return false;
-    this.#expected = undefined;
+    const expected = this.#expected.get(m.in_reply_to ?? "");
+    if (!expected) return false;
+    this.#expected.delete(m.in_reply_to ?? "");
     clearTimeout(expected.timer);
     expected.take(m);
     return true;
@@ -317,7 +386,7 @@ class SocketLine implements Line {
   end(): void {
     this.ended = true;
     clearInterval(this.#keeper);
-    clearTimeout(this.#expected?.timer);
+    for (const { timer } of this.#expected.values()) clearTimeout(timer);
     this.socket.close();
   }
 }

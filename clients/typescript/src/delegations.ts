@@ -1,6 +1,6 @@
 /** The tasks that the agent delegates to others. */
 
-import { Disconnected, Malformed, RibosomeError, TimedOut, Withdrawn } from "./errors.js";
+import { Malformed, RibosomeError, TimedOut, Withdrawn } from "./errors.js";
 import { REFUSALS, refusalOf, resultOf, updateOf, type JSONObject, type Message, type Result, type Update } from "./messages.js";
 import type { Make } from "./works.js";
 
@@ -102,8 +102,8 @@ export class Delegation {
     if (REFUSALS.includes(m.performative)) this.#fail(refusalOf(m));
   }
 
-  /** @internal Ends it because the connection is lost. */
-  lose(why: Disconnected): void {
+  /** @internal Ends it because the connection is lost, or the request was not sealed. */
+  lose(why: RibosomeError): void {
     this.#fail(why);
   }
 
