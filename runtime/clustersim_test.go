@@ -80,35 +80,41 @@ func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 	}
 }
 
-// TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it.
+// TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it: the one that
+// found it when the test was written, or another one.
 func TestClusterSimFindsBugs(t *testing.T) {
 	racetest.Skip(t)
 	for name, c := range map[string]struct {
 		bugs linkBugs
 		says string // a pattern of one of the problems
+		seed uint64 // tried before 1, 2, 3 and so on
 	}{
-		"a repeated message":        {linkBugs{repeat: true}, `twice`},
-		"a lost message":            {linkBugs{forget: true}, `handled 0, refused 0, dead letters 0: sent at`},
-		"a stale directory":         {linkBugs{stale: true}, `^ *[0-9.]+ the directory of n\d is\n`},
-		"a peer not lost":           {linkBugs{unlost: true}, `knows 4 members, and has links to [4-9]`},
-		"a dropped refusal":         {linkBugs{mute: true}, `handled 0, refused 0, dead letters 0: sent at .* (FAILURE|TASK_REJECT) in`},
-		"a lost acknowledgement":    {linkBugs{unacked: true}, `which could have acknowledged`},
-		"a double activation":       {linkBugs{double: true}, `two activations of`},
-		"an order that is not kept": {linkBugs{swap: true}, `after one that was sent later`},
+		"a repeated message":        {linkBugs{repeat: true}, `twice`, 1},
+		"a lost message":            {linkBugs{forget: true}, `handled 0, refused 0, dead letters 0: sent at`, 1},
+		"a stale directory":         {linkBugs{stale: true}, `^ *[0-9.]+ the directory of n\d is\n`, 2},
+		"a peer not lost":           {linkBugs{unlost: true}, `knows 4 members, and has links to [4-9]`, 1},
+		"a dropped refusal":         {linkBugs{mute: true}, `handled 0, refused 0, dead letters 0: sent at .* (FAILURE|TASK_REJECT) in`, 1},
+		"a lost acknowledgement":    {linkBugs{unacked: true}, `which could have acknowledged`, 1},
+		"a double activation":       {linkBugs{double: true}, `two activations of`, 1},
+		"an order that is not kept": {linkBugs{swap: true}, `after one that was sent later`, 7},
 		"a message that does not wait for its receiver to move": {linkBugs{misroute: func(_ *p.Message, _ bool, d *route.Decision) {
 			if d.Do == route.Wait {
 				d.Do = route.Refuse
 			}
-		}}, `refused by another node`},
+		}}, `refused by another node`, 1},
 		"a message that is noted by a node which passes it on": {linkBugs{misroute: func(_ *p.Message, _ bool, d *route.Decision) {
 			if d.Do == route.Pass {
 				d.Do = route.Send
 			}
-		}}, `ends in .*, the other side`},
+		}}, `ends in .*, the other side`, 34},
 	} {
 		t.Run(name, func(t *testing.T) {
 			says := regexp.MustCompile(c.says)
-			for seed := uint64(1); seed <= 1000; seed++ {
+			for i := range uint64(1000) {
+				seed := i
+				if i == 0 {
+					seed = c.seed
+				}
 				s := simulateCluster(t, seed, c.bugs)
 				if i := slices.IndexFunc(s.problems, says.MatchString); i >= 0 {
 					t.Logf("seed %d: %s", seed, s.problems[i])
