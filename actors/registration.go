@@ -218,7 +218,7 @@ func (r *Registration) Visible() bool {
 		return true
 	}
 	says := r.announced.Load()
-	return says != nil && len(says.Topics)+len(says.Actions) > 0
+	return says != nil && says.Offers()
 }
 
 // current reports whether the agent can get messages: one of this process has an actor.

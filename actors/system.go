@@ -197,7 +197,7 @@ func (s *System) newCell(spec Spec, agent Agent, describes performatives.Capabil
 		s.sealing.Store(true)
 	}
 	c.sys, c.id, c.folded, c.local, c.unannounced = s, spec.ID, spec.ID.Fold(), c, spec.Hidden
-	if describes.Topics != nil || describes.Actions != nil || describes.Ontologies != nil || describes.Languages != nil || describes.Extra != nil {
+	if describes.Topics != nil || describes.Actions != nil || describes.Ontologies != nil || describes.Languages != nil || describes.Resources != nil || describes.Extra != nil {
 		own := describes
 		c.describes = &own
 	}

@@ -55,6 +55,7 @@ func (c Capabilities) summary(whole bool) *Capabilities {
 
 		Ontologies: slices.Clone(c.Ontologies),
 		Languages:  slices.Clone(c.Languages),
+		Resources:  slices.Clone(c.Resources),
 	}
 	for i, a := range c.Actions {
 		if !whole {

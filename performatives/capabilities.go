@@ -19,8 +19,14 @@ type Capabilities struct {
 	// any. A request in another one is NOT_UNDERSTOOD with [CodeUnsupportedLanguage] (addenda §9). The
 	// member is an extension.
 	Languages []string `json:"languages"`
-	Extra     Members  `json:"-"`
+	// Resources are what the agent lets others read (the Model Context Protocol). The member is an
+	// extension.
+	Resources []Resource `json:"resource_list"`
+	Extra     Members    `json:"-"`
 }
+
+// Offers reports whether an agent with the capabilities offers anything to others.
+func (c Capabilities) Offers() bool { return len(c.Topics)+len(c.Actions)+len(c.Resources) > 0 }
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(c.fields(), c.Extra) }

@@ -15,7 +15,7 @@ func (c *Cancel) fields() fieldList {
 }
 
 func (c *Capabilities) fields() fieldList {
-	return fieldList{{"topics", &c.Topics}, {"actions", &c.Actions}, {"ontologies", &c.Ontologies}, {"languages", &c.Languages}}
+	return fieldList{{"topics", &c.Topics}, {"actions", &c.Actions}, {"ontologies", &c.Ontologies}, {"languages", &c.Languages}, {"resource_list", &c.Resources}}
 }
 
 func (f *Failure) fields() fieldList {
@@ -68,6 +68,10 @@ func (r *Refuse) fields() fieldList {
 
 func (r *RejectProposal) fields() fieldList {
 	return fieldList{{"reason_code", &r.ReasonCode}, {"reason_text", &r.ReasonText}, {"retry_after_ms", &r.RetryAfter}}
+}
+
+func (r *Resource) fields() fieldList {
+	return fieldList{{"uri", &r.URI}, {"name", &r.Name}, {"description", &r.Description}, {"mimeType", &r.MIMEType}}
 }
 
 func (s *StatusUpdate) fields() fieldList {

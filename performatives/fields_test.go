@@ -27,7 +27,7 @@ var listedTypes = []reflect.Type{
 	reflect.TypeFor[Action](), reflect.TypeFor[Artifact](), reflect.TypeFor[Cancel](), reflect.TypeFor[Capabilities](), reflect.TypeFor[Failure](),
 	reflect.TypeFor[InformCapabilities](), reflect.TypeFor[InformIf](), reflect.TypeFor[InformRef](), reflect.TypeFor[InformResult](),
 	reflect.TypeFor[NotUnderstood](), reflect.TypeFor[QueryCapabilities](), reflect.TypeFor[QueryIf](), reflect.TypeFor[QueryParameters](),
-	reflect.TypeFor[QueryRef](), reflect.TypeFor[Receipt](), reflect.TypeFor[Refuse](), reflect.TypeFor[RejectProposal](),
+	reflect.TypeFor[QueryRef](), reflect.TypeFor[Receipt](), reflect.TypeFor[Refuse](), reflect.TypeFor[RejectProposal](), reflect.TypeFor[Resource](),
 	reflect.TypeFor[StatusUpdate](), reflect.TypeFor[TaskAccept](), reflect.TypeFor[TaskReject](), reflect.TypeFor[TaskRequest](),
 }
 

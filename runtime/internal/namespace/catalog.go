@@ -75,6 +75,11 @@ func (a *Agent) Is(id performatives.AgentID) bool { return a.key == id.Fold() }
 // ID returns the id of the agent.
 func (a *Agent) ID() performatives.AgentID { return a.id }
 
+// Has reports whether the agent has a resource with that URI.
+func (a *Agent) Has(uri string) bool {
+	return slices.ContainsFunc(a.has.Resources, func(r performatives.Resource) bool { return r.URI == uri })
+}
+
 func compareKey(a *Agent, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
 
 // Changed updates the entry of an agent. It is OnList of the node's [actors.Options].
@@ -282,7 +287,7 @@ func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Cap
 	covered := make(map[*capability]bool)
 	fresh := func(c *capability) bool { return c != nil && (each || !covered[c]) }
 	for _, a := range agents {
-		if !slices.ContainsFunc(a.offers[topic], fresh) && !slices.ContainsFunc(a.offers[action], fresh) || !seen(a) {
+		if !slices.ContainsFunc(a.offers[topic], fresh) && !slices.ContainsFunc(a.offers[action], fresh) && len(a.has.Resources) == 0 || !seen(a) {
 			continue
 		}
 		for i, c := range a.offers[topic] {
@@ -297,23 +302,33 @@ func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Cap
 				all.Actions = append(all.Actions, withAgentID(a.has.Actions[i], a.id))
 			}
 		}
+		for _, r := range a.has.Resources {
+			r.Extra = withAgent(r.Extra, a.id)
+			all.Resources = append(all.Resources, r)
+		}
 	}
 	return all
 }
 
-// memberAgent is the JSON member of an action that contains the id of its agent.
+// memberAgent is the JSON member of an action or a resource that contains the id of its agent.
 const memberAgent = "agent"
 
 // withAgentID returns a copy of the action with the id of its agent.
 func withAgentID(a performatives.Action, by performatives.AgentID) performatives.Action {
+	a.Extra = withAgent(a.Extra, by)
+	return a
+}
+
+// withAgent returns a copy of members with the id of an agent.
+func withAgent(m performatives.Members, by performatives.AgentID) performatives.Members {
 	id, err := json.Marshal(by)
 	if err != nil {
-		return a // the error is an invalid id
+		return m // the error is an invalid id
 	}
-	a.Extra = maps.Clone(a.Extra)
-	if a.Extra == nil {
-		a.Extra = make(performatives.Members, 1)
+	m = maps.Clone(m)
+	if m == nil {
+		m = make(performatives.Members, 1)
 	}
-	a.Extra[memberAgent] = id
-	return a
+	m[memberAgent] = id
+	return m
 }

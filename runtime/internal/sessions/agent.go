@@ -154,7 +154,7 @@ func (a *Agent) introduce(m *performatives.Message) bool {
 // announce lets the agents of the node find the peer, as long as it has anything to
 // offer.
 func (a *Agent) announce(c performatives.Capabilities) {
-	offered := offers(c)
+	offered := c.Offers()
 	a.left = !offered
 	if known := a.known.Load(); offered || known || c.Extra[MemberRegistration] != nil {
 		if offered && known && reflect.DeepEqual(a.registration.Describe(), c) {
@@ -164,9 +164,6 @@ func (a *Agent) announce(c performatives.Capabilities) {
 		a.registration.Announce(c)
 	}
 }
-
-// offers reports whether the capabilities name a topic or an action.
-func offers(c performatives.Capabilities) bool { return len(c.Topics)+len(c.Actions) > 0 }
 
 // hasTools reports whether a peer says that it has tools, of which it lists none: the member tools
 // of its capabilities, true or an object. A gateway may say so in any dialect.

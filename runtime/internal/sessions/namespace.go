@@ -53,7 +53,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	case performatives.ActTaskRequest:
 		return p.performTask(l, m)
 	case performatives.ActQueryRef:
-		return p.answerQueryRef(l, m)
+		return p.answerQueryRef(l, m, from.id)
 	case performatives.ActQueryIf:
 		return p.node.Relay.Refuse(m, refused(performatives.CodeCannotDecide, "a namespace decides no conditions: ask an agent"))
 	case performatives.ActRequest:
@@ -321,8 +321,9 @@ func (p *Peers) listInactive(l *link, m *performatives.Message, q performatives.
 	return agents
 }
 
-// answerQueryRef replies with the list of the agents, or of the nodes.
-func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
+// answerQueryRef replies with the list of the agents, or of the nodes. The URI of a resource is a
+// question for the first agent that has it.
+func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender performatives.AgentID) error {
 	q, err := performatives.PayloadAs[performatives.QueryRef](m)
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
@@ -334,6 +335,15 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message) error {
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.Members()
 	default:
+		of := m.Receiver()
+		if p.coversAll(of) {
+			of = ""
+		}
+		for _, a := range p.node.Catalog.Members(of) {
+			if a.Has(q.Reference) && !a.Is(sender) && (of != "" || l.session.Permits(m, a.ID())) {
+				return l.DeliverAs(m, a.ID(), sender, false)
+			}
+		}
 		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownReference, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})

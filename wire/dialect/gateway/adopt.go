@@ -19,6 +19,7 @@ type handedOver struct {
 type handedCall struct {
 	ID, Token           []byte
 	Correlation, Method string
+	Namespace           performatives.AgentID
 	Batch, Slot         int // Batch counts from 1; 0 = none
 	MCP, Cancelled      bool
 	Progress            float64
@@ -38,7 +39,7 @@ func (c *codec) Requests(source performatives.AgentID) ([]byte, error) {
 			continue
 		}
 		h := handedCall{
-			ID: x.id, Token: x.token, Correlation: x.correlation, Method: x.method, Slot: x.slot, MCP: x.mcp, Cancelled: x.cancelled,
+			ID: x.id, Token: x.token, Correlation: x.correlation, Method: x.method, Namespace: x.of, Slot: x.slot, MCP: x.mcp, Cancelled: x.cancelled,
 			Progress: x.progress, Expires: x.expires, Of: performatives.Envelope{
 				ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
 				ReplyBy: m.ReplyBy(), Priority: m.Priority(), Timestamp: m.Timestamp(), MessageType: "OUTLINE", // which needs no payload
@@ -76,7 +77,7 @@ func (c *codec) Adopt(requests []byte) error {
 			return fmt.Errorf("gateway: a request of another session: %w", err)
 		}
 		x := &call{
-			origin: origin{id: h.ID, correlation: h.Correlation, slot: h.Slot}, message: m, method: h.Method, mcp: h.MCP, token: h.Token,
+			origin: origin{id: h.ID, correlation: h.Correlation, slot: h.Slot}, message: m, method: h.Method, of: h.Namespace, mcp: h.MCP, token: h.Token,
 			progress: h.Progress, cancelled: h.Cancelled, expires: h.Expires,
 		}
 		if h.Batch > 0 {

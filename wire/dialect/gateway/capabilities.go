@@ -37,7 +37,7 @@ func stringsOf(v []byte) (out []string) {
 	return out
 }
 
-// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its topics
+// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources, topics
 // and ontologies (extensions), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
@@ -45,6 +45,9 @@ func capabilitiesOf(v []byte) performatives.Capabilities {
 		switch {
 		case name == "tools" && jsonscan.Is(v, '['):
 			out.Actions = actionsOf(v)
+			return
+		case name == "resources" && jsonscan.Is(v, '['):
+			out.Resources = resourcesOf(v)
 			return
 		case name == "topics" && jsonscan.Is(v, '['):
 			out.Topics = stringsOf(v)
@@ -70,6 +73,9 @@ func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
 			return nil, err
 		}
 		out["tools"] = tools
+	}
+	if len(own.Resources) > 0 {
+		out["resources"] = own.Resources
 	}
 	if len(own.Topics) > 0 {
 		out["topics"] = own.Topics

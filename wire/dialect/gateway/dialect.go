@@ -39,11 +39,11 @@ func (*Dialect) SenderIsLabel(m *performatives.Message) bool {
 	return err != nil || q.Capabilities == nil || !offers(*q.Capabilities)
 }
 
-// offers reports whether a peer offers anything: topics, actions, or the capability tools, which is
+// offers reports whether a peer offers anything: topics, actions, resources, or the capability tools, which is
 // true or an object.
 func offers(c performatives.Capabilities) bool {
 	tools := string(c.Extra["tools"])
-	return len(c.Topics)+len(c.Actions) > 0 || tools != "" && tools != "null" && tools != "false"
+	return c.Offers() || tools != "" && tools != "null" && tools != "false"
 }
 
 // Recognizes reports whether frame is an object with the member mcp_payload, with the members error

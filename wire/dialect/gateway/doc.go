@@ -46,6 +46,11 @@
 //	tools/call   {name, arguments}: a task of the type name. The result is MCP's
 //	             {content, structuredContent, isError}, with task_status (success,
 //	             partial_success or failure) and artifacts
+//	resources/list  the resources of the namespace's agents, all on one page
+//	resources/read  {uri}: QUERY_REF to the agent, or to the first agent of the
+//	             namespace that has the resource. The result is MCP's {contents}: a
+//	             value with text or blob as it is, a text, or the JSON of any other
+//	             value. An unknown resource is -32002
 //	ns.method    a task of the type method, with params as its parameters; an array is
 //	             the member params of them, since parameters are an object. The result
 //	             is the task's details as they are; or an object with task_status,
@@ -110,7 +115,8 @@
 // outputSchema}. It may also be true or an object; then the node asks with tools/list, and
 // reads the tools from the answer, {"tools": […]}. While an answer has a nextCursor, the
 // node asks for the next page, with params.cursor. When a page is an error, it uses the
-// pages before. capabilities.topics may be an array of names of further topics. From then
+// pages before. capabilities.resources may be an array of {uri, name, description, mimeType},
+// and resources/read {uri} asks for the contents of one. capabilities.topics may be an array of names of further topics. From then
 // on requests come, with ids of the node and the initiator as source:
 //
 //	{"id": "…", "timestamp": "…", "source": "Eddy", "target_namespace": "my-client",

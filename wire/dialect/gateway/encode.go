@@ -50,7 +50,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	}
 	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
-		f := faultOf(r)
+		f := call.faultOf(r)
 		if c.bare() {
 			f = f.bared()
 		}
@@ -121,6 +121,18 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 		}
 		list, err := toolList(p, call.mcp)
 		return withMessageType(list, m, performatives.ActInformCapabilities), err
+	case call.method == methodResources:
+		p, err := payloadAs[performatives.InformCapabilities](m)
+		if err != nil {
+			return nil, err
+		}
+		return resourceList(p, call.of)
+	case call.method == methodRead && m.Performative() == performatives.ActInformRef:
+		p, err := payloadAs[performatives.InformRef](m)
+		if err != nil {
+			return nil, err
+		}
+		return resourceResult(p)
 	case m.MessageType() != "":
 		return typedResult(m, call)
 	case m.Performative() != performatives.ActInformResult:

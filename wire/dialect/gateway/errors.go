@@ -61,7 +61,7 @@ func (f fault) rpc(id []byte) []byte {
 // fail appends the frame that answers a request with err, or the batch that it completes.
 // It appends nothing for a message that gets no answer.
 func (c *codec) fail(dst []byte, o *origin, err error) []byte {
-	return c.tell(dst, o, faultOf(err))
+	return c.tell(dst, o, o.call.faultOf(err))
 }
 
 // tell is [codec.fail] for an error in the form of this protocol.

@@ -44,8 +44,10 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return wire.Inbound{Token: e.token, Ref: o, Answer: c.pong(o)}
 	case methodInitialize:
 		return c.initialize(e, r, o)
-	case methodList:
+	case methodList, methodResources:
 		return c.list(e, r, o)
+	case methodRead:
+		return c.read(e, r, o)
 	case methodCall:
 		return c.toolCall(e, r, o)
 	}
@@ -78,8 +80,8 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{token: progressToken(metaOf(r.params))})
 }
 
-// list serves tools/list of the peer. The answer has all tools on one page, so that a
-// cursor is refused.
+// list serves tools/list and resources/list of the peer. The answer has all on one page, so that a
+// cursor is refused. The directory has the resources of all agents.
 func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var cursor []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find(paramCursor, &cursor))
@@ -90,7 +92,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	default:
 		field := "mcp_payload.params." + paramCursor
 		return c.refused(e, o, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all tools",
+			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all",
 		})
 	}
 	meta := metaOf(r.params)
@@ -101,10 +103,14 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
+	to, x := c.queried(e, r.method), &call{}
+	if r.method == methodResources {
+		to, x.of = NamespaceSystem, to
+	}
 	return c.serve(e, r, o, performatives.Envelope{
-		Receiver: c.queried(e, r.method), MessageType: t.name,
+		Receiver: to, MessageType: t.name,
 		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true, Each: true},
-	}, &call{})
+	}, x)
 }
 
 // pong answers a ping.

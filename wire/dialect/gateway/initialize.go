@@ -52,9 +52,9 @@ func checkIntroduction(params []byte) *performatives.Refusal {
 	if jsonscan.Is(params, '[') {
 		return invalidParams("", "an object", params)
 	}
-	var preferred, others, offers, methods, tools, topics []byte
+	var preferred, others, offers, methods, tools, resources, topics []byte
 	jsonscan.Read(params, nil, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
-	jsonscan.Read(offers, nil, jsonscan.Find(compression, &methods), jsonscan.Find("tools", &tools), jsonscan.Find("topics", &topics))
+	jsonscan.Read(offers, nil, jsonscan.Find(compression, &methods), jsonscan.Find("tools", &tools), jsonscan.Find("resources", &resources), jsonscan.Find("topics", &topics))
 	isString := func(v []byte) bool { return jsonscan.Is(v, '"') }
 	for _, m := range []struct {
 		name, want string
@@ -68,6 +68,7 @@ func checkIntroduction(params []byte) *performatives.Refusal {
 		{"capabilities", "an object", offers, `{`, "", nil},
 		{"capabilities." + compression, "a string or an array of strings", methods, `"[`, "a string", isString},
 		{"capabilities.tools", "an array of tools, an object or a boolean", tools, `[{tf`, "a tool with a name", func(v []byte) bool { return actionOf(v).Name != "" }},
+		{"capabilities.resources", "an array of resources, an object or a boolean", resources, `[{tf`, "a resource with a uri", func(v []byte) bool { return resourceOf(v).URI != "" }},
 		{"capabilities.topics", "an array of strings", topics, `[`, "a string", isString},
 	} {
 		if m.value == nil || jsonscan.IsNull(m.value) {

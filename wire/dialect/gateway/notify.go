@@ -14,6 +14,11 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 	switch act := m.Performative(); act { //nolint:exhaustive // the default handles all other acts
 	case performatives.ActTaskRequest, performatives.ActQueryCapabilities:
 		return c.ask(dst, m)
+	case performatives.ActQueryRef:
+		if m.MessageType() != "" {
+			return dst, errWordless
+		}
+		return c.ask(dst, m)
 	case performatives.ActRequest:
 		if m.MessageType() == "" {
 			return dst, errWordless

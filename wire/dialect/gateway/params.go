@@ -10,11 +10,14 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// methodOf returns the method of a request: tools/call for a task; initialize for a query
+// methodOf returns the method of a request: tools/call for a task; resources/read for QUERY_REF; initialize for a query
 // with Capabilities of the end that opened the connection; else tools/list.
 func (c *codec) methodOf(m *performatives.Message) (string, error) {
 	if opensTask(m.Performative()) {
 		return methodCall, nil
+	}
+	if m.Performative() == performatives.ActQueryRef {
+		return methodRead, nil
 	}
 	p, err := payloadAs[performatives.QueryCapabilities](m)
 	if err == nil && c.session.Initiator && p.Capabilities != nil {
@@ -31,6 +34,10 @@ func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
 			return typedParams(m, q.id)
 		}
 		return callParams(m, q.id)
+	case methodRead:
+		p, err := payloadAs[performatives.QueryRef](m)
+		dst := jsonscan.AppendQuoted([]byte(`{"uri":`), p.Reference)
+		return append(appendMeta(append(dst, `,"_meta":`...), nil, q.id, m.Trace()), '}'), err
 	case methodInitialize:
 		p, err := payloadAs[performatives.QueryCapabilities](m)
 		if err != nil {

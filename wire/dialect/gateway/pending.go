@@ -27,13 +27,16 @@ type call struct {
 	mcp       bool   // the peer uses a protocol version of MCP
 	token     []byte // the progress token; nil for none
 	progress  float64
-	cancelled bool   // the peer has cancelled it, and gets no answer
-	hello     *hello // of initialize
+	cancelled bool                  // the peer has cancelled it, and gets no answer
+	hello     *hello                // of initialize
+	of        performatives.AgentID // of resources/list: the namespace; empty for all agents
 	expires   time.Time
 }
 
 // startsWork reports whether the call is one of an agent. The others only read.
-func (c *call) startsWork(method string) bool { return c.hello == nil && method != methodList }
+func (c *call) startsWork(method string) bool {
+	return c.hello == nil && method != methodList && method != methodResources
+}
 
 // request is a pending request of this node to the peer.
 type request struct {

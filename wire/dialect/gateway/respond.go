@@ -74,6 +74,9 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		return c.reply(e, r, q.cancel, performatives.ActInform, performatives.Receipt{Text: "the peer has ended the request"})
 	case r.result == nil:
 		refusal, data := refusalOf(r.fault)
+		if q.method == methodRead && refusal.Code == performatives.CodeForbidden && jsonscan.Member(data, "reason_code") == nil {
+			refusal.Code = performatives.CodeUnknownReference
+		}
 		return c.refusal(e, r, q, refusal, data)
 	}
 	if q.method == methodCall {
@@ -90,6 +93,12 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		return c.reply(e, r, q.message, performatives.ActInformCapabilities, p)
 	case methodList:
 		return c.listedReply(e, r, q)
+	case methodRead:
+		p, err := payloadAs[performatives.QueryRef](q.message)
+		if err != nil {
+			return nil, err
+		}
+		return c.reply(e, r, q.message, performatives.ActInformRef, performatives.InformRef{Reference: p.Reference, Value: valueOf(r.result)})
 	}
 	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
 }

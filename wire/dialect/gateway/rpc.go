@@ -15,6 +15,8 @@ const (
 	methodPing       = "ping"
 	methodList       = "tools/list"
 	methodCall       = "tools/call"
+	methodResources  = "resources/list"
+	methodRead       = "resources/read"
 
 	notifications      = "notifications/"
 	methodInitialized  = notifications + "initialized"

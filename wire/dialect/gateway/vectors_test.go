@@ -138,7 +138,7 @@ var textBlocks = []struct {
 		answer: `{}`,
 		want: `{"source":"gateway","correlation_id":"msg-001","mcp_payload":{"jsonrpc":"2.0","result":{"protocolVersion":"1.0",
 			"serverInfo":{"name":"mcp-gateway","version":"2.1.0","supportedVersions":["1.0","1.1"]},
-			"capabilities":{"tools":true,"resources":false,"streaming":false,"binary_protocol":true,"per_message_auth":true,
+			"capabilities":{"tools":true,"resources":true,"streaming":false,"binary_protocol":true,"per_message_auth":true,
 			"rate_limiting":{"enabled":true,"default_limit":100,"window":"1m"}}},"id":"init-001"}}`,
 	},
 	{
@@ -158,8 +158,8 @@ var textBlocks = []struct {
 	},
 }
 
-// What wire's text shows comes out as it shows it, but for ids and timestamps. We serve
-// no resources, and a reply has a correlation_id (addenda §5).
+// What wire's text shows comes out as it shows it, but for ids and timestamps. A reply
+// has a correlation_id (addenda §5).
 func TestTheTextsReplies(t *testing.T) {
 	for _, b := range textBlocks {
 		t.Run(b.name, func(t *testing.T) {

@@ -21,7 +21,7 @@ type program struct {
 // offered has the capabilities in the answer to initialize (wire, Capability Discovery).
 type offered struct {
 	Tools          any      `json:"tools"`
-	Resources      *bool    `json:"resources,omitempty"` // not for MCP, which demands an object
+	Resources      any      `json:"resources"`
 	Streaming      bool     `json:"streaming"`
 	BinaryProtocol bool     `json:"binary_protocol"`
 	PerMessageAuth bool     `json:"per_message_auth"`
@@ -38,10 +38,10 @@ type limits struct {
 // welcome returns the result of initialize.
 func (c *codec) welcome(h *hello) ([]byte, error) {
 	o := offered{
-		Tools: true, Resources: new(bool), Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
+		Tools: true, Resources: true, Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
 	}
 	if h.mcp {
-		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), nil
+		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), json.RawMessage("{}") // MCP demands objects
 	}
 	if c.opts.Rate.Messages > 0 {
 		d := wire.ErrorObjectOf(&wire.LimitError{Limit: c.opts.Rate}).Details

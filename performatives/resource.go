@@ -1,0 +1,29 @@
+package performatives
+
+// Resource is something that an agent lets others read by its URI: a resource of the Model Context
+// Protocol, in whose form it is written in all dialects. The agent answers QUERY_REF with the URI as
+// the reference. The answer's value is a [ResourceContent], a text, or any other value, which is
+// read as JSON.
+type Resource struct {
+	URI         string  `json:"uri"`
+	Name        string  `json:"name"`
+	Description string  `json:"description"`
+	MIMEType    string  `json:"mimeType"` // such as text/markdown; empty = not known
+	Extra       Members `json:"-"`
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (r Resource) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (r *Resource) UnmarshalJSON(b []byte) (err error) {
+	r.Extra, err = unmarshalMembers(b, r.fields())
+	return err
+}
+
+// ResourceContent is the content of a [Resource]: a text, or bytes if Blob is not empty.
+type ResourceContent struct {
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text"`
+	Blob     []byte `json:"blob,omitempty"` // in JSON as base64
+}

@@ -1,0 +1,151 @@
+package gateway
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"maps"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// codeNoResource is the code of MCP for a resource that is not there. Elsewhere, it is that of
+// [performatives.CodeForbidden].
+const codeNoResource = "-32002"
+
+// faultOf returns the error of a request. x is nil for one that was not taken on.
+func (x *call) faultOf(err error) fault {
+	f := faultOf(err)
+	if x != nil && x.method == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
+		f.code = codeNoResource
+	}
+	return f
+}
+
+// resourcesOf reads a list of resources. It skips elements that are no resources.
+func resourcesOf(v []byte) (all []performatives.Resource) {
+	for elem := range jsonscan.Elements(v) {
+		if r := resourceOf(elem); r.URI != "" && len(all) < maxTools {
+			all = append(all, r)
+		}
+	}
+	return all
+}
+
+func resourceOf(v []byte) (r performatives.Resource) {
+	if jsonscan.Unmarshal(v, &r) != nil || len(r.Extra) > maxMembers {
+		return performatives.Resource{}
+	}
+	return r
+}
+
+// read serves resources/read of the peer: the question for the value of a reference.
+func (c *codec) read(e *envelope, r *rpc, o *origin) wire.Inbound {
+	var uri []byte
+	jsonscan.Read(r.params, nil, jsonscan.Find("uri", &uri))
+	if !jsonscan.Is(uri, '"') || len(uri) == len(`""`) {
+		return c.refused(e, o, invalidParams("uri", "a non-empty string", uri))
+	}
+	return c.serve(e, r, o, performatives.Envelope{
+		Receiver: c.queried(e, r.method), Payload: performatives.QueryRef{Reference: jsonscan.Text(uri)},
+	}, &call{})
+}
+
+// resourceList returns the result of resources/list, with the resources of the agents of a
+// namespace.
+func resourceList(p performatives.InformCapabilities, of performatives.AgentID) ([]byte, error) {
+	all := []performatives.Resource{}
+	if p.Capabilities != nil {
+		for _, r := range p.Capabilities.Resources {
+			agent := r.Extra[toolAgent]
+			if of != "" && !contains(of, performatives.AgentID(jsonscan.Text(agent))) {
+				continue
+			}
+			r.Name = cmp.Or(r.Name, r.URI) // MCP demands one
+			meta, err := jsonscan.Marshal(metaWith(r.Extra[toolMeta], agent))
+			if err != nil {
+				return nil, err
+			}
+			r.Extra = with(maps.Clone(r.Extra), toolMeta, meta)
+			delete(r.Extra, toolAgent)
+			all = append(all, r)
+		}
+	}
+	return jsonscan.Marshal(struct {
+		Resources []performatives.Resource `json:"resources"`
+	}{all})
+}
+
+// resourceResult returns the result of resources/read for the value of a reference.
+func resourceResult(p performatives.InformRef) ([]byte, error) {
+	value, err := appendContent(nil, p.Value)
+	if err != nil {
+		return nil, err
+	}
+	contents := []json.RawMessage{}
+	if jsonscan.Is(value, '[') && isContent(value) {
+		for elem := range jsonscan.Elements(value) {
+			contents = append(contents, elem)
+		}
+	} else {
+		one, err := contentOf(p.Reference, value)
+		if err != nil {
+			return nil, err
+		}
+		contents = append(contents, one)
+	}
+	return jsonscan.Marshal(struct {
+		Contents []json.RawMessage `json:"contents"`
+	}{contents})
+}
+
+// isContent reports whether an array has contents with a URI each: those of another gateway.
+func isContent(array []byte) bool {
+	n := 0
+	for elem := range jsonscan.Elements(array) {
+		if !jsonscan.Is(jsonscan.Member(elem, "uri"), '"') {
+			return false
+		}
+		n++
+	}
+	return n > 0
+}
+
+// contentOf returns the content of a resource: an object with text or blob as it is, a text, or the
+// JSON of any other value.
+func contentOf(uri string, value []byte) ([]byte, error) {
+	out := map[string]any{"uri": uri}
+	var text, blob []byte
+	if jsonscan.Is(value, '{') {
+		text, blob = jsonscan.Member(value, "text"), jsonscan.Member(value, "blob")
+	}
+	switch {
+	case jsonscan.Is(blob, '"') || jsonscan.Is(text, '"'):
+		jsonscan.Read(value, func(name string, v []byte) { out[name] = json.RawMessage(v) })
+		if jsonscan.Is(blob, '"') {
+			delete(out, "text") // MCP has one of them
+		}
+	case jsonscan.Is(value, '"'):
+		out["text"] = jsonscan.Text(value)
+	default:
+		out["mimeType"], out["text"] = "application/json", string(value)
+	}
+	return jsonscan.Marshal(out)
+}
+
+// valueOf reads the result of resources/read: the one content, or all of them.
+func valueOf(result []byte) performatives.Content {
+	contents := jsonscan.Member(result, "contents")
+	n := 0
+	for elem := range jsonscan.Elements(contents) {
+		if n++; n == 1 {
+			result = elem
+		}
+	}
+	if n > 1 {
+		result = contents
+	}
+	return performatives.RawContent(bytes.Clone(result))
+}
