@@ -6,7 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -188,4 +190,68 @@ func TestGatewayListChangedByRules(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.changed()
+}
+
+// A program that says that its tools have changed is asked for them. Its topics stay.
+func TestToolsOfAProgramChange(t *testing.T) {
+	h := newGatewayHub(t)
+	files, p := h.program("Files"), h.program("cli")
+	files.ask("0", "", "initialize", `{"protocolVersion":"1.1","capabilities":{"topics":["Files"],"tools":[{"name":"open"}]}}`)
+	files.result("0")
+	for i, tools := range []string{`[{"name":"open"},{"name":"close"}]`, `[{"name":"seal"}]`} {
+		files.notify("notifications/tools/list_changed", "null")
+		asked := files.read()
+		if asked.Method != "tools/list" {
+			t.Fatalf("the program gets %s", asked.Payload)
+		}
+		files.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"result":{"tools":%s}}`, asked.ID, tools), "")
+		files.ask("1", "", "ping", "{}") // the node has read the list
+		files.result("1")
+		p.ask("2", "", "tools/list", "{}")
+		want := []string{"[open/Files/false close/Files/false]", "[seal/Files/false]"}[i]
+		if got := fmt.Sprint(toolsOf(t, p.result("2"))); got != want {
+			t.Errorf("the tools are %s, want %s", got, want)
+		}
+	}
+	if c, ok := h.System().Find("Files"); !ok || !c.Describe().HasAll([]string{"files", "seal"}) {
+		t.Errorf("the program is found as %+v", c.Describe())
+	}
+}
+
+// The receiver * of an IDE client is the first agent with the action of the ontology that accepts.
+func TestReceiverThatNamesNone(t *testing.T) {
+	h := newGatewayHub(t)
+	h.spawn("Adam", func() actors.Agent { return reluctant{named("Adam", "explain_code")} })
+	h.spawn("Bea", returning(named("Bea", "explain_code")))
+	vscode := h.program("vscode-user")
+	ask := func(id, ontology string) (texts []string) {
+		vscode.write(fmt.Sprintf(`{"conversation_id":%q,"performative":"REQUEST","ontology":%q,"payload":{"code_snippet":"x"},"sender":"vscode-user","receiver":"*","timestamp":"2025-01-30T10:30:00Z"}`, id, ontology))
+		for {
+			text := string(vscode.frame())
+			texts = append(texts, text)
+			if !strings.Contains(text, `"ACCEPT"`) {
+				return texts
+			}
+		}
+	}
+	got := ask("c1", "elizaos:ide:explain_code")
+	if last := got[len(got)-1]; !strings.Contains(last, `"sender":"system"`) || !strings.Contains(last, "explain_code of Bea") || !strings.Contains(last, `"handled_by":"Bea"`) {
+		t.Errorf("got %s", got)
+	}
+	if got := ask("c2", "elizaos:ide:sing"); !strings.Contains(got[0], `there is no action \"sing\"; there are explain_code`) {
+		t.Errorf("an action that nobody has: %s", got)
+	}
+	if err := h.StopAgent(patience.Context(t), "Bea"); err != nil {
+		t.Fatal(err)
+	}
+	if got := ask("c3", "elizaos:ide:explain_code"); !strings.Contains(got[0], `"REJECT"`) || !strings.Contains(got[0], "busy") {
+		t.Errorf("the only one is busy: %s", got)
+	}
+}
+
+// reluctant rejects all tasks.
+type reluctant struct{ builder }
+
+func (reluctant) ConsiderTask(context.Context, delegation.Task) delegation.Decision {
+	return delegation.Reject(performatives.CodeBusy, "after lunch")
 }

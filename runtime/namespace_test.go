@@ -464,3 +464,16 @@ func TestGroup(t *testing.T) {
 		t.Errorf("a group that is busy: %v", err)
 	}
 }
+
+// Where the agent that delegates tasks of groups cannot start, the asker is told so.
+func TestGroupWithoutItsAgent(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	h.spawn("hub/groups", func() actors.Agent { return member{} })
+	o := newOutpost(t, h, "out")
+	if err := o.up.Connect(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.Delegate(patience.Context(t), "group:code_review", performatives.TaskRequest{TaskType: "review"}); !errors.Is(err, performatives.CodeInternal) || !strings.Contains(err.Error(), "it could not start one") {
+		t.Errorf("got %v", err)
+	}
+}

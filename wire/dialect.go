@@ -32,6 +32,10 @@ type ServiceNamer interface {
 	Services() []performatives.AgentID
 }
 
+// Anycast may be the Shape of a message that a dialect has read: whether its sender names no
+// receiver, and wants any agent that takes the work on.
+type Anycast interface{ Anycast() bool }
+
 // CodecOptions describes the session that a [Codec] works for.
 type CodecOptions struct {
 	Local       performatives.AgentID // sender of the messages that the codec itself creates

@@ -195,7 +195,34 @@ func (a *Agent) answered(m *performatives.Message) bool {
 	}
 	a.asked = ""
 	if c, err := performatives.PayloadAs[performatives.InformCapabilities](m); err == nil && c.Capabilities != nil {
-		a.announce(*c.Capabilities)
+		a.announce(a.updated(*c.Capabilities))
 	}
 	return true
+}
+
+// updated returns capabilities with what the peer has said before of the kinds that are not in them:
+// a list of tools has no topics.
+func (a *Agent) updated(c performatives.Capabilities) performatives.Capabilities {
+	if !a.known.Load() {
+		return c
+	}
+	before := a.registration.Describe()
+	if c.Topics == nil {
+		c.Topics = before.Topics
+	}
+	if c.Resources == nil {
+		c.Resources = before.Resources
+	}
+	if c.Ontologies == nil {
+		c.Ontologies = before.Ontologies
+	}
+	if c.Extra == nil {
+		c.Extra = before.Extra
+	}
+	return c
+}
+
+// changed reports whether m says that the peer's list of tools has changed.
+func (a *Agent) changed(m *performatives.Message) bool {
+	return m.Performative() == performatives.ActInform && m.Ontology() == performatives.OntologyCapabilityInformation && m.Payload() == nil && a.known.Load()
 }

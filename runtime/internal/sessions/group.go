@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // groupPrefix is the beginning of a receiver that is a group: all agents with the topic or action
@@ -22,7 +23,7 @@ const groupPrefix = "group:"
 // Shape, which no peer can write.
 type candidates []performatives.AgentID
 
-// serveGroup passes a task for a group to the agent that delegates it to a member.
+// serveGroup has a task for a group delegated to a member.
 func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name string) error {
 	if m.Performative() != performatives.ActTaskRequest {
 		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a group takes tasks only"))
@@ -36,16 +37,47 @@ func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name 
 	if len(members) == 0 {
 		return p.node.Relay.Refuse(m, refused(performatives.CodeNoMatch, fmt.Sprintf("no agent has the topic or action %.64q", name)))
 	}
+	return p.delegate(l, from, m, members)
+}
+
+// anycast returns the agents that a task is for whose sender names none, if there are several; else
+// the first one gets it as any other task of the namespace.
+func (p *Peers) anycast(l *link, from *Agent, m *performatives.Message) (members candidates) {
+	if a, ok := m.Shape().(wire.Anycast); !ok || !a.Anycast() {
+		return nil
+	}
+	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
+	if err != nil {
+		return nil
+	}
+	for r := range p.membersWithAction(m.Receiver(), task.TaskType) {
+		if !r.ID().Is(from.id) && l.session.Permits(m, r.ID()) {
+			members = append(members, r.ID())
+		}
+	}
+	if len(members) < 2 {
+		return nil
+	}
+	return members
+}
+
+// delegate passes a task to the agent that delegates it to the first member that accepts it.
+func (p *Peers) delegate(l *link, from *Agent, m *performatives.Message, members candidates) error {
 	p.delegator.Do(func() {
 		id := p.self + "/groups"
 		spec := actors.Spec{ID: id, Hidden: true, New: func() actors.Agent { return delegator{} }}
-		if _, err := p.node.System.Spawn(context.Background(), spec); err == nil { //nolint:forbidigo // it starts at once
-			p.groups = id
+		if _, err := p.node.System.Spawn(context.Background(), spec); err != nil { //nolint:forbidigo // it starts at once
+			p.node.System.Logger().Error("the agent that delegates tasks of groups could not start", "agent", id, "err", err)
+			return
 		}
+		p.groups = id
 	})
+	if p.groups == "" {
+		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, "the node has no agent that delegates tasks of groups: it could not start one"))
+	}
 	task, err := m.With(func(e *performatives.Envelope) { e.Shape = members })
-	if err != nil || p.groups == "" {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, ""))
+	if err != nil {
+		return p.node.Relay.Refuse(m, err)
 	}
 	return l.DeliverAs(task, p.groups, from.id, false)
 }

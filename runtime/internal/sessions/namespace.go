@@ -34,6 +34,9 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		return p.serveGroup(l, from, m, name)
 	}
 	if m.Performative() == performatives.ActTaskRequest {
+		if members := p.anycast(l, from, m); members != nil {
+			return p.delegate(l, from, m, members)
+		}
 		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
 			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))
 		}
@@ -84,6 +87,9 @@ func (p *Peers) tellCoordinators(from *Agent, m *performatives.Message) (told bo
 
 // maxNamedTools is the largest number of tools that a refusal lists.
 const maxNamedTools = 64
+
+// maxShownTools is the largest number of tools in the text of a refusal.
+const maxShownTools = 16
 
 // Tools returns names of tools of an agent or a namespace that an agent of the peer may call. It
 // implements [wire.ToolHandler].
@@ -262,7 +268,14 @@ func (p *Peers) performTask(l *link, m *performatives.Message) error {
 	case m.Receiver().Is(namespace.System) && task.TaskType == taskHealth:
 		return p.health(l, m, task)
 	}
-	return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAction, fmt.Sprintf("there is no action %.64q", task.TaskType)))
+	text := fmt.Sprintf("there is no action %.64q", task.TaskType)
+	if there := p.Tools(l.session, m.Sender(), m.Receiver()); len(there) > 0 {
+		text += "; there are " + strings.Join(there[:min(len(there), maxShownTools)], ", ")
+		if len(there) > maxShownTools {
+			text += " and more"
+		}
+	}
+	return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAction, text))
 }
 
 // has reports whether an agent belongs to the session.

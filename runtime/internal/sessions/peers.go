@@ -192,6 +192,10 @@ func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed per
 	if agent.answered(m) {
 		return nil
 	}
+	if agent.changed(m) && p.coversAll(m.Receiver()) {
+		agent.ask(m)
+		return nil
+	}
 	p.watch(l, agent, m)
 	introduces, only := agent.introduce(m), agent.report(m)
 	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat

@@ -168,8 +168,8 @@ func (d *decoder) version() {
 	}
 }
 
-// anyone is the receiver of the style IDE that names none: work for it goes to an agent that has the
-// action of the ontology, all else to all agents (addenda §9).
+// anyone is the receiver of the style IDE that names none: work for it goes to the first agent with
+// the action of the ontology that accepts it, all else to all agents (addenda §9).
 const anyone = "*"
 
 // addressed refuses a message without a receiver that starts work (addenda §7). A query for

@@ -52,6 +52,9 @@ func (sh *shape) blankOf(m member) (string, bool) {
 	return "", false
 }
 
+// Anycast implements [wire.Anycast].
+func (sh *shape) Anycast() bool { return sh.anyone }
+
 // ordinary reports whether the encoder writes the same form without the shape.
 func (sh *shape) ordinary() bool {
 	return sh.style == Spec && sh.had&^optional&^setOf(memConversation) == specShape.had && len(sh.blanks) == 0 &&

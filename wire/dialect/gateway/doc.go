@@ -116,8 +116,10 @@
 // reads the tools from the answer, {"tools": […]}. While an answer has a nextCursor, the
 // node asks for the next page, with params.cursor. When a page is an error, it uses the
 // pages before. capabilities.resources may be an array of {uri, name, description, mimeType},
-// and resources/read {uri} asks for the contents of one. capabilities.topics may be an array of names of further topics. From then
-// on requests come, with ids of the node and the initiator as source:
+// and resources/read {uri} asks for the contents of one. capabilities.topics may be an array of
+// names of further topics. When the tools have changed, send notifications/tools/list_changed: the
+// node then asks with tools/list. After initialize requests come, with ids of the node and the
+// initiator as source:
 //
 //	{"id": "…", "timestamp": "…", "source": "Eddy", "target_namespace": "my-client",
 //	 "metadata": {"timeout_ms": 29990},

@@ -47,6 +47,9 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	own := *r
 	own.extra = with(r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
 	env := performatives.Envelope{ID: c.stamp().ID, Performative: act, MessageType: t.name}
+	if r.method == methodListChanged && payload == nil {
+		env.Ontology = performatives.OntologyCapabilityInformation
+	}
 	switch {
 	case t.name != "":
 		var err error
