@@ -53,10 +53,10 @@ func (w Words) Code(word string) (performatives.Code, bool) {
 }
 
 // Read returns the code of a word, with the code that came beside it as its reason: that one where
-// it has the word, too, because it is more exact. A word without a code is a code of the peer's
-// own.
+// it has the word, too, because it is more exact, also a code of the peer's own beside the word of
+// unknown codes. A word without a code is a code of the peer's own.
 func (w Words) Read(word, reason string) performatives.Code {
-	if exact := performatives.Code(reason); exact.Known() && w.Of(exact) == word {
+	if exact := performatives.Code(reason); exact != "" && w.Of(exact) == word {
 		return exact
 	}
 	if c, ok := w.codes[word]; ok {
