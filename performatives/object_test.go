@@ -32,3 +32,18 @@ func FuzzEachMember(f *testing.F) {
 		}
 	})
 }
+
+// FuzzIsCompact compares with what encoding/json writes of a raw value.
+func FuzzIsCompact(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,"b c"]}`, `"<"`, `">"`, `"&"`, `{ }`, `"\u003e"`, `"é"`, `"a\"> b"`, "[1,\t2]", `"\\"`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if !json.Valid(b) || !isCompact(b) {
+			return
+		}
+		if text, err := json.Marshal(json.RawMessage(b)); err != nil || string(text) != string(b) {
+			t.Fatalf("%s is written as %s: %v", b, text, err)
+		}
+	})
+}

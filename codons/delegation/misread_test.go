@@ -169,3 +169,19 @@ func TestMisreadUsage(t *testing.T) {
 		}
 	})
 }
+
+// An error that is no refusal has no text for the asker.
+func TestNotUnderstoodBy(t *testing.T) {
+	for _, tt := range []struct {
+		err        error
+		code, text string
+	}{
+		{errors.New("secret"), string(p.CodeInvalidPayload), ""},
+		{&p.Refusal{Code: p.CodeUnknownReference, Text: "there is no file x.py"}, string(p.CodeUnknownReference), "there is no file x.py"},
+	} {
+		why, ok := delegation.NotUnderstoodBy(tt.err).Data.(p.NotUnderstood)
+		if !ok || string(why.ReasonCode) != tt.code || why.ReasonText != tt.text {
+			t.Errorf("%v: %+v", tt.err, why)
+		}
+	}
+}

@@ -42,3 +42,30 @@ func TestSlowReader(t *testing.T) {
 		<-done
 	})
 }
+
+// halfClosed counts the calls of CloseWrite.
+type halfClosed struct {
+	net.Conn
+	n int
+}
+
+func (h *halfClosed) CloseWrite() error {
+	h.n++
+	return nil
+}
+
+// A CLOSE frame ends a plain connection, which stays open for the peer's last answers. TLS needs its
+// close_notify, and the versioned form has no CLOSE frame.
+func TestCloseWrite(t *testing.T) {
+	for _, c := range []struct {
+		form form
+		tls  bool
+		want int
+	}{{plain, false, 0}, {flagged, false, 0}, {plain, true, 1}, {versioned, false, 1}, {versioned, true, 1}} {
+		var h halfClosed
+		one := conn{stream: &h, peer: wire.Peer{TLS: c.tls}, out: writer{form: c.form}}
+		if one.closeWrite(); h.n != c.want {
+			t.Errorf("form %d, TLS %t: CloseWrite was called %d times", c.form, c.tls, h.n)
+		}
+	}
+}
