@@ -32,7 +32,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 // until there are two of it.
 type worker struct {
 	met       chan struct{}
-	withdrawn chan error
+	withdrawn chan struct{}
 }
 
 func (worker) Describe() performatives.Capabilities {
@@ -58,7 +58,7 @@ func (w worker) PerformTask(ctx context.Context, t delegation.Task) (performativ
 			return performatives.InformResult{}, err
 		}
 		<-ctx.Done()
-		w.withdrawn <- context.Cause(ctx)
+		w.withdrawn <- struct{}{}
 		return performatives.InformResult{}, context.Cause(ctx)
 	case "meet":
 		select {
@@ -88,7 +88,7 @@ func TestStockClients(t *testing.T) {
 			if _, err := os.Stat("node_modules"); program == "node" && err != nil {
 				missing(t, "the packages of npm are not installed: run npm ci in clients/stock, as .ci/clients does")
 			}
-			w := worker{met: make(chan struct{}), withdrawn: make(chan error, 1)}
+			w := worker{met: make(chan struct{}), withdrawn: make(chan struct{}, 1)}
 			url, address := startNode(t, w)
 			ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
 			defer cancel()
