@@ -39,6 +39,10 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","id":"1",` +
 		`"error":{"code":-32004,"message":"x","data":{"reason_code":"busy","retry_after_ms":250}}}}`))
+	const read = `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"doc:a"}}`
+	f.Add([]byte(read))
+	f.Add([]byte(`{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":` + read + `}`))
+	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"resources":[{"uri":"doc:a","name":"a"},{"uri":7}]}}}`))
 	d := newDialect(f, Options{MaxBatch: 64})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d.Recognizes(data)
@@ -86,11 +90,13 @@ func (s *session) wrote(frame []byte) {
 	if !json.Valid(frame) || !utf8.Valid(frame) || strings.Contains(string(frame), "secret-token") {
 		s.t.Fatalf("wrote %q", frame)
 	}
-	var e struct {
+	e := struct {
 		Payload json.RawMessage `json:"mcp_payload"`
-	}
-	if err := json.Unmarshal(frame, &e); err != nil {
-		s.t.Fatal(err)
+	}{frame}
+	if !s.codec.bare() {
+		if err := json.Unmarshal(frame, &e); err != nil {
+			s.t.Fatal(err)
+		}
 	}
 	list := []json.RawMessage{e.Payload}
 	if e.Payload[0] == '[' {
