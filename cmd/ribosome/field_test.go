@@ -287,6 +287,31 @@ func TestTraceOfMCP(t *testing.T) {
 	}
 }
 
+// A worker whose asker has gone is told to stop. Its late answer is answered by no error.
+func TestLateAnswerOfTheField(t *testing.T) {
+	n := hosts(t, "--no-auth")
+	worker, asker := n.registers("w1", "dig"), n.connects("/ws/a1")
+	asker.rossnet("a1", "w1", "", "TASK_ASSIGN", "c-1", `{"subtask_id":"s-1","task_name":"dig","input_data":{}}`)
+	worker.expect(`"TASK_ASSIGN"`)
+	_ = asker.conn.Close()
+	worker.expect(`"CANCEL"`)
+	worker.rossnet("w1", "a1", "", "TASK_COMPLETE", "c-1", `{"subtask_id":"s-1","output_data":{}}`)
+	worker.rossnet("w1", "", "MCP_ROUTER", "PING", "c-2", `{"client_timestamp":"2025-01-30T10:30:00Z"}`)
+	worker.expect(`"PONG"`)
+
+	const frame = `{"type":%q,"sender":%q,"receiver":%q,"trace_id":%q,"timestamp":"2025-01-30T10:30:00Z","payload":%s}`
+	digger, system := n.connects("/mcp"), n.connects("/mcp")
+	digger.ask(fmt.Sprintf(frame, "AGENT_REGISTRATION", "Digger", "System", "ing-1",
+		`{"agent_id":"Digger","agent_type":"digger","capabilities":["DIG"],"message_types":["DIG"],"status":"active"}`), `"AGENT_REGISTRATION_RESULT"`)
+	system.write(frame, "DIG", "System", "Digger", "ret-1", `{}`)
+	digger.expect(`"DIG"`)
+	_ = system.conn.Close()
+	digger.expect(`"CANCEL"`)
+	digger.write(frame, "DIG_RESULT", "Digger", "System", "ret-1", `{}`)
+	digger.write(frame, "QUERY_CAPABILITIES", "Digger", "system", "ret-2", `{"query_type":"summary"}`)
+	digger.expect(`"ret-2"`, `"INFORM_CAPABILITIES"`)
+}
+
 // A first frame that no dialect recognizes is told the dialects that there are.
 func TestUnknownFirstFrame(t *testing.T) {
 	n := hosts(t, "--no-auth")

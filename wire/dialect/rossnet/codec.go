@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
@@ -85,7 +86,7 @@ type origin struct {
 // otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
-	if !ok || isNo(o.kind) {
+	if !ok || isNo(o.kind) || exchange.IsAnswer(in.Message) {
 		return dst
 	}
 	c.mu.Lock()

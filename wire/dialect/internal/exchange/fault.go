@@ -48,6 +48,12 @@ func Wrong(field, want string, args ...any) *performatives.Refusal {
 	}
 }
 
+// IsAnswer reports whether a message only answers another one: no error answers it (addenda §9). A
+// frame that was no message is nil.
+func IsAnswer(m *performatives.Message) bool {
+	return m != nil && !m.Performative().ExpectsReply() && (m.InReplyTo() != "" || m.Performative().IsReply())
+}
+
 // RefusalOf returns the refusal in an error of package performatives, or one without details.
 func RefusalOf(err error) *performatives.Refusal {
 	if r := performatives.RefusalOf(err); r != nil {
