@@ -46,7 +46,8 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{Builder: c.open(dst), codec: c, m: m}
 	w.find()
-	if r := w.overtaken(); r != nil {
+	known := w.call != nil || c.asked.Find(m.Sender(), m.InReplyTo()) != nil
+	if r := c.ahead.Check(m, known, c.now); r != nil {
 		return dst, r
 	}
 	w.collectMetadata()
@@ -83,19 +84,6 @@ func (w *writer) find() {
 // ofCancel reports whether m answers the CANCEL of a request of the peer.
 func (w *writer) ofCancel() bool {
 	return w.call.IsOfCancel(w.m.InReplyTo())
-}
-
-// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request
-// that comes after its CANCEL.
-func (w *writer) overtaken() *performatives.Refusal {
-	c, m := w.codec, w.m
-	switch {
-	case m.Performative() != performatives.ActCancel:
-		return c.ahead.Refusal(m, c.now)
-	case w.call == nil && c.asked.Find(m.Sender(), m.InReplyTo()) == nil:
-		c.ahead.Note(m, c.now())
-	}
-	return nil
 }
 
 // body finds the type and the payload.

@@ -93,7 +93,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	w.came, _ = m.Shape().(*shape)
 	w.call = c.calls.Find("", m.InReplyTo())
 	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
-	if r := w.overtaken(); r != nil {
+	if r := c.ahead.Check(m, w.call != nil || w.asked != nil, c.now); r != nil {
 		return dst, r
 	}
 	w.collect()
@@ -112,19 +112,6 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 }
 
 var errNoUTF8 = errors.New("rossnet: want UTF-8")
-
-// overtaken notes a CANCEL whose request has not been written, and returns the refusal of a request
-// that comes after its CANCEL.
-func (w *writer) overtaken() *performatives.Refusal {
-	c, m := w.codec, w.m
-	switch {
-	case m.Performative() != performatives.ActCancel:
-		return c.ahead.Refusal(m, c.now)
-	case w.call == nil && w.asked == nil:
-		c.ahead.Note(m, c.now())
-	}
-	return nil
-}
 
 // content finds the type and the payload.
 func (w *writer) content() {

@@ -22,6 +22,18 @@ func referenceOf(m *performatives.Message, request string) reference {
 	return reference{m.Sender().Fold(), m.Receiver().Fold(), request}
 }
 
+// Check notes a CANCEL of this node whose request is not known to be written. For any other message
+// it returns what Refusal does.
+func (c *Cancels) Check(m *performatives.Message, known bool, now func() time.Time) *performatives.Refusal {
+	if m.Performative() != performatives.ActCancel {
+		return c.Refusal(m, now)
+	}
+	if !known {
+		c.Note(m, now())
+	}
+	return nil
+}
+
 // Note remembers a CANCEL whose request has not been written. One without in_reply_to names no
 // request, and is not remembered.
 func (c *Cancels) Note(cancel *performatives.Message, now time.Time) {
