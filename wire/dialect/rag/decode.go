@@ -132,7 +132,7 @@ func (d *decoder) content(payload []byte) {
 		d.status(payload)
 	case d.kind == act.String():
 		d.typed(payload)
-	case isRefusal(act):
+	case exchange.IsRefusal(act):
 		d.failure(payload)
 	case act == performatives.ActTaskRequest:
 		d.task(payload)
@@ -158,7 +158,7 @@ func (d *decoder) act() {
 		d.Wrong("metadata.performative", "%s, the act of %s, got %s", registered, d.kind, said)
 	case ok:
 		d.out.Performative, d.out.MessageType = registered, d.kind
-	case known && !explicit && (!named || said == own || d.kind == typeError && isRefusal(said)):
+	case known && !explicit && (!named || said == own || d.kind == typeError && exchange.IsRefusal(said)):
 		d.out.Performative = own
 		if d.kind == typeError && named {
 			d.out.Performative = said

@@ -103,7 +103,7 @@ func (w *writer) body() {
 		w.query()
 	case act == performatives.ActInformCapabilities:
 		w.capabilities()
-	case isRefusal(act):
+	case exchange.IsRefusal(act):
 		w.failure()
 	default:
 		w.plain()
@@ -116,7 +116,7 @@ func (w *writer) typed() {
 	act := w.m.Performative()
 	own, known := natural[w.kind]
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
-	if known && (own == act || w.kind == typeError && isRefusal(act)) || !known && !ok && (jsonscan.Is(w.meta[metaTask], '{') || jsonscan.Is(w.meta[metaResult], '{')) {
+	if known && (own == act || w.kind == typeError && exchange.IsRefusal(act)) || !known && !ok && (jsonscan.Is(w.meta[metaTask], '{') || jsonscan.Is(w.meta[metaResult], '{')) {
 		w.tell(exchange.MetaMessageType, w.kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {

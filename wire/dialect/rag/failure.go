@@ -206,10 +206,6 @@ func (d *decoder) ended() *performatives.Message {
 	if known, ok := ErrorCodes.Code(jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
 		code = known
 	}
-	stamp := d.codec.opts.Stamper.Stamp()
-	why := performatives.Failure{ErrorCode: code, ErrorText: cmp.Or(jsonscan.Text(jsonscan.Member(p, "error_message")), jsonscan.Text(p))}
-	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference), Payload: why,
-	})
-	return m
+	text := cmp.Or(jsonscan.Text(jsonscan.Member(p, "error_message")), jsonscan.Text(p))
+	return x.Failure(d.codec.opts.Stamper.Stamp(), from, code, text)
 }

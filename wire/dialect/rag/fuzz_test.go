@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -25,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("got %#v", in.Err)
 				}
 				if len(in.Answer) > 0 {
-					if m := accept(t, open(t), string(in.Answer)); !isRefusal(m.Performative()) {
+					if m := accept(t, open(t), string(in.Answer)); !exchange.IsRefusal(m.Performative()) {
 						t.Fatalf("answered by %s", in.Answer)
 					}
 				}

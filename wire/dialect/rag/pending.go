@@ -94,7 +94,7 @@ func nameFor(id performatives.AgentID) performatives.AgentID {
 
 // isFinal reports whether an act ends the request that it answers.
 func isFinal(act performatives.Performative) bool {
-	return isRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities
+	return exchange.IsRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities
 }
 
 // busy reports whether a request between the same agents is open in that conversation.

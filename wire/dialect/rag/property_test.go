@@ -278,7 +278,7 @@ func said(t *rapid.T, m *performatives.Message) map[string]any {
 		}
 		payload = exact(t, text).(map[string]any)
 	}
-	if isRefusal(m.Performative()) && m.MessageType() == "" {
+	if exchange.IsRefusal(m.Performative()) && m.MessageType() == "" {
 		delete(payload, "retry_possible")
 		delete(payload, "suggested_action")
 	}

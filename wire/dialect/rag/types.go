@@ -55,15 +55,6 @@ func isSpecific(kind string) bool {
 	return false
 }
 
-// isRefusal reports whether an act is written as ERROR_MESSAGE.
-func isRefusal(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // the acts that say no
-	case performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse:
-		return true
-	}
-	return false
-}
-
 // isProgress reports whether an act only says how a request comes on. A peer that does not know
 // these types, as the specification does not, answers them by an error; so they are written to
 // agents that name them in their registration, or use them.

@@ -180,7 +180,7 @@ func (d *decoder) act() {
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case known:
 		d.out.Performative = own
-		if named && isRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
+		if named && exchange.IsRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
 			d.out.Performative = said
 		}
 		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.in.payload, "status"), statusRejected) {
@@ -257,7 +257,7 @@ func (d *decoder) refer() {
 	switch x, y := d.answers, d.follows; {
 	case x != nil && act != performatives.ActCancel:
 		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
-		if to := d.out.Receiver; isRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.Asker.Name()) {
+		if to := d.out.Receiver; exchange.IsRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.Asker.Name()) {
 			d.out.Receiver = x.Asker // a service stands for the asker
 		}
 		if x.Cancel != "" && (act == performatives.ActInform || d.kind == kindError) {

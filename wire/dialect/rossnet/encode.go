@@ -140,7 +140,7 @@ func (w *writer) content() {
 		w.found()
 	case act == performatives.ActCancel:
 		w.withdraw()
-	case isRefusal(act):
+	case exchange.IsRefusal(act):
 		w.failure()
 	default:
 		w.plain()

@@ -187,14 +187,8 @@ func (d *decoder) ended() *performatives.Message {
 		return nil
 	}
 	d.codec.asked.Remove(x)
-	stamp := d.codec.opts.Stamper.Stamp()
-	m, _ := performatives.New(performatives.Envelope{ // nil if the sender is no id
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: x.Asker, ConversationID: x.Conversation, InReplyTo: cmp.Or(x.CancelRef, x.Reference),
-		Payload: performatives.Failure{
-			ErrorCode: cmp.Or(d.code(p), performatives.CodeFailed), ErrorText: cmp.Or(jsonscan.Text(jsonscan.Member(p, memberMessage)), jsonscan.Text(jsonscan.Member(p, "reason")), jsonscan.Text(p)),
-		},
-	})
-	return m
+	text := cmp.Or(jsonscan.Text(jsonscan.Member(p, memberMessage)), jsonscan.Text(jsonscan.Member(p, "reason")), jsonscan.Text(p))
+	return x.Failure(d.codec.opts.Stamper.Stamp(), from, cmp.Or(d.code(p), performatives.CodeFailed), text)
 }
 
 // addressable returns the id, or "" for one that no agent can have: a frame that is refused may

@@ -1,6 +1,9 @@
 package rossnet
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // The message types (addenda §4).
 const (
@@ -47,22 +50,13 @@ func isNo(kind string) bool {
 	return false
 }
 
-// isRefusal reports whether an act says no.
-func isRefusal(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // the acts that say no
-	case performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse:
-		return true
-	}
-	return false
-}
-
 // isFinal reports whether an act ends the request that it answers.
 func isFinal(act performatives.Performative) bool {
 	switch act { //nolint:exhaustive // the acts with an outcome
 	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf:
 		return true
 	}
-	return isRefusal(act)
+	return exchange.IsRefusal(act)
 }
 
 // startsWork reports whether an act asks for something new.

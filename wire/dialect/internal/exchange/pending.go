@@ -50,6 +50,16 @@ func (r *Request) IsOfCancel(inReplyTo string) bool {
 	return r.Cancel != "" && inReplyTo == r.CancelRef
 }
 
+// Failure returns the FAILURE that ends the request for its asker, in place of an answer that could
+// not be read. It is nil if from can be no agent.
+func (r *Request) Failure(stamp performatives.Stamp, from performatives.AgentID, code performatives.Code, text string) *performatives.Message {
+	m, _ := performatives.New(performatives.Envelope{
+		ID: stamp.ID, Timestamp: stamp.Time, Sender: from, Receiver: r.Asker, ConversationID: r.Conversation, InReplyTo: cmp.Or(r.CancelRef, r.Reference),
+		Payload: performatives.Failure{ErrorCode: code, ErrorText: text},
+	})
+	return m
+}
+
 // InWords returns a text about the request with its type in place of its act (addenda §9).
 func (r *Request) InWords(text string) string {
 	act := r.Act.String()

@@ -3,6 +3,7 @@ package exchange
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -89,5 +90,24 @@ func TestPendingAdopt(t *testing.T) {
 	}
 	if err := q.Adopt([]byte("{"), q.Add); err == nil {
 		t.Error("broken JSON is adopted")
+	}
+}
+
+// The FAILURE of a request goes to its asker, in its conversation, and answers its CANCEL where
+// there is one.
+func TestFailure(t *testing.T) {
+	r := Request{Agent: "bea", Asker: "Ada", Reference: "m", Conversation: "c", Cancel: "n"}
+	for _, want := range []string{"m", "n"} {
+		m := r.Failure(performatives.Stamp{ID: "f", Time: time.Unix(1, 0)}, "Bea", performatives.CodeFailed, "torn")
+		if m == nil || m.ID() != "f" || m.Sender() != "Bea" || m.Receiver() != "Ada" || m.ConversationID() != "c" || m.InReplyTo() != want {
+			t.Fatalf("%v, want an answer to %s", m, want)
+		}
+		if f, err := performatives.PayloadAs[performatives.Failure](m); err != nil || f.ErrorCode != performatives.CodeFailed || f.ErrorText != "torn" {
+			t.Errorf("%+v, %v", f, err)
+		}
+		r.CancelRef = "n"
+	}
+	if m := r.Failure(performatives.Stamp{ID: "f"}, "", performatives.CodeFailed, ""); m != nil {
+		t.Errorf("a FAILURE of nobody: %v", m)
 	}
 }
