@@ -2,12 +2,9 @@ package rag
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"reflect"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -29,11 +26,6 @@ type writer struct {
 	silent   bool                  // there is nothing to write
 }
 
-// open returns a Builder of an envelope that is appended to dst.
-func (c *codec) open(dst []byte) jsonscan.Builder {
-	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
-}
-
 // Encode appends m as one frame. It writes nothing for progress that the peer has not said to
 // understand, and for the answer to a status. The error is a [*performatives.Refusal] where the dialect has no form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
@@ -44,7 +36,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{Builder: c.open(dst), codec: c, m: m}
+	w := writer{Builder: exchange.Begin(dst, c.depth), codec: c, m: m}
 	w.find()
 	known := w.call != nil || c.asked.Find(m.Sender(), m.InReplyTo()) != nil
 	if r := c.ahead.Check(m, known, c.now); r != nil {
@@ -57,18 +49,13 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	trace := w.trace()
 	w.envelopeOf(trace)
-	out, err := w.Close()
-	if err == nil && !utf8.Valid(out[len(dst):]) {
-		err = errNoUTF8
-	}
+	out, err := exchange.Finish(Name, &w.Builder, len(dst))
 	if err != nil {
 		return dst, err
 	}
 	w.note(trace)
 	return out, nil
 }
-
-var errNoUTF8 = errors.New("rag: want UTF-8")
 
 // find finds the request of the peer that m belongs to.
 func (w *writer) find() {
@@ -158,21 +145,10 @@ func (w *writer) marshalContent(c performatives.Content) {
 
 // marshal sets the payload, which must be an object.
 func (w *writer) marshal(v any) {
-	if v == nil {
-		w.payload = []byte("{}")
-		return
-	}
-	text, err := json.Marshal(v)
-	switch {
-	case err != nil:
-		w.Fail(fmt.Errorf("rag: payload: %w", err))
-	case !jsonscan.Is(text, '{'):
-		w.Fail(errNoObject)
-	}
+	text, err := exchange.Object(Name, v)
+	w.Fail(err)
 	w.payload = text
 }
-
-var errNoObject = errors.New("rag: payload: want a JSON object")
 
 // trace returns the trace id: that of the request for its answer, that with which the message came,
 // or a new one.

@@ -148,7 +148,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	if bad != nil {
 		return dst
 	}
-	w := writer{Builder: c.open(dst)}
+	w := writer{Builder: exchange.Begin(dst, c.depth)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
 	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))

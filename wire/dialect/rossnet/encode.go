@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"reflect"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -74,11 +72,6 @@ type writer struct {
 	top    performatives.Members
 }
 
-// open returns a Builder of an envelope that is appended to dst.
-func (c *codec) open(dst []byte) jsonscan.Builder {
-	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, c.depth-1)}
-}
-
 // Encode appends m as one frame. The error is a [*performatives.Refusal] where the dialect has no
 // form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
@@ -89,7 +82,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{Builder: c.open(dst), codec: c, m: m}
+	w := writer{Builder: exchange.Begin(dst, c.depth), codec: c, m: m}
 	w.came, _ = m.Shape().(*shape)
 	w.call = c.calls.Find("", m.InReplyTo())
 	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
@@ -100,18 +93,13 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if w.content(); w.Err == nil {
 		w.envelope()
 	}
-	out, err := w.Close()
-	if err == nil && !utf8.Valid(out[len(dst):]) {
-		err = errNoUTF8
-	}
+	out, err := exchange.Finish(Name, &w.Builder, len(dst))
 	if err != nil {
 		return dst, err
 	}
 	w.note()
 	return out, nil
 }
-
-var errNoUTF8 = errors.New("rossnet: want UTF-8")
 
 // content finds the type and the payload.
 func (w *writer) content() {
@@ -212,19 +200,8 @@ func (w *writer) withdraw() {
 
 // marshal sets the payload, which must be an object.
 func (w *writer) marshal(v any) {
-	w.raw = []byte("{}")
-	if v == nil {
-		return
-	}
-	text, err := json.Marshal(v)
-	switch {
-	case err != nil:
-		w.Fail(fmt.Errorf("rossnet: payload: %w", err))
-		return
-	case !jsonscan.Is(text, '{'):
-		w.Fail(errors.New("rossnet: payload: want a JSON object"))
-		return
-	}
+	text, err := exchange.Object(Name, v)
+	w.Fail(err)
 	w.raw = text
 }
 

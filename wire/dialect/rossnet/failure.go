@@ -120,7 +120,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 // appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.
 func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives.AgentID, payload []byte) []byte {
 	stamp := c.opts.Stamper.Stamp()
-	w := writer{Builder: c.open(dst)}
+	w := writer{Builder: exchange.Begin(dst, c.depth)}
 	w.Open(memHeader)
 	w.Text(memID, string(stamp.ID))
 	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
