@@ -1215,7 +1215,7 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 		}
 	}
 	if m := <-got; m.ID() != late.ID() {
-		t.Errorf("the next run got %s", m.ID())
+		t.Errorf("the next run got %s %s of %s in reply to %q", m.Performative(), m.ID(), m.Sender(), m.InReplyTo())
 	}
 	isStale := func(e events.DeadLetter) bool {
 		m, ok := e.Message.(*p.Message)

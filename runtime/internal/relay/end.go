@@ -43,12 +43,13 @@ func (l *Link) EndRecords(why performatives.Failure) {
 	r.finishLocked(slices.Collect(maps.Keys(r.of[l])), why)
 }
 
-// AgentStopped ends the records of an agent of this process that has stopped.
+// AgentStopped ends the records of an agent of this process that has stopped. The agent is told
+// nothing: its next run may have begun.
 func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.of) > 0 {
-		r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped})
+		r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
 	}
 }
 
@@ -151,14 +152,20 @@ func (r *Relay) Close() {
 	r.finishLocked(slices.Collect(maps.Keys(r.openRecordsLocked())), performatives.Failure{ErrorCode: performatives.CodeStopped})
 }
 
-// finishLocked tells both parties of records that they are over: the asker by FAILURE in the
-// worker's name, the worker by CANCEL in the asker's.
-func (r *Relay) finishLocked(ended []*record, why performatives.Failure) {
+// finishLocked tells both parties of records that they are over, except for those that have gone:
+// the asker by FAILURE in the worker's name, the worker by CANCEL in the asker's.
+func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ...party) {
 	var last []ending
 	for _, t := range ended {
-		if e := r.tombstoneLocked(t, why); e.request != nil {
-			last = append(last, e)
+		e := r.tombstoneLocked(t, why)
+		if e.request == nil {
+			continue
 		}
+		for _, p := range gone {
+			e.tellAsker = e.tellAsker && !p.is(e.asker)
+			e.tellWorker = e.tellWorker && !p.is(e.worker)
+		}
+		last = append(last, e)
 	}
 	slices.SortFunc(last, func(a, b ending) int { // the sets of records have no order
 		return cmp.Or(a.request.Timestamp().Compare(b.request.Timestamp()), cmp.Compare(a.request.ID(), b.request.ID()))

@@ -85,6 +85,8 @@ func refusedCopy(m *performatives.Message, code performatives.Code, text string)
 	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
 }
 
+func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }
+
 func (p party) lost() bool { return p.via != nil && p.via.lost }
 
 // begins reports whether a message that belongs to no record begins one: it expects a reply or

@@ -608,6 +608,16 @@ func TestReceiptOfTheLost(t *testing.T) {
 	}
 }
 
+// An agent that has stopped is told nothing about its requests: its next run would not know them.
+func TestStoppedAgentIsNotTold(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.bob.via = nil
+	d.must(act(t, "q", p.ActRequest, nil))
+	d.must(act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Sender, e.Receiver, e.ConversationID = "bob", "ann", "other" }))
+	d.AgentStopped("Bob")
+	d.wantEnds("q agent_stopped asker", "r agent_stopped worker")
+}
+
 // bury ends so many requests, the first of which has the number from.
 func (d *recordsFixture) bury(t testing.TB, from, many int) {
 	t.Helper()
