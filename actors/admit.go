@@ -52,9 +52,9 @@ func (p *Permit) Work(ctx context.Context, w QueuedWork) {
 	}
 	p.work = w
 	s.countWork(p.c, 1) // also while it is queued
-	if !p.ticket.Begin(p) {
+	if turn := p.ticket.Begin(p); turn != 0 {
 		context.AfterFunc(ctx, func() {
-			if p.ticket.Leave() {
+			if p.ticket.Leave(turn) {
 				defer s.countWork(p.c, -1)
 				w.Left()
 			}

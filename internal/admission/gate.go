@@ -121,6 +121,7 @@ type Ticket struct {
 	band  int
 	asker *group  // counts it while it is expected to begin; nil otherwise
 	begin Starter // of the handler, while it is queued
+	turn  uint64  // how many handlers have been queued
 }
 
 // Starter starts a handler. Start is called at most once for each [Ticket.Begin], and must not
@@ -207,9 +208,10 @@ func (t *Ticket) settleLocked() {
 	}
 }
 
-// Begin starts a handler at once or when its turn has come. A false result says that it is queued.
+// Begin starts a handler at once or when its turn has come. A result other than zero says that it is
+// queued, and is its turn for [Ticket.Leave].
 // The handler calls [Ticket.Return] at its end. Another handler of the ticket may begin after that.
-func (t *Ticket) Begin(s Starter) bool {
+func (t *Ticket) Begin(s Starter) (turn uint64) {
 	g := t.gate
 	g.mu.Lock()
 	if g.waiting == 0 && g.mayBeginLocked(t.band, t.agent) {
@@ -217,28 +219,30 @@ func (t *Ticket) Begin(s Starter) bool {
 		g.begunLocked(t)
 		g.mu.Unlock()
 		s.Start()
-		return true
+		return 0
 	}
 	if t.asker == nil {
 		t.expectLocked()
 	}
 	t.begin = s
+	t.turn++
+	turn = t.turn
 	t.asker.push(t)
 	if g.waiting++; g.waiting == 1 {
 		g.each, g.left = 0, time.Now()
 	}
 	g.probeLocked()
 	g.drain() // unlocks
-	return false
+	return turn
 }
 
-// Leave takes a handler out of the queue. A false result says that it has begun, or was taken out
-// before.
-func (t *Ticket) Leave() bool {
+// Leave takes the handler of that turn out of the queue. A false result says that it has begun, or
+// was taken out before; a later handler of the ticket may be queued then.
+func (t *Ticket) Leave(turn uint64) bool {
 	g := t.gate
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if t.begin == nil {
+	if t.begin == nil || t.turn != turn {
 		return false
 	}
 	t.begin = nil

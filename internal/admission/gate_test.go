@@ -42,7 +42,7 @@ func busyGate(t *testing.T) (*Gate, []*Ticket) {
 	var under []*Ticket
 	for range 2 {
 		under = append(under, take(t, g, Request{Band: Kept}))
-		if !under[len(under)-1].Begin(handler{"computes", new(began)}) {
+		if under[len(under)-1].Begin(handler{"computes", new(began)}) != 0 {
 			t.Fatal("a handler does not begin on an idle processor")
 		}
 	}
@@ -78,7 +78,7 @@ func TestTurns(t *testing.T) {
 				}
 				n := fmt.Sprint(i)
 				tickets[n] = take(t, g, r)
-				if tickets[n].Begin(handler{n, b}) {
+				if tickets[n].Begin(handler{n, b}) == 0 {
 					t.Fatalf("%q begins at once", of)
 				}
 			}
@@ -101,11 +101,11 @@ func TestRoomIsKept(t *testing.T) {
 	g, _ := busyGate(t)
 	b := new(began)
 	for i, want := range []bool{true, true, false} {
-		if got := take(t, g, Request{Band: Kept - 1}).Begin(handler{"urgent", b}); got != want {
+		if got := take(t, g, Request{Band: Kept - 1}).Begin(handler{"urgent", b}) == 0; got != want {
 			t.Errorf("urgent handler %d begins at once: %v, want %v", i, got, want)
 		}
 	}
-	if take(t, g, Request{Band: Kept}).Begin(handler{"normal", b}) {
+	if take(t, g, Request{Band: Kept}).Begin(handler{"normal", b}) == 0 {
 		t.Error("a normal handler begins")
 	}
 }
@@ -369,23 +369,29 @@ func TestSlowProbesEnd(t *testing.T) {
 	})
 }
 
-// TestLeave takes handlers out of the queue.
+// TestLeave takes handlers out of the queue. One that has begun does not take a later one of its
+// ticket with it.
 func TestLeave(t *testing.T) {
 	g, under := busyGate(t)
 	b := new(began)
 	first, second := take(t, g, Request{Band: 5, Agent: "a"}), take(t, g, Request{Band: 5, Agent: "b"})
-	first.Begin(handler{"first", b})
-	second.Begin(handler{"second", b})
+	one, two := first.Begin(handler{"first", b}), second.Begin(handler{"second", b})
 	first.Release() // does nothing while the handler is queued
-	if !first.Leave() || first.Leave() {
+	if !first.Leave(one) || first.Leave(one) {
 		t.Error("it does not leave once")
 	}
 	under[0].Return()
 	if got := b.all(); !slices.Equal(got, []string{"second"}) {
 		t.Errorf("began: %q", got)
 	}
-	if second.Leave() {
+	if second.Leave(two) {
 		t.Error("it leaves after it has begun")
+	}
+	take(t, g, Request{Band: 5, Agent: "c"}).Begin(handler{"third", b})
+	second.Return()
+	again := second.Begin(handler{"again", b})
+	if second.Leave(two) || !second.Leave(again) {
+		t.Error("a handler leaves in the turn of another one")
 	}
 }
 
@@ -409,7 +415,7 @@ func TestNothingIsLeft(t *testing.T) {
 				}
 				for range random.IntN(3) {
 					done := make(starter)
-					if !ticket.Begin(done) && random.IntN(3) == 0 && ticket.Leave() {
+					if turn := ticket.Begin(done); turn != 0 && random.IntN(3) == 0 && ticket.Leave(turn) {
 						continue
 					}
 					<-done
