@@ -83,10 +83,12 @@ func TestCancels(t *testing.T) {
 		if r := c.Refusal(m, at); r != nil {
 			t.Errorf("refused without a CANCEL: %v", r)
 		}
-		if c.Check(cancel, true, at); c.Refusal(m, at) != nil {
+		if r := c.Check(cancel, true, at); r != nil || c.Refusal(m, at) != nil {
 			t.Error("the CANCEL of a request that was written is noted")
 		}
-		c.Check(cancel, false, at)
+		if r := c.Check(cancel, false, at); r != nil {
+			t.Errorf("a CANCEL is refused: %v", r)
+		}
 		for range 2 { // the copy, too
 			if r := c.Check(m, false, at); r == nil || r.Code != performatives.CodeCanceled || r.About != "m-1" {
 				t.Errorf("%+v", r)
