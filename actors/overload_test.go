@@ -315,6 +315,10 @@ func TestPause(t *testing.T) {
 		lag(s.pool, 0)
 		self.NoteBusy()
 		want("the agent is busy", time.Millisecond)
+		began := time.Now()
+		if busy := s.Foresee(t.Context(), request(t, 0, time.Second, normal)); busy != nil || time.Since(began) != time.Millisecond {
+			t.Errorf("a call of a busy agent waits for %v: %v", time.Since(began), busy)
+		}
 		time.Sleep(10 * time.Millisecond)
 		want("it is not any more", 0)
 		for full := false; !full; {

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	goruntime "runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -184,4 +185,39 @@ func TestRestartReleasesWatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// The registry lists each agent of this process once, whatever the spelling of its id, and no agent
+// that has stopped or is of another process.
+func TestLocalAgentsAreListedOnce(t *testing.T) {
+	s := newSystemFor(t)
+	listed := func() (ids []performatives.AgentID) {
+		for c := range s.registrations.locals() {
+			ids = append(ids, c.id)
+		}
+		slices.Sort(ids)
+		return ids
+	}
+	var all []Self
+	for _, id := range []performatives.AgentID{"Ann", "bob", "CARL"} {
+		self, err := s.Spawn(t.Context(), Spec{ID: id, New: func() Agent { return &heavy{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, self)
+	}
+	if _, err := s.Register("Zoe", sink{}); err != nil {
+		t.Fatal(err)
+	}
+	if got := listed(); !slices.Equal(got, []performatives.AgentID{"Ann", "CARL", "bob"}) {
+		t.Errorf("listed: %q", got)
+	}
+	for _, self := range all[:2] {
+		if err := s.StopAgent(patience.Context(t), self.ID()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := listed(); !slices.Equal(got, []performatives.AgentID{"CARL"}) {
+		t.Errorf("listed after two have stopped: %q", got)
+	}
 }

@@ -210,9 +210,9 @@ func TestExchangeWithDuplicates(t *testing.T) {
 func TestExchangeIsBounded(t *testing.T) {
 	forKinds(t, func(t *testing.T, w *kit.World, k exchangeKind) {
 		var late []*kit.Ongoing
-		agent, limit, expedited := k.Agent(untilEnd), codons.DefaultMaxTasks, 64
+		agent, limit := k.Agent(untilEnd), codons.DefaultMaxTasks
 		if l, ok := agent.(codons.TaskLimiter); ok {
-			limit, expedited = l.MaxTasks(), 0
+			limit = l.MaxTasks()
 		}
 		w.Add("Shop", agent)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -222,10 +222,6 @@ func TestExchangeIsBounded(t *testing.T) {
 		synctest.Wait()
 		_, err := k.Begin(t.Context(), t, w).Wait()
 		kit.WantEnd(t, err, "refused", p.CodeBusy)
-		for i := range expedited {
-			late = append(late, k.Begin(ctx, t, w, codons.WithPriority(p.Priority(i%2)+p.High)))
-		}
-		synctest.Wait()
 		_, err = k.Begin(t.Context(), t, w, codons.WithPriority(p.Urgent)).Wait()
 		kit.WantEnd(t, err, "refused", p.CodeBusy)
 		cancel()

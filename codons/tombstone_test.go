@@ -159,6 +159,44 @@ func TestDisarmedDeadlineIsNotListed(t *testing.T) {
 	}
 }
 
+// limited is an agent with a limit of its own.
+type limited struct{}
+
+func (limited) Describe() p.Capabilities { return p.Capabilities{} }
+func (limited) MaxTasks() int            { return 2 }
+
+// unlimited is one without.
+type unlimited struct{}
+
+func (unlimited) Describe() p.Capabilities { return p.Capabilities{} }
+
+// URGENT and HIGH requests have some room beyond the default limit. A limit that an agent declares
+// holds for all.
+func TestRoomForUrgentRequests(t *testing.T) {
+	for _, c := range []struct {
+		agent           actors.Agent
+		limit, reserved int
+	}{{unlimited{}, DefaultMaxTasks, 64}, {limited{}, 2, 0}} {
+		l := newLimiter(c.agent)
+		for i := range c.limit {
+			if l.take(p.Normal) == nil {
+				t.Fatalf("%T: slot %d of %d is not given", c.agent, i, c.limit)
+			}
+		}
+		if l.take(p.Normal) != nil || l.take(p.Low) != nil {
+			t.Errorf("%T: more than %d NORMAL or LOW requests", c.agent, c.limit)
+		}
+		for i := range c.reserved {
+			if l.take(p.High+p.Priority(i%2)) == nil {
+				t.Fatalf("%T: request %d of HIGH or URGENT priority is refused", c.agent, i)
+			}
+		}
+		if l.take(p.Urgent) != nil {
+			t.Errorf("%T: more than %d requests of HIGH and URGENT priority", c.agent, c.reserved)
+		}
+	}
+}
+
 // TestSlotIsReleasedOnce releases a slot twice.
 func TestSlotIsReleasedOnce(t *testing.T) {
 	l := limiter{limit: 1}
