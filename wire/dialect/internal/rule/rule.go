@@ -75,35 +75,50 @@ func ListOf(want string, fits func(element []byte) bool) *Kind {
 // Check returns the refusal of an object that breaks one of the rules, or nil. Path is the name of
 // the object. With show, the refusal of a short value shows it whatever its kind is.
 func Check(rules []Member, path string, object []byte, show bool) *performatives.Refusal {
+	if f := check(rules, object, show); f != nil {
+		return exchange.Wrong(path+f.path, "%s, got %s", f.want, f.got)
+	}
+	return nil
+}
+
+// fault is a value that breaks a rule.
+type fault struct {
+	path      string // from the object
+	want, got string
+}
+
+func check(rules []Member, object []byte, show bool) *fault {
 	for _, r := range rules {
-		if bad := r.check(path+"."+r.Name, jsonscan.Member(object, r.Name), show); bad != nil {
-			return bad
+		if f := r.check(jsonscan.Member(object, r.Name), show); f != nil {
+			f.path = "." + r.Name + f.path
+			return f
 		}
 	}
 	return nil
 }
 
-func (r Member) check(path string, v []byte, show bool) *performatives.Refusal {
+func (r Member) check(v []byte, show bool) *fault {
 	switch {
 	case jsonscan.IsNone(v):
 		if r.Required {
-			return exchange.Invalid(path, r.Kind.Want, v)
+			return &fault{want: r.Kind.Want, got: jsonscan.KindOf(v)}
 		}
 		return nil
 	case !r.Kind.Fits(v):
 		if (show || r.Kind.Shown) && len(v) <= 64 {
-			return exchange.Wrong(path, "%s, got %s", r.Kind.Want, v)
+			return &fault{want: r.Kind.Want, got: string(v)}
 		}
-		return exchange.Invalid(path, r.Kind.Want, v)
+		return &fault{want: r.Kind.Want, got: jsonscan.KindOf(v)}
 	case v[0] == '{':
-		return Check(r.Members, path, v, show)
+		return check(r.Members, v, show)
 	case r.Members == nil:
 		return nil
 	}
 	i := 0
 	for e := range jsonscan.Elements(v) {
-		if bad := Check(r.Members, fmt.Sprintf("%s[%d]", path, i), e, show); bad != nil {
-			return bad
+		if f := check(r.Members, e, show); f != nil {
+			f.path = fmt.Sprintf("[%d]", i) + f.path
+			return f
 		}
 		i++
 	}
