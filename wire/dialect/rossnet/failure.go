@@ -21,10 +21,13 @@ func (w *writer) failure() {
 		return
 	}
 	code, text := r.Code, r.Text
-	if w.call != nil {
-		text = w.call.InWords(text)
-	}
 	act := w.m.Performative()
+	switch {
+	case w.call != nil:
+		text = w.call.InWords(text)
+	case act == performatives.ActTaskReject: // another TASK_ASSIGN has taken the subtask_id of the one that it answers
+		text = (&exchange.Request{Act: performatives.ActTaskRequest, Kind: kindAssign}).InWords(text)
+	}
 	if w.body = rest(object(extra), "status"); w.body == nil {
 		w.body = make(performatives.Members)
 	}
