@@ -1,8 +1,8 @@
 package performatives
 
 // Resource is something that an agent lets others read by its URI: a resource of the Model Context
-// Protocol, in whose form it is written in all dialects. The agent answers QUERY_REF with the URI as
-// the reference. The answer's value is a [ResourceContent], a text, or any other value, which is
+// Protocol, in whose form it is written in all dialects. The agent answers QUERY_REF with the URI
+// as the reference. The answer's value is a [ResourceContent], a text, or any other value, which is
 // read as JSON.
 type Resource struct {
 	URI         string  `json:"uri"`

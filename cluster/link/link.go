@@ -93,7 +93,7 @@ type Link struct {
 	bytes   int    // in the bands
 	flight  queue  // sent and not acknowledged, in order
 	weight  int    // bytes in flight
-	pace    pace   // of what is sent, below Options.Window
+	pace    pace   // the present bound of weight, at most Options.Window
 	resent  int    // how many of flight were sent over the present stream
 	batch   int    // the present Options.Batch
 	next    uint64 // the sequence number of the next message; those of flight precede it

@@ -6,12 +6,12 @@ import (
 )
 
 const (
-	// minPace is the least bound of what is in flight.
+	// minPace is the least bound of the bytes in flight.
 	minPace = 128 << 10
-	// queueTime is how long a message may wait on its way behind others before fewer are sent: half
-	// of it is aimed at.
+	// queueTime is the longest wait of a message on its way behind others: with a longer one, fewer
+	// bytes are sent. The aim is half of it.
 	queueTime = 20 * time.Millisecond
-	// basePeriod is after what time an earlier round trip may be forgotten, since routes change.
+	// basePeriod is the age at which a round trip is forgotten, because routes change.
 	basePeriod = time.Minute
 )
 

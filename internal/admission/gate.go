@@ -208,9 +208,9 @@ func (t *Ticket) settleLocked() {
 	}
 }
 
-// Begin starts a handler at once or when its turn has come. A result other than zero says that it is
-// queued, and is its turn for [Ticket.Leave].
-// The handler calls [Ticket.Return] at its end. Another handler of the ticket may begin after that.
+// Begin starts a handler at once or when its turn has come. A result other than zero says that it
+// is queued, and is its turn for [Ticket.Leave]. The handler calls [Ticket.Return] at its end.
+// Another handler of the ticket may begin after that.
 func (t *Ticket) Begin(s Starter) (turn uint64) {
 	g := t.gate
 	g.mu.Lock()
