@@ -287,3 +287,15 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("-came +went:\n%s", diff)
 	}
 }
+
+// A refusal has the words of RossNet, also if another TASK_ASSIGN has taken the subtask_id of the one
+// that it answers.
+func TestRefusalOfATakenSubtask(t *testing.T) {
+	c := open(t)
+	first := accept(t, c, frameOf(kindAssign, "A", "B", "c", task))
+	accept(t, c, frameOf(kindAssign, "A", "B", "d", task))
+	refusal := first.Refuse("B", performatives.Stamp{ID: "no", Time: time.Unix(1, 0)}, performatives.CodeIncapable, "nobody answers TASK_REQUEST")
+	if out := write(t, c, refusal); !strings.Contains(out, "nobody answers TASK_ASSIGN") {
+		t.Error(out)
+	}
+}
