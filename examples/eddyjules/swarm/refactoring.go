@@ -28,7 +28,7 @@ type Suggestion struct {
 	Line        int             `json:"line"` // where the change begins, from 1 (extension)
 }
 
-const refactoringSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"suggestions":{"type":"array","items":{"type":"object","properties":{"change_type":{"enum":["rename_variable","introduce_guard_clause","use_list_comprehension"]},"description":{"type":"string"},"suggested_code_diff":{"type":"string"},"confidence":{"type":"number"},"line":{"type":"integer"}}}},"analysis":{"type":"string"}}}`
+const refactoringSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"suggestions":{"type":"array","items":{"type":"object","properties":{"change_type":{"enum":["rename_variable","introduce_guard_clause","extract_method"]},"description":{"type":"string"},"suggested_code_diff":{"type":"string"},"confidence":{"type":"number"},"line":{"type":"integer"}}}},"analysis":{"type":"string"}}}`
 
 // refactor returns the suggestions for a snippet. Without any, the result is a failure with the
 // reasons.

@@ -96,7 +96,7 @@ func TestNoExplanation(t *testing.T) {
 // documentation, which Jules writes.
 func TestTasksOfEditors(t *testing.T) {
 	s := newFixture(t, swarm.Options{})
-	snippet := performatives.ContentOf(swarm.Snippet{Code: "def f(xs):\n    out = []\n    for x in xs:\n        out.append(x)\n    return out", LanguageOfIDE: "python"})
+	snippet := performatives.ContentOf(swarm.Snippet{Code: "def f(rows):\n    out = []\n    for x in rows:\n        out.append(x)\n    return out", LanguageOfIDE: "python"})
 	r, err := delegation.Delegate(s.ctx, s.user, swarm.JulesID, performatives.TaskRequest{TaskType: swarm.TaskSuggest, Parameters: snippet})
 	if err != nil || r.Summary != "Refactoring suggestions provided." {
 		t.Errorf("got %+v, %v", r, err)

@@ -1,12 +1,14 @@
 def report(rows):
-    lines = []
+    total = 0
     for r in rows:
         if r:
-            lines.append(str(r))
-    for x in range(len(lines)):
-        if lines[x] != "0":
+            total += len(str(r))
+        print(r, total)
+    for x in range(len(rows)):
+        if rows[x] != 0:
             print(x)
-            print(lines[x])
+            print(rows[x])
+    print(total)
 
 
 report([1, 0, None, "b"])

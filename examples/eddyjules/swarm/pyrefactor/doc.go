@@ -5,7 +5,8 @@
 //     holds.
 //   - [IntroduceGuard] replaces an if around the rest of a function or a loop by a return or a
 //     continue under the opposite condition.
-//   - [UseComprehension] replaces a loop that only appends to a new list by a list comprehension.
+//   - [ExtractMethod] makes a function of the longest block of a long function, which gets and
+//     returns the variables that it shares with the rest.
 //
 // # Safety
 //
@@ -13,8 +14,8 @@
 // without them it gives a reason instead of a suggestion. They are about local variables of
 // functions whose whole source is there: code outside of the source cannot name these. Code that
 // may read variables by name, such as by eval and locals, is refused as a whole. Not kept are what
-// depends on the text itself (line numbers, a traceback's lines) and the name in the message of an
-// UnboundLocalError.
+// depends on the text itself (line numbers, a traceback's lines), the depth of the stack, and the
+// name in the message of an UnboundLocalError.
 //
 // # Concurrency
 //

@@ -37,7 +37,11 @@ func (w *work) rename(function *pydebug.Stmt, name string, bindings []*pydebug.S
 	if better == "" {
 		return
 	}
-	if why := w.shared(name, function); why != "" {
+	why := w.shared(name, function)
+	if function.HasParameter(name) {
+		why = "it is a parameter"
+	}
+	if why != "" {
 		w.refuse(bindings[0], "the variable %s is not renamed: %s", name, why)
 		return
 	}

@@ -79,9 +79,6 @@ func (w *work) within(function *pydebug.Stmt) []*pydebug.Stmt {
 // shared returns the reason for which a variable of a function may be known outside of the
 // function's own statements; empty for none.
 func (w *work) shared(name string, function *pydebug.Stmt) string {
-	if function.HasParameter(name) {
-		return "it is a parameter"
-	}
 	for _, st := range w.within(function) {
 		first, last := st.First, st.Last
 		switch st.Keyword {

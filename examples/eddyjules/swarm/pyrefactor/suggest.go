@@ -16,9 +16,9 @@ type Kind string
 
 // The refactorings.
 const (
-	RenameVariable   Kind = "rename_variable"
-	IntroduceGuard   Kind = "introduce_guard_clause"
-	UseComprehension Kind = "use_list_comprehension"
+	RenameVariable Kind = "rename_variable"
+	IntroduceGuard Kind = "introduce_guard_clause"
+	ExtractMethod  Kind = "extract_method"
 )
 
 // Suggestion is one change of a source.
@@ -69,10 +69,8 @@ func Suggest(ctx context.Context, name, code string) (Result, error) {
 		case "def":
 			w.renames(st)
 			w.guard(st)
-		case "for":
-			w.comprehension(st)
-			w.guard(st)
-		case "while":
+			w.extract(st)
+		case "for", "while":
 			w.guard(st)
 		}
 	}

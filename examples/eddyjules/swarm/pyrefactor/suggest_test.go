@@ -149,7 +149,7 @@ func TestBehaviour(t *testing.T) {
 		}
 	}
 	t.Logf("ran %v", kinds)
-	for _, kind := range []Kind{RenameVariable, IntroduceGuard, UseComprehension} {
+	for _, kind := range []Kind{RenameVariable, IntroduceGuard, ExtractMethod} {
 		if kinds[kind] < 8 {
 			t.Errorf("%d suggestions of %s were run", kinds[kind], kind)
 		}
