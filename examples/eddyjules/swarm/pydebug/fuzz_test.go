@@ -2,7 +2,6 @@ package pydebug
 
 import (
 	"context"
-	"strings"
 	"testing"
 )
 
@@ -55,30 +54,6 @@ func FuzzTokenize(f *testing.F) {
 		}
 		if problem == nil && len(open) > 0 {
 			t.Fatalf("%q is not closed, without an error", open)
-		}
-	})
-}
-
-// FuzzUnifiedDiff: the kept and added lines of the hunks are those of the new text.
-func FuzzUnifiedDiff(f *testing.F) {
-	f.Add("a\nb\nc", "a\nc\n")
-	f.Add("", "x")
-	f.Fuzz(func(t *testing.T, before, after string) {
-		if len(before)+len(after) > 10_000 {
-			return
-		}
-		a, b := splitLines(before), splitLines(after)
-		var out strings.Builder
-		at := 0
-		for _, c := range diffLines(a, b) {
-			if c.aStart < at {
-				t.Fatalf("changes out of order at line %d", c.aStart)
-			}
-			out.WriteString(strings.Join(a[at:c.aStart], "") + strings.Join(b[c.bStart:c.bEnd], ""))
-			at = c.aEnd
-		}
-		if out.WriteString(strings.Join(a[at:], "")); out.String() != after {
-			t.Errorf("%q to %q gave %q", before, after, out.String())
 		}
 	})
 }
