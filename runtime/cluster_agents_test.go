@@ -142,6 +142,7 @@ func TestNodeDies(t *testing.T) {
 
 // The asker's node dies: the work that nobody waits for any more is stopped.
 func TestNodeOfTheAskerDies(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := join(t, 2, newMember)
 	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	spawn(t, nodes[1], "Rev", func() actors.Agent {
@@ -347,6 +348,7 @@ func (b branch) PerformTask(ctx context.Context, t delegation.Task) (p.InformRes
 
 // Two clusters join, and both have an agent of one id: each uses its own, and says so.
 func TestSameIDOnTwoNodes(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	a, b := newMember(t, "a"), newMember(t, "b")
 	for _, n := range []*runtime.Node{a, b} {
 		spawn(t, n, "Rev", func() actors.Agent { return colleague{} })

@@ -77,6 +77,7 @@ func (a *authority) config(node string) *tls.Config {
 // Nodes with keys and certificates reach one another. One whose certificate is for another name
 // gets no link, so that nobody delegates to it, and one without the key is no member.
 func TestSecuredCluster(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	a := newAuthority(t)
 	key := []byte("0123456789abcdef0123456789abcdef")
 	var out buffer // the log of n1
@@ -155,6 +156,7 @@ func TestSecuredCluster(t *testing.T) {
 
 // The keys of the gossip are changed while the nodes run.
 func TestChangeOfGossipKeys(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	before, after := []byte("0123456789abcdef"), []byte("fedcba9876543210")
 	node := func(name string, key []byte, join ...string) *runtime.Node {
 		return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Keys: [][]byte{key}}})

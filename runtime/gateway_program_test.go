@@ -25,18 +25,19 @@ type gatewayHub struct {
 	addr string
 }
 
-func newGatewayHub(t testing.TB) *gatewayHub {
+func newGatewayHub(t testing.TB, options ...func(*wire.Options)) *gatewayHub {
 	t.Helper()
-	return newGatewayHubOf(t, newNode(t, runtime.Options{Name: "hub"}))
+	return newGatewayHubOf(t, newNode(t, runtime.Options{Name: "hub"}), options...)
 }
 
-func newGatewayHubOf(t testing.TB, n *runtime.Node) *gatewayHub {
+func newGatewayHubOf(t testing.TB, n *runtime.Node, options ...func(*wire.Options)) *gatewayHub {
 	t.Helper()
 	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	h := newHubOf(t, n, runtime.PeerOptions{}, func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} })
+	dialects := func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} }
+	h := newHubOf(t, n, runtime.PeerOptions{}, append(options, dialects)...)
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)

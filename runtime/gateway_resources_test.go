@@ -35,14 +35,14 @@ func (archive) HandleQueryRef(_ context.Context, q query.AskedRef) (any, error) 
 	case "doc:data":
 		return map[string]int{"n": 1}, nil
 	case "doc:long":
-		return strings.Repeat("x", 17<<20), nil
+		return strings.Repeat("x", 2<<20), nil
 	}
 	return nil, &performatives.Refusal{Code: performatives.CodeUnknownReference, Text: "there is no " + q.Reference}
 }
 
 // A client of MCP lists the resources of agents in Go and of programs, and reads them.
 func TestGatewayResources(t *testing.T) {
-	h := newGatewayHub(t)
+	h := newGatewayHub(t, func(o *wire.Options) { o.Limits.Frame = 1 << 20 })
 	h.spawn("Archive", func() actors.Agent { return archive{} })
 	files := h.program("Files")
 	files.ask("0", "", "initialize", `{"protocolVersion":"1.1","capabilities":{"resources":[{"uri":"file:///a","name":"a","mimeType":"text/plain","own":1}]}}`)

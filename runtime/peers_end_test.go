@@ -347,6 +347,7 @@ func (strict) Authenticate(context.Context, wire.Credentials) (wire.Identity, er
 // With authentication, only the same principal takes over an id, at the same node and at another
 // one.
 func TestReplacementNeedsEqualProof(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	strictly := func(o *wire.Options) { o.Auth, o.Anonymous = strict{}, false }
 	nodes := newCluster(t, 2)
 	for i, h := range []*hub{newHubOf(t, nodes[0], noPeerOptions, strictly), newHubOf(t, nodes[1], noPeerOptions, strictly)} {
@@ -824,6 +825,7 @@ func TestWithdrawnRequestSentAgain(t *testing.T) {
 // What a worker has not answered when its id connects to another node is lost: the asker is told
 // once, and neither connection of the worker gets a CANCEL.
 func TestWorkOfAnIDThatConnectsToAnotherNode(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	nodes := newCluster(t, 2)
 	hubs := []*hub{newHubOf(t, nodes[0], noPeerOptions), newHubOf(t, nodes[1], noPeerOptions)}
 	for at, h := range hubs {

@@ -359,6 +359,7 @@ func converse(t *testing.T, dialect string, eddy actors.Self, jules confidant) {
 
 // Two nodes of a cluster: the keys are in the directory that the nodes share.
 func TestSealedInACluster(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
 	watched := new(lockedBuffer)
 	nodes := join(t, 2, func(t testing.TB, name string, join ...string) *runtime.Node {
 		return newNode(t, runtime.Options{

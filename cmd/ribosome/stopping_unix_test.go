@@ -133,17 +133,18 @@ func TestStopAtEachLineOfTheStart(t *testing.T) {
 // The commands that stay until a signal end in order, too, while the node has not answered them.
 func TestStopWithoutAnAnswer(t *testing.T) {
 	racetest.Skip(t)
-	mute, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = mute.Close() }()
 	for _, args := range [][]string{{"listen", "--as", "Rubber"}, {"subscribe", "Exchange", "quotes"}, {"tail"}, {"top"}} {
 		for _, scheme := range []string{"http", "tcp"} {
 			if scheme == "tcp" && args[0] != "listen" {
 				continue // tail and top are an operator's, and the end of a subscription that was asked for needs an answer
 			}
 			t.Run(fmt.Sprint(args[0], " ", scheme), func(t *testing.T) {
+				t.Parallel() // each waits for two seconds
+				mute, err := net.Listen("tcp", "127.0.0.1:0")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = mute.Close() }()
 				p := program(t, append(args, "--addr", scheme+"://"+mute.Addr().String())...)
 				p.Stderr = t.Output()
 				ended := startsProgram(t, p)
