@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 	}
 	for _, want := range []string{
 		"5 of 5 mutants",
-		"without . TestWrong, which fails without a mutant",
+		"left out, because it fails without a mutant: . TestWrong: exit status 1",
 		"noticed by TestSum: sums.go:3: zero: return a + b -> return zero values",
 		"noticed by TestSum: sums.go:3: arithmetic: a + b -> a - b",
 		"NOT noticed by 1 tests: sums.go:5: zero: return a * b -> return zero values",

@@ -107,7 +107,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	for _, name := range s.leftOut {
-		fmt.Fprintf(out, "without %s, which fails without a mutant\n", name)
+		fmt.Fprintf(out, "left out, because it fails without a mutant: %s\n", name)
 	}
 	fmt.Fprintf(out, "the tests run after %v\n", time.Since(began).Round(time.Second))
 	var mu sync.Mutex

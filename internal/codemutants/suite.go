@@ -68,7 +68,7 @@ func (s *suite) record(ctx context.Context, workers int, patterns []string) erro
 		mu.Lock()
 		defer mu.Unlock()
 		if err != nil {
-			s.leftOut = append(s.leftOut, t.folder+" "+t.name)
+			s.leftOut = append(s.leftOut, fmt.Sprintf("%s %s: %v", t.folder, t.name, err))
 		}
 		t.took = took
 		for _, key := range keys {
