@@ -219,8 +219,8 @@ func changed(jose string) (all []string) {
 	return all
 }
 
-// TestSealedByTypeScript has package sealed open what the TypeScript package has sealed, and refuse it when it was changed,
-// has come before, is for another receiver or is by another key.
+// TestSealedByTypeScript has package sealed open what the TypeScript package has sealed, and refuse
+// it when it was changed, has come before, is for another receiver or is by another key.
 func TestSealedByTypeScript(t *testing.T) {
 	racetest.Skip(t)
 	t.Parallel()

@@ -15,9 +15,9 @@ type Capabilities struct {
 	// Ontologies are the ontologies that the agent knows; empty = any. A request in another one is
 	// NOT_UNDERSTOOD with [CodeUnknownOntology] (addenda §7). The member is an extension.
 	Ontologies []string `json:"ontologies"`
-	// Languages are the languages of payloads that the agent reads, such as application/json; empty =
-	// any. A request in another one is NOT_UNDERSTOOD with [CodeUnsupportedLanguage] (addenda §9). The
-	// member is an extension.
+	// Languages are the languages of payloads that the agent reads, such as application/json; none
+	// means any. A request in another one is NOT_UNDERSTOOD with [CodeUnsupportedLanguage] (addenda
+	// §9). The member is an extension.
 	Languages []string `json:"languages"`
 	// Resources are what the agent lets others read (the Model Context Protocol). The member is an
 	// extension.

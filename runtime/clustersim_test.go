@@ -80,8 +80,8 @@ func runClusterSeed(t *testing.T, seed uint64, twice bool, all *tally) {
 	}
 }
 
-// TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it: the one that
-// found it when the test was written, or another one.
+// TestClusterSimFindsBugs plants one fault at a time, and expects that a seed finds it: the one
+// that found it when the test was written, or another one.
 func TestClusterSimFindsBugs(t *testing.T) {
 	racetest.Skip(t)
 	for name, c := range map[string]struct {

@@ -23,8 +23,8 @@ func named(id performatives.AgentID, tools ...string) builder {
 	return b
 }
 
-// A tool that several agents have is listed once for each, with the agent in its name, and is called
-// by that name only.
+// A tool that several agents have is listed once for each, with the agent in its name, and is
+// called by that name only.
 func TestGatewayToolsOfSeveralAgents(t *testing.T) {
 	h := newGatewayHub(t)
 	for id, tools := range map[performatives.AgentID][]string{

@@ -108,8 +108,8 @@ func TestStockClients(t *testing.T) {
 	}
 }
 
-// startNode starts a node with a worker, and returns the addresses of its listeners for WebSocket and
-// gRPC.
+// startNode starts a node with a worker, and returns the addresses of its listeners for WebSocket
+// and gRPC.
 func startNode(t *testing.T, w worker) (url, address string) {
 	t.Helper()
 	node, err := runtime.New(runtime.Options{Name: "Host", Logger: slog.New(slog.DiscardHandler)})

@@ -161,8 +161,8 @@ func TestRossNetOfTheField(t *testing.T) {
 		router.expect(`"correlation_id":"u-1`+to+`"`, `"result":{"a":1}`)
 	}
 
-	// The capabilities that a task requires choose its worker; a rejection is E009, and an agent that is
-	// away E004. An inactive agent is found by a query for any status.
+	// The capabilities that a task requires choose its worker; a rejection is E009, and an agent
+	// that is away E004. An inactive agent is found by a query for any status.
 	router.rossnet("router_agent_01", "", "MCP_ROUTER", "TASK_ASSIGN", "c-1", `{"task_id":"s","task_name":"analyze","required_capabilities":["perform_web_search"]}`)
 	worker.expect(`"task_name":"analyze"`)
 	worker.rossnet("w1", "MCP_ROUTER", "", "TASK_COMPLETE", "c-1", `{"task_id":"s","status":"COMPLETED","result":{}}`)
@@ -225,8 +225,8 @@ func TestBridgeOfTheField(t *testing.T) {
 	a.expect(`"TOOL_NOT_FOUND"`, `"explain_code"`, `"available_tools":["t","DELEGATE_CODING_TASK_TO_JULES",`)
 }
 
-// Two nodes that are linked by bridge find each other's agents, and each has its name in the path of
-// a message.
+// Two nodes that are linked by bridge find each other's agents, and each has its name in the path
+// of a message.
 func TestBridgeBetweenNodes(t *testing.T) {
 	far := hosts(t, "--no-auth", "--swarm", "eddyjules", "--name", "far")
 	near := hosts(t, "--no-auth", "--name", "near", "--bridge", far.at["ws"], "--label", "zone=a")
@@ -250,8 +250,8 @@ func TestBridgeBetweenNodes(t *testing.T) {
 	}
 }
 
-// A coordinator of the rag protocol keeps its name System, is told where a result went, and hears of
-// failures that answer nothing.
+// A coordinator of the rag protocol keeps its name System, is told where a result went, and hears
+// of failures that answer nothing.
 func TestRAGSystem(t *testing.T) {
 	n := hosts(t, "--no-auth")
 	rag := func(c *fieldClient, kind, from, to, trace, payload string) {

@@ -54,8 +54,8 @@ func (h *halfClosed) CloseWrite() error {
 	return nil
 }
 
-// A CLOSE frame ends a plain connection, which stays open for the peer's last answers. TLS needs its
-// close_notify, and the versioned form has no CLOSE frame.
+// A CLOSE frame ends a plain connection, which stays open for the peer's last answers. TLS needs
+// its close_notify, and the versioned form has no CLOSE frame.
 func TestCloseWrite(t *testing.T) {
 	for _, c := range []struct {
 		form form

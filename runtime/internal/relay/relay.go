@@ -106,9 +106,9 @@ func (r *Relay) pass(p passage, on func(*performatives.Message) error) error {
 	return nil // or the conversation was ended meanwhile, and its parties were told so
 }
 
-// Onward routes a message of an agent of this process that has passed the chain: to the agent to, or
-// to its receiver if to is empty. A routed request, its later messages and their replies pass the
-// records. The records know the worker by both of its names.
+// Onward routes a message of an agent of this process that has passed the chain: to the agent to,
+// or to its receiver if to is empty. A routed request, its later messages and their replies pass
+// the records. The records know the worker by both of its names.
 func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID, next actors.Router) error {
 	as, worker := m.Receiver(), r.WorkerOf(m.Sender(), m, to)
 	switch {

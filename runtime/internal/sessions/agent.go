@@ -200,8 +200,8 @@ func (a *Agent) answered(m *performatives.Message) bool {
 	return true
 }
 
-// updated returns capabilities with what the peer has said before of the kinds that are not in them:
-// a list of tools has no topics.
+// updated returns capabilities with what the peer has said before of the kinds that are not in
+// them: a list of tools has no topics.
 func (a *Agent) updated(c performatives.Capabilities) performatives.Capabilities {
 	if !a.known.Load() {
 		return c

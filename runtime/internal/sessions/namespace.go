@@ -118,9 +118,9 @@ func (p *Peers) callBy(asker performatives.AgentID) (*performatives.Message, err
 	})
 }
 
-// Workers returns the agents of a namespace that have a tool and that an agent of the peer may call;
-// an agent is all of its own namespace. Those of the peer's session come only where there are no
-// others, as for a task (see chooseAgent). It implements [wire.ToolHandler].
+// Workers returns the agents of a namespace that have a tool and that an agent of the peer may
+// call; an agent is all of its own namespace. Those of the peer's session come only where there are
+// no others, as for a task (see chooseAgent). It implements [wire.ToolHandler].
 func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool) {
 	var call *performatives.Message
 	if s.Restricted() {
@@ -233,8 +233,8 @@ func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performati
 	return chosen, found
 }
 
-// requiredCapabilities returns the names in the member required_capabilities of a task, which choose
-// its worker in place of the type of the task (addenda §9).
+// requiredCapabilities returns the names in the member required_capabilities of a task, which
+// choose its worker in place of the type of the task (addenda §9).
 func requiredCapabilities(t performatives.TaskRequest) (names []string) {
 	if json.Unmarshal(t.Extra["required_capabilities"], &names) != nil {
 		return nil // it is the application's own, or absent
@@ -319,8 +319,8 @@ func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
 	return agents
 }
 
-// listInactive returns the agents that have registered as inactive, and that the peer may call, for a
-// query of rossnet for agents of any status.
+// listInactive returns the agents that have registered as inactive, and that the peer may call, for
+// a query of rossnet for agents of any status.
 func (p *Peers) listInactive(l *link, m *performatives.Message, q performatives.QueryRef) (agents []agentListing) {
 	if !strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
 		return nil

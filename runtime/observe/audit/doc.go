@@ -6,11 +6,11 @@
 //
 // Each line is the JSON form of an [events.Record]: "kind", "seq", "time" in UTC, and the members
 // of its event. Events hold no payload and no credential. A message has its principal, the name
-// that its sender has authenticated as, and its "traceparent". The trail has the events of [Kinds]. Of the sent messages,
-// it has questions (such as requests and CANCEL) and answers (such as verdicts and results). The
-// trail adds lines of its own: "audit.opened", with the name of the node and the kinds,
-// "audit.lost", with the number of events that are missing before the line, and "audit.alive" after
-// a day without any other.
+// that its sender has authenticated as, and its "traceparent". The trail has the events of [Kinds].
+// Of the sent messages, it has questions (such as requests and CANCEL) and answers (such as
+// verdicts and results). The trail adds lines of its own: "audit.opened", with the name of the node
+// and the kinds, "audit.lost", with the number of events that are missing before the line, and
+// "audit.alive" after a day without any other.
 //
 // # Backpressure
 //
