@@ -234,8 +234,8 @@ func TestSealedByTypeScript(t *testing.T) {
 	}
 	bob := opener("Bob", mine, theirs.ID())
 	p := startSealer(t, "Ann", secret(t, theirs), map[performatives.AgentID]string{"Bob": mine.ID()})
-	message := p.ask(t, map[string]any{"seal": request("m1", "Ann", "Bob", map[string]any{"own": 7}), "keys": bob.Statement()})
-	if text := fmt.Sprint(message); message["message_type"] != "jose" || strings.Contains(text, "secret") || message["own"] != nil {
+	message := p.ask(t, map[string]any{"seal": request("m1", "Ann", "Bob", map[string]any{"own": 7, "budget": map[string]any{"tokens": 5}}), "keys": bob.Statement()})
+	if text := fmt.Sprint(message); message["message_type"] != "jose" || strings.Contains(text, "secret") || message["own"] != nil || message["budget"] != nil {
 		t.Fatalf("sealed: %v", message)
 	}
 	m := received(t, message)
@@ -260,8 +260,9 @@ func TestSealedByTypeScript(t *testing.T) {
 	}
 	got, err := performatives.PayloadAs[performatives.TaskRequest](opened)
 	own, _ := opened.Metadata("own")
-	if err != nil || got.TaskType != "t" || string(own) != "7" {
-		t.Errorf("opened %+v with %s, %v", got, own, err)
+	budget, _ := opened.Budget().MarshalJSON()
+	if err != nil || got.TaskType != "t" || string(own) != "7" || string(budget) != `{"tokens":5}` {
+		t.Errorf("opened %+v with %s and the budget %s, %v", got, own, budget, err)
 	}
 	refuses("again", bob, m, performatives.CodeReplayed)
 }

@@ -17,7 +17,7 @@ const MAX_AGENTS = 16_384; // whose keys are remembered
 const ENVELOPE = [
     "mcp_version", "message_id", "performative", "sender", "receiver", "conversation_id", "protocol", "message_type", "in_reply_to", "reply_with", "reply_by",
     "language", "ontology", "timestamp", "trace", "auth_token", "payload",
-]; // the members of a message that are no metadata
+]; // the members of a message that are neither metadata nor the budget
 /** Seals the messages of one agent, and opens those that it gets. */
 export class Sealer {
     agent;
@@ -55,19 +55,18 @@ export class Sealer {
     async seal(m, lookup) {
         const { agent_id: receiver } = m.receiver;
         const to = await this.#keysOf(receiver, this.#known.has(fold(receiver)) ? undefined : await lookup(receiver));
-        const metadata = Object.fromEntries(Object.entries(m).filter(([name]) => !ENVELOPE.includes(name)));
+        const { budget, ...metadata } = pick(m, (name) => !ENVELOPE.includes(name));
         const inner = {
             id: m.message_id, performative: m.performative, sender: this.agent, receiver, conversation_id: m.conversation_id ?? "", protocol: m.protocol,
             message_type: m.message_type, in_reply_to: m.in_reply_to, reply_with: m.reply_with, reply_by: m.reply_by, language: m.language, ontology: m.ontology,
-            timestamp: m.timestamp, metadata, payload: m.payload,
+            timestamp: m.timestamp, budget, metadata, payload: m.payload,
         };
         const jti = base64(crypto.getRandomValues(new Uint8Array(20)));
         const signed = await sign(this.signing, SIGNED, { jti, iat: now(), exp: now() + LIFETIME, keys: this.statement, message: inner });
         const jose = await encrypt(to.keys.find(({ use }) => use === "enc"), signed);
         if (jose.length > MAX_SEALED)
             throw new Rejected("invalid_payload_structure", `the payload has ${jose.length} bytes after sealing, more than ${MAX_SEALED}`);
-        const clear = Object.fromEntries(Object.entries(m).filter(([name]) => !(name in metadata)));
-        return { ...clear, message_type: sealedType(m.message_type), payload: { jose } };
+        return { ...envelopeOf(m), message_type: sealedType(m.message_type), payload: { jose } };
     }
     /** Returns the message as its sender has made it. Throws a Rejected for one that is not sealed as it should be. */
     async open(m) {
@@ -196,14 +195,21 @@ function unsealed(m) {
     const text = "not signed by the agent";
     return { ...m, payload: m.performative === "FAILURE" ? failure(code, text) : rejection(code, text) };
 }
+/** Returns the message that was sealed. What nodes on the way have added is dropped, but for the trace. */
 function restore(m, inner) {
-    const opened = { ...(isObject(inner.metadata) && inner.metadata), ...m };
-    for (const name of ["protocol", "message_type", "in_reply_to", "reply_with", "reply_by", "language", "ontology", "timestamp"]) {
+    const opened = { ...(isObject(inner.metadata) && inner.metadata), ...envelopeOf(m) };
+    for (const name of ["protocol", "message_type", "in_reply_to", "reply_with", "reply_by", "language", "ontology", "timestamp", "budget"]) {
         opened[name] = inner[name];
         if (!inner[name])
             delete opened[name];
     }
     return { ...opened, payload: isObject(inner.payload) ? inner.payload : {} };
+}
+function pick(m, keeps) {
+    return Object.fromEntries(Object.entries(m).filter(([name]) => keeps(name)));
+}
+function envelopeOf(m) {
+    return pick(m, (name) => ENVELOPE.includes(name));
 }
 /** Reports whether a message is never sealed: discovery is for everybody. */
 export function isPublic(m) {

@@ -48,6 +48,17 @@ test("keys of an agent that are seen later are believed only if the earlier ones
   await bob.open(await ann.seal({ ...message, message_id: "o" }, lookup));
 });
 
+test("metadata and the budget are sealed, and those that a node on the way adds are dropped", async () => {
+  const [annKeys, bobKeys] = await Promise.all([makeKeys(), makeKeys()]);
+  const [ann, bob] = await Promise.all([Sealer.of("Ann", { keys: annKeys, firstUse: true }), Sealer.of("Bob", { keys: bobKeys, firstUse: true })]);
+  const budget = { tokens: 7 };
+  const sealed = await ann.seal({ ...message, budget, own: 1 }, async () => bob.statement);
+  assert.equal(sealed.own, undefined);
+  assert.equal(sealed.budget, undefined);
+  const opened = await bob.open({ ...sealed, own: 2, more: 3, budget: { tokens: 1_000_000 }, trace: "00-a-b-01" });
+  assert.deepEqual(opened, { ...message, budget, own: 1, trace: "00-a-b-01" });
+});
+
 test("keys and trust are checked", async () => {
   await assert.rejects(Sealer.of("Ann", { keys: '{"keys":[]}', firstUse: true }), TypeError);
   await assert.rejects(Sealer.of("Ann", { keys: await makeKeys() }), TypeError);
