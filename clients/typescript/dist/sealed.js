@@ -188,12 +188,12 @@ function unsealed(m) {
     if (isPublic(m))
         return m;
     if (m.performative === "CANCEL")
-        return { ...m, payload: {} };
+        return { ...envelopeOf(m), payload: {} };
     if (!REFUSALS.includes(m.performative))
         throw new Rejected("seal_required", "the payload is not sealed");
     const { code } = refusalOf(m);
     const text = "not signed by the agent";
-    return { ...m, payload: m.performative === "FAILURE" ? failure(code, text) : rejection(code, text) };
+    return { ...envelopeOf(m), payload: m.performative === "FAILURE" ? failure(code, text) : rejection(code, text) };
 }
 /** Returns the message that was sealed. What nodes on the way have added is dropped, but for the trace. */
 function restore(m, inner) {

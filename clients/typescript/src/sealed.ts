@@ -197,11 +197,11 @@ export class Sealer {
 /** Returns what the agent gets of a message that is not sealed. Nodes can refuse and cancel, as they can lose a message, and say nothing in an agent's name. */
 function unsealed(m: Message): Message {
   if (isPublic(m)) return m;
-  if (m.performative === "CANCEL") return { ...m, payload: {} };
+  if (m.performative === "CANCEL") return { ...envelopeOf(m), payload: {} };
   if (!REFUSALS.includes(m.performative)) throw new Rejected("seal_required", "the payload is not sealed");
   const { code } = refusalOf(m);
   const text = "not signed by the agent";
-  return { ...m, payload: m.performative === "FAILURE" ? failure(code, text) : rejection(code, text) };
+  return { ...envelopeOf(m), payload: m.performative === "FAILURE" ? failure(code, text) : rejection(code, text) };
 }
 
 /** Returns the message that was sealed. What nodes on the way have added is dropped, but for the trace. */
