@@ -103,8 +103,8 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		}
 	}
 	if c.Swarm != noSwarm {
-		if err := swarms(c.pace(), c.CodeRoot).Host(ctx, p.node, c.Swarm); err != nil {
-			return err
+		if err := swarms(c).Host(ctx, p.node, c.Swarm); err != nil {
+			return failf("--swarm %s: %v", c.Swarm, errors.Unwrap(err))
 		}
 	}
 	if err := checkSealed(p.node, sealers); err != nil {

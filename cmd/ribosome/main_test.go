@@ -7,8 +7,8 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
+	ragswarm "github.com/ribosome-agents/ribosome/examples/rag/swarm"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/internal/patience"
@@ -29,10 +29,11 @@ var long = exhaustive.Enabled()
 func TestMain(m *testing.M) {
 	receiptTime = 2 * patience.Time / 3 // a busy machine may take longer than a user waits
 	if os.Getenv(asProgram) != "" {
-		offered := swarms(0, "")
-		swarms = func(time.Duration, string) runtime.Swarms { return append(offered, notes) }
+		offered := swarms
+		swarms = func(c *nodeCmd) runtime.Swarms { return append(offered(c), notes) }
 		main()
 	}
+	ragswarm.ReadPDFs()
 	for _, v := range os.Environ() { // whoever tests may use the program, too
 		if name, _, _ := strings.Cut(v, "="); strings.HasPrefix(name, "RIBOSOME_") {
 			_ = os.Unsetenv(name)

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/tool"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	ragswarm "github.com/ribosome-agents/ribosome/examples/rag/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -28,17 +30,20 @@ import (
 // noSwarm is the value of --swarm for no swarm.
 const noSwarm = "none"
 
-// swarms returns the swarms that a node can host, whose agents take the pace for each step of their
-// work, and read code in the folder codeRoot, if any. A test adds one.
-var swarms = func(pace time.Duration, codeRoot string) runtime.Swarms {
-	return runtime.Swarms{swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: pace}, CodeRoot: codeRoot})}
+// swarms returns the swarms that a node with these flags can host. A test adds one.
+var swarms = func(c *nodeCmd) runtime.Swarms {
+	model, _ := ragswarm.ModelFrom(os.Getenv) // checkSwarm has the error
+	return runtime.Swarms{
+		swarm.New(swarm.Options{Brain: swarm.Paced{Debugger: swarm.Offline{}, Pace: c.pace()}, CodeRoot: c.CodeRoot}),
+		ragswarm.New(ragswarm.Options{Docs: c.Docs, Model: model}),
+	}
 }
 
 // run runs the node until ctx ends. It prints the addresses of its listeners when they
 // accept connections.
 func (c *nodeCmd) run(ctx context.Context, std streams) error {
 	runtime.SpareProcessor()
-	if err := c.check(swarms(c.pace(), c.CodeRoot)); err != nil {
+	if err := c.check(swarms(c)); err != nil {
 		return err
 	}
 	out := newPrinter(std.out)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
+	ragswarm "github.com/ribosome-agents/ribosome/examples/rag/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -17,9 +19,10 @@ import (
 // nodeCmd is ribosome node.
 type nodeCmd struct {
 	Name        string        `default:"node" help:"Name of the node"`
-	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules or none"`
+	Swarm       string        `default:"none" placeholder:"NAME" help:"Swarm to host: eddyjules, rag or none"`
 	Pace        time.Duration `default:"0s" help:"Time that the swarm takes for each step of its work, so that one can watch it in the console; 0s is 2s for the example tasks that a node with --http alone gives the swarm eddyjules"`
 	CodeRoot    string        `placeholder:"DIR" help:"Folder in which the swarm eddyjules reads the files whose paths come in place of code; without it, none is read"`
+	Docs        string        `placeholder:"DIR" help:"Folder whose Markdown, text, CSV and PDF files the swarm rag answers from; without it, a few sample documents"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
 	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
@@ -164,12 +167,16 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	switch {
 	case c.Approvals != "" && c.HTTP == "":
 		return usagef("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)
-	case c.Pace > 0 && c.Swarm == "none":
-		return usagef("--pace %v: it is the time of the steps of a swarm; add one, such as --swarm eddyjules", c.Pace)
-	case c.CodeRoot != "" && c.Swarm == "none":
-		return usagef("--code-root %s: it is for the code of a swarm; add one, such as --swarm eddyjules", shown(c.CodeRoot))
+	case c.Pace > 0 && c.Swarm != swarm.Name:
+		return usagef("--pace %v: it is the time of the steps of the swarm eddyjules; leave it out, or add --swarm eddyjules", c.Pace)
+	case c.CodeRoot != "" && c.Swarm != swarm.Name:
+		return usagef("--code-root %s: it is for the code of the swarm eddyjules; leave it out, or add --swarm eddyjules", shown(c.CodeRoot))
 	case c.CodeRoot != "" && !isFolder(c.CodeRoot):
 		return usagef("--code-root %s: there is no such folder", shown(c.CodeRoot))
+	case c.Docs != "" && c.Swarm != ragswarm.Name:
+		return usagef("--docs %s: it is the folder of the swarm rag; leave it out, or add --swarm rag", shown(c.Docs))
+	case c.Docs != "" && !isFolder(c.Docs):
+		return usagef("--docs %s: there is no such folder", shown(c.Docs))
 	case c.DrainTime <= 0:
 		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
 	case slices.Contains(c.Operators, ""):
@@ -242,13 +249,11 @@ func (c *nodeCmd) checkSwarm(known runtime.Swarms) error {
 	if c.Swarm == noSwarm {
 		return nil
 	}
-	for _, name := range known.Names() {
-		if name == c.Swarm {
-			return nil
+	if slices.Contains(known.Names(), c.Swarm) {
+		if _, err := ragswarm.ModelFrom(os.Getenv); err != nil && c.Swarm == ragswarm.Name {
+			return usagef("%v", err)
 		}
-	}
-	if c.Swarm == "rag" { // ADR 31
-		return usagef("--swarm rag: its agents are a program of their own; in examples/rag: go run . --ws 127.0.0.1:8443")
+		return nil
 	}
 	return usagef("--swarm %s: there is no such swarm; want one of %s", shown(c.Swarm), listOf(append(known.Names(), noSwarm)))
 }

@@ -63,7 +63,7 @@ func TestTraceThroughNodesAndDialects(t *testing.T) {
 	t.Chdir(t.TempDir())
 	before := swarms
 	t.Cleanup(func() { swarms = before })
-	swarms = func(time.Duration, string) runtime.Swarms {
+	swarms = func(*nodeCmd) runtime.Swarms {
 		return runtime.Swarms{passes("First", "Second"), passes("Second", "Far")}
 	}
 	c := collects(t)

@@ -1,14 +1,11 @@
 // Rag answers a question from the documents of a folder, by the agents of the Agentic RAG
-// specification: the IngestionAgent reads and divides the documents, the RetrievalAgent indexes and
-// searches them, the LLMResponseAgent answers from the retrieved passages, and System coordinates
-// the three.
+// specification (package swarm). It is System: it has passages found and an answer written from
+// them, and shows the conversations.
 //
-//	go run . "How long does a refund take?"
-//	go run . --docs ~/notes --index ~/.cache/notes --type pdf "Who signed the lease?"
-//	go run . --ws 127.0.0.1:8443    # hosts the agents, for peers that speak the specification
+//	go run ./examples/rag "How long does a refund take?"
+//	go run ./examples/rag --docs ~/notes --type pdf "Who signed the lease?"
 //
-// It is a module of its own, so that programs which import Ribosome do not get its dependencies.
-// The README has the details.
+// A node that hosts the agents for peers is ribosome node --swarm rag. The README has the details.
 package main
 
 import (
@@ -20,20 +17,18 @@ import (
 	"os"
 	"strings"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/examples/program"
+	"github.com/ribosome-agents/ribosome/examples/rag/swarm"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 const name = "rag"
 
 func main() {
-	if os.Getenv(childVariable) != "" {
-		os.Exit(readPDFAsChild(os.Stdin, os.Stdout, os.Stderr))
-	}
+	swarm.ReadPDFs()
 	os.Exit(run(context.Background(), os.Args[1:], os.Getenv, os.Stdout, os.Stderr))
 }
 
@@ -43,20 +38,12 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 	if err != nil {
 		return program.Refuse(name, usage, err, stdout, stderr)
 	}
-	m, err := modelFrom(getenv)
-	if err != nil {
+	if o.swarm.Model, err = swarm.ModelFrom(getenv); err != nil {
 		return program.Refuse(name, usage, err, stdout, stderr)
 	}
 	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
-	if o.ws+o.tcp != "" {
-		if err := o.serve(ctx, m, stdout, stderr); err != nil {
-			program.Complain(stderr, name, err)
-			return program.ExitFailed
-		}
-		return program.ExitDone
-	}
-	answered, err := o.answer(ctx, m, stdout, stderr)
+	answered, err := o.answer(ctx, stdout, stderr)
 	switch {
 	case err != nil:
 		program.Complain(stderr, name, err)
@@ -68,129 +55,103 @@ func run(ctx context.Context, args []string, getenv func(string) string, stdout,
 
 // answer runs the agents, and prints the answer. It is false when the documents say nothing about
 // the question.
-func (o *options) answer(ctx context.Context, m *model, stdout, stderr io.Writer) (answered bool, err error) {
-	x, err := openIndex(o.index)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, x.close()) }()
-	node, err := start(ctx, x, m, "")
+func (o *options) answer(ctx context.Context, stdout, stderr io.Writer) (answered bool, err error) {
+	node, err := runtime.New(runtime.Options{Name: string(swarm.SystemID)})
 	if err != nil {
 		return false, err
 	}
 	defer program.StopNode(node)
-	if err := node.Spawn(ctx, agentSystem, newSystem); err != nil {
+	recorder, err := observe.New(node, observe.Options{Conversations: 1 << 16, Messages: 1})
+	if err != nil {
 		return false, err
 	}
-	t := follow(node)
-	defer t.stop()
+	defer recorder.Close()
 
-	root := performatives.ConversationID("rag-conversation-" + strings.ToLower(rand.Text()[:8]))
-	got, err := o.ask(ctx, node, root, stderr)
+	root := "rag-conversation-" + strings.ToLower(rand.Text()[:8])
+	got, err := o.ask(ctx, node, swarm.NewThread(performatives.ConversationID(root)), stderr)
 	if err == nil {
-		err = got.write(stdout)
+		err = write(stdout, got)
 	}
 	if o.trace {
-		t.stop()
-		if _, failed := fmt.Fprintln(stdout, "\nTrace:"); failed != nil {
-			return false, failed
-		}
-		err = errors.Join(err, t.write(stdout, root))
+		recorder.Close()
+		err = errors.Join(err, writeTrace(stdout, recorder, root))
 	}
-	return got.Response != nil && got.Response.Response != nothingFound, err
+	return got.Response != swarm.NothingFound, err
 }
 
-// start starts a node with the agents but System. IngestionAgent reads no other folder than only,
-// unless that is empty. The caller stops the node.
-func start(ctx context.Context, x *index, m *model, only string) (*runtime.Node, error) {
-	node, err := runtime.New(runtime.Options{Name: name})
-	if err != nil {
-		return nil, err
-	}
-	for id, create := range map[performatives.AgentID]func() actors.Agent{
-		agentIngestion: func() actors.Agent { return newIngestionAgent(only) },
-		agentRetrieval: func() actors.Agent { return newRetrievalAgent(x) },
-		agentResponse:  func() actors.Agent { return newResponseAgent(x.analyzer, m) },
-	} {
-		if err := node.Spawn(ctx, id, create); err != nil {
-			program.StopNode(node)
-			return nil, err
-		}
-	}
-	return node, nil
-}
-
-// ask asks System, and prints the progress.
-func (o *options) ask(ctx context.Context, node *runtime.Node, root performatives.ConversationID, stderr io.Writer) (answer, error) {
+// ask has the documents read, and asks the question. It prints the progress.
+func (o *options) ask(ctx context.Context, node *runtime.Node, thread *swarm.Thread, stderr io.Writer) (got swarm.Answer, err error) {
 	within, cancel := context.WithTimeout(ctx, o.timeout)
 	defer cancel()
-	progress := func(u performatives.StatusUpdate) {
-		if !o.quiet {
-			fmt.Fprintln(stderr, u.Description)
-		}
+	o.swarm.Thread, o.swarm.Told = thread, func(swarm.Report) {}
+	if !o.quiet {
+		o.swarm.Progress = func(_ float64, text string) error { fmt.Fprintln(stderr, text); return nil }
+		o.swarm.Told = func(r swarm.Report) { report(stderr, r) }
 	}
-	r, err := delegation.Delegate(within, node, agentSystem,
-		performatives.TaskRequest{TaskType: taskAnswer, Parameters: performatives.ContentOf(o.question)},
-		codons.WithConversation(root), delegation.WithProgress(progress))
+	if err = swarm.New(o.swarm).Spawn(within, node); err == nil {
+		got, err = swarm.Ask(within, node, thread, o.query)
+	}
 	var end *codons.EndError
 	switch {
 	case ctx.Err() != nil:
-		return answer{}, errors.New("interrupted")
+		return got, errors.New("interrupted")
 	case within.Err() != nil, errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired): // an agent may notice its end first
-		return answer{}, fmt.Errorf("not ready after %v; give it more --timeout", o.timeout)
+		return got, fmt.Errorf("not ready after %v; give it more --timeout", o.timeout)
 	case errors.As(err, &end) && end.Refusal.Text != "":
-		return answer{}, errors.New(end.Refusal.Text)
-	case err != nil:
-		return answer{}, err
-	}
-	got, err := performatives.Decode[answer](r.Details)
-	if err == nil && got.Folder != nil && !o.quiet {
-		got.Folder.write(stderr)
+		return got, errors.New(end.Refusal.Text)
 	}
 	return got, err
 }
 
-// write prints what became of the folder, and why files were skipped.
-func (r *folderReport) write(w io.Writer) {
-	fmt.Fprintln(w, r.summary())
-	const most = 20
-	for i, s := range r.Skipped {
-		if i == most {
-			fmt.Fprintf(w, "  … and %d more\n", len(r.Skipped)-most)
-			return
-		}
+// report prints what became of the folder, and why files were skipped.
+func report(w io.Writer, r swarm.Report) {
+	fmt.Fprintln(w, r.Summary())
+	written := min(len(r.Skipped), 20)
+	for _, s := range r.Skipped[:written] {
 		fmt.Fprintf(w, "  skipped %s: %s\n", s.File, program.OneLine(s.Reason))
+	}
+	if more := len(r.Skipped) - written; more > 0 {
+		fmt.Fprintf(w, "  … and %d more\n", more)
 	}
 }
 
 // write prints the answer and the passages that it is from.
-func (a answer) write(w io.Writer) error {
+func write(w io.Writer, a swarm.Answer) error {
 	var b strings.Builder
-	text, cited := nothingFound, map[int]bool{}
-	if a.Response != nil {
-		text = a.Response.Response
-		for _, n := range a.Response.Cited {
-			cited[n] = true
-		}
+	cited := map[int]bool{}
+	for _, n := range a.Cited {
+		cited[n] = true
 	}
-	fmt.Fprintln(&b, text)
-	if found := a.Retrieved; found != nil {
-		fmt.Fprintf(&b, "\n%s\n", found.summary())
-		for i, h := range found.Hits {
-			mark := "     "
-			if cited[i+1] {
-				mark = "cited"
-			}
-			fmt.Fprintf(&b, "  [%d]  %.2f  %s  %s\n", i+1, h.Similarity, mark, passage{h.Content, h.Source, h.Metadata}.cite())
+	fmt.Fprintf(&b, "%s\n\n%s\n", a.Response, summary(a.Retrieved))
+	for i, h := range a.Hits {
+		mark := "     "
+		if cited[i+1] {
+			mark = "cited"
 		}
+		fmt.Fprintf(&b, "  [%d]  %.2f  %s  %s\n", i+1, h.Similarity, mark, cite(h))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
 }
 
+// cite returns where a hit is: "handbook.md, line 12 (Refunds)".
+func cite(h swarm.Hit) string {
+	text, at := h.Source, h.Metadata
+	switch {
+	case at.Page > 0:
+		text += fmt.Sprintf(", page %d", at.Page)
+	case at.Line > 0:
+		text += fmt.Sprintf(", line %d", at.Line)
+	}
+	if at.Section != "" {
+		text += " (" + at.Section + ")"
+	}
+	return text
+}
+
 // summary describes the result of a search: how many chunks have a word of the question, and which
 // of its words no chunk has.
-func (r *retrieved) summary() string {
+func summary(r swarm.Retrieved) string {
 	switch {
 	case r.Searched == 0:
 		return "No document passes the filters."

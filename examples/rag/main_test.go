@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -12,14 +14,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/examples/rag/swarm"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 )
 
 // TestMain is also the child process that reads PDFs.
 func TestMain(m *testing.M) {
-	if os.Getenv(childVariable) != "" {
-		os.Exit(readPDFAsChild(os.Stdin, os.Stdout, os.Stderr))
-	}
+	swarm.ReadPDFs()
 	leakcheck.Main(m)
 }
 
@@ -79,22 +80,20 @@ func TestTraceAndProgress(t *testing.T) {
 	if !strings.Contains(got.stderr, "5 of 5 files: sales_report.pdf\n5 documents indexed in 9 chunks\n") {
 		t.Errorf("progress: %s", got.stderr)
 	}
-	_, tree, _ := strings.Cut(got.stdout, "\nTrace:\n")
-	tree = regexp.MustCompile(`conversation-\w{8}`).ReplaceAllString(tree, "conversation-X")
-	tree = regexp.MustCompile(` +(\S+) +([A-Z_]+) +completed +[0-9.]+[µm]?s\n`).ReplaceAllString(tree, " $1 $2\n")
-	want := `rag-conversation-X System ANSWER_QUESTION
-├── ing-rag-conversation-X-001 IngestionAgent INGEST_FOLDER
-│   ├── ing-rag-conversation-X-001-001 RetrievalAgent LIST_DOCUMENTS
-│   ├── ing-rag-conversation-X-001-002 RetrievalAgent DOCUMENT_INGESTION
-│   ├── ing-rag-conversation-X-001-003 RetrievalAgent DOCUMENT_INGESTION
-│   ├── ing-rag-conversation-X-001-004 RetrievalAgent DOCUMENT_INGESTION
-│   ├── ing-rag-conversation-X-001-005 RetrievalAgent DOCUMENT_INGESTION
-│   └── ing-rag-conversation-X-001-006 RetrievalAgent DOCUMENT_INGESTION
-├── ret-rag-conversation-X-002 RetrievalAgent RETRIEVAL_REQUEST
-└── llm-rag-conversation-X-003 LLMResponseAgent RESPONSE_REQUEST
+	_, list, _ := strings.Cut(got.stdout, "\nTrace:\n")
+	list = regexp.MustCompile(`conversation-\w{8}`).ReplaceAllString(list, "conversation-X")
+	list = regexp.MustCompile(`  +completed +[0-9.]+[µm]?s\n`).ReplaceAllString(list, "\n")
+	want := `rag-conversation-X
+├── ing-rag-conversation-X-001  IngestionAgent → RetrievalAgent
+├── ing-rag-conversation-X-002  IngestionAgent → RetrievalAgent
+├── ing-rag-conversation-X-003  IngestionAgent → RetrievalAgent
+├── ing-rag-conversation-X-004  IngestionAgent → RetrievalAgent
+├── ing-rag-conversation-X-005  IngestionAgent → RetrievalAgent
+├── ret-rag-conversation-X-006  System → RetrievalAgent
+└── llm-rag-conversation-X-007  System → LLMResponseAgent
 `
-	if tree != want {
-		t.Errorf("got\n%s\nwant\n%s", tree, want)
+	if list != want {
+		t.Errorf("got\n%s\nwant\n%s", list, want)
 	}
 	if got := runProgram(t, nil, "--quiet", "--trace=false", "refund"); got.stderr != "" || strings.Contains(got.stdout, "Trace") {
 		t.Errorf("quiet: %+v", got)
@@ -107,7 +106,7 @@ func TestTraceOfManyDocuments(t *testing.T) {
 		files[strings.Repeat("a", i+1)+".txt"] = "A zebra."
 	}
 	got := runProgram(t, nil, "--docs", folderOf(t, files), "zebra")
-	if !strings.Contains(got.stdout, "│   └── … and 53 more, 53 of them completed\n") || strings.Count(got.stderr, "\n") > 45 || !strings.Contains(got.stderr, "\n60 of 60 files: ") {
+	if !strings.Contains(got.stdout, "├── … and 52 more  ") || strings.Count(got.stdout, "IngestionAgent") != 8 || strings.Count(got.stderr, "\n") > 45 || !strings.Contains(got.stderr, "\n60 of 60 files: ") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -124,29 +123,22 @@ func TestNothingIsInvented(t *testing.T) {
 		"too little of it": {[]string{"--threshold", "0.9", "refunds and zebras"}, "The best with enough of it: 0. None has: zebras."},
 	} {
 		got := runProgram(t, nil, test.args...)
-		if got.code != 1 || !strings.HasPrefix(got.stdout, nothingFound+"\n") || !strings.Contains(got.stdout, test.want) || strings.Contains(got.stdout, "RESPONSE_REQUEST") {
+		if got.code != 1 || !strings.HasPrefix(got.stdout, swarm.NothingFound+"\n") || !strings.Contains(got.stdout, test.want) || strings.Contains(got.stdout, "LLMResponseAgent") {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }
 
-func TestUnreadableFilesAreSkipped(t *testing.T) {
-	scan := pdfOf(nil)
-	dir := folderOf(t, map[string]string{
-		"good.txt": "The zebra has stripes.", "empty.md": "\n", "latin.txt": "caf\xe9", "broken.pdf": "%PDF-1.4 nothing", "scan.pdf": scan,
-		"quote.csv": "a,b\n\"x,y\n", ".hidden.txt": "zebra", ".git/zebra.txt": "zebra", "image.png": "zebra",
-	})
-	got := runProgram(t, nil, "--docs", dir, "zebra")
-	if got.code != 0 || !strings.Contains(got.stderr, "1 documents indexed in 1 chunks, 5 skipped\n") {
-		t.Errorf("%+v", got)
+// Of many skipped files, the first ones are named, each in one line.
+func TestSkippedFiles(t *testing.T) {
+	files := map[string]string{"good.txt": "The zebra has stripes."}
+	for i := range 22 {
+		files[fmt.Sprintf("%02d.txt", i)] = "\xff"
 	}
-	for _, want := range []string{
-		"skipped broken.pdf: it is not a PDF that can be read: ", "skipped empty.md: it has no text\n", "skipped latin.txt: it is not text in UTF-8\n",
-		"skipped quote.csv: parse error on line 2", "skipped scan.pdf: the PDF has no text; it may be a scan\n",
-	} {
-		if !strings.Contains(got.stderr, want) {
-			t.Errorf("want %q in %s", want, got.stderr)
-		}
+	got := runProgram(t, nil, "--docs", folderOf(t, files), "zebra")
+	if got.code != 0 || !strings.Contains(got.stderr, "1 documents indexed in 1 chunks, 22 skipped\n  skipped 00.txt: it is not text in UTF-8\n") ||
+		!strings.HasSuffix(got.stderr, "\n  skipped 19.txt: it is not text in UTF-8\n  … and 2 more\n") {
+		t.Errorf("%+v", got)
 	}
 }
 
@@ -157,21 +149,19 @@ func TestWrongArguments(t *testing.T) {
 		env  map[string]string
 		args []string
 	}{
-		"ask something, such as":                           {2, nil, nil},
-		"--top: want 1 to 100":                             {2, nil, []string{"--top", "0", "x"}},
-		"similarity_threshold: want 0 to 1, got 2":         {2, nil, []string{"--threshold", "2", "x"}},
-		"filters.date_range: want two dates, got 1":        {2, nil, []string{"--dates", "2024-01-01", "x"}},
-		`want a date such as 2024-03-31, got "May"`:        {2, nil, []string{"--dates", "2024-01-01,May", "x"}},
-		"--timeout leaves no time":                         {2, nil, []string{"--timeout", "0s", "x"}},
-		"flag provided but not defined":                    {2, nil, []string{"--nothing", "x"}},
-		"nothing to search but an --index":                 {2, nil, []string{"--docs", "", "x"}},
-		"RAG_LLM_URL=ftp://x: want a URL such as":          {2, map[string]string{variableURL: "ftp://x"}, []string{"x"}},
-		"RAG_LLM_URL is set and RAG_LLM_MODEL is not":      {2, map[string]string{variableURL: "http://x"}, []string{"x"}},
-		"RAG_LLM_TIMEOUT=soon: want a time such as 90s":    {2, map[string]string{variableURL: "http://x", variableModel: "m", variableTime: "soon"}, []string{"x"}},
-		"has no .md, .txt, .csv or .pdf file":              {1, nil, []string{"--docs", t.TempDir(), "x"}},
-		"nowhere: no such file or directory; name one":     {1, nil, []string{"--docs", "nowhere", "x"}},
-		"a.txt is a file; name its folder":                 {1, nil, []string{"--docs", file, "x"}},
-		"name a folder that is an index or does not exist": {1, nil, []string{"--index", t.TempDir(), "x"}},
+		"ask something, such as":                        {2, nil, nil},
+		"--top: want 1 to 100":                          {2, nil, []string{"--top", "0", "x"}},
+		"similarity_threshold: want 0 to 1, got 2":      {2, nil, []string{"--threshold", "2", "x"}},
+		"filters.date_range: want two dates, got 1":     {2, nil, []string{"--dates", "2024-01-01", "x"}},
+		`want a date such as 2024-03-31, got "May"`:     {2, nil, []string{"--dates", "2024-01-01,May", "x"}},
+		"--timeout leaves no time":                      {2, nil, []string{"--timeout", "0s", "x"}},
+		"flag provided but not defined":                 {2, nil, []string{"--nothing", "x"}},
+		"RAG_LLM_URL=ftp://x: want a URL such as":       {2, map[string]string{"RAG_LLM_URL": "ftp://x"}, []string{"x"}},
+		"RAG_LLM_URL is set and RAG_LLM_MODEL is not":   {2, map[string]string{"RAG_LLM_URL": "http://x"}, []string{"x"}},
+		"RAG_LLM_TIMEOUT=soon: want a time such as 90s": {2, map[string]string{"RAG_LLM_URL": "http://x", "RAG_LLM_MODEL": "m", "RAG_LLM_TIMEOUT": "soon"}, []string{"x"}},
+		"has no .md, .txt, .csv or .pdf file":           {1, nil, []string{"--docs", t.TempDir(), "x"}},
+		"nowhere: no such file or directory; name one":  {1, nil, []string{"--docs", "nowhere", "x"}},
+		"a.txt: not a directory; name one":              {1, nil, []string{"--docs", file, "x"}},
 	} {
 		got := runProgram(t, test.env, test.args...)
 		if got.code != test.code || !strings.HasPrefix(got.stderr, "rag: ") || !strings.Contains(got.stderr, want) || strings.Count(got.stderr, "\n") != 1 {
@@ -180,43 +170,6 @@ func TestWrongArguments(t *testing.T) {
 	}
 	if got := runProgram(t, nil, "--help"); got.code != 0 || got.stdout != usage {
 		t.Errorf("--help: %+v", got)
-	}
-}
-
-func TestIndexOnDisk(t *testing.T) {
-	dir := folderOf(t, map[string]string{"a.txt": "The zebra has stripes.", "b.txt": "The lion has a mane.", "c.txt": "The wolf howls."})
-	index := filepath.Join(t.TempDir(), "index")
-	first := runProgram(t, nil, "--docs", dir, "--index", index, "zebra")
-	if first.code != 0 || !strings.Contains(first.stderr, "3 documents indexed in 3 chunks\n") {
-		t.Fatalf("%+v", first)
-	}
-	for name, content := range map[string]string{"b.txt": "The lion sleeps.", "c.txt": "not text: \xff"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.Remove(filepath.Join(dir, "a.txt")); err != nil {
-		t.Fatal(err)
-	}
-	for question, want := range map[string]int{"zebra": 1, "mane": 1, "howls": 1, "sleeps": 0} {
-		if got := runProgram(t, nil, "--docs", dir, "--index", index, question); got.code != want {
-			t.Errorf("%s: %+v", question, got)
-		}
-	}
-	again := runProgram(t, nil, "--docs", dir, "--index", index, "lion")
-	if !strings.Contains(again.stderr, "0 documents indexed in 0 chunks, 1 unchanged, 1 skipped\n") || !strings.Contains(again.stdout, "The lion sleeps. [1]") {
-		t.Errorf("%+v", again)
-	}
-	if only := runProgram(t, nil, "--docs", "", "--index", index, "lion"); only.code != 0 || only.stderr != "" {
-		t.Errorf("without a folder: %+v", only)
-	}
-	x, err := openIndex(index)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = x.close() }()
-	if used := runProgram(t, nil, "--docs", "", "--index", index, "lion"); used.code != 1 || !strings.Contains(used.stderr, "no other program has open") {
-		t.Errorf("in use: %+v", used)
 	}
 }
 
@@ -230,8 +183,8 @@ func TestInterrupt(t *testing.T) {
 		close(gone)
 	}))
 	defer server.Close()
-	got := runWithin(ctx, map[string]string{variableURL: server.URL, variableModel: "m"}, "refund")
-	if got.code != 1 || !strings.HasSuffix(got.stderr, "\nrag: interrupted\n") || !strings.Contains(got.stdout, "RESPONSE_REQUEST") || !strings.Contains(got.stdout, "cancelled") {
+	got := runWithin(ctx, map[string]string{"RAG_LLM_URL": server.URL, "RAG_LLM_MODEL": "m"}, "refund")
+	if got.code != 1 || !strings.HasSuffix(got.stderr, "\nrag: interrupted\n") || !strings.Contains(got.stdout, "LLMResponseAgent") || !strings.Contains(got.stdout, "cancelled") {
 		t.Errorf("%+v", got)
 	}
 	<-gone // the request was given up, too
@@ -243,8 +196,40 @@ func TestTimeout(t *testing.T) {
 		<-r.Context().Done()
 	}))
 	defer server.Close()
-	got := runProgram(t, map[string]string{variableURL: server.URL, variableModel: "m"}, "--timeout", "10ms", "refund")
+	got := runProgram(t, map[string]string{"RAG_LLM_URL": server.URL, "RAG_LLM_MODEL": "m"}, "--timeout", "10ms", "refund")
 	if got.code != 1 || !strings.HasSuffix(got.stderr, "rag: not ready after 10ms; give it more --timeout\n") {
+		t.Errorf("%+v", got)
+	}
+}
+
+// endpoint is a language model that gives one answer.
+func endpoint(t *testing.T, status int, body string) map[string]string {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}))
+	t.Cleanup(s.Close)
+	return map[string]string{"RAG_LLM_URL": s.URL, "RAG_LLM_MODEL": "small"}
+}
+
+func says(text string) string { return fmt.Sprintf(`{"choices":[{"message":{"content":%q}}]}`, text) }
+
+func TestProgramWithModel(t *testing.T) {
+	env := endpoint(t, 200, says("Five working days [1]."))
+	got := runProgram(t, env, "How long does a refund take?")
+	if got.code != 0 || !strings.HasPrefix(got.stdout, "Five working days [1].\n") || !strings.Contains(got.stdout, "cited  handbook/refunds.md") {
+		t.Errorf("%+v", got)
+	}
+	if got := runProgram(t, env, "zebra"); got.code != 1 || !strings.HasPrefix(got.stdout, swarm.NothingFound) {
+		t.Errorf("the model was asked without a passage: %+v", got)
+	}
+	env = endpoint(t, 200, says(swarm.NothingFound))
+	if got := runProgram(t, env, "refund"); got.code != 1 || !strings.HasPrefix(got.stdout, swarm.NothingFound) || strings.Contains(got.stdout, "cited") {
+		t.Errorf("%+v", got)
+	}
+	env = endpoint(t, 500, `{"error":{"message":"out of memory"}}`)
+	if got := runProgram(t, env, "refund"); got.code != 1 || !strings.Contains(got.stderr, "500 Internal Server Error: out of memory; try again later\n") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -18,8 +18,8 @@ import (
 // wrong, no agent of the swarm of Eddy and Jules does.
 func init() {
 	hosted := swarms
-	swarms = func(pace time.Duration) runtime.Swarms {
-		return append(hosted(pace), runtime.Swarm{Name: "faulty", Purpose: "errors, panics, a full mailbox and too many events", Spawn: spawnFaulty})
+	swarms = func(c *nodeCmd) runtime.Swarms {
+		return append(hosted(c), runtime.Swarm{Name: "faulty", Purpose: "errors, panics, a full mailbox and too many events", Spawn: spawnFaulty})
 	}
 }
 

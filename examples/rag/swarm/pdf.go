@@ -1,4 +1,4 @@
-package main
+package swarm
 
 import (
 	"bytes"
@@ -19,29 +19,30 @@ import (
 )
 
 // A PDF is read by a child process: this program itself, with childVariable in its environment and
-// the file as stdin. A file that makes the library panic, hang or use up the memory ends that
+// the content as stdin. A file that makes the library panic, hang or use up the memory ends that
 // process alone.
 const (
 	childVariable = "RIBOSOME_RAG_READS_PDF"
 
 	pdfTime   = time.Minute
 	pdfMemory = 512 << 20 // bytes of the child's heap
-	pdfText   = 16 << 20  // bytes of its output
+	pdfText   = 16 << 20  // bytes of the text
 )
 
-// pdfPage is a line of the child's output. The first one has no page, but the PDF's dates.
-type pdfPage struct {
-	Changed string `json:"changed,omitempty"`
-	Page    int    `json:"page"`
-	Text    string `json:"text"`
+// readsPDFs says whether ReadPDFs has been called.
+var readsPDFs bool
+
+// pdfContent is the child's output.
+type pdfContent struct {
+	Changed string
+	Pages   []string
 }
 
 // extractPDF returns the paragraphs of each page of a PDF, and the day of its last change.
-func extractPDF(ctx context.Context, f *os.File) (parts []part, changed time.Time, err error) {
-	return childReads(ctx, f, pdfTime)
-}
-
-func childReads(ctx context.Context, f *os.File, limit time.Duration) (parts []part, changed time.Time, err error) {
+func extractPDF(ctx context.Context, file []byte, limit time.Duration) (parts []part, changed time.Time, err error) {
+	if !readsPDFs { // or the child would be the whole program
+		return nil, changed, errors.New("the program cannot read PDF: its main function does not call ReadPDFs")
+	}
 	self, err := os.Executable()
 	if err != nil {
 		return nil, changed, err
@@ -50,42 +51,33 @@ func childReads(ctx context.Context, f *os.File, limit time.Duration) (parts []p
 	defer cancel()
 	child := exec.CommandContext(within, self)
 	child.Env = append(os.Environ(), childVariable+"=1")
-	child.Stdin = f
+	child.Stdin = bytes.NewReader(file)
 	child.WaitDelay = time.Second
-	stdout, stderr := &bounded{max: pdfText}, &bounded{max: 4 << 10}
-	child.Stdout, child.Stderr = stdout, stderr
+	var stdout, stderr bytes.Buffer
+	child.Stdout, child.Stderr = &stdout, &stderr
 	err = child.Run()
 	switch {
 	case ctx.Err() != nil:
 		return nil, changed, context.Cause(ctx)
 	case within.Err() != nil:
 		return nil, changed, fmt.Errorf("reading the PDF takes longer than %v", limit)
-	case stdout.full:
-		return nil, changed, fmt.Errorf("the PDF has more than %d MiB of text", pdfText>>20)
 	case err != nil:
 		reason, _, _ := strings.Cut(strings.TrimSpace(stderr.String()), "\n")
-		return nil, changed, fmt.Errorf("it is not a PDF that can be read: %s", cmp.Or(reason, err.Error()))
+		return nil, changed, fmt.Errorf("the PDF cannot be read: %s", cmp.Or(reason, err.Error()))
 	}
-	return pdfParts(stdout.Bytes())
-}
-
-func pdfParts(output []byte) (parts []part, changed time.Time, err error) {
-	for d := json.NewDecoder(bytes.NewReader(output)); d.More(); {
-		var p pdfPage
-		if err := d.Decode(&p); err != nil {
-			return nil, changed, err
-		}
-		if p.Page == 0 {
-			changed = pdfDay(p.Changed)
-		}
-		for _, t := range textParts(p.Text) {
-			parts = append(parts, part{position{Page: p.Page}, t.text})
+	var content pdfContent
+	if err := json.Unmarshal(stdout.Bytes(), &content); err != nil {
+		return nil, changed, err
+	}
+	for i, text := range content.Pages {
+		for _, t := range textParts(text) {
+			parts = append(parts, part{Position{Page: i + 1}, t.text})
 		}
 	}
 	if len(parts) == 0 {
 		return nil, changed, errors.New("the PDF has no text; it may be a scan")
 	}
-	return parts, changed, nil
+	return parts, pdfDay(content.Changed), nil
 }
 
 // pdfDay returns the day of a date such as D:20240328091500+01'00', whose parts behind the year may
@@ -101,76 +93,62 @@ func pdfDay(date string) time.Time {
 	return day
 }
 
-// bounded is a buffer that refuses to grow beyond max bytes.
-type bounded struct {
-	bytes.Buffer
-
-	max  int
-	full bool
+// ReadPDFs is called by the main function of a program that hosts the swarm, before anything else. If
+// the process is one that was begun to read a PDF, it reads that, and ends the process. Else it
+// does nothing.
+func ReadPDFs() {
+	readsPDFs = true
+	if os.Getenv(childVariable) == "" {
+		return
+	}
+	go watchMemory()
+	if err := writePages(os.Stdin, os.Stdout); err != nil {
+		fail(err)
+	}
+	os.Exit(0)
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
-	if b.Len()+len(p) > b.max {
-		b.full = true
-		return 0, io.ErrShortWrite
-	}
-	return b.Buffer.Write(p)
-}
-
-// readPDFAsChild is the child process: it writes the pages of the PDF in stdin to stdout. It
-// returns the exit code.
-func readPDFAsChild(stdin *os.File, stdout, stderr io.Writer) (code int) {
-	defer func() {
-		if v := recover(); v != nil {
-			fmt.Fprintln(stderr, v)
-			code = 1
-		}
-	}()
-	watchMemory(stderr)
-	info, err := stdin.Stat()
-	if err == nil {
-		err = writePages(stdin, info.Size(), stdout)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
 }
 
 // watchMemory ends the process when its heap has grown too large.
-func watchMemory(stderr io.Writer) {
+func watchMemory() {
 	debug.SetMemoryLimit(pdfMemory)
-	go func() {
-		var m goruntime.MemStats
-		for range time.Tick(50 * time.Millisecond) {
-			if goruntime.ReadMemStats(&m); m.HeapAlloc > pdfMemory {
-				fmt.Fprintf(stderr, "it needs more than %d MiB of memory\n", pdfMemory>>20)
-				os.Exit(1)
-			}
+	var m goruntime.MemStats
+	for range time.Tick(50 * time.Millisecond) {
+		if goruntime.ReadMemStats(&m); m.HeapAlloc > pdfMemory {
+			fail(fmt.Errorf("it needs more than %d MiB of memory", pdfMemory>>20))
 		}
-	}()
+	}
 }
 
-func writePages(f io.ReaderAt, size int64, w io.Writer) error {
-	if size > maxFile {
-		return fmt.Errorf("it is larger than %d MiB", maxFile>>20)
-	}
-	r, err := pdf.NewReader(f, size)
+// writePages writes the pages of a PDF.
+func writePages(from io.Reader, to io.Writer) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("%v", v)
+		}
+	}()
+	file, err := io.ReadAll(from)
 	if err != nil {
 		return err
 	}
-	out := json.NewEncoder(w)
-	about := r.Trailer().Key("Info")
-	if err := out.Encode(pdfPage{Changed: cmp.Or(about.Key("ModDate").Text(), about.Key("CreationDate").Text())}); err != nil {
+	r, err := pdf.NewReader(bytes.NewReader(file), int64(len(file)))
+	if err != nil {
 		return err
 	}
+	about := r.Trailer().Key("Info")
+	content, length := pdfContent{Changed: cmp.Or(about.Key("ModDate").Text(), about.Key("CreationDate").Text())}, 0
 	for n := 1; n <= r.NumPage(); n++ {
-		if err := out.Encode(pdfPage{Page: n, Text: pageText(r.Page(n))}); err != nil {
-			return err
+		text := pageText(r.Page(n))
+		if length += len(text); length > pdfText {
+			return fmt.Errorf("it has more than %d MiB of text", pdfText>>20)
 		}
+		content.Pages = append(content.Pages, text)
 	}
-	return nil
+	return json.NewEncoder(to).Encode(content)
 }
 
 // pageText returns the text of a page, in the order of its content. The library's own function

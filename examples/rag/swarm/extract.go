@@ -1,13 +1,11 @@
-package main
+package swarm
 
 import (
 	"bytes"
 	"context"
 	"encoding/csv"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -30,17 +28,10 @@ var kinds = map[string]string{".md": "md", ".markdown": "md", ".txt": "txt", ".c
 func kindOf(name string) string { return kinds[strings.ToLower(filepath.Ext(name))] }
 
 // extract returns the text of a document in parts, and the day that the document itself names as
-// that of its last change; zero for none. The reader is at the beginning of f.
-func extract(ctx context.Context, f *os.File, kind string) (parts []part, changed time.Time, err error) {
+// that of its last change; zero for none.
+func extract(ctx context.Context, content []byte, kind string) (parts []part, changed time.Time, err error) {
 	if kind == "pdf" {
-		return extractPDF(ctx, f)
-	}
-	content, err := io.ReadAll(io.LimitReader(f, maxFile+1))
-	switch {
-	case err != nil:
-		return nil, changed, err
-	case len(content) > maxFile:
-		return nil, changed, fmt.Errorf("it is larger than %d MiB", maxFile>>20)
+		return extractPDF(ctx, content, pdfTime)
 	}
 	content = bytes.TrimPrefix(content, []byte("\ufeff"))
 	if !utf8.Valid(content) || bytes.IndexByte(content, 0) >= 0 {
@@ -59,18 +50,15 @@ func extract(ctx context.Context, f *os.File, kind string) (parts []part, change
 
 // textParts divides a text into its paragraphs.
 func textParts(content string) (parts []part) {
-	line, fresh := 0, true
-	for text := range strings.Lines(content) {
+	var paragraph []string
+	line := 0
+	for text := range strings.Lines(content + "\n\n") {
 		line++
-		text = strings.TrimSpace(text)
-		switch {
-		case text == "":
-			fresh = true
-		case fresh:
-			parts = append(parts, part{position{Line: line}, text})
-			fresh = false
-		default:
-			parts[len(parts)-1].text += "\n" + text
+		if text = strings.TrimSpace(text); text != "" {
+			paragraph = append(paragraph, text)
+		} else if len(paragraph) > 0 {
+			parts = append(parts, part{Position{Line: line - len(paragraph)}, strings.Join(paragraph, "\n")})
+			paragraph = nil
 		}
 	}
 	return parts
@@ -95,18 +83,25 @@ func csvParts(content []byte) (parts []part, err error) {
 			continue
 		}
 		line, _ := r.FieldPos(0)
+		header = append(header, make([]string, max(0, len(record)-len(header)))...)
 		var fields []string
 		for i, value := range record {
-			if value = strings.TrimSpace(value); value == "" {
-				continue
-			}
-			if i < len(header) && header[i] != "" {
-				value = strings.TrimSpace(header[i]) + ": " + value
-			}
-			fields = append(fields, value)
+			fields = appendNamed(fields, header[i], value)
 		}
-		parts = append(parts, part{position{Line: line}, strings.Join(fields, "; ")})
+		parts = append(parts, part{Position{Line: line}, strings.Join(fields, "; ")})
 	}
+}
+
+// appendNamed appends a value with its name, "revenue: 15", if there is a value.
+func appendNamed(fields []string, name, value string) []string {
+	name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+	switch {
+	case value == "":
+		return fields
+	case name != "":
+		value = name + ": " + value
+	}
+	return append(fields, value)
 }
 
 // delimiter returns the delimiter that the first line has most of: a comma, a semicolon or a tab.
@@ -139,7 +134,7 @@ func markdownParts(content []byte) (parts []part) {
 			return ast.WalkSkipChildren, nil
 		case *ast.Paragraph, *ast.TextBlock, *ast.CodeBlock, *ast.FencedCodeBlock, *extast.TableRow:
 			if t := blockText(n, content); t != "" {
-				parts = append(parts, part{position{Line: lineOf(n, content), Section: strings.Join(headings, " › ")}, t})
+				parts = append(parts, part{Position{Line: lineOf(n, content), Section: strings.Join(headings, " › ")}, t})
 			}
 			return ast.WalkSkipChildren, nil
 		}
@@ -148,38 +143,21 @@ func markdownParts(content []byte) (parts []part) {
 	return parts
 }
 
-// blockText returns the text of a block without its marks.
+// blockText returns the text of a block without its marks. That of a row of a table has the heading
+// of its column before each cell.
 func blockText(n ast.Node, content []byte) string {
 	switch n := n.(type) {
 	case *ast.CodeBlock, *ast.FencedCodeBlock:
 		return strings.TrimSpace(string(n.Lines().Value(content)))
 	case *extast.TableRow:
-		return rowText(n, content)
+		var cells []string
+		head := n.Parent().FirstChild().FirstChild() // each row has as many cells as the table has headings
+		for c := n.FirstChild(); c != nil && head != nil; c, head = c.NextSibling(), head.NextSibling() {
+			cells = appendNamed(cells, inline(head, content), inline(c, content))
+		}
+		return strings.Join(cells, "; ")
 	}
 	return inline(n, content)
-}
-
-// rowText returns the cells of a row of a table, each with the heading of its column.
-func rowText(row *extast.TableRow, content []byte) string {
-	var cells []string
-	head, _ := row.Parent().FirstChild().(*extast.TableHeader)
-	var name ast.Node
-	if head != nil {
-		name = head.FirstChild()
-	}
-	for c := row.FirstChild(); c != nil; c = c.NextSibling() {
-		cell := inline(c, content)
-		if name != nil {
-			if h := inline(name, content); h != "" && cell != "" {
-				cell = h + ": " + cell
-			}
-			name = name.NextSibling()
-		}
-		if cell != "" {
-			cells = append(cells, cell)
-		}
-	}
-	return strings.Join(cells, "; ")
 }
 
 // inline returns the text within a block.

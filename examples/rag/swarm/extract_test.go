@@ -1,11 +1,9 @@
-package main
+package swarm
 
 import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -37,37 +35,26 @@ func pdfOf(pages []string) string {
 	return out + table + fmt.Sprintf("trailer\n<< /Size %d /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF\n", len(objects)+1, len(out))
 }
 
-// opened writes the content to a file and opens it.
-func opened(t *testing.T, content string) *os.File {
-	t.Helper()
-	f, err := os.Open(filepath.Join(folderOf(t, map[string]string{"f": content}), "f"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = f.Close() })
-	return f
-}
-
 func TestExtract(t *testing.T) {
 	for name, test := range map[string]struct {
 		kind, content string
 		want          []part
 	}{
-		"text":    {"txt", "\ufeffOne\ntwo\r\n\n\n three \n", []part{{position{Line: 1}, "One\ntwo"}, {position{Line: 5}, "three"}}},
-		"records": {"csv", "name,age,\nAna,7,x\n\nBo,,\n", []part{{position{Line: 2}, "name: Ana; age: 7; x"}, {position{Line: 4}, "name: Bo"}}},
+		"text":    {"txt", "\ufeffOne\ntwo\r\n\n\n three \n", []part{{Position{Line: 1}, "One\ntwo"}, {Position{Line: 5}, "three"}}},
+		"records": {"csv", "name,age,\nAna,7,x\n\nBo,,\n", []part{{Position{Line: 2}, "name: Ana; age: 7; x"}, {Position{Line: 4}, "name: Bo"}}},
 		"semicolons": {"csv", "name;price\n\"a\nb\";1,5\nc;2", []part{
-			{position{Line: 2}, "name: a\nb; price: 1,5"}, {position{Line: 4}, "name: c; price: 2"},
+			{Position{Line: 2}, "name: a\nb; price: 1,5"}, {Position{Line: 4}, "name: c; price: 2"},
 		}},
 		"markdown": {
 			"md", "intro **bold** `code` [link](http://x)\nwrapped\n# A\n\ntext\n\n## B\n- one\n- two\n\n```go\nx := 1\n```\n# C\n\n<b>html</b>\n\n| k | v |\n|---|---|\n| a | 1 |\n",
 			[]part{
-				{position{Line: 1}, "intro bold code link\nwrapped"},
-				{position{Line: 5, Section: "A"}, "text"},
-				{position{Line: 8, Section: "A › B"}, "one"},
-				{position{Line: 9, Section: "A › B"}, "two"},
-				{position{Line: 12, Section: "A › B"}, "x := 1"},
-				{position{Line: 16, Section: "C"}, "html"},
-				{position{Line: 20, Section: "C"}, "k: a; v: 1"},
+				{Position{Line: 1}, "intro bold code link\nwrapped"},
+				{Position{Line: 5, Section: "A"}, "text"},
+				{Position{Line: 8, Section: "A › B"}, "one"},
+				{Position{Line: 9, Section: "A › B"}, "two"},
+				{Position{Line: 12, Section: "A › B"}, "x := 1"},
+				{Position{Line: 16, Section: "C"}, "html"},
+				{Position{Line: 20, Section: "C"}, "k: a; v: 1"},
 			},
 		},
 		"pdf": {
@@ -75,10 +62,10 @@ func TestExtract(t *testing.T) {
 				"BT /F1 12 Tf 0 700 Td (One \\(1\\)) Tj 0 -14 Td [(t) 20 (wo) -300 (words)] TJ 50 0 Td (caf\xe9) Tj ET",
 				"BT /F1 12 Tf 1 0 0 1 0 700 Tm (three) Tj 1 0 0 1 60 700 Tm ( more) Tj 1 0 0 1 0 600 Tm (four) Tj T* T* (five) Tj (six) ' ET",
 			}),
-			[]part{{position{Page: 1}, "One (1)\ntwo words café"}, {position{Page: 2}, "three more\nfour"}, {position{Page: 2}, "five\nsix"}},
+			[]part{{Position{Page: 1}, "One (1)\ntwo words café"}, {Position{Page: 2}, "three more\nfour"}, {Position{Page: 2}, "five\nsix"}},
 		},
 	} {
-		got, _, err := extract(t.Context(), opened(t, test.content), test.kind)
+		got, _, err := extract(t.Context(), []byte(test.content), test.kind)
 		if diff := cmp.Diff(test.want, got, cmp.AllowUnexported(part{})); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", name, err, diff)
 		}
@@ -87,20 +74,25 @@ func TestExtract(t *testing.T) {
 
 func TestPDFChild(t *testing.T) {
 	good := pdfOf([]string{"BT /F1 12 Tf (text) Tj ET"})
-	if _, _, err := childReads(t.Context(), opened(t, good), time.Nanosecond); err == nil || !strings.Contains(err.Error(), "takes longer than 1ns") {
+	if _, _, err := extractPDF(t.Context(), []byte(good), time.Nanosecond); err == nil || !strings.Contains(err.Error(), "takes longer than 1ns") {
 		t.Errorf("too slow: %v", err)
 	}
 	cause := errors.New("withdrawn")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(cause)
-	if _, _, err := extractPDF(ctx, opened(t, good)); !errors.Is(err, cause) {
+	if _, _, err := extractPDF(ctx, []byte(good), time.Minute); !errors.Is(err, cause) {
 		t.Errorf("withdrawn: %v", err)
 	}
+	readsPDFs = false
+	if _, _, err := extractPDF(t.Context(), []byte(good), time.Minute); err == nil || !strings.Contains(err.Error(), "its main function does not call ReadPDFs") {
+		t.Errorf("a child without a reader: %v", err)
+	}
+	readsPDFs = true
 	for name, content := range map[string]string{
 		"empty": "", "not a PDF": "%PDF-1.4\nno", "cut": good[:len(good)/2], "bad operators": pdfOf([]string{"BT /F1 12 Tf (text Tj >> ] ET"}),
 		"a page that is its own parent": strings.Replace(good, "/Parent 2 0 R", "/Parent 4 0 R", 1),
 	} {
-		got, _, err := extractPDF(t.Context(), opened(t, content))
+		got, _, err := extractPDF(t.Context(), []byte(content), time.Minute)
 		if err == nil && len(got) == 0 || err != nil && !strings.Contains(err.Error(), "PDF") {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
@@ -122,7 +114,7 @@ func TestPDFDay(t *testing.T) {
 		"nothing": {"", time.Time{}},
 	} {
 		content := strings.Replace(plain, "/Root", "/Info << "+test.info+" >> /Root", 1)
-		if _, got, err := extractPDF(t.Context(), opened(t, content)); err != nil || !got.Equal(test.want) {
+		if _, got, err := extractPDF(t.Context(), []byte(content), time.Minute); err != nil || !got.Equal(test.want) {
 			t.Errorf("%s: %v (%v), want %v", name, got, err, test.want)
 		}
 	}
@@ -131,13 +123,13 @@ func TestPDFDay(t *testing.T) {
 func TestChunks(t *testing.T) {
 	long := strings.Repeat("A sentence of words. ", 100)
 	got := chunked("d", []part{
-		{position{Line: 1, Section: "A"}, "one"},
-		{position{Line: 3, Section: "A"}, "two"},
-		{position{Line: 5, Section: "B"}, "three"},
-		{position{Line: 9, Section: "B"}, long},
-		{position{Page: 2}, strings.Repeat("x", 2*chunkRunes)},
+		{Position{Line: 1, Section: "A"}, "one"},
+		{Position{Line: 3, Section: "A"}, "two"},
+		{Position{Line: 5, Section: "B"}, "three"},
+		{Position{Line: 9, Section: "B"}, long},
+		{Position{Page: 2}, strings.Repeat("x", 2*chunkRunes)},
 	})
-	if got[0].ID != "d#1" || got[0].Content != "one\n\ntwo" || got[0].Metadata != (position{Line: 1, Section: "A"}) || got[1].Content != "three" || got[1].Metadata.Line != 5 {
+	if got[0].ID != "d#1" || got[0].Content != "one\n\ntwo" || got[0].Metadata != (Position{Line: 1, Section: "A"}) || got[1].Content != "three" || got[1].Metadata.Line != 5 {
 		t.Errorf("%+v", got[:2])
 	}
 	var text string

@@ -1,4 +1,4 @@
-package main
+package swarm
 
 import (
 	"fmt"
@@ -12,18 +12,18 @@ const chunkRunes = 800
 
 // part is a paragraph, a record or the like of a document, with the position where it begins.
 type part struct {
-	position
+	Position
 	text string
 }
 
 // chunked joins parts of the same page and section to chunks, in their order, with an empty line
 // between two. It divides the long ones.
-func chunked(document string, parts []part) []chunk {
-	var chunks []chunk
+func chunked(document string, parts []part) []Chunk {
+	var chunks []Chunk
 	var open *part
 	flush := func() {
 		if open != nil {
-			chunks = append(chunks, chunk{ID: fmt.Sprintf("%s#%d", document, len(chunks)+1), Content: open.text, Metadata: open.position})
+			chunks = append(chunks, Chunk{ID: fmt.Sprintf("%s#%d", document, len(chunks)+1), Content: open.text, Metadata: open.Position})
 			open = nil
 		}
 	}
@@ -35,7 +35,7 @@ func chunked(document string, parts []part) []chunk {
 				flush()
 			}
 			if open == nil {
-				open = &part{p.position, text}
+				open = &part{p.Position, text}
 			} else {
 				open.text += "\n\n" + text
 			}
@@ -51,10 +51,16 @@ func chunked(document string, parts []part) []chunk {
 // divide returns the first limit characters of the text and the rest. It divides behind a sentence,
 // else between words, if there is such a place in the second half.
 func divide(text string, limit int) (head, rest string) {
-	if utf8.RuneCountInString(text) <= limit {
+	end := len(text)
+	for i := range text {
+		if limit--; limit < 0 {
+			end = i
+			break
+		}
+	}
+	if end == len(text) {
 		return text, ""
 	}
-	end := len(string([]rune(text)[:limit]))
 	at := -1
 	for i, r := range text[:end] {
 		if i < end/2 || !unicode.IsSpace(r) {
