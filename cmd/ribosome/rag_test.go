@@ -6,7 +6,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -110,9 +113,19 @@ func TestRAGDocs(t *testing.T) {
 	if log := n.end().stderr; !strings.Contains(log, "a document is skipped") || !strings.Contains(log, "it is not text in UTF-8") || !strings.Contains(log, "broken.txt") {
 		t.Errorf("the log is %s", log)
 	}
-	t.Setenv("RAG_LLM_URL", "http://127.0.0.1:1")
+	model := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"choices":[{"message":{"content":"It has stripes [1]."}}]}`)
+	}))
+	defer model.Close()
+	t.Setenv("RAG_LLM_URL", model.URL)
 	if r := runs(t, start...); r.code != exitUsage || r.stderr != "ribosome: RAG_LLM_URL is set and RAG_LLM_MODEL is not: name a model of that endpoint\n" {
 		t.Errorf("without a model: %+v", r)
+	}
+	t.Setenv("RAG_LLM_MODEL", "small")
+	n = hosts(t, "--no-auth", "--swarm", "rag", "--docs", dir)
+	asked := []string{"call", "LLMResponseAgent", "response_request", "-q", "--addr", n.at["tcp"], "-d", `{"user_query":"How does a zebra look?","context_chunks":[{"content":"A zebra has stripes.","source":"zebra.txt"}]}`}
+	if r := runs(t, asked...); !strings.Contains(r.stdout, `"It has stripes [1]."`) || !strings.Contains(r.stdout, `"small"`) {
+		t.Errorf("with a model: %+v", r)
 	}
 }
 

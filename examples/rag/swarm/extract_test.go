@@ -83,6 +83,10 @@ func TestPDFChild(t *testing.T) {
 	if _, _, err := extractPDF(ctx, []byte(good), time.Minute); !errors.Is(err, cause) {
 		t.Errorf("withdrawn: %v", err)
 	}
+	long := pdfOf([]string{"BT /F1 12 Tf (" + strings.Repeat("text ", pdfText/5) + ") Tj ET", "BT /F1 12 Tf (text) Tj ET"})
+	if _, _, err := extractPDF(t.Context(), []byte(long), time.Minute); err == nil || !strings.Contains(err.Error(), "it has more than 16 MiB of text") {
+		t.Errorf("too long: %v", err)
+	}
 	readsPDFs = false
 	if _, _, err := extractPDF(t.Context(), []byte(good), time.Minute); err == nil || !strings.Contains(err.Error(), "its main function does not call ReadPDFs") {
 		t.Errorf("a child without a reader: %v", err)

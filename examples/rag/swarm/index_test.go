@@ -30,7 +30,8 @@ func sources(hits []Hit) (s []string) {
 
 func TestFilters(t *testing.T) {
 	x := testIndex(t)
-	all := []string{"ab.csv", "b/one.md", "a/two.pdf", "a/one.md"} // the one with the most zebras first
+	x.add(ingestion{ID: "may.txt", Modified: time.Date(2024, time.May, 1, 0, 0, 0, 0, time.UTC), Chunks: []Chunk{{Content: "zebra " + strings.Repeat("okay ", 9)}}})
+	all := []string{"ab.csv", "b/one.md", "a/two.pdf", "a/one.md", "may.txt"} // the one with the most zebras first
 	for name, test := range map[string]struct {
 		filters Filters
 		want    []string
@@ -42,6 +43,8 @@ func TestFilters(t *testing.T) {
 		"prefix":          {Filters{Prefix: "a/"}, []string{"a/two.pdf", "a/one.md"}},
 		"prefix and kind": {Filters{Prefix: "a", Kinds: []string{"csv", "md"}}, []string{"ab.csv", "a/one.md"}},
 		"dates":           {Filters{Dates: []string{"2024-01-31", "2024-03-29"}}, []string{"b/one.md", "a/two.pdf", "a/one.md"}},
+		"from midnight":   {Filters{Dates: []string{"2024-05-01", "2024-05-01"}}, []string{"may.txt"}},
+		"until midnight":  {Filters{Dates: []string{"2024-04-29", "2024-04-30"}}, nil},
 		"a day":           {Filters{Dates: []string{"2024-01-31", "2024-01-31"}}, []string{"a/one.md"}},
 	} {
 		got, err := x.search(Query{Text: "zebras", Filters: test.filters})
