@@ -75,6 +75,15 @@ func TestAnswerFromEachKind(t *testing.T) {
 	}
 }
 
+// The day of a PDF is the one that it names.
+func TestDates(t *testing.T) {
+	for dates, want := range map[string]int{"2024-01-01,2024-03-31": 0, "2024-03-28,2024-03-28": 0, "2024-03-29,2024-12-31": 1} {
+		if got := runProgram(t, nil, "--dates", dates, "What KPIs were tracked in Q1?"); got.code != want {
+			t.Errorf("%s: %+v", dates, got)
+		}
+	}
+}
+
 func TestTraceAndProgress(t *testing.T) {
 	got := runProgram(t, nil, "refund")
 	if !strings.Contains(got.stderr, "5 of 5 files: sales_report.pdf\n5 documents indexed in 9 chunks\n") {
@@ -106,7 +115,7 @@ func TestTraceOfManyDocuments(t *testing.T) {
 		files[strings.Repeat("a", i+1)+".txt"] = "A zebra."
 	}
 	got := runProgram(t, nil, "--docs", folderOf(t, files), "zebra")
-	if !strings.Contains(got.stdout, "├── … and 52 more  ") || strings.Count(got.stdout, "IngestionAgent") != 8 || strings.Count(got.stderr, "\n") > 45 || !strings.Contains(got.stderr, "\n60 of 60 files: ") {
+	if !strings.Contains(got.stdout, "├── … and 52 more  ") || !strings.Contains(got.stdout, "\n├── ret-") || !strings.Contains(got.stdout, "\n└── llm-") || strings.Count(got.stdout, "IngestionAgent") != 8 || strings.Count(got.stderr, "\n") > 45 || !strings.Contains(got.stderr, "\n60 of 60 files: ") {
 		t.Errorf("%+v", got)
 	}
 }

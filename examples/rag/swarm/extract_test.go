@@ -41,7 +41,7 @@ func TestExtract(t *testing.T) {
 		want          []part
 	}{
 		"text":    {"txt", "\ufeffOne\ntwo\r\n\n\n three \n", []part{{Position{Line: 1}, "One\ntwo"}, {Position{Line: 5}, "three"}}},
-		"records": {"csv", "name,age,\nAna,7,x\n\nBo,,\n", []part{{Position{Line: 2}, "name: Ana; age: 7; x"}, {Position{Line: 4}, "name: Bo"}}},
+		"records": {"csv", "name,age,\nAna,7,x,y\n\nBo,,\n", []part{{Position{Line: 2}, "name: Ana; age: 7; x; y"}, {Position{Line: 4}, "name: Bo"}}},
 		"semicolons": {"csv", "name;price\n\"a\nb\";1,5\nc;2", []part{
 			{Position{Line: 2}, "name: a\nb; price: 1,5"}, {Position{Line: 4}, "name: c; price: 2"},
 		}},

@@ -1,6 +1,7 @@
 package swarm
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -69,6 +70,10 @@ func TestScores(t *testing.T) {
 	if len(whole.Hits) != 1 || whole.Hits[0].Similarity != 1 || whole.Hits[0].ID != "lion.txt#1" {
 		t.Errorf("%+v", whole)
 	}
+	x.add(ingestion{ID: "owl.txt", Chunks: []Chunk{{Content: "It sees.", Metadata: Position{Section: "Nights"}}}})
+	if byHeading, _ := x.search(Query{Text: "night"}); len(byHeading.Hits) != 1 || byHeading.Hits[0].Source != "owl.txt" {
+		t.Errorf("by the heading above it: %+v", byHeading)
+	}
 	if byTitle, _ := x.search(Query{Text: "two"}); len(byTitle.Hits) != 1 || byTitle.Hits[0].Source != "a/two.pdf" {
 		t.Errorf("by its path: %+v", byTitle)
 	}
@@ -131,10 +136,29 @@ func TestBM25(t *testing.T) {
 	}
 }
 
+// Hits of one score are in the order of their ids.
+func TestEqualScores(t *testing.T) {
+	x := newIndex()
+	var want []string
+	for i := range 50 {
+		id := fmt.Sprintf("%02d", i)
+		x.add(ingestion{ID: id, Name: "x", Chunks: []Chunk{{Content: "zebra"}}})
+		want = append(want, id+"#1")
+	}
+	got, err := x.search(Query{Text: "zebra", Top: MaxTop})
+	var ids []string
+	for _, h := range got.Hits {
+		ids = append(ids, h.ID)
+	}
+	if diff := cmp.Diff(want, ids); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 func TestTerms(t *testing.T) {
 	for text, want := range map[string]string{
 		"The refunds, the Refund's and a refunding": "refund", "8.5% of 1,200 users": "8.5 1,200 user", "Ana’s café — naïve": "ana café naïv",
-		"don't x-ray sales_report.pdf": "don't x ray sale report pdf", "what is it": "", "деньги 東京": "деньги 東京",
+		"What's up with Ana's": "ana", "don't x-ray sales_report.pdf": "don't x ray sale report pdf", "what is it": "", "деньги 東京": "деньги 東京",
 	} {
 		var got []string
 		for _, term := range terms(text) {

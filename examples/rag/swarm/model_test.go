@@ -60,13 +60,13 @@ func TestModelIsAsked(t *testing.T) {
 	defer s.Close()
 	warm := 0.5
 	request := asked
-	request.Params = generation{MaxTokens: 9, Temperature: &warm}
+	request.Params = generation{Model: "large", MaxTokens: 9, Temperature: &warm}
 	r, err := testModel(t, s).answer(t.Context(), request)
-	want := Responded{Response: "It takes five days [2, 1][1].", Tokens: 7, Model: "small", Cited: []int{1, 2}}
+	want := Responded{Response: "It takes five days [2, 1][1].", Tokens: 7, Model: "large", Cited: []int{1, 2}}
 	if diff := cmp.Diff(want, r); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)
 	}
-	wanted := chatRequest{Model: "small", MaxTokens: 9, Temperature: &warm, Messages: []chatMessage{
+	wanted := chatRequest{Model: "large", MaxTokens: 9, Temperature: &warm, Messages: []chatMessage{
 		{"system", instructions}, {"user", "[1] a.md\nFive days.\n\n[2] b.md\nNot at all.\n\nQuestion: How long?"},
 	}}
 	if diff := cmp.Diff(wanted, got); diff != "" {

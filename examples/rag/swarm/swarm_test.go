@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -23,7 +24,7 @@ func TestMain(m *testing.M) {
 }
 
 // hosted returns a node that hosts the swarm, and the report of its start.
-func hosted(t *testing.T, folder string) (n *runtime.Node, r Report) {
+func hosted(t *testing.T, o Options) (n *runtime.Node, r Report) {
 	t.Helper()
 	n, err := runtime.New(runtime.Options{})
 	if err != nil {
@@ -36,7 +37,8 @@ func hosted(t *testing.T, folder string) (n *runtime.Node, r Report) {
 			t.Error(err)
 		}
 	})
-	if err := (runtime.Swarms{New(Options{Docs: folder, Told: func(told Report) { r = told }})}).Host(t.Context(), n, Name); err != nil {
+	o.Told = func(told Report) { r = told }
+	if err := (runtime.Swarms{New(o)}).Host(t.Context(), n, Name); err != nil {
 		t.Fatal(err)
 	}
 	return n, r
@@ -67,7 +69,7 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	_, r := hosted(t, dir)
+	_, r := hosted(t, Options{Docs: dir})
 	got := make(map[string]string)
 	for _, s := range r.Skipped {
 		got[s.File] = s.Reason
@@ -87,7 +89,7 @@ func TestUnreadableFilesAreSkipped(t *testing.T) {
 func TestFolderIsReadAgain(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"changed.txt": "zebra", "gone.txt": "zebra", "broken.txt": "zebra", "long.txt": strings.Repeat("gnu "+strings.Repeat("x", chunkRunes)+"\n\n", 2*batch)})
-	n, r := hosted(t, dir)
+	n, r := hosted(t, Options{Docs: dir})
 	found := func(query string) (names []string, total int) {
 		got, err := ask[Retrieved](t.Context(), n, RetrievalID, taskRetrieval, performatives.ConversationID(performatives.NewID()), Query{Text: query})
 		if err != nil {
@@ -105,7 +107,16 @@ func TestFolderIsReadAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, dir, map[string]string{"changed.txt": "lion", "broken.txt": "\xff", "new.txt": "lion", "long.txt": "gnu"})
+	sent := n.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 10, Kinds: []events.Kind{events.KindMessageSent}})
 	again, err := ask[Report](t.Context(), n, IngestionID, taskFolder, "ing-again-001", struct{}{})
+	sent.Close()
+	threads := make(map[performatives.ConversationID]bool)
+	for r := range sent.C {
+		threads[r.Event.(events.MessageSent).Message.ConversationID()] = true
+	}
+	if !threads["ing-again-001-001"] || !threads["ing-again-001-005"] || len(threads) != 6 {
+		t.Errorf("the conversations are %v", threads)
+	}
 	names, _ := found("lion")
 	if diff := cmp.Diff([]string{"changed.txt", "new.txt"}, names); err != nil || diff != "" || again.Documents != 3 || again.Removed != 2 {
 		t.Errorf("%v: %+v\n%s", err, again, diff)
@@ -115,6 +126,17 @@ func TestFolderIsReadAgain(t *testing.T) {
 	}
 	if _, total := found("gnu"); total != 1 {
 		t.Errorf("%d chunks of a document that was long", total)
+	}
+}
+
+// A model is asked only with passages.
+func TestModelWithoutPassages(t *testing.T) {
+	n, _ := hosted(t, Options{Model: testModel(t, endpoint(t, 200, says("Yes [1].")))})
+	for want, r := range map[string]response{NothingFound: {Question: "Really?"}, "Yes [1].": {Question: "Really?", Passages: []Passage{{Content: "Yes."}}}} {
+		got, err := ask[Responded](t.Context(), n, ResponseID, taskResponse, performatives.ConversationID(performatives.NewID()), r)
+		if err != nil || got.Response != want {
+			t.Errorf("%+v, %v, want %s", got, err, want)
+		}
 	}
 }
 
@@ -129,7 +151,7 @@ func TestFolderIsBeingRead(t *testing.T) {
 }
 
 func TestPayloads(t *testing.T) {
-	n, _ := hosted(t, "")
+	n, _ := hosted(t, Options{})
 	for want, m := range map[string]struct {
 		to      performatives.AgentID
 		kind    string
