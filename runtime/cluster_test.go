@@ -127,7 +127,7 @@ func TestDelegationToAnotherNode(t *testing.T) {
 	if all, up := nodes[0].Links(); all != 1 || up != 1 {
 		t.Errorf("%d links, and %d are up", all, up)
 	}
-	if err := nodes[0].Spawn(t.Context(), "REV", func() actors.Agent { return colleague{} }); !errors.Is(err, actors.ErrExists) {
+	if err := nodes[0].Spawn(t.Context(), "REV", func() actors.Agent { return colleague{} }); !errors.Is(err, actors.ErrExists) || !strings.HasSuffix(err.Error(), ", on the node n2") {
 		t.Errorf("an agent of the same id: %v", err)
 	}
 	if err := nodes[1].StopAgent(t.Context(), "Rev"); err != nil {

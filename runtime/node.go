@@ -160,15 +160,18 @@ func Sealed(s actors.Sealer) SpawnOption { return func(spec *actors.Spec) { spec
 
 // Spawn starts an agent under a unique id, compared case-insensitively. create returns the agent's
 // value, and is called again when the agent restarts. Spawn returns when the agent accepts
-// messages. The error is [actors.ErrExists], [actors.ErrStopped], the error of the agent's Start,
-// names the invalid argument, or says that the capabilities are too long for a cluster: more than
-// 16 MiB as JSON.
+// messages. The error is [actors.ErrExists] (with the name of its node, if it is another one),
+// [actors.ErrStopped], the error of the agent's Start, names the invalid argument, or says that the
+// capabilities are too long for a cluster: more than 16 MiB as JSON.
 func (n *Node) Spawn(ctx context.Context, id performatives.AgentID, create func() actors.Agent, opts ...SpawnOption) error {
 	spec := actors.Spec{ID: id, New: create, Sealer: n.sealers[id]}
 	for _, opt := range opts {
 		opt(&spec)
 	}
 	agent, err := n.system.Spawn(ctx, spec)
+	if e, found := n.Directory().Lookup(id); errors.Is(err, actors.ErrExists) && found && e.Node != n.Name() {
+		return fmt.Errorf("%w, on the node %s", err, e.Node)
+	}
 	if err != nil || spec.Hidden {
 		return err
 	}
