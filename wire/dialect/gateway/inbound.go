@@ -31,7 +31,8 @@ func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 		if c.session.Workers == nil {
 			return c.request(e, r, o)
 		}
-		return wire.Inbound{Token: e.token, Ref: o, Rest: func() wire.Inbound { return c.request(e, r, o) }}
+		e, r := *e, *r // copies, so that only these are on the heap
+		return wire.Inbound{Token: e.token, Ref: o, Rest: func() wire.Inbound { return c.request(&e, &r, o) }}
 	case kindBroken:
 	}
 	return c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: want a JSON-RPC message"))

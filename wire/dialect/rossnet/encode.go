@@ -61,6 +61,8 @@ type writer struct {
 	jsonscan.Builder
 	codec  *codec
 	m      *performatives.Message
+	theirs bool   // the reader writes the form of the field
+	known  bool   // it has written a message
 	came   *shape // nil = the message came in another dialect
 	call   *call  // the request of the peer that the message answers
 	asked  *call  // the request to the peer that the message belongs to, such as its CANCEL
@@ -84,6 +86,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{Builder: exchange.Begin(dst, c.depth), codec: c, m: m}
 	w.came, _ = m.Shape().(*shape)
+	w.theirs, w.known = c.field[m.Receiver().Fold()]
 	w.call = c.calls.Find("", m.InReplyTo())
 	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
 	if r := c.ahead.Check(m, w.call != nil || w.asked != nil, c.now); r != nil {
@@ -151,7 +154,7 @@ func (w *writer) asItCame() bool {
 	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {
 		return false
 	}
-	if theirs, known := w.codec.field[m.Receiver().Fold()]; s.kind == kindAssign && s.typed == "" && known && !theirs && isField(s.kind, s.payload) {
+	if s.kind == kindAssign && s.typed == "" && w.known && !w.theirs && isField(s.kind, s.payload) {
 		return false // its reader needs the members of the text
 	}
 	if x := w.call; x != nil && (x.Field || x.Kind == kindAssign) && s.typed == "" {
@@ -273,8 +276,7 @@ func (w *writer) assign() {
 		return
 	}
 	w.kind = kindAssign
-	theirs, known := w.codec.field[w.m.Receiver().Fold()]
-	if (theirs || !known) && t.Description == "" && w.assignInField(t) {
+	if (w.theirs || !w.known) && t.Description == "" && w.assignInField(t) {
 		return
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
@@ -441,8 +443,8 @@ func (w *writer) correlation() string {
 // field reports whether the envelope is written in the form of the field: that of its reader, else
 // that in which it came.
 func (w *writer) field() bool {
-	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; known {
-		return theirs
+	if w.known {
+		return w.theirs
 	}
 	return w.came != nil && w.came.field
 }
@@ -456,7 +458,7 @@ func (w *writer) envelope() {
 		as.absent[memTask] = len(w.meta) == 0
 	}
 	field := w.field()
-	if theirs, known := w.codec.field[w.m.Receiver().Fold()]; !as.absent[memID] || known && !theirs {
+	if !as.absent[memID] || w.known && !w.theirs {
 		w.Text(memID, string(w.m.ID()))
 	}
 	if s := w.correlation(); s != "" {
