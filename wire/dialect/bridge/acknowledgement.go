@@ -84,7 +84,7 @@ func (s *session) acknowledges(d *decoder, in wire.Inbound) (wire.Inbound, bool)
 	}
 	r.Code = cmp.Or(r.Code, performatives.CodeUnspecified)
 	if d.ask != nil {
-		s.pending.removeAsk(d.ask)
+		s.pending.asks.Remove(d.ask)
 		out.Message = d.ask.message.RefuseWith(d.out.Sender, performatives.Stamp{ID: d.out.ID, Time: d.out.Timestamp}, r)
 	}
 	if out.Message == nil {

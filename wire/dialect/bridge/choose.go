@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // wordless returns the refusal of an act that this protocol cannot express (addenda §2).
@@ -56,7 +57,7 @@ func (w *writer) kindFor() (kind, error) {
 	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
 		return kindNotification, nil
 	case act == performatives.ActQueryCapabilities:
-		if q, err := payloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
+		if q, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
 			return 0, wordless(m, " of the type "+string(q.Type))
 		}
 		return kindHandshakeRequest, nil
@@ -68,7 +69,7 @@ func (w *writer) kindFor() (kind, error) {
 
 // refusesHandshake reports whether a REFUSE has the members of a handshake_response.
 func refusesHandshake(m *performatives.Message) bool {
-	r, err := payloadAs[performatives.Refuse](m)
+	r, err := exchange.PayloadAs[performatives.Refuse](m)
 	return err == nil && len(r.Extra[capsID]) > 0
 }
 

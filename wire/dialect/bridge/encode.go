@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -229,21 +228,6 @@ func (w *writer) member(b *jsonscan.Builder, name string) error {
 		b.Raw(name, v)
 	}
 	return err
-}
-
-// payloadAs returns the payload as a type of package performatives. It converts a registered type
-// of the application through JSON.
-func payloadAs[T any](m *performatives.Message) (T, error) {
-	v, err := performatives.PayloadAs[T](m)
-	if err == nil {
-		return v, nil
-	}
-	text, err := jsonscan.Marshal(m.Payload())
-	if err != nil {
-		return v, fmt.Errorf("bridge: payload: %w", err)
-	}
-	err = json.Unmarshal(text, &v)
-	return v, err
 }
 
 // timeFormat is RFC 3339 with as many fractional digits as needed (addenda §1).

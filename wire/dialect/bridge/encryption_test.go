@@ -47,7 +47,7 @@ func offering(t testing.TB, offer string) *peer {
 // nothing waits for its answer.
 func refusesSealed(t *testing.T, p *peer, m *performatives.Message) {
 	t.Helper()
-	before := len(p.codec.(*session).pending.asks)
+	before := p.codec.(*session).pending.asks.Len()
 	out, err := p.codec.Encode([]byte("before"), m)
 	r := performatives.RefusalOf(err)
 	if r == nil || r.Code != performatives.CodeIncapable || r.About != m.ID() || r.Field != "metadata.message_type" || !strings.Contains(r.Text, extensionEncryption) {
@@ -56,7 +56,7 @@ func refusesSealed(t *testing.T, p *peer, m *performatives.Message) {
 	if string(out) != "before" {
 		t.Errorf("%s: written: %s", m.Performative(), out)
 	}
-	if after := len(p.codec.(*session).pending.asks); after != before {
+	if after := p.codec.(*session).pending.asks.Len(); after != before {
 		t.Errorf("%s: %d requests wait for an answer, want %d", m.Performative(), after, before)
 	}
 }
@@ -222,7 +222,7 @@ func TestSealedMessagesWaitForTheHandshake(t *testing.T) {
 			if items[1].Err == nil || !errors.Is(items[1].Err, performatives.CodeIncapable) || items[1].Answer != nil {
 				t.Errorf("the INFORM: %+v", items[1])
 			}
-			if s.hellos.held != 0 || len(s.pending.asks) != 1 || len(s.pending.parties) != 1 {
+			if s.hellos.held != 0 || s.pending.asks.Len() != 1 || s.pending.parties.Len() != 1 {
 				t.Errorf("pending: %+v, %+v", s.pending, s.hellos)
 			}
 			refusesSealed(t, p, sealedMessage(t, performatives.ActRequest))

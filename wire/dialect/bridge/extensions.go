@@ -97,10 +97,7 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 		}
 		return nil
 	}
-	if g := s.pending.greeted[agent.Fold()]; g != nil {
-		return g.extensions
-	}
-	return nil
+	return s.pending.greeted[agent.Fold()]
 }
 
 // agrees reports whether both ends use an extension in messages between an agent of this end and
@@ -133,8 +130,8 @@ func (s *session) agreesWithAny(extension string) bool {
 			return true
 		}
 	}
-	for _, g := range s.pending.greeted {
-		if g.extensions.has(extension) {
+	for _, e := range s.pending.greeted {
+		if e.has(extension) {
 			return true
 		}
 	}

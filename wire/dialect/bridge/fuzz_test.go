@@ -110,7 +110,7 @@ func play(t *testing.T, p *peer, data []byte) {
 		}
 	}
 	s := p.codec.(*session)
-	if len(s.pending.calls) > 0 || len(s.pending.cancels) > 0 || len(s.pending.asks) > 1 || len(s.pending.asks) != len(s.pending.parties) {
+	if s.pending.calls.Len() > 0 || s.pending.asks.Len() > 1 || s.pending.asks.Len() != s.pending.parties.Len() {
 		t.Fatalf("pending: %+v", s.pending)
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of the payload of a handshake (bridge, Handshake Flow). The last five are extensions.
@@ -85,7 +86,7 @@ func (d *decoder) accepted(payload []byte) bool {
 
 // handshakeRequest writes the AgentCapabilities of an agent that connects.
 func (w *writer) handshakeRequest() ([]byte, error) {
-	q, err := payloadAs[performatives.QueryCapabilities](w.m)
+	q, err := exchange.PayloadAs[performatives.QueryCapabilities](w.m)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +102,7 @@ func (w *writer) handshakeRequest() ([]byte, error) {
 func (w *writer) handshakeResponse() ([]byte, error) {
 	b := jsonscan.OpenObject(nil)
 	if w.m.Performative() == performatives.ActRefuse {
-		r, err := payloadAs[performatives.Refuse](w.m)
+		r, err := exchange.PayloadAs[performatives.Refuse](w.m)
 		if err != nil {
 			return nil, err
 		}
@@ -115,7 +116,7 @@ func (w *writer) handshakeResponse() ([]byte, error) {
 		w.accept(&b, false)
 		return b.Close()
 	}
-	p, err := payloadAs[performatives.InformCapabilities](w.m)
+	p, err := exchange.PayloadAs[performatives.InformCapabilities](w.m)
 	if err != nil {
 		return nil, err
 	}

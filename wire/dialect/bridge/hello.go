@@ -4,7 +4,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // hello is the handshake of an agent of the end that opened the connection. The other end refuses
@@ -58,13 +57,13 @@ func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, erro
 		}
 		s.hellos.byID[string(m.ID())] = h
 		return out, nil
-	case s.opts.MaxBytes > 0 && s.hellos.held+len(out) > 2*s.opts.MaxBytes, s.pending.full(len(s.hellos.byAgent)):
+	case s.opts.MaxBytes > 0 && s.hellos.held+len(out) > 2*s.opts.MaxBytes, len(s.hellos.byAgent) >= maxGreeted:
 		return nil, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the peer has not answered the handshake"}
 	}
 	var err error
 	stub := m // what expects no reply is not kept after its frame is written, or dropped
 	if m.Performative().ExpectsReply() {
-		if stub, err = outline(m); err != nil {
+		if stub, err = exchange.Outline(m); err != nil {
 			return nil, err
 		}
 	}
@@ -139,8 +138,8 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	h.held = nil
 	for _, q := range waiting {
 		s.hellos.held -= len(q.frame)
-		if ask := s.pending.asks[requestid.From(q.message)]; ask != nil && !accepted {
-			s.pending.removeAsk(ask)
+		if !accepted {
+			s.pending.asks.Remove(s.pending.asks.Find(q.message.Sender(), string(q.message.ID())))
 		}
 	}
 	if len(waiting) == 0 {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 func task(t *testing.T, from performatives.AgentID, name string) *performatives.Message {
@@ -93,7 +94,7 @@ func TestOutline(t *testing.T) {
 			if err != nil {
 				continue // not of this act
 			}
-			if _, err := outline(m); err != nil {
+			if _, err := exchange.Outline(m); err != nil {
 				t.Errorf("%s with %T: %v", act, e.Payload, err)
 			}
 			outlines[act]++
@@ -133,7 +134,7 @@ func TestIsNotAccepted(t *testing.T) {
 				t.Fatalf("got %+v", refused)
 			}
 			s := p.codec.(*session)
-			if len(s.pending.asks) != 0 || s.hellos.held != 0 || len(s.hellos.byID) != 0 {
+			if s.pending.asks.Len() != 0 || s.hellos.held != 0 || len(s.hellos.byID) != 0 {
 				t.Errorf("pending: %+v %+v", s.pending, s.hellos)
 			}
 			if got := read(t, p.send(task(t, "Eddy", "two"))); got.Type != "handshake_request" {
@@ -169,8 +170,8 @@ func TestHeldFramesAreBounded(t *testing.T) {
 		_, err := p.codec.Encode(nil, task(t, "Eddy", "one"))
 		refused = refused || errors.Is(err, performatives.CodeBusy)
 	}
-	if s := p.codec.(*session); !refused || s.hellos.held > 800 || len(s.pending.asks) > 3 {
-		t.Errorf("refused %t, %d bytes, %d requests", refused, s.hellos.held, len(s.pending.asks))
+	if s := p.codec.(*session); !refused || s.hellos.held > 800 || s.pending.asks.Len() > 3 {
+		t.Errorf("refused %t, %d bytes, %d requests", refused, s.hellos.held, s.pending.asks.Len())
 	}
 }
 

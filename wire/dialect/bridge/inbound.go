@@ -6,7 +6,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // resolve sets the fields of a message that only its session knows: the conversation, and the
@@ -31,7 +30,7 @@ func (s *session) resolve(d *decoder) {
 // answer was a question for more input, the conversation continues. Otherwise it is the peer's own,
 // such as the id of its workflow, and comes back with no answer.
 func (s *session) resolveRequest(d *decoder) {
-	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
+	c := s.pending.calls.Find(d.out.Sender, d.correlation)
 	if c != nil && c.Partial && c.Receiver.Is(d.out.Receiver) {
 		d.out.ConversationID = c.Conversation
 		return
@@ -48,8 +47,8 @@ func (d *decoder) withdraws() bool { return d.out.Performative == performatives.
 
 // resolveCancel finds the request that a CANCEL withdraws.
 func (s *session) resolveCancel(d *decoder) {
-	c := s.pending.calls[requestid.Of(d.out.Sender, performatives.MessageID(d.correlation))]
-	if c == nil || c.Partial {
+	c := s.pending.calls.Find(d.out.Sender, d.correlation)
+	if c == nil || c.isOver() {
 		return
 	}
 	d.call = c
@@ -82,25 +81,30 @@ func (s *session) resolveAnswer(d *decoder) {
 // called notes a request or a handshake of the peer.
 func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 	m, now, p := in.Message, d.arrival(), &s.pending
-	if p.calls[requestid.From(m)] != nil {
+	if p.calls.Find(m.Sender(), string(m.ID())) != nil {
 		return in // it has come again: its receiver knows it
 	}
-	if _, over := p.early.Get(requestid.From(m), now); over && d.kind == kindRequest {
+	if d.kind == kindRequest && p.early.Overtook(exchange.KeyOf(m.Sender(), string(m.ID())), m.ID(), d.arrival) {
 		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
-		ID: m.ID(), Sender: m.Sender(), Receiver: m.Receiver(), Conversation: m.ConversationID(), ReplyBy: m.ReplyBy(), Priority: m.Priority(),
-		Arrived: now, Expires: expiry(m.ReplyBy(), now), hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
+		Request:  exchange.Request{ID: m.ID(), Asker: m.Sender(), Conversation: m.ConversationID(), Expires: expiry(m.ReplyBy(), now)},
+		Receiver: m.Receiver(), ReplyBy: m.ReplyBy(), Priority: m.Priority(), Arrived: now, hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
+	}
+	agent := m.Sender().Fold()
+	_, greeted := p.greeted[agent]
+	if c.first = c.hello && !greeted; !c.hello {
+		c.Agent = agent
 	}
 	if task, ok := m.Payload().(performatives.TaskRequest); ok {
 		c.Tool = task.TaskType
 	}
-	c.first = c.hello && p.greeted[m.Sender().Fold()] == nil
-	if c.first && len(p.greeted) >= maxGreeted || !p.addCall(c, now) {
+	if c.first && len(p.greeted) >= maxGreeted || !p.calls.Room(now) {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
 	}
+	p.calls.Add(c)
 	if c.hello {
-		p.greeted[m.Sender().Fold()] = &greeting{d.extensions}
+		p.greeted[agent] = d.extensions
 	}
 	in.Ref = c
 	return in
@@ -112,13 +116,12 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 	p := &s.pending
 	if d.call == nil && d.correlation != "" {
-		p.early.Put(requestid.Of(d.out.Sender, performatives.MessageID(d.correlation)), struct{}{}, d.arrival())
+		p.early.Note(exchange.KeyOf(d.out.Sender, d.correlation), d.arrival())
 	}
-	if d.call == nil || d.call.Canceled || p.full(len(p.cancels)) && !p.sweep(d.arrival()) {
+	if d.call == nil || d.call.Cancel != "" {
 		return wire.Inbound{Token: in.Token}
 	}
-	d.call.Canceled = true
-	p.cancels[requestid.From(in.Message)] = d.call
+	p.calls.AddCancel(d.call, d.out.ID, string(d.out.ID))
 	in.Ref = d.call
 	return in
 }
@@ -130,7 +133,7 @@ func (s *session) answered(d *decoder, in wire.Inbound) wire.Inbound {
 	if m.Performative().ExpectsReply() || interim(m.Performative()) || d.kind == kindNotification && m.MessageType() == "" {
 		return in
 	}
-	s.pending.removeAsk(q)
+	s.pending.asks.Remove(q)
 	if q.cancel == nil || d.kind != kindError {
 		return in
 	}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // Encode appends m as one frame. A peer gets one answer to each request: acts before the answer,
@@ -27,9 +26,7 @@ func (s *session) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 func (s *session) forget(m *performatives.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if q := s.pending.asks[requestid.From(m)]; q != nil {
-		s.pending.removeAsk(q)
-	}
+	s.pending.asks.Remove(s.pending.asks.Find(m.Sender(), string(m.ID())))
 }
 
 func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
@@ -65,7 +62,7 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 func (s *session) broadcast(m *performatives.Message) (again bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	now, key := s.opts.Stamper.Stamp().Time, requestid.From(m)
+	now, key := s.opts.Stamper.Stamp().Time, exchange.KeyOf(m.Sender(), string(m.ID()))
 	if _, again = s.broadcasts.Get(key, now); !again {
 		s.broadcasts.Put(key, struct{}{}, now)
 	}
@@ -79,7 +76,7 @@ func (s *session) takesProgress(m *performatives.Message, c *call) bool {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.agreedBetween(m.Sender(), c.Sender).has(extensionProgress)
+	return s.agreedBetween(m.Sender(), c.Asker).has(extensionProgress)
 }
 
 // write appends a message that fits into a frame.
@@ -113,16 +110,18 @@ func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte,
 // ask writes a request of this node. One that is repeated while it is under way is not written: a
 // connection loses nothing, so that the peer has the first copy.
 func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := outline(m)
+	stub, err := exchange.Outline(m)
 	if err != nil {
 		return dst, err
 	}
 	now := s.opts.Stamper.Stamp().Time
-	q := &ask{message: stub, expires: expiry(m.ReplyBy(), now)}
+	q := &ask{message: stub, Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Expires: expiry(m.ReplyBy(), now)}}
 	s.mu.Lock()
 	q.cancel, _ = s.pending.ahead.Take(partyOf(m), now)
-	again := s.pending.asks[requestid.From(m)] != nil
-	room := again || s.pending.addAsk(q, now) // before it is written, because the answer may come at once
+	again, room := s.pending.asks.Find(m.Sender(), string(m.ID())) != nil, s.pending.asks.Room(now)
+	if !again && room {
+		s.pending.asks.Add(q) // before it is written, because the answer may come at once
+	}
 	s.mu.Unlock()
 	switch {
 	case again:
@@ -139,13 +138,13 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 
 // withdraw writes the CANCEL of a request of this node, once. It may overtake its request.
 func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := outline(m)
+	stub, err := exchange.Outline(m)
 	if err != nil {
 		return dst, err
 	}
 	id := m.InReplyTo()
 	s.mu.Lock()
-	q := s.pending.parties[partyOf(m)]
+	q := s.pending.parties.Latest(partyOf(m))
 	switch {
 	case q == nil:
 		s.pending.ahead.Put(partyOf(m), stub, s.opts.Stamper.Stamp().Time)
@@ -177,9 +176,9 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte,
 		c.Partial = true
 		return out, nil
 	}
-	s.pending.removeCall(c)
+	s.pending.end(c)
 	if c.first && m.Performative() != performatives.ActInformCapabilities {
-		delete(s.pending.greeted, c.Sender.Fold())
+		delete(s.pending.greeted, c.Asker.Fold())
 	}
 	return out, nil
 }
@@ -188,14 +187,13 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte,
 // the CANCEL.
 func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]byte, error) {
 	s.mu.Lock()
-	delete(s.pending.cancels, requestid.Of(m.Receiver(), performatives.MessageID(m.InReplyTo())))
 	if m.Undeliverable() { // the request continues
-		c.Canceled = false
+		s.pending.calls.AddCancel(c, "", "")
 		s.mu.Unlock()
 		return s.write(dst, m, extras{})
 	}
-	answered := c.ended
-	s.pending.removeCall(c)
+	answered := c.Answered
+	s.pending.calls.Remove(c)
 	s.mu.Unlock()
 	if answered {
 		return dst, nil
@@ -205,6 +203,6 @@ func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]
 		f.code, f.text = r.Code, cmp.Or(r.Text, r.Code.Traits().Text)
 	}
 	return append(dst, errorFrame(report{
-		from: m.Sender(), to: c.Sender, about: string(c.ID), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
+		from: m.Sender(), to: c.Asker, about: string(c.ID), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
 	})...), nil
 }

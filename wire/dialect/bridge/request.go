@@ -106,7 +106,7 @@ func (w *writer) request() ([]byte, error) {
 		w.rest(&b, requestTool, requestArguments, requestTimeout)
 		return b.Close()
 	}
-	task, err := payloadAs[performatives.TaskRequest](m)
+	task, err := exchange.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (w *writer) response() ([]byte, error) {
 	if w.act != w.m.Performative() || w.m.MessageType() != "" {
 		return w.otherResponse(b)
 	}
-	p, err := payloadAs[performatives.InformResult](w.m)
+	p, err := exchange.PayloadAs[performatives.InformResult](w.m)
 	if err != nil {
 		return nil, err
 	}

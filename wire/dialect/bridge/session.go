@@ -9,7 +9,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
@@ -63,7 +62,9 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 		return nil, err
 	}
 	o.Local = cmp.Or(o.Local, "system")
-	return &session{codec: codec, opts: o, node: d.Node, pending: newPending(o.MaxPending), hellos: newHellos()}, nil
+	s := &session{codec: codec, opts: o, node: d.Node, hellos: newHellos()}
+	s.pending.init(o.MaxPending)
+	return s, nil
 }
 
 // session is the codec of one session: it knows which agents have shaken hands, and the requests
@@ -78,7 +79,7 @@ type session struct {
 	hellos  hellos
 	nacked  performatives.MessageID // the last refused message; only the reader uses it
 
-	broadcasts recent.Map[requestid.Key, struct{}] // to the peer
+	broadcasts recent.Map[exchange.Key, struct{}] // to the peer
 }
 
 // Decode reads one message, or the messages of a batch.
@@ -141,7 +142,8 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 // shookHands reports whether an agent of the peer may send anything. The end that opened the
 // connection does not ask for handshakes. The session's lock is held.
 func (s *session) shookHands(agent performatives.AgentID) bool {
-	return s.opts.Initiator || s.pending.greeted[agent.Fold()] != nil
+	_, greeted := s.pending.greeted[agent.Fold()]
+	return s.opts.Initiator || greeted
 }
 
 // unasked is an answer that nothing waits for. It gets no answer itself.
@@ -202,9 +204,7 @@ func (s *session) failed(e *DecodeError) *ask {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q := s.pending.askFor(e.Correlation, e.Receiver)
-	if q != nil {
-		s.pending.removeAsk(q)
-	}
+	s.pending.asks.Remove(q)
 	return q
 }
 

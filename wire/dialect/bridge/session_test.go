@@ -367,8 +367,8 @@ func TestCancelOvertakes(t *testing.T) {
 	for i := range 2 * recent.MaxEntries {
 		p.one(frame(fmt.Sprint("c-", i), "notification", "agent-1", "Bob", fmt.Sprint("x-", i), `{"event_type":"cancel"}`))
 	}
-	if s := p.codec.(*session); s.pending.early.Len() != recent.MaxEntries {
-		t.Errorf("%d are kept", s.pending.early.Len())
+	if early, _ := p.codec.(*session).pending.early.Len(); early != recent.MaxEntries {
+		t.Errorf("%d are kept", early)
 	}
 }
 
@@ -482,7 +482,7 @@ func TestTooLong(t *testing.T) {
 	if _, err := p.codec.Encode(nil, long); !errors.Is(err, performatives.CodeInvalidPayload) {
 		t.Errorf("got %v", err)
 	}
-	if s := p.codec.(*session); len(s.pending.asks) != 0 {
+	if s := p.codec.(*session); s.pending.asks.Len() != 0 {
 		t.Error("the request is pending")
 	}
 	if in := p.one(`{"message_type":"request","x":"` + strings.Repeat("x", 600) + `"}`); !errors.Is(in.Err, performatives.CodeParsingError) {

@@ -1,17 +1,17 @@
 package gateway
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // ask writes a request. A retry of a request that is under way is not written: a
 // connection loses nothing, so that the peer has the first copy.
 func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := outline(m)
+	stub, err := exchange.Outline(m)
 	if err != nil {
 		return dst, err
 	}
@@ -20,7 +20,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	now := c.stamp()
-	q := &request{envelope: string(m.ID()), message: stub, method: method, expires: c.expiry(m, now.Time)}
+	q := &request{Request: exchange.Request{Expires: c.expiry(m, now.Time)}, envelope: string(m.ID()), message: stub, method: method}
 	again, err := c.register(q, now)
 	if err != nil || again {
 		return dst, err
@@ -46,7 +46,7 @@ func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time
 	return c.appendEnvelope(dst, header{
 		id: q.envelope, time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m),
 		timeout: timeLeft(m, now), message: m,
-	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", []byte(q.id)}}, extraOf(m)...)...))
+	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", q.number()}}, extraOf(m)...)...))
 }
 
 // register adds a request to the pending ones and gives it its ids. again is true for a
@@ -58,7 +58,7 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 	if r := p.ahead.Refusal(q.message, func() time.Time { return s.Time }); r != nil {
 		return false, r
 	}
-	if other := p.parties[partyOf(q.message)]; other != nil && other.cancel == nil {
+	if other := p.parties.Latest(q.party()); other != nil && other.cancel == nil {
 		if other.message.ID() == q.message.ID() {
 			return true, nil
 		}
@@ -66,16 +66,15 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 			Code: performatives.CodeUnexpectedAct, About: q.message.ID(), Text: "the peer has not answered the conversation's last request",
 		}
 	}
-	if p.envelopes[q.envelope] != nil {
+	if p.envelopes.Latest(q.envelope) != nil {
 		q.envelope = string(s.ID) // a message of another agent has the same id
 	}
-	p.counter++
-	q.id = strconv.FormatUint(p.counter, 10)
-	if !p.addRequest(q, s.Time) {
+	if !p.requests.Room(s.Time) {
 		return false, &performatives.Refusal{
 			Code: performatives.CodeBusy, About: q.message.ID(), Text: "too many requests to the agent are under way",
 		}
 	}
+	p.add(q)
 	return false, nil
 }
 

@@ -46,7 +46,7 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if rest := metaRest(meta); rest != nil {
 		task.Extra = with(task.Extra, "_meta", rest)
 	}
-	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{token: progressToken(meta)})
+	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{Token: progressToken(meta)})
 }
 
 // with adds a member to m, and returns m; it makes a nil m.

@@ -32,7 +32,8 @@ type codec struct {
 }
 
 func newCodec(o Options, s wire.CodecOptions) *codec {
-	c := &codec{opts: o, session: s, pending: newPending(s.MaxPending), formed: s.Initiator}
+	c := &codec{opts: o, session: s, formed: s.Initiator}
+	c.pending.init(s.MaxPending)
 	c.form.Store(uint32(enveloped))
 	return c
 }
@@ -94,11 +95,16 @@ func (c *codec) readFrame(frame []byte) (e envelope) {
 // originOf returns the address of the answer to a message outside a batch. It shares no
 // memory with the frame.
 func (c *codec) originOf(e *envelope, r *rpc) *origin {
-	o := &origin{correlation: idText(e.id)}
+	o := &origin{address: address{Correlation: idText(e.id)}}
 	if r.answered() {
-		o.id = idOrNull(r.id)
+		o.RPC = idOrNull(r.id)
 	}
 	return o
+}
+
+// nullOrigin is the origin of what has no readable id.
+func nullOrigin(e *envelope) *origin {
+	return &origin{address: address{RPC: []byte(nullID), Correlation: idText(e.id)}}
 }
 
 func idOrNull(id []byte) []byte {
@@ -111,24 +117,23 @@ func idOrNull(id []byte) []byte {
 // faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds
 // a notification, or the answer to no request of this node. An answer to one ends it.
 func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
-	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
+	o := nullOrigin(e)
 	var ended wire.Inbound
 	switch {
 	case jsonscan.Is(e.payload, '{'):
 		r := readRPC(e.payload)
-		o.id = nil
-		if r.answered() {
-			o.id = idOrNull(r.id)
+		if o.RPC = nil; r.answered() {
+			o.RPC = idOrNull(r.id)
 		}
 		if r.kind == kindResponse {
 			ended = c.response(e, &r)
 		}
 	case e.fault != nil && e.payload == nil:
-		o.id = nil
+		o.RPC = nil
 		ended = c.peerError(e)
 	}
 	if ended.Message != nil {
-		o.id = []byte(nullID)
+		o.RPC = []byte(nullID)
 	}
 	take(c.refused(e, o, e.refusal))
 	if ended.Message != nil {
@@ -147,7 +152,7 @@ const emptyBatchText = "mcp_payload: want at least one JSON-RPC message in a bat
 // decodeBatch reads a batch. An invalid message does not affect the others.
 func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 	messages, answers, ok := c.split(e.payload)
-	o := &origin{id: []byte(nullID), correlation: idText(e.id)}
+	o := nullOrigin(e)
 	switch {
 	case !ok:
 		take(c.refused(e, o, invalidRequest("mcp_payload", "mcp_payload: the batch has too many messages")))
@@ -158,7 +163,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 	for i := range messages {
 		o := c.originOf(e, &messages[i])
 		if messages[i].answered() {
-			o.batch, o.slot = b, slot
+			o.batch, o.Slot = b, slot
 			slot++
 		}
 		take(c.inbound(e, &messages[i], o))
@@ -196,14 +201,14 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	c.mu.Lock()
 	if o.cancels != nil {
-		o.cancels.cancelled = false // the request continues, so that its answer is written
+		o.cancels.Withdrawn = false // the request continues, so that its answer is written
 	}
 	if o.call != nil {
-		if c.pending.calls[o.call.message.ConversationID()] != o.call {
+		if o.call.Over() {
 			c.mu.Unlock()
 			return dst // the handler has answered it already
 		}
-		c.pending.removeCall(o.call)
+		c.pending.calls.Remove(o.call)
 	}
 	c.mu.Unlock()
 	if o.batch != nil && o.call == nil && len(in.Answer) == 0 && c.complete(o.batch) {

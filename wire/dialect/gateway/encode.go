@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Encode writes m as one envelope: an answer to a request of the peer or its progress, or
@@ -35,18 +36,17 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 // end writes the answer to a call. It writes nothing for a call that has been answered.
 func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	c.mu.Lock()
-	if c.pending.calls[call.message.ConversationID()] != call {
-		c.mu.Unlock()
-		return dst
-	}
-	c.pending.removeCall(call)
-	cancelled := call.cancelled
+	over := call.Over()
+	c.pending.calls.Remove(call)
 	c.mu.Unlock()
-	if cancelled {
-		return c.unanswered(dst, &call.origin)
+	switch {
+	case over:
+		return dst
+	case call.Withdrawn:
+		return c.unanswered(dst, &call.address)
 	}
 	h := header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
+		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.Correlation), message: m,
 	}
 	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
@@ -57,13 +57,13 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		f.raw = dataOf(m)
 		f.data.Meta, f.data.Payload = refusalType(m)
 		h.fault = f.object.JSON()
-		return c.answer(dst, &call.origin, f.rpc(call.id), h)
+		return c.answer(dst, &call.address, f.rpc(call.RPC), h)
 	}
 	result, err := c.resultFor(m, call)
 	if err != nil || !jsonscan.Valid(result) {
-		return c.fail(dst, &call.origin, &performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"})
+		return c.tell(dst, &call.address, call.faultOf(&performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"}))
 	}
-	out := c.answer(dst, &call.origin, appendRPC(nil, member{"result", result}, member{"id", call.id}), h)
+	out := c.answer(dst, &call.address, appendRPC(nil, member{"result", result}, member{"id", call.RPC}), h)
 	if call.hello != nil && call.hello.gzip && len(out) > len(dst) {
 		c.agree()
 	}
@@ -85,7 +85,7 @@ func (c *call) inItsWords(text string) string {
 	switch {
 	case !ok:
 		return text
-	case c.method == methodCall:
+	case c.Method == methodCall:
 		return "arguments" + rest
 	}
 	return "params" + rest
@@ -93,7 +93,7 @@ func (c *call) inItsWords(text string) string {
 
 // unanswered leaves out the answer to a cancelled request. It appends the batch that this
 // completes, if any.
-func (c *codec) unanswered(dst []byte, o *origin) []byte {
+func (c *codec) unanswered(dst []byte, o *address) []byte {
 	if o.batch == nil {
 		return dst
 	}
@@ -114,21 +114,21 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 	switch {
 	case call.hello != nil:
 		return c.welcome(call.hello)
-	case call.method == methodList:
-		p, err := payloadAs[performatives.InformCapabilities](m)
+	case call.Method == methodList:
+		p, err := exchange.PayloadAs[performatives.InformCapabilities](m)
 		if err != nil {
 			return nil, err
 		}
-		list, err := toolList(p, call.mcp)
+		list, err := toolList(p, call.MCP)
 		return withMessageType(list, m, performatives.ActInformCapabilities), err
-	case call.method == methodResources:
-		p, err := payloadAs[performatives.InformCapabilities](m)
+	case call.Method == methodResources:
+		p, err := exchange.PayloadAs[performatives.InformCapabilities](m)
 		if err != nil {
 			return nil, err
 		}
-		return resourceList(p, call.of)
-	case call.method == methodRead && m.Performative() == performatives.ActInformRef:
-		p, err := payloadAs[performatives.InformRef](m)
+		return resourceList(p, call.Namespace)
+	case call.Method == methodRead && m.Performative() == performatives.ActInformRef:
+		p, err := exchange.PayloadAs[performatives.InformRef](m)
 		if err != nil {
 			return nil, err
 		}
@@ -136,43 +136,28 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 	case m.MessageType() != "":
 		return typedResult(m, call)
 	case m.Performative() != performatives.ActInformResult:
-		return plainResult(m, call.method == methodCall)
+		return plainResult(m, call.Method == methodCall)
 	}
-	p, err := payloadAs[performatives.InformResult](m)
+	p, err := exchange.PayloadAs[performatives.InformResult](m)
 	if err != nil {
 		return nil, err
 	}
-	if call.method == methodCall {
+	if call.Method == methodCall {
 		return toolResult(p)
 	}
 	return methodResult(p)
 }
 
-// payloadAs returns the payload as a type of package performatives. It converts a
-// registered type of the application through JSON.
-func payloadAs[T any](m *performatives.Message) (T, error) {
-	v, err := performatives.PayloadAs[T](m)
-	if err == nil {
-		return v, nil
-	}
-	text, err := jsonscan.Marshal(m.Payload())
-	if err != nil {
-		return v, err
-	}
-	err = json.Unmarshal(text, &v)
-	return v, err
-}
-
 // news writes the progress of a call, if the peer gave a progress token.
 func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, error) {
-	p, err := payloadAs[performatives.StatusUpdate](m)
+	p, err := exchange.PayloadAs[performatives.StatusUpdate](m)
 	switch {
 	case m.MessageType() != "":
 		p.Results = performatives.ContentOf(m.Payload())
 	case err != nil:
 		return dst, fmt.Errorf("gateway: progress: %w", err)
 	}
-	if call.token == nil {
+	if call.Token == nil {
 		return dst, nil
 	}
 	params, over, err := c.progressOf(p, call)
@@ -182,7 +167,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	params = withMessageType(params, m, performatives.ActStatusUpdate)
 	body := appendRPC(nil, member{"method", []byte(`"` + methodProgress + `"`)}, member{"params", params})
 	return c.appendEnvelope(dst, header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.correlation), message: m,
+		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.Correlation), message: m,
 	}, body)
 }
 
@@ -191,9 +176,9 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []byte, over bool, err error) {
 	c.mu.Lock()
 	if p.Progress != nil {
-		call.progress = *p.Progress
+		call.Progress = *p.Progress
 	}
-	progress, over := call.progress, call.cancelled
+	progress, over := call.Progress, call.Withdrawn
 	c.mu.Unlock()
 	out := struct {
 		Token    json.RawMessage        `json:"progressToken"`
@@ -201,7 +186,7 @@ func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []b
 		Total    int                    `json:"total,omitempty"`
 		Message  string                 `json:"message,omitempty"`
 		Results  *performatives.Content `json:"intermediate_results,omitempty"`
-	}{Token: call.token, Progress: progress, Message: p.Description}
+	}{Token: call.Token, Progress: progress, Message: p.Description}
 	if p.Progress != nil {
 		out.Total = progressOf100
 	}

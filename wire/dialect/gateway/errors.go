@@ -61,26 +61,26 @@ func (f fault) rpc(id []byte) []byte {
 // fail appends the frame that answers a request with err, or the batch that it completes.
 // It appends nothing for a message that gets no answer.
 func (c *codec) fail(dst []byte, o *origin, err error) []byte {
-	return c.tell(dst, o, o.call.faultOf(err))
+	return c.tell(dst, &o.address, o.call.faultOf(err))
 }
 
 // tell is [codec.fail] for an error in the form of this protocol.
-func (c *codec) tell(dst []byte, o *origin, f fault) []byte {
-	if o.id == nil {
+func (c *codec) tell(dst []byte, o *address, f fault) []byte {
+	if o.RPC == nil {
 		return dst
 	}
 	if c.bare() {
 		f = f.bared()
 	}
 	s := c.stamp()
-	return c.answer(dst, o, f.rpc(o.id), header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation), fault: f.object.JSON(),
+	return c.answer(dst, o, f.rpc(o.RPC), header{
+		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation), fault: f.object.JSON(),
 	})
 }
 
 // answer appends the frame of an answer. It adds the answer to a batch to its batch, and
 // appends the batch when it is complete.
-func (c *codec) answer(dst []byte, o *origin, body []byte, h header) []byte {
+func (c *codec) answer(dst []byte, o *address, body []byte, h header) []byte {
 	if o.batch != nil {
 		return c.batched(dst, o, body)
 	}
@@ -91,9 +91,9 @@ func (c *codec) answer(dst []byte, o *origin, body []byte, h header) []byte {
 	s := c.stamp()
 	f := unwritable(err)
 	h = header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation), fault: f.object.JSON(),
+		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation), fault: f.object.JSON(),
 	}
-	out, _ = c.appendEnvelope(dst, h, f.rpc(o.id)) // an error of this package can always be written
+	out, _ = c.appendEnvelope(dst, h, f.rpc(o.RPC)) // an error of this package can always be written
 	return out
 }
 
@@ -113,9 +113,9 @@ const envelopeBytes = 4096
 
 // batched adds an answer to its batch, and appends the batch when it is complete. An
 // invalid answer, or one beyond the bounds, becomes an error.
-func (c *codec) batched(dst []byte, o *origin, body []byte) []byte {
+func (c *codec) batched(dst []byte, o *address, body []byte) []byte {
 	if !utf8.Valid(body) {
-		body = unwritable(errNoUTF8).rpc(o.id)
+		body = unwritable(errNoUTF8).rpc(o.RPC)
 	}
 	if !c.put(o, body) {
 		return dst
@@ -126,7 +126,7 @@ func (c *codec) batched(dst []byte, o *origin, body []byte) []byte {
 	}
 	s := c.stamp()
 	out, err := c.appendEnvelope(dst, header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation),
+		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation),
 	}, answers)
 	if err != nil {
 		return dst // impossible: each answer has been checked
@@ -135,16 +135,16 @@ func (c *codec) batched(dst []byte, o *origin, body []byte) []byte {
 }
 
 // put adds an answer to its batch, and reports whether the batch is complete.
-func (c *codec) put(o *origin, body []byte) bool {
+func (c *codec) put(o *address, body []byte) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	b := o.batch
 	limit := c.session.MaxBytes - envelopeBytes
 	if c.session.MaxBytes > 0 && (b.bytes+len(body) > limit || c.held+len(body) > 2*limit) {
-		body = unwritable(nil).rpc(o.id)
+		body = unwritable(nil).rpc(o.RPC)
 	}
 	waited, before := b.left > 0, b.bytes
-	b.put(o.slot, body)
+	b.put(o.Slot, body)
 	if waited {
 		c.held += b.bytes - before
 		if b.left == 0 {

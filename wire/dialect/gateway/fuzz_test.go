@@ -139,16 +139,16 @@ func (s *session) refuse(i int) {
 func (s *session) checkBounds() {
 	p, limit := &s.codec.pending, s.codec.session.MaxPending
 	paged := 0
-	for _, q := range p.requests {
+	for _, q := range p.requests.Of("") {
 		paged += q.pages.bytes
 	}
 	if p.paged != paged || !s.codec.fits(paged) {
 		s.t.Fatalf("%d bytes of pages are held, and %d counted", paged, p.paged)
 	}
-	if len(p.calls) > limit || len(p.ids) > limit || len(p.requests) > limit || len(p.parties) > limit ||
-		len(p.envelopes) > limit || len(p.withdrawn) > maxWithdrawn || s.codec.held < 0 {
+	if p.calls.Len() > limit || p.ids.Len() > limit || p.requests.Len() > limit || p.parties.Len() > limit ||
+		p.envelopes.Len() > limit || s.codec.held < 0 {
 		s.t.Fatalf("pending: %d calls %d ids %d requests %d parties %d envelopes, %d bytes held",
-			len(p.calls), len(p.ids), len(p.requests), len(p.parties), len(p.envelopes), s.codec.held)
+			p.calls.Len(), p.ids.Len(), p.requests.Len(), p.parties.Len(), p.envelopes.Len(), s.codec.held)
 	}
 }
 

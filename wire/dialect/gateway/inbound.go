@@ -57,7 +57,7 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	f := methodNotFound(r.method)
 	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
-	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
+	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, &o.address, f)}
 }
 
 // methodCall serves ns.method of the peer: a task of the type method, or a message of the
@@ -78,7 +78,7 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if r.params != nil {
 		task.Parameters = performatives.RawContent(objectOf(bytes.Clone(r.params), "params"))
 	}
-	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{token: progressToken(metaOf(r.params))})
+	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{Token: progressToken(metaOf(r.params))})
 }
 
 // list serves tools/list and resources/list of the peer. The answer has all on one page, so that a
@@ -106,7 +106,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	to, x := c.queried(e, r.method), &call{}
 	if r.method == methodResources {
-		to, x.of = NamespaceSystem, to
+		to, x.Namespace = NamespaceSystem, to
 	}
 	return c.serve(e, r, o, performatives.Envelope{
 		Receiver: to, MessageType: t.name,
@@ -117,8 +117,8 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 // pong answers a ping.
 func (c *codec) pong(o *origin) []byte {
 	s := c.stamp()
-	return c.answer(nil, o, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.id}), header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.correlation),
+	return c.answer(nil, &o.address, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.RPC}), header{
+		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation),
 	})
 }
 
@@ -143,19 +143,12 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	if err != nil {
 		return c.refused(e, o, renamed(err))
 	}
-	if call.message, err = outline(m); err != nil {
-		return c.refused(e, o, renamed(err))
+	call.address, call.Method = o.address, r.method
+	if refusal := c.addCall(call, m, s.Time); refusal != nil {
+		return c.refused(e, o, refusal)
 	}
-	call.origin, call.method, call.expires = *o, r.method, by.Add(linger)
-	switch c.addCall(call, s.Time) {
-	case callAdded:
+	if !call.repeated {
 		o.call = call
-	case callRefused:
-		return c.refused(e, o, &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"})
-	case callRepeated:
-		if o.batch != nil {
-			return c.refused(e, o, invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way"))
-		}
 	}
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 	if !jsonscan.IsNull(r.id) && !c.bare() { // without envelopes, an id is free after its answer
@@ -164,11 +157,38 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	return in
 }
 
+// addCall adds the call that m opens. One that repeats a pending call has that answered, and is not
+// added.
+func (c *codec) addCall(x *call, m *performatives.Message, now time.Time) *performatives.Refusal {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if first := c.pending.calls.Find("", string(m.ID())); first != nil {
+		first.Withdrawn = false
+		if x.repeated = true; x.batch != nil {
+			return invalidRequest("mcp_payload.id", "mcp_payload.id: the same request is under way")
+		}
+		return nil
+	}
+	if !c.pending.calls.Room(now) {
+		return &performatives.Refusal{Code: performatives.CodeBusy, Text: "too many requests are under way on this connection"}
+	}
+	x.Request = exchange.Request{ID: m.ID(), Act: m.Performative(), Asker: m.Sender(), Conversation: m.ConversationID()}
+	x.Receiver, x.ReplyBy, x.Priority, x.MCP = m.Receiver(), m.ReplyBy(), m.Priority(), c.mcp || c.bare()
+	if x.hello == nil {
+		x.Agent = m.Sender().Fold()
+	}
+	if x.batch == nil { // a batch would otherwise never be complete
+		x.Expires = m.ReplyBy().Add(linger)
+	}
+	c.pending.calls.Add(x)
+	return nil
+}
+
 // overtaken reports whether the CANCEL of a request of the peer came before it.
 func (c *codec) overtaken(e *envelope, r *rpc, id performatives.MessageID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pending.early.Len() > 0 && c.pending.early.Overtook(jsonID{e.source.Fold(), key(r.id)}, id, now)
+	return c.pending.withdrawn.Overtook(jsonID{e.source.Fold(), key(r.id)}, id, func() time.Time { return now })
 }
 
 // requestID returns the id of the message for a request that starts work. It is the same for a
@@ -217,30 +237,6 @@ func metadataFor(e *envelope, r *rpc) performatives.Members {
 	maps.Copy(out, e.metadata)
 	maps.Copy(out, r.extra)
 	return out
-}
-
-// outline returns m with the smallest payload that its act permits, to be stored while
-// the request is pending. Queries keep theirs.
-func outline(m *performatives.Message) (*performatives.Message, error) {
-	e := performatives.Envelope{
-		ID: m.ID(), Performative: m.Performative(), Sender: m.Sender(), Receiver: m.Receiver(), ConversationID: m.ConversationID(),
-		Protocol: m.Protocol(), MessageType: m.MessageType(), ReplyWith: m.ReplyWith(), ReplyBy: m.ReplyBy(), Language: m.Language(), Ontology: m.Ontology(),
-		Priority: m.Priority(), Timestamp: m.Timestamp(), Trace: m.Trace(),
-	}
-	if m.MessageType() != "" {
-		return performatives.New(e)
-	}
-	switch m.Performative() { //nolint:exhaustive // other acts need no payload
-	case performatives.ActTaskRequest:
-		e.Payload = performatives.TaskRequest{TaskType: "outline"}
-	case performatives.ActQueryCapabilities:
-		e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
-	case performatives.ActCancel:
-		e.Payload = performatives.Cancel{}
-	case performatives.ActQueryIf, performatives.ActQueryRef: // their answers repeat parts of it
-		e.Payload = m.Payload()
-	}
-	return performatives.New(e)
 }
 
 // envelopeNames has the names of wire for fields of a message.

@@ -95,5 +95,5 @@ func (c *codec) noVersion(e *envelope, o *origin) wire.Inbound {
 	}
 	f := faultOf(refusal)
 	f.data = faultData{Supported: slices.Concat(supported, mcpVersions)}
-	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, o, f)}
+	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, &o.address, f)}
 }

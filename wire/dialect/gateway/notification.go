@@ -78,22 +78,24 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return nothing
 	}
 	c.mu.Lock()
-	call := c.pending.ids[key(id)]
-	if of := (jsonID{e.source.Fold(), key(id)}); !jsonscan.IsNull(id) && (call == nil || !call.message.Sender().Is(e.source)) {
-		c.pending.withdrawEarly(of, c.stamp().Time)
+	of := c.pending.ids.Latest(key(id))
+	if of != nil && !of.Asker.Is(e.source) {
+		of = nil
 	}
-	if call == nil || call.cancelled || call.hello != nil || !call.message.Sender().Is(e.source) {
+	if of == nil && !jsonscan.IsNull(id) {
+		c.pending.withdrawn.Note(jsonID{e.source.Fold(), key(id)}, c.stamp().Time)
+	}
+	if of == nil || of.Withdrawn || of.hello != nil {
 		c.mu.Unlock()
 		return nothing
 	}
-	call.cancelled = true
+	of.Withdrawn = true
 	c.mu.Unlock()
-	o.cancels = call
-	of := call.message
+	o.cancels = of
 	s := c.stamp()
 	m, err := c.message(e, r, performatives.Envelope{
-		ID: s.ID, Receiver: of.Receiver(), ConversationID: of.ConversationID(), InReplyTo: string(of.ID()), ReplyWith: string(s.ID),
-		ReplyBy: of.ReplyBy(), Priority: max(of.Priority(), performatives.High), Payload: performatives.Cancel{Reason: jsonscan.Text(reason)},
+		ID: s.ID, Receiver: of.Receiver, ConversationID: of.Conversation, InReplyTo: string(of.ID), ReplyWith: string(s.ID),
+		ReplyBy: of.ReplyBy, Priority: max(of.Priority, performatives.High), Payload: performatives.Cancel{Reason: jsonscan.Text(reason)},
 		MessageType: t.name,
 	})
 	if err != nil {
@@ -113,7 +115,7 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 	}
 	nothing := wire.Inbound{Token: e.token, Ref: o} // the request has ended
 	c.mu.Lock()
-	q := c.pending.requests[idText(token)]
+	q := c.pending.requests.Find("", idText(token))
 	over := q == nil || q.cancel != nil
 	c.mu.Unlock()
 	if over {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // own writes a message that answers no request of the peer.
@@ -59,12 +60,12 @@ func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error
 // cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]
 // makes one of an answer to the request.
 func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
-	stub, err := outline(m)
+	stub, err := exchange.Outline(m)
 	if err != nil {
 		return dst, err
 	}
 	c.mu.Lock()
-	q := c.pending.parties[partyOf(m)]
+	q := c.pending.parties.Latest(partyOf(m))
 	if q == nil {
 		c.pending.ahead.Note(m, c.stamp().Time)
 	}
@@ -73,16 +74,16 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, nil // it is not pending, or is withdrawn already
 	}
 	q.cancel = stub
-	c.pending.withdraw(q)
+	c.pending.requests.Expire(q) // MCP asks the peer not to answer it
 	c.mu.Unlock()
-	p, err := payloadAs[performatives.Cancel](m)
+	p, err := exchange.PayloadAs[performatives.Cancel](m)
 	if err != nil {
 		return dst, err
 	}
 	params, err := jsonscan.Marshal(struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Reason    string          `json:"reason,omitempty"`
-	}{json.RawMessage(q.id), p.Reason})
+	}{q.number(), p.Reason})
 	if err != nil {
 		return dst, err
 	}

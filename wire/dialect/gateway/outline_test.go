@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The outline of a query has its payload, without which there is no such message.
 func TestOutlineOfQuery(t *testing.T) {
 	for _, payload := range []acting{performatives.QueryIf{Condition: performatives.ContentOf("ready")}, performatives.QueryRef{Reference: "version"}} {
 		m := ask(t, 1, payload)
-		stub, err := outline(m)
+		stub, err := exchange.Outline(m)
 		if err != nil {
 			t.Fatal(err)
 		}

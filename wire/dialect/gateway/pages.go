@@ -2,12 +2,12 @@ package gateway
 
 import (
 	"bytes"
-	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The bounds of a list of tools. Further tools and pages are left out. A list also has a
@@ -58,7 +58,7 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 		return wire.Inbound{}, false
 	}
 	s := c.stamp()
-	next := &request{envelope: string(s.ID), message: q.message, method: q.method, expires: q.expires, pages: p}
+	next := &request{Request: exchange.Request{Expires: q.Expires}, envelope: string(s.ID), message: q.message, method: q.method, pages: p}
 	if !c.replace(q, next, s.Time) {
 		return wire.Inbound{}, false
 	}
@@ -76,13 +76,11 @@ func (c *codec) replace(q, next *request, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := &c.pending
-	p.removeRequest(q)
-	if q.cancel != nil || !now.Before(q.expires) || !c.fits(p.paged+next.pages.bytes) {
+	p.requests.Remove(q)
+	if q.cancel != nil || !now.Before(q.Expires) || !c.fits(p.paged+next.pages.bytes) {
 		return false
 	}
-	p.counter++
-	next.id = strconv.FormatUint(p.counter, 10)
-	p.putRequest(next)
+	p.add(next)
 	return true
 }
 
@@ -92,14 +90,14 @@ func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
 	params := append(append([]byte(`{"`+paramCursor+`":`), q.pages.next...), '}')
 	return c.appendEnvelope(nil, header{
 		id: q.envelope, time: s.Time, source: string(m.Sender()), target: string(m.Receiver()), timeout: timeLeft(m, s.Time), message: m,
-	}, appendRPC(nil, member{"method", jsonscan.AppendQuoted(nil, q.method)}, member{"params", params}, member{"id", []byte(q.id)}))
+	}, appendRPC(nil, member{"method", jsonscan.AppendQuoted(nil, q.method)}, member{"params", params}, member{"id", q.number()}))
 }
 
 // drop removes a request that is not written.
 func (c *codec) drop(q *request) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.pending.removeRequest(q)
+	c.pending.requests.Remove(q)
 }
 
 // listed returns the list of tools with its last page. A member nextCursor of the list

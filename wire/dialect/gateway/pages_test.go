@@ -42,7 +42,7 @@ func untilEnd(t *testing.T, c *codec, tools string) (asked, taken int) {
 		if string(p.Extra["nextCursor"]) != `"more"` {
 			t.Errorf("nothing says that the list is cut off: %v", p.Extra)
 		}
-		if left := len(c.pending.requests) + len(c.pending.parties) + len(c.pending.envelopes) + c.pending.paged; left != 0 {
+		if left := c.pending.requests.Len() + c.pending.parties.Len() + c.pending.envelopes.Len() + c.pending.paged; left != 0 {
 			t.Errorf("the end has left %+v", c.pending)
 		}
 		return asked, len(p.Capabilities.Actions)
@@ -119,7 +119,7 @@ func TestLongCursor(t *testing.T) {
 	askForTools(t, c, 1)
 	in := one(t, c, fmt.Sprintf(`{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"nextCursor":%q}}}`,
 		strings.Repeat("c", 890)))
-	if in.Message == nil || len(c.pending.requests) != 0 {
+	if in.Message == nil || c.pending.requests.Len() != 0 {
 		t.Errorf("a request that is longer than a frame: %+v", in)
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // methodOf returns the method of a request: tools/call for a task; resources/read for QUERY_REF; initialize for a query
@@ -19,7 +20,7 @@ func (c *codec) methodOf(m *performatives.Message) (string, error) {
 	if m.Performative() == performatives.ActQueryRef {
 		return methodRead, nil
 	}
-	p, err := payloadAs[performatives.QueryCapabilities](m)
+	p, err := exchange.PayloadAs[performatives.QueryCapabilities](m)
 	if err == nil && c.session.Initiator && p.Capabilities != nil {
 		return methodInitialize, nil
 	}
@@ -31,15 +32,15 @@ func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
 	switch q.method {
 	case methodCall:
 		if m.MessageType() != "" {
-			return typedParams(m, q.id)
+			return typedParams(m, string(q.ID))
 		}
-		return callParams(m, q.id)
+		return callParams(m, string(q.ID))
 	case methodRead:
-		p, err := payloadAs[performatives.QueryRef](m)
+		p, err := exchange.PayloadAs[performatives.QueryRef](m)
 		dst := jsonscan.AppendQuoted([]byte(`{"uri":`), p.Reference)
-		return append(appendMeta(append(dst, `,"_meta":`...), nil, q.id, m.Trace()), '}'), err
+		return append(appendMeta(append(dst, `,"_meta":`...), nil, string(q.ID), m.Trace()), '}'), err
 	case methodInitialize:
-		p, err := payloadAs[performatives.QueryCapabilities](m)
+		p, err := exchange.PayloadAs[performatives.QueryCapabilities](m)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +52,7 @@ func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
 // callParams returns the params of tools/call, with the id of the request as the progress
 // token.
 func callParams(m *performatives.Message, token string) ([]byte, error) {
-	p, err := payloadAs[performatives.TaskRequest](m)
+	p, err := exchange.PayloadAs[performatives.TaskRequest](m)
 	if err != nil {
 		return nil, err
 	}

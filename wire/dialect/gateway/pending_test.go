@@ -56,7 +56,7 @@ func TestRequestsExpire(t *testing.T) {
 	if err := send(4); err != nil {
 		t.Error(err)
 	}
-	if n := len(c.pending.requests); n != 1 {
+	if n := c.pending.requests.Len(); n != 1 {
 		t.Errorf("%d requests are under way", n)
 	}
 }
@@ -74,15 +74,17 @@ func TestCallsExpire(t *testing.T) {
 	if in := one(t, c, toolCall("4")); in.Err != nil {
 		t.Error(in.Err)
 	}
-	if n := len(c.pending.calls); n != 1 {
+	if n := c.pending.calls.Len(); n != 1 {
 		t.Errorf("%d calls are under way", n)
 	}
 }
 
 // A peer that never answers what was cancelled, as MCP wants it, fills nothing.
 func TestCancelledRequestsAreForgotten(t *testing.T) {
-	c := open(t, Options{}, wire.CodecOptions{MaxPending: 1 << 14})
-	for i := range 3 * maxWithdrawn {
+	at := &clock{}
+	c := open(t, Options{}, wire.CodecOptions{Stamper: at, MaxPending: 100})
+	for i := range 300 {
+		at.ahead += time.Second
 		for _, m := range []*performatives.Message{ask(t, i, performatives.TaskRequest{TaskType: "a"}), ask(t, i, performatives.Cancel{})} {
 			if out, err := c.Encode(nil, m); err != nil || len(out) == 0 {
 				t.Fatalf("wrote %q, %v", out, err)
@@ -90,8 +92,8 @@ func TestCancelledRequestsAreForgotten(t *testing.T) {
 		}
 	}
 	p := &c.pending
-	if len(p.requests) != maxWithdrawn || len(p.withdrawn) != maxWithdrawn || len(p.parties) != maxWithdrawn || len(p.envelopes) != maxWithdrawn {
-		t.Errorf("%d requests, %d withdrawn, %d parties, %d envelopes", len(p.requests), len(p.withdrawn), len(p.parties), len(p.envelopes))
+	if n := p.requests.Len(); n > 100 || p.parties.Len() != n || p.envelopes.Len() != n {
+		t.Errorf("%d requests, %d parties, %d envelopes", n, p.parties.Len(), p.envelopes.Len())
 	}
 }
 
@@ -112,8 +114,8 @@ func TestAnswersThatAreTooLong(t *testing.T) {
 		t.Errorf("got %s, %d bytes held", out, c.held)
 	}
 	task := performatives.TaskRequest{TaskType: "a", Description: strings.Repeat("x", 1<<13)}
-	if _, err := c.Encode(nil, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || len(c.pending.requests) != 0 {
-		t.Errorf("got %v, %d requests", err, len(c.pending.requests))
+	if _, err := c.Encode(nil, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || c.pending.requests.Len() != 0 {
+		t.Errorf("got %v, %d requests", err, c.pending.requests.Len())
 	}
 }
 
@@ -135,7 +137,7 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 			t.Errorf("%s: %v, %s", name, err, out)
 		}
 		task := performatives.TaskRequest{TaskType: "a", Parameters: details}
-		if out, err := c.Encode(nil, ask(t, 1, task)); err == nil || len(out) > 0 || len(c.pending.requests) > 0 {
+		if out, err := c.Encode(nil, ask(t, 1, task)); err == nil || len(out) > 0 || c.pending.requests.Len() > 0 {
 			t.Errorf("%s: wrote %s, %v", name, out, err)
 		}
 	}
@@ -156,7 +158,7 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 				return
 			}
 			written <- string(parse(t, out).Payload.ID)
-			if i%10 == 0 { // fewer than maxWithdrawn in all: none is forgotten before its answer
+			if i%10 == 0 {
 				if _, err := c.Encode(nil, ask(t, i, performatives.Cancel{})); err != nil {
 					t.Error(err)
 				}

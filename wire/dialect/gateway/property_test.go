@@ -201,15 +201,15 @@ func TestManyInFlight(t *testing.T) {
 	if len(seen) != n-n/10 {
 		t.Errorf("%d answers", len(seen))
 	}
-	if p := &c.pending; len(p.calls)+len(p.ids) > 0 {
-		t.Errorf("%d calls and %d ids are left", len(p.calls), len(p.ids))
+	if p := &c.pending; p.calls.Len()+p.ids.Len() > 0 {
+		t.Errorf("%d calls and %d ids are left", p.calls.Len(), p.ids.Len())
 	}
 }
 
 // check answers a call twice and looks for one answer, with the call's id.
 func check(t *testing.T, c *codec, seen map[string]bool, in wire.Inbound) {
 	t.Helper()
-	want := string(in.Ref.(*origin).call.token)
+	want := string(in.Ref.(*origin).call.Token)
 	out := answered(t, c, in, "a", performatives.ActInformResult, `{"task_status":"success"}`)
 	got := string(parse(t, out).Payload.ID)
 	if got != want || seen[got] {

@@ -18,7 +18,7 @@ const codeNoResource = "-32002"
 // faultOf returns the error of a request. x is nil for one that was not taken on.
 func (x *call) faultOf(err error) fault {
 	f := faultOf(err)
-	if x != nil && x.method == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
+	if x != nil && x.Method == methodRead && f.data.ReasonCode == performatives.CodeUnknownReference {
 		f.code = codeNoResource
 	}
 	return f

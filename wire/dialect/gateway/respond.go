@@ -7,15 +7,16 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // response reads the peer's answer to a request of this node. It gets no answer, even if
 // it is invalid.
 func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 	c.mu.Lock()
-	q := c.pending.requests[idText(r.id)]
+	q := c.pending.requests.Find("", idText(r.id))
 	if q != nil && q.method != methodList {
-		c.pending.removeRequest(q)
+		c.pending.requests.Remove(q)
 	}
 	c.mu.Unlock()
 	if q == nil {
@@ -33,10 +34,8 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 // the id of the failed request.
 func (c *codec) peerError(e *envelope) wire.Inbound {
 	c.mu.Lock()
-	q := c.pending.envelopes[idText(e.correlation)]
-	if q != nil {
-		c.pending.removeRequest(q)
-	}
+	q := c.pending.envelopes.Latest(idText(e.correlation))
+	c.pending.requests.Remove(q)
 	c.mu.Unlock()
 	if q == nil {
 		return wire.Inbound{Token: e.token, Err: invalidRequest("correlation_id", "correlation_id: want the id of a request that waits for an answer")}
@@ -94,7 +93,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	case methodList:
 		return c.listedReply(e, r, q)
 	case methodRead:
-		p, err := payloadAs[performatives.QueryRef](q.message)
+		p, err := exchange.PayloadAs[performatives.QueryRef](q.message)
 		if err != nil {
 			return nil, err
 		}

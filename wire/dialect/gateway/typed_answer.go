@@ -7,12 +7,13 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // usualAnswer is the act of the result that answers a request, unless its _meta names
 // another.
-func usualAnswer(request *performatives.Message) performatives.Performative {
-	if request.Performative() == performatives.ActRequest {
+func usualAnswer(request performatives.Performative) performatives.Performative {
+	if request == performatives.ActRequest {
 		return performatives.ActInform
 	}
 	return performatives.ActInformResult
@@ -38,11 +39,11 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 			return nil, err
 		}
 	}
-	usual := usualAnswer(call.message)
-	if call.method != methodCall {
+	usual := usualAnswer(call.Act)
+	if call.Method != methodCall {
 		return withMessageType(payload, m, usual), nil
 	}
-	p, err := payloadAs[performatives.InformResult](m)
+	p, err := exchange.PayloadAs[performatives.InformResult](m)
 	out := map[string]any{resultIsError: err == nil && p.Status == performatives.StatusFailure, resultContent: []textContent{}}
 	if m.Payload() != nil {
 		out[resultContent], out[resultStructured] = content("", payload), json.RawMessage(payload)
@@ -56,7 +57,7 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 func (c *codec) typedAnswer(e *envelope, r *rpc, q *request) (m *performatives.Message, ok bool, err error) {
 	const path = "mcp_payload.result." + memberMeta
 	t, refusal := readMessageType(metaOf(r.result), path)
-	usual := usualAnswer(q.message)
+	usual := usualAnswer(q.message.Performative())
 	switch {
 	case refusal != nil:
 		return nil, true, refusal

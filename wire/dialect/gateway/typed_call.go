@@ -57,7 +57,7 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 	if err != nil {
 		return c.refused(e, o, inArguments(err, name))
 	}
-	return c.serve(e, r, o, env, &call{token: token})
+	return c.serve(e, r, o, env, &call{Token: token})
 }
 
 // inArguments returns the refusal of a payload as that of the arguments of a call.

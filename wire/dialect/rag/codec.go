@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -19,7 +18,7 @@ type codec struct {
 	calls     pending // requests of the peer
 	asked     pending // requests to the peer
 	sequences sequences
-	withdrawn withdrawn
+	withdrawn recent.Withdrawn[traceKey]              // of the peer
 	ahead     recent.Cancels                          // of this node, before their requests
 	agents    map[performatives.AgentID]*registration // of the peer; by folded id
 }
@@ -28,7 +27,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 	c := &codec{
 		opts: o, depth: depth, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
 	}
-	c.calls.init(o.MaxPending, false, c.endedCall)
+	c.calls.init(o.MaxPending, false, c.ended)
 	c.asked.init(o.MaxPending, true, nil)
 	return c
 }
@@ -37,7 +36,7 @@ func newCodec(o wire.CodecOptions, depth int) *codec {
 func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
 	for {
 		trace := c.sequences.next(prefix, conversation)
-		if len(c.asked.traces[traceKey{to.Fold(), trace}]) == 0 {
+		if c.asked.traces.Latest(traceKey{to.Fold(), trace}) == nil {
 			return trace
 		}
 	}
@@ -55,20 +54,15 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 func (c *codec) Adopt(requests []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.calls.Adopt(requests, c.calls.add); err != nil {
-		return fmt.Errorf("rag: %w", err)
-	}
-	return nil
+	_, err := c.calls.Adopt(requests)
+	return err
 }
 
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
-	s, bad := exchange.Open(data, c.opts.MaxBytes, c.depth)
-	if bad == nil && !d.in.Scan(&s, memberNames) {
-		bad = exchange.Broken(s.Problem())
-	}
-	if d.Refusal = bad; bad == nil {
+	d.Names = memberNames
+	if d.Open(data, c.opts.MaxBytes, c.depth) {
 		d.read()
 	}
 	if d.Refusal != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -15,9 +14,8 @@ import (
 
 // decoder turns one envelope into a message.
 type decoder struct {
-	exchange.Fault
+	exchange.Reader
 	codec    *codec
-	in       exchange.Members
 	out      performatives.Envelope
 	kind     string
 	trace    string
@@ -30,14 +28,14 @@ type decoder struct {
 
 // read makes the message, or stores the fault.
 func (d *decoder) read() {
-	d.kind = d.required(memType)
-	d.out.Sender = performatives.AgentID(d.required(memSender))
-	d.out.Receiver = performatives.AgentID(d.required(memReceiver))
-	d.trace = d.required(memTrace)
-	d.out.Timestamp = d.timestamp()
-	d.credential()
+	d.kind = d.Required(memType)
+	d.out.Sender = performatives.AgentID(d.Required(memSender))
+	d.out.Receiver = performatives.AgentID(d.Required(memReceiver))
+	d.trace = d.Required(memTrace)
+	d.out.Timestamp = d.Time(memTimestamp)
+	d.token = exchange.Bearer(d.Optional(memToken))
 	d.metadata()
-	payload := d.in.Values[memPayload]
+	payload := d.Values[memPayload]
 	if !jsonscan.Is(payload, '{') {
 		d.Invalid("payload", "an object", payload)
 	}
@@ -55,54 +53,13 @@ func (d *decoder) read() {
 	d.finish()
 }
 
-// required reads a member of the envelope that is a string and not empty.
-func (d *decoder) required(m member) string {
-	v := d.in.Values[m]
-	if !jsonscan.Is(v, '"') || len(v) == 2 {
-		want := "a non-empty string"
-		d.Invalid(memberNames[m], want, v)
-		return ""
-	}
-	text, ok := jsonscan.Unquote(v)
-	if !ok {
-		d.Invalid(memberNames[m], "text", v)
-	}
-	return string(text)
-}
-
-func (d *decoder) timestamp() time.Time {
-	v := d.in.Values[memTimestamp]
-	if !jsonscan.Is(v, '"') {
-		d.Invalid("timestamp", "an ISO 8601 time", v)
-		return time.Time{}
-	}
-	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
-	if !ok {
-		d.Wrong("timestamp", "an ISO 8601 time, got %.48q", jsonscan.Text(v))
-	}
-	return t
-}
-
-// credential reads the token, which is not a part of the message.
-func (d *decoder) credential() {
-	v := d.in.Values[memToken]
-	if v == nil || jsonscan.IsNull(v) {
-		return
-	}
-	if v[0] != '"' {
-		d.Invalid(memberNames[memToken], "a string", v)
-		return
-	}
-	d.token = exchange.Bearer(jsonscan.Text(v))
-}
-
 // id returns the id of the message. rag has none. A frame that comes again as it was has the same
 // id, so that it is recognized as a duplicate; another attempt has another timestamp.
 func (d *decoder) id() performatives.MessageID {
 	h := sha256.New()
 	var room [8]byte
 	for _, part := range [...]string{
-		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.in.Values[memPayload]),
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.Values[memPayload]),
 	} {
 		_, _ = h.Write(binary.BigEndian.AppendUint64(room[:0], uint64(len(part)))) // never fails
 		_, _ = h.Write([]byte(part))

@@ -61,18 +61,18 @@ func (d *decoder) failure(payload []byte) {
 
 // failure writes a message that says no.
 func (w *writer) failure() {
-	r, extra, ok := performatives.RefusalIn(w.m.Payload())
+	r, extra, ok := performatives.RefusalIn(w.Message.Payload())
 	if !ok {
-		w.plain()
+		w.Plain()
 		return
 	}
 	code, text := r.Code, r.Text
 	if w.call != nil {
 		text = w.call.InWords(text)
 	}
-	w.kind = typeError
-	if act := w.m.Performative(); act != performatives.ActFailure {
-		w.tell(exchange.MetaAct, act.String())
+	w.Kind = typeError
+	if act := w.Message.Performative(); act != performatives.ActFailure {
+		w.Tell(exchange.MetaAct, act.String())
 	}
 	p := errorPayload{Code: ErrorCodes.Own(code), Message: text, Reason: ErrorCodes.Exact(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
@@ -98,10 +98,10 @@ func (w *writer) failure() {
 	if p.Reason != "" {
 		own = append(own, memberReason)
 	}
-	if w.marshal(p); w.Err == nil {
-		b := jsonscan.Reopen(w.payload)
+	if w.Marshal(p); w.Err == nil {
+		b := jsonscan.Reopen(w.Payload)
 		b.Sorted(extra, own...)
-		w.payload, w.Err = b.Close()
+		w.Payload, w.Err = b.Close()
 	}
 }
 
@@ -148,12 +148,12 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	if bad != nil {
 		return dst
 	}
-	w := writer{Builder: exchange.Begin(dst, c.depth)}
+	w := writer{Writer: exchange.NewWriter(Name, nil, dst, c.depth)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
 	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))
 	w.text(memTrace, c.sequences.next(prefixError, conversation))
-	w.text(memTimestamp, formatTime(stamp.Time))
+	w.text(memTimestamp, exchange.FormatTime(stamp.Time))
 	w.Checked(memberNames[memPayload], payload)
 	return append(w.JSON, '}')
 }
@@ -168,7 +168,7 @@ const (
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
 // is from the agent for which the message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {
-	v := &d.in.Values
+	v := &d.Values
 	o := &origin{
 		kind: exchange.Legible(v[memType]), trace: exchange.Legible(v[memTrace]), sender: performatives.AgentID(exchange.Legible(v[memSender])),
 		receiver: performatives.AgentID(exchange.Legible(v[memReceiver])),
@@ -188,7 +188,7 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 
 // ended returns the FAILURE that ends the request which a malformed ERROR_MESSAGE is about, or nil.
 func (d *decoder) ended() *performatives.Message {
-	v, p := &d.in.Values, d.in.Values[memPayload]
+	v, p := &d.Values, d.Values[memPayload]
 	from := performatives.AgentID(exchange.Legible(v[memSender]))
 	if d.kind = exchange.Legible(v[memType]); d.kind != typeError || from == "" {
 		return nil

@@ -2,11 +2,9 @@ package rag
 
 import "github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 
-// member is a member of the envelope (Base Message Format).
-type member uint8
-
+// The members of the envelope (Base Message Format).
 const (
-	memType member = iota
+	memType = iota
 	memSender
 	memReceiver
 	memTrace

@@ -42,13 +42,8 @@ func storedName(name string) string {
 
 // metadata reads the metadata and the unknown members of the envelope.
 func (d *decoder) metadata() {
-	for _, u := range d.in.Unknown {
-		if _, twice := d.out.Metadata[prefixEnvelope+u.Name]; twice {
-			d.Refuse(exchange.Broken("want no second " + u.Name))
-		}
-		exchange.Keep(&d.out.Metadata, prefixEnvelope+u.Name, u.Value)
-	}
-	v := d.in.Values[memMetadata]
+	d.KeepAll(d.Unknown, &d.out.Metadata, prefixEnvelope)
+	v := d.Values[memMetadata]
 	switch {
 	case v == nil:
 		return
@@ -101,24 +96,24 @@ func (w *writer) setMeta(name string, v any) {
 		w.Fail(err)
 		return
 	}
-	w.meta[name] = text
+	w.Meta[name] = text
 }
 
 // collectMetadata takes the metadata of the message, and the fields that belong there.
 func (w *writer) collectMetadata() {
-	w.meta = make(performatives.Members)
-	for name, v := range w.m.AllMetadata() {
+	w.Meta = make(performatives.Members)
+	for name, v := range w.Message.AllMetadata() {
 		switch {
 		case strings.HasPrefix(name, prefixEnvelope):
 			w.keepEnvelope(strings.TrimPrefix(name, prefixEnvelope), v)
 		default:
-			w.meta[strings.TrimPrefix(name, prefixMetadata)] = v
+			w.Meta[strings.TrimPrefix(name, prefixMetadata)] = v
 		}
 	}
-	if p, ok := priorityOf(w.meta[exchange.MetaPriority]); p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) {
-		w.setMeta(exchange.MetaPriority, w.m.Priority().String())
+	if p, ok := priorityOf(w.Meta[exchange.MetaPriority]); p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) {
+		w.setMeta(exchange.MetaPriority, w.Message.Priority().String())
 	}
-	w.Fail(exchange.PutExtensions(w.meta, w.m))
+	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
 }
 
 // keepEnvelope takes a further member of the envelope.
@@ -133,13 +128,13 @@ func (w *writer) keepEnvelope(name string, v json.RawMessage) {
 
 // metadata writes the metadata, sorted by name.
 func (w *writer) metadata() {
-	if len(w.meta) == 0 {
+	if len(w.Meta) == 0 {
 		if w.blank != nil {
 			w.Checked(memberNames[memMetadata], w.blank)
 		}
 		return
 	}
 	w.Open(memberNames[memMetadata])
-	w.Sorted(w.meta)
+	w.Sorted(w.Meta)
 	w.End()
 }

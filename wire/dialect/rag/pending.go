@@ -1,8 +1,6 @@
 package rag
 
 import (
-	"slices"
-
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -23,65 +21,41 @@ type traceKey struct {
 
 func (x *call) key() traceKey { return traceKey{x.Agent, x.Trace} }
 
-// party is one agent of the peer, one agent of the swarm, and their conversation.
-type party struct {
-	asker, asked performatives.AgentID // folded
-	conversation performatives.ConversationID
-}
-
-func (x *call) party() party { return party{x.Asker.Fold(), x.Asked.Fold(), x.Conversation} }
+func (x *call) party() exchange.Party { return exchange.PartyOf(x.Asker, x.Asked, x.Conversation) }
 
 // pending has the calls of one direction. The answer to one that was dropped gets a new trace id of
 // the same conversation.
 type pending struct {
 	exchange.Pending[*call]
-	traces map[traceKey][]*call // the oldest first; those to the peer are of several askers
-	open   map[party]int
+	traces  *exchange.Index[traceKey, *call] // those to the peer are of several askers
+	parties *exchange.Index[exchange.Party, *call]
 }
 
 // init makes p empty. It calls ended, which may be nil, for each call that is removed.
 func (p *pending) init(limit int, ours bool, ended func(*call)) {
-	p.traces, p.open = make(map[traceKey][]*call), make(map[party]int)
-	p.Init(limit, ours, func(x *call) {
-		if ended != nil {
-			ended(x)
-		}
-		if rest := slices.DeleteFunc(p.traces[x.key()], func(y *call) bool { return y == x }); len(rest) > 0 {
-			p.traces[x.key()] = rest
-		} else {
-			delete(p.traces, x.key())
-		}
-		if p.open[x.party()]--; p.open[x.party()] == 0 {
-			delete(p.open, x.party())
-		}
-	})
+	p.Init(limit, ours, ended)
+	p.traces = exchange.IndexOf(&p.Pending, (*call).key)
+	p.parties = exchange.IndexOf(&p.Pending, (*call).party)
 }
 
 // add adds a call. It replaces the one of its asker with its key, and the one with its id.
 func (p *pending) add(x *call) {
 	p.Remove(p.find(x.key(), x.Asker))
 	p.Add(x)
-	p.traces[x.key()] = append(p.traces[x.key()], x)
-	p.open[x.party()]++
 }
 
 // find returns the call of an asker, by the name that the peer knows, or nil.
 func (p *pending) find(at traceKey, asker performatives.AgentID) *call {
-	for _, x := range p.traces[at] {
-		if nameFor(x.Asker).Is(nameFor(asker)) {
-			return x
-		}
-	}
-	return nil
+	return p.traces.Any(at, func(x *call) bool { return nameFor(x.Asker).Is(nameFor(asker)) })
 }
 
 // to returns the call that a message for that receiver answers: that of the receiver, else the
 // oldest, or nil.
 func (p *pending) to(at traceKey, receiver performatives.AgentID) *call {
-	if x := p.find(at, receiver); x != nil || len(p.traces[at]) == 0 {
+	if x := p.find(at, receiver); x != nil {
 		return x
 	}
-	return p.traces[at][0]
+	return p.traces.Oldest(at)
 }
 
 // nameFor returns the name by which a peer knows an agent: an external coordinator is System.
@@ -100,5 +74,5 @@ func isFinal(act performatives.Performative) bool {
 // busy reports whether a request between the same agents is open in that conversation.
 func (p *pending) busy(x *call) bool {
 	same := p.Find(x.Asker, string(x.ID))
-	return p.open[x.party()] > 0 && (same == nil || same.Conversation != x.Conversation)
+	return p.parties.Latest(x.party()) != nil && (same == nil || same.Conversation != x.Conversation)
 }

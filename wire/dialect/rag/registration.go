@@ -111,7 +111,7 @@ const statusID = "agent_status/"
 // beats notes the status of a registered agent.
 func (d *decoder) beats() {
 	if r := d.codec.agents[d.out.Sender.Fold()]; r != nil {
-		r.status = r.with(d.in.Values[memPayload]).status
+		r.status = r.with(d.Values[memPayload]).status
 	}
 }
 
@@ -154,23 +154,23 @@ type agentRegistration struct {
 // query writes a QUERY_CAPABILITIES: as a registration or status when it says what the sender
 // offers, else under its own name.
 func (w *writer) query() {
-	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.Message)
 	switch {
 	case err != nil || q.Capabilities == nil:
-		w.plain()
+		w.Plain()
 	case jsonscan.Is(q.Extra[extraStatus], '{'):
-		w.kind, w.payload = typeStatus, q.Extra[extraStatus]
+		w.Kind, w.Payload = typeStatus, q.Extra[extraStatus]
 	case jsonscan.Is(q.Extra[extraRegistration], '{'):
-		w.kind, w.payload = typeRegistration, q.Extra[extraRegistration]
+		w.Kind, w.Payload = typeRegistration, q.Extra[extraRegistration]
 	default:
-		r := agentRegistration{ID: w.m.Sender(), Type: "agent", Capabilities: names(*q.Capabilities), MessageTypes: []string{}, Status: statusActive}
+		r := agentRegistration{ID: w.Message.Sender(), Type: "agent", Capabilities: names(*q.Capabilities), MessageTypes: []string{}, Status: statusActive}
 		for _, a := range q.Capabilities.Actions {
 			if kind := typeOfTask(a.Name, "", nil); kind != "" {
 				r.MessageTypes = append(r.MessageTypes, kind)
 			}
 		}
-		w.kind = typeRegistration
-		w.marshal(r)
+		w.Kind = typeRegistration
+		w.Marshal(r)
 	}
 }
 
@@ -186,15 +186,15 @@ func names(c performatives.Capabilities) []string {
 // capabilities writes an INFORM_CAPABILITIES. The answer to a registration has the capabilities of
 // the node.
 func (w *writer) capabilities() {
-	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.m)
+	i, err := performatives.PayloadAs[performatives.InformCapabilities](w.Message)
 	switch {
 	case err == nil && jsonscan.Is(i.Extra[extraRegistered], '{'):
-		w.kind, w.payload = typeRegistered, i.Extra[extraRegistered]
+		w.Kind, w.Payload = typeRegistered, i.Extra[extraRegistered]
 	case err == nil && w.call != nil && w.call.Kind == typeRegistration && i.Capabilities != nil:
-		w.kind = typeRegistered
+		w.Kind = typeRegistered
 		w.registered(names(*i.Capabilities))
 	default:
-		w.plain()
+		w.Plain()
 	}
 }
 
@@ -205,7 +205,7 @@ const memberNode = "node_capabilities"
 // capabilities of the node.
 func (w *writer) registered(theirs []string) {
 	status := w.codec.statusOf(w.call.Asker)
-	w.marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: status})
+	w.Marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: status})
 	if r := w.codec.agents[w.call.Asker.Fold()]; r != nil {
 		b := jsonscan.OpenObject(nil)
 		for name, v := range jsonscan.Members(r.payload) {
@@ -214,11 +214,11 @@ func (w *writer) registered(theirs []string) {
 			}
 		}
 		b.Text("status", status)
-		w.payload, _ = b.Close() // it has been an object
+		w.Payload, _ = b.Close() // it has been an object
 	}
 	list, err := json.Marshal(theirs)
 	w.Fail(err)
-	w.payload = jsonscan.WithMember(w.payload, memberNode, list)
+	w.Payload = jsonscan.WithMember(w.Payload, memberNode, list)
 }
 
 func (c *codec) statusOf(agent performatives.AgentID) string {

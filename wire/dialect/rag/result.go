@@ -59,27 +59,27 @@ func resultRest(kind string, r performatives.InformResult, payload []byte) (rest
 
 // result writes the details of a result, under the type that belongs to the request.
 func (w *writer) result() {
-	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
+	r, err := performatives.PayloadAs[performatives.InformResult](w.Message)
 	if err != nil {
 		w.Fail(err)
 		return
 	}
-	w.kind = w.resultType()
-	if w.kind == "" {
-		w.plain()
+	w.Kind = w.resultType()
+	if w.Kind == "" {
+		w.Plain()
 		return
 	}
 	w.marshalContent(r.Details)
 	w.complete(&r)
-	if w.Err == nil && checkPayload(w.kind, w.payload) != nil {
-		w.plain() // the details are of another kind than the type has them
+	if w.Err == nil && checkPayload(w.Kind, w.Payload) != nil {
+		w.Plain() // the details are of another kind than the type has them
 		return
 	}
-	rest, needed := resultRest(w.kind, r, w.payload)
+	rest, needed := resultRest(w.Kind, r, w.Payload)
 	same := false
-	if jsonscan.Is(w.meta[metaResult], '{') {
-		came, bad := readResult(w.kind, w.meta[metaResult], w.payload)
-		came, _ = resultRest(w.kind, came, w.payload)
+	if jsonscan.Is(w.Meta[metaResult], '{') {
+		came, bad := readResult(w.Kind, w.Meta[metaResult], w.Payload)
+		came, _ = resultRest(w.Kind, came, w.Payload)
 		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
 	}
 	w.rest(metaResult, rest, needed, same)
@@ -105,9 +105,9 @@ func (w *writer) resultType() string {
 func (w *writer) complete(r *performatives.InformResult) {
 	switch {
 	case w.Err != nil:
-	case w.kind == typeRetrieved && jsonscan.Member(w.payload, "retrieved_chunks") == nil:
-		w.payload = jsonscan.WithMember(w.payload, "retrieved_chunks", []byte("[]"))
-	case w.kind == typeResponded && jsonscan.Member(w.payload, memberResponse) == nil:
-		w.payload = jsonscan.WithMember(w.payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
+	case w.Kind == typeRetrieved && jsonscan.Member(w.Payload, "retrieved_chunks") == nil:
+		w.Payload = jsonscan.WithMember(w.Payload, "retrieved_chunks", []byte("[]"))
+	case w.Kind == typeResponded && jsonscan.Member(w.Payload, memberResponse) == nil:
+		w.Payload = jsonscan.WithMember(w.Payload, memberResponse, jsonscan.AppendQuoted(nil, r.Summary))
 	}
 }

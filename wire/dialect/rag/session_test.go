@@ -115,7 +115,7 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 				Act() performatives.Performative
 			}).Act()
 			expect(t, write(t, c, reply(t, m, act, test.answer)), test.want)
-			if c.calls.Len() != 0 || len(c.calls.traces)+len(c.calls.open) != 0 {
+			if c.calls.Len() != 0 || c.calls.traces.Len()+c.calls.parties.Len() != 0 {
 				t.Errorf("the request is open: %+v", c.calls)
 			}
 		})
@@ -240,7 +240,7 @@ func TestSharedTrace(t *testing.T) {
 			t.Errorf("the answer for %s goes to %s", tt.asker, m.Receiver())
 		}
 	}
-	if c.asked.Len()+len(c.asked.traces) != 0 {
+	if c.asked.Len()+c.asked.traces.Len() != 0 {
 		t.Errorf("open: %+v", c.asked)
 	}
 }
@@ -384,7 +384,7 @@ func TestPendingIsBounded(t *testing.T) {
 		write(t, c, request(t, "E", "B", "clean", `{}`))
 	}
 	for _, p := range []*pending{&c.calls, &c.asked} {
-		if p.Len() != 2 || len(p.traces) != 2 {
+		if p.Len() != 2 || p.traces.Len() != 2 {
 			t.Errorf("%d open: %+v", p.Len(), p)
 		}
 	}

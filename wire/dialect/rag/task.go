@@ -73,21 +73,21 @@ func (d *decoder) drop(name string, v any, needed bool) {
 
 // task writes the parameters of a task as the payload, and its other members into the metadata.
 func (w *writer) task() {
-	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
+	t, err := performatives.PayloadAs[performatives.TaskRequest](w.Message)
 	if err != nil {
 		w.Fail(err)
 		return
 	}
-	if w.kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.kind == "" {
-		w.plain()
+	if w.Kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.Kind == "" {
+		w.Plain()
 		return
 	}
 	w.marshalContent(t.Parameters)
 	w.require()
 	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
 	same := false
-	if jsonscan.Is(w.meta[metaTask], '{') {
-		came, bad := readTask(w.meta[metaTask])
+	if jsonscan.Is(w.Meta[metaTask], '{') {
+		came, bad := readTask(w.Meta[metaTask])
 		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
 	}
 	w.rest(metaTask, rest, taskNeeded(rest), same)
@@ -97,7 +97,7 @@ func (w *writer) task() {
 // written in the metadata.
 func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
 	v := extra[exchange.MetaPriority]
-	if p, ok := priorityOf(v); !ok || p != w.m.Priority() {
+	if p, ok := priorityOf(v); !ok || p != w.Message.Priority() {
 		return extra
 	}
 	rest := make(performatives.Members, len(extra))
@@ -106,7 +106,7 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 			rest[name] = v
 		}
 	}
-	w.meta[exchange.MetaPriority] = v
+	w.Meta[exchange.MetaPriority] = v
 	return rest
 }
 
@@ -115,8 +115,8 @@ func (w *writer) require() {
 	if w.Err != nil {
 		return
 	}
-	if bad := checkPayload(w.kind, w.payload); bad != nil {
-		bad.About = w.m.ID()
+	if bad := checkPayload(w.Kind, w.Payload); bad != nil {
+		bad.About = w.Message.ID()
 		w.Fail(bad)
 	}
 }
@@ -124,11 +124,11 @@ func (w *writer) require() {
 // rest writes what a payload has beside the payload of this dialect, unless the metadata say the
 // same already.
 func (w *writer) rest(name string, v any, needed, same bool) {
-	switch had := jsonscan.Is(w.meta[name], '{'); {
+	switch had := jsonscan.Is(w.Meta[name], '{'); {
 	case had && same:
 	case needed:
 		w.setMeta(name, v)
 	case had: // it came by another dialect, and has another meaning here
-		delete(w.meta, name)
+		delete(w.Meta, name)
 	}
 }

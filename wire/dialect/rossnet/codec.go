@@ -1,7 +1,6 @@
 package rossnet
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -21,8 +20,8 @@ type codec struct {
 	asked pending                        // requests to the peer
 	field map[performatives.AgentID]bool // whether an agent of the peer writes the form of the field, by folded id
 
-	withdrawn withdrawn
-	ahead     recent.Cancels // of this node, before their requests
+	withdrawn recent.Withdrawn[flow] // of the peer, by subtask_id, else by correlation_id
+	ahead     recent.Cancels         // of this node, before their requests
 }
 
 // maxForms bounds the agents of one session whose form is stored.
@@ -40,17 +39,14 @@ func (c *codec) Requests(agent performatives.AgentID) ([]byte, error) {
 func (c *codec) Adopt(requests []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.calls.Adopt(requests, c.calls.add); err != nil {
-		return fmt.Errorf("rossnet: %w", err)
-	}
-	return nil
+	_, err := c.calls.Adopt(requests)
+	return err
 }
 
 // Decode reads one message.
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
-	d.Refusal = d.in.scan(data, c.opts.MaxBytes, c.depth)
-	if d.Refusal == nil {
+	if d.scan(data); d.Refusal == nil {
 		d.read()
 	}
 	switch {
@@ -63,7 +59,7 @@ func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	case d.made == nil: // PING or PONG
 		take(wire.Inbound{Token: d.token, Ref: d.origin, Answer: d.answer})
 	default:
-		in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Content: d.in.payload}
+		in := wire.Inbound{Message: d.made, Token: d.token, Ref: d.origin, Content: d.payload}
 		if d.noID {
 			in.Content = nil // each has an id of its own
 		}

@@ -46,7 +46,7 @@ func (d *decoder) content() {
 	if d.act(); d.Refusal != nil {
 		return
 	}
-	p := d.in.payload
+	p := d.payload
 	if d.out.MessageType != "" {
 		d.typed(p)
 		return

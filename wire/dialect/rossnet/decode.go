@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -17,42 +16,43 @@ import (
 
 // decoder turns one envelope into a message.
 type decoder struct {
-	exchange.Fault
-	codec       *codec
-	in          frame
-	out         performatives.Envelope
-	kind        string
-	correlation string
-	subtask     string
-	token       string
-	field       bool // the envelope or the payload has the form of the field
-	noID        bool
-	origin      *origin
-	made        *performatives.Message
-	answer      []byte
-	answers     *call // a request to the peer
-	follows     *call // a request of the peer, for example with its CANCEL
+	exchange.Reader // of the header
+	codec           *codec
+	envelope        exchange.Members
+	payload         []byte // nil = absent
+	out             performatives.Envelope
+	kind            string
+	correlation     string
+	subtask         string
+	token           string
+	field           bool // the envelope or the payload has the form of the field
+	noID            bool
+	origin          *origin
+	made            *performatives.Message
+	answer          []byte
+	answers         *call // a request to the peer
+	follows         *call // a request of the peer, for example with its CANCEL
 }
 
 // read makes the message, or stores the fault.
 func (d *decoder) read() {
-	d.credential()
+	d.token = exchange.Bearer(d.optional(memToken))
 	d.version()
-	d.kind = d.required(memKind)
-	d.out.Sender = performatives.AgentID(d.required(memSender))
+	d.kind = d.Required(memKind)
+	d.out.Sender = performatives.AgentID(d.Required(memSender))
 	d.ownPath()
 	d.recipient()
 	d.correlation = d.optional(memCorrelation)
-	d.out.Timestamp = d.timestamp()
+	d.out.Timestamp = d.Time(memTimestamp)
 	d.metadata()
-	if !jsonscan.Is(d.in.payload, '{') {
-		d.Invalid(memPayload, "an object", d.in.payload)
+	if !jsonscan.Is(d.payload, '{') {
+		d.Invalid(memPayload, "an object", d.payload)
 	}
 	d.id()
 	if d.Refusal != nil {
 		return
 	}
-	d.subtask = subtaskOf(d.kind, d.in.payload)
+	d.subtask = subtaskOf(d.kind, d.payload)
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	d.content()
@@ -61,28 +61,17 @@ func (d *decoder) read() {
 	}
 }
 
-// required reads a member of the header that is a string and not empty.
-func (d *decoder) required(name string) string {
-	v := d.in.header[name]
-	text := jsonscan.Text(v)
-	if text == "" {
-		d.Invalid(memHeader+"."+name, "a non-empty string", v)
-	}
-	return text
-}
-
 // optional reads a member of the header that is a string, null or absent.
-func (d *decoder) optional(name string) string {
-	v := d.in.header[name]
-	if v == nil || jsonscan.IsNull(v) {
+func (d *decoder) optional(i int) string {
+	if jsonscan.IsNone(d.Values[i]) {
 		return ""
 	}
-	return d.required(name)
+	return d.Required(i)
 }
 
 // version refuses a version of another major (rossnet §8).
 func (d *decoder) version() {
-	v := d.required(memVersion)
+	v := d.Required(memVersion)
 	if major, _, _ := strings.Cut(v, "."); d.Refusal == nil && major != "1" {
 		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", v)
 	}
@@ -101,17 +90,16 @@ func (d *decoder) ownPath() {
 // recipient reads who the message is for, in the form of the text or of the field. PING, PONG and
 // PROCESS_USER_REQUEST need none.
 func (d *decoder) recipient() {
-	for _, name := range []string{memRecipient, memAgent, memService} {
-		text := d.optional(name)
+	for _, i := range [...]int{memRecipient, memAgent, memService} {
+		text := d.optional(i)
 		switch {
 		case text == "":
 		case d.out.Receiver != "" && !d.out.Receiver.Is(performatives.AgentID(text)):
-			d.Wrong("mcp_header."+name, "one recipient, got %.64q and %.64q", d.out.Receiver, text)
+			d.Wrong(d.Path+headerNames[i], "one recipient, got %.64q and %.64q", d.out.Receiver, text)
 		default:
 			d.out.Receiver = performatives.AgentID(text)
 		}
-		_, there := d.in.header[name]
-		d.field = d.field || there && name != memRecipient
+		d.field = d.field || d.Values[i] != nil && i != memRecipient
 	}
 	if d.out.Receiver != "" {
 		return
@@ -120,22 +108,8 @@ func (d *decoder) recipient() {
 	case kindPing, kindPong, kindUserRequest:
 		d.out.Receiver = serviceRouter
 	default:
-		d.Invalid("mcp_header."+memRecipient, "a non-empty string", d.in.header[memRecipient])
+		d.Required(memRecipient)
 	}
-}
-
-func (d *decoder) timestamp() time.Time {
-	v := d.in.header[memTimestamp]
-	t, ok := isotime.Parse([]byte(jsonscan.Text(v)))
-	if !jsonscan.Is(v, '"') || !ok {
-		d.Invalid("mcp_header.timestamp", "an ISO 8601 time", v)
-	}
-	return t
-}
-
-// credential reads the token, which is not a part of the message (rossnet §6).
-func (d *decoder) credential() {
-	d.token = exchange.Bearer(d.optional(memToken))
 }
 
 // id reads the id of the message. Of a message without one it is a digest of its members, so that
@@ -149,7 +123,7 @@ func (d *decoder) id() {
 	h := sha256.New()
 	for _, part := range [][]byte{
 		[]byte(d.kind), []byte(d.out.Sender.Fold()), []byte(d.out.Receiver.Fold()), []byte(d.correlation),
-		[]byte(d.out.Timestamp.Format(time.RFC3339Nano)), d.in.payload,
+		[]byte(d.out.Timestamp.Format(time.RFC3339Nano)), d.payload,
 	} {
 		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // never fails
 	}
@@ -183,7 +157,7 @@ func (d *decoder) act() {
 		if named && exchange.IsRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
 			d.out.Performative = said
 		}
-		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.in.payload, "status"), statusRejected) {
+		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.payload, "status"), statusRejected) {
 			d.out.Performative = performatives.ActTaskReject
 		}
 	case ok:
@@ -250,7 +224,7 @@ func (d *decoder) refer() {
 		return
 	}
 	d.answers = d.codec.asked.find(from, d.subtask, d.correlation)
-	if d.answers == nil && isField(d.kind, d.in.payload) { // its task_id is one that the worker has made
+	if d.answers == nil && isField(d.kind, d.payload) { // its task_id is one that the worker has made
 		d.answers = d.codec.asked.find(from, "", d.correlation)
 	}
 	d.follows = d.codec.calls.find(from, d.subtask, d.correlation)
@@ -274,7 +248,7 @@ func (d *decoder) refer() {
 func (d *decoder) request() *call {
 	return &call{
 		Request: exchange.RequestOf(&d.out, d.kind), Other: d.out.Receiver.Fold(), Correlation: d.correlation, Subtask: d.subtask,
-		NoCorrelation: d.correlation == "", Field: inField(d.kind, d.in.payload),
+		NoCorrelation: d.correlation == "", Field: inField(d.kind, d.payload),
 	}
 }
 
@@ -301,7 +275,7 @@ func (d *decoder) note() {
 		x := d.request()
 		x.Conversation = d.made.ConversationID()
 		if d.kind == kindQuery || x.Field {
-			x.Payload = bytes.Clone(d.in.payload)
+			x.Payload = bytes.Clone(d.payload)
 		}
 		d.origin.call = x
 		c.calls.add(x)

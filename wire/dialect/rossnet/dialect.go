@@ -74,7 +74,7 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 		opts: o, depth: depth, owner: performatives.AgentID(owner),
 		field: make(map[performatives.AgentID]bool),
 	}
-	c.calls.init(o.MaxPending, false, c.withdrawn.endedCall)
+	c.calls.init(o.MaxPending, false, c.ended)
 	c.asked.init(o.MaxPending, true, nil)
 	return c, nil
 }

@@ -50,44 +50,44 @@ func registrationOf(id performatives.AgentID, topics []string, actions []perform
 // query writes a QUERY_CAPABILITIES: as a registration when it says what the sender offers, else
 // under its own name.
 func (w *writer) query() {
-	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.m)
+	q, err := performatives.PayloadAs[performatives.QueryCapabilities](w.Message)
 	switch {
 	case err != nil || q.Capabilities == nil:
-		w.plain()
+		w.Plain()
 	case jsonscan.Is(q.Extra[extraRegistration], '{'):
-		w.kind, w.raw = kindRegister, q.Extra[extraRegistration]
+		w.Kind, w.Payload = kindRegister, q.Extra[extraRegistration]
 	default:
-		w.kind = kindRegister
-		w.marshal(registrationOf(w.m.Sender(), q.Capabilities.Topics, q.Capabilities.Actions))
+		w.Kind = kindRegister
+		w.Marshal(registrationOf(w.Message.Sender(), q.Capabilities.Topics, q.Capabilities.Actions))
 	}
 }
 
 // capabilities writes an INFORM_CAPABILITIES: the answer to a registration is DISCOVERY_ACK.
 func (w *writer) capabilities() {
 	if w.call == nil || w.call.Kind != kindRegister {
-		w.plain()
+		w.Plain()
 		return
 	}
-	w.kind, w.body = kindAck, make(performatives.Members)
+	w.Kind, w.body = kindAck, make(performatives.Members)
 	w.set("status", "registered")
-	w.set("agent_id", w.m.Receiver())
+	w.set("agent_id", w.Message.Receiver())
 }
 
 // find writes a query for agents to MCP_DISCOVERY as DISCOVERY_QUERY.
 func (w *writer) find() {
-	q, err := performatives.PayloadAs[performatives.QueryRef](w.m)
+	q, err := performatives.PayloadAs[performatives.QueryRef](w.Message)
 	if payload := object(q.Extra); err == nil && q.Reference == referenceAgents && checkPayload(kindQuery, payload) == nil {
-		w.kind, w.raw = kindQuery, payload
+		w.Kind, w.Payload = kindQuery, payload
 		return
 	}
-	w.plain()
+	w.Plain()
 }
 
 // found writes the agents that a DISCOVERY_QUERY asks for.
 func (w *writer) found() {
-	r, err := performatives.PayloadAs[performatives.InformRef](w.m)
+	r, err := performatives.PayloadAs[performatives.InformRef](w.Message)
 	if err != nil || w.call == nil || w.call.Kind != kindQuery {
-		w.plain()
+		w.Plain()
 		return
 	}
 	list, err := json.Marshal(r.Value)
@@ -101,7 +101,7 @@ func (w *writer) found() {
 			results = append(results, found)
 		}
 	}
-	w.kind, w.body = kindResponse, make(performatives.Members)
+	w.Kind, w.body = kindResponse, make(performatives.Members)
 	w.body["query"] = w.call.Payload
 	w.set("results", results)
 	w.set("status", "success")

@@ -2,12 +2,12 @@ package rossnet
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"reflect"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -24,33 +24,26 @@ type shape struct {
 	version string
 	act     performatives.Performative
 	typed   string
-	nulls   map[string]bool // known members of the header that were null
-	absent  map[string]bool // and those that were absent
-	blank   []byte          // the task_metadata null or {}
+	had     exchange.Set // the members of the header
+	nulls   exchange.Set // those of them that were null
+	blank   []byte       // the task_metadata null or {}
 	field   bool
 	// correlation is as it came: the conversation of the message may have another name.
 	correlation  string
 	conversation performatives.ConversationID
 }
 
+// unread is the shape of a message that this dialect has not read.
+var unread = &shape{version: Version, had: 1<<memID | 1<<memRecipient | 1<<memToken}
+
 func (d *decoder) shape() *shape {
 	s := &shape{
-		kind: d.kind, payload: bytes.Clone(d.in.payload), value: d.out.Payload, version: jsonscan.Text(d.in.header[memVersion]), act: d.out.Performative,
-		typed: d.out.MessageType, nulls: make(map[string]bool), absent: make(map[string]bool), field: d.field, correlation: d.correlation,
-		conversation: d.out.ConversationID,
+		kind: d.kind, payload: bytes.Clone(d.payload), value: d.out.Payload, version: jsonscan.Text(d.Values[memVersion]), act: d.out.Performative,
+		typed: d.out.MessageType, field: d.field, correlation: d.correlation,
+		conversation: cmp.Or(d.out.ConversationID, performatives.ConversationID(d.out.ID)),
 	}
-	if s.conversation == "" {
-		s.conversation = performatives.ConversationID(d.out.ID)
-	}
-	for _, name := range headerNames {
-		switch v := d.in.header[name]; {
-		case v == nil:
-			s.absent[name] = true
-		case jsonscan.IsNull(v):
-			s.nulls[name] = true
-		}
-	}
-	if v := d.in.header[memTask]; jsonscan.IsNull(v) || jsonscan.Is(v, '{') && len(rest(v)) == 0 {
+	s.had, s.nulls = d.Had()
+	if v := d.Values[memTask]; jsonscan.IsNull(v) || jsonscan.Is(v, '{') && len(rest(v)) == 0 {
 		s.blank = bytes.Clone(v)
 	}
 	return s
@@ -58,18 +51,14 @@ func (d *decoder) shape() *shape {
 
 // writer writes one message.
 type writer struct {
-	jsonscan.Builder
+	exchange.Writer
 	codec  *codec
-	m      *performatives.Message
-	theirs bool   // the reader writes the form of the field
-	known  bool   // it has written a message
-	came   *shape // nil = the message came in another dialect
-	call   *call  // the request of the peer that the message answers
-	asked  *call  // the request to the peer that the message belongs to, such as its CANCEL
-	kind   string
-	body   performatives.Members // of the payload; nil = payload has it
-	raw    []byte
-	meta   performatives.Members
+	theirs bool                  // the reader writes the form of the field
+	known  bool                  // it has written a message
+	came   *shape                // nil = the message came in another dialect
+	call   *call                 // the request of the peer that the message answers
+	asked  *call                 // the request to the peer that the message belongs to, such as its CANCEL
+	body   performatives.Members // of the payload, if Payload is not the whole of it
 	header performatives.Members // its further members
 	top    performatives.Members
 }
@@ -78,13 +67,11 @@ type writer struct {
 // form for m.
 func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Receiver() == "" {
-		return dst, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "receiver", Text: "receiver: want an agent: rossnet has no broadcast",
-		}
+		return dst, exchange.Broadcast(Name, m)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{Builder: exchange.Begin(dst, c.depth), codec: c, m: m}
+	w := writer{Writer: exchange.NewWriter(Name, m, dst, c.depth), codec: c}
 	w.came, _ = m.Shape().(*shape)
 	w.theirs, w.known = c.field[m.Receiver().Fold()]
 	w.call = c.calls.Find("", m.InReplyTo())
@@ -96,7 +83,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if w.content(); w.Err == nil {
 		w.envelope()
 	}
-	out, err := exchange.Finish(Name, &w.Builder, len(dst))
+	out, err := w.Finish()
 	if err != nil {
 		return dst, err
 	}
@@ -107,11 +94,11 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 // content finds the type and the payload.
 func (w *writer) content() {
 	if w.asItCame() {
-		w.kind, w.raw = w.came.kind, w.came.payload
+		w.Kind, w.Payload = w.came.kind, w.came.payload
 		return
 	}
-	switch act := w.m.Performative(); {
-	case w.m.MessageType() != "":
+	switch act := w.Message.Performative(); {
+	case w.Message.MessageType() != "":
 		w.typed()
 	case act == performatives.ActTaskRequest:
 		w.assign()
@@ -134,14 +121,14 @@ func (w *writer) content() {
 	case exchange.IsRefusal(act):
 		w.failure()
 	default:
-		w.plain()
+		w.Plain()
 	}
 	if w.body != nil {
-		w.raw = object(w.body)
+		w.Payload = object(w.body)
 	}
-	if w.Err == nil && w.m.MessageType() == "" && !w.fieldForm() {
-		if bad := checkPayload(w.kind, w.raw); bad != nil {
-			bad.About = w.m.ID()
+	if w.Err == nil && w.Message.MessageType() == "" && !w.fieldForm() {
+		if bad := checkPayload(w.Kind, w.Payload); bad != nil {
+			bad.About = w.Message.ID()
 			w.Fail(bad)
 		}
 	}
@@ -150,7 +137,7 @@ func (w *writer) content() {
 // asItCame reports whether the payload is written in the bytes in which it came. It must be
 // unchanged, and must have the form that its reader expects.
 func (w *writer) asItCame() bool {
-	s, m := w.came, w.m
+	s, m := w.came, w.Message
 	if s == nil || s.act != m.Performative() || s.typed != m.MessageType() || !reflect.DeepEqual(s.value, m.Payload()) {
 		return false
 	}
@@ -165,53 +152,40 @@ func (w *writer) asItCame() bool {
 
 // fieldForm reports whether the payload is written in the form of the field, which has no required
 // members.
-func (w *writer) fieldForm() bool { return isField(w.kind, w.raw) }
+func (w *writer) fieldForm() bool { return isField(w.Kind, w.Payload) }
 
 // typed writes an application's message type.
 func (w *writer) typed() {
-	w.kind = w.m.MessageType()
-	act := w.m.Performative()
-	_, known := natural[w.kind]
-	_, noAct := performatives.ParsePerformative(w.kind)
-	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.kind)
+	w.Kind = w.Message.MessageType()
+	act := w.Message.Performative()
+	_, known := natural[w.Kind]
+	_, noAct := performatives.ParsePerformative(w.Kind)
+	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.Kind)
 	if known || noAct == nil || ok && registered != act {
-		w.tell(exchange.MetaMessageType, w.kind) // without it, the type would be read as the dialect's own
+		w.Tell(exchange.MetaMessageType, w.Kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {
-		w.tell(exchange.MetaAct, act.String())
+		w.Tell(exchange.MetaAct, act.String())
 	}
-	w.marshal(w.m.Payload())
-}
-
-// plain writes an act under its own name.
-func (w *writer) plain() {
-	w.kind = w.m.Performative().String()
-	w.marshal(w.m.Payload())
+	w.Marshal(w.Message.Payload())
 }
 
 // withdraw writes a CANCEL. The subtask_id in its payload tells the worker which of the requests of
 // a flow it is about.
 func (w *writer) withdraw() {
 	if w.asked == nil || w.asked.Subtask == "" {
-		w.plain()
+		w.Plain()
 		return
 	}
-	w.kind = w.m.Performative().String()
-	w.members(w.m.Payload())
+	w.Kind = w.Message.Performative().String()
+	w.members(w.Message.Payload())
 	w.body["subtask_id"] = exchange.Quoted(w.asked.Subtask)
-}
-
-// marshal sets the payload, which must be an object.
-func (w *writer) marshal(v any) {
-	text, err := exchange.Object(Name, v)
-	w.Fail(err)
-	w.raw = text
 }
 
 // members sets the payload, of which further members are changed.
 func (w *writer) members(v any) {
-	w.marshal(v)
-	if w.body = rest(w.raw); w.body == nil {
+	w.Marshal(v)
+	if w.body = rest(w.Payload); w.body == nil {
 		w.body = make(performatives.Members)
 	}
 }
@@ -235,10 +209,10 @@ func (w *writer) subtask() {
 	case jsonscan.Text(w.body["subtask_id"]) != "":
 	case w.call != nil:
 		w.body["subtask_id"] = exchange.Quoted(string(w.call.ID))
-	case w.m.InReplyTo() != "":
-		w.body["subtask_id"] = exchange.Quoted(w.m.InReplyTo())
+	case w.Message.InReplyTo() != "":
+		w.body["subtask_id"] = exchange.Quoted(w.Message.InReplyTo())
 	default:
-		w.body["subtask_id"] = exchange.Quoted(uuidFor(w.m.ID()))
+		w.body["subtask_id"] = exchange.Quoted(uuidFor(w.Message.ID()))
 	}
 }
 
@@ -254,34 +228,31 @@ func uuidFor(id performatives.MessageID) string {
 // newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where
 // another agent has asked the peer by the same id, of its sender. A copy has that of the first.
 func (w *writer) newSubtask() string {
-	asked, m := &w.codec.asked, w.m
+	asked, m := &w.codec.asked, w.Message
 	if x := asked.Find(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
 		return x.Subtask
 	}
 	id := uuidFor(m.ID())
-	if x := asked.subtasks[flow{m.Receiver().Fold(), id}]; x != nil && !x.Other.Is(m.Sender()) {
+	if x := asked.subtasks.Latest(flow{m.Receiver().Fold(), id}); x != nil && !x.Other.Is(m.Sender()) {
 		id = uuidFor(performatives.MessageID(m.Sender().Fold()) + "/" + m.ID())
 	}
 	return id
 }
 
-// formatTime writes a time as the specification does.
-func formatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
-
 // assign writes a task.
 func (w *writer) assign() {
-	t, err := performatives.PayloadAs[performatives.TaskRequest](w.m)
+	t, err := performatives.PayloadAs[performatives.TaskRequest](w.Message)
 	if err != nil {
 		w.Fail(err)
 		return
 	}
-	w.kind = kindAssign
+	w.Kind = kindAssign
 	if (w.theirs || !w.known) && t.Description == "" && w.assignInField(t) {
 		return
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
 	delete(w.body, "task_type")
-	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[exchange.MetaPriority])); err == nil && p == w.m.Priority() {
+	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[exchange.MetaPriority])); err == nil && p == w.Message.Priority() {
 		delete(w.body, exchange.MetaPriority) // it is in task_metadata
 	}
 	if jsonscan.Text(w.body["subtask_id"]) == "" {
@@ -295,9 +266,9 @@ func (w *writer) assign() {
 	if t.Description != "" {
 		w.set("task_description", t.Description)
 	}
-	if by := w.m.ReplyBy(); !by.IsZero() {
+	if by := w.Message.ReplyBy(); !by.IsZero() {
 		if came, ok := isotime.Parse([]byte(jsonscan.Text(w.body["deadline"]))); !ok || !came.Equal(by) {
-			w.set("deadline", formatTime(by))
+			w.set("deadline", exchange.FormatTime(by))
 		}
 	}
 }
@@ -305,17 +276,17 @@ func (w *writer) assign() {
 // assignInField writes a task in the form of the field, and reports whether it came in that form, so
 // that it has one.
 func (w *writer) assignInField(t performatives.TaskRequest) bool {
-	if w.raw = []byte("{}"); !t.Parameters.IsZero() {
-		w.marshal(t.Parameters)
+	if w.Payload = []byte("{}"); !t.Parameters.IsZero() {
+		w.Marshal(t.Parameters)
 	}
 	if t.TaskType == taskUserRequest && len(t.Extra) == 0 {
-		w.kind = kindUserRequest
+		w.Kind = kindUserRequest
 		return true
 	}
 	if t.TaskType != taskOfField && t.Extra["task_id"] == nil || rest(object(t.Extra), fieldMembers...) != nil {
 		return false
 	}
-	if w.body = rest(w.raw); w.body == nil {
+	if w.body = rest(w.Payload); w.body == nil {
 		w.body = make(performatives.Members)
 	}
 	if t.TaskType != taskOfField {
@@ -331,12 +302,12 @@ func (w *writer) assignInField(t performatives.TaskRequest) bool {
 
 // accept writes that a task is taken on.
 func (w *writer) accept() {
-	a, err := performatives.PayloadAs[performatives.TaskAccept](w.m)
+	a, err := performatives.PayloadAs[performatives.TaskAccept](w.Message)
 	if err != nil {
 		w.Fail(err)
 		return
 	}
-	w.kind = kindAcknowledge
+	w.Kind = kindAcknowledge
 	reason := a.Comments
 	a.Comments = ""
 	w.members(a)
@@ -349,8 +320,8 @@ func (w *writer) accept() {
 
 // progress writes a STATUS_UPDATE, with 0 for a progress that is not known.
 func (w *writer) progress() {
-	w.kind = kindStatus
-	w.members(w.m.Payload())
+	w.Kind = kindStatus
+	w.members(w.Message.Payload())
 	if w.body["progress_percentage"] == nil {
 		w.set("progress_percentage", 0)
 	}
@@ -362,12 +333,12 @@ func (w *writer) progress() {
 
 // result writes a result, in the form of the field where its request has that.
 func (w *writer) result() {
-	r, err := performatives.PayloadAs[performatives.InformResult](w.m)
+	r, err := performatives.PayloadAs[performatives.InformResult](w.Message)
 	if err != nil {
 		w.Fail(err)
 		return
 	}
-	w.kind = kindComplete
+	w.Kind = kindComplete
 	details := r.Details
 	r.Details = performatives.Content{}
 	w.members(r)
@@ -396,7 +367,7 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 		w.set("status", "FAILED")
 		w.set("task_status", r.Status)
 	}
-	w.set("agent_id", w.m.Sender())
+	w.set("agent_id", w.Message.Sender())
 	for _, name := range []string{"workflow_id", "task_id"} {
 		if v := jsonscan.Member(w.call.Payload, name); v != nil {
 			w.body[name] = v
@@ -410,7 +381,7 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 
 // note stores a request to the peer, and the end of one of the peer.
 func (w *writer) note() {
-	c, m := w.codec, w.m
+	c, m := w.codec, w.Message
 	act := m.Performative()
 	switch {
 	case act == performatives.ActCancel && w.asked != nil:
@@ -419,8 +390,8 @@ func (w *writer) note() {
 		c.calls.End(w.call, isFinal(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{
-			Request: exchange.RequestTo(m, w.kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
-			Subtask: subtaskOf(w.kind, w.raw), Field: inField(w.kind, w.raw),
+			Request: exchange.RequestTo(m, w.Kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
+			Subtask: subtaskOf(w.Kind, w.Payload), Field: inField(w.Kind, w.Payload),
 		})
 	}
 }
@@ -434,10 +405,10 @@ func (w *writer) correlation() string {
 		return string(x.ID)
 	case y != nil:
 		return y.Correlation
-	case w.came != nil && w.came.conversation == w.m.ConversationID():
+	case w.came != nil && w.came.conversation == w.Message.ConversationID():
 		return w.came.correlation
 	}
-	return string(w.m.ConversationID())
+	return string(w.Message.ConversationID())
 }
 
 // field reports whether the envelope is written in the form of the field: that of its reader, else
@@ -452,73 +423,64 @@ func (w *writer) field() bool {
 // envelope writes the members in the order of the specification.
 func (w *writer) envelope() {
 	w.Open(memHeader)
-	as := w.came
-	if as == nil {
-		as = &shape{absent: map[string]bool{memAgent: true, memService: true}, nulls: map[string]bool{memToken: true}}
-		as.absent[memTask] = len(w.meta) == 0
-	}
+	as := cmp.Or(w.came, unread)
 	field := w.field()
-	if !as.absent[memID] || w.known && !w.theirs {
-		w.Text(memID, string(w.m.ID()))
+	if as.had.Has(memID) || w.known && !w.theirs {
+		w.text(memID, string(w.Message.ID()))
 	}
 	if s := w.correlation(); s != "" {
-		w.Text(memCorrelation, s)
+		w.text(memCorrelation, s)
 	}
-	w.Text(memSender, string(w.m.Sender()))
+	w.text(memSender, string(w.Message.Sender()))
 	w.recipient(field, as)
-	w.Text(memTimestamp, formatTime(w.m.Timestamp()))
-	version := as.version
-	if version == "" {
-		version = Version
-	}
-	w.Text(memVersion, version)
-	w.Text(memKind, w.kind)
+	w.text(memTimestamp, exchange.FormatTime(w.Message.Timestamp()))
+	w.text(memVersion, as.version)
+	w.text(memKind, w.Kind)
 	switch token := w.codec.opts.Token; {
 	case token != nil:
-		w.Text(memToken, token())
-	case !as.absent[memToken] && !(field && w.came == nil):
-		w.Checked(memToken, []byte("null"))
+		w.text(memToken, token())
+	case as.had.Has(memToken) && (!field || as != unread):
+		w.null(memToken)
 	}
 	switch {
-	case len(w.meta) > 0:
-		w.Checked(memTask, object(w.meta))
+	case len(w.Meta) > 0:
+		w.Checked(headerNames[memTask], object(w.Meta))
 	case as.blank != nil:
-		w.Checked(memTask, as.blank)
+		w.Checked(headerNames[memTask], as.blank)
 	}
 	w.Sorted(w.header)
 	w.End()
-	w.Checked(memPayload, w.raw)
+	w.Checked(memPayload, w.Payload)
 	w.Sorted(w.top)
 }
+
+func (w *writer) text(i int, s string) { w.Text(headerNames[i], s) }
+
+func (w *writer) null(i int) { w.Raw(headerNames[i], []byte("null")) }
 
 // recipient writes the recipient in the form of the text, or in that of the field with null for the
 // unused member.
 func (w *writer) recipient(field bool, as *shape) {
-	to := string(w.m.Receiver())
+	to := string(w.Message.Receiver())
 	if !field {
-		w.Text(memRecipient, to)
+		w.text(memRecipient, to)
 		return
 	}
-	service := w.m.Receiver().Is(serviceRouter) || w.m.Receiver().Is(serviceDiscovery)
-	if w.came != nil && w.came.field { // a service may be named in either member
-		service = !as.absent[memService] && !as.nulls[memService]
+	service := w.Message.Receiver().Is(serviceRouter) || w.Message.Receiver().Is(serviceDiscovery)
+	if as.field { // a service may be named in either member
+		service = as.had.Has(memService) && !as.nulls.Has(memService)
 	}
 	used, unused := memAgent, memService
 	if service {
 		used, unused = memService, memAgent
 	}
-	w.Text(used, to)
-	switch {
-	case w.came == nil || !w.came.field || as.nulls[unused]:
-		w.Checked(unused, []byte("null"))
-	case !as.absent[unused]:
-		w.Text(unused, to)
-	}
-	switch {
-	case w.came == nil || as.absent[memRecipient]:
-	case as.nulls[memRecipient]:
-		w.Checked(memRecipient, []byte("null"))
-	case w.came.field:
-		w.Text(memRecipient, to)
+	w.text(used, to)
+	for _, i := range [...]int{unused, memRecipient} {
+		switch {
+		case i == unused && !as.field, as.nulls.Has(i):
+			w.null(i)
+		case as.field && as.had.Has(i):
+			w.text(i, to)
+		}
 	}
 }

@@ -15,13 +15,13 @@ import (
 // failure writes a message that says no: TASK_ACKNOWLEDGE with REJECTED and TASK_FAIL to a
 // TASK_ASSIGN, else ERROR.
 func (w *writer) failure() {
-	r, extra, ok := performatives.RefusalIn(w.m.Payload())
+	r, extra, ok := performatives.RefusalIn(w.Message.Payload())
 	if !ok {
-		w.plain()
+		w.Plain()
 		return
 	}
 	code, text := r.Code, r.Text
-	act := w.m.Performative()
+	act := w.Message.Performative()
 	switch {
 	case w.call != nil:
 		text = w.call.InWords(text)
@@ -34,10 +34,10 @@ func (w *writer) failure() {
 	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		w.set(performatives.MemberRetryAfter, again)
 	}
-	ofTask := w.call == nil || w.call.Kind == kindAssign && !w.call.IsOfCancel(w.m.InReplyTo())
+	ofTask := w.call == nil || w.call.Kind == kindAssign && !w.call.IsOfCancel(w.Message.InReplyTo())
 	switch {
 	case act == performatives.ActTaskReject && ofTask:
-		w.kind = kindAcknowledge
+		w.Kind = kindAcknowledge
 		w.set("status", statusRejected)
 		w.set("reason", cmp.Or(text, code.Traits().Text))
 		w.subtask()
@@ -45,19 +45,19 @@ func (w *writer) failure() {
 		w.set(memberReason, string(code))
 		return
 	case act == performatives.ActFailure && ofTask:
-		w.kind = kindFail
+		w.Kind = kindFail
 		if v := w.body["is_retryable"]; !jsonscan.Is(v, 't') && !jsonscan.Is(v, 'f') {
 			w.set("is_retryable", code.Traits().Retry)
 		}
 		w.subtask()
 	default:
-		w.kind = kindError
+		w.Kind = kindError
 		if w.call != nil && w.call.Subtask != "" {
 			w.body["subtask_id"] = exchange.Quoted(w.call.Subtask)
 		}
 	}
 	if act != performatives.ActFailure {
-		w.tell(exchange.MetaAct, act.String())
+		w.Tell(exchange.MetaAct, act.String())
 	}
 	w.codeOf(code)
 	w.set(memberMessage, cmp.Or(text, code.Traits().Text))
@@ -123,25 +123,25 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 // appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.
 func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives.AgentID, payload []byte) []byte {
 	stamp := c.opts.Stamper.Stamp()
-	w := writer{Builder: exchange.Begin(dst, c.depth)}
+	w := exchange.NewWriter(Name, nil, dst, c.depth)
 	w.Open(memHeader)
-	w.Text(memID, string(stamp.ID))
+	w.Text(headerNames[memID], string(stamp.ID))
 	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {
-		w.Text(memCorrelation, correlation)
+		w.Text(headerNames[memCorrelation], correlation)
 	}
-	w.Text(memSender, string(cmp.Or(addressable(from), serviceRouter)))
+	w.Text(headerNames[memSender], string(cmp.Or(addressable(from), serviceRouter)))
 	to := string(cmp.Or(addressable(o.sender), c.owner, "unknown")) // the connection leads to one peer
 	if o.field {
-		w.Text(memAgent, to)
-		w.Checked(memService, []byte("null"))
+		w.Text(headerNames[memAgent], to)
+		w.Checked(headerNames[memService], []byte("null"))
 	} else {
-		w.Text(memRecipient, to)
+		w.Text(headerNames[memRecipient], to)
 	}
-	w.Text(memTimestamp, formatTime(stamp.Time))
-	w.Text(memVersion, Version)
-	w.Text(memKind, kind)
+	w.Text(headerNames[memTimestamp], exchange.FormatTime(stamp.Time))
+	w.Text(headerNames[memVersion], Version)
+	w.Text(headerNames[memKind], kind)
 	if !o.field {
-		w.Checked(memToken, []byte("null"))
+		w.Checked(headerNames[memToken], []byte("null"))
 	}
 	w.End()
 	w.Checked(memPayload, payload)
@@ -151,16 +151,16 @@ func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives
 // pong answers a PING. It is of the node, which keeps the connection.
 func (c *codec) pong(o *origin) []byte {
 	stamp := c.opts.Stamper.Stamp()
-	payload := `{"timestamp":"` + formatTime(stamp.Time) + `","status":"acknowledged"}`
+	payload := `{"timestamp":"` + exchange.FormatTime(stamp.Time) + `","status":"acknowledged"}`
 	return c.appendOwn(nil, o, kindPong, o.receiver, []byte(payload))
 }
 
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
 // is from the agent for which the message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {
-	h := d.in.header
+	h := &d.Values
 	o := &origin{
-		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.in.payload, "subtask_id")),
+		kind: exchange.Legible(h[memKind]), id: exchange.Legible(h[memID]), correlation: exchange.Legible(h[memCorrelation]), subtask: exchange.Legible(jsonscan.Member(d.payload, "subtask_id")),
 		sender: performatives.AgentID(exchange.Legible(h[memSender])), receiver: d.out.Receiver, field: d.field, overtaken: d.Refusal.Code == performatives.CodeCanceled,
 	}
 	if o.receiver == "" {
@@ -178,7 +178,7 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 
 // ended returns the FAILURE that ends the request which a malformed refusal is about, or nil.
 func (d *decoder) ended() *performatives.Message {
-	h, p := d.in.header, d.in.payload
+	h, p := &d.Values, d.payload
 	if kind := jsonscan.Text(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
 		return nil
 	}

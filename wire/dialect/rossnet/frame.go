@@ -1,84 +1,77 @@
 package rossnet
 
 import (
-	"fmt"
-
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of the envelope and of mcp_header (rossnet §3), and those that clients in the field
-// write (addenda §4).
+// The members of the envelope (rossnet §3).
 const (
-	memHeader      = "mcp_header"
-	memPayload     = "payload"
-	memID          = "message_id"
-	memCorrelation = "correlation_id"
-	memSender      = "sender_id"
-	memRecipient   = "recipient_id"
-	memAgent       = "target_agent_id" // of the field
-	memService     = "target_service"  // of the field
-	memTimestamp   = "timestamp"
-	memVersion     = "version"
-	memKind        = "message_type"
-	memToken       = "auth_token"
-	memTask        = "task_metadata"
+	memHeader  = "mcp_header"
+	memPayload = "payload"
 )
 
-// headerNames has the members of mcp_header in the order of the specification.
-var headerNames = []string{
-	memID, memCorrelation, memSender, memRecipient, memAgent, memService, memTimestamp, memVersion, memKind, memToken, memTask,
+var envelopeNames = exchange.Names{memHeader, memPayload}
+
+// The members of mcp_header (rossnet §3), and those that clients in the field write (addenda §4).
+const (
+	memID = iota
+	memCorrelation
+	memSender
+	memRecipient
+	memAgent   // of the field
+	memService // of the field
+	memTimestamp
+	memVersion
+	memKind
+	memToken
+	memTask
+)
+
+// headerNames has their names, in the order of the specification.
+var headerNames = exchange.Names{
+	"message_id", "correlation_id", "sender_id", "recipient_id", "target_agent_id", "target_service", "timestamp", "version",
+	"message_type", "auth_token", "task_metadata",
 }
 
-// frame has the members of an envelope, before they are decoded. All values are slices of the data.
-type frame struct {
-	header  map[string][]byte
-	payload []byte // nil = absent
-	unknown map[string][]byte
-}
+// isOfHeader reports whether mcp_header has a member of that name.
+func isOfHeader(name string) bool { return headerNames.Find([]byte(name)) < len(headerNames) }
 
-// scan checks the JSON and finds the members. After a refusal, f has the members that were found
-// before the fault.
-func (f *frame) scan(data []byte, maxBytes, depth int) *performatives.Refusal {
-	s, fault := exchange.Open(data, maxBytes, depth)
-	if fault == nil && (!s.Value() || !s.End()) {
-		fault = exchange.Broken(s.Problem())
+// scan checks the JSON and finds the members of the header. After a refusal, d has the members that
+// were found before the fault.
+func (d *decoder) scan(data []byte) {
+	d.Names, d.Path = headerNames, memHeader+"."
+	s, bad := exchange.Open(data, d.codec.opts.MaxBytes, d.codec.depth)
+	if bad == nil && !d.envelope.Scan(&s, envelopeNames) {
+		bad = exchange.Broken(s.Problem())
 	}
-	if fault != nil {
-		return fault
+	header := d.envelope.Values[0]
+	d.payload = d.envelope.Values[1]
+	if jsonscan.Is(header, '{') {
+		s := jsonscan.Scanner{Data: header, Depth: exchange.MaxDepth}
+		if !d.Scan(&s, headerNames) && bad == nil {
+			bad = exchange.Broken(memHeader + ": " + s.Problem())
+		}
+	} else if bad == nil {
+		bad = exchange.Invalid(memHeader, "an object", header)
 	}
-	top, fault := membersOf("message", data)
-	f.payload = top[memPayload]
-	header := top[memHeader]
-	delete(top, memPayload)
-	delete(top, memHeader)
-	f.unknown = top
-	if fault != nil {
-		return fault
-	}
-	if !jsonscan.Is(header, '{') {
-		return exchange.Invalid(memHeader, "an object", header)
-	}
-	f.header, fault = membersOf(memHeader, header)
-	return fault
+	d.Refusal = bad
 }
 
 // membersOf returns the members of an object that has been scanned before. No member may come
 // twice.
-func membersOf(path string, object []byte) (all map[string][]byte, fault *performatives.Refusal) {
-	all = make(map[string][]byte)
+func membersOf(path string, object []byte) (all performatives.Members, bad *performatives.Refusal) {
+	all = make(performatives.Members)
 	for n, v := range jsonscan.Members(object) {
 		name := string(n)
-		_, twice := all[name]
-		switch {
-		case twice:
-			return all, &performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: fmt.Sprintf("%s: want no second %.64q", path, name)}
-		case len(all) == exchange.MaxUnknown:
-			return all, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: path, Text: path + ": want at most 1,024 members"}
-		default:
-			all[name] = v
+		if _, twice := all[name]; twice {
+			return all, exchange.Broken(path + ": want no second " + name)
 		}
+		if len(all) == exchange.MaxUnknown {
+			return all, exchange.Wrong(path, "at most 1,024 members")
+		}
+		all[name] = v
 	}
 	return all, nil
 }

@@ -41,25 +41,25 @@ func FuzzDecode(f *testing.F) {
 			came, went := exact(t, data).(map[string]any), exact(t, out).(map[string]any)
 			for _, m := range []map[string]any{came, went} {
 				header := m[memHeader].(map[string]any)
-				delete(header, memTimestamp)                                    // in UTC
-				delete(header, memToken)                                        // of this session
-				for _, name := range []string{memCorrelation, memID, memTask} { // null, and empty text, may be absent
+				delete(header, headerNames[memTimestamp])                                        // in UTC
+				delete(header, headerNames[memToken])                                            // of this session
+				for _, name := range []string{"correlation_id", "message_id", "task_metadata"} { // null, and empty text, may be absent
 					if v := header[name]; v == nil || v == "" {
 						delete(header, name)
 					}
 				}
-				for _, name := range []string{memRecipient, memAgent, memService} {
+				for _, name := range headerNames[memRecipient : memService+1] {
 					if header[name] == nil {
 						delete(header, name)
 					}
 				}
 			}
-			if _, there := came[memHeader].(map[string]any)[memID]; !there {
-				delete(went[memHeader].(map[string]any), memID) // null
+			if _, there := came[memHeader].(map[string]any)[headerNames[memID]]; !there {
+				delete(went[memHeader].(map[string]any), headerNames[memID]) // null
 			}
 			// The reader is the writer, whose header has the form of the text: a payload in that of
 			// the field is written in that of the text (TestFormOfTheReader).
-			self := in.Message.Receiver().Is(in.Message.Sender()) && came[memHeader].(map[string]any)[memKind] == kindAssign
+			self := in.Message.Receiver().Is(in.Message.Sender()) && came[memHeader].(map[string]any)[headerNames[memKind]] == kindAssign
 			if payload, err := json.Marshal(came[memPayload]); err != nil || self && isField(kindAssign, payload) {
 				delete(came, memPayload)
 				delete(went, memPayload)

@@ -2,7 +2,6 @@ package rossnet
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -28,16 +27,10 @@ func storedName(name string) string {
 
 // metadata reads task_metadata, and the unknown members of the header and of the envelope.
 func (d *decoder) metadata() {
-	for name, v := range d.in.unknown {
-		exchange.Keep(&d.out.Metadata, prefixEnvelope+name, v)
-	}
-	for name, v := range d.in.header {
-		if !slices.Contains(headerNames, name) {
-			exchange.Keep(&d.out.Metadata, prefixHeader+name, v)
-		}
-	}
-	v := d.in.header[memTask]
-	if v == nil || jsonscan.IsNull(v) {
+	d.KeepAll(d.envelope.Unknown, &d.out.Metadata, prefixEnvelope)
+	d.KeepAll(d.Unknown, &d.out.Metadata, prefixHeader)
+	v := d.Values[memTask]
+	if jsonscan.IsNone(v) {
 		return
 	}
 	if v[0] != '{' {
@@ -93,33 +86,26 @@ func numberOfPriority(p performatives.Priority) json.RawMessage {
 
 // collect takes the metadata of the message, and the fields that belong there.
 func (w *writer) collect() {
-	w.meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
-	for name, v := range w.m.AllMetadata() {
-		if n, ok := strings.CutPrefix(name, prefixHeader); ok && !slices.Contains(headerNames, n) {
+	w.Meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
+	for name, v := range w.Message.AllMetadata() {
+		if n, ok := strings.CutPrefix(name, prefixHeader); ok && !isOfHeader(n) {
 			w.header[n] = v
 		} else if n, ok := strings.CutPrefix(name, prefixEnvelope); ok && n != memHeader && n != memPayload {
 			w.top[n] = v
 		} else {
-			w.meta[strings.TrimPrefix(name, prefixTask)] = v
+			w.Meta[strings.TrimPrefix(name, prefixTask)] = v
 		}
 	}
-	p, ok := priorityOf(w.meta[exchange.MetaPriority])
-	if p != w.m.Priority() && (ok || w.m.Priority() != performatives.Normal) || !ok && w.meta[exchange.MetaPriority] != nil && !jsonscan.IsNull(w.meta[exchange.MetaPriority]) {
-		w.meta[exchange.MetaPriority] = numberOfPriority(w.m.Priority())
+	p, ok := priorityOf(w.Meta[exchange.MetaPriority])
+	if p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) || !ok && w.Meta[exchange.MetaPriority] != nil && !jsonscan.IsNull(w.Meta[exchange.MetaPriority]) {
+		w.Meta[exchange.MetaPriority] = numberOfPriority(w.Message.Priority())
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
-		if v := w.meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
-			delete(w.meta, name)
+		if v := w.Meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
+			delete(w.Meta, name)
 		}
 	}
-	w.Fail(exchange.PutExtensions(w.meta, w.m))
-}
-
-// tell sets a member of task_metadata that the type does not tell.
-func (w *writer) tell(name, value string) {
-	if jsonscan.Text(w.meta[name]) != value {
-		w.meta[name] = exchange.Quoted(value)
-	}
+	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
 }
 
 // object writes an object, sorted by name.

@@ -1,8 +1,6 @@
 package rossnet
 
 import (
-	"slices"
-
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -19,83 +17,67 @@ type call struct {
 	NoCorrelation bool                  // the peer wrote none
 }
 
-// flow is the key of the latest call of an agent with a correlation_id or a subtask_id.
+// flow is a correlation_id or a subtask_id of an agent of the peer. The zero flow is none.
 type flow struct {
-	agent performatives.AgentID
+	agent performatives.AgentID // folded
 	name  string
 }
 
-// subtask returns the key of a call by its subtask_id. A task_id is unique in its workflow only.
+func flowOf(agent performatives.AgentID, name string) flow {
+	if name == "" {
+		return flow{}
+	}
+	return flow{agent, name}
+}
+
+// subtask is the key of a call by its subtask_id. A task_id is unique in its workflow only.
 func (x *call) subtask() flow {
-	if x.Field {
+	if x.Field && x.Subtask != "" {
 		return flow{x.Agent, x.Correlation + "\x00" + x.Subtask}
 	}
-	return flow{x.Agent, x.Subtask}
+	return flowOf(x.Agent, x.Subtask)
 }
+
+func (x *call) correlation() flow { return flowOf(x.Agent, x.Correlation) }
 
 // pending has the calls of one direction.
 type pending struct {
 	exchange.Pending[*call]
-	subtasks     map[flow]*call
-	correlations map[flow][]*call
+	subtasks, correlations *exchange.Index[flow, *call]
 }
 
 // init makes p empty. It calls ended, which may be nil, for each call that is removed.
 func (p *pending) init(limit int, ours bool, ended func(*call)) {
-	p.subtasks, p.correlations = make(map[flow]*call), make(map[flow][]*call)
-	p.Init(limit, ours, func(x *call) {
-		if ended != nil {
-			ended(x)
-		}
-		if at := x.subtask(); p.subtasks[at] == x {
-			delete(p.subtasks, at)
-		}
-		at := flow{x.Agent, x.Correlation}
-		if rest := slices.DeleteFunc(p.correlations[at], func(y *call) bool { return y == x }); len(rest) > 0 {
-			p.correlations[at] = rest
-		} else {
-			delete(p.correlations, at)
-		}
-	})
+	p.Init(limit, ours, ended)
+	p.subtasks = exchange.IndexOf(&p.Pending, (*call).subtask)
+	p.correlations = exchange.IndexOf(&p.Pending, (*call).correlation)
 }
 
 // add adds a call. It replaces the one with its id, and the one of its agent with its subtask_id.
 func (p *pending) add(x *call) {
-	p.Remove(p.Find(x.Asker, string(x.ID)))
-	if at := x.subtask(); x.Subtask != "" {
-		p.Remove(p.subtasks[at])
-		p.subtasks[at] = x
-	}
+	p.Remove(p.subtasks.Latest(x.subtask()))
 	p.Add(x)
-	at := flow{x.Agent, x.Correlation}
-	p.correlations[at] = append(p.correlations[at], x)
 }
 
 // find returns the call with that subtask_id, else the oldest one with that correlation_id.
 func (p *pending) find(agent performatives.AgentID, subtask, correlation string) *call {
 	if subtask != "" {
 		for _, name := range [...]string{subtask, correlation + "\x00" + subtask} {
-			if x := p.subtasks[flow{agent, name}]; x != nil {
+			if x := p.subtasks.Latest(flow{agent, name}); x != nil {
 				return x
 			}
 		}
 	}
-	all := p.correlations[flow{agent, correlation}]
-	if correlation == "" || len(all) == 0 {
-		return nil
+	x := p.correlations.Oldest(flowOf(agent, correlation))
+	if x != nil && subtask != "" && x.Subtask != "" && x.Kind == kindAssign {
+		return nil // of another subtask
 	}
-	if x := all[0]; subtask == "" || x.Subtask == "" || x.Kind != kindAssign {
-		return x
-	}
-	return nil // of another subtask
+	return x
 }
 
 // busy reports whether another request between the same agents is open in that conversation.
 func (p *pending) busy(x *call) bool {
-	for _, y := range p.correlations[flow{x.Agent, x.Correlation}] {
-		if y.ID != x.ID && y.Other == x.Other && (y.Subtask != x.Subtask || x.Subtask == "") {
-			return true
-		}
-	}
-	return false
+	return nil != p.correlations.Any(x.correlation(), func(y *call) bool {
+		return y.ID != x.ID && y.Other == x.Other && (y.Subtask != x.Subtask || x.Subtask == "")
+	})
 }

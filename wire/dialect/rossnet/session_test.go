@@ -71,7 +71,7 @@ func TestRefuse(t *testing.T) {
 			}
 			continue
 		}
-		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || jsonscan.Text(jsonscan.Member(jsonscan.Member(out, memHeader), memKind)) != tt.kind || c.calls.Len() != 0 {
+		if code, text, _ := errorOf(t, out); code != tt.code || text != "no such agent" || jsonscan.Text(jsonscan.Member(jsonscan.Member(out, memHeader), headerNames[memKind])) != tt.kind || c.calls.Len() != 0 {
 			t.Errorf("%s with %d open", out, c.calls.Len())
 		}
 	}
@@ -100,7 +100,7 @@ func TestAnswersOfThePeer(t *testing.T) {
 		t.Errorf("%+v", m.Envelope())
 	}
 	m = accept(t, c, frameOf(kindComplete, "Worker", "Eddy", "conv", `{"status":"COMPLETED","result":{"x":1}}`))
-	if m.InReplyTo() != "m-1" || c.asked.Len() != 0 || len(c.asked.subtasks)+len(c.asked.correlations) != 0 {
+	if m.InReplyTo() != "m-1" || c.asked.Len() != 0 || c.asked.subtasks.Len()+c.asked.correlations.Len() != 0 {
 		t.Errorf("%+v with %+v", m.Envelope(), c.asked)
 	}
 }
@@ -140,7 +140,7 @@ func TestVersion(t *testing.T) {
 		if code, text, field := errorOf(t, in.Answer); code != "E003" || field != "mcp_header.version" || !strings.HasPrefix(text, field+": want ") {
 			t.Errorf("%q is refused with %s %s: %s", version, code, field, text)
 		}
-		if got := jsonscan.Text(jsonscan.Member(jsonscan.Member(in.Answer, memHeader), memVersion)); got != Version {
+		if got := jsonscan.Text(jsonscan.Member(jsonscan.Member(in.Answer, memHeader), headerNames[memVersion])); got != Version {
 			t.Errorf("%q is answered in the version %q", version, got)
 		}
 		accept(t, c, frameOf(kindAssign, "A", "B", "d", task)) // the session goes on
@@ -225,7 +225,7 @@ func TestAnswersOfTheSwarm(t *testing.T) {
 		}
 		frame := []byte(write(t, c, m))
 		header, payload := jsonscan.Member(frame, memHeader), jsonscan.Member(frame, memPayload)
-		if kind := jsonscan.Text(jsonscan.Member(header, memKind)); kind != answer.kind || jsonscan.Text(jsonscan.Member(header, memCorrelation)) != "c-1" || jsonscan.Text(jsonscan.Member(payload, "subtask_id")) != "s-1" {
+		if kind := jsonscan.Text(jsonscan.Member(header, headerNames[memKind])); kind != answer.kind || jsonscan.Text(jsonscan.Member(header, headerNames[memCorrelation])) != "c-1" || jsonscan.Text(jsonscan.Member(payload, "subtask_id")) != "s-1" {
 			t.Errorf("%s is %s", answer.act, frame)
 		}
 		if c.calls.Len() != answer.open {

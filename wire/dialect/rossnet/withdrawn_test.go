@@ -16,7 +16,7 @@ func refusedAsCanceled(t *testing.T, c *codec, frame string) {
 	if len(all) != 1 || all[0].Message != nil || !errors.Is(all[0].Err, performatives.CodeCanceled) {
 		t.Fatalf("%+v of %s", all, frame)
 	}
-	if _, text, _ := errorOf(t, all[0].Answer); !strings.Contains(text, "cancel") || jsonscan.Text(jsonscan.Member(jsonscan.Member(all[0].Answer, memHeader), memKind)) != kindFail {
+	if _, text, _ := errorOf(t, all[0].Answer); !strings.Contains(text, "cancel") || jsonscan.Text(jsonscan.Member(jsonscan.Member(all[0].Answer, memHeader), headerNames[memKind])) != kindFail {
 		t.Errorf("answered by %s", all[0].Answer)
 	}
 }

@@ -72,6 +72,25 @@ type Member struct {
 	Value []byte
 }
 
+// Had returns the members of an envelope that were there, and those of them that were null.
+func (m *Members) Had() (had, null Set) {
+	for i, v := range m.Values {
+		if v != nil {
+			had |= 1 << i
+		}
+		if jsonscan.IsNull(v) {
+			null |= 1 << i
+		}
+	}
+	return had, null
+}
+
+// Set is a set of members of an envelope, by their index.
+type Set uint16
+
+// Has reports whether a member is in the set.
+func (s Set) Has(i int) bool { return s&(1<<i) != 0 }
+
 // Scan finds the members of the object at s. After false, s has the error, and m the members
 // before it. A known member may come once.
 func (m *Members) Scan(s *jsonscan.Scanner, names Names) bool {

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/requestid"
 )
 
 // Request is a request that waits for its answer: of the peer, or to the peer. A dialect embeds it
@@ -23,10 +23,14 @@ type Request struct {
 	Asker        performatives.AgentID
 	Cancel       performatives.MessageID // the CANCEL of the request that has no answer yet
 	CancelRef    string                  // the in_reply_to of the answer to that
+	Expires      time.Time               `json:",omitzero"` // from then on, it makes room for others; zero = never
 	gone         bool
 }
 
 func (r *Request) request() *Request { return r }
+
+// Over reports whether the request has been removed.
+func (r *Request) Over() bool { return r.gone }
 
 // RequestOf returns the request that a message of the peer is.
 func RequestOf(e *performatives.Envelope, kind string) Request {
@@ -66,49 +70,97 @@ func (r *Request) InWords(text string) string {
 	return strings.ReplaceAll(strings.ReplaceAll(text, act+" "+r.Kind, r.Kind), act, r.Kind)
 }
 
+// Key names a message by its sender, folded, and by its id: two agents may use the same id. In a
+// [Pending] whose requests have ids that name them alone, the sender is empty.
+type Key struct {
+	sender performatives.AgentID
+	id     performatives.MessageID
+}
+
+// KeyOf returns the key of a message with that sender and id.
+func KeyOf(sender performatives.AgentID, id string) Key {
+	return Key{sender.Fold(), performatives.MessageID(id)}
+}
+
+// Party is one end of a conversation with one agent.
+type Party struct {
+	agent, with  performatives.AgentID // folded
+	conversation performatives.ConversationID
+}
+
+// PartyOf returns the party that an agent is in a conversation with another one.
+func PartyOf(agent, with performatives.AgentID, conversation performatives.ConversationID) Party {
+	return Party{agent.Fold(), with.Fold(), conversation}
+}
+
 // defaultPending is the limit where the session sets none.
 const defaultPending = 16_384
 
-// Pending has the requests of one direction of a session, of the type *R that embeds [Request]. At
-// its limit it drops the oldest. It is not safe for concurrent use.
-type Pending[R interface {
+// request is a pointer to a type that embeds [Request].
+type request interface {
 	comparable
 	request() *Request
-}] struct {
+}
+
+// Pending has the requests of one direction of a session, of the type *R that embeds [Request]. It
+// is not safe for concurrent use.
+type Pending[R request] struct {
 	removed func(R)
 	limit   int
 	ours    bool
-	ids     map[requestid.Key]R // by the id of the request, and by that of its CANCEL
-	order   []R                 // the oldest first, and some that are gone
+	ids     map[Key]R // by the id of the request, and by that of its CANCEL
+	indexes []interface{ put(x R, in bool) }
+	order   []R // the oldest first, and some that are gone
 	n       int
+	swept   time.Time
 }
 
-// Init makes p empty. A limit of zero means 16,384. Ours says that the requests are those of this
-// node: two of its agents may use the same id. Those of the peer have an id that names them alone.
-// Removed is called for each request that is removed.
+// Init makes p empty. A limit of zero means 16,384. Ours says that two agents may use the same id,
+// as those of this node do. Removed, which may be nil, is called for each request that is removed.
 func (p *Pending[R]) Init(limit int, ours bool, removed func(R)) {
 	*p = Pending[R]{
-		removed: removed, limit: cmp.Or(max(limit, 0), defaultPending), ours: ours, ids: make(map[requestid.Key]R),
+		removed: removed, limit: cmp.Or(max(limit, 0), defaultPending), ours: ours, ids: make(map[Key]R),
 	}
 }
 
 // Len returns the number of requests.
 func (p *Pending[R]) Len() int { return p.n }
 
-func (p *Pending[R]) key(asker performatives.AgentID, id performatives.MessageID) requestid.Key {
+func (p *Pending[R]) key(asker performatives.AgentID, id performatives.MessageID) Key {
 	if !p.ours {
 		asker = ""
 	}
-	return requestid.Of(asker, id)
+	return KeyOf(asker, string(id))
 }
 
-// Find returns the request that a message of this node is about: that with the id, or the one
-// whose CANCEL has it. It returns nil if there is none.
+// Find returns the request that a message is about: that with the id, or the one whose CANCEL has
+// it. It returns nil if there is none.
 func (p *Pending[R]) Find(asker performatives.AgentID, id string) R {
 	return p.ids[p.key(asker, performatives.MessageID(id))]
 }
 
-// Add adds a request. It replaces the one with its id.
+// Room reports whether there is room for one more request. If there is none, it removes those that
+// have expired, at most once a second.
+func (p *Pending[R]) Room(now time.Time) bool {
+	if p.n < p.limit || now.Sub(p.swept) < time.Second {
+		return p.n < p.limit
+	}
+	p.swept = now
+	for _, x := range slices.Clone(p.order) {
+		if at := x.request().Expires; !at.IsZero() && !now.Before(at) {
+			p.Remove(x)
+		}
+	}
+	return p.n < p.limit
+}
+
+// Expire lets a request make room at once.
+func (p *Pending[R]) Expire(x R) {
+	x.request().Expires = time.Unix(0, 0)
+	p.swept = time.Time{}
+}
+
+// Add adds a request. It replaces the one with its id, and at the limit the oldest one.
 func (p *Pending[R]) Add(x R) {
 	r := x.request()
 	p.Remove(p.Find(r.Asker, string(r.ID)))
@@ -121,14 +173,21 @@ func (p *Pending[R]) Add(x R) {
 	p.ids[p.key(r.Asker, r.ID)] = x
 	p.order = append(p.order, x)
 	p.n++
+	for _, i := range p.indexes {
+		i.put(x, true)
+	}
 }
 
-// AddCancel notes the CANCEL of a request, and the in_reply_to of the answer to it.
+// AddCancel notes the CANCEL of a request, and the in_reply_to of the answer to it. An empty id
+// means that the CANCEL was not served, and that the request continues.
 func (p *Pending[R]) AddCancel(x R, id performatives.MessageID, reference string) {
 	r := x.request()
-	delete(p.ids, p.key(r.Asker, r.Cancel))
-	r.Cancel, r.CancelRef = id, reference
-	p.ids[p.key(r.Asker, id)] = x
+	if r.Cancel != "" {
+		delete(p.ids, p.key(r.Asker, r.Cancel))
+	}
+	if r.Cancel, r.CancelRef = id, reference; id != "" {
+		p.ids[p.key(r.Asker, id)] = x
+	}
 }
 
 // Remove removes a request. It ignores nil, and one that has been removed.
@@ -140,9 +199,20 @@ func (p *Pending[R]) Remove(x R) {
 	r := x.request()
 	r.gone = true
 	p.n--
-	p.removed(x)
+	if p.removed != nil {
+		p.removed(x)
+	}
+	for _, i := range p.indexes {
+		i.put(x, false)
+	}
 	delete(p.ids, p.key(r.Asker, r.ID))
-	delete(p.ids, p.key(r.Asker, r.Cancel))
+	if r.Cancel != "" {
+		delete(p.ids, p.key(r.Asker, r.Cancel))
+	}
+	if p.n == 0 { // so that the next one takes no new memory
+		clear(p.order)
+		p.order = p.order[:0]
+	}
 	for len(p.order) > 0 && p.order[0].request().gone {
 		p.order[0] = none
 		p.order = p.order[1:]
@@ -157,28 +227,32 @@ func (p *Pending[R]) End(x R, final, ofCancel bool) {
 	}
 }
 
-// Requests returns the requests of an agent of the peer as JSON, for Adopt of another session.
-func (p *Pending[R]) Requests(agent performatives.AgentID) ([]byte, error) {
-	var open []R
+// Of returns the requests of an agent of the peer, the oldest first.
+func (p *Pending[R]) Of(agent performatives.AgentID) []R {
+	open := []R{}
 	for _, x := range p.order {
 		if r := x.request(); !r.gone && r.Agent == agent.Fold() {
 			open = append(open, x)
 		}
 	}
-	return json.Marshal(open)
+	return open
 }
 
-// Adopt calls add with the requests that Requests of another session has returned.
-func (p *Pending[R]) Adopt(requests []byte, add func(R)) error {
-	var open []R
+// Requests returns the requests of an agent of the peer as JSON, for Adopt of another session.
+func (p *Pending[R]) Requests(agent performatives.AgentID) ([]byte, error) {
+	return json.Marshal(p.Of(agent))
+}
+
+// Adopt adds the requests that Requests of another session has returned.
+func (p *Pending[R]) Adopt(requests []byte) (open []R, err error) {
 	if err := json.Unmarshal(requests, &open); err != nil {
-		return fmt.Errorf("requests of another session: %w", err)
+		return nil, fmt.Errorf("requests of another session: %w", err)
 	}
 	for _, x := range open {
-		add(x)
+		p.Add(x)
 		if r := x.request(); r.Cancel != "" {
 			p.AddCancel(x, r.Cancel, r.CancelRef)
 		}
 	}
-	return nil
+	return open, nil
 }

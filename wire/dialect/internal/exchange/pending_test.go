@@ -43,7 +43,7 @@ func TestPendingIsBounded(t *testing.T) {
 // Two agents of this node may use one id, and the case of an agent's id does not matter.
 func TestPendingOfThisNode(t *testing.T) {
 	var p Pending[*call]
-	p.Init(0, true, func(*call) {})
+	p.Init(0, true, nil)
 	for _, asker := range []performatives.AgentID{"A", "B"} {
 		p.Add(&call{Request: Request{ID: "m", Asker: asker}})
 	}
@@ -55,7 +55,7 @@ func TestPendingOfThisNode(t *testing.T) {
 // A request with a CANCEL is found by both ids, and ends with the answer to the CANCEL.
 func TestPendingCancel(t *testing.T) {
 	var p Pending[*call]
-	p.Init(0, false, func(*call) {})
+	p.Init(0, false, nil)
 	x := &call{Request: Request{ID: "m", Reference: "m"}}
 	p.Add(x)
 	p.AddCancel(x, "early", "early")
@@ -74,21 +74,21 @@ func TestPendingCancel(t *testing.T) {
 // Another session adopts the requests of one agent with their CANCELs.
 func TestPendingAdopt(t *testing.T) {
 	var p, q Pending[*call]
-	p.Init(0, false, func(*call) {})
-	q.Init(0, false, func(*call) {})
+	p.Init(0, false, nil)
+	q.Init(0, false, nil)
 	for _, agent := range []performatives.AgentID{"a", "b"} {
 		p.Add(&call{Request: Request{ID: performatives.MessageID("m-" + agent), Agent: agent}, Trace: "t"})
 	}
 	p.AddCancel(p.Find("", "m-a"), "c", "r")
 	requests, err := p.Requests("A")
 	if err == nil {
-		err = q.Adopt(requests, q.Add)
+		_, err = q.Adopt(requests)
 	}
 	x := q.Find("", "c")
 	if err != nil || q.Len() != 1 || x == nil || x.ID != "m-a" || x.Trace != "t" || x.CancelRef != "r" {
 		t.Errorf("%v, %d requests, %+v", err, q.Len(), x)
 	}
-	if err := q.Adopt([]byte("{"), q.Add); err == nil {
+	if _, err := q.Adopt([]byte("{")); err == nil {
 		t.Error("broken JSON is adopted")
 	}
 }

@@ -4,25 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
-
-// Begin returns the Builder of an envelope that is appended to dst, whose values nest to at most
-// depth with the envelope.
-func Begin(dst []byte, depth int) jsonscan.Builder {
-	return jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, depth-1)}
-}
-
-// Finish closes the envelope that begins at start of what b has. The error names the dialect.
-func Finish(dialect string, b *jsonscan.Builder, start int) ([]byte, error) {
-	out, err := b.Close()
-	if err == nil && !utf8.Valid(out[start:]) {
-		err = errors.New(dialect + ": want UTF-8")
-	}
-	return out, err
-}
 
 // Object returns a payload as a JSON object; nil is an empty one. The error names the dialect.
 func Object(dialect string, payload any) ([]byte, error) {
@@ -38,3 +25,61 @@ func Object(dialect string, payload any) ([]byte, error) {
 	}
 	return text, nil
 }
+
+// Writer writes a message as an envelope with a type, a payload and metadata.
+type Writer struct {
+	jsonscan.Builder
+	Dialect string // its name, for errors
+	Message *performatives.Message
+	Kind    string // the type
+	Payload []byte
+	Meta    performatives.Members
+	start   int
+}
+
+// NewWriter returns the Writer of an envelope that is appended to dst, whose values nest to at most
+// depth with the envelope. The message is nil for what the codec says itself.
+func NewWriter(dialect string, m *performatives.Message, dst []byte, depth int) Writer {
+	return Writer{
+		Builder: jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, depth-1)}, Dialect: dialect, Message: m, start: len(dst),
+	}
+}
+
+// Finish closes the envelope, and returns it behind what dst had.
+func (w *Writer) Finish() ([]byte, error) {
+	out, err := w.Close()
+	if err == nil && !utf8.Valid(out[w.start:]) {
+		err = errors.New(w.Dialect + ": want UTF-8")
+	}
+	return out, err
+}
+
+// Plain writes an act under its own name.
+func (w *Writer) Plain() {
+	w.Kind = w.Message.Performative().String()
+	w.Marshal(w.Message.Payload())
+}
+
+// Marshal sets the payload, which must be an object.
+func (w *Writer) Marshal(v any) {
+	text, err := Object(w.Dialect, v)
+	w.Fail(err)
+	w.Payload = text
+}
+
+// Tell sets a member of the metadata that the type does not tell.
+func (w *Writer) Tell(name, value string) {
+	if jsonscan.Text(w.Meta[name]) != value {
+		w.Meta[name] = Quoted(value)
+	}
+}
+
+// Broadcast returns the refusal of a message without a receiver by a dialect that has no broadcast.
+func Broadcast(dialect string, m *performatives.Message) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: performatives.CodeInvalidPayload, About: m.ID(), Field: "receiver", Text: "receiver: want an agent: " + dialect + " has no broadcast",
+	}
+}
+
+// FormatTime returns a time in UTC with as many fractional digits as needed (addenda §1).
+func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }

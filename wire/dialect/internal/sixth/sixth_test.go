@@ -4,6 +4,7 @@ package sixth_test
 
 import (
 	"sync"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -61,8 +62,8 @@ func (pidgin) Services() []performatives.AgentID { return []performatives.AgentI
 func (pidgin) Open(o wire.CodecOptions) (wire.Codec, error) {
 	depth, err := exchange.SessionDepth("pidgin", o, 0)
 	c := &codec{o: o, depth: depth}
-	c.asked.Init(o.MaxPending, true, func(*call) {})
-	c.calls.Init(o.MaxPending, false, func(*call) {})
+	c.asked.Init(o.MaxPending, true, nil)
+	c.calls.Init(o.MaxPending, false, nil)
 	return c, err
 }
 
@@ -75,7 +76,7 @@ type codec struct {
 
 	mu           sync.Mutex
 	calls, asked exchange.Pending[*call]
-	early        recent.Early[string]
+	withdrawn    recent.Withdrawn[string]
 }
 
 type decoder struct {
@@ -140,7 +141,7 @@ func (d *decoder) read(c *codec) {
 		d.out.Payload = performatives.TaskRequest{
 			TaskType: jsonscan.Text(jsonscan.Member(what, "task")), Parameters: performatives.RawContent(jsonscan.Member(what, "with")),
 		}
-		if c.early.Overtook(id, d.out.ID, stamp.Time) {
+		if c.withdrawn.Overtook(id, d.out.ID, func() time.Time { return stamp.Time }) {
 			d.Refuse(recent.Canceled(d.out.ID))
 			return
 		}
@@ -155,7 +156,7 @@ func (d *decoder) read(c *codec) {
 	case performatives.ActCancel:
 		d.out.Payload = performatives.Cancel{}
 		if x = c.calls.Find("", id); x == nil {
-			c.early.Note(id, stamp.Time)
+			c.withdrawn.Note(id, stamp.Time)
 		}
 	}
 	if x != nil {
