@@ -18,7 +18,8 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 		if len(task.Extra) < maxMembers && !secret(name) {
 			task.Extra = with(task.Extra, name, bytes.Clone(v))
 		}
-	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find("_meta", &meta))
+	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
+	r.read, r.meta = true, meta
 	switch {
 	case !jsonscan.Is(name, '"') || len(name) == 2:
 		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
@@ -69,10 +70,15 @@ func invalidParams(name, want string, got []byte) *performatives.Refusal {
 // isObjectOrNone reports whether a member is an object, null or absent.
 func isObjectOrNone(v []byte) bool { return v == nil || jsonscan.IsNull(v) || jsonscan.Is(v, '{') }
 
-// metaOf returns params._meta, or nil.
-func metaOf(params []byte) (meta []byte) {
-	jsonscan.Read(params, nil, jsonscan.Find("_meta", &meta))
-	return meta
+// metaOf returns the _meta of an object, or nil.
+func metaOf(object []byte) []byte { return jsonscan.Member(object, memberMeta) }
+
+// readMeta returns params._meta, or nil.
+func (r *rpc) readMeta() []byte {
+	if !r.read {
+		r.read, r.meta = true, metaOf(r.params)
+	}
+	return r.meta
 }
 
 // progressToken returns a copy of the progress token of a _meta. It is nil if there is none, or

@@ -2,10 +2,8 @@ package gateway
 
 import (
 	"bytes"
-	"cmp"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -225,12 +223,6 @@ func (c *codec) complete(b *batch) bool {
 
 // stamp returns an id and the time.
 func (c *codec) stamp() performatives.Stamp { return c.session.Stamper.Stamp() }
-
-// deadline returns the deadline of a request.
-func (c *codec) deadline(now time.Time, timeout time.Duration) time.Time {
-	timeout = cmp.Or(timeout, c.opts.Timeout)
-	return now.Add(timeout)
-}
 
 func invalidRequest(field, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Field: field, Text: text}

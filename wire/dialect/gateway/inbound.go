@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -67,7 +68,7 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
-	t, refusal := c.openingType(method, metaOf(r.params))
+	t, refusal := c.openingType(method, r.readMeta())
 	if refusal != nil {
 		return c.refused(e, o, refusal)
 	}
@@ -78,7 +79,7 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if r.params != nil {
 		task.Parameters = performatives.RawContent(objectOf(bytes.Clone(r.params), "params"))
 	}
-	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{Token: progressToken(metaOf(r.params))})
+	return c.serve(e, r, o, performatives.Envelope{Receiver: to, Payload: task}, &call{Token: progressToken(r.readMeta())})
 }
 
 // list serves tools/list and resources/list of the peer. The answer has all on one page, so that a
@@ -96,7 +97,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all",
 		})
 	}
-	meta := metaOf(r.params)
+	meta := r.readMeta()
 	if !isObjectOrNone(meta) {
 		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
 	}
@@ -127,16 +128,15 @@ func (c *codec) pong(o *origin) []byte {
 // one gets the answer of that one. In a batch, which has an answer for each call, it is refused.
 func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope, call *call) wire.Inbound {
 	s := c.stamp()
-	by := c.deadline(s.Time, e.timeout)
-	env.ID, env.ReplyBy = s.ID, by
+	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, c.opts.Timeout))
 	if call.startsWork(r.method) {
-		env.Trace = exchange.Traceparent(jsonscan.Member(metaOf(r.params), metaTrace))
-	}
-	if call.startsWork(r.method) && !jsonscan.IsNull(r.id) {
-		c.connection = cmp.Or(c.connection, s.ID)
-		env.ID = c.requestID(e, r)
-		if c.overtaken(e, r, env.ID, s.Time) {
-			return c.refused(e, o, recent.Canceled(env.ID))
+		env.Trace = exchange.Traceparent(jsonscan.Member(r.readMeta(), metaTrace))
+		if !jsonscan.IsNull(r.id) {
+			c.connection = cmp.Or(c.connection, s.ID)
+			of := jsonID{e.source.Fold(), key(r.id)}
+			if env.ID = c.requestID(of, e, r); c.overtaken(of, env.ID, s.Time) {
+				return c.refused(e, o, recent.Canceled(env.ID))
+			}
 		}
 	}
 	m, err := c.message(e, r, env)
@@ -152,7 +152,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 	}
 	in := wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 	if !jsonscan.IsNull(r.id) && !c.bare() { // without envelopes, an id is free after its answer
-		in.Content = append([]byte(r.method), r.params...)
+		in.Content = slices.Concat([]byte(r.method), r.params)
 	}
 	return in
 }
@@ -185,26 +185,28 @@ func (c *codec) addCall(x *call, m *performatives.Message, now time.Time) *perfo
 }
 
 // overtaken reports whether the CANCEL of a request of the peer came before it.
-func (c *codec) overtaken(e *envelope, r *rpc, id performatives.MessageID, now time.Time) bool {
+func (c *codec) overtaken(of jsonID, id performatives.MessageID, now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.pending.withdrawn.Overtook(jsonID{e.source.Fold(), key(r.id)}, id, func() time.Time { return now })
+	return c.pending.withdrawn.Overtook(of, id, func() time.Time { return now })
 }
 
 // requestID returns the id of the message for a request that starts work. It is the same for a
 // request that comes again: from the same source of this connection, with the same JSON-RPC id and
 // content. A client of JSON-RPC may use an id again for another request.
-func (c *codec) requestID(e *envelope, r *rpc) performatives.MessageID {
+func (c *codec) requestID(of jsonID, e *envelope, r *rpc) performatives.MessageID {
 	var room [256]byte
 	text := room[:0]
-	for _, part := range [...]string{string(c.connection), string(e.source.Fold()), key(r.id), strings.ToLower(Namespace(e.target, r.method)), r.method} {
+	for _, part := range [...]string{
+		string(c.connection), string(of.source), of.id, strings.ToLower(Namespace(e.target, r.method)), r.method,
+	} {
 		text = binary.AppendUvarint(text, uint64(len(part)))
 		text = append(text, part...)
 	}
 	h := sha256.New()
 	_, _ = h.Write(text) // never fails
 	_, _ = h.Write(r.params)
-	return performatives.MessageID(hex.EncodeToString(h.Sum(nil)[:16]))
+	return performatives.MessageID(hex.EncodeToString(h.Sum(room[:0])[:16]))
 }
 
 // ownID returns the peer's id of a message, for the protection against replay.

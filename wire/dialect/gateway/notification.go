@@ -72,7 +72,7 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find("requestId", &id), jsonscan.Find("reason", &reason))
 	nothing := wire.Inbound{Token: e.token, Ref: o}
-	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	t, refusal := readMessageType(r.readMeta(), "mcp_payload.params."+memberMeta)
 	if refusal != nil {
 		nothing.Err = refusal
 		return nothing
@@ -131,7 +131,7 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 // progressed makes the STATUS_UPDATE of a notification. One with a message type has the
 // intermediate results as its payload.
 func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives.StatusUpdate, results []byte) (*performatives.Message, error) {
-	t, refusal := readMessageType(metaOf(r.params), "mcp_payload.params."+memberMeta)
+	t, refusal := readMessageType(r.readMeta(), "mcp_payload.params."+memberMeta)
 	if refusal != nil {
 		return nil, refusal
 	}

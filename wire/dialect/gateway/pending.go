@@ -80,7 +80,7 @@ func partyOf(m *performatives.Message) exchange.Party {
 // key returns a JSON-RPC id as the key of a map. The string "1" and the number 1 differ.
 func key(id []byte) string {
 	if jsonscan.Is(id, '"') {
-		return `"` + jsonscan.Text(id)
+		return string(append([]byte{'"'}, jsonscan.TextBytes(id)...))
 	}
 	return string(id)
 }

@@ -46,6 +46,8 @@ type rpc struct {
 	id      []byte // unchanged; nil for none, or for an invalid one
 	method  string
 	params  []byte // nil for none
+	meta    []byte // params._meta, once it has been read; nil for none
+	read    bool   // it has been
 	result  []byte
 	fault   []byte // the error
 	extra   performatives.Members

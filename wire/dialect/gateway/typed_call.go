@@ -47,7 +47,7 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 	if len(arguments) == 0 || jsonscan.IsNull(arguments) {
 		arguments = []byte("{}")
 	}
-	token := progressToken(metaOf(r.params))
+	token := progressToken(r.readMeta())
 	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name}
 	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", arguments)
 	if err == nil {
