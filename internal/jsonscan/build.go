@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 )
 
@@ -93,13 +92,16 @@ func (b *Builder) End() { b.JSON = append(b.JSON, '}') }
 // Sorted writes members whose JSON may be invalid, sorted by name, except those in without and
 // those that are absent.
 func (b *Builder) Sorted(members map[string]json.RawMessage, without ...string) {
-	if len(members) == 0 {
-		return
-	}
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if v := members[name]; len(v) > 0 && !slices.Contains(without, name) {
-			b.Checked(name, v)
+	var room [16]string
+	names := room[:0]
+	for name, v := range members {
+		if len(v) > 0 && !slices.Contains(without, name) {
+			names = append(names, name)
 		}
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		b.Checked(name, members[name])
 	}
 }
 

@@ -22,16 +22,17 @@ const (
 // with jsonrpc and without mcp_payload; or of an array that begins with one. It does not check the
 // members.
 func formOf(frame []byte) form {
-	w := walk(frame)
-	if w.Peek() == '[' {
-		w.enter('[')
+	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
+	if s.Peek() == '[' {
+		s.Open('[')
 	}
-	if !w.enter('{') {
+	if !s.Open('{') {
 		return unknownForm
 	}
 	var broken, source, rpc bool
-	for {
-		name, ok := w.key()
+	for first := true; ; first = false {
+		name, more, ok := s.Key(first)
+		ok = ok && more
 		switch string(name) {
 		case `"mcp_payload"`:
 			return enveloped
@@ -43,7 +44,7 @@ func formOf(frame []byte) form {
 			rpc = true
 		}
 		switch {
-		case ok && w.Value():
+		case ok && s.Value():
 		case rpc:
 			return bare
 		case broken && source && !ok:
@@ -60,13 +61,12 @@ const bareSource = "mcp-client"
 // readBare reads a frame without an envelope: a JSON-RPC message, or a batch.
 func (c *codec) readBare(frame []byte) envelope {
 	e := envelope{source: c.source, timestamp: c.stamp().Time}
-	if e.refusal = exchange.CheckText(frame, c.session.MaxBytes); e.refusal != nil {
+	if e.Refusal = exchange.CheckText(frame, c.session.MaxBytes); e.Refusal != nil {
 		return e
 	}
-	w := walk(frame)
-	w.Depth = c.opts.MaxDepth
-	if !w.Value() || !w.End() {
-		e.refuse(performatives.CodeParsingError, "", w.Problem())
+	s := jsonscan.Scanner{Data: frame, Depth: c.opts.MaxDepth}
+	if !s.Value() || !s.End() {
+		e.Refuse(exchange.Broken(s.Problem()))
 		return e
 	}
 	e.payload = bytes.TrimSpace(frame)

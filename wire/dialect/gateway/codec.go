@@ -63,7 +63,7 @@ func (c *codec) Offered() bool {
 func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	e := c.readFrame(frame)
 	switch {
-	case e.refusal != nil:
+	case e.Refusal != nil:
 		c.faulty(&e, take)
 	case e.payload == nil:
 		take(c.peerError(&e))
@@ -86,7 +86,7 @@ func (c *codec) readFrame(frame []byte) (e envelope) {
 	} else {
 		e = readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
 	}
-	c.formed = c.formed || c.form.Load() != uint32(unknownForm) && (e.refusal == nil || e.refusal.Code != performatives.CodeParsingError)
+	c.formed = c.formed || c.form.Load() != uint32(unknownForm) && (e.Refusal == nil || e.Refusal.Code != performatives.CodeParsingError)
 	return e
 }
 
@@ -133,7 +133,7 @@ func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 	if ended.Message != nil {
 		o.RPC = []byte(nullID)
 	}
-	take(c.refused(e, o, e.refusal))
+	take(c.refused(e, o, e.Refusal))
 	if ended.Message != nil {
 		take(ended)
 	}
@@ -178,7 +178,7 @@ func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 		r := readRPC(text)
 		if r.method == methodInitialize && r.kind == kindRequest {
 			r.kind = kindBroken
-			r.refuse("mcp_payload", "initialize cannot be part of a batch")
+			r.Refuse(invalidRequest("mcp_payload", "mcp_payload: initialize cannot be part of a batch"))
 		}
 		if r.answered() {
 			answers++

@@ -20,8 +20,8 @@ import (
 
 // inbound returns the meaning of one JSON-RPC message of the peer.
 func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
-	if e.refusal == nil && r.refusal != nil && r.kind != kindResponse {
-		return c.refused(e, o, r.refusal)
+	if e.Refusal == nil && r.Refusal != nil && r.kind != kindResponse {
+		return c.refused(e, o, r.Refusal)
 	}
 	switch r.kind {
 	case kindResponse:

@@ -121,20 +121,12 @@ func (c *codec) announce(dst []byte, m *performatives.Message, method string, pa
 func extraOf(m *performatives.Message) (out []member) {
 	for name, v := range m.AllMetadata() {
 		of, ok := strings.CutPrefix(name, prefixPayload)
-		if ok && jsonscan.Valid(v) && !rpcMember(of) {
+		if ok && jsonscan.Valid(v) && rpcMembers.Find([]byte(of)) == len(rpcMembers) {
 			quoted := jsonscan.AppendQuoted(nil, of)
 			out = append(out, member{string(quoted[1 : len(quoted)-1]), v})
 		}
 	}
 	return out
-}
-
-func rpcMember(name string) bool {
-	switch name {
-	case "jsonrpc", "id", "method", "params", "result", "error":
-		return true
-	}
-	return false
 }
 
 // errWordless is the refusal of an act that this protocol cannot express.

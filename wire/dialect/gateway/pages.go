@@ -53,7 +53,7 @@ func (p pages) following(result []byte) (pages, bool) {
 // is the last one to read.
 func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	p, more := q.pages.following(r.result)
-	if !more || r.refusal != nil {
+	if !more || r.Refusal != nil {
 		c.drop(q)
 		return wire.Inbound{}, false
 	}

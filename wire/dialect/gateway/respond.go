@@ -62,12 +62,12 @@ func (c *codec) answered(e *envelope, r *rpc, q *request) wire.Inbound {
 }
 
 func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
-	wrong := r.refusal != nil || r.result == nil
+	wrong := r.Refusal != nil || r.result == nil
 	switch {
 	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are valid
 		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.cut())
-	case r.refusal != nil:
-		return nil, r.refusal
+	case r.Refusal != nil:
+		return nil, r.Refusal
 	case r.result == nil && q.cancel != nil:
 		// The error is the receipt: the peer has ended the cancelled request.
 		return c.reply(e, r, q.cancel, performatives.ActInform, performatives.Receipt{Text: "the peer has ended the request"})

@@ -2,11 +2,11 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The methods with a meaning of their own.
@@ -39,145 +39,89 @@ const (
 	kindResponse // possibly an invalid one; it is never answered
 )
 
+// The members of a JSON-RPC message.
+const (
+	rpcVersion = iota
+	rpcID
+	rpcMethod
+	rpcParams
+	rpcResult
+	rpcError
+)
+
+var rpcMembers = exchange.Names{"jsonrpc", "id", "method", "params", "result", "error"}
+
 // rpc is one JSON-RPC message before its params or result are decoded. Its slices refer to
 // the frame.
 type rpc struct {
-	kind    kind
-	id      []byte // unchanged; nil for none, or for an invalid one
-	method  string
-	params  []byte // nil for none
-	meta    []byte // params._meta, once it has been read; nil for none
-	read    bool   // it has been
-	result  []byte
-	fault   []byte // the error
-	extra   performatives.Members
-	refusal *performatives.Refusal
-}
-
-func (r *rpc) refuse(field, text string) {
-	if r.refusal == nil {
-		r.refusal = &performatives.Refusal{Code: performatives.CodeUnexpectedAct, Field: field, Text: field + ": " + text}
-	}
-}
-
-func (r *rpc) wrong(field, want string, got []byte) {
-	r.refuse("mcp_payload."+field, "want "+want+", got "+jsonscan.KindOf(got))
+	exchange.Reader
+	kind   kind
+	id     []byte // unchanged; nil for none, or for an invalid one
+	method string
+	params []byte // nil for none
+	meta   []byte // params._meta, once it has been read; nil for none
+	read   bool   // it has been
+	result []byte
+	fault  []byte // the error
+	extra  performatives.Members
 }
 
 // readRPC reads a JSON-RPC message.
 func readRPC(text []byte) (r rpc) {
-	if text = bytes.TrimLeft(text, " \t\r\n"); !jsonscan.Is(text, '{') {
-		r.refuse("mcp_payload", "want a JSON-RPC message, got "+jsonscan.KindOf(text))
+	r.Names, r.Path, r.Code = rpcMembers, "mcp_payload.", performatives.CodeUnexpectedAct
+	text = bytes.TrimLeft(text, " \t\r\n")
+	if !jsonscan.Is(text, '{') {
+		r.Invalid("mcp_payload", "a JSON-RPC message", text)
 		return r
 	}
-	var seen memberSet
-	for name, v := range jsonscan.Members(text) {
-		r.member(&seen, name, v)
+	s := jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth}
+	if !r.Scan(&s, rpcMembers) {
+		r.Refuse(invalidRequest("mcp_payload", "mcp_payload: "+s.Problem()))
 	}
-	r.classify(seen)
+	v := &r.Values
+	if string(v[rpcVersion]) != jsonrpcVersion {
+		r.Wrong("mcp_payload.jsonrpc", jsonrpcVersion)
+	}
+	if v[rpcID] != nil {
+		r.id = readID(&r.Fault, "mcp_payload.id", v[rpcID])
+	}
+	if v[rpcMethod] != nil {
+		if r.method = r.Required(rpcMethod); len(r.method) > maxID {
+			r.Wrong("mcp_payload.method", "at most %d bytes, got %d", maxID, len(r.method))
+		}
+	}
+	switch params := v[rpcParams]; {
+	case jsonscan.Is(params, '{'), jsonscan.Is(params, '['):
+		r.params = params
+	case !jsonscan.IsNone(params):
+		r.Invalid("mcp_payload.params", "an object or an array", params)
+	}
+	r.result, r.fault = v[rpcResult], v[rpcError]
+	r.classify()
+	for _, u := range r.Unknown {
+		if !secret(u.Name) {
+			exchange.Keep(&r.extra, prefixPayload+u.Name, u.Value)
+		}
+	}
 	return r
 }
 
-// memberSet records the members of a JSON-RPC message.
-type memberSet struct{ version, id, method, params, result, fault bool }
-
-func (r *rpc) member(found *memberSet, name, v []byte) {
-	var seen *bool
-	switch string(name) {
-	case "jsonrpc":
-		seen = &found.version
-		if string(v) != jsonrpcVersion {
-			r.refuse("mcp_payload.jsonrpc", `want "2.0"`)
-		}
-	case "id":
-		seen = &found.id
-		r.readID(v)
-	case "method":
-		seen = &found.method
-		r.readMethod(v)
-	case "params":
-		seen = &found.params
-		r.readParams(v)
-	case "result":
-		seen, r.result = &found.result, v
-	case "error":
-		seen, r.fault = &found.fault, v
-	default:
-		if r.refusal == nil {
-			r.keep(string(name), v)
-		}
-		return
-	}
-	if *seen {
-		r.refuse("mcp_payload."+string(name), "want no second one")
-	}
-	*seen = true
-}
-
-func (r *rpc) readID(v []byte) {
-	switch {
-	case !jsonscan.Is(v, '"') && !jsonscan.IsNumber(v) && !jsonscan.IsNull(v):
-		r.wrong("id", "a string, a number or null", v)
-	case len(v) > maxID:
-		r.refuse("mcp_payload.id", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
-	default:
-		r.id = v
-	}
-}
-
-func (r *rpc) readMethod(v []byte) {
-	if !jsonscan.Is(v, '"') || len(v) == 2 {
-		r.wrong("method", "a non-empty string", v)
-		return
-	}
-	if len(v) > maxID {
-		r.refuse("mcp_payload.method", fmt.Sprintf("want at most %d bytes, got %d", maxID, len(v)))
-		return
-	}
-	r.method = string(jsonscan.TextBytes(v))
-}
-
-func (r *rpc) readParams(v []byte) {
-	switch {
-	case jsonscan.Is(v, '{'), jsonscan.Is(v, '['):
-		r.params = v
-	case !jsonscan.IsNull(v):
-		r.wrong("params", "an object or an array", v)
-	}
-}
-
-func (r *rpc) keep(name string, v []byte) {
-	if secret(name) {
-		return
-	}
-	if text := unfit(r.extra, prefixPayload+name, name); text != "" {
-		r.refuse("mcp_payload", text)
-		return
-	}
-	if r.extra == nil {
-		r.extra = make(performatives.Members)
-	}
-	r.extra[prefixPayload+name] = bytes.Clone(v)
-}
-
 // classify sets the kind of the message, and checks that its members fit the kind.
-func (r *rpc) classify(found memberSet) {
-	if !found.version {
-		r.refuse("mcp_payload.jsonrpc", `want "2.0", got nothing`)
-	}
-	answers := found.result || found.fault
+func (r *rpc) classify() {
+	v := &r.Values
+	answers := r.result != nil || r.fault != nil
 	switch {
-	case found.method && answers:
-		r.refuse("mcp_payload", "want a method, or a result, or an error")
+	case v[rpcMethod] != nil && answers:
+		r.Wrong("mcp_payload", "a method, or a result, or an error")
 	case answers:
 		r.kind = kindResponse
-		if found.result && found.fault {
-			r.refuse("mcp_payload", "want a result or an error, got both")
+		if r.result != nil && r.fault != nil {
+			r.Wrong("mcp_payload", "a result or an error, got both")
 		}
-	case !found.method:
-		r.refuse("mcp_payload", "want a method, a result or an error")
-	case r.refusal != nil: // stays broken
-	case found.id && !(jsonscan.IsNull(r.id) && strings.HasPrefix(r.method, notifications)): // addenda §7
+	case v[rpcMethod] == nil:
+		r.Wrong("mcp_payload", "a method, a result or an error")
+	case r.Refusal != nil: // stays broken
+	case v[rpcID] != nil && !(jsonscan.IsNull(r.id) && strings.HasPrefix(r.method, notifications)): // addenda §7
 		r.kind = kindRequest
 	default:
 		r.kind = kindNotification

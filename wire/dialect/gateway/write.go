@@ -25,37 +25,39 @@ type header struct {
 // appendEnvelope appends an envelope with a payload, or the payload alone to a session without
 // envelopes. The members have the order of wire.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
-	start := len(dst)
 	if c.bare() {
 		if !utf8.Valid(payload) {
 			return dst, errNoUTF8
 		}
 		return append(dst, payload...), nil
 	}
-	dst = jsonscan.AppendQuoted(append(dst, `{"id":`...), h.id)
-	dst = appendTime(append(dst, `,"timestamp":`...), h.time)
-	dst = jsonscan.AppendQuoted(append(dst, `,"source":`...), h.source)
+	b := jsonscan.OpenObject(dst)
+	b.Text("id", h.id)
+	b.Name("timestamp")
+	b.JSON = h.time.UTC().AppendFormat(b.JSON, timeFormat)
+	b.Text("source", h.source)
 	if h.target != "" {
-		dst = jsonscan.AppendQuoted(append(dst, `,"target_namespace":`...), h.target)
+		b.Text("target_namespace", h.target)
 	}
 	if token := c.token(); token != "" {
-		dst = jsonscan.AppendQuoted(append(dst, `,"auth_token":`...), "Bearer "+token)
+		b.Text("auth_token", "Bearer "+token)
 	}
 	if h.correlation != nil {
-		dst = append(append(dst, `,"correlation_id":`...), h.correlation...)
+		b.Raw("correlation_id", h.correlation)
 	}
-	dst, err := appendMetadata(dst, h)
-	if err != nil {
-		return dst[:start], err
-	}
+	writeMetadata(&b, h)
 	if h.fault != nil {
-		dst = append(append(dst, `,"error":`...), h.fault...)
+		b.Raw("error", h.fault)
 	}
-	dst = append(append(append(dst, `,"mcp_payload":`...), payload...), '}')
-	if !utf8.Valid(dst[start:]) {
-		return dst[:start], errNoUTF8
+	b.Raw("mcp_payload", payload)
+	out, err := b.Close()
+	if err == nil && !utf8.Valid(out[len(dst):]) {
+		err = errNoUTF8
 	}
-	return dst, nil
+	if err != nil {
+		return dst, err
+	}
+	return out, nil
 }
 
 var errNoUTF8 = errors.New("gateway: want UTF-8")
@@ -78,8 +80,6 @@ func correlated(id string) []byte {
 
 // timeFormat is the format of wire for times: in UTC, with exactly milliseconds.
 const timeFormat = `"2006-01-02T15:04:05.000Z"`
-
-func appendTime(dst []byte, t time.Time) []byte { return t.UTC().AppendFormat(dst, timeFormat) }
 
 // appendRPC appends a JSON-RPC message: the members in the order given, of which those
 // without a value are left out.

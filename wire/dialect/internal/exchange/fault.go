@@ -2,6 +2,7 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode"
@@ -12,7 +13,10 @@ import (
 
 // Fault is the first error of a message. Its dialect reads on, so that the answer to the sender
 // can be addressed.
-type Fault struct{ Refusal *performatives.Refusal }
+type Fault struct {
+	Refusal *performatives.Refusal
+	Code    performatives.Code // of wrong members; empty = CodeInvalidPayload
+}
 
 // Refuse stores the first error. It ignores later ones.
 func (f *Fault) Refuse(r *performatives.Refusal) {
@@ -24,7 +28,7 @@ func (f *Fault) Refuse(r *performatives.Refusal) {
 // Invalid stores the refusal of a member with a value of another type: see [Invalid].
 func (f *Fault) Invalid(field, want string, got []byte) {
 	if f.Refusal == nil {
-		f.Refusal = Invalid(field, want, got)
+		f.Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
 	}
 }
 
@@ -32,6 +36,7 @@ func (f *Fault) Invalid(field, want string, got []byte) {
 func (f *Fault) Wrong(field, want string, args ...any) {
 	if f.Refusal == nil {
 		f.Refusal = Wrong(field, want, args...)
+		f.Refusal.Code = cmp.Or(f.Code, f.Refusal.Code)
 	}
 }
 
