@@ -14,7 +14,7 @@ func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	var id, name, role, tools, topics, ontologies, details, version, metadata []byte
 	c := &performatives.Capabilities{}
 	over := false
-	jsonscan.Read(v, keep(&c.Extra, &over), jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
+	jsonscan.Read(v, exchange.Rest(&c.Extra, &over), jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
 		jsonscan.Find(capsTopics, &topics), jsonscan.Find(capsOntologies, &ontologies), jsonscan.Find(capsDetails, &details), jsonscan.Find(capsVersion, &version),
 		jsonscan.Find(capsMetadata, &metadata), jsonscan.Find(capsAccepted, new([]byte)))
 	if over {
@@ -60,7 +60,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 	d.kinded(capsDetails, "an object", "{", details)
 	var about performatives.Members
 	over := false
-	jsonscan.Read(details, keep(&about, &over))
+	jsonscan.Read(details, exchange.Rest(&about, &over))
 	if over {
 		d.tooMany(field(capsDetails))
 	}

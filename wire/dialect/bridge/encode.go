@@ -1,13 +1,13 @@
 package bridge
 
 import (
-	"fmt"
 	"slices"
 	"time"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // writer writes one message.
@@ -191,7 +191,7 @@ func (w *writer) restOf() (rest performatives.Members) {
 	v, ok := w.m.Metadata(payloadRest)
 	if ok && jsonscan.Is(v, '{') && jsonscan.Valid(v) {
 		over := false
-		jsonscan.Read(v, keep(&rest, &over))
+		jsonscan.Read(v, exchange.Rest(&rest, &over))
 	}
 	return rest
 }
@@ -199,31 +199,12 @@ func (w *writer) restOf() (rest performatives.Members) {
 // rest writes them.
 func (w *writer) rest(b *jsonscan.Builder, without ...string) { b.Sorted(w.restOf(), without...) }
 
-// marshalled returns the JSON of the payload, which is an object.
-func (w *writer) marshalled() ([]byte, error) {
-	if w.m.Payload() == nil {
-		return []byte("{}"), nil
-	}
-	raw, ok := w.m.Payload().(performatives.Raw)
-	if ok && jsonscan.Is(raw, '{') && jsonscan.Valid(raw) { // as nearly all are
-		return raw, nil
-	}
-	v, err := jsonscan.Marshal(w.m.Payload())
-	switch {
-	case err != nil:
-		return nil, fmt.Errorf("bridge: payload: %w", err)
-	case !jsonscan.Is(v, '{'):
-		return nil, errNoObject
-	}
-	return v, nil
-}
-
 // member writes the payload as a member of the payload of bridge. It leaves a missing one out.
 func (w *writer) member(b *jsonscan.Builder, name string) error {
 	if w.m.Payload() == nil {
 		return nil
 	}
-	v, err := w.marshalled()
+	v, err := exchange.Object("bridge", w.m.Payload())
 	if err == nil {
 		b.Raw(name, v)
 	}

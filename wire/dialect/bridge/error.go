@@ -81,7 +81,7 @@ func (d *decoder) error(v []byte) {
 	var code, message, category, details []byte
 	var rest performatives.Members
 	over := false
-	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
+	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
 	if over {
 		d.tooMany("payload")
 	}

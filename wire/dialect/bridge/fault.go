@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // fault is an error in the form of this dialect.
@@ -58,7 +59,7 @@ func (f fault) detailed(word string) ([]byte, error) {
 	var had performatives.Members
 	if jsonscan.Is(f.details, '{') && jsonscan.Valid(f.details) {
 		over := false
-		jsonscan.Read(f.details, keep(&had, &over))
+		jsonscan.Read(f.details, exchange.Rest(&had, &over))
 	} else if len(f.details) > 0 && jsonscan.IsNull(f.details) && f.reasonless(word) {
 		return f.details, nil
 	}
@@ -146,7 +147,7 @@ func (w *writer) typedFault() (fault, error) {
 		f.word, f.code, f.text = "", r.Code, r.Text
 	}
 	var err error
-	f.content, err = w.marshalled()
+	f.content, err = exchange.Object("bridge", w.m.Payload())
 	return f, err
 }
 

@@ -37,7 +37,7 @@ func (d *decoder) metadata() {
 	var typed, act, conversation, protocol, trace, budget []byte
 	var rest performatives.Members
 	over := false
-	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(metaMessageType, &typed), jsonscan.Find(metaPerformative, &act), jsonscan.Find(metaConversation, &conversation),
+	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(metaMessageType, &typed), jsonscan.Find(metaPerformative, &act), jsonscan.Find(metaConversation, &conversation),
 		jsonscan.Find(metaProtocol, &protocol), jsonscan.Find(metaTrace, &trace), jsonscan.Find(metaBudget, &budget))
 	if over {
 		d.tooMany("metadata")
@@ -112,7 +112,7 @@ func (w *writer) metadata() {
 		b.Text(metaTrace, m.Trace())
 	}
 	if !m.Budget().IsZero() {
-		writeContent(&b, metaBudget, m.Budget())
+		exchange.PutContent(&b, metaBudget, m.Budget())
 	}
 	if jsonscan.Valid(rest) {
 		jsonscan.Read(rest, func(name string, v []byte) {

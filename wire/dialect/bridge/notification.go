@@ -28,7 +28,7 @@ func (d *decoder) notification(v []byte) {
 	var event, data []byte
 	var rest performatives.Members
 	over := false
-	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
+	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
 	if over {
 		d.tooMany("payload")
 	}
@@ -84,7 +84,7 @@ func (w *writer) notification() ([]byte, error) {
 	m := w.m
 	b := jsonscan.OpenObject(nil)
 	if m.Performative() == performatives.ActInform && m.MessageType() == "" {
-		content, err := w.marshalled()
+		content, err := exchange.Object("bridge", w.m.Payload())
 		switch {
 		case err != nil:
 			return nil, err

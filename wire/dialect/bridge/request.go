@@ -24,7 +24,7 @@ func (d *decoder) request(v []byte) {
 	var tool, arguments, timeout, description []byte
 	var rest performatives.Members
 	over := false
-	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
+	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
 		jsonscan.Find(requestDescription, &description))
 	if over {
 		d.tooMany("payload")
@@ -114,7 +114,7 @@ func (w *writer) request() ([]byte, error) {
 	if task.Parameters.IsZero() {
 		b.Raw(requestArguments, []byte("{}"))
 	} else {
-		writeContent(&b, requestArguments, task.Parameters)
+		exchange.PutContent(&b, requestArguments, task.Parameters)
 	}
 	w.timeout(&b)
 	if task.Description != "" {

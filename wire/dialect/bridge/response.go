@@ -26,7 +26,7 @@ func (d *decoder) response(v []byte) {
 	var success, result, elapsed, fault, status, summary, artifacts []byte
 	var rest performatives.Members
 	over := false
-	jsonscan.Read(v, keep(&rest, &over), jsonscan.Find(responseSuccess, &success), jsonscan.Find(responseResult, &result), jsonscan.Find(responseTime, &elapsed),
+	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(responseSuccess, &success), jsonscan.Find(responseResult, &result), jsonscan.Find(responseTime, &elapsed),
 		jsonscan.Find(responseError, &fault), jsonscan.Find(responseStatus, &status), jsonscan.Find(responseSummary, &summary), jsonscan.Find(responseArtifacts, &artifacts))
 	if over {
 		d.tooMany("payload")
@@ -170,7 +170,7 @@ func (w *writer) otherResponse(b jsonscan.Builder) ([]byte, error) {
 // unwrapped writes the result: an object, or the other value that the peer's result was.
 func (w *writer) unwrapped(b *jsonscan.Builder, details performatives.Content) {
 	if !w.shape.wrapped {
-		writeContent(b, responseResult, details)
+		exchange.PutContent(b, responseResult, details)
 		return
 	}
 	v, err := jsonscan.Marshal(details)

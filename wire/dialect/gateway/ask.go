@@ -43,10 +43,9 @@ func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time
 	if err != nil {
 		return dst, err
 	}
-	return c.appendEnvelope(dst, header{
-		id: q.envelope, time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m),
-		timeout: timeLeft(m, now), message: m,
-	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", q.number()}}, extraOf(m)...)...))
+	h := headerTo(m)
+	h.id, h.timeout = q.envelope, timeLeft(m, now)
+	return c.appendEnvelope(dst, h, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", q.number()}}, extraOf(m)...)...))
 }
 
 // register adds a request to the pending ones and gives it its ids. again is true for a
@@ -93,6 +92,13 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 		return 0
 	}
 	return min(max(m.ReplyBy().Sub(now), time.Millisecond), maxTimeout)
+}
+
+// headerTo returns the header of a message that answers none.
+func headerTo(m *performatives.Message) header {
+	h := headerOf(m, "")
+	h.target, h.correlation = string(m.Receiver()), traced(m)
+	return h
 }
 
 // traced returns the correlation_id of a request that a gateway has decoded; nil for any other.

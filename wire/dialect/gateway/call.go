@@ -2,21 +2,22 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // toolCall reads the parameters of tools/call.
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
+	rest := exchange.Rest(&task.Extra, nil)
 	jsonscan.Read(r.params, func(name string, v []byte) {
-		if len(task.Extra) < maxMembers && !secret(name) {
-			task.Extra = with(task.Extra, name, bytes.Clone(v))
+		if !secret(name) {
+			rest(name, v)
 		}
 	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
 	r.read, r.meta = true, meta
@@ -25,7 +26,7 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
 	case !isObjectOrNone(arguments):
 		return c.refused(e, o, invalidParams("arguments", "an object", arguments))
-	case description != nil && !jsonscan.Is(description, '"') && !jsonscan.IsNull(description):
+	case !jsonscan.IsNone(description) && !jsonscan.Is(description, '"'):
 		return c.refused(e, o, invalidParams("task_description", "a string", description))
 	case !isObjectOrNone(meta):
 		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
@@ -61,14 +62,11 @@ func with(m performatives.Members, name string, v []byte) performatives.Members 
 
 // invalidParams is the refusal of parameters (-32602).
 func invalidParams(name, want string, got []byte) *performatives.Refusal {
-	field := strings.TrimSuffix("mcp_payload.params."+name, ".")
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field, Text: fmt.Sprintf("%s: want %s, got %s", field, want, jsonscan.KindOf(got)),
-	}
+	return exchange.Invalid(strings.TrimSuffix("mcp_payload.params."+name, "."), want, got)
 }
 
 // isObjectOrNone reports whether a member is an object, null or absent.
-func isObjectOrNone(v []byte) bool { return v == nil || jsonscan.IsNull(v) || jsonscan.Is(v, '{') }
+func isObjectOrNone(v []byte) bool { return jsonscan.IsNone(v) || jsonscan.Is(v, '{') }
 
 // metaOf returns the _meta of an object, or nil.
 func metaOf(object []byte) []byte { return jsonscan.Member(object, memberMeta) }

@@ -1,10 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // compression is the member of capabilities with the supported compressions.
@@ -37,27 +37,23 @@ func stringsOf(v []byte) (out []string) {
 	return out
 }
 
-// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources, topics
-// and ontologies (extensions), and all other members unchanged.
+// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources,
+// topics and ontologies (extensions), and all other members unchanged.
 func capabilitiesOf(v []byte) performatives.Capabilities {
 	out := performatives.Capabilities{}
+	rest := exchange.Rest(&out.Extra, nil)
 	jsonscan.Read(v, func(name string, v []byte) {
-		switch {
-		case name == "tools" && jsonscan.Is(v, '['):
+		switch list := jsonscan.Is(v, '['); {
+		case name == "tools" && list:
 			out.Actions = actionsOf(v)
-			return
-		case name == "resources" && jsonscan.Is(v, '['):
+		case name == "resources" && list:
 			out.Resources = resourcesOf(v)
-			return
-		case name == "topics" && jsonscan.Is(v, '['):
+		case name == "topics" && list:
 			out.Topics = stringsOf(v)
-			return
-		case name == "ontologies" && jsonscan.Is(v, '['):
+		case name == "ontologies" && list:
 			out.Ontologies = stringsOf(v)
-			return
-		}
-		if len(out.Extra) < maxMembers {
-			out.Extra = with(out.Extra, name, bytes.Clone(v))
+		default:
+			rest(name, v)
 		}
 	})
 	return out

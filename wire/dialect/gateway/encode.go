@@ -45,9 +45,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	case call.Withdrawn:
 		return c.unanswered(dst, &call.address)
 	}
-	h := header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.Correlation), message: m,
-	}
+	h := headerOf(m, call.Correlation)
 	if r := refusalIn(m); r != nil {
 		r.Text = call.inItsWords(r.Text)
 		f := call.faultOf(r)
@@ -166,9 +164,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	}
 	params = withMessageType(params, m, performatives.ActStatusUpdate)
 	body := appendRPC(nil, member{"method", []byte(`"` + methodProgress + `"`)}, member{"params", params})
-	return c.appendEnvelope(dst, header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(call.Correlation), message: m,
-	}, body)
+	return c.appendEnvelope(dst, headerOf(m, call.Correlation), body)
 }
 
 // progressOf returns the params of a progress notification. Without a percentage it

@@ -72,10 +72,9 @@ func (c *codec) tell(dst []byte, o *address, f fault) []byte {
 	if c.bare() {
 		f = f.bared()
 	}
-	s := c.stamp()
-	return c.answer(dst, o, f.rpc(o.RPC), header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation), fault: f.object.JSON(),
-	})
+	h := c.ownHeader(o)
+	h.fault = f.object.JSON()
+	return c.answer(dst, o, f.rpc(o.RPC), h)
 }
 
 // answer appends the frame of an answer. It adds the answer to a batch to its batch, and
@@ -88,11 +87,9 @@ func (c *codec) answer(dst []byte, o *address, body []byte, h header) []byte {
 	if err == nil && c.fits(len(out)-len(dst)) {
 		return out
 	}
-	s := c.stamp()
 	f := unwritable(err)
-	h = header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation), fault: f.object.JSON(),
-	}
+	h = c.ownHeader(o)
+	h.fault = f.object.JSON()
 	out, _ = c.appendEnvelope(dst, h, f.rpc(o.RPC)) // an error of this package can always be written
 	return out
 }
@@ -124,10 +121,7 @@ func (c *codec) batched(dst []byte, o *address, body []byte) []byte {
 	if len(answers) == 0 {
 		return dst
 	}
-	s := c.stamp()
-	out, err := c.appendEnvelope(dst, header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation),
-	}, answers)
+	out, err := c.appendEnvelope(dst, c.ownHeader(o), answers)
 	if err != nil {
 		return dst // impossible: each answer has been checked
 	}

@@ -85,17 +85,12 @@ func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 // list serves tools/list and resources/list of the peer. The answer has all on one page, so that a
 // cursor is refused. The directory has the resources of all agents.
 func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
-	var cursor []byte
-	jsonscan.Read(r.params, nil, jsonscan.Find(paramCursor, &cursor))
-	switch {
-	case cursor == nil || jsonscan.IsNull(cursor) || jsonscan.Text(cursor) == "" && jsonscan.Is(cursor, '"'): // the first page
+	switch cursor := jsonscan.Member(r.params, paramCursor); {
+	case jsonscan.IsNone(cursor), string(cursor) == `""`: // the first page
 	case !jsonscan.Is(cursor, '"'):
 		return c.refused(e, o, invalidParams(paramCursor, "a string", cursor))
 	default:
-		field := "mcp_payload.params." + paramCursor
-		return c.refused(e, o, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want none: the first page has all",
-		})
+		return c.refused(e, o, exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
 	}
 	meta := r.readMeta()
 	if !isObjectOrNone(meta) {
@@ -117,10 +112,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 
 // pong answers a ping.
 func (c *codec) pong(o *origin) []byte {
-	s := c.stamp()
-	return c.answer(nil, &o.address, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.RPC}), header{
-		id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation),
-	})
+	return c.answer(nil, &o.address, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.RPC}), c.ownHeader(&o.address))
 }
 
 // serve makes the message of a request, and stores the address of its answer in call. env

@@ -2,11 +2,10 @@ package gateway
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // The members of a _meta that carry the message type of an application (addenda §8),
@@ -26,112 +25,79 @@ type messageType struct {
 
 // readMessageType reads the message type from a _meta at that path. The path is the
 // beginning of the field of a refusal.
-func readMessageType(meta []byte, path string) (messageType, *performatives.Refusal) {
-	var name, act []byte
-	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
-	if name == nil || jsonscan.IsNull(name) {
-		return messageType{}, nil
+func readMessageType(meta []byte, path string) (t messageType, bad *performatives.Refusal) {
+	name, act, field := jsonscan.Member(meta, metaMessageType), jsonscan.Member(meta, metaPerformative), path+"."+metaMessageType
+	switch {
+	case jsonscan.IsNone(name):
+		return t, nil
+	case !jsonscan.Is(name, '"'):
+		return t, exchange.Invalid(field, "a string", name)
 	}
-	field := path + "." + metaMessageType
-	if !jsonscan.Is(name, '"') {
-		return messageType{}, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want a string, got " + jsonscan.KindOf(name),
-		}
+	t.name = jsonscan.Text(name)
+	if err := performatives.CheckMessageType(t.name); err != nil {
+		return t, exchange.Renamed(err, map[string]string{"message_type": field}, false)
 	}
-	t := messageType{name: jsonscan.Text(name)}
-	if r := messageTypeRefusal(t.name, field); r != nil {
-		return messageType{}, r
-	}
-	if act == nil || jsonscan.IsNull(act) {
+	if jsonscan.IsNone(act) {
 		return t, nil
 	}
 	var err error
 	if t.act, err = performatives.ParsePerformative(jsonscan.Text(act)); err != nil {
-		return messageType{}, &performatives.Refusal{
-			Code: performatives.CodeUnknownPerformative, Field: path + "." + metaPerformative,
-			Text: path + "." + metaPerformative + ": want the name of an act",
-		}
+		bad = exchange.Wrong(path+"."+metaPerformative, "the name of an act")
+		bad.Code = performatives.CodeUnknownPerformative
 	}
-	return t, nil
+	return t, bad
 }
 
-// messageTypeRefusal returns the refusal of a name that cannot be a message type, for
-// that field, or nil.
-func messageTypeRefusal(name, field string) *performatives.Refusal {
-	err := performatives.CheckMessageType(name)
-	if err == nil {
-		return nil
-	}
-	r := *wire.AsRefusal(err)
-	r.Text = field + strings.TrimPrefix(r.Text, r.Field)
-	r.Field = field
-	return &r
-}
-
-// withMessageType returns the JSON object text with the message type of m in its _meta,
-// and with the act of m unless that is usual. It returns text for a message without a
-// message type.
-func withMessageType(text []byte, m *performatives.Message, usual performatives.Performative) []byte {
+// withMessageType returns a JSON object with the message type of m in its _meta, and with the act of
+// m unless that is usual. It returns the object for a message without a message type.
+func withMessageType(object []byte, m *performatives.Message, usual performatives.Performative) []byte {
 	if m.MessageType() == "" {
-		return text
+		return object
 	}
 	var meta []byte
-	out := []byte{'{'}
-	jsonscan.Read(text, func(name string, v []byte) {
-		out = append(append(append(jsonscan.AppendQuoted(out, name), ':'), v...), ',')
-	}, jsonscan.Find(memberMeta, &meta))
-	out = append(append(out, `"`+memberMeta+`":{`...), messageTypeMembers(m, usual)...)
-	jsonscan.Read(meta, func(name string, v []byte) {
-		out = append(append(jsonscan.AppendQuoted(append(out, ','), name), ':'), v...)
-	}, jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
-	return append(out, '}', '}')
+	b := jsonscan.OpenObject(nil)
+	jsonscan.Read(object, b.Raw, jsonscan.Find(memberMeta, &meta))
+	b.Open(memberMeta)
+	writeMessageType(&b, m, usual)
+	jsonscan.Read(meta, b.Raw, jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
+	b.End()
+	return append(b.JSON, '}')
 }
 
-// messageTypeMembers returns the members of a _meta for the message type of m.
-func messageTypeMembers(m *performatives.Message, usual performatives.Performative) []byte {
-	out := jsonscan.AppendQuoted([]byte(`"`+metaMessageType+`":`), m.MessageType())
+// writeMessageType writes the members of a _meta for the message type of m.
+func writeMessageType(b *jsonscan.Builder, m *performatives.Message, usual performatives.Performative) {
+	b.Text(metaMessageType, m.MessageType())
 	if act := m.Performative(); act != usual {
-		out = jsonscan.AppendQuoted(append(out, `,"`+metaPerformative+`":`...), act.String())
+		b.Text(metaPerformative, act.String())
 	}
-	return out
 }
 
-// withoutMessageType returns a copy of the JSON object text without the members of its
-// _meta that this package reads, and without a _meta that has no others.
+// withoutMessageType returns a copy of a JSON value. If it is an object, it is without the members
+// of its _meta that this package reads, and without a _meta that has no others.
 func withoutMessageType(text []byte) []byte {
 	if !jsonscan.Is(text, '{') {
 		return bytes.Clone(text)
 	}
-	out := []byte{'{'}
+	b := jsonscan.OpenObject(nil)
 	jsonscan.Read(text, func(name string, v []byte) {
 		if name == memberMeta {
 			if v = metaRest(v); v == nil {
 				return
 			}
 		}
-		out = append(append(append(jsonscan.AppendQuoted(out, name), ':'), v...), ',')
+		b.Raw(name, v)
 	})
-	return append(bytes.TrimSuffix(out, []byte{','}), '}')
+	return append(b.JSON, '}')
 }
 
 // metaRest returns a _meta without the members that this package reads, or nil where
 // it has no others.
 func metaRest(meta []byte) []byte {
-	if !jsonscan.Is(meta, '{') {
+	b := jsonscan.OpenObject(nil)
+	jsonscan.Read(meta, b.Raw,
+		jsonscan.Find(metaToken, new([]byte)), jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
+	if b.Empty() {
 		return nil
 	}
-	rest := performatives.Members{}
-	jsonscan.Read(meta, func(name string, v []byte) {
-		if len(rest) < maxMembers {
-			rest[name] = v
-		}
-	}, jsonscan.Find(metaToken, new([]byte)), jsonscan.Find(metaMessageType, new([]byte)), jsonscan.Find(metaPerformative, new([]byte)))
-	if len(rest) == 0 {
-		return nil
-	}
-	out, err := jsonscan.Marshal(rest)
-	if err != nil {
-		return nil // cannot be: it is part of valid JSON
-	}
-	return out
+	return append(b.JSON, '}')
 }

@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -80,14 +78,12 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil {
 		return dst, err
 	}
-	params, err := jsonscan.Marshal(struct {
-		RequestID json.RawMessage `json:"requestId"`
-		Reason    string          `json:"reason,omitempty"`
-	}{q.number(), p.Reason})
-	if err != nil {
-		return dst, err
+	params := jsonscan.OpenObject(nil)
+	params.Raw("requestId", q.number())
+	if p.Reason != "" {
+		params.Text("reason", p.Reason)
 	}
-	return c.announce(dst, m, methodCancelled, withMessageType(params, m, performatives.ActCancel))
+	return c.announce(dst, m, methodCancelled, withMessageType(append(params.JSON, '}'), m, performatives.ActCancel))
 }
 
 // notify writes an act without an answer as a notification. The method is that of the
@@ -100,21 +96,16 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	if m.Payload() == nil && m.MessageType() == "" {
 		return c.announce(dst, m, method, nil)
 	}
-	params := []byte("{}")
-	if m.Payload() != nil {
-		var err error
-		if params, err = jsonscan.Marshal(m.Payload()); err != nil {
-			return dst, fmt.Errorf("gateway: payload: %w", err)
-		}
+	params, err := exchange.Object(Name, m.Payload())
+	if err != nil {
+		return dst, err
 	}
 	return c.announce(dst, m, method, withMessageType(params, m, m.Performative()))
 }
 
 // announce writes a notification.
 func (c *codec) announce(dst []byte, m *performatives.Message, method string, params []byte) ([]byte, error) {
-	return c.appendEnvelope(dst, header{
-		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), target: string(m.Receiver()), correlation: traced(m), message: m,
-	}, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, method)}, {"params", params}}, extraOf(m)...)...))
+	return c.appendEnvelope(dst, headerTo(m), appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, method)}, {"params", params}}, extraOf(m)...)...))
 }
 
 // extraOf returns the further members of a JSON-RPC message.

@@ -105,11 +105,7 @@ func (c *codec) drop(q *request) {
 func (p pages) listed(last []byte) performatives.InformCapabilities {
 	var tools []byte
 	out := performatives.InformCapabilities{}
-	jsonscan.Read(last, func(name string, v []byte) {
-		if len(out.Extra) < maxMembers {
-			out.Extra = with(out.Extra, name, bytes.Clone(v))
-		}
-	}, jsonscan.Find("tools", &tools))
+	jsonscan.Read(last, exchange.Rest(&out.Extra, nil), jsonscan.Find("tools", &tools))
 	out.Capabilities = &performatives.Capabilities{Actions: actionsOf(append(p.tools, tools)...)}
 	return out
 }

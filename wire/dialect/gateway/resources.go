@@ -80,7 +80,7 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 
 // resourceResult returns the result of resources/read for the value of a reference.
 func resourceResult(p performatives.InformRef) ([]byte, error) {
-	value, err := appendContent(nil, p.Value)
+	value, err := jsonscan.Marshal(p.Value)
 	if err != nil {
 		return nil, err
 	}

@@ -7,17 +7,14 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // resultOf reads the result of tools/call.
 func resultOf(result []byte) performatives.InformResult {
 	var contents, details, isError, status, artifacts []byte
 	p := performatives.InformResult{Status: performatives.StatusSuccess}
-	jsonscan.Read(result, func(name string, v []byte) {
-		if len(p.Extra) < maxMembers {
-			p.Extra = with(p.Extra, name, bytes.Clone(v))
-		}
-	}, jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &details), jsonscan.Find(resultIsError, &isError), jsonscan.Find(resultStatus, &status), jsonscan.Find(resultArtifacts, &artifacts))
+	jsonscan.Read(result, exchange.Rest(&p.Extra, nil), jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &details), jsonscan.Find(resultIsError, &isError), jsonscan.Find(resultStatus, &status), jsonscan.Find(resultArtifacts, &artifacts))
 	if !jsonscan.Is(contents, '[') { // without content, the result is the details
 		return performatives.InformResult{Status: performatives.StatusSuccess, Details: performatives.RawContent(objectOf(bytes.Clone(result), "result"))}
 	}

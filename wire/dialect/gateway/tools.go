@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // actionsOf reads a list of tools, in one array or several. It skips elements that are no
@@ -30,11 +31,7 @@ func actionOf(v []byte) (a performatives.Action) {
 		return a
 	}
 	var name, description, input, output []byte
-	jsonscan.Read(v, func(name string, v []byte) {
-		if len(a.Extra) < maxMembers {
-			a.Extra = with(a.Extra, name, bytes.Clone(v))
-		}
-	}, jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
+	jsonscan.Read(v, exchange.Rest(&a.Extra, nil), jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
 	a.Name, a.Description = jsonscan.Text(name), jsonscan.Text(description)
 	a.InputSchema, a.OutputSchema = schema(input), schema(output)
 	return a

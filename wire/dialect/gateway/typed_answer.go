@@ -32,12 +32,9 @@ func isResult(act performatives.Performative) bool {
 // typedResult returns the result of a call for an answer with a message type: as the
 // payload of the application for ns.method, and in structuredContent for tools/call.
 func typedResult(m *performatives.Message, call *call) ([]byte, error) {
-	payload := []byte("{}")
-	if m.Payload() != nil {
-		var err error
-		if payload, err = objectJSON(m.Payload()); err != nil {
-			return nil, err
-		}
+	payload, err := exchange.Object(Name, m.Payload())
+	if err != nil {
+		return nil, err
 	}
 	usual := usualAnswer(call.Act)
 	if call.Method != methodCall {
@@ -126,9 +123,11 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 	if m.MessageType() == "" {
 		return nil, nil
 	}
-	meta = append(append([]byte{'{'}, messageTypeMembers(m, m.Performative())...), '}')
+	b := jsonscan.OpenObject(nil)
+	writeMessageType(&b, m, m.Performative())
+	meta = append(b.JSON, '}')
 	if m.Payload() != nil {
-		payload, _ = objectJSON(m.Payload()) // without it, the error still has its code and text
+		payload, _ = exchange.Object(Name, m.Payload()) // without it, the error still has its code and text
 	}
 	return meta, payload
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // opensTask reports whether an act may travel as a call of a tool.
@@ -24,10 +25,7 @@ func (c *codec) openingType(name string, meta []byte) (messageType, *performativ
 		return t, refusal
 	}
 	if t.act != 0 && !opensTask(t.act) {
-		field := path + "." + metaPerformative
-		return t, &performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want TASK_REQUEST or REQUEST, got " + t.act.String(),
-		}
+		return t, exchange.Wrong(path+"."+metaPerformative, "TASK_REQUEST or REQUEST, got %s", t.act)
 	}
 	act, known := c.session.Registry.MessageTypeAct(name)
 	if t.name == "" && known && opensTask(act) {
@@ -47,7 +45,6 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 	if len(arguments) == 0 || jsonscan.IsNull(arguments) {
 		arguments = []byte("{}")
 	}
-	token := progressToken(r.readMeta())
 	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name}
 	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", arguments)
 	if err == nil {
@@ -55,21 +52,9 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 		err = performatives.CheckPayload(t.act, payload)
 	}
 	if err != nil {
-		return c.refused(e, o, inArguments(err, name))
+		return c.refused(e, o, exchange.Renamed(err, map[string]string{"payload": strings.TrimSuffix("mcp_payload.params."+name, ".")}, true))
 	}
-	return c.serve(e, r, o, env, &call{Token: token})
-}
-
-// inArguments returns the refusal of a payload as that of the arguments of a call.
-func inArguments(err error, name string) *performatives.Refusal {
-	r := *wire.AsRefusal(err)
-	field := "mcp_payload.params"
-	if name != "" {
-		field += "." + name
-	}
-	r.Text = field + strings.TrimPrefix(r.Text, "payload")
-	r.Field = field + strings.TrimPrefix(r.Field, "payload")
-	return &r
+	return c.serve(e, r, o, env, &call{Token: progressToken(r.readMeta())})
 }
 
 // objectOf returns text if it is a JSON object, and else an object with text as the
@@ -81,31 +66,19 @@ func objectOf(text []byte, name string) []byte {
 	return append(append([]byte(`{"`+name+`":`), text...), '}')
 }
 
-// typedParams returns the params of the call for a request with a message type: the tool
-// has the name of the message type, and the payload is its arguments.
-func typedParams(m *performatives.Message, token string) ([]byte, error) {
-	dst := append([]byte(`{"name":"`), m.MessageType()...) // its grammar needs no escapes
-	dst = append(dst, '"')
+// typedParams writes the params of the call for a request with a message type: the tool has the
+// name of the message type, and the payload is its arguments.
+func typedParams(b *jsonscan.Builder, m *performatives.Message, q *request) {
+	b.Text("name", m.MessageType())
 	if m.Payload() != nil {
-		arguments, err := objectJSON(m.Payload())
+		arguments, err := exchange.Object(Name, m.Payload())
 		if err != nil {
-			return nil, err
+			b.Fail(err)
 		}
-		dst = append(append(dst, `,"arguments":`...), arguments...)
+		b.Raw("arguments", arguments)
 	}
-	dst = appendTrace(append(append(dst, `,"`+memberMeta+`":{"`+metaToken+`":`...), token...), m.Trace())
-	dst = append(append(dst, ','), messageTypeMembers(m, performatives.ActTaskRequest)...)
-	return append(dst, '}', '}'), nil
-}
-
-// objectJSON returns the JSON of a payload, which must be an object.
-func objectJSON(payload any) ([]byte, error) {
-	text, err := jsonscan.Marshal(payload)
-	switch {
-	case err != nil:
-		return nil, err
-	case !jsonscan.Valid(text) || !jsonscan.Is(text, '{'):
-		return nil, errNoJSON
-	}
-	return text, nil
+	b.Open(memberMeta)
+	q.writeMeta(b)
+	writeMessageType(b, m, performatives.ActTaskRequest)
+	b.End()
 }

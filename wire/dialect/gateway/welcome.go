@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // program is a clientInfo or a serverInfo.
@@ -75,11 +76,7 @@ func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) 
 func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
 	var version, offers []byte
 	out := performatives.InformCapabilities{}
-	jsonscan.Read(result, func(name string, v []byte) {
-		if len(out.Extra) < maxMembers {
-			out.Extra = with(out.Extra, name, bytes.Clone(v))
-		}
-	}, jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
+	jsonscan.Read(result, exchange.Rest(&out.Extra, nil), jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
 	if v := jsonscan.Text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
 		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
 	}

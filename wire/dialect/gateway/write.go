@@ -22,6 +22,19 @@ type header struct {
 	fault       []byte                 // the error object; nil for none
 }
 
+// headerOf returns the header of a message that answers the envelope with that id; empty = none.
+func headerOf(m *performatives.Message, correlation string) header {
+	return header{
+		id: string(m.ID()), time: m.Timestamp(), source: string(m.Sender()), correlation: correlated(correlation), message: m,
+	}
+}
+
+// ownHeader returns the header of an answer that the codec itself makes.
+func (c *codec) ownHeader(o *address) header {
+	s := c.stamp()
+	return header{id: string(s.ID), time: s.Time, source: string(c.session.Local), correlation: correlated(o.Correlation)}
+}
+
 // appendEnvelope appends an envelope with a payload, or the payload alone to a session without
 // envelopes. The members have the order of wire.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {

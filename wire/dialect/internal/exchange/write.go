@@ -1,7 +1,6 @@
 package exchange
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -16,7 +15,10 @@ func Object(dialect string, payload any) ([]byte, error) {
 	if payload == nil {
 		return []byte("{}"), nil
 	}
-	text, err := json.Marshal(payload)
+	if raw, ok := payload.(performatives.Raw); ok && jsonscan.Is(raw, '{') && jsonscan.Valid(raw) { // as nearly all are
+		return raw, nil
+	}
+	text, err := jsonscan.Marshal(payload)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: payload: %w", dialect, err)
@@ -24,6 +26,19 @@ func Object(dialect string, payload any) ([]byte, error) {
 		return nil, errors.New(dialect + ": payload: want a JSON object")
 	}
 	return text, nil
+}
+
+// PutContent writes a member that may be JSON already.
+func PutContent(b *jsonscan.Builder, name string, c performatives.Content) {
+	if c.Value() != nil {
+		b.Value(name, c)
+		return
+	}
+	v, err := c.MarshalJSON()
+	if err != nil {
+		b.Fail(fmt.Errorf("%s: %w", name, err))
+	}
+	b.Checked(name, v)
 }
 
 // Writer writes a message as an envelope with a type, a payload and metadata.
