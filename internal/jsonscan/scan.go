@@ -140,7 +140,11 @@ func (s *Scanner) next(first bool) (more, ok bool) {
 // Open scans the bracket that begins an object or array, and enters it.
 func (s *Scanner) Open(bracket byte) bool {
 	if s.Peek() != bracket {
-		return s.Fail(s.Pos, string(bracket))
+		want := "{"
+		if bracket == '[' {
+			want = "["
+		}
+		return s.Fail(s.Pos, want)
 	}
 	if s.Depth == 0 {
 		return s.Fail(s.Pos, "no deeper nesting")

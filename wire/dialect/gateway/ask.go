@@ -39,13 +39,9 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 
 // asked appends the envelope of a request.
 func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time.Time) ([]byte, error) {
-	params, err := c.params(m, q)
-	if err != nil {
-		return dst, err
-	}
 	h := headerTo(m)
 	h.id, h.timeout = q.envelope, timeLeft(m, now)
-	return c.appendEnvelope(dst, h, appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, q.method)}, {"params", params}, {"id", q.number()}}, extraOf(m)...)...))
+	return c.appendCall(dst, h, q.method, q.number(), func(b *jsonscan.Builder) error { return c.params(b, m, q) })
 }
 
 // register adds a request to the pending ones and gives it its ids. again is true for a

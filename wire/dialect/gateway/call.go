@@ -14,10 +14,9 @@ import (
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
-	rest := exchange.Rest(&task.Extra, nil)
 	jsonscan.Read(r.params, func(name string, v []byte) {
-		if !secret(name) {
-			rest(name, v)
+		if len(task.Extra) < maxMembers && !secret(name) {
+			exchange.Keep(&task.Extra, name, v)
 		}
 	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
 	r.read, r.meta = true, meta

@@ -163,8 +163,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 		return dst, err
 	}
 	params = withMessageType(params, m, performatives.ActStatusUpdate)
-	body := appendRPC(nil, member{"method", []byte(`"` + methodProgress + `"`)}, member{"params", params})
-	return c.appendEnvelope(dst, headerOf(m, call.Correlation), body)
+	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, rawParams(params))
 }
 
 // progressOf returns the params of a progress notification. Without a percentage it

@@ -26,11 +26,13 @@ type messageType struct {
 // readMessageType reads the message type from a _meta at that path. The path is the
 // beginning of the field of a refusal.
 func readMessageType(meta []byte, path string) (t messageType, bad *performatives.Refusal) {
-	name, act, field := jsonscan.Member(meta, metaMessageType), jsonscan.Member(meta, metaPerformative), path+"."+metaMessageType
-	switch {
-	case jsonscan.IsNone(name):
+	var name, act []byte
+	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
+	if jsonscan.IsNone(name) {
 		return t, nil
-	case !jsonscan.Is(name, '"'):
+	}
+	field := path + "." + metaMessageType
+	if !jsonscan.Is(name, '"') {
 		return t, exchange.Invalid(field, "a string", name)
 	}
 	t.name = jsonscan.Text(name)

@@ -103,21 +103,19 @@ func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.announce(dst, m, method, withMessageType(params, m, m.Performative()))
 }
 
-// announce writes a notification.
+// announce writes a notification. Nil params are none.
 func (c *codec) announce(dst []byte, m *performatives.Message, method string, params []byte) ([]byte, error) {
-	return c.appendEnvelope(dst, headerTo(m), appendRPC(nil, append([]member{{"method", jsonscan.AppendQuoted(nil, method)}, {"params", params}}, extraOf(m)...)...))
+	return c.appendCall(dst, headerTo(m), method, nil, rawParams(params))
 }
 
-// extraOf returns the further members of a JSON-RPC message.
-func extraOf(m *performatives.Message) (out []member) {
-	for name, v := range m.AllMetadata() {
-		of, ok := strings.CutPrefix(name, prefixPayload)
-		if ok && jsonscan.Valid(v) && rpcMembers.Find([]byte(of)) == len(rpcMembers) {
-			quoted := jsonscan.AppendQuoted(nil, of)
-			out = append(out, member{string(quoted[1 : len(quoted)-1]), v})
+// rawParams returns a function that writes the params of a request or a notification.
+func rawParams(params []byte) func(*jsonscan.Builder) error {
+	return func(b *jsonscan.Builder) error {
+		if params != nil {
+			b.Raw("params", params)
 		}
+		return nil
 	}
-	return out
 }
 
 // errWordless is the refusal of an act that this protocol cannot express.

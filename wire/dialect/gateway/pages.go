@@ -88,9 +88,9 @@ func (c *codec) replace(q, next *request, now time.Time) bool {
 func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
 	m := q.message
 	params := append(append([]byte(`{"`+paramCursor+`":`), q.pages.next...), '}')
-	return c.appendEnvelope(nil, header{
-		id: q.envelope, time: s.Time, source: string(m.Sender()), target: string(m.Receiver()), timeout: timeLeft(m, s.Time), message: m,
-	}, appendRPC(nil, member{"method", jsonscan.AppendQuoted(nil, q.method)}, member{"params", params}, member{"id", q.number()}))
+	h := headerTo(m)
+	h.id, h.time, h.timeout = q.envelope, s.Time, timeLeft(m, s.Time)
+	return c.appendCall(nil, h, q.method, q.number(), rawParams(params))
 }
 
 // drop removes a request that is not written.

@@ -22,35 +22,39 @@ func (c *codec) methodOf(m *performatives.Message) (string, error) {
 	return methodList, err
 }
 
-// params returns the params of a request.
-func (c *codec) params(m *performatives.Message, q *request) ([]byte, error) {
-	b := jsonscan.OpenObject(nil)
+// params writes the params of a request.
+func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request) error {
 	switch q.method {
-	case methodCall:
-		if m.MessageType() != "" {
-			typedParams(&b, m, q)
-		} else if err := callParams(&b, m, q); err != nil {
-			return nil, err
-		}
-	case methodRead:
-		p, err := exchange.PayloadAs[performatives.QueryRef](m)
-		if err != nil {
-			return nil, err
-		}
-		b.Text("uri", p.Reference)
-		b.Open(memberMeta)
-		q.writeMeta(&b)
-		b.End()
+	case methodList:
+		b.Raw("params", withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities))
+		return nil
 	case methodInitialize:
 		p, err := exchange.PayloadAs[performatives.QueryCapabilities](m)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		return c.introduction(p)
-	default:
-		return withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities), nil
+		params, err := c.introduction(p)
+		b.Raw("params", params)
+		return err
 	}
-	return b.Close()
+	b.Open("params")
+	defer b.End()
+	switch {
+	case q.method == methodRead:
+		p, err := exchange.PayloadAs[performatives.QueryRef](m)
+		if err != nil {
+			return err
+		}
+		b.Text("uri", p.Reference)
+		b.Open(memberMeta)
+		q.writeMeta(b)
+		b.End()
+		return nil
+	case m.MessageType() != "":
+		typedParams(b, m, q)
+		return nil
+	}
+	return callParams(b, m, q)
 }
 
 // callParams writes the params of tools/call, with the id of the request as the progress token.

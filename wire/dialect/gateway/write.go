@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -36,7 +37,7 @@ func (c *codec) ownHeader(o *address) header {
 }
 
 // appendEnvelope appends an envelope with a payload, or the payload alone to a session without
-// envelopes. The members have the order of wire.
+// envelopes.
 func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, error) {
 	if c.bare() {
 		if !utf8.Valid(payload) {
@@ -45,6 +46,40 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 		return append(dst, payload...), nil
 	}
 	b := jsonscan.OpenObject(dst)
+	c.writeHeader(&b, h)
+	b.Raw("mcp_payload", payload)
+	return closed(dst, &b)
+}
+
+// appendCall appends the envelope of a request, or that of a notification for a nil id. Params
+// writes the member params.
+func (c *codec) appendCall(dst []byte, h header, method string, id []byte, params func(*jsonscan.Builder) error) ([]byte, error) {
+	b, bare := jsonscan.OpenObject(dst), c.bare()
+	if !bare {
+		c.writeHeader(&b, h)
+		b.Open("mcp_payload")
+	}
+	b.Raw("jsonrpc", []byte(jsonrpcVersion))
+	b.Text("method", method)
+	if err := params(&b); err != nil {
+		return dst, err
+	}
+	if id != nil {
+		b.Raw("id", id)
+	}
+	for name, v := range h.message.AllMetadata() {
+		if of, ok := strings.CutPrefix(name, prefixPayload); ok && jsonscan.Valid(v) && rpcMembers.Find([]byte(of)) == len(rpcMembers) {
+			b.Raw(of, v)
+		}
+	}
+	if !bare {
+		b.End()
+	}
+	return closed(dst, &b)
+}
+
+// writeHeader writes the members of an envelope but its payload, in the order of wire.
+func (c *codec) writeHeader(b *jsonscan.Builder, h header) {
 	b.Text("id", h.id)
 	b.Name("timestamp")
 	b.JSON = h.time.UTC().AppendFormat(b.JSON, timeFormat)
@@ -58,11 +93,14 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 	if h.correlation != nil {
 		b.Raw("correlation_id", h.correlation)
 	}
-	writeMetadata(&b, h)
+	writeMetadata(b, h)
 	if h.fault != nil {
 		b.Raw("error", h.fault)
 	}
-	b.Raw("mcp_payload", payload)
+}
+
+// closed returns the object that is appended to dst.
+func closed(dst []byte, b *jsonscan.Builder) ([]byte, error) {
 	out, err := b.Close()
 	if err == nil && !utf8.Valid(out[len(dst):]) {
 		err = errNoUTF8
