@@ -42,19 +42,11 @@ func (s *session) nack(m *performatives.Message, err error) []byte {
 
 // notice returns a notification about a message of the peer.
 func (s *session) notice(m *performatives.Message, event string, data []byte) []byte {
-	stamp := s.opts.Stamper.Stamp()
-	b := jsonscan.OpenObject(nil)
-	b.Text(memberNames[memID], string(stamp.ID))
-	b.Text(memberNames[memType], kindNotification.String())
-	b.Text(memberNames[memSender], string(cmp.Or(m.Receiver(), s.opts.Local)))
-	b.Text(memberNames[memReceiver], string(m.Sender()))
-	b.Text(memberNames[memTimestamp], stamp.Time.UTC().Format(timeFormat))
-	b.Text(memberNames[memCorrelation], string(m.ID()))
-	b.Text(memberNames[memPriority], m.Priority().String())
-	payload := jsonscan.OpenObject(nil)
-	payload.Text(notificationEvent, event)
-	payload.Raw(notificationData, data)
-	b.Raw(memberNames[memPayload], append(payload.JSON, '}'))
+	b := envelopeOf(kindNotification, s.opts.Stamper.Stamp(), cmp.Or(m.Receiver(), s.opts.Local), m.Sender(), string(m.ID()), m.Priority())
+	b.Open(memberNames[memPayload])
+	b.Text(notificationEvent, event)
+	b.Raw(notificationData, data)
+	b.End()
 	return append(b.JSON, '}')
 }
 

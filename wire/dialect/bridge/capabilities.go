@@ -13,13 +13,9 @@ import (
 func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
 	var id, name, role, tools, topics, ontologies, details, version, metadata []byte
 	c := &performatives.Capabilities{}
-	over := false
-	jsonscan.Read(v, exchange.Rest(&c.Extra, &over), jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
+	d.rest("payload", v, &c.Extra, jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
 		jsonscan.Find(capsTopics, &topics), jsonscan.Find(capsOntologies, &ontologies), jsonscan.Find(capsDetails, &details), jsonscan.Find(capsVersion, &version),
 		jsonscan.Find(capsMetadata, &metadata), jsonscan.Find(capsAccepted, new([]byte)))
-	if over {
-		d.tooMany("payload")
-	}
 	d.kinded(capsExtensions, "an object", "{", c.Extra[capsExtensions])
 	if d.session != nil { // they are the connection's, not the agent's
 		d.extensions = d.session.agreeable(c.Extra[capsExtensions])
@@ -59,11 +55,7 @@ func (d *decoder) list(name string, v []byte) []string {
 func (d *decoder) actions(c *performatives.Capabilities, tools []string, details []byte) []performatives.Action {
 	d.kinded(capsDetails, "an object", "{", details)
 	var about performatives.Members
-	over := false
-	jsonscan.Read(details, exchange.Rest(&about, &over))
-	if over {
-		d.tooMany(field(capsDetails))
-	}
+	d.rest(field(capsDetails), details, &about)
 	actions := make([]performatives.Action, 0, len(tools))
 	for _, name := range tools {
 		a := performatives.Action{Name: name}
@@ -159,7 +151,7 @@ func (w *writer) details(b *jsonscan.Builder, c performatives.Capabilities) {
 		name := a.Name
 		a.Name = ""
 		v, err := jsonscan.Marshal(a)
-		w.note(err)
+		w.out.Fail(err)
 		if string(v) == "{}" || written[name] {
 			continue
 		}
@@ -167,7 +159,7 @@ func (w *writer) details(b *jsonscan.Builder, c performatives.Capabilities) {
 		about.Raw(name, v)
 	}
 	if v, err := about.Close(); !about.Empty() {
-		w.note(err)
+		w.out.Fail(err)
 		b.Raw(capsDetails, v)
 	}
 }

@@ -31,7 +31,7 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 }
 
 func (c *Codec) decode(d *decoder, data []byte) (*performatives.Message, *DecodeError) {
-	if d.parse(data) {
+	if d.Names = memberNames; d.Open(data, c.opts.MaxBytes, c.opts.MaxDepth) {
 		if m := d.message(); m != nil {
 			return m, nil
 		}

@@ -20,7 +20,6 @@ type writer struct {
 	act         performatives.Performative // the usual act of the message
 	correlation string
 	out         jsonscan.Builder
-	err         error // the first error
 }
 
 // extras has the session's data about a message that it writes.
@@ -45,21 +44,13 @@ func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, 
 	w.out = jsonscan.OpenObject(dst)
 	w.message()
 	out, err := w.out.Close()
-	w.note(err)
-	if w.err == nil && !utf8.Valid(out[len(dst):]) {
-		w.err = errNoUTF8
+	if err == nil && !utf8.Valid(out[len(dst):]) {
+		err = errNoUTF8
 	}
-	if w.err != nil {
-		return dst, w.err
+	if err != nil {
+		return dst, err
 	}
 	return out, nil
-}
-
-// note stores the first error.
-func (w *writer) note(err error) {
-	if w.err == nil {
-		w.err = err
-	}
 }
 
 // exact reports whether the message is written in the form in which it was read.
@@ -96,12 +87,12 @@ func (w *writer) message() {
 }
 
 // optional writes a member that may be null.
-func (w *writer) optional(m member, s string) {
+func (w *writer) optional(m int, s string) {
 	switch {
 	case s != "":
 		w.out.Text(memberNames[m], s)
-	case !w.shape.had.has(m):
-	case w.shape != unread && !w.shape.blanks.has(m) && w.shape.of == w.m:
+	case !w.shape.had.Has(m):
+	case w.shape != unread && !w.shape.blanks.Has(m) && w.shape.of == w.m:
 		w.out.Text(memberNames[m], "")
 	default:
 		w.out.Raw(memberNames[m], []byte("null"))
@@ -110,21 +101,23 @@ func (w *writer) optional(m member, s string) {
 
 func (w *writer) timestamp() {
 	switch {
-	case w.exact() && !w.shape.had.has(memTimestamp):
-	case w.exact() && w.shape.blanks.has(memTimestamp):
+	case w.exact() && !w.shape.had.Has(memTimestamp):
+	case w.exact() && w.shape.blanks.Has(memTimestamp):
 		w.out.Raw(memberNames[memTimestamp], []byte("null"))
 	default:
-		w.out.Text(memberNames[memTimestamp], w.m.Timestamp().UTC().Format(timeFormat))
+		w.out.Text(memberNames[memTimestamp], exchange.FormatTime(w.m.Timestamp()))
 	}
 }
 
 func (w *writer) priority() {
 	p := w.m.Priority()
-	if came, err := performatives.ParsePriority(jsonscan.Text([]byte(w.shape.priority))); w.shape.priority != "" && err == nil && came == p {
-		w.out.Raw(memberNames[memPriority], []byte(w.shape.priority))
-		return
+	if came := w.shape.priority; came != "" {
+		if read, ok := exchange.Priority([]byte(came)); ok && read == p {
+			w.out.Raw(memberNames[memPriority], []byte(came))
+			return
+		}
 	}
-	if w.shape.had.has(memPriority) || p != performatives.Normal {
+	if w.shape.had.Has(memPriority) || p != performatives.Normal {
 		w.out.Text(memberNames[memPriority], p.String())
 	}
 }
@@ -132,7 +125,7 @@ func (w *writer) priority() {
 // payload writes the payload. A long one is compressed for a receiver that reads that.
 func (w *writer) payload() {
 	v, err := w.content()
-	w.note(err)
+	w.out.Fail(err)
 	if w.extras.compress && len(v) >= compressFrom {
 		if short, ok := compressed(v); ok {
 			w.out.Raw(memberNames[memPayload], short)
@@ -171,10 +164,10 @@ func (w *writer) content() ([]byte, error) {
 func (w *writer) unknown() {
 	var names []string
 	for name := range w.m.AllMetadata() {
-		m := member(memberNames.Find([]byte(name)))
+		m := memberNames.Find([]byte(name))
 		switch {
 		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
-		case m == memberCount, m == memAccepted && w.kind != kindHandshakeResponse:
+		case m == len(memberNames), m == memAccepted && w.kind != kindHandshakeResponse:
 			names = append(names, name)
 		}
 	}
@@ -190,8 +183,7 @@ func (w *writer) unknown() {
 func (w *writer) restOf() (rest performatives.Members) {
 	v, ok := w.m.Metadata(payloadRest)
 	if ok && jsonscan.Is(v, '{') && jsonscan.Valid(v) {
-		over := false
-		jsonscan.Read(v, exchange.Rest(&rest, &over))
+		jsonscan.Read(v, exchange.Rest(&rest, nil))
 	}
 	return rest
 }
@@ -210,6 +202,3 @@ func (w *writer) member(b *jsonscan.Builder, name string) error {
 	}
 	return err
 }
-
-// timeFormat is RFC 3339 with as many fractional digits as needed (addenda §1).
-const timeFormat = time.RFC3339Nano

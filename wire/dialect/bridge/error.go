@@ -80,11 +80,7 @@ func usualRefusal(code string) performatives.Performative {
 func (d *decoder) error(v []byte) {
 	var code, message, category, details []byte
 	var rest performatives.Members
-	over := false
-	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
-	if over {
-		d.tooMany("payload")
-	}
+	d.rest("payload", v, &rest, jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
 	word := d.name(errorCode, "the code of an error", code)
 	if !jsonscan.Is(message, '"') {
 		d.Invalid(field(errorMessage), "a string", message)

@@ -51,7 +51,7 @@ func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) 
 
 // failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
-	v := &d.in.Values
+	v := &d.Values
 	e := &DecodeError{
 		Refusal:     d.Refusal,
 		Type:        exchange.Legible(v[memType]),
@@ -75,16 +75,22 @@ type report struct {
 	fault    fault
 }
 
+// envelopeOf returns the envelope of a message that this package makes itself, up to its payload.
+func envelopeOf(k kind, s performatives.Stamp, from, to performatives.AgentID, correlation string, p performatives.Priority) jsonscan.Builder {
+	b := jsonscan.OpenObject(nil)
+	b.Text(memberNames[memID], string(s.ID))
+	b.Text(memberNames[memType], k.String())
+	b.Text(memberNames[memSender], string(from))
+	b.TextOrNull(memberNames[memReceiver], string(to))
+	b.Text(memberNames[memTimestamp], exchange.FormatTime(s.Time))
+	b.TextOrNull(memberNames[memCorrelation], correlation)
+	b.Text(memberNames[memPriority], p.String())
+	return b
+}
+
 // errorFrame returns a report as JSON.
 func errorFrame(r report) []byte {
-	b := jsonscan.OpenObject(nil)
-	b.Text(memberNames[memID], string(r.stamp.ID))
-	b.Text(memberNames[memType], kindError.String())
-	b.Text(memberNames[memSender], string(r.from))
-	b.TextOrNull(memberNames[memReceiver], string(r.to))
-	b.Text(memberNames[memTimestamp], r.stamp.Time.UTC().Format(timeFormat))
-	b.TextOrNull(memberNames[memCorrelation], r.about)
-	b.Text(memberNames[memPriority], performatives.Normal.String())
+	b := envelopeOf(kindError, r.stamp, r.from, r.to, r.about, performatives.Normal)
 	payload, err := r.fault.payload()
 	b.Raw(memberNames[memPayload], payload)
 	out, errOut := b.Close()

@@ -3,7 +3,6 @@ package bridge
 import (
 	"time"
 
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -126,32 +125,20 @@ func (f Factory) Error(about *performatives.Message, e ErrorDetails) (*performat
 
 // message makes a message of that kind, in the conversation of about if there is one.
 func (f Factory) message(k kind, to performatives.AgentID, about *performatives.Message, payload any) (*performatives.Message, error) {
-	s := f.Codec.opts.Stamper.Stamp()
-	b := jsonscan.OpenObject(nil)
-	b.Text(memberNames[memID], string(s.ID))
-	b.Text(memberNames[memType], k.String())
-	b.Text(memberNames[memSender], string(f.Sender))
-	b.TextOrNull(memberNames[memReceiver], string(to))
-	b.Text(memberNames[memTimestamp], s.Time.UTC().Format(timeFormat))
-	if about == nil {
-		b.Raw(memberNames[memCorrelation], []byte("null"))
-	} else {
-		b.Text(memberNames[memCorrelation], string(about.ID()))
+	correlation := ""
+	if about != nil {
+		correlation = string(about.ID())
 	}
-	b.Text(memberNames[memPriority], f.Priority.String())
+	b := envelopeOf(k, f.Codec.opts.Stamper.Stamp(), f.Sender, to, correlation, f.Priority)
 	b.Value(memberNames[memPayload], payload)
-	if about != nil && string(about.ConversationID()) != string(about.ID()) {
-		b.Raw(memberNames[memMetadata], metadataOf(about.ConversationID()))
+	if about != nil && string(about.ConversationID()) != correlation {
+		b.Open(memberNames[memMetadata])
+		b.Text(metaConversation, string(about.ConversationID()))
+		b.End()
 	}
 	out, err := b.Close()
 	if err != nil {
 		return nil, err
 	}
 	return f.Codec.Decode(out)
-}
-
-func metadataOf(id performatives.ConversationID) []byte {
-	b := jsonscan.OpenObject(nil)
-	b.Text(metaConversation, string(id))
-	return append(b.JSON, '}')
 }

@@ -58,8 +58,7 @@ func (f fault) detailed(word string) ([]byte, error) {
 	b := jsonscan.OpenObject(nil)
 	var had performatives.Members
 	if jsonscan.Is(f.details, '{') && jsonscan.Valid(f.details) {
-		over := false
-		jsonscan.Read(f.details, exchange.Rest(&had, &over))
+		jsonscan.Read(f.details, exchange.Rest(&had, nil))
 	} else if len(f.details) > 0 && jsonscan.IsNull(f.details) && f.reasonless(word) {
 		return f.details, nil
 	}

@@ -70,7 +70,7 @@ func (d *decoder) itself(usual performatives.Performative) {
 // accepted reads the flag accepted beside the payload, and in it (addenda §2). Without it a
 // handshake_response is an acceptance.
 func (d *decoder) accepted(payload []byte) bool {
-	beside := d.in.Values[memAccepted]
+	beside := d.Values[memAccepted]
 	var in []byte
 	jsonscan.Read(payload, nil, jsonscan.Find(capsAccepted, &in))
 	d.kinded(capsAccepted, "true or false", "tf", in)

@@ -8,16 +8,14 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of metadata, an extension of the envelope (addenda §8): what the envelope of bridge
-// has no place for.
-const (
-	metaMessageType  = "message_type"
-	metaPerformative = "performative" // of a message whose act is not the usual one of its message type
-	metaConversation = "conversation_id"
-	metaProtocol     = "protocol"
-	metaTrace        = "trace"
-	metaBudget       = "budget"
-)
+// metaConversation is a member of metadata, an extension of the envelope (addenda §8) with what that
+// has no place for, as are those of package exchange.
+const metaConversation = "conversation_id"
+
+// metaNames has the members of metadata that have a field in a message.
+var metaNames = exchange.Names{
+	exchange.MetaMessageType, exchange.MetaAct, metaConversation, exchange.MetaProtocol, exchange.MetaTrace, exchange.MetaBudget,
+}
 
 // payloadRest is the member of a message's metadata with the members of the payload that the
 // payload of an application's message type has no place for. No other dialect has a use for it.
@@ -25,7 +23,7 @@ const payloadRest = "payload"
 
 // metadata reads the member metadata.
 func (d *decoder) metadata() {
-	v := d.in.Values[memMetadata]
+	v := d.Values[memMetadata]
 	if jsonscan.IsNone(v) {
 		return
 	}
@@ -36,19 +34,15 @@ func (d *decoder) metadata() {
 	d.shape.metadata = bytes.Clone(v)
 	var typed, act, conversation, protocol, trace, budget []byte
 	var rest performatives.Members
-	over := false
-	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(metaMessageType, &typed), jsonscan.Find(metaPerformative, &act), jsonscan.Find(metaConversation, &conversation),
-		jsonscan.Find(metaProtocol, &protocol), jsonscan.Find(metaTrace, &trace), jsonscan.Find(metaBudget, &budget))
-	if over {
-		d.tooMany("metadata")
-	}
-	d.out.MessageType = d.metaText(metaMessageType, typed)
-	d.out.Protocol = d.metaText(metaProtocol, protocol)
-	d.out.Trace = d.metaText(metaTrace, trace)
+	d.rest("metadata", v, &rest, jsonscan.Find(exchange.MetaMessageType, &typed), jsonscan.Find(exchange.MetaAct, &act), jsonscan.Find(metaConversation, &conversation),
+		jsonscan.Find(exchange.MetaProtocol, &protocol), jsonscan.Find(exchange.MetaTrace, &trace), jsonscan.Find(exchange.MetaBudget, &budget))
+	d.out.MessageType = d.metaText(exchange.MetaMessageType, typed)
+	d.out.Protocol = d.metaText(exchange.MetaProtocol, protocol)
+	d.out.Trace = d.metaText(exchange.MetaTrace, trace)
 	if id := d.metaText(metaConversation, conversation); id != "" {
 		d.out.ConversationID = performatives.ConversationID(id)
 	}
-	if name := d.metaText(metaPerformative, act); name != "" {
+	if name := d.metaText(exchange.MetaAct, act); name != "" {
 		var err error
 		if d.act, err = performatives.ParsePerformative(name); err != nil {
 			d.fail(err)
@@ -75,8 +69,13 @@ func (d *decoder) metaText(name string, v []byte) string {
 	return jsonscan.Text(v)
 }
 
-func (d *decoder) tooMany(field string) {
-	d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: field + ": want no more than 1,024 unknown members"})
+// rest reads an object of that path: the members of want into their variables, the others into rest.
+func (d *decoder) rest(path string, object []byte, rest *performatives.Members, want ...jsonscan.Found) {
+	over := false
+	jsonscan.Read(object, exchange.Rest(rest, &over), want...)
+	if over {
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: path + ": want no more than 1,024 unknown members"})
+	}
 }
 
 // metadata writes the member metadata, if there is anything in it.
@@ -86,43 +85,38 @@ func (w *writer) metadata() {
 	case w.exact() && w.shape.metadata != nil:
 		w.out.Raw(memberNames[memMetadata], w.shape.metadata)
 		return
-	case w.exact() && w.shape.blanks.has(memMetadata):
+	case w.exact() && w.shape.blanks.Has(memMetadata):
 		w.out.Raw(memberNames[memMetadata], []byte("null"))
-		return
-	}
-	rest, more := m.Metadata(memberNames[memMetadata])
-	if !more && m.MessageType() == "" && w.act == m.Performative() && w.implied() == string(m.ConversationID()) && m.Protocol() == "" &&
-		m.Trace() == "" && m.Budget().IsZero() {
 		return
 	}
 	b := jsonscan.OpenObject(nil)
 	if m.MessageType() != "" {
-		b.Text(metaMessageType, m.MessageType())
+		b.Text(exchange.MetaMessageType, m.MessageType())
 	}
 	if w.act != m.Performative() {
-		b.Text(metaPerformative, m.Performative().String())
+		b.Text(exchange.MetaAct, m.Performative().String())
 	}
 	if implied := w.implied(); implied != string(m.ConversationID()) {
 		b.Text(metaConversation, string(m.ConversationID()))
 	}
 	if m.Protocol() != "" {
-		b.Text(metaProtocol, m.Protocol())
+		b.Text(exchange.MetaProtocol, m.Protocol())
 	}
 	if m.Trace() != "" {
-		b.Text(metaTrace, m.Trace())
+		b.Text(exchange.MetaTrace, m.Trace())
 	}
 	if !m.Budget().IsZero() {
-		exchange.PutContent(&b, metaBudget, m.Budget())
+		exchange.PutContent(&b, exchange.MetaBudget, m.Budget())
 	}
-	if jsonscan.Valid(rest) {
+	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
 		jsonscan.Read(rest, func(name string, v []byte) {
-			if !knownMeta(name) {
+			if metaNames.Find([]byte(name)) == len(metaNames) {
 				b.Raw(name, v)
 			}
 		})
 	}
 	if out, err := b.Close(); !b.Empty() {
-		w.note(err)
+		w.out.Fail(err)
 		w.out.Raw(memberNames[memMetadata], out)
 	}
 }
@@ -134,12 +128,4 @@ func (w *writer) implied() string {
 		return w.correlation
 	}
 	return string(w.m.ID())
-}
-
-func knownMeta(name string) bool {
-	switch name {
-	case metaMessageType, metaPerformative, metaConversation, metaProtocol, metaTrace, metaBudget:
-		return true
-	}
-	return false
 }

@@ -27,11 +27,7 @@ const (
 func (d *decoder) notification(v []byte) {
 	var event, data []byte
 	var rest performatives.Members
-	over := false
-	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
-	if over {
-		d.tooMany("payload")
-	}
+	d.rest("payload", v, &rest, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
 	name := d.name(notificationEvent, "the type of the event", event)
 	d.kinded(notificationData, "an object", "{", data)
 	if d.Refusal != nil {

@@ -10,7 +10,7 @@ import (
 
 // payload reads the payload, whose members depend on the message type.
 func (d *decoder) payload() {
-	v := d.in.Values[memPayload]
+	v := d.Values[memPayload]
 	if !jsonscan.Is(v, '{') {
 		d.Invalid("payload", "an object", v)
 		return
@@ -18,7 +18,7 @@ func (d *decoder) payload() {
 	if v = d.inflated(v); d.Refusal != nil {
 		return
 	}
-	d.in.Values[memPayload] = v
+	d.Values[memPayload] = v
 	d.shape.payload = bytes.Clone(v)
 	switch d.kind {
 	case kindHandshakeRequest:

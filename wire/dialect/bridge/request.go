@@ -23,12 +23,8 @@ const (
 func (d *decoder) request(v []byte) {
 	var tool, arguments, timeout, description []byte
 	var rest performatives.Members
-	over := false
-	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
+	d.rest("payload", v, &rest, jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
 		jsonscan.Find(requestDescription, &description))
-	if over {
-		d.tooMany("payload")
-	}
 	name := d.name(requestTool, "the name of a tool", tool)
 	d.kinded(requestArguments, "an object", "{", arguments)
 	d.kinded(requestDescription, "a string", `"`, description)

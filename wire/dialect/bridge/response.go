@@ -25,12 +25,8 @@ const (
 func (d *decoder) response(v []byte) {
 	var success, result, elapsed, fault, status, summary, artifacts []byte
 	var rest performatives.Members
-	over := false
-	jsonscan.Read(v, exchange.Rest(&rest, &over), jsonscan.Find(responseSuccess, &success), jsonscan.Find(responseResult, &result), jsonscan.Find(responseTime, &elapsed),
+	d.rest("payload", v, &rest, jsonscan.Find(responseSuccess, &success), jsonscan.Find(responseResult, &result), jsonscan.Find(responseTime, &elapsed),
 		jsonscan.Find(responseError, &fault), jsonscan.Find(responseStatus, &status), jsonscan.Find(responseSummary, &summary), jsonscan.Find(responseArtifacts, &artifacts))
-	if over {
-		d.tooMany("payload")
-	}
 	if !jsonscan.Is(success, 't') && !jsonscan.Is(success, 'f') {
 		d.Invalid(field(responseSuccess), "true or false", success)
 	}
@@ -174,7 +170,7 @@ func (w *writer) unwrapped(b *jsonscan.Builder, details performatives.Content) {
 		return
 	}
 	v, err := jsonscan.Marshal(details)
-	w.note(err)
+	w.out.Fail(err)
 	var inner []byte
 	others := false
 	jsonscan.Read(v, func(string, []byte) { others = true }, jsonscan.Find(responseResult, &inner))

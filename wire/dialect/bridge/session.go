@@ -104,7 +104,7 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 		take(in)
 		return
 	}
-	in.Content = d.in.Values[memPayload]
+	in.Content = d.Values[memPayload]
 	if d.correlation != "" && s.greetingAnswered(&d, m, take) {
 		take(wire.Inbound{Token: in.Token})
 		return

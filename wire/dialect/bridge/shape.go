@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // shape is the value of [performatives.Message.Shape] for this dialect: the form of the
@@ -11,8 +12,8 @@ import (
 type shape struct {
 	kind     kind
 	act      performatives.Performative
-	had      memberSet              // the members of the envelope
-	blanks   memberSet              // the members that are null
+	had      exchange.Set           // the members of the envelope
+	blanks   exchange.Set           // the members that are null
 	priority string                 // the JSON of the priority; empty = its usual name
 	accepted [2]bool                // a handshake_response has it beside the payload, and in it
 	code     string                 // the error_code
@@ -33,4 +34,4 @@ func shapeOf(m *performatives.Message) *shape {
 }
 
 // unread is the shape of a message that was made here, or that another dialect has read.
-var unread = &shape{had: 1<<memberCount - 1}
+var unread = &shape{had: 1<<(memMetadata+1) - 1}

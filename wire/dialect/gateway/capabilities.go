@@ -1,7 +1,6 @@
 package gateway
 
 import (
-
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"

@@ -34,7 +34,7 @@ func (e *envelope) readMetadata(v []byte) {
 		case name != "priority":
 			e.keep(name, v)
 		case !jsonscan.IsNull(v):
-			p, ok := priorityOf(v)
+			p, ok := exchange.Priority(v)
 			if !ok {
 				e.Refuse(exchange.Wrong("metadata.priority", "low, medium, normal, high, urgent or 1 to 5"))
 			}
@@ -57,15 +57,6 @@ func (e *envelope) readTimeout(v []byte) {
 		return
 	}
 	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
-}
-
-func priorityOf(v []byte) (performatives.Priority, bool) {
-	text := v
-	if jsonscan.Is(v, '"') {
-		text = jsonscan.TextBytes(v)
-	}
-	p, err := performatives.ParsePriority(string(text))
-	return p, err == nil
 }
 
 // keep stores a member without a field in the metadata. It drops a member with the name
@@ -138,7 +129,7 @@ func writeMetadata(b *jsonscan.Builder, h header) {
 // normal.
 func priorityFor(m *performatives.Message) []byte {
 	if v, came := m.Metadata("priority"); came {
-		if p, ok := priorityOf(v); ok && p == m.Priority() {
+		if p, ok := exchange.Priority(v); ok && p == m.Priority() {
 			return v
 		}
 	}

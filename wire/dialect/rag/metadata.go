@@ -70,23 +70,10 @@ func (d *decoder) metadata() {
 // extensions moves members of the metadata to the fields of the message.
 func (d *decoder) extensions() {
 	meta := d.out.Metadata
-	if p, ok := priorityOf(meta[exchange.MetaPriority]); ok {
+	if p, ok := exchange.Priority(meta[exchange.MetaPriority]); ok {
 		d.out.Priority = p // the exact value stays, to be written again
 	}
 	exchange.TakeExtensions(&d.out)
-}
-
-// priorityOf reads a priority, which is a word or 1 to 5.
-func priorityOf(v []byte) (performatives.Priority, bool) {
-	text := string(v)
-	if jsonscan.Is(v, '"') {
-		text = jsonscan.Text(v)
-	}
-	if text == "" {
-		return performatives.Normal, false
-	}
-	p, err := performatives.ParsePriority(text)
-	return p, err == nil
 }
 
 // setMeta sets a member of the metadata that is written.
@@ -110,7 +97,7 @@ func (w *writer) collectMetadata() {
 			w.Meta[strings.TrimPrefix(name, prefixMetadata)] = v
 		}
 	}
-	if p, ok := priorityOf(w.Meta[exchange.MetaPriority]); p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) {
+	if p, ok := exchange.Priority(w.Meta[exchange.MetaPriority]); p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) {
 		w.setMeta(exchange.MetaPriority, w.Message.Priority().String())
 	}
 	w.Fail(exchange.PutExtensions(w.Meta, w.Message))

@@ -97,7 +97,7 @@ func (w *writer) task() {
 // written in the metadata.
 func (w *writer) withoutPriority(extra performatives.Members) performatives.Members {
 	v := extra[exchange.MetaPriority]
-	if p, ok := priorityOf(v); !ok || p != w.Message.Priority() {
+	if p, ok := exchange.Priority(v); !ok || p != w.Message.Priority() {
 		return extra
 	}
 	rest := make(performatives.Members, len(extra))

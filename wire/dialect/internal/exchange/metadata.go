@@ -82,3 +82,16 @@ func isTraceparent(s string) bool {
 	}
 	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
 }
+
+// Priority reads a priority: a word or a number from 1 to 5, as a string or not.
+func Priority(v []byte) (performatives.Priority, bool) {
+	text := v
+	if jsonscan.Is(v, '"') {
+		text = jsonscan.TextBytes(v)
+	}
+	if len(text) == 0 {
+		return performatives.Normal, false
+	}
+	p, err := performatives.ParsePriority(string(text))
+	return p, err == nil
+}
