@@ -50,9 +50,9 @@ func (w *writer) kindFor() (kind, error) {
 		return kindRequest, nil
 	case act == performatives.ActRefuse && !typed && (w.extras.handshake || refusesHandshake(m)):
 		return kindHandshakeResponse, nil
-	case refuses(act):
+	case refusals.Has(act):
 		return kindError, nil
-	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !interim(act):
+	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !exchange.Interim.Has(act):
 		return kindResponse, nil
 	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
 		return kindNotification, nil
@@ -71,15 +71,6 @@ func (w *writer) kindFor() (kind, error) {
 func refusesHandshake(m *performatives.Message) bool {
 	r, err := exchange.PayloadAs[performatives.Refuse](m)
 	return err == nil && len(r.Extra[capsID]) > 0
-}
-
-// interim reports whether an act comes before the answer to a request.
-func interim(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // all others are answers
-	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
-		return true
-	}
-	return false
 }
 
 // correlated returns the correlation_id, or nothing.

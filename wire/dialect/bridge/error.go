@@ -87,7 +87,7 @@ func (d *decoder) error(v []byte) {
 	}
 	d.kinded(errorType, "a string", `"`, category)
 	d.kinded(errorDetails, "an object", "{", details)
-	if d.act != 0 && !refuses(d.act) {
+	if d.act != 0 && !refusals.Has(d.act) {
 		d.Wrong("metadata.performative", "the act of a refusal, got %s", d.act.String())
 	}
 	if d.Refusal != nil {

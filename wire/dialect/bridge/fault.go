@@ -142,7 +142,7 @@ func (w *writer) typedFault() (fault, error) {
 	if m.Payload() == nil {
 		return f, nil
 	}
-	if r := m.AsRefusal(); refuses(actOfPayload(m.Payload())) { // the application has no payload of its own
+	if r := m.AsRefusal(); refusals.Has(actOfPayload(m.Payload())) { // the application has no payload of its own
 		f.word, f.code, f.text = "", r.Code, r.Text
 	}
 	var err error

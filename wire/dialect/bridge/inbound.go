@@ -130,7 +130,7 @@ func (s *session) withdrawn(d *decoder, in wire.Inbound) wire.Inbound {
 // was withdrawn is the receipt: the peer has ended the request.
 func (s *session) answered(d *decoder, in wire.Inbound) wire.Inbound {
 	m, q := in.Message, d.ask
-	if m.Performative().ExpectsReply() || interim(m.Performative()) || d.kind == kindNotification && m.MessageType() == "" {
+	if m.Performative().ExpectsReply() || exchange.Interim.Has(m.Performative()) || d.kind == kindNotification && m.MessageType() == "" {
 		return in
 	}
 	s.pending.asks.Remove(q)

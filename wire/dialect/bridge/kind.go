@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // kind is a message type of the specification (bridge, Message Types). The zero kind is none.
@@ -45,20 +46,8 @@ func kindOf(name []byte) (kind, bool) {
 // allKinds is the list of the message types, as text for a peer.
 var allKinds = strings.Join(kindNames[1:], ", ")
 
-// opensTask reports whether an act may travel as a request.
-func opensTask(act performatives.Performative) bool {
-	return act == performatives.ActTaskRequest || act == performatives.ActRequest
-}
-
-// refuses reports whether an act travels as an error.
-func refuses(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // all other acts refuse nothing
-	case performatives.ActTaskReject, performatives.ActRefuse, performatives.ActRejectProposal,
-		performatives.ActNotUnderstood, performatives.ActFailure:
-		return true
-	}
-	return false
-}
+// refusals has the acts that travel as an error.
+var refusals = exchange.Refusals | exchange.ActsOf(performatives.ActRejectProposal)
 
 // usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
 // code is that of an error; accepted is that of a handshake_response.

@@ -44,11 +44,11 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return s.withdraw(dst, m)
 	case act.ExpectsReply():
 		return s.ask(dst, m)
-	case interim(act) && m.MessageType() == "" && !s.takesProgress(m, c):
+	case exchange.Interim.Has(act) && m.MessageType() == "" && !s.takesProgress(m, c):
 		return dst, nil
 	case canceled:
 		return s.endCanceled(dst, m, c)
-	case c != nil && !interim(act):
+	case c != nil && !exchange.Interim.Has(act):
 		return s.answer(dst, m, c)
 	case receipt:
 		return dst, nil // its request has been answered

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"pgregory.net/rapid"
 )
 
 // same compares two messages field by field: payloads and metadata by their JSON,
@@ -190,12 +190,12 @@ func message(t *rapid.T) *performatives.Message {
 	if act == 0 {
 		act = actOf(e.Payload)
 	}
-	if act.IsReply() || act == performatives.ActCancel || rapid.Bool().Draw(t, "reply") && !opensTask(act) {
+	if act.IsReply() || act == performatives.ActCancel || rapid.Bool().Draw(t, "reply") && !exchange.Opening.Has(act) {
 		e.InReplyTo = word.Draw(t, "in reply to")
 	}
 	if rapid.Bool().Draw(t, "more") {
 		e.Budget, e.Trace = content(t), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
-		if opensTask(act) {
+		if exchange.Opening.Has(act) {
 			e.ReplyBy = arrival.Add(time.Duration(rapid.IntRange(1, 1e6).Draw(t, "timeout")) * time.Second)
 		}
 	}

@@ -49,19 +49,19 @@ func (d *decoder) request(v []byte) {
 // opening decides whether a request has an application's message type: the one that its metadata
 // names, else the one that is registered under the name of the tool (addenda §8).
 func (d *decoder) opening(tool string) {
-	if d.act != 0 && !opensTask(d.act) {
+	if d.act != 0 && !exchange.Opening.Has(d.act) {
 		d.Wrong("metadata.performative", "TASK_REQUEST or REQUEST, got %s", d.act.String())
 		return
 	}
 	switch act, known := d.codec.opts.Registry.MessageTypeAct(tool); {
-	case d.out.MessageType == "" && known && opensTask(act):
+	case d.out.MessageType == "" && known && exchange.Opening.Has(act):
 		d.out.MessageType = tool
 		d.act = act
 	case d.out.MessageType == "" && d.act == performatives.ActRequest:
 		d.out.MessageType = tool // a REQUEST has no other name for what it asks for
 	case d.out.MessageType != "" && d.out.MessageType != tool:
 		d.Wrong("metadata.message_type", "payload.tool_name, %.64q, got %.64q", tool, d.out.MessageType)
-	case known && d.act == 0 && opensTask(act):
+	case known && d.act == 0 && exchange.Opening.Has(act):
 		d.act = act
 	}
 }

@@ -31,28 +31,18 @@ func (Dialect) Name() string { return "bridge" }
 // Recognizes reports whether a frame is an object with a message_type and another member that only
 // the envelope of bridge has. acl may have a message_type beside its performative.
 func (Dialect) Recognizes(frame []byte) bool {
-	s := jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}
-	if !s.Open('{') {
-		return false
-	}
 	var typed, own bool
-	for first := true; ; first = false {
-		name, more, ok := s.Key(first)
-		if !ok || !more {
-			return typed && own
-		}
-		switch string(name) {
-		case `"message_type"`:
+	for name := range exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}) {
+		switch name {
+		case "message_type":
 			typed = true
-		case `"sender_id"`, `"receiver_id"`:
+		case "sender_id", "receiver_id":
 			own = true
-		case `"performative"`, `"mcp_payload"`, `"mcp_header"`:
-			return false
-		}
-		if !s.Value() {
+		case "performative", "mcp_payload", "mcp_header":
 			return false
 		}
 	}
+	return typed && own
 }
 
 // Open returns the codec of one session.

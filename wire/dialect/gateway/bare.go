@@ -26,33 +26,26 @@ func formOf(frame []byte) form {
 	if s.Peek() == '[' {
 		s.Open('[')
 	}
-	if !s.Open('{') {
-		return unknownForm
-	}
 	var broken, source, rpc bool
-	for first := true; ; first = false {
-		name, more, ok := s.Key(first)
-		ok = ok && more
-		switch string(name) {
-		case `"mcp_payload"`:
+	for name := range exchange.Keys(&s) {
+		switch name {
+		case "mcp_payload":
 			return enveloped
-		case `"error"`:
+		case "error":
 			broken = true
-		case `"source"`:
+		case "source":
 			source = true
-		case `"jsonrpc"`:
+		case "jsonrpc":
 			rpc = true
 		}
-		switch {
-		case ok && s.Value():
-		case rpc:
-			return bare
-		case broken && source && !ok:
-			return enveloped
-		default:
-			return unknownForm
-		}
 	}
+	switch {
+	case rpc:
+		return bare
+	case broken && source:
+		return enveloped
+	}
+	return unknownForm
 }
 
 // bareSource is the label of a client without envelopes that has not named itself in initialize.

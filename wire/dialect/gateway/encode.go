@@ -19,15 +19,12 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	if call == nil {
 		return c.own(dst, m)
 	}
-	switch m.Performative() { //nolint:exhaustive // all other acts are no answers
-	case performatives.ActTaskAccept, performatives.ActAgree:
-		return dst, nil // JSON-RPC has one answer, the result
-	case performatives.ActStatusUpdate:
+	switch act := m.Performative(); {
+	case act == performatives.ActStatusUpdate:
 		return c.news(dst, m, call)
-	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform,
-		performatives.ActInformIf, performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,
-		performatives.ActTaskReject, performatives.ActRefuse, performatives.ActRejectProposal,
-		performatives.ActNotUnderstood, performatives.ActFailure:
+	case exchange.Interim.Has(act):
+		return dst, nil // JSON-RPC has one answer, the result
+	case results.Has(act), exchange.Refusals.Has(act), act == performatives.ActRejectProposal:
 		return c.end(dst, m, call), nil
 	}
 	return c.own(dst, m)

@@ -3,8 +3,6 @@ package gateway
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"maps"
 	"slices"
@@ -187,18 +185,8 @@ func (c *codec) overtaken(of jsonID, id performatives.MessageID, now time.Time) 
 // request that comes again: from the same source of this connection, with the same JSON-RPC id and
 // content. A client of JSON-RPC may use an id again for another request.
 func (c *codec) requestID(of jsonID, e *envelope, r *rpc) performatives.MessageID {
-	var room [256]byte
-	text := room[:0]
-	for _, part := range [...]string{
-		string(c.connection), string(of.source), of.id, strings.ToLower(Namespace(e.target, r.method)), r.method,
-	} {
-		text = binary.AppendUvarint(text, uint64(len(part)))
-		text = append(text, part...)
-	}
-	h := sha256.New()
-	_, _ = h.Write(text) // never fails
-	_, _ = h.Write(r.params)
-	return performatives.MessageID(hex.EncodeToString(h.Sum(room[:0])[:16]))
+	sum := exchange.Digest(r.params, string(c.connection), string(of.source), of.id, strings.ToLower(Namespace(e.target, r.method)), r.method)
+	return performatives.MessageID(hex.EncodeToString(sum[:16]))
 }
 
 // ownID returns the peer's id of a message, for the protection against replay.

@@ -9,7 +9,7 @@ import (
 // methodOf returns the method of a request: tools/call for a task; resources/read for QUERY_REF;
 // initialize for a query with Capabilities of the end that opened the connection; else tools/list.
 func (c *codec) methodOf(m *performatives.Message) (string, error) {
-	if opensTask(m.Performative()) {
+	if exchange.Opening.Has(m.Performative()) {
 		return methodCall, nil
 	}
 	if m.Performative() == performatives.ActQueryRef {

@@ -19,15 +19,12 @@ func usualAnswer(request performatives.Performative) performatives.Performative 
 	return performatives.ActInformResult
 }
 
-// isResult reports whether an act may travel as the result of a call.
-func isResult(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // every other act is an error, progress, or has no place in JSON-RPC
-	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform,
-		performatives.ActInformIf, performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm:
-		return true
-	}
-	return false
-}
+// results has the acts that may travel as the result of a call. Any other act is an error, progress,
+// or has no place in JSON-RPC.
+var results = exchange.ActsOf(
+	performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform, performatives.ActInformIf,
+	performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,
+)
 
 // typedResult returns the result of a call for an answer with a message type: as the
 // payload of the application for ns.method, and in structuredContent for tools/call.
@@ -66,7 +63,7 @@ func (c *codec) typedAnswer(e *envelope, r *rpc, q *request) (m *performatives.M
 	case t.act == 0:
 		t.act = usual
 	}
-	if !isResult(t.act) {
+	if !results.Has(t.act) {
 		return nil, true, fmt.Errorf("gateway: a result cannot be %s", t.act)
 	}
 	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", payloadOf(r.result))

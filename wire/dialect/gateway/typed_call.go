@@ -10,11 +10,6 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// opensTask reports whether an act may travel as a call of a tool.
-func opensTask(act performatives.Performative) bool {
-	return act == performatives.ActTaskRequest || act == performatives.ActRequest
-}
-
 // openingType returns the message type and the act of a call of the tool name: those
 // that its _meta names, else those that are registered under the name of the tool. The
 // message type is empty for an ordinary task.
@@ -24,14 +19,14 @@ func (c *codec) openingType(name string, meta []byte) (messageType, *performativ
 	if refusal != nil {
 		return t, refusal
 	}
-	if t.act != 0 && !opensTask(t.act) {
+	if t.act != 0 && !exchange.Opening.Has(t.act) {
 		return t, exchange.Wrong(path+"."+metaPerformative, "TASK_REQUEST or REQUEST, got %s", t.act)
 	}
 	act, known := c.session.Registry.MessageTypeAct(name)
-	if t.name == "" && known && opensTask(act) {
+	if t.name == "" && known && exchange.Opening.Has(act) {
 		return messageType{name, act}, nil
 	}
-	if act, known = c.session.Registry.MessageTypeAct(t.name); t.act == 0 && known && opensTask(act) {
+	if act, known = c.session.Registry.MessageTypeAct(t.name); t.act == 0 && known && exchange.Opening.Has(act) {
 		t.act = act
 	}
 	t.act = cmp.Or(t.act, performatives.ActTaskRequest)

@@ -93,7 +93,7 @@ type origin struct {
 // itself gets no answer: two peers would otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
-	if !ok || exchange.IsRefusal(o.act) || exchange.IsAnswer(in.Message) {
+	if !ok || exchange.Refusals.Has(o.act) || exchange.IsAnswer(in.Message) {
 		return dst
 	}
 	c.mu.Lock()

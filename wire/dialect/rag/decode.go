@@ -2,8 +2,6 @@ package rag
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"time"
 
@@ -56,15 +54,9 @@ func (d *decoder) read() {
 // id returns the id of the message. rag has none. A frame that comes again as it was has the same
 // id, so that it is recognized as a duplicate; another attempt has another timestamp.
 func (d *decoder) id() performatives.MessageID {
-	h := sha256.New()
-	var room [8]byte
-	for _, part := range [...]string{
-		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano), string(d.Values[memPayload]),
-	} {
-		_, _ = h.Write(binary.BigEndian.AppendUint64(room[:0], uint64(len(part)))) // never fails
-		_, _ = h.Write([]byte(part))
-	}
-	return performatives.MessageID(hex.EncodeToString(h.Sum(nil)[:16]))
+	sum := exchange.Digest(d.Values[memPayload],
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.trace, d.out.Timestamp.Format(time.RFC3339Nano))
+	return performatives.MessageID(hex.EncodeToString(sum[:16]))
 }
 
 // content decodes the act and the payload.
@@ -89,7 +81,7 @@ func (d *decoder) content(payload []byte) {
 		d.status(payload)
 	case d.kind == act.String():
 		d.typed(payload)
-	case exchange.IsRefusal(act):
+	case exchange.Refusals.Has(act):
 		d.failure(payload)
 	case act == performatives.ActTaskRequest:
 		d.task(payload)
@@ -115,7 +107,7 @@ func (d *decoder) act() {
 		d.Wrong("metadata.performative", "%s, the act of %s, got %s", registered, d.kind, said)
 	case ok:
 		d.out.Performative, d.out.MessageType = registered, d.kind
-	case known && !explicit && (!named || said == own || d.kind == typeError && exchange.IsRefusal(said)):
+	case known && !explicit && (!named || said == own || d.kind == typeError && exchange.Refusals.Has(said)):
 		d.out.Performative = own
 		if d.kind == typeError && named {
 			d.out.Performative = said

@@ -2,7 +2,7 @@ package rag
 
 import (
 	"cmp"
-	"strings"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -40,32 +40,18 @@ var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payloa
 // or payload, and without a member that decides for another dialect. So an envelope that lacks one
 // of its required members is refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
-	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
-	if !s.Open('{') {
-		return false
-	}
 	var named, addressed bool
-	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
-		if !ok || !more {
-			return ok && named && addressed
-		}
-		switch name := strings.Trim(string(quoted), `"`); name {
-		case "type", "trace_id":
+	for name := range exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}) {
+		switch {
+		case name == "type", name == "trace_id":
 			named = true
-		case "sender", "receiver", "payload":
+		case name == "sender", name == "receiver", name == "payload":
 			addressed = true
-		default:
-			for _, f := range foreign {
-				if name == f {
-					return false
-				}
-			}
-		}
-		if !s.Value() {
-			return named && addressed // the rest is broken, which the codec reports
+		case slices.Contains(foreign, name):
+			return false
 		}
 	}
+	return named && addressed
 }
 
 // SenderIsLabel reports whether a message comes from System, the coordinator and user interface of

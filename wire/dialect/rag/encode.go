@@ -74,7 +74,7 @@ func (w *writer) body() {
 		w.silent = true
 	case w.Message.MessageType() != "":
 		w.typed()
-	case isProgress(act) && !w.codec.understands(w.Message.Receiver(), act.String()):
+	case exchange.Interim.Has(act) && !w.codec.understands(w.Message.Receiver(), act.String()):
 		w.silent = true
 	case act == performatives.ActTaskRequest:
 		w.task()
@@ -84,7 +84,7 @@ func (w *writer) body() {
 		w.query()
 	case act == performatives.ActInformCapabilities:
 		w.capabilities()
-	case exchange.IsRefusal(act):
+	case exchange.Refusals.Has(act):
 		w.failure()
 	default:
 		w.Plain()
@@ -97,7 +97,7 @@ func (w *writer) typed() {
 	act := w.Message.Performative()
 	own, known := natural[w.Kind]
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.Kind)
-	if known && (own == act || w.Kind == typeError && exchange.IsRefusal(act)) || !known && !ok && (jsonscan.Is(w.Meta[metaTask], '{') || jsonscan.Is(w.Meta[metaResult], '{')) {
+	if known && (own == act || w.Kind == typeError && exchange.Refusals.Has(act)) || !known && !ok && (jsonscan.Is(w.Meta[metaTask], '{') || jsonscan.Is(w.Meta[metaResult], '{')) {
 		w.Tell(exchange.MetaMessageType, w.Kind) // without it, the type would be read as the dialect's own
 	}
 	if known || !ok || registered != act {
@@ -153,7 +153,7 @@ func (w *writer) note(trace string) {
 	case act == performatives.ActCancel && x != nil:
 		c.asked.AddCancel(x, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, isFinal(act), w.ofCancel())
+		c.calls.End(w.call, final.Has(act), w.ofCancel())
 	case startsWork(act):
 		c.asked.add(&call{Trace: trace, Asked: m.Receiver(), Request: exchange.RequestTo(m, w.Kind)})
 	}

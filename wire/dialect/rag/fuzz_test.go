@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 					t.Fatalf("got %#v", in.Err)
 				}
 				if len(in.Answer) > 0 {
-					if m := accept(t, open(t), string(in.Answer)); !exchange.IsRefusal(m.Performative()) {
+					if m := accept(t, open(t), string(in.Answer)); !exchange.Refusals.Has(m.Performative()) {
 						t.Fatalf("answered by %s", in.Answer)
 					}
 				}
@@ -35,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 			if in.Message == nil {
 				return // a heartbeat
 			}
-			progress := isProgress(in.Message.Performative()) && in.Message.MessageType() == ""
+			progress := exchange.Interim.Has(in.Message.Performative()) && in.Message.MessageType() == ""
 			out, err := c.Encode(nil, in.Message)
 			if err != nil {
 				t.Fatalf("read and not written: %v", err)

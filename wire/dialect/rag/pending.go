@@ -66,10 +66,8 @@ func nameFor(id performatives.AgentID) performatives.AgentID {
 	return id
 }
 
-// isFinal reports whether an act ends the request that it answers.
-func isFinal(act performatives.Performative) bool {
-	return exchange.IsRefusal(act) || act == performatives.ActInformResult || act == performatives.ActInformCapabilities
-}
+// final has the acts that end the request that they answer.
+var final = exchange.Refusals | exchange.ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities)
 
 // busy reports whether a request between the same agents is open in that conversation.
 func (p *pending) busy(x *call) bool {

@@ -135,7 +135,7 @@ func TestEncodeDecodeKeepsWhatItCanSay(t *testing.T) {
 			t.Fatalf("%v of %+v", err, m.Envelope())
 		}
 		if len(out) == 0 {
-			if !isProgress(m.Performative()) || m.MessageType() != "" {
+			if !exchange.Interim.Has(m.Performative()) || m.MessageType() != "" {
 				t.Fatalf("nothing is written of %+v", m.Envelope())
 			}
 			return
@@ -278,7 +278,7 @@ func said(t *rapid.T, m *performatives.Message) map[string]any {
 		}
 		payload = exact(t, text).(map[string]any)
 	}
-	if exchange.IsRefusal(m.Performative()) && m.MessageType() == "" {
+	if exchange.Refusals.Has(m.Performative()) && m.MessageType() == "" {
 		delete(payload, "retry_possible")
 		delete(payload, "suggested_action")
 	}

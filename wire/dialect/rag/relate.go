@@ -68,7 +68,7 @@ func startsWork(act performatives.Performative) bool {
 // aboutCancel reports whether a message answers the CANCEL of a request to the peer.
 func (d *decoder) aboutCancel() bool {
 	act := d.out.Performative
-	return act == performatives.ActInform || exchange.IsRefusal(act) && d.relation.kind == performatives.ActCancel.String()
+	return act == performatives.ActInform || exchange.Refusals.Has(act) && d.relation.kind == performatives.ActCancel.String()
 }
 
 // apart gives a request a conversation of its own, if its sender has another open request to the
@@ -104,7 +104,7 @@ func (d *decoder) note() {
 	switch x, y := d.relation.answers, d.relation.follows; {
 	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
 		d.deliver(x)
-		c.asked.End(x, isFinal(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
+		c.asked.End(x, final.Has(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
 	case d.out.Performative == performatives.ActCancel && y != nil:
 		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:
@@ -127,7 +127,7 @@ func (d *decoder) deliver(x *call) {
 	switch {
 	case d.out.Receiver.Is(x.Asker):
 		return
-	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.Asker.Name()), exchange.IsRefusal(d.out.Performative):
+	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.Asker.Name()), exchange.Refusals.Has(d.out.Performative):
 		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.Asker })
 	case d.out.Performative == performatives.ActInformResult:
 		d.told, err = d.made.With(func(e *performatives.Envelope) {

@@ -2,8 +2,6 @@ package rag
 
 import (
 	"math"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
@@ -12,24 +10,13 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
-// agentStatus is the kind of the status of an agent.
-var agentStatus = &rule.Kind{
-	Want: "active, inactive or error", Fits: func(v []byte) bool { return isStatus(jsonscan.Text(v)) }, Shown: true,
-}
-
-// The kinds of the members of a retrieval and a generation that only rag has.
+// The kinds of values that only rag has.
 var (
-	aScore       = &rule.Kind{Want: "a number from 0 to 1", Fits: between(0, 1), Shown: true}
-	aTemperature = &rule.Kind{Want: "a number from 0", Fits: between(0, math.Inf(1)), Shown: true}
+	agentStatus  = rule.OneOf("active, inactive or error", statusActive, "inactive", "error")
+	aScore       = rule.Between("a number from 0 to 1", 0, 1)
+	aTemperature = rule.Between("a number from 0", 0, math.Inf(1))
 	aDateRange   = &rule.Kind{Want: "an array of two dates", Fits: isDateRange, Shown: true}
 )
-
-func between(least, most float64) func([]byte) bool {
-	return func(v []byte) bool {
-		n, err := strconv.ParseFloat(string(v), 64)
-		return jsonscan.IsNumber(v) && err == nil && n >= least && n <= most
-	}
-}
 
 // isDateRange reports whether a value is an array of two dates or times, the first not after the
 // second.
@@ -116,17 +103,6 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 	return rule.Check(rules[kind], "payload", payload, false)
 }
 
-// The statuses of an agent (Custom Agent Extensions).
-const (
-	statusActive   = "active"
-	statusInactive = "inactive"
-	statusError    = "error"
-)
-
-func isStatus(s string) bool {
-	switch strings.ToLower(s) {
-	case statusActive, statusInactive, statusError:
-		return true
-	}
-	return false
-}
+// statusActive is the status of an agent that offers what its registration says (Custom Agent
+// Extensions).
+const statusActive = "active"

@@ -55,17 +55,6 @@ func isSpecific(kind string) bool {
 	return false
 }
 
-// isProgress reports whether an act only says how a request comes on. A peer that does not know
-// these types, as the specification does not, answers them by an error; so they are written to
-// agents that name them in their registration, or use them.
-func isProgress(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // the acts that tell no result
-	case performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate:
-		return true
-	}
-	return false
-}
-
 // resultType returns the type of the result of a request of that type. Empty means that it has the
 // name of its act.
 func resultType(request string) string {

@@ -1,6 +1,7 @@
 package rossnet
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -82,7 +83,7 @@ type origin struct {
 // otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
-	if !ok || isNo(o.kind) || exchange.IsAnswer(in.Message) {
+	if !ok || slices.Contains(noes, o.kind) || exchange.IsAnswer(in.Message) {
 		return dst
 	}
 	c.mu.Lock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"strings"
 	"time"
@@ -120,22 +119,16 @@ func (d *decoder) id() {
 		return
 	}
 	d.noID = true
-	h := sha256.New()
-	for _, part := range [][]byte{
-		[]byte(d.kind), []byte(d.out.Sender.Fold()), []byte(d.out.Receiver.Fold()), []byte(d.correlation),
-		[]byte(d.out.Timestamp.Format(time.RFC3339Nano)), d.payload,
-	} {
-		_, _ = fmt.Fprintf(h, "%d:%s", len(part), part) // never fails
-	}
-	d.out.ID = performatives.MessageID(uuidOf(h.Sum(nil)))
+	sum := exchange.Digest(d.payload,
+		d.kind, string(d.out.Sender.Fold()), string(d.out.Receiver.Fold()), d.correlation, d.out.Timestamp.Format(time.RFC3339Nano))
+	d.out.ID = performatives.MessageID(uuidOf(sum))
 }
 
 // uuidOf returns a UUID of version 8 (RFC 9562), which has the bits of a digest.
-func uuidOf(sum []byte) string {
-	b := bytes.Clone(sum[:16])
+func uuidOf(sum [sha256.Size]byte) string {
+	b := sum[:16]
 	b[6], b[8] = b[6]&0x0f|0x80, b[8]&0x3f|0x80
-	t := hex.EncodeToString(b)
-	return t[:8] + "-" + t[8:12] + "-" + t[12:16] + "-" + t[16:20] + "-" + t[20:]
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // act finds the act and the message type.
@@ -154,7 +147,7 @@ func (d *decoder) act() {
 		d.out.Performative, d.out.MessageType = said, d.kind
 	case known:
 		d.out.Performative = own
-		if named && exchange.IsRefusal(said) && (d.kind == kindError || d.kind == kindFail) {
+		if named && exchange.Refusals.Has(said) && (d.kind == kindError || d.kind == kindFail) {
 			d.out.Performative = said
 		}
 		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.payload, "status"), statusRejected) {
@@ -231,7 +224,7 @@ func (d *decoder) refer() {
 	switch x, y := d.answers, d.follows; {
 	case x != nil && act != performatives.ActCancel:
 		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
-		if to := d.out.Receiver; exchange.IsRefusal(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.Asker.Name()) {
+		if to := d.out.Receiver; exchange.Refusals.Has(act) || to.Is(serviceRouter) || to.Is(serviceDiscovery) || to.Is(x.Asker.Name()) {
 			d.out.Receiver = x.Asker // a service stands for the asker
 		}
 		if x.Cancel != "" && (act == performatives.ActInform || d.kind == kindError) {
@@ -268,7 +261,7 @@ func (d *decoder) note() {
 	c, act := d.codec, d.out.Performative
 	switch x, y := d.answers, d.follows; {
 	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
-		c.asked.End(x, isFinal(act), x.IsOfCancel(d.out.InReplyTo))
+		c.asked.End(x, final.Has(act), x.IsOfCancel(d.out.InReplyTo))
 	case act == performatives.ActCancel && y != nil:
 		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(act):

@@ -118,7 +118,7 @@ func (w *writer) content() {
 		w.found()
 	case act == performatives.ActCancel:
 		w.withdraw()
-	case exchange.IsRefusal(act):
+	case exchange.Refusals.Has(act):
 		w.failure()
 	default:
 		w.Plain()
@@ -221,8 +221,7 @@ func uuidFor(id performatives.MessageID) string {
 	if s := string(id); len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
 		return s
 	}
-	sum := sha256.Sum256([]byte(id))
-	return uuidOf(sum[:])
+	return uuidOf(sha256.Sum256([]byte(id)))
 }
 
 // newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where
@@ -387,7 +386,7 @@ func (w *writer) note() {
 	case act == performatives.ActCancel && w.asked != nil:
 		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, isFinal(act), w.call.IsOfCancel(m.InReplyTo()))
+		c.calls.End(w.call, final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{
 			Request: exchange.RequestTo(m, w.Kind), Other: m.Sender().Fold(), Correlation: w.correlation(),

@@ -3,6 +3,7 @@ package rossnet
 import (
 	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -167,7 +168,7 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 		o.receiver = performatives.AgentID(cmp.Or(exchange.Legible(h[memRecipient]), exchange.Legible(h[memAgent]), exchange.Legible(h[memService])))
 	}
 	in := wire.Inbound{Err: d.Refusal, Token: d.token, Ref: o}
-	if isNo(o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
+	if slices.Contains(noes, o.kind) && o.kind != kindFail && !ends { // a malformed ERROR about nothing gets no answer
 		return in
 	}
 	d.codec.mu.Lock()
@@ -179,7 +180,7 @@ func (d *decoder) refused(ends bool) wire.Inbound {
 // ended returns the FAILURE that ends the request which a malformed refusal is about, or nil.
 func (d *decoder) ended() *performatives.Message {
 	h, p := &d.Values, d.payload
-	if kind := jsonscan.Text(h[memKind]); !isNo(kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
+	if kind := jsonscan.Text(h[memKind]); !slices.Contains(noes, kind) && (kind != kindAcknowledge || !isOneOf(jsonscan.Member(p, "status"), statusRejected)) {
 		return nil
 	}
 	from := performatives.AgentID(cmp.Or(exchange.Legible(h[memSender]), string(d.codec.owner)))

@@ -2,7 +2,6 @@ package rossnet
 
 import (
 	"bytes"
-	"strconv"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -15,20 +14,11 @@ import (
 var (
 	capabilityList = rule.ListOf("an array of names and objects with a name", func(e []byte) bool { return capabilityName(e) != "" })
 	metrics        = &rule.Kind{Want: "an object with whole duration_ms and a number cost_units", Fits: fitsMetrics}
-	aPercentage    = &rule.Kind{Want: "a number from 0 to 100", Fits: isPercentage}
-	aDecision      = &rule.Kind{Want: "ACCEPTED or REJECTED", Fits: oneOf(statusAccepted, statusRejected)}
-	anAgentStatus  = &rule.Kind{Want: "ACTIVE, INACTIVE or DEGRADED", Fits: oneOf(statusActive, statusInactive, statusDegraded)}
-	aFilter        = &rule.Kind{Want: "ACTIVE or ANY", Fits: oneOf(statusActive, statusAny)}
+	aPercentage    = rule.Between("a number from 0 to 100", 0, 100)
+	aDecision      = rule.OneOf("ACCEPTED or REJECTED", statusAccepted, statusRejected)
+	anAgentStatus  = rule.OneOf("ACTIVE, INACTIVE or DEGRADED", statusActive, statusInactive, "DEGRADED")
+	aFilter        = rule.OneOf("ACTIVE or ANY", statusActive, statusAny)
 )
-
-func oneOf(words ...string) func([]byte) bool {
-	return func(v []byte) bool { return isOneOf(v, words...) }
-}
-
-func isPercentage(v []byte) bool {
-	n, err := strconv.ParseFloat(string(v), 64)
-	return jsonscan.IsNumber(v) && err == nil && n >= 0 && n <= 100
-}
 
 // rules has the members of the payload of each type.
 var rules = map[string][]rule.Member{
@@ -158,7 +148,6 @@ const (
 	statusRejected = "REJECTED"
 	statusActive   = "ACTIVE"
 	statusInactive = "INACTIVE"
-	statusDegraded = "DEGRADED"
 	statusAny      = "ANY"
 	statusComplete = "COMPLETED"
 )

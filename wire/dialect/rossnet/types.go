@@ -40,24 +40,13 @@ func Reserves(name string) bool {
 	return known || noAct == nil
 }
 
-// isNo reports whether a message type is a refusal, a failure or the answer to a PING. A message of
-// such a type gets no ERROR, except for a malformed TASK_FAIL.
-func isNo(kind string) bool {
-	switch kind {
-	case kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE":
-		return true
-	}
-	return false
-}
+// noes has the types of refusals, of failures and of the answer to a PING. A message of such a type
+// gets no ERROR, except for a malformed TASK_FAIL.
+var noes = []string{kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE"}
 
-// isFinal reports whether an act ends the request that it answers.
-func isFinal(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // the acts with an outcome
-	case performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf:
-		return true
-	}
-	return exchange.IsRefusal(act)
-}
+// final has the acts that end the request that they answer.
+var final = exchange.Refusals |
+	exchange.ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf)
 
 // startsWork reports whether an act asks for something new.
 func startsWork(act performatives.Performative) bool {

@@ -59,15 +59,6 @@ func IsAnswer(m *performatives.Message) bool {
 	return m != nil && !m.Performative().ExpectsReply() && (m.InReplyTo() != "" || m.Performative().IsReply())
 }
 
-// IsRefusal reports whether an act says no.
-func IsRefusal(act performatives.Performative) bool {
-	switch act { //nolint:exhaustive // the acts that say no
-	case performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse:
-		return true
-	}
-	return false
-}
-
 // RefusalOf returns the refusal in an error of package performatives, or one without details.
 func RefusalOf(err error) *performatives.Refusal {
 	if r := performatives.RefusalOf(err); r != nil {

@@ -3,6 +3,7 @@ package exchange
 import (
 	"bytes"
 	"fmt"
+	"iter"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -43,6 +44,22 @@ func CheckText(frame []byte, maxBytes int) *performatives.Refusal {
 // Broken is the refusal of a frame that cannot be read.
 func Broken(text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}
+}
+
+// Keys yields the names of the members of the object at s, as far as they can be read. A name with
+// escapes is yielded as it is written.
+func Keys(s *jsonscan.Scanner) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		if !s.Open('{') {
+			return
+		}
+		for first := true; ; first = false {
+			quoted, more, ok := s.Key(first)
+			if !ok || !more || !yield(string(quoted[1:len(quoted)-1])) || !s.Value() {
+				return
+			}
+		}
+	}
 }
 
 // Names has the members of an envelope that a dialect knows, in the order in which they are

@@ -4,6 +4,9 @@ package rule
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -58,6 +61,22 @@ func isTime(v []byte) bool {
 func isCount(v []byte) bool {
 	_, fraction, _ := bytes.Cut(v, []byte("."))
 	return jsonscan.IsNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && len(bytes.Trim(fraction, "0")) == 0
+}
+
+// OneOf is the kind of a string that is one of those words, whatever its case.
+func OneOf(want string, words ...string) *Kind {
+	return &Kind{Want: want, Shown: true, Fits: func(v []byte) bool {
+		text := jsonscan.Text(v)
+		return slices.ContainsFunc(words, func(word string) bool { return strings.EqualFold(word, text) })
+	}}
+}
+
+// Between is the kind of a number in a range.
+func Between(want string, least, most float64) *Kind {
+	return &Kind{Want: want, Shown: true, Fits: func(v []byte) bool {
+		n, err := strconv.ParseFloat(string(v), 64)
+		return jsonscan.IsNumber(v) && err == nil && n >= least && n <= most
+	}}
 }
 
 // ListOf is the kind of an array whose elements all fit.
