@@ -95,7 +95,10 @@ func (c *codec) readFrame(frame []byte) (e envelope) {
 func (c *codec) originOf(e *envelope, r *rpc) *origin {
 	o := &origin{address: address{Correlation: idText(e.id)}}
 	if r.answered() {
-		o.RPC = idOrNull(r.id)
+		o.RPC = bytes.Clone(r.id)
+		if r.id == nil {
+			o.RPC = []byte(nullID)
+		}
 	}
 	return o
 }
@@ -103,13 +106,6 @@ func (c *codec) originOf(e *envelope, r *rpc) *origin {
 // nullOrigin is the origin of what has no readable id.
 func nullOrigin(e *envelope) *origin {
 	return &origin{address: address{RPC: []byte(nullID), Correlation: idText(e.id)}}
-}
-
-func idOrNull(id []byte) []byte {
-	if id == nil {
-		return []byte(nullID)
-	}
-	return bytes.Clone(id)
 }
 
 // faulty takes the error of an invalid envelope. The peer gets an answer, unless the envelope holds
@@ -120,10 +116,7 @@ func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 	switch {
 	case jsonscan.Is(e.payload, '{'):
 		r := readRPC(e.payload)
-		if o.RPC = nil; r.answered() {
-			o.RPC = idOrNull(r.id)
-		}
-		if r.kind == kindResponse {
+		if o = c.originOf(e, &r); r.kind == kindResponse {
 			ended = c.response(e, &r)
 		}
 	case e.fault != nil && e.payload == nil:
@@ -208,17 +201,12 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 		}
 		c.pending.calls.Remove(o.call)
 	}
+	written := o.batch != nil && o.batch.left == 0 // the batch with the answer
 	c.mu.Unlock()
-	if o.batch != nil && o.call == nil && len(in.Answer) == 0 && c.complete(o.batch) {
-		return dst // the batch with the answer has been written
+	if written && o.call == nil && len(in.Answer) == 0 {
+		return dst
 	}
 	return c.fail(dst, o, err)
-}
-
-func (c *codec) complete(b *batch) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return b.left == 0
 }
 
 // stamp returns an id and the time.

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -143,7 +142,8 @@ func (c *codec) resultFor(m *performatives.Message, call *call) ([]byte, error) 
 	return methodResult(p)
 }
 
-// news writes the progress of a call, if the peer gave a progress token.
+// news writes the progress of a call, if the peer gave a progress token. Without a percentage it
+// repeats the last one: MCP demands a number.
 func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, error) {
 	p, err := exchange.PayloadAs[performatives.StatusUpdate](m)
 	switch {
@@ -152,39 +152,31 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	case err != nil:
 		return dst, fmt.Errorf("gateway: progress: %w", err)
 	}
-	if call.Token == nil {
-		return dst, nil
-	}
-	params, over, err := c.progressOf(p, call)
-	if err != nil || over {
-		return dst, err
-	}
-	params = withMessageType(params, m, performatives.ActStatusUpdate)
-	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, rawParams(params))
-}
-
-// progressOf returns the params of a progress notification. Without a percentage it
-// repeats the last one: MCP demands a number. over is true for a cancelled call.
-func (c *codec) progressOf(p performatives.StatusUpdate, call *call) (params []byte, over bool, err error) {
 	c.mu.Lock()
 	if p.Progress != nil {
 		call.Progress = *p.Progress
 	}
 	progress, over := call.Progress, call.Withdrawn
 	c.mu.Unlock()
-	out := struct {
-		Token    json.RawMessage        `json:"progressToken"`
-		Progress float64                `json:"progress"`
-		Total    int                    `json:"total,omitempty"`
-		Message  string                 `json:"message,omitempty"`
-		Results  *performatives.Content `json:"intermediate_results,omitempty"`
-	}{Token: call.Token, Progress: progress, Message: p.Description}
+	if call.Token == nil || over {
+		return dst, nil
+	}
+	b := jsonscan.OpenObject(nil)
+	b.Raw(metaToken, call.Token)
+	b.Value("progress", progress)
 	if p.Progress != nil {
-		out.Total = progressOf100
+		b.Value("total", progressOf100)
+	}
+	if p.Description != "" {
+		b.Text("message", p.Description)
 	}
 	if !p.Results.IsZero() {
-		out.Results = &p.Results
+		exchange.PutContent(&b, "intermediate_results", p.Results)
 	}
-	params, err = jsonscan.Marshal(out)
-	return params, over, err
+	params, err := b.Close()
+	if err != nil {
+		return dst, err
+	}
+	params = withMessageType(params, m, performatives.ActStatusUpdate)
+	return c.appendCall(dst, headerOf(m, call.Correlation), methodProgress, nil, rawParams(params))
 }

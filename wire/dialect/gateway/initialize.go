@@ -2,18 +2,21 @@ package gateway
 
 import (
 	"bytes"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
 // initialize serves initialize of the peer.
 func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
-	if refusal := checkIntroduction(r.params); refusal != nil {
+	if jsonscan.Is(r.params, '[') {
+		return c.refused(e, o, invalidParams("", "an object", r.params))
+	}
+	if refusal := rule.Check(introduction, "mcp_payload.params", r.params, false); refusal != nil {
 		return c.refused(e, o, refusal)
 	}
 	var preferred, others, offers []byte
@@ -46,46 +49,31 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	return in
 }
 
-// checkIntroduction returns the refusal of params of initialize with a member of the wrong type.
-// A member that is null counts as absent.
-func checkIntroduction(params []byte) *performatives.Refusal {
-	if jsonscan.Is(params, '[') {
-		return invalidParams("", "an object", params)
-	}
-	var preferred, others, offers, methods, tools, resources, topics []byte
-	jsonscan.Read(params, nil, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
-	jsonscan.Read(offers, nil, jsonscan.Find(compression, &methods), jsonscan.Find("tools", &tools), jsonscan.Find("resources", &resources), jsonscan.Find("topics", &topics))
-	isString := func(v []byte) bool { return jsonscan.Is(v, '"') }
-	for _, m := range []struct {
-		name, want string
-		value      []byte
-		begins     string                 // the first characters of its kinds
-		element    string                 // what an element is, if it may be an array
-		elements   func(elem []byte) bool // whether it is one
-	}{
-		{"protocolVersion", "a string", preferred, `"`, "", nil},
-		{"supportedVersions", "an array of strings", others, `[`, "a string", isString},
-		{"capabilities", "an object", offers, `{`, "", nil},
-		{"capabilities." + compression, "a string or an array of strings", methods, `"[`, "a string", isString},
-		{"capabilities.tools", "an array of tools, an object or a boolean", tools, `[{tf`, "a tool with a name", func(v []byte) bool { return actionOf(v).Name != "" }},
-		{"capabilities.resources", "an array of resources, an object or a boolean", resources, `[{tf`, "a resource with a uri", func(v []byte) bool { return resourceOf(v).URI != "" }},
-		{"capabilities.topics", "an array of strings", topics, `[`, "a string", isString},
-	} {
-		if m.value == nil || jsonscan.IsNull(m.value) {
-			continue
-		}
-		if !strings.Contains(m.begins, string(m.value[:1])) {
-			return invalidParams(m.name, m.want, m.value)
-		}
-		i := 0
-		for elem := range jsonscan.Elements(m.value) {
-			if !m.elements(elem) {
-				return invalidParams(fmt.Sprintf("%s[%d]", m.name, i), m.element, elem)
-			}
-			i++
-		}
-	}
-	return nil
+// The kinds of the members of an introduction that only gateway has.
+var (
+	aName      = &rule.Kind{Want: "a string or an array of strings", Fits: listOr(`"`, isText)}
+	aTools     = &rule.Kind{Want: "an array of tools with a name, an object or a boolean", Fits: listOr("{tf", isTool)}
+	aResources = &rule.Kind{Want: "an array of resources with a uri, an object or a boolean", Fits: listOr("{tf", isResource)}
+)
+
+func isText(v []byte) bool     { return jsonscan.Is(v, '"') }
+func isTool(v []byte) bool     { return actionOf(v).Name != "" }
+func isResource(v []byte) bool { return resourceOf(v).URI != "" }
+
+// listOr reports whether a value begins with one of those characters, or is an array whose elements
+// all fit.
+func listOr(begins string, fits func(element []byte) bool) func([]byte) bool {
+	list := rule.ListOf("", fits)
+	return func(v []byte) bool { return strings.Contains(begins, string(v[:1])) || list.Fits(v) }
+}
+
+// introduction has the members of the params of initialize.
+var introduction = []rule.Member{
+	rule.Optional("protocolVersion", rule.Text),
+	rule.Optional("supportedVersions", rule.Texts),
+	rule.Optional("capabilities", rule.Object,
+		rule.Optional(compression, aName), rule.Optional("tools", aTools), rule.Optional("resources", aResources), rule.Optional("topics", rule.Texts),
+	),
 }
 
 // noVersion refuses a peer without a protocol version in common.

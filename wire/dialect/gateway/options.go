@@ -23,10 +23,9 @@ type Options struct {
 	// Name and Version identify this program in initialize. Empty means
 	// DefaultName and DefaultVersion.
 	Name, Version string
-	// BinaryProtocol, PerMessageAuth and Streaming are announced in initialize as offers
-	// of the server (wire, Capability Discovery): TCP frames, an auth_token in each
-	// message, and results in parts, which this dialect does not support.
-	BinaryProtocol, PerMessageAuth, Streaming bool
+	// BinaryProtocol and PerMessageAuth are announced in initialize as offers of the server
+	// (wire, Capability Discovery): TCP frames, and an auth_token in each message.
+	BinaryProtocol, PerMessageAuth bool
 	// Rate is announced in initialize as the rate limit. The zero Rate means that there
 	// is none.
 	Rate wire.Rate

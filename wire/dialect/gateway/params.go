@@ -33,7 +33,7 @@ func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request
 		if err != nil {
 			return err
 		}
-		params, err := c.introduction(p)
+		params, err := c.introduce(p)
 		b.Raw("params", params)
 		return err
 	}

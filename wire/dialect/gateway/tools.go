@@ -56,7 +56,7 @@ func toolList(p performatives.InformCapabilities, mcp bool) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append(append([]byte(`{"tools":`), tools...), '}'), nil
+	return jsonscan.Marshal(map[string]any{"tools": tools})
 }
 
 // distinct returns actions whose names tell them apart: that of several agents has theirs in front.
@@ -74,21 +74,15 @@ func distinct(actions []performatives.Action) []performatives.Action {
 	return out
 }
 
-func toolsOf(actions []performatives.Action, mcp bool) (json.RawMessage, error) {
-	var out bytes.Buffer
-	out.WriteByte('[')
+func toolsOf(actions []performatives.Action, mcp bool) ([]json.RawMessage, error) {
+	tools := make([]json.RawMessage, len(actions))
 	for i, a := range actions {
-		text, err := toolOf(a, mcp)
-		if err != nil {
+		var err error
+		if tools[i], err = toolOf(a, mcp); err != nil {
 			return nil, err
 		}
-		if i > 0 {
-			out.WriteByte(',')
-		}
-		out.Write(text)
 	}
-	out.WriteByte(']')
-	return out.Bytes(), nil
+	return tools, nil
 }
 
 // anyObject is the default schema of arguments.

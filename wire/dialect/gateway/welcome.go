@@ -39,7 +39,7 @@ type limits struct {
 // welcome returns the result of initialize.
 func (c *codec) welcome(h *hello) ([]byte, error) {
 	o := offered{
-		Tools: true, Resources: true, Streaming: c.opts.Streaming, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
+		Tools: true, Resources: true, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
 	}
 	if h.mcp {
 		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), json.RawMessage("{}") // MCP demands objects
@@ -58,8 +58,8 @@ func (c *codec) welcome(h *hello) ([]byte, error) {
 	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
 }
 
-// introduction returns the params of an initialize of this node.
-func (c *codec) introduction(q performatives.QueryCapabilities) ([]byte, error) {
+// introduce returns the params of an initialize of this node.
+func (c *codec) introduce(q performatives.QueryCapabilities) ([]byte, error) {
 	capabilities, err := c.offer(*q.Capabilities)
 	if err != nil {
 		return nil, err
