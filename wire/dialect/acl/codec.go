@@ -1,6 +1,9 @@
 package acl
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // Codec translates between the JSON of acl and [performatives.Message]. It is
 // safe for concurrent use.
@@ -10,8 +13,7 @@ type Codec struct {
 
 // New returns a Codec. It fails where an option is out of range.
 func New(o Options) (*Codec, error) {
-	o, err := o.complete()
-	if err != nil {
+	if err := exchange.Complete("acl", &o.Stamper, &o.MaxBytes, &o.MaxDepth); err != nil {
 		return nil, err
 	}
 	return &Codec{o}, nil

@@ -36,19 +36,17 @@ func (s *session) split(frame []byte) (all [][]byte, problem string) {
 		return nil, bad.Text
 	}
 	scan := jsonscan.Scanner{Data: frame, Depth: s.codec.opts.MaxDepth + 1}
-	scan.Open('[')
-	for first := true; ; first = false {
-		v, more, ok := scan.Element(first)
-		switch {
-		case !ok || !more && !scan.End():
-			return nil, scan.Problem()
-		case !more && len(all) == 0:
-			return nil, "want at least one message in a batch"
-		case !more:
-			return all, ""
-		case len(all) == maxBatch:
+	if !scan.Value() || !scan.End() {
+		return nil, scan.Problem()
+	}
+	for v := range jsonscan.Elements(frame) {
+		if len(all) == maxBatch {
 			return nil, fmt.Sprintf("want at most %d messages in a batch", maxBatch)
 		}
 		all = append(all, v)
 	}
+	if len(all) == 0 {
+		return nil, "want at least one message in a batch"
+	}
+	return all, ""
 }

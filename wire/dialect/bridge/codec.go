@@ -1,6 +1,9 @@
 package bridge
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // Codec translates between the JSON of bridge and [performatives.Message], one message at a time.
 // It knows no session: [Dialect] adds the handshake and the pending requests. It is safe for
@@ -11,8 +14,7 @@ type Codec struct {
 
 // New returns a Codec. It fails where an option is out of range.
 func New(o Options) (*Codec, error) {
-	o, err := o.complete()
-	if err != nil {
+	if err := exchange.Complete("bridge", &o.Stamper, &o.MaxBytes, &o.MaxDepth); err != nil {
 		return nil, err
 	}
 	return &Codec{o}, nil

@@ -22,14 +22,11 @@ const (
 	extensionEncryption      = "encryption"
 )
 
-// parameters has the JSON of the parameters of each extension.
-var parameters = map[string]string{
-	extensionProgress:        `{}`,
-	extensionCompression:     `{"methods":["` + methodGzip + `"]}`,
-	extensionRouting:         `{}`,
-	extensionAcknowledgement: `{}`,
-	extensionBatching:        `{}`,
-	extensionEncryption:      `{"formats":["` + performatives.TypeSealed + `"]}`,
+// parameters has the extensions with parameters: the member, which is a list, and its one element
+// that this end supports.
+var parameters = map[string]struct{ member, name string }{
+	extensionCompression: {"methods", methodGzip},
+	extensionEncryption:  {"formats", performatives.TypeSealed},
 }
 
 // extensions is a set of the names of extensions, sorted.
@@ -60,31 +57,22 @@ func (s *session) agreeable(offer []byte) (out extensions) {
 
 // fits reports whether the parameters of an extension allow what this end does.
 func fits(extension string, v []byte) bool {
-	switch extension {
-	case extensionCompression:
-		return lists(v, "methods", methodGzip)
-	case extensionEncryption:
-		return lists(v, "formats", performatives.TypeSealed)
-	}
-	return true
-}
-
-// lists reports whether a member of the parameters is a list with that name in it.
-func lists(v []byte, member, name string) bool {
-	var list []byte
-	jsonscan.Read(v, nil, jsonscan.Find(member, &list))
-	names, _ := jsonscan.Texts(list)
-	return slices.Contains(names, name)
+	p, has := parameters[extension]
+	names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
+	return !has || slices.Contains(names, p.name)
 }
 
 // appendTo writes the member of a handshake.
 func (e extensions) appendTo(b *jsonscan.Builder) {
-	o := jsonscan.OpenObject(nil)
+	b.Open(capsExtensions)
 	for _, name := range e {
-		o.Raw(name, []byte(parameters[name]))
+		b.Open(name)
+		if p, has := parameters[name]; has {
+			b.Value(p.member, []string{p.name})
+		}
+		b.End()
 	}
-	v, _ := o.Close() // its members are constants
-	b.Raw(capsExtensions, v)
+	b.End()
 }
 
 // agreedBetween returns the extensions that both ends use in messages between an agent of this end

@@ -26,14 +26,3 @@ type Options struct {
 	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
 	MaxDepth int
 }
-
-// complete sets the defaults, and checks the limits.
-func (o Options) complete() (_ Options, err error) {
-	if o.Stamper == nil {
-		o.Stamper = exchange.SystemStamper{}
-	}
-	if o.MaxBytes, err = exchange.Bytes("bridge: Options.MaxBytes", o.MaxBytes); err == nil {
-		o.MaxDepth, err = exchange.Depth("bridge: Options.MaxDepth", o.MaxDepth)
-	}
-	return o, err
-}

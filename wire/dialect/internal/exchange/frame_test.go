@@ -111,18 +111,38 @@ func TestLegible(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	if d, err := exchange.Depth("x", 0); d != exchange.DefaultMaxDepth || err != nil {
-		t.Error(d, err)
+	complete := func(maxBytes, maxDepth int) (int, int, error) {
+		var s performatives.Stamper
+		err := exchange.Complete("acl", &s, &maxBytes, &maxDepth)
+		if s == nil {
+			t.Error("no stamper")
+		}
+		return maxBytes, maxDepth, err
 	}
-	if n, err := exchange.Bytes("x", 0); n != exchange.DefaultMaxBytes || err != nil {
-		t.Error(n, err)
+	if n, depth, err := complete(0, 0); n != exchange.DefaultMaxBytes || depth != exchange.DefaultMaxDepth || err != nil {
+		t.Error(n, depth, err)
+	}
+	if n, depth, err := complete(7, 8); n != 7 || depth != 8 || err != nil {
+		t.Error(n, depth, err)
 	}
 	for _, depth := range []int{-1, exchange.MaxDepth + 1} {
-		if _, err := exchange.Depth("acl: Options.MaxDepth", depth); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxDepth is ") {
+		if _, _, err := complete(0, depth); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxDepth is ") {
 			t.Error(err)
 		}
 	}
-	if _, err := exchange.Bytes("x", -1); err == nil {
-		t.Error("a negative length is accepted")
+	if _, _, err := complete(-1, 0); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxBytes is ") {
+		t.Error(err)
+	}
+}
+
+// A set of acts has those that it was made of: each act has a bit of its own.
+func TestActs(t *testing.T) {
+	for act := range performatives.Performatives() {
+		set := exchange.ActsOf(act)
+		for other := range performatives.Performatives() {
+			if set.Has(other) != (other == act) {
+				t.Errorf("the set of %s has %s: %v", act, other, set.Has(other))
+			}
+		}
 	}
 }

@@ -34,12 +34,17 @@ func SessionDepth(dialect string, o wire.CodecOptions, depth int) (int, error) {
 	return Depth(dialect+": Dialect.MaxDepth", depth)
 }
 
-// Bytes returns the longest frame that an option of that name sets. Zero is DefaultMaxBytes.
-func Bytes(option string, n int) (int, error) {
-	if n < 0 {
-		return 0, fmt.Errorf("%s is %d, want 0 or more", option, n)
+// Complete sets the defaults of the Options of a dialect, and checks the limits.
+func Complete(dialect string, s *performatives.Stamper, maxBytes, maxDepth *int) (err error) {
+	if *s == nil {
+		*s = SystemStamper{}
 	}
-	return cmp.Or(n, DefaultMaxBytes), nil
+	if *maxBytes < 0 {
+		return fmt.Errorf("%s: Options.MaxBytes is %d, want 0 or more", dialect, *maxBytes)
+	}
+	*maxBytes = cmp.Or(*maxBytes, DefaultMaxBytes)
+	*maxDepth, err = Depth(dialect+": Options.MaxDepth", *maxDepth)
+	return err
 }
 
 // SystemStamper makes random UUIDs, and reads the system's clock.

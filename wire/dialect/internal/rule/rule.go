@@ -107,8 +107,17 @@ type fault struct {
 }
 
 func check(rules []Member, object []byte, show bool) *fault {
-	for _, r := range rules {
-		if f := r.check(jsonscan.Member(object, r.Name), show); f != nil {
+	var room [16][]byte
+	values := append(room[:0], make([][]byte, len(rules))...)
+	for name, v := range jsonscan.Members(object) {
+		for i := range rules {
+			if rules[i].Name == string(name) {
+				values[i] = v
+			}
+		}
+	}
+	for i, r := range rules {
+		if f := r.check(values[i], show); f != nil {
 			f.path = "." + r.Name + f.path
 			return f
 		}
