@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -45,14 +44,14 @@ func (d *decoder) notification(v []byte) {
 		if name != d.eventOf() {
 			exchange.Keep(&rest, notificationEvent, event)
 		}
-		d.typed(d.actOr(performatives.ActInform), bytes.Clone(data), rest)
+		d.typed(d.actOr(performatives.ActInform), data, rest)
 		return
 	}
 	d.out.Performative = performatives.ActInform
 	switch {
 	case name == eventInform && rest == nil && !jsonscan.IsNull(data):
 		if data != nil {
-			d.out.Payload = performatives.Raw(bytes.Clone(data))
+			d.out.Payload = performatives.Raw(data)
 		}
 	default:
 		d.out.Payload = performatives.Raw(d.shape.payload)

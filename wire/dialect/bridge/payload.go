@@ -19,7 +19,8 @@ func (d *decoder) payload() {
 		return
 	}
 	d.Values[memPayload] = v
-	d.shape.payload = bytes.Clone(v)
+	v = bytes.Clone(v) // the message keeps parts of it
+	d.shape.payload = v
 	switch d.kind {
 	case kindHandshakeRequest:
 		d.handshakeRequest(v)

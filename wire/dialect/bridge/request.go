@@ -41,7 +41,7 @@ func (d *decoder) request(v []byte) {
 	d.out.Performative = performatives.ActTaskRequest
 	task := performatives.TaskRequest{TaskType: name, Description: jsonscan.Text(description), Extra: rest}
 	if !jsonscan.IsNone(arguments) {
-		task.Parameters = performatives.RawContent(append([]byte{}, arguments...))
+		task.Parameters = performatives.RawContent(arguments)
 	}
 	d.out.Payload = task
 }

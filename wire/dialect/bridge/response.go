@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"encoding/json"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -74,7 +73,7 @@ func (d *decoder) result(a answer, rest performatives.Members) performatives.Inf
 		exchange.Keep(&p.Extra, responseSummary, a.summary)
 	}
 	if !jsonscan.IsNone(a.result) {
-		p.Details = performatives.RawContent(bytes.Clone(d.wrap(a.result)))
+		p.Details = performatives.RawContent(d.wrap(a.result))
 	}
 	if !jsonscan.IsNone(a.artifacts) {
 		if err := json.Unmarshal(a.artifacts, &p.Artifacts); err != nil {
