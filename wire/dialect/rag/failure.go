@@ -1,7 +1,6 @@
 package rag
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
@@ -34,28 +33,19 @@ type originalRequest struct {
 // failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word
 // stays. A reason_code that has the word, too, is more exact.
 func (d *decoder) failure(payload []byte) {
-	var code performatives.Code
-	var text, word string
+	var word, text []byte
 	extra := performatives.Members{}
-	for n, v := range jsonscan.Members(payload) {
-		switch name := string(n); name {
-		case "error_code":
-			word = jsonscan.Text(v)
-			code = ErrorCodes.Read(word, "")
-		case "error_message":
-			if text = jsonscan.Text(v); text == "" {
-				extra[name] = bytes.Clone(v)
-			}
-		default:
-			extra[name] = bytes.Clone(v)
-		}
+	jsonscan.Read(payload, exchange.Rest(&extra, nil), jsonscan.Find("error_code", &word), jsonscan.Find("error_message", &text))
+	r := performatives.Refusal{Act: d.out.Performative, Code: ErrorCodes.Read(jsonscan.Text(word), ""), Text: jsonscan.Text(text)}
+	if r.Text == "" {
+		exchange.Keep(&extra, "error_message", text)
 	}
 	exact := performatives.Code(jsonscan.Text(extra[memberReason]))
-	if ErrorCodes.Exact(exact) != "" && ErrorCodes.Of(exact) == word {
-		code = exact
+	if ErrorCodes.Exact(exact) != "" && ErrorCodes.Of(exact) == jsonscan.Text(word) {
+		r.Code = exact
 		delete(extra, memberReason)
 	}
-	r := performatives.Refusal{Act: d.out.Performative, Code: code, Text: text, RetryAfter: extra.TakeRetryAfter()}
+	r.RetryAfter = extra.TakeRetryAfter()
 	d.out.Payload = r.Payload(extra)
 }
 

@@ -2,6 +2,7 @@ package rag
 
 import (
 	"bytes"
+	"maps"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -50,10 +51,7 @@ func elsewhere(name string, v []byte, members ...string) *performatives.Refusal 
 
 // within returns the refusal of a member of the metadata.
 func within(name string, err error) *performatives.Refusal {
-	r := performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: performatives.CodeInvalidPayload.Traits().Text}
-	if found := performatives.RefusalOf(err); found != nil {
-		r = *found
-	}
+	r := *exchange.RefusalOf(err)
 	text := strings.TrimPrefix(r.Text, r.Field+": ")
 	r.Field = strings.TrimSuffix("metadata."+name+"."+r.Field, ".")
 	r.Text = r.Field + ": " + text
@@ -100,12 +98,8 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 	if p, ok := exchange.Priority(v); !ok || p != w.Message.Priority() {
 		return extra
 	}
-	rest := make(performatives.Members, len(extra))
-	for name, v := range extra {
-		if name != exchange.MetaPriority {
-			rest[name] = v
-		}
-	}
+	rest := maps.Clone(extra)
+	delete(rest, exchange.MetaPriority)
 	w.Meta[exchange.MetaPriority] = v
 	return rest
 }

@@ -82,8 +82,8 @@ func (d *decoder) content() {
 	}
 }
 
-// rest returns the members of an object but those.
-func rest(object []byte, without ...string) performatives.Members {
+// membersIn returns copies of the members of an object but those.
+func membersIn(object []byte, without ...string) performatives.Members {
 	m := make(performatives.Members)
 	for name, v := range jsonscan.Members(object) {
 		m[string(name)] = bytes.Clone(v)
@@ -91,10 +91,15 @@ func rest(object []byte, without ...string) performatives.Members {
 	for _, name := range without {
 		delete(m, name)
 	}
-	if len(m) == 0 {
-		return nil
-	}
 	return m
+}
+
+// rest is [membersIn], but nil for no members.
+func rest(object []byte, without ...string) performatives.Members {
+	if m := membersIn(object, without...); len(m) > 0 {
+		return m
+	}
+	return nil
 }
 
 // typed reads the payload of a message type, and that of an act under its own name.

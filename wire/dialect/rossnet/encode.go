@@ -126,7 +126,7 @@ func (w *writer) content() {
 	if w.body != nil {
 		w.Payload = object(w.body)
 	}
-	if w.Err == nil && w.Message.MessageType() == "" && !w.fieldForm() {
+	if w.Err == nil && w.Message.MessageType() == "" && !isField(w.Kind, w.Payload) { // that form has no required members
 		if bad := checkPayload(w.Kind, w.Payload); bad != nil {
 			bad.About = w.Message.ID()
 			w.Fail(bad)
@@ -149,10 +149,6 @@ func (w *writer) asItCame() bool {
 	}
 	return true
 }
-
-// fieldForm reports whether the payload is written in the form of the field, which has no required
-// members.
-func (w *writer) fieldForm() bool { return isField(w.Kind, w.Payload) }
 
 // typed writes an application's message type.
 func (w *writer) typed() {
@@ -185,9 +181,7 @@ func (w *writer) withdraw() {
 // members sets the payload, of which further members are changed.
 func (w *writer) members(v any) {
 	w.Marshal(v)
-	if w.body = rest(w.Payload); w.body == nil {
-		w.body = make(performatives.Members)
-	}
+	w.body = membersIn(w.Payload)
 }
 
 // set sets a member of the payload.
@@ -200,20 +194,25 @@ func (w *writer) set(name string, v any) {
 	w.body[name] = text
 }
 
+// setContent sets a member of the payload that is an object; no content is an empty one.
+func (w *writer) setContent(name string, c performatives.Content) {
+	if w.body[name] = json.RawMessage("{}"); !c.IsZero() {
+		w.set(name, c)
+	}
+}
+
 // subtask sets the subtask_id of an answer to that of its request. One to a request without has the
 // id of that.
 func (w *writer) subtask() {
-	switch {
-	case w.call != nil && w.call.Subtask != "":
-		w.body["subtask_id"] = exchange.Quoted(w.call.Subtask)
-	case jsonscan.Text(w.body["subtask_id"]) != "":
-	case w.call != nil:
-		w.body["subtask_id"] = exchange.Quoted(string(w.call.ID))
-	case w.Message.InReplyTo() != "":
-		w.body["subtask_id"] = exchange.Quoted(w.Message.InReplyTo())
-	default:
-		w.body["subtask_id"] = exchange.Quoted(uuidFor(w.Message.ID()))
+	var x call
+	if w.call != nil {
+		x = *w.call
 	}
+	id := cmp.Or(x.Subtask, jsonscan.Text(w.body["subtask_id"]), string(x.ID), w.Message.InReplyTo())
+	if id == "" {
+		id = uuidFor(w.Message.ID())
+	}
+	w.body["subtask_id"] = exchange.Quoted(id)
 }
 
 // uuidFor returns the id if it is a UUID, else one that is made of it.
@@ -258,10 +257,7 @@ func (w *writer) assign() {
 		w.set("subtask_id", w.newSubtask())
 	}
 	w.set("task_name", t.TaskType)
-	w.body["input_data"] = json.RawMessage("{}")
-	if !t.Parameters.IsZero() {
-		w.set("input_data", t.Parameters)
-	}
+	w.setContent("input_data", t.Parameters)
 	if t.Description != "" {
 		w.set("task_description", t.Description)
 	}
@@ -285,9 +281,7 @@ func (w *writer) assignInField(t performatives.TaskRequest) bool {
 	if t.TaskType != taskOfField && t.Extra["task_id"] == nil || rest(object(t.Extra), fieldMembers...) != nil {
 		return false
 	}
-	if w.body = rest(w.Payload); w.body == nil {
-		w.body = make(performatives.Members)
-	}
+	w.body = membersIn(w.Payload)
 	if t.TaskType != taskOfField {
 		w.set("task_name", t.TaskType)
 	}
@@ -350,10 +344,7 @@ func (w *writer) result() {
 	if r.Status == performatives.StatusSuccess {
 		delete(w.body, "task_status")
 	}
-	w.body["output_data"] = json.RawMessage("{}")
-	if !details.IsZero() {
-		w.set("output_data", details)
-	}
+	w.setContent("output_data", details)
 	w.subtask()
 }
 
@@ -372,10 +363,7 @@ func (w *writer) resultOfField(r performatives.InformResult, details performativ
 			w.body[name] = v
 		}
 	}
-	w.body["result"] = json.RawMessage("{}")
-	if !details.IsZero() {
-		w.set("result", details)
-	}
+	w.setContent("result", details)
 }
 
 // note stores a request to the peer, and the end of one of the peer.

@@ -29,9 +29,7 @@ func (w *writer) failure() {
 	case act == performatives.ActTaskReject: // another TASK_ASSIGN has taken the subtask_id of the one that it answers
 		text = (&exchange.Request{Act: performatives.ActTaskRequest, Kind: kindAssign}).InWords(text)
 	}
-	if w.body = rest(object(extra), "status"); w.body == nil {
-		w.body = make(performatives.Members)
-	}
+	w.body = membersIn(object(extra), "status")
 	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		w.set(performatives.MemberRetryAfter, again)
 	}
@@ -47,7 +45,7 @@ func (w *writer) failure() {
 		return
 	case act == performatives.ActFailure && ofTask:
 		w.Kind = kindFail
-		if v := w.body["is_retryable"]; !jsonscan.Is(v, 't') && !jsonscan.Is(v, 'f') {
+		if !jsonscan.IsBool(w.body["is_retryable"]) {
 			w.set("is_retryable", code.Traits().Retry)
 		}
 		w.subtask()

@@ -58,7 +58,7 @@ func (d *decoder) extensions() {
 		d.out.Priority = p // the exact value stays, to be written again
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} {
-		if v := meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
+		if v := meta[name]; !jsonscan.IsNone(v) && v[0] != '"' {
 			d.Invalid("mcp_header.task_metadata."+name, "a string", v)
 		}
 	}
@@ -70,18 +70,12 @@ func priorityOf(v []byte) (performatives.Priority, bool) {
 	if len(v) != 1 || v[0] < '1' || v[0] > '5' {
 		return performatives.Normal, false
 	}
-	p, err := performatives.ParsePriority(string(v))
-	return p, err == nil
+	return exchange.Priority(v)
 }
 
-// numberOfPriority is the reverse of priorityOf.
-func numberOfPriority(p performatives.Priority) json.RawMessage {
-	for _, n := range []string{"3", "2", "4", "5"} {
-		if got, ok := priorityOf([]byte(n)); ok && got == p {
-			return json.RawMessage(n)
-		}
-	}
-	return json.RawMessage("3")
+// numbers has the number of each priority.
+var numbers = map[performatives.Priority]json.RawMessage{
+	performatives.Low: []byte("2"), performatives.Normal: []byte("3"), performatives.High: []byte("4"), performatives.Urgent: []byte("5"),
 }
 
 // collect takes the metadata of the message, and the fields that belong there.
@@ -96,12 +90,12 @@ func (w *writer) collect() {
 			w.Meta[strings.TrimPrefix(name, prefixTask)] = v
 		}
 	}
-	p, ok := priorityOf(w.Meta[exchange.MetaPriority])
-	if p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) || !ok && w.Meta[exchange.MetaPriority] != nil && !jsonscan.IsNull(w.Meta[exchange.MetaPriority]) {
-		w.Meta[exchange.MetaPriority] = numberOfPriority(w.Message.Priority())
+	came := w.Meta[exchange.MetaPriority]
+	if p, ok := priorityOf(came); p != w.Message.Priority() || !ok && !jsonscan.IsNone(came) {
+		w.Meta[exchange.MetaPriority] = numbers[w.Message.Priority()]
 	}
 	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
-		if v := w.Meta[name]; v != nil && !jsonscan.IsNull(v) && v[0] != '"' {
+		if v := w.Meta[name]; !jsonscan.IsNone(v) && v[0] != '"' {
 			delete(w.Meta, name)
 		}
 	}

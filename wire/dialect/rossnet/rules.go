@@ -1,7 +1,6 @@
 package rossnet
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -13,7 +12,6 @@ import (
 // The kinds of values that only rossnet has (addenda §4).
 var (
 	capabilityList = rule.ListOf("an array of names and objects with a name", func(e []byte) bool { return capabilityName(e) != "" })
-	metrics        = &rule.Kind{Want: "an object with whole duration_ms and a number cost_units", Fits: fitsMetrics}
 	aPercentage    = rule.Between("a number from 0 to 100", 0, 100)
 	aDecision      = rule.OneOf("ACCEPTED or REJECTED", statusAccepted, statusRejected)
 	anAgentStatus  = rule.OneOf("ACTIVE, INACTIVE or DEGRADED", statusActive, statusInactive, "DEGRADED")
@@ -37,7 +35,11 @@ var rules = map[string][]rule.Member{
 		rule.Required("status_description", rule.Text),
 		rule.Optional("intermediate_results", rule.Object),
 	},
-	kindComplete: {rule.Required("subtask_id", rule.Name), rule.Required("output_data", rule.Object), rule.Optional("metrics", metrics)},
+	kindComplete: {
+		rule.Required("subtask_id", rule.Name),
+		rule.Required("output_data", rule.Object),
+		rule.Optional("metrics", rule.Object, rule.Optional("duration_ms", rule.Count), rule.Optional("cost_units", rule.Number)),
+	},
 	kindFail: {
 		rule.Required("subtask_id", rule.Name),
 		rule.Required("error_code", rule.Name),
@@ -112,15 +114,6 @@ func isEmptyQuery(payload []byte) bool {
 		}
 	}
 	return true
-}
-
-func fitsMetrics(v []byte) bool {
-	if v[0] != '{' {
-		return false
-	}
-	d, c := jsonscan.Member(v, "duration_ms"), jsonscan.Member(v, "cost_units")
-	whole := d == nil || jsonscan.IsNull(d) || jsonscan.IsNumber(d) && !bytes.ContainsAny(d, ".eE-")
-	return whole && (c == nil || jsonscan.IsNull(c) || jsonscan.IsNumber(c))
 }
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
