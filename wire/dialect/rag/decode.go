@@ -120,7 +120,7 @@ func (d *decoder) act() {
 		d.out.Performative = performatives.ActTaskRequest
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind
-	case d.isAnswer():
+	case d.relation.answers != nil:
 		d.out.Performative = performatives.ActInformResult
 	default:
 		d.out.Performative = performatives.ActTaskRequest
@@ -158,7 +158,6 @@ func (d *decoder) finish() {
 		return
 	}
 	if d.kind == typeStatus {
-		d.beats()
 		d.out.ID = statusID + d.out.ID
 	}
 	switch {

@@ -13,12 +13,11 @@ import (
 // writer writes one message.
 type writer struct {
 	exchange.Writer
-	codec    *codec
-	call     *call                 // the request of the peer that the message answers
-	callKind string                // its type, CANCEL where the message answers that
-	blank    json.RawMessage       // the metadata {} or null
-	further  performatives.Members // of the envelope
-	silent   bool                  // there is nothing to write
+	codec   *codec
+	call    *call                 // the request of the peer that the message answers
+	blank   json.RawMessage       // the metadata {} or null
+	further performatives.Members // of the envelope
+	silent  bool                  // there is nothing to write
 }
 
 // Encode appends m as one frame. It writes nothing for progress that the peer has not said to
@@ -31,7 +30,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	w := writer{Writer: exchange.NewWriter(Name, m, dst, c.depth), codec: c}
-	w.find()
+	w.call = c.calls.Find("", m.InReplyTo())
 	known := w.call != nil || c.asked.Find(m.Sender(), m.InReplyTo()) != nil
 	if r := c.ahead.Check(m, known, c.now); r != nil {
 		return dst, r
@@ -49,17 +48,6 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	w.note(trace)
 	return out, nil
-}
-
-// find finds the request of the peer that m belongs to.
-func (w *writer) find() {
-	if w.call = w.codec.calls.Find("", w.Message.InReplyTo()); w.call == nil {
-		return
-	}
-	w.callKind = w.call.Kind
-	if w.ofCancel() {
-		w.callKind = performatives.ActCancel.String()
-	}
 }
 
 // ofCancel reports whether m answers the CANCEL of a request of the peer.

@@ -73,7 +73,11 @@ func (w *writer) failure() {
 		p.Original = v
 	}
 	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra["original_request"], "trace_id")) != x.Trace {
-		p.Original = originalRequest{cmp.Or(w.callKind, x.Kind), x.Trace}
+		kind := x.Kind
+		if w.ofCancel() {
+			kind = performatives.ActCancel.String()
+		}
+		p.Original = originalRequest{kind, x.Trace}
 	}
 	if v := extra["retry_possible"]; len(v) > 0 {
 		p.Retry = v

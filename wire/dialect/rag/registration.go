@@ -46,10 +46,8 @@ func (d *decoder) register(payload []byte) {
 	if !d.ownID(payload) {
 		return
 	}
-	r := &registration{status: strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status"))), types: make(map[string]bool), payload: bytes.Clone(payload)}
-	for v := range jsonscan.Elements(jsonscan.Member(payload, "capabilities")) {
-		r.capabilities.Topics = append(r.capabilities.Topics, jsonscan.Text(v))
-	}
+	r := &registration{status: statusIn(payload), types: make(map[string]bool), payload: bytes.Clone(payload)}
+	r.capabilities.Topics, _ = jsonscan.Texts(jsonscan.Member(payload, "capabilities"))
 	for v := range jsonscan.Elements(jsonscan.Member(payload, "message_types")) {
 		kind := jsonscan.Text(v)
 		r.types[kind] = true
@@ -89,42 +87,32 @@ func (d *decoder) introduce(r *registration, name string, payload []byte) {
 
 // status reads the health of an agent (Agent Health Monitoring), which also is its heartbeat.
 func (d *decoder) status(payload []byte) {
-	if d.ownID(payload) {
-		d.introduce(d.codec.agents[d.out.Sender.Fold()].with(payload), extraStatus, payload)
+	if !d.ownID(payload) {
+		return
 	}
+	r := d.codec.agents[d.out.Sender.Fold()]
+	if r != nil {
+		r.status = statusIn(payload)
+	}
+	d.introduce(r, extraStatus, payload)
 }
 
-// with returns r with the status of a payload; nil for a nil r.
-func (r *registration) with(payload []byte) *registration {
-	if r == nil {
-		return nil
-	}
-	out := *r
-	out.status = strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status")))
-	return &out
+func statusIn(payload []byte) string {
+	return strings.ToLower(jsonscan.Text(jsonscan.Member(payload, "status")))
 }
 
 // statusID begins the id of a status, so that its answer can be told, which is not written. The
 // trace id does not tell it: heartbeats that follow one another may have the same.
 const statusID = "agent_status/"
 
-// beats notes the status of a registered agent.
-func (d *decoder) beats() {
-	if r := d.codec.agents[d.out.Sender.Fold()]; r != nil {
-		r.status = r.with(d.Values[memPayload]).status
-	}
-}
-
 // registered reads the answer to a registration.
 func (d *decoder) registered(payload []byte) {
-	c := &performatives.Capabilities{Topics: []string{}}
 	theirs := jsonscan.Member(payload, memberNode)
 	if theirs == nil {
 		theirs = jsonscan.Member(payload, "capabilities")
 	}
-	for v := range jsonscan.Elements(theirs) {
-		c.Topics = append(c.Topics, jsonscan.Text(v))
-	}
+	c := new(performatives.Capabilities)
+	c.Topics, _ = jsonscan.Texts(theirs)
 	d.out.Payload = performatives.InformCapabilities{Capabilities: c, Extra: performatives.Members{extraRegistered: bytes.Clone(payload)}}
 }
 

@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -26,17 +27,10 @@ func (d *decoder) relate(payload []byte) {
 	from := d.out.Sender.Fold()
 	for _, trace := range []string{d.relation.trace, d.trace} {
 		at := traceKey{from, trace}
-		if x := d.codec.asked.to(at, d.out.Receiver); x != nil && d.relation.answers == nil {
-			d.relation.answers = x
-		}
-		if x := d.codec.calls.to(at, d.out.Sender); x != nil && d.relation.follows == nil {
-			d.relation.follows = x
-		}
+		d.relation.answers = cmp.Or(d.relation.answers, d.codec.asked.to(at, d.out.Receiver))
+		d.relation.follows = cmp.Or(d.relation.follows, d.codec.calls.to(at, d.out.Sender))
 	}
 }
-
-// isAnswer reports whether the message is for a request to the peer rather than for one of its own.
-func (d *decoder) isAnswer() bool { return d.relation.answers != nil }
 
 // refer sets the conversation and the reference of a message that belongs to a known request.
 func (d *decoder) refer() {
@@ -47,15 +41,10 @@ func (d *decoder) refer() {
 		if x.Cancel != "" && d.aboutCancel() {
 			d.out.InReplyTo = x.CancelRef
 		}
-	case y != nil && act == performatives.ActCancel:
-		d.out.InReplyTo, d.out.ConversationID = string(y.ID), y.Conversation
-	case y != nil && !startsWork(act):
+	case y != nil && (act == performatives.ActCancel || !startsWork(act)):
 		d.out.InReplyTo, d.out.ConversationID = string(y.ID), y.Conversation
 	case act.IsReply():
-		d.out.InReplyTo = d.trace
-		if d.relation.trace != "" {
-			d.out.InReplyTo = d.relation.trace
-		}
+		d.out.InReplyTo = cmp.Or(d.relation.trace, d.trace)
 	}
 }
 
