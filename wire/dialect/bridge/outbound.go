@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -117,13 +118,15 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	now := s.opts.Stamper.Stamp().Time
 	q := &ask{message: stub, Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Expires: expiry(m.ReplyBy(), now)}}
 	s.mu.Lock()
-	q.cancel, _ = s.pending.ahead.Take(partyOf(m), now)
+	canceled := s.pending.ahead.Refusal(m, func() time.Time { return now })
 	again, room := s.pending.asks.Find(m.Sender(), string(m.ID())) != nil, s.pending.asks.Room(now)
-	if !again && room {
+	if canceled == nil && !again && room {
 		s.pending.asks.Add(q) // before it is written, because the answer may come at once
 	}
 	s.mu.Unlock()
 	switch {
+	case canceled != nil:
+		return dst, canceled
 	case again:
 		return dst, nil
 	case !room:
@@ -136,7 +139,8 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	return out, err
 }
 
-// withdraw writes the CANCEL of a request of this node, once. It may overtake its request.
+// withdraw writes the CANCEL of a request of this node, once. A request that comes after its CANCEL
+// is not written.
 func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error) {
 	stub, err := exchange.Outline(m)
 	if err != nil {
@@ -147,7 +151,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 	q := s.pending.parties.Latest(partyOf(m))
 	switch {
 	case q == nil:
-		s.pending.ahead.Put(partyOf(m), stub, s.opts.Stamper.Stamp().Time)
+		s.pending.ahead.Note(m, s.opts.Stamper.Stamp().Time)
 	case q.cancel != nil:
 		s.mu.Unlock()
 		return dst, nil

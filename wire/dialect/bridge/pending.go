@@ -49,10 +49,9 @@ type pending struct {
 	askIDs  *exchange.Index[performatives.MessageID, *ask]
 	parties *exchange.Index[exchange.Party, *ask]
 
-	// The CANCELs that have overtaken their requests: of the peer, and of this node without their
-	// payloads.
+	// The CANCELs that have overtaken their requests: of the peer, and of this node.
 	early recent.Withdrawn[exchange.Key]
-	ahead recent.Map[exchange.Party, *performatives.Message]
+	ahead recent.Cancels
 }
 
 // maxGreeted is the largest number of agents that shake hands over one session.

@@ -62,12 +62,5 @@ func (m *Map[K, V]) Get(k K, now time.Time) (v V, ok bool) {
 	return e.value, true
 }
 
-// Take returns the entry with that key, as [Map.Get] does, and deletes it.
-func (m *Map[K, V]) Take(k K, now time.Time) (v V, ok bool) {
-	v, ok = m.Get(k, now)
-	delete(m.entries, k)
-	return v, ok
-}
-
 // Len returns the number of entries, with those that have expired and were not looked up since.
 func (m *Map[K, V]) Len() int { return len(m.entries) }

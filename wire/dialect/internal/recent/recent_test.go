@@ -29,7 +29,7 @@ func TestMapIsBounded(t *testing.T) {
 func TestMapPutAgain(t *testing.T) {
 	for name, first := range map[string]func(*Map[int, string]){
 		"replaced": func(*Map[int, string]) {},
-		"taken":    func(m *Map[int, string]) { m.Take(-1, noon) },
+		"expired":  func(m *Map[int, string]) { m.Get(-1, noon.Add(2*Lifetime)) },
 	} {
 		var m Map[int, string]
 		m.Put(-1, "old", noon)
@@ -52,13 +52,6 @@ func TestMapExpires(t *testing.T) {
 	}
 	if _, ok := m.Get(1, noon.Add(Lifetime+1)); ok || m.Len() != 0 {
 		t.Errorf("the entry has stayed; %d entries", m.Len())
-	}
-	m.Put(2, 2, noon)
-	if v, ok := m.Take(2, noon); !ok || v != 2 {
-		t.Error("the entry is not there")
-	}
-	if _, ok := m.Take(2, noon); ok {
-		t.Error("the entry was taken twice")
 	}
 }
 
