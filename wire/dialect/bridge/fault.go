@@ -1,8 +1,8 @@
 package bridge
 
 import (
-	"bytes"
 	"strconv"
+	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -162,9 +162,8 @@ func actOfPayload(payload any) performatives.Performative {
 
 // inItsWords returns an error text about the parameters of a task with the name of bridge for them.
 func inItsWords(text string) string {
-	const parameters = "task_parameters"
-	if rest, ok := bytes.CutPrefix([]byte(text), []byte(parameters)); ok {
-		return requestArguments + string(rest)
+	if rest, ok := strings.CutPrefix(text, "task_parameters"); ok {
+		return requestArguments + rest
 	}
 	return text
 }

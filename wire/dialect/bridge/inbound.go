@@ -88,7 +88,7 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
-		Request:  exchange.Request{ID: m.ID(), Asker: m.Sender(), Conversation: m.ConversationID(), Expires: expiry(m.ReplyBy(), now)},
+		Request:  exchange.Request{ID: m.ID(), Asker: m.Sender(), Conversation: m.ConversationID(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)},
 		Receiver: m.Receiver(), ReplyBy: m.ReplyBy(), Priority: m.Priority(), Arrived: now, hello: d.kind == kindHandshakeRequest, Tool: m.MessageType(),
 	}
 	agent := m.Sender().Fold()

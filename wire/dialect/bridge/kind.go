@@ -52,23 +52,16 @@ var refusals = exchange.Refusals | exchange.ActsOf(performatives.ActRejectPropos
 // usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
 // code is that of an error; accepted is that of a handshake_response.
 func usualAct(k kind, code string, accepted bool) performatives.Performative {
-	switch k {
-	case kindHandshakeRequest:
-		return performatives.ActQueryCapabilities
-	case kindHandshakeResponse:
-		if !accepted {
-			return performatives.ActRefuse
-		}
-		return performatives.ActInformCapabilities
-	case kindRequest:
-		return performatives.ActTaskRequest
-	case kindResponse:
-		return performatives.ActInformResult
-	case kindNotification:
-		return performatives.ActInform
-	case kindError:
+	switch {
+	case k == kindError:
 		return usualRefusal(code)
-	case endOfKinds:
+	case k == kindHandshakeResponse && !accepted:
+		return performatives.ActRefuse
 	}
-	return 0
+	return usualActs[k]
+}
+
+var usualActs = [endOfKinds]performatives.Performative{
+	kindHandshakeRequest: performatives.ActQueryCapabilities, kindHandshakeResponse: performatives.ActInformCapabilities,
+	kindRequest: performatives.ActTaskRequest, kindResponse: performatives.ActInformResult, kindNotification: performatives.ActInform,
 }

@@ -116,7 +116,7 @@ func (s *session) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	now := s.opts.Stamper.Stamp().Time
-	q := &ask{message: stub, Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Expires: expiry(m.ReplyBy(), now)}}
+	q := &ask{message: stub, Request: exchange.Request{ID: m.ID(), Asker: m.Sender(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)}}
 	s.mu.Lock()
 	canceled := s.pending.ahead.Refusal(m, func() time.Time { return now })
 	again, room := s.pending.asks.Find(m.Sender(), string(m.ID())) != nil, s.pending.asks.Room(now)
@@ -148,7 +148,7 @@ func (s *session) withdraw(dst []byte, m *performatives.Message) ([]byte, error)
 	}
 	id := m.InReplyTo()
 	s.mu.Lock()
-	q := s.pending.parties.Latest(partyOf(m))
+	q := s.pending.parties.Latest(exchange.PartyOf(m))
 	switch {
 	case q == nil:
 		s.pending.ahead.Note(m, s.opts.Stamper.Stamp().Time)

@@ -34,11 +34,7 @@ type ask struct {
 
 func (q *ask) id() performatives.MessageID { return q.ID }
 
-func (q *ask) party() exchange.Party { return partyOf(q.message) }
-
-func partyOf(m *performatives.Message) exchange.Party {
-	return exchange.PartyOf(m.Sender(), m.Receiver(), m.ConversationID())
-}
+func (q *ask) party() exchange.Party { return exchange.PartyOf(q.message) }
 
 // pending has the handshakes and the requests without an answer, of both ends. The session's lock
 // guards it.
@@ -56,10 +52,6 @@ type pending struct {
 
 // maxGreeted is the largest number of agents that shake hands over one session.
 const maxGreeted = 4096
-
-// linger is the time after its deadline for which an entry is kept: the refusal for a passed
-// deadline comes later than the deadline.
-const linger = time.Minute
 
 // unlimited is the time for which a request without a deadline is kept at least.
 const unlimited = time.Hour
@@ -126,12 +118,4 @@ func (p *pending) askFor(id string, receiver performatives.AgentID) *ask {
 		return q
 	}
 	return p.askIDs.Latest(performatives.MessageID(id))
-}
-
-// expiry returns the time from which an entry may be dropped.
-func expiry(replyBy, now time.Time) time.Time {
-	if replyBy.IsZero() {
-		return now.Add(unlimited)
-	}
-	return replyBy.Add(linger)
 }

@@ -49,38 +49,28 @@ func (d *decoder) response(v []byte) {
 		return
 	}
 	d.out.Performative = performatives.ActInformResult
-	d.out.Payload = d.result(answer{jsonscan.Is(success, 't'), result, fault, status, summary, artifacts}, rest)
-}
-
-// answer has the members of the payload of a response.
-type answer struct {
-	success                                   bool
-	result, fault, status, summary, artifacts []byte
-}
-
-func (d *decoder) result(a answer, rest performatives.Members) performatives.InformResult {
-	p := performatives.InformResult{Status: performatives.StatusFailure, Summary: jsonscan.Text(a.fault), Extra: rest}
-	if a.success {
-		p.Status, p.Summary = performatives.StatusSuccess, jsonscan.Text(a.summary)
-		if s := performatives.TaskStatus(jsonscan.Text(a.status)); s == performatives.StatusPartial {
+	p := performatives.InformResult{Status: performatives.StatusFailure, Summary: jsonscan.Text(fault), Extra: rest}
+	if jsonscan.Is(success, 't') {
+		p.Status, p.Summary = performatives.StatusSuccess, jsonscan.Text(summary)
+		if s := performatives.TaskStatus(jsonscan.Text(status)); s == performatives.StatusPartial {
 			p.Status = s
 		}
-		exchange.Keep(&p.Extra, responseError, a.fault)
-		if a.summary == nil && jsonscan.Is(a.result, '"') { // a text for people
-			p.Summary, a.result = jsonscan.Text(a.result), nil
+		exchange.Keep(&p.Extra, responseError, fault)
+		if summary == nil && jsonscan.Is(result, '"') { // a text for people
+			p.Summary, result = jsonscan.Text(result), nil
 		}
 	} else {
-		exchange.Keep(&p.Extra, responseSummary, a.summary)
+		exchange.Keep(&p.Extra, responseSummary, summary)
 	}
-	if !jsonscan.IsNone(a.result) {
-		p.Details = performatives.RawContent(d.wrap(a.result))
+	if !jsonscan.IsNone(result) {
+		p.Details = performatives.RawContent(d.wrap(result))
 	}
-	if !jsonscan.IsNone(a.artifacts) {
-		if err := json.Unmarshal(a.artifacts, &p.Artifacts); err != nil {
-			d.Invalid(field(responseArtifacts), "an array of objects", a.artifacts)
+	if !jsonscan.IsNone(artifacts) {
+		if err := json.Unmarshal(artifacts, &p.Artifacts); err != nil {
+			d.Invalid(field(responseArtifacts), "an array of objects", artifacts)
 		}
 	}
-	return p
+	d.out.Payload = p
 }
 
 // wrap returns a result as an object, which details must be.

@@ -20,7 +20,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	now := c.stamp()
-	q := &request{Request: exchange.Request{Expires: c.expiry(m, now.Time)}, envelope: string(m.ID()), message: stub, method: method}
+	q := &request{Request: exchange.Request{Expires: exchange.Expiry(m.ReplyBy(), now.Time, c.opts.Timeout)}, envelope: string(m.ID()), message: stub, method: method}
 	again, err := c.register(q, now)
 	if err != nil || again {
 		return dst, err
@@ -71,15 +71,6 @@ func (c *codec) register(q *request, s performatives.Stamp) (again bool, err err
 	}
 	p.add(q)
 	return false, nil
-}
-
-// expiry returns the time from which a pending request may be dropped.
-func (c *codec) expiry(m *performatives.Message, now time.Time) time.Time {
-	by := m.ReplyBy()
-	if by.IsZero() {
-		by = now.Add(c.opts.Timeout)
-	}
-	return by.Add(linger)
 }
 
 // timeLeft returns the metadata.timeout_ms of a request, at most maxTimeout; zero means none.

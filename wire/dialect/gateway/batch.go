@@ -1,5 +1,10 @@
 package gateway
 
+import (
+	"bytes"
+	"slices"
+)
+
 // batch is a JSON-RPC batch of the peer. Its answers are written together, in the order
 // of the requests, when the last is there. The codec's lock guards it.
 type batch struct {
@@ -19,22 +24,11 @@ func (b *batch) put(slot int, answer []byte) {
 	b.answers[slot] = append([]byte{}, answer...)
 }
 
-// appendTo appends the answers as an array, or nothing when there is none.
-func (b *batch) appendTo(dst []byte) []byte {
-	n := len(dst)
-	for _, a := range b.answers {
-		if len(a) == 0 {
-			continue
-		}
-		if len(dst) == n {
-			dst = append(dst, '[')
-		} else {
-			dst = append(dst, ',')
-		}
-		dst = append(dst, a...)
+// text returns the answers as an array, or nil when there is none.
+func (b *batch) text() []byte {
+	given := slices.DeleteFunc(slices.Clone(b.answers), func(answer []byte) bool { return len(answer) == 0 })
+	if len(given) == 0 {
+		return nil
 	}
-	if len(dst) == n {
-		return dst
-	}
-	return append(dst, ']')
+	return append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
 }

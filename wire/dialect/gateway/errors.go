@@ -117,7 +117,7 @@ func (c *codec) batched(dst []byte, o *address, body []byte) []byte {
 	if !c.put(o, body) {
 		return dst
 	}
-	answers := o.batch.appendTo(nil)
+	answers := o.batch.text()
 	if len(answers) == 0 {
 		return dst
 	}

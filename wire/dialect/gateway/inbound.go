@@ -168,7 +168,7 @@ func (c *codec) addCall(x *call, m *performatives.Message, now time.Time) *perfo
 		x.Agent = m.Sender().Fold()
 	}
 	if x.batch == nil { // a batch would otherwise never be complete
-		x.Expires = m.ReplyBy().Add(linger)
+		x.Expires = exchange.Expiry(m.ReplyBy(), now, c.opts.Timeout)
 	}
 	c.pending.calls.Add(x)
 	return nil

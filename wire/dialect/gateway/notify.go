@@ -63,7 +63,7 @@ func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	c.mu.Lock()
-	q := c.pending.parties.Latest(partyOf(m))
+	q := c.pending.parties.Latest(exchange.PartyOf(m))
 	if q == nil {
 		c.pending.ahead.Note(m, c.stamp().Time)
 	}

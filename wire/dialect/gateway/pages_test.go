@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // paged is the answer to the codec's last request, with the tools and a cursor.
@@ -98,7 +99,7 @@ func TestPagesExpire(t *testing.T) {
 	if in := paged(t, c, `"a"`); len(in.Answer) == 0 {
 		t.Fatalf("no second page: %+v", in)
 	}
-	at.ahead = time.Minute + linger
+	at.ahead = time.Minute + exchange.Linger
 	if asked, taken := untilEnd(t, c, `"b"`); asked != 1 || taken != 2 {
 		t.Errorf("%d tools after %d pages more, want 2 after 1", taken, asked)
 	}

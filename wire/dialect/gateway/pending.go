@@ -71,11 +71,7 @@ func (q *request) number() []byte { return []byte(q.ID) }
 func (q *request) of() string { return q.envelope }
 
 // party is that of the asker. A request to several agents of the peer has a party for each.
-func (q *request) party() exchange.Party { return partyOf(q.message) }
-
-func partyOf(m *performatives.Message) exchange.Party {
-	return exchange.PartyOf(m.Sender(), m.Receiver(), m.ConversationID())
-}
+func (q *request) party() exchange.Party { return exchange.PartyOf(q.message) }
 
 // key returns a JSON-RPC id as the key of a map. The string "1" and the number 1 differ.
 func key(id []byte) string {
@@ -117,10 +113,6 @@ func (p *pending) init(limit int) {
 	p.parties = exchange.IndexOf(&p.requests, (*request).party)
 	p.envelopes = exchange.IndexOf(&p.requests, (*request).of)
 }
-
-// linger is the time after its deadline for which an entry is kept: the refusal for a
-// passed deadline comes later than the deadline. Entries are dropped only to make room.
-const linger = time.Minute
 
 // callOf returns the pending call that a message of this node refers to, or nil.
 func (p *pending) callOf(m *performatives.Message) *call {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // clock is a Stamper whose time the test sets.
@@ -52,7 +53,7 @@ func TestRequestsExpire(t *testing.T) {
 	if err := send(3); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("got %v, want busy", err)
 	}
-	at.ahead = time.Minute + linger + time.Second
+	at.ahead = time.Minute + exchange.Linger + time.Second
 	if err := send(4); err != nil {
 		t.Error(err)
 	}
@@ -70,7 +71,7 @@ func TestCallsExpire(t *testing.T) {
 			t.Fatalf("%d: %v", i, in.Err)
 		}
 	}
-	at.ahead = time.Minute + 2*linger
+	at.ahead = time.Minute + 2*exchange.Linger
 	if in := one(t, c, toolCall("4")); in.Err != nil {
 		t.Error(in.Err)
 	}

@@ -84,21 +84,16 @@ func resourceResult(p performatives.InformRef) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	contents := []json.RawMessage{}
-	if jsonscan.Is(value, '[') && isContent(value) {
-		for elem := range jsonscan.Elements(value) {
-			contents = append(contents, elem)
-		}
-	} else {
+	if !jsonscan.Is(value, '[') || !isContent(value) {
 		one, err := contentOf(p.Reference, value)
 		if err != nil {
 			return nil, err
 		}
-		contents = append(contents, one)
+		value = append(append([]byte{'['}, one...), ']')
 	}
-	return jsonscan.Marshal(struct {
-		Contents []json.RawMessage `json:"contents"`
-	}{contents})
+	b := jsonscan.OpenObject(nil)
+	b.Raw("contents", value)
+	return b.Close()
 }
 
 // isContent reports whether an array has contents with a URI each: those of another gateway.

@@ -29,24 +29,16 @@ type hello struct {
 // leaves it to the peer whether to accept that. It reports false without a version in
 // common.
 func negotiate(preferred string, others []string) (hello, bool) {
-	if slices.Contains(versions, preferred) {
-		return hello{version: preferred}, true
+	known := slices.Concat(versions, mcpVersions)
+	at := slices.Index(known, preferred)
+	if at < 0 {
+		at = slices.IndexFunc(known, func(v string) bool { return slices.Contains(others, v) })
 	}
-	if slices.Contains(mcpVersions, preferred) {
-		return hello{version: preferred, mcp: true}, true
+	if at < 0 && date.MatchString(preferred) {
+		at = len(versions)
 	}
-	for _, v := range versions {
-		if slices.Contains(others, v) {
-			return hello{version: v}, true
-		}
+	if at < 0 {
+		return hello{}, false
 	}
-	for _, v := range mcpVersions {
-		if slices.Contains(others, v) {
-			return hello{version: v, mcp: true}, true
-		}
-	}
-	if date.MatchString(preferred) {
-		return hello{version: mcpVersions[0], mcp: true}, true
-	}
-	return hello{}, false
+	return hello{version: known[at], mcp: at >= len(versions)}, true
 }

@@ -3,6 +3,7 @@ package rag
 import (
 	"bytes"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -62,7 +63,7 @@ func (d *decoder) id() performatives.MessageID {
 // content decodes the act and the payload.
 func (d *decoder) content(payload []byte) {
 	d.act()
-	if d.out.MessageType == "" || isSpecific(d.kind) {
+	if d.out.MessageType == "" || slices.Contains(specific, d.kind) {
 		if bad := checkPayload(d.kind, payload); bad != nil {
 			d.Refuse(bad)
 		}

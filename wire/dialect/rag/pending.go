@@ -21,7 +21,7 @@ type traceKey struct {
 
 func (x *call) key() traceKey { return traceKey{x.Agent, x.Trace} }
 
-func (x *call) party() exchange.Party { return exchange.PartyOf(x.Asker, x.Asked, x.Conversation) }
+func (x *call) party() exchange.Party { return exchange.Between(x.Asker, x.Asked, x.Conversation) }
 
 // pending has the calls of one direction. The answer to one that was dropped gets a new trace id of
 // the same conversation.

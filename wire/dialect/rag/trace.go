@@ -2,6 +2,7 @@ package rag
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,7 +23,7 @@ const (
 func splitTrace(trace string) (conversation performatives.ConversationID, sequence int) {
 	prefix, rest, ok := strings.Cut(trace, "-")
 	last := strings.LastIndexByte(rest, '-')
-	if !ok || !isPrefix(prefix) || last <= 0 || len(rest)-last-1 < 3 {
+	if !ok || !slices.Contains(prefixes, prefix) || last <= 0 || len(rest)-last-1 < 3 {
 		return performatives.ConversationID(trace), 0
 	}
 	digits := rest[last+1:]
@@ -50,13 +51,7 @@ func TraceID(m *performatives.Message) string {
 	return jsonscan.Text(v)
 }
 
-func isPrefix(s string) bool {
-	switch s {
-	case prefixIngestion, prefixRetrieval, prefixResponse, prefixError:
-		return true
-	}
-	return false
-}
+var prefixes = []string{prefixIngestion, prefixRetrieval, prefixResponse, prefixError}
 
 // belongs reports whether a message of the conversation may have the trace id.
 func belongs(trace string, conversation performatives.ConversationID) bool {
@@ -72,21 +67,17 @@ func joinTrace(prefix string, conversation performatives.ConversationID, sequenc
 // prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which
 // handles the message.
 func prefixOf(kind string, to performatives.AgentID) string {
-	switch kind {
-	case typeIngestion:
-		return prefixIngestion
-	case typeRetrieval, typeRetrieved:
-		return prefixRetrieval
-	case typeResponse, typeResponded:
-		return prefixResponse
-	case typeError:
-		return prefixError
-	}
 	switch {
+	case kind == typeError:
+		return prefixError
+	case kind == typeRetrieval, kind == typeRetrieved:
+		return prefixRetrieval
+	case kind == typeIngestion:
+		return prefixIngestion
+	case kind == typeResponse, kind == typeResponded, to.Is(agentResponse):
+		return prefixResponse
 	case to.Is(agentIngestion):
 		return prefixIngestion
-	case to.Is(agentResponse):
-		return prefixResponse
 	}
 	return prefixRetrieval
 }

@@ -46,14 +46,8 @@ func Reserves(name string) bool {
 	return known
 }
 
-// isSpecific reports whether the type is one of the specification's six.
-func isSpecific(kind string) bool {
-	switch kind {
-	case typeIngestion, typeRetrieval, typeRetrieved, typeResponse, typeResponded, typeError:
-		return true
-	}
-	return false
-}
+// specific has the specification's six types.
+var specific = []string{typeIngestion, typeRetrieval, typeRetrieved, typeResponse, typeResponded, typeError}
 
 // resultType returns the type of the result of a request of that type. Empty means that it has the
 // name of its act.

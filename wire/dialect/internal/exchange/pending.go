@@ -88,9 +88,27 @@ type Party struct {
 	conversation performatives.ConversationID
 }
 
-// PartyOf returns the party that an agent is in a conversation with another one.
-func PartyOf(agent, with performatives.AgentID, conversation performatives.ConversationID) Party {
+// Between returns the party that an agent is in a conversation with another one.
+func Between(agent, with performatives.AgentID, conversation performatives.ConversationID) Party {
 	return Party{agent.Fold(), with.Fold(), conversation}
+}
+
+// PartyOf returns the party that the sender of a message is.
+func PartyOf(m *performatives.Message) Party {
+	return Between(m.Sender(), m.Receiver(), m.ConversationID())
+}
+
+// Linger is the time after its deadline for which a request is kept: the refusal for a passed
+// deadline comes later than the deadline. Requests are dropped only to make room.
+const Linger = time.Minute
+
+// Expiry returns the time from which a request makes room for others. One without a deadline has
+// the timeout.
+func Expiry(replyBy, now time.Time, timeout time.Duration) time.Time {
+	if replyBy.IsZero() {
+		replyBy = now.Add(timeout)
+	}
+	return replyBy.Add(Linger)
 }
 
 // defaultPending is the limit where the session sets none.
