@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"strconv"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -11,34 +12,26 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// errorPayload is the payload of ERROR_MESSAGE (Message Types §6). reason_code, retry_after_ms,
-// field and details are extensions.
-type errorPayload struct {
-	Code      string             `json:"error_code"`
-	Message   string             `json:"error_message"`
-	Original  any                `json:"original_request,omitempty"`
-	Retry     any                `json:"retry_possible,omitempty"`
-	Suggested any                `json:"suggested_action,omitempty"`
-	Reason    performatives.Code `json:"reason_code,omitempty"` // the code, where error_code stands for several
-	Again     int64              `json:"retry_after_ms,omitempty"`
-	Field     string             `json:"field,omitempty"` // the path of the wrong field
-	Details   *wire.ErrorDetails `json:"details,omitempty"`
-}
-
-type originalRequest struct {
-	Type  string `json:"type,omitempty"`
-	Trace string `json:"trace_id"`
-}
+// The members of the payload of ERROR_MESSAGE (Message Types §6). reason_code is an extension, as are
+// retry_after_ms, field and details.
+const (
+	memberCode      = "error_code"
+	memberMessage   = "error_message"
+	memberOriginal  = "original_request"
+	memberRetry     = "retry_possible"
+	memberSuggested = "suggested_action"
+	memberReason    = "reason_code" // the code, where error_code stands for several
+)
 
 // failure reads an ERROR_MESSAGE. The code is that of the word in the dialect's table; another word
 // stays. A reason_code that has the word, too, is more exact.
 func (d *decoder) failure(payload []byte) {
 	var word, text []byte
 	extra := performatives.Members{}
-	jsonscan.Read(payload, exchange.Rest(&extra, nil), jsonscan.Find("error_code", &word), jsonscan.Find("error_message", &text))
+	jsonscan.Read(payload, exchange.Rest(&extra, nil), jsonscan.Find(memberCode, &word), jsonscan.Find(memberMessage, &text))
 	r := performatives.Refusal{Act: d.out.Performative, Code: ErrorCodes.Read(jsonscan.Text(word), ""), Text: jsonscan.Text(text)}
 	if r.Text == "" {
-		exchange.Keep(&extra, "error_message", text)
+		exchange.Keep(&extra, memberMessage, text)
 	}
 	exact := performatives.Code(jsonscan.Text(extra[memberReason]))
 	if ErrorCodes.Exact(exact) != "" && ErrorCodes.Of(exact) == jsonscan.Text(word) {
@@ -56,51 +49,55 @@ func (w *writer) failure() {
 		w.Plain()
 		return
 	}
-	code, text := r.Code, r.Text
-	if w.call != nil {
-		text = w.call.InWords(text)
-	}
 	w.Kind = typeError
 	if act := w.Message.Performative(); act != performatives.ActFailure {
 		w.Tell(exchange.MetaAct, act.String())
 	}
-	p := errorPayload{Code: ErrorCodes.Own(code), Message: text, Reason: ErrorCodes.Exact(code), Again: performatives.RetryAfterMillis(r.RetryAfter)}
+	text, rest := r.Text, make(performatives.Members)
+	if w.call != nil {
+		text = w.call.InWords(text)
+	}
 	if w.kept(keptTrace) == "" { // it is not a peer's own
-		p.Message = cmp.Or(text, code.Traits().Text)
-		p.Retry, p.Suggested = code.Traits().Retry, suggestion(code, "")
+		text = cmp.Or(text, r.Code.Traits().Text)
+		rest[memberRetry] = strconv.AppendBool(nil, r.Code.Traits().Retry)
+		rest[memberSuggested] = exchange.Quoted(suggestion(r.Code, ""))
 	}
-	if v := extra["original_request"]; len(v) > 0 {
-		p.Original = v
+	for name, v := range extra {
+		if len(v) > 0 {
+			rest[name] = v
+		}
 	}
-	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra["original_request"], "trace_id")) != x.Trace {
+	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra[memberOriginal], "trace_id")) != x.Trace {
 		kind := x.Kind
 		if w.ofCancel() {
 			kind = performatives.ActCancel.String()
 		}
-		p.Original = originalRequest{kind, x.Trace}
+		rest[memberOriginal] = original(kind, x.Trace)
 	}
-	if v := extra["retry_possible"]; len(v) > 0 {
-		p.Retry = v
+	if exact := ErrorCodes.Exact(r.Code); exact != "" {
+		rest[memberReason] = exchange.Quoted(string(exact))
 	}
-	if v := extra["suggested_action"]; len(v) > 0 {
-		p.Suggested = v
+	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 { // else one of extra is a peer's own, and no hint
+		rest[performatives.MemberRetryAfter] = strconv.AppendInt(nil, again, 10)
 	}
-	own := []string{"error_code", "error_message", "original_request", "retry_possible", "suggested_action", "status"}
-	if p.Again != 0 { // else one of extra is a peer's own, and no hint
-		own = append(own, performatives.MemberRetryAfter)
-	}
-	if p.Reason != "" {
-		own = append(own, memberReason)
-	}
-	if w.Marshal(p); w.Err == nil {
-		b := jsonscan.Reopen(w.Payload)
-		b.Sorted(extra, own...)
-		w.Payload, w.Err = b.Close()
-	}
+	b := jsonscan.OpenObject(nil)
+	b.Text(memberCode, ErrorCodes.Own(r.Code))
+	b.Text(memberMessage, text)
+	b.Sorted(rest, memberCode, memberMessage, "status")
+	var err error
+	w.Payload, err = b.Close()
+	w.Fail(err)
 }
 
-// memberReason is the member for a code whose word stands for several.
-const memberReason = "reason_code"
+// original returns the original_request of an error.
+func original(kind, trace string) json.RawMessage {
+	b := jsonscan.OpenObject(nil)
+	if kind != "" {
+		b.Text("type", kind)
+	}
+	b.Text("trace_id", trace)
+	return append(b.JSON, '}')
+}
 
 // suggestion returns the suggested_action for a code.
 func suggestion(code performatives.Code, field string) string {
@@ -122,33 +119,24 @@ func suggestion(code performatives.Code, field string) string {
 // appendError appends the ERROR_MESSAGE for a message of the peer. The codec is locked.
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
-	stamp := c.opts.Stamper.Stamp()
-	object := wire.ErrorObjectOf(err)
-	p := errorPayload{
-		Code: ErrorCodes.Own(r.Code), Message: object.Message, Retry: r.Code.Traits().Retry, Suggested: suggestion(r.Code, r.Field),
-		Reason: ErrorCodes.Exact(r.Code), Again: performatives.RetryAfterMillis(r.RetryAfter), Field: r.Field,
-	}
-	if r.Field == "" {
-		p.Details = object.Details
-	}
-	if o.trace != "" {
-		p.Original = originalRequest{o.kind, o.trace}
-	}
-	conversation := o.conversation
-	if conversation == "" {
-		conversation = unknownConversation
-	}
-	payload, bad := json.Marshal(p)
-	if bad != nil {
-		return dst
-	}
 	w := writer{Writer: exchange.NewWriter(Name, nil, dst, c.depth)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
 	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))
-	w.text(memTrace, c.sequences.next(prefixError, conversation))
-	w.text(memTimestamp, exchange.FormatTime(stamp.Time))
-	w.Checked(memberNames[memPayload], payload)
+	w.text(memTrace, c.sequences.next(prefixError, cmp.Or(o.conversation, unknownConversation)))
+	w.text(memTimestamp, exchange.FormatTime(c.opts.Stamper.Stamp().Time))
+	w.Open(memberNames[memPayload])
+	w.Text(memberCode, ErrorCodes.Own(r.Code))
+	if exact := ErrorCodes.Exact(r.Code); exact != "" {
+		w.Text(memberReason, string(exact))
+	}
+	if o.trace != "" {
+		w.Raw(memberOriginal, original(o.kind, o.trace))
+	}
+	w.Value(memberRetry, r.Code.Traits().Retry)
+	w.Text(memberSuggested, suggestion(r.Code, r.Field))
+	exchange.WriteFault(&w.Builder, err)
+	w.End()
 	return append(w.JSON, '}')
 }
 
@@ -197,9 +185,9 @@ func (d *decoder) ended() *performatives.Message {
 	}
 	d.codec.asked.Remove(x)
 	code := performatives.CodeFailed
-	if known, ok := ErrorCodes.Code(jsonscan.Text(jsonscan.Member(p, "error_code"))); ok {
+	if known, ok := ErrorCodes.Code(jsonscan.Text(jsonscan.Member(p, memberCode))); ok {
 		code = known
 	}
-	text := cmp.Or(jsonscan.Text(jsonscan.Member(p, "error_message")), jsonscan.Text(p))
+	text := cmp.Or(jsonscan.Text(jsonscan.Member(p, memberMessage)), jsonscan.Text(p))
 	return x.Failure(d.codec.opts.Stamper.Stamp(), from, code, text)
 }

@@ -2,7 +2,6 @@ package rossnet
 
 import (
 	"cmp"
-	"encoding/json"
 	"slices"
 	"strings"
 	"unicode"
@@ -84,39 +83,24 @@ func (w *writer) codeOf(code performatives.Code) {
 	}
 }
 
-// errorPayload is the payload of ERROR and TASK_FAIL. Field, details, message_id and retry_after_ms
-// are extensions.
-type errorPayload struct {
-	Subtask   string             `json:"subtask_id,omitempty"`
-	Code      string             `json:"error_code"`
-	Message   string             `json:"error_message"`
-	Retryable bool               `json:"is_retryable"`
-	Again     int64              `json:"retry_after_ms,omitempty"`
-	Field     string             `json:"field,omitempty"`      // the path of the wrong field
-	Original  string             `json:"message_id,omitempty"` // of the refused message
-	Details   *wire.ErrorDetails `json:"details,omitempty"`
-}
-
 // appendError appends the answer to a message of the peer that is refused. The codec is locked.
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
-	object := wire.ErrorObjectOf(err)
-	p := errorPayload{
-		Subtask: o.subtask, Code: ErrorCodes.Own(r.Code), Message: object.Message, Retryable: r.Code.Traits().Retry, Again: performatives.RetryAfterMillis(r.RetryAfter),
-		Field: r.Field, Original: o.id,
+	b := jsonscan.OpenObject(nil)
+	if o.subtask != "" {
+		b.Text("subtask_id", o.subtask)
 	}
-	if r.Field == "" {
-		p.Details = object.Details
+	b.Text(memberCode, ErrorCodes.Own(r.Code))
+	b.Value("is_retryable", r.Code.Traits().Retry)
+	if o.id != "" {
+		b.Text("message_id", o.id) // of the refused message; an extension, as are the members of WriteFault
 	}
+	exchange.WriteFault(&b, err)
 	kind := kindError
 	if (o.call != nil || o.overtaken) && o.kind == kindAssign && o.subtask != "" {
 		kind = kindFail
 	}
-	payload, bad := json.Marshal(p)
-	if bad != nil {
-		return dst
-	}
-	return c.appendOwn(dst, o, kind, cmp.Or(r.From, o.receiver), payload)
+	return c.appendOwn(dst, o, kind, cmp.Or(r.From, o.receiver), append(b.JSON, '}'))
 }
 
 // appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Object returns a payload as a JSON object; nil is an empty one. The error names the dialect.
@@ -98,3 +99,19 @@ func Broadcast(dialect string, m *performatives.Message) *performatives.Refusal 
 
 // FormatTime returns a time in UTC with as many fractional digits as needed (addenda §1).
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
+
+// WriteFault writes what the payloads of an error of the codec have beside its code: the message, the
+// time after which to ask again, the wrong field, and the details of another error.
+func WriteFault(b *jsonscan.Builder, err error) {
+	r, object := wire.AsRefusal(err), wire.ErrorObjectOf(err)
+	b.Text("error_message", object.Message)
+	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
+		b.Value(performatives.MemberRetryAfter, again)
+	}
+	switch {
+	case r.Field != "":
+		b.Text("field", r.Field)
+	case object.Details != nil:
+		b.Value("details", object.Details)
+	}
+}
