@@ -56,7 +56,7 @@ func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
 		id = performatives.AgentID("group:" + group) // addenda §9
 	}
 	if len(a.extra) > 0 && id != "" {
-		d.addMetadata(memberNames[m], append(a.extra, '}'))
+		exchange.Keep(&d.out.Metadata, memberNames[m], append(a.extra, '}'))
 	}
 	return id
 }

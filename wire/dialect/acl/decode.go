@@ -2,7 +2,6 @@ package acl
 
 import (
 	"bytes"
-	"fmt"
 	"strings"
 	"time"
 
@@ -258,25 +257,13 @@ func (d *decoder) stamp() {
 
 // metadata collects the members of the envelope without a field.
 func (d *decoder) metadata() {
-	for _, u := range d.in.unknown {
-		if _, twice := d.out.Metadata[u.Name]; twice {
-			d.Refuse(exchange.Broken(fmt.Sprintf("want no second %.64q", u.Name)))
-		}
-		d.addMetadata(u.Name, bytes.Clone(u.Value))
-	}
-	if v := d.in.values[memVersion]; v != nil && string(v) != `"`+Version+`"` {
-		d.addMetadata(memberNames[memVersion], bytes.Clone(v))
+	d.KeepAll(d.in.unknown, &d.out.Metadata, "")
+	if v := d.in.values[memVersion]; string(v) != `"`+Version+`"` {
+		exchange.Keep(&d.out.Metadata, memberNames[memVersion], v)
 	}
 	if v := d.in.values[memBudget]; jsonscan.IsNull(v) {
 		d.blank(memBudget)
 	} else if v != nil {
 		d.out.Budget = performatives.RawContent(bytes.Clone(v))
 	}
-}
-
-func (d *decoder) addMetadata(name string, value []byte) {
-	if d.out.Metadata == nil {
-		d.out.Metadata = make(performatives.Members, len(d.in.unknown)+1)
-	}
-	d.out.Metadata[name] = value
 }

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -84,8 +85,8 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 func (w *writer) capabilities(b *jsonscan.Builder, c performatives.Capabilities) {
 	id := string(w.m.Sender())
 	b.Text(capsID, w.own(c.Extra[capsID], id))
-	b.Text(capsName, orText(c.Extra[capsName], id))
-	b.Text(capsRole, orText(c.Extra[capsRole], defaultRole))
+	b.Text(capsName, cmp.Or(jsonscan.Text(c.Extra[capsName]), id))
+	b.Text(capsRole, cmp.Or(jsonscan.Text(c.Extra[capsRole]), defaultRole))
 	tools := make([]string, len(c.Actions))
 	for i, a := range c.Actions {
 		tools[i] = a.Name
@@ -95,7 +96,7 @@ func (w *writer) capabilities(b *jsonscan.Builder, c performatives.Capabilities)
 	} else {
 		b.Value(capsTools, tools)
 	}
-	b.Text(capsVersion, orText(c.Extra[capsVersion], Version))
+	b.Text(capsVersion, cmp.Or(jsonscan.Text(c.Extra[capsVersion]), Version))
 	if v := c.Extra[capsMetadata]; jsonscan.Is(v, '{') {
 		b.Checked(capsMetadata, v)
 	} else {
@@ -126,13 +127,6 @@ func (w *writer) own(came []byte, id string) string {
 		return s
 	}
 	return id
-}
-
-func orText(v []byte, otherwise string) string {
-	if s := jsonscan.Text(v); s != "" {
-		return s
-	}
-	return otherwise
 }
 
 // details writes the descriptions and schemas of the tools.

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -136,7 +137,7 @@ func (w *writer) typedFault() (fault, error) {
 	m := w.m
 	rest := w.restOf()
 	f := fault{
-		word: orText(rest[errorCode], typedWord(m.Performative())), text: orText(rest[errorMessage], m.MessageType()), kind: rest[errorType],
+		word: cmp.Or(jsonscan.Text(rest[errorCode]), typedWord(m.Performative())), text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType()), kind: rest[errorType],
 		rest: rest, tool: w.extras.tool,
 	}
 	if m.Payload() == nil {

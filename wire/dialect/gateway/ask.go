@@ -81,17 +81,13 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 	return min(max(m.ReplyBy().Sub(now), time.Millisecond), maxTimeout)
 }
 
-// headerTo returns the header of a message that answers none.
+// headerTo returns the header of a message that answers none. It has the correlation_id with which a
+// gateway has decoded the message.
 func headerTo(m *performatives.Message) header {
 	h := headerOf(m, "")
-	h.target, h.correlation = string(m.Receiver()), traced(m)
-	return h
-}
-
-// traced returns the correlation_id of a request that a gateway has decoded; nil for any other.
-func traced(m *performatives.Message) []byte {
+	h.target = string(m.Receiver())
 	if v, ok := m.Metadata(metadataCorrelation); ok && jsonscan.Valid(v) {
-		return v
+		h.correlation = v
 	}
-	return nil
+	return h
 }

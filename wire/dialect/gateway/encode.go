@@ -38,8 +38,10 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	switch {
 	case over:
 		return dst
-	case call.Withdrawn:
-		return c.unanswered(dst, &call.address)
+	case call.Withdrawn && call.batch == nil:
+		return dst
+	case call.Withdrawn: // the batch may be complete without it
+		return c.batched(dst, &call.address, nil)
 	}
 	h := headerOf(m, call.Correlation)
 	if r := refusalIn(m); r != nil {
@@ -48,7 +50,9 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 		if c.bare() {
 			f = f.bared()
 		}
-		f.raw = dataOf(m)
+		if _, extra, _ := performatives.RefusalIn(m.Payload()); jsonscan.Valid(extra["data"]) {
+			f.raw = extra["data"] // of another gateway
+		}
 		f.data.Meta, f.data.Payload = refusalType(m)
 		h.fault = f.object.JSON()
 		return c.answer(dst, &call.address, f.rpc(call.RPC), h)
@@ -83,24 +87,6 @@ func (c *call) inItsWords(text string) string {
 		return "arguments" + rest
 	}
 	return "params" + rest
-}
-
-// unanswered leaves out the answer to a cancelled request. It appends the batch that this
-// completes, if any.
-func (c *codec) unanswered(dst []byte, o *address) []byte {
-	if o.batch == nil {
-		return dst
-	}
-	return c.batched(dst, o, nil)
-}
-
-// dataOf returns the data of an error from another gateway, or nil.
-func dataOf(m *performatives.Message) []byte {
-	_, extra, _ := performatives.RefusalIn(m.Payload())
-	if data := extra["data"]; jsonscan.Valid(data) {
-		return data
-	}
-	return nil
 }
 
 // resultFor returns the result of a call for its answer m.

@@ -23,15 +23,6 @@ type codec struct {
 	agents    map[performatives.AgentID]*registration // of the peer; by folded id
 }
 
-func newCodec(o wire.CodecOptions, depth int) *codec {
-	c := &codec{
-		opts: o, depth: depth, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration),
-	}
-	c.calls.init(o.MaxPending, false, c.ended)
-	c.asked.init(o.MaxPending, true, nil)
-	return c
-}
-
 // newTrace returns a trace id that no request to that agent has.
 func (c *codec) newTrace(prefix string, conversation performatives.ConversationID, to performatives.AgentID) string {
 	for {

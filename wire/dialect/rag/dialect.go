@@ -65,7 +65,10 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 		return nil, err
 	}
 	o.Local = cmp.Or(o.Local, agentSystem)
-	return newCodec(o, depth), nil
+	c := &codec{opts: o, depth: depth, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration)}
+	c.calls.init(o.MaxPending, false, c.ended)
+	c.asked.init(o.MaxPending, true, nil)
+	return c, nil
 }
 
 // The agents that the specification names (Standard Agent IDs).

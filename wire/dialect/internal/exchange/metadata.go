@@ -27,7 +27,7 @@ func TakeExtensions(e *performatives.Envelope) {
 		e.Protocol = s
 		delete(meta, MetaProtocol)
 	}
-	if s := jsonscan.Text(meta[MetaTrace]); isTraceparent(s) {
+	if s := Traceparent(meta[MetaTrace]); s != "" {
 		e.Trace = s
 		delete(meta, MetaTrace)
 	}
@@ -61,26 +61,18 @@ func Quoted(text string) json.RawMessage {
 	return v
 }
 
-// Traceparent returns the trace that a JSON value is, or "" for a value that is none.
+// Traceparent returns the trace that a JSON value is, or "" for a value that no message can have as
+// its trace.
 func Traceparent(v []byte) string {
-	if s := jsonscan.Text(v); isTraceparent(s) {
-		return s
-	}
-	return ""
-}
-
-// isTraceparent reports whether a message can have s as its trace.
-func isTraceparent(s string) bool {
-	const part = "0123456789abcdef"
+	s := jsonscan.Text(v)
 	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
-		return false
+		return ""
 	}
-	for _, field := range []string{s[:2], s[3:35], s[36:52], s[53:]} {
-		if strings.Trim(field, part) != "" {
-			return false
-		}
+	trace, parent := s[3:35], s[36:52]
+	if strings.Trim(s[:2]+trace+parent+s[53:], "0123456789abcdef") != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
+		return ""
 	}
-	return strings.Trim(s[3:35], "0") != "" && strings.Trim(s[36:52], "0") != ""
+	return s
 }
 
 // Priority reads a priority: a word or a number from 1 to 5, as a string or not.
