@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -149,16 +150,19 @@ func (w *writer) language() {
 	w.text(memLanguage, language)
 }
 
+// timeFormat is RFC 3339, in quotes (addenda §1). Times are written in UTC.
+const timeFormat = `"` + time.RFC3339Nano + `"`
+
 func (w *writer) times() {
 	if t := w.m.ReplyBy(); !t.IsZero() {
 		w.name(memReplyBy)
-		w.dst = appendTime(w.dst, t)
+		w.dst = t.UTC().AppendFormat(w.dst, timeFormat)
 	} else {
 		w.blank(memReplyBy)
 	}
 	if w.shape.had.has(memTimestamp) && !w.blank(memTimestamp) {
 		w.name(memTimestamp)
-		w.dst = appendTime(w.dst, w.m.Timestamp())
+		w.dst = w.m.Timestamp().UTC().AppendFormat(w.dst, timeFormat)
 	}
 }
 

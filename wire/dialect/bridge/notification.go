@@ -41,7 +41,7 @@ func (d *decoder) notification(v []byte) {
 		d.act = performatives.ActStatusUpdate
 	}
 	if d.other(performatives.ActInform) {
-		if name != d.eventOf() {
+		if name != eventFor(d.out.MessageType, d.actOr(performatives.ActInform)) {
 			exchange.Keep(&rest, notificationEvent, event)
 		}
 		d.typed(d.actOr(performatives.ActInform), data, rest)
@@ -58,12 +58,8 @@ func (d *decoder) notification(v []byte) {
 	}
 }
 
-// eventOf returns the event type of a notification that is no INFORM of the specification: the
+// eventFor returns the event type of a notification that is no INFORM of the specification: the
 // application's message type, or the name of the act.
-func (d *decoder) eventOf() string {
-	return eventFor(d.out.MessageType, d.actOr(performatives.ActInform))
-}
-
 func eventFor(messageType string, act performatives.Performative) string {
 	switch {
 	case messageType != "":

@@ -62,7 +62,11 @@ func (c *codec) turn(e *envelope, r *rpc, q *request) (wire.Inbound, bool) {
 	if !c.replace(q, next, s.Time) {
 		return wire.Inbound{}, false
 	}
-	frame, err := c.askedPage(next, s)
+	m := next.message
+	h := headerTo(m)
+	h.id, h.time, h.timeout = next.envelope, s.Time, timeLeft(m, s.Time)
+	cursor := append(append([]byte(`{"`+paramCursor+`":`), p.next...), '}')
+	frame, err := c.appendCall(nil, h, next.method, next.number(), rawParams(cursor))
 	if err != nil || !c.fits(len(frame)) {
 		c.drop(next)
 		return wire.Inbound{}, false
@@ -82,15 +86,6 @@ func (c *codec) replace(q, next *request, now time.Time) bool {
 	}
 	p.add(next)
 	return true
-}
-
-// askedPage returns the envelope of a request for a further page.
-func (c *codec) askedPage(q *request, s performatives.Stamp) ([]byte, error) {
-	m := q.message
-	params := append(append([]byte(`{"`+paramCursor+`":`), q.pages.next...), '}')
-	h := headerTo(m)
-	h.id, h.time, h.timeout = q.envelope, s.Time, timeLeft(m, s.Time)
-	return c.appendCall(nil, h, q.method, q.number(), rawParams(params))
 }
 
 // drop removes a request that is not written.

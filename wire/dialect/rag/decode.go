@@ -178,7 +178,10 @@ func (d *decoder) finish() {
 		return
 	}
 	d.made = m
-	d.origin = d.address()
+	d.origin = &origin{
+		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,
+		conversation: d.out.ConversationID, act: d.out.Performative,
+	}
 	d.note()
 }
 

@@ -78,14 +78,6 @@ func (d *decoder) request() *call {
 	return &call{Trace: d.trace, Asked: d.out.Receiver, Request: exchange.RequestOf(&d.out, d.kind)}
 }
 
-// address returns the parts of the message from which its answer is made.
-func (d *decoder) address() *origin {
-	return &origin{
-		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,
-		conversation: d.out.ConversationID, act: d.out.Performative,
-	}
-}
-
 // note stores a request of the peer, and the end of one to the peer.
 func (d *decoder) note() {
 	c := d.codec

@@ -1,6 +1,7 @@
 package rossnet
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -85,7 +86,7 @@ func isField(kind string, payload []byte) bool {
 		if r.Name == "task_name" {
 			continue
 		}
-		if v := jsonscan.Member(payload, r.Name); r.Required && v != nil && !jsonscan.IsNull(v) {
+		if v := jsonscan.Member(payload, r.Name); r.Required && !jsonscan.IsNone(v) {
 			return false
 		}
 	}
@@ -108,13 +109,10 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 }
 
 func isEmptyQuery(payload []byte) bool {
-	for _, name := range []string{"query_by_capability", "query_by_capability_list", "query_by_id", "query_by_agent_id"} {
-		if v := jsonscan.Member(payload, name); v != nil && !jsonscan.IsNull(v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(queries, func(name string) bool { return !jsonscan.IsNone(jsonscan.Member(payload, name)) })
 }
+
+var queries = []string{"query_by_capability", "query_by_capability_list", "query_by_id", "query_by_agent_id"}
 
 // isOneOf compares without regard to case: clients in the field write statuses in lower case.
 func isOneOf(v []byte, words ...string) bool {
