@@ -75,7 +75,7 @@ func TestCancelsAreBounded(t *testing.T) {
 		m := accept(t, c, frameOf(typeRetrieval, "A", "B", fmt.Sprintf("llm-%d-001", i), query))
 		write(t, c, reply(t, m, performatives.ActFailure, performatives.Failure{ErrorCode: performatives.CodeFailed}))
 	}
-	if early, ended := c.withdrawn.Len(); early != 1024 || ended != 1024 {
+	if early, ended := c.withdrawn.Len(); early < 512 || early > 1024 || ended < 512 || ended > 1024 {
 		t.Errorf("%d CANCELs and %d requests are remembered", early, ended)
 	}
 }

@@ -9,49 +9,79 @@ import (
 
 var noon = time.Date(2025, 1, 30, 12, 0, 0, 0, time.UTC)
 
-// The map has the latest MaxEntries entries.
+// The map has at most MaxEntries entries, and at least the latest half of them.
 func TestMapIsBounded(t *testing.T) {
 	var m Map[int, int]
-	for i := range 3 * MaxEntries {
+	for i := range 3*MaxEntries + 100 {
 		m.Put(i, i, noon)
-	}
-	if m.Len() != MaxEntries || len(m.order) != MaxEntries {
-		t.Errorf("%d entries, %d turns", m.Len(), len(m.order))
-	}
-	for k, want := range map[int]bool{2*MaxEntries - 1: false, 2 * MaxEntries: true, 3*MaxEntries - 1: true} {
-		if v, ok := m.Get(k, noon); ok != want || ok && v != k {
-			t.Errorf("%d: %d, %t", k, v, ok)
+		if v, ok := m.Get(i-MaxEntries/2+1, noon); m.Len() > MaxEntries || i >= MaxEntries/2 && (!ok || v != i-MaxEntries/2+1) {
+			t.Fatalf("%d entries after %d; one of the latest half is %d, %t", m.Len(), i+1, v, ok)
+		}
+		if _, ok := m.Get(i-MaxEntries, noon); ok {
+			t.Fatalf("entry %d is there after %d", i-MaxEntries, i+1)
 		}
 	}
 }
 
-// An entry that is put again is a new one: what drops the old one does not drop it.
+// An entry that is put again is a new one, and counts once.
 func TestMapPutAgain(t *testing.T) {
-	for name, first := range map[string]func(*Map[int, string]){
-		"replaced": func(*Map[int, string]) {},
-		"expired":  func(m *Map[int, string]) { m.Get(-1, noon.Add(2*Lifetime)) },
-	} {
-		var m Map[int, string]
-		m.Put(-1, "old", noon)
-		first(&m)
-		for i := range MaxEntries - 1 {
-			m.Put(i, "", noon)
-		}
-		m.Put(-1, "new", noon)
-		if v, ok := m.Get(-1, noon); !ok || v != "new" {
-			t.Errorf("%s: %q, %t", name, v, ok)
-		}
+	var m Map[int, string]
+	m.Put(-1, "old", noon)
+	for i := range MaxEntries / 2 {
+		m.Put(i, "", noon)
+	}
+	m.Put(-1, "new", noon.Add(Lifetime))
+	if n := m.Len(); n != MaxEntries/2+1 {
+		t.Errorf("%d entries", n)
+	}
+	if v, ok := m.Get(-1, noon.Add(2*Lifetime)); !ok || v != "new" {
+		t.Errorf("%q, %t", v, ok)
 	}
 }
 
 func TestMapExpires(t *testing.T) {
 	var m Map[int, int]
 	m.Put(1, 1, noon)
-	if _, ok := m.Get(1, noon.Add(Lifetime)); !ok {
+	if v, ok := m.Get(1, noon.Add(Lifetime)); !ok || v != 1 {
 		t.Error("the entry has gone early")
 	}
-	if _, ok := m.Get(1, noon.Add(Lifetime+1)); ok || m.Len() != 0 {
-		t.Errorf("the entry has stayed; %d entries", m.Len())
+	if _, ok := m.Get(1, noon.Add(Lifetime+1)); ok {
+		t.Error("the entry has stayed")
+	}
+}
+
+// The CANCEL of a request is for the first that comes after it and for the copies of that, and not
+// for one of its name after the end of an earlier one.
+func TestWithdrawn(t *testing.T) {
+	var w Withdrawn[string]
+	stamped := 0
+	at := func() time.Time { stamped++; return noon }
+	if w.Overtook("a", "m-1", at) || stamped != 0 {
+		t.Errorf("a request without a CANCEL is withdrawn, or the clock was read %d times", stamped)
+	}
+	w.Note("a", noon)
+	if w.Overtook("b", "m-1", at) {
+		t.Error("a request of another name is withdrawn")
+	}
+	for range 2 {
+		if !w.Overtook("a", "m-1", at) {
+			t.Error("the request, or its copy, is served")
+		}
+	}
+	if w.Overtook("a", "m-2", at) {
+		t.Error("the next request is withdrawn, too")
+	}
+	w.End("b")
+	w.Note("b", noon)
+	if w.Overtook("b", "m-3", at) {
+		t.Error("a request after an ended one is withdrawn")
+	}
+	w.Note("c", noon)
+	if w.Overtook("c", "m-4", func() time.Time { return noon.Add(Lifetime + 1) }) {
+		t.Error("the CANCEL has not expired")
+	}
+	if early, ended := w.Len(); early != 2 || ended != 1 {
+		t.Errorf("%d CANCELs, %d ends", early, ended)
 	}
 }
 
