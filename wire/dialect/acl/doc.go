@@ -16,11 +16,11 @@
 // in either style. REQUEST stands for TASK_REQUEST in the style IDE, and for FIPA's
 // act in a full envelope; FIPA's act is therefore always written in a full envelope.
 //
-// In the style IDE the receiver * is the first agent that has the action of the ontology, or
-// all agents for what expects no reply (addenda §9). An envelope needs no message_id. An answer may leave out
-// in_reply_to: it then answers the message that opened the conversation. The payload
-// of a TASK_REQUEST without a task_type is the parameters of the task, and the last
-// segment of the ontology is its type.
+// In the style IDE the receiver * is the first agent that has the action of the ontology, or all
+// agents for what expects no reply (addenda §9). An envelope needs no message_id. An answer may
+// leave out in_reply_to: it then answers the message that opened the conversation. The payload of a
+// TASK_REQUEST without a task_type is the parameters of the task, and the last segment of the
+// ontology is its type.
 //
 // A receiver {"group": "Python"} is read as the agent_id group:Python, for which all agents with
 // that topic or action are asked in turn (addenda §9). It is written with both members.

@@ -198,7 +198,8 @@ func TestMetadataNeverPosesAsAField(t *testing.T) {
 		"language":"application/json","timestamp":"2025-01-30T10:30:01Z","payload":{},"z":1}`, encodeAs(t, m, Spec))
 }
 
-// The receiver * of an IDE client is the node for work, and all agents for news. It is written again.
+// The receiver * of an IDE client is the node for work, and all agents for news. It is written
+// again.
 func TestReceiverThatNamesNone(t *testing.T) {
 	for act, want := range map[string]performatives.AgentID{"REQUEST": "system", "NOTIFY": "", "INFORM": ""} {
 		text := strings.Replace(strings.Replace(ideRequest, "jules", "*", 1), "REQUEST", act, 1)

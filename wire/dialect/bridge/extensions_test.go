@@ -146,7 +146,8 @@ func TestRouting(t *testing.T) {
 	if got := p.send(asked(t, performatives.TaskRequest{TaskType: "paint"})); !strings.Contains(got, `"route":{"hop_limit":16,"path":["n1"]}`) {
 		t.Errorf("got %s", got)
 	}
-	// The node to which the sender is connected, and another one of the cluster, both add their names.
+	// The node to which the sender is connected, and another one of the cluster, both add their
+	// names.
 	there := extended(t, wire.CodecOptions{Local: "node"})
 	there.codec.(*session).node = "n9"
 	if got := there.send(to(`{"hop_limit":3,"path":["n2"]}`)); !strings.Contains(got, `"route":{"hop_limit":2,"path":["n2","n1","n9"]}`) {

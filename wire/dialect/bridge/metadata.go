@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// metaConversation is a member of metadata, an extension of the envelope (addenda §8) with what that
-// has no place for, as are those of package exchange.
+// metaConversation is a member of metadata, an extension of the envelope (addenda §8) with what
+// that has no place for, as are those of package exchange.
 const metaConversation = "conversation_id"
 
 // metaNames has the members of metadata that have a field in a message.
@@ -69,7 +69,8 @@ func (d *decoder) metaText(name string, v []byte) string {
 	return jsonscan.Text(v)
 }
 
-// rest reads an object of that path: the members of want into their variables, the others into rest.
+// rest reads an object of that path: the members of want into their variables, the others into
+// rest.
 func (d *decoder) rest(path string, object []byte, rest *performatives.Members, want ...jsonscan.Found) {
 	over := false
 	jsonscan.Read(object, exchange.Rest(rest, &over), want...)

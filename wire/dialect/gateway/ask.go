@@ -81,8 +81,8 @@ func timeLeft(m *performatives.Message, now time.Time) time.Duration {
 	return min(max(m.ReplyBy().Sub(now), time.Millisecond), maxTimeout)
 }
 
-// headerTo returns the header of a message that answers none. It has the correlation_id with which a
-// gateway has decoded the message.
+// headerTo returns the header of a message that answers none. It has the correlation_id with which
+// a gateway has decoded the message.
 func headerTo(m *performatives.Message) header {
 	h := headerOf(m, "")
 	h.target = string(m.Receiver())

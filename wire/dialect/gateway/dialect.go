@@ -39,8 +39,8 @@ func (*Dialect) SenderIsLabel(m *performatives.Message) bool {
 	return err != nil || q.Capabilities == nil || !offers(*q.Capabilities)
 }
 
-// offers reports whether a peer offers anything: topics, actions, resources, or the capability tools, which is
-// true or an object.
+// offers reports whether a peer offers anything: topics, actions, resources, or the capability
+// tools, which is true or an object.
 func offers(c performatives.Capabilities) bool {
 	tools := string(c.Extra["tools"])
 	return c.Offers() || tools != "" && tools != "null" && tools != "false"

@@ -177,9 +177,9 @@
 // connection writes a QUERY_CAPABILITIES with Capabilities as initialize.
 //
 // The trace of a call is _meta.traceparent of its params, in both directions. wire has no place for
-// reply_with, ontology, protocol and budget: they are not carried. A partial result ends the exchange, as any other result does, because a
-// JSON-RPC request has one answer. An agent that asked for more input by it waits until
-// the deadline.
+// reply_with, ontology, protocol and budget: they are not carried. A partial result ends the
+// exchange, as any other result does, because a JSON-RPC request has one answer. An agent that
+// asked for more input by it waits until the deadline.
 //
 // # Limits
 //

@@ -50,8 +50,8 @@ func readMessageType(meta []byte, path string) (t messageType, bad *performative
 	return t, bad
 }
 
-// withMessageType returns a JSON object with the message type of m in its _meta, and with the act of
-// m unless that is usual. It returns the object for a message without a message type.
+// withMessageType returns a JSON object with the message type of m in its _meta, and with the act
+// of m unless that is usual. It returns the object for a message without a message type.
 func withMessageType(object []byte, m *performatives.Message, usual performatives.Performative) []byte {
 	if m.MessageType() == "" {
 		return object

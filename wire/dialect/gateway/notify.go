@@ -43,8 +43,8 @@ func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 }
 
-// listChanged tells a client of MCP that its list of tools has changed. No other client was promised
-// that.
+// listChanged tells a client of MCP that its list of tools has changed. No other client was
+// promised that.
 func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error) {
 	c.mu.Lock()
 	mcp := c.mcp

@@ -19,8 +19,8 @@ func usualAnswer(request performatives.Performative) performatives.Performative 
 	return performatives.ActInformResult
 }
 
-// results has the acts that may travel as the result of a call. Any other act is an error, progress,
-// or has no place in JSON-RPC.
+// results has the acts that may travel as the result of a call. Any other act is an error,
+// progress, or has no place in JSON-RPC.
 var results = exchange.ActsOf(
 	performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform, performatives.ActInformIf,
 	performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,

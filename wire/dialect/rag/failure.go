@@ -12,8 +12,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of the payload of ERROR_MESSAGE (Message Types §6). reason_code is an extension, as are
-// retry_after_ms, field and details.
+// The members of the payload of ERROR_MESSAGE (Message Types §6). reason_code is an extension, as
+// are retry_after_ms, field and details.
 const (
 	memberCode      = "error_code"
 	memberMessage   = "error_message"
@@ -77,7 +77,8 @@ func (w *writer) failure() {
 	if exact := ErrorCodes.Exact(r.Code); exact != "" {
 		rest[memberReason] = exchange.Quoted(string(exact))
 	}
-	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 { // else one of extra is a peer's own, and no hint
+	// Without a hint, a retry_after_ms in extra is a member of the peer's own.
+	if again := performatives.RetryAfterMillis(r.RetryAfter); again != 0 {
 		rest[performatives.MemberRetryAfter] = strconv.AppendInt(nil, again, 10)
 	}
 	b := jsonscan.OpenObject(nil)

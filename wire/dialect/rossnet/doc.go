@@ -47,8 +47,8 @@
 // a further one of its sender to the same agent with the same correlation_id has a conversation of
 // its own, so that many can be under way.
 //
-// What MCP_ROUTER has passed on to an agent is answered as from MCP_ROUTER, with the id of the agent
-// as handled_by in task_metadata.
+// What MCP_ROUTER has passed on to an agent is answered as from MCP_ROUTER, with the id of the
+// agent as handled_by in task_metadata.
 //
 // # Refusals
 //

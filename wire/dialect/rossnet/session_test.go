@@ -288,8 +288,8 @@ func TestRetryAfter(t *testing.T) {
 	}
 }
 
-// A refusal has the words of RossNet, also if another TASK_ASSIGN has taken the subtask_id of the one
-// that it answers.
+// A refusal has the words of RossNet, also if another TASK_ASSIGN has taken the subtask_id of the
+// one that it answers.
 func TestRefusalOfATakenSubtask(t *testing.T) {
 	c := open(t)
 	first := accept(t, c, frameOf(kindAssign, "A", "B", "c", task))

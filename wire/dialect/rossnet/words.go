@@ -6,8 +6,8 @@ import (
 )
 
 const (
-	// codeRejected is the error_code of each TASK_ACKNOWLEDGE that rejects a task, and of nothing else
-	// (addenda §9). reason_code has the reason; without it, the worker is busy.
+	// codeRejected is the error_code of each TASK_ACKNOWLEDGE that rejects a task, and of nothing
+	// else (addenda §9). reason_code has the reason; without it, the worker is busy.
 	codeRejected = "E009"
 
 	// codeDependency says that a service has failed which the worker needs. It is read as

@@ -24,7 +24,7 @@ func Outline(m *performatives.Message) (*performatives.Message, error) {
 		e.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary}
 	case act == performatives.ActCancel:
 		e.Payload = performatives.Cancel{}
-	case act == performatives.ActQueryIf, act == performatives.ActQueryRef: // their answers repeat parts of it
+	case act == performatives.ActQueryIf, act == performatives.ActQueryRef: // the answer repeats parts of it
 		e.Payload = m.Payload()
 	}
 	return performatives.New(e)

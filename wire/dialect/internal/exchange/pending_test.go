@@ -111,3 +111,100 @@ func TestFailure(t *testing.T) {
 		t.Errorf("a FAILURE of nobody: %v", m)
 	}
 }
+
+// When there is no room, requests that have expired make it, and others do not. The requests are
+// looked through at most once a second, unless one has expired at once.
+func TestRoom(t *testing.T) {
+	var p Pending[*call]
+	p.Init(3, false, nil)
+	at := time.Unix(100, 0)
+	for id, expires := range map[performatives.MessageID]time.Time{"never": {}, "soon": at.Add(time.Minute), "late": at.Add(time.Hour)} {
+		if !p.Room(at) {
+			t.Fatal("no room below the limit")
+		}
+		p.Add(&call{Request: Request{ID: id, Expires: expires}})
+	}
+	if p.Room(at.Add(time.Minute-1)) || p.Len() != 3 {
+		t.Error("a request has expired early")
+	}
+	if p.Room(at.Add(time.Minute + time.Millisecond)) {
+		t.Error("the requests are looked through again within a second")
+	}
+	if !p.Room(at.Add(2*time.Minute)) || p.Find("", "soon") != nil || p.Len() != 2 {
+		t.Errorf("%d requests", p.Len())
+	}
+	p.Add(&call{Request: Request{ID: "last"}})
+	now := at.Add(3 * time.Minute)
+	if p.Room(now) {
+		t.Error("room for a fourth")
+	}
+	p.Expire(p.Find("", "last"))
+	if !p.Room(now) || p.Find("", "last") != nil || p.Len() != 2 || p.Find("", "never") == nil || p.Find("", "late") == nil {
+		t.Errorf("%d requests", p.Len())
+	}
+}
+
+// An index finds the oldest and the latest request of a key, and those that fit, whatever was
+// removed between them.
+func TestIndex(t *testing.T) {
+	var p Pending[*call]
+	p.Init(0, false, nil)
+	i := IndexOf(&p, func(x *call) string { return x.Trace })
+	add := func(id performatives.MessageID, trace string) *call {
+		x := &call{Request: Request{ID: id}, Trace: trace}
+		p.Add(x)
+		return x
+	}
+	a, b, c, d := add("a", "t"), add("b", "t"), add("c", "t"), add("d", "u")
+	add("none", "")
+	is := func(want *call) func(*call) bool { return func(x *call) bool { return x == want } }
+	if i.Oldest("t") != a || i.Latest("t") != c || i.Latest("u") != d || i.Oldest("u") != d || i.Latest("") != nil || i.Len() != 2 {
+		t.Fatalf("%+v", i.entries)
+	}
+	for _, x := range []*call{a, b, c} {
+		if i.Any("t", is(x)) != x || i.Any("u", is(x)) != nil {
+			t.Errorf("%s is not found", x.ID)
+		}
+	}
+	p.Remove(b)
+	if i.Oldest("t") != a || i.Latest("t") != c || i.Any("t", is(b)) != nil {
+		t.Errorf("%+v", i.entries)
+	}
+	p.Remove(c)
+	if i.Oldest("t") != a || i.Latest("t") != a {
+		t.Errorf("%+v", i.entries)
+	}
+	p.Remove(a)
+	p.Remove(d)
+	if i.Len() != 0 || i.Oldest("t") != nil || !a.Over() {
+		t.Errorf("%+v", i.entries)
+	}
+}
+
+// A CANCEL that was not served leaves its request as it was.
+func TestCancelNotServed(t *testing.T) {
+	var p Pending[*call]
+	p.Init(0, false, nil)
+	x := &call{Request: Request{ID: "m", Reference: "m"}}
+	p.Add(x)
+	p.AddCancel(x, "c", "c")
+	p.AddCancel(x, "", "")
+	if p.Find("", "c") != nil || p.Find("", "") != nil || x.IsOfCancel("c") || x.IsOfCancel("") {
+		t.Errorf("%+v", x)
+	}
+	if p.End(x, true, false); p.Len() != 0 {
+		t.Error("the answer to the request has not ended it")
+	}
+}
+
+// The requests of one agent are adopted with their order, and those of no agent stay.
+func TestOf(t *testing.T) {
+	var p Pending[*call]
+	p.Init(0, false, nil)
+	for _, r := range []Request{{ID: "1", Agent: "a"}, {ID: "2"}, {ID: "3", Agent: "a"}, {ID: "4", Agent: "b"}} {
+		p.Add(&call{Request: r})
+	}
+	if all := p.Of("A"); len(all) != 2 || all[0].ID != "1" || all[1].ID != "3" {
+		t.Errorf("%+v", all)
+	}
+}

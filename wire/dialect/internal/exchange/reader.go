@@ -64,8 +64,8 @@ func (r *Reader) Time(i int) time.Time {
 	return t
 }
 
-// KeepAll adds the unknown members of an object to the metadata of a message, under their names with
-// a prefix.
+// KeepAll adds the unknown members of an object to the metadata of a message, under their names
+// with a prefix.
 func (f *Fault) KeepAll(unknown []Member, metadata *performatives.Members, prefix string) {
 	for _, u := range unknown {
 		if _, twice := (*metadata)[prefix+u.Name]; twice {

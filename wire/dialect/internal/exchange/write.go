@@ -16,7 +16,8 @@ func Object(dialect string, payload any) ([]byte, error) {
 	if payload == nil {
 		return []byte("{}"), nil
 	}
-	if raw, ok := payload.(performatives.Raw); ok && jsonscan.Is(raw, '{') && jsonscan.Valid(raw) { // as nearly all are
+	// Nearly all payloads are JSON already.
+	if raw, ok := payload.(performatives.Raw); ok && jsonscan.Is(raw, '{') && jsonscan.Valid(raw) {
 		return raw, nil
 	}
 	text, err := jsonscan.Marshal(payload)
@@ -100,8 +101,8 @@ func Broadcast(dialect string, m *performatives.Message) *performatives.Refusal 
 // FormatTime returns a time in UTC with as many fractional digits as needed (addenda §1).
 func FormatTime(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) }
 
-// WriteFault writes what the payloads of an error of the codec have beside its code: the message, the
-// time after which to ask again, the wrong field, and the details of another error.
+// WriteFault writes what the payloads of an error of the codec have beside its code: the message,
+// the time after which to ask again, the wrong field, and the details of another error.
 func WriteFault(b *jsonscan.Builder, err error) {
 	r, object := wire.AsRefusal(err), wire.ErrorObjectOf(err)
 	b.Text("error_message", object.Message)
