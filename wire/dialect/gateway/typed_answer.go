@@ -122,7 +122,7 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 	}
 	b := jsonscan.OpenObject(nil)
 	writeMessageType(&b, m, m.Performative())
-	meta = append(b.JSON, '}')
+	meta, _ = b.Close() // its members are texts
 	if m.Payload() != nil {
 		payload, _ = exchange.Object(Name, m.Payload()) // without it, the error still has its code and text
 	}
