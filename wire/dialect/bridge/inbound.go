@@ -48,7 +48,7 @@ func (d *decoder) withdraws() bool { return d.out.Performative == performatives.
 // resolveCancel finds the request that a CANCEL withdraws.
 func (s *session) resolveCancel(d *decoder) {
 	c := s.pending.calls.Find(d.out.Sender, d.correlation)
-	if c == nil || c.isOver() {
+	if c == nil || c.Partial || c.Answered {
 		return
 	}
 	d.call = c

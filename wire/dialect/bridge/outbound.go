@@ -49,6 +49,8 @@ func (s *session) encode(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, nil
 	case canceled:
 		return s.endCanceled(dst, m, c)
+	case c != nil && c.Answered:
+		return dst, nil
 	case c != nil && !exchange.Interim.Has(act):
 		return s.answer(dst, m, c)
 	case receipt:

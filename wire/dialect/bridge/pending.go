@@ -22,9 +22,6 @@ type call struct {
 	first    bool // it is the sender's first handshake
 }
 
-// isOver reports whether the call has an answer.
-func (c *call) isOver() bool { return c.Partial || c.Answered }
-
 // ask is a request of this node that the peer has not answered yet.
 type ask struct {
 	exchange.Request
@@ -87,7 +84,7 @@ func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 	switch {
 	case c != nil && c.IsOfCancel(m.InReplyTo()):
 		return c, true
-	case c != nil && c.isOver():
+	case c != nil && c.Partial:
 		return nil, false
 	}
 	return c, false

@@ -31,18 +31,18 @@ func (Dialect) Name() string { return "bridge" }
 // Recognizes reports whether a frame is an object with a message_type and another member that only
 // the envelope of bridge has. acl may have a message_type beside its performative.
 func (Dialect) Recognizes(frame []byte) bool {
-	var typed, own bool
-	for name := range exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}) {
+	var typed, own, foreign bool
+	exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}, func(name string) {
 		switch name {
 		case "message_type":
 			typed = true
 		case "sender_id", "receiver_id":
 			own = true
 		case "performative", "mcp_payload", "mcp_header":
-			return false
+			foreign = true
 		}
-	}
-	return typed && own
+	})
+	return typed && own && !foreign
 }
 
 // Open returns the codec of one session.

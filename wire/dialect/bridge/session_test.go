@@ -195,6 +195,39 @@ func TestCanceled(t *testing.T) {
 	p.message(frame("m-3", "notification", "agent-1", "", "m-1", `{"event_type":"cancel"}`)) // it can be withdrawn again
 }
 
+// A request that was withdrawn when its result was under way has that one answer: a second result is
+// not written, nor is the receipt. Then it is forgotten.
+func TestCanceledAndAnswered(t *testing.T) {
+	p := greeted(t, wire.CodecOptions{Local: "node"})
+	request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
+	cancel := p.message(frame("m-2", "notification", "agent-1", "", "m-1", `{"event_type":"cancel"}`)).Message
+	result := answered(t, request, performatives.InformResult{Status: performatives.StatusSuccess})
+	if got := read(t, p.send(result)); got.Type != "response" || got.Correlation != "m-1" {
+		t.Errorf("got %+v", got)
+	}
+	for _, m := range []*performatives.Message{result, answered(t, cancel, performatives.Receipt{})} {
+		if out, err := p.codec.Encode(nil, m); err != nil || len(out) != 0 {
+			t.Errorf("a further answer: wrote %s, %v", out, err)
+		}
+	}
+	if n := p.codec.(*session).pending.calls.Len(); n != 0 {
+		t.Errorf("%d requests are open", n)
+	}
+}
+
+// Another connection takes over the requests of an agent, and not its handshake.
+func TestHandshakeIsNotHandedOver(t *testing.T) {
+	p := newPeer(t, wire.CodecOptions{Local: "node"})
+	p.one(frame("hello-1", "handshake_request", "agent-1", "system", "", handshake("agent-1")))
+	if requests, err := p.codec.(*session).Requests("agent-1"); err != nil || string(requests) != "[]" {
+		t.Errorf("%s, %v", requests, err)
+	}
+	p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
+	if requests, err := p.codec.(*session).Requests("agent-1"); err != nil || !strings.Contains(string(requests), `"m-1"`) {
+		t.Errorf("%s, %v", requests, err)
+	}
+}
+
 // Only the sender of a request can withdraw it.
 func TestCancelOfAnother(t *testing.T) {
 	p := greeted(t, wire.CodecOptions{Local: "node"})
@@ -363,6 +396,9 @@ func TestCancelOvertakes(t *testing.T) {
 		if out, err := p.codec.Encode(nil, request); !errors.Is(err, performatives.CodeCanceled) || len(out) != 0 {
 			t.Errorf("a request after its CANCEL: wrote %s, %v", out, err)
 		}
+	}
+	if n := p.codec.(*session).pending.asks.Len(); n != 0 {
+		t.Errorf("%d requests are open", n)
 	}
 	p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ID = "other" }))
 	for i := range 2 * recent.MaxEntries {

@@ -26,20 +26,16 @@ func formOf(frame []byte) form {
 	if s.Peek() == '[' {
 		s.Open('[')
 	}
-	var broken, source, rpc bool
-	for name := range exchange.Keys(&s) {
-		switch name {
-		case "mcp_payload":
-			return enveloped
-		case "error":
-			broken = true
-		case "source":
-			source = true
-		case "jsonrpc":
-			rpc = true
-		}
-	}
+	var payload, broken, source, rpc bool
+	exchange.Keys(&s, func(name string) {
+		payload = payload || name == "mcp_payload"
+		broken = broken || name == "error"
+		source = source || name == "source"
+		rpc = rpc || name == "jsonrpc"
+	})
 	switch {
+	case payload:
+		return enveloped
 	case rpc:
 		return bare
 	case broken && source:

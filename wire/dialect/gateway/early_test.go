@@ -82,3 +82,16 @@ func TestOwnRequestAfterItsCancel(t *testing.T) {
 		t.Errorf("%v, written %s", err, out)
 	}
 }
+
+// A call that comes again after it was cancelled is answered.
+func TestCancelledCallComesAgain(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{Stamper: &clock{}})
+	first := one(t, c, toolCall("7"))
+	if in := one(t, c, withdrawal); in.Message == nil {
+		t.Fatalf("%+v", in)
+	}
+	one(t, c, toolCall("7"))
+	if out := answered(t, c, first, "a", performatives.ActInformResult, `{"task_status":"success"}`); !strings.Contains(string(out), `"id":7`) {
+		t.Errorf("answered by %q", out)
+	}
+}

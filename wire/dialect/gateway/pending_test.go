@@ -80,6 +80,20 @@ func TestCallsExpire(t *testing.T) {
 	}
 }
 
+// A call of a batch makes no room: its batch would never be complete.
+func TestCallsOfABatchStay(t *testing.T) {
+	at := &clock{}
+	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 1})
+	first := one(t, c, `{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"s","mcp_payload":[{"jsonrpc":"2.0","id":1,"method":"a.b"}]}`)
+	at.ahead = time.Hour
+	if in := one(t, c, toolCall("4")); !errors.Is(in.Err, performatives.CodeBusy) {
+		t.Errorf("got %v, want busy", in.Err)
+	}
+	if out := answered(t, c, first, "a", performatives.ActInformResult, `{"task_status":"success"}`); !strings.Contains(string(out), `"mcp_payload":[{`) {
+		t.Errorf("answered by %s", out)
+	}
+}
+
 // A peer that never answers what was cancelled, as MCP wants it, fills nothing.
 func TestCancelledRequestsAreForgotten(t *testing.T) {
 	at := &clock{}

@@ -40,18 +40,13 @@ var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payloa
 // or payload, and without a member that decides for another dialect. So an envelope that lacks one
 // of its required members is refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
-	var named, addressed bool
-	for name := range exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}) {
-		switch {
-		case name == "type", name == "trace_id":
-			named = true
-		case name == "sender", name == "receiver", name == "payload":
-			addressed = true
-		case slices.Contains(foreign, name):
-			return false
-		}
-	}
-	return named && addressed
+	var named, addressed, other bool
+	ok := exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}, func(name string) {
+		named = named || name == "type" || name == "trace_id"
+		addressed = addressed || name == "sender" || name == "receiver" || name == "payload"
+		other = other || slices.Contains(foreign, name)
+	})
+	return ok && named && addressed && !other
 }
 
 // SenderIsLabel reports whether a message comes from System, the coordinator and user interface of

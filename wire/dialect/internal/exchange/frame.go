@@ -3,7 +3,6 @@ package exchange
 import (
 	"bytes"
 	"fmt"
-	"iter"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -46,18 +45,20 @@ func Broken(text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}
 }
 
-// Keys yields the names of the members of the object at s, as far as they can be read. A name with
-// escapes is yielded as it is written.
-func Keys(s *jsonscan.Scanner) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		if !s.Open('{') {
-			return
+// Keys calls each with the names of the members of the object at s, as they are written, until a
+// value cannot be read. It reports false if a name cannot be read.
+func Keys(s *jsonscan.Scanner, each func(name string)) bool {
+	if !s.Open('{') {
+		return false
+	}
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return ok
 		}
-		for first := true; ; first = false {
-			quoted, more, ok := s.Key(first)
-			if !ok || !more || !yield(string(quoted[1:len(quoted)-1])) || !s.Value() {
-				return
-			}
+		each(string(quoted[1 : len(quoted)-1]))
+		if !s.Value() {
+			return true
 		}
 	}
 }

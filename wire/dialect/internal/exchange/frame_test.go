@@ -1,9 +1,12 @@
 package exchange_test
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -144,5 +147,68 @@ func TestActs(t *testing.T) {
 				t.Errorf("the set of %s has %s: %v", act, other, set.Has(other))
 			}
 		}
+	}
+}
+
+// The sets that the dialects share.
+func TestSets(t *testing.T) {
+	for want, set := range map[string]exchange.Acts{
+		"AGREE STATUS_UPDATE TASK_ACCEPT":           exchange.Interim,
+		"FAILURE NOT_UNDERSTOOD REFUSE TASK_REJECT": exchange.Refusals,
+		"REQUEST TASK_REQUEST":                      exchange.Opening,
+	} {
+		var names []string
+		for act := range performatives.Performatives() {
+			if set.Has(act) {
+				names = append(names, act.String())
+			}
+		}
+		slices.Sort(names)
+		if got := strings.Join(names, " "); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// Of more than 1,024 members, the rest are dropped, which is told.
+func TestRestIsBounded(t *testing.T) {
+	var all performatives.Members
+	over := false
+	keep := exchange.Rest(&all, &over)
+	for i := range exchange.MaxUnknown {
+		keep(strconv.Itoa(i), []byte("1"))
+	}
+	if len(all) != exchange.MaxUnknown || over {
+		t.Errorf("%d members, %t", len(all), over)
+	}
+	keep("more", []byte("1"))
+	exchange.Rest(&all, nil)("more", []byte("1"))
+	if len(all) != exchange.MaxUnknown || !over {
+		t.Errorf("%d members, %t", len(all), over)
+	}
+}
+
+// The names of an object are told as far as they can be read, and whether all could be.
+func TestKeys(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"a":1,"b":{"c":2}} `: "a b true", `{}`: "true", `[]`: "false", ``: "false", `{"a":1,"b`: "a false", `{"a":1,"b":`: "a b true",
+	} {
+		var names []string
+		ok := exchange.Keys(&jsonscan.Scanner{Data: []byte(text), Depth: 4}, func(name string) { names = append(names, name) })
+		if got := strings.Join(append(names, strconv.FormatBool(ok)), " "); got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
+	}
+}
+
+// The digest of a message depends on each text, on where it ends, and on the payload.
+func TestDigest(t *testing.T) {
+	seen := make(map[[32]byte]string)
+	for _, parts := range [][]string{{"", "a", "b"}, {"", "ab", ""}, {"", "", "ab"}, {"", "a", "c"}, {"p", "a", "b"}, {"b", "a", ""}} {
+		sum := exchange.Digest([]byte(parts[0]), parts[1:]...)
+		if other, twice := seen[sum]; twice {
+			t.Errorf("%q has the digest of %s", parts, other)
+		}
+		seen[sum] = strings.Join(parts, "|")
 	}
 }
