@@ -751,3 +751,13 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("-came +went:\n%s", diff)
 	}
 }
+
+// A request takes the place of another one of its agent with its trace id.
+func TestTraceIsTakenAgain(t *testing.T) {
+	c := open(t)
+	accept(t, c, frameOf(typeRetrieval, "A", "B", "ret-c-001", query))
+	accept(t, c, frameOf(typeResponse, "A", "B", "ret-c-001", `{"user_query":"q","context_chunks":[]}`))
+	if c.calls.Len() != 1 || c.calls.traces.Len() != 1 {
+		t.Errorf("%d requests, %d traces", c.calls.Len(), c.calls.traces.Len())
+	}
+}

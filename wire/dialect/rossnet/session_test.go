@@ -299,3 +299,32 @@ func TestRefusalOfATakenSubtask(t *testing.T) {
 		t.Error(out)
 	}
 }
+
+// A task takes the place of another one of its agent with its subtask_id.
+func TestSubtaskIsTakenAgain(t *testing.T) {
+	c := open(t)
+	for _, correlation := range []string{"c-1", "c-2"} {
+		accept(t, c, frameOf(kindAssign, "A", "B", correlation, `{"subtask_id":"s","task_name":"t","input_data":{}}`))
+	}
+	if c.calls.Len() != 1 || c.calls.subtasks.Len() != 1 || c.calls.correlations.Len() != 1 {
+		t.Errorf("%d requests, %d subtasks, %d flows", c.calls.Len(), c.calls.subtasks.Len(), c.calls.correlations.Len())
+	}
+}
+
+// To a client in the field the recipient is in its member, the other one is null, and there is no
+// token.
+func TestHeaderOfTheField(t *testing.T) {
+	c := open(t)
+	m := accept(t, c, `{"mcp_header":{"message_id":"m-1","correlation_id":"c","sender_id":"A","target_agent_id":"B","target_service":null,`+
+		`"timestamp":"2025-01-30T10:30:00Z","version":"1.0","message_type":"TASK_ASSIGN"},"payload":{"subtask_id":"s","task_name":"t","input_data":{}}}`)
+	answer, err := m.ReplyFrom("B", performatives.Stamp{ID: "answer", Time: noon}, performatives.ActInformResult, performatives.InformResult{Status: performatives.StatusSuccess})
+	if err != nil {
+		t.Fatal(err)
+	}
+	header := jsonscan.Member([]byte(write(t, c, answer)), memHeader)
+	for name, want := range map[string]string{"target_agent_id": `"A"`, "target_service": "null", "recipient_id": "", "auth_token": ""} {
+		if got := string(jsonscan.Member(header, name)); got != want {
+			t.Errorf("%s is %s, want %s", name, got, want)
+		}
+	}
+}
