@@ -150,19 +150,21 @@ func (w *writer) language() {
 	w.text(memLanguage, language)
 }
 
-// timeFormat is RFC 3339, in quotes (addenda §1). Times are written in UTC.
-const timeFormat = `"` + time.RFC3339Nano + `"`
+// time writes a member as RFC 3339 in UTC (addenda §1).
+func (w *writer) time(m member, t time.Time) {
+	w.name(m)
+	w.dst = append(w.dst, '"')
+	w.dst = append(t.UTC().AppendFormat(w.dst, time.RFC3339Nano), '"')
+}
 
 func (w *writer) times() {
 	if t := w.m.ReplyBy(); !t.IsZero() {
-		w.name(memReplyBy)
-		w.dst = t.UTC().AppendFormat(w.dst, timeFormat)
+		w.time(memReplyBy, t)
 	} else {
 		w.blank(memReplyBy)
 	}
 	if w.shape.had.has(memTimestamp) && !w.blank(memTimestamp) {
-		w.name(memTimestamp)
-		w.dst = w.m.Timestamp().UTC().AppendFormat(w.dst, timeFormat)
+		w.time(memTimestamp, w.m.Timestamp())
 	}
 }
 
