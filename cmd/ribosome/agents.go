@@ -61,24 +61,15 @@ func showList[T any](
 	if err != nil {
 		return err
 	}
-	out := newPrinter(std.out)
-	if f.JSON {
-		out.json(all)
-	} else {
-		out.text(table(rows(all)))
-	}
-	return out.end()
+	return f.print(std, all, rows(all))
 }
 
 // asked asks a node for a list by a message.
-func asked[T any](ctx context.Context, l *link, reference string, limit time.Duration) ([]T, error) {
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
-	all, err := query.Ref[[]T](ctx, l, systemAgent, reference)
+func asked[T any](ctx context.Context, l *link, reference string, limit time.Duration) (all []T, err error) {
+	err = l.during(ctx, limit, func(ctx context.Context) error {
+		all, err = query.Ref[[]T](ctx, l, systemAgent, reference)
+		return err
+	})
 	if all == nil {
 		all = []T{} // --json prints an empty list, not null
 	}

@@ -75,8 +75,6 @@ var receiptTime = 3 * time.Second // longer in tests
 // delegate joins the node, and waits for the end of the task. A result that asks for input has a
 // problem, too.
 func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *progress) (performatives.InformResult, *problem) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
 	result, unserved, err := c.perform(ctx, l, asked, p)
 	if question := result.RequestForUser(); err == nil && question != "" {
 		return result, asked.unanswered(l, c.Agent, question, unserved)
@@ -87,17 +85,17 @@ func (c *callCmd) delegate(ctx context.Context, l *link, asked *answers, p *prog
 // perform returns the result of the task. unserved is the reason why the worker did not continue
 // after an answer.
 func (c *callCmd) perform(ctx context.Context, l *link, asked *answers, p *progress) (result performatives.InformResult, unserved, err error) {
-	if err := l.join(ctx); err != nil {
-		return result, nil, err
-	}
-	defer l.leave()
-	d, err := delegation.Start(ctx, l, performatives.AgentID(c.Agent), asked.task,
-		delegation.WithAccepted(p.accepted), delegation.WithProgress(p.update), delegation.WithInput(asked.give), codons.WithGrace(receiptTime))
-	if err != nil {
-		return result, nil, err
-	}
-	result, err = d.Wait()
-	return result, d.Unserved(), err
+	err = l.during(ctx, c.Deadline, func(ctx context.Context) error {
+		d, err := delegation.Start(ctx, l, performatives.AgentID(c.Agent), asked.task,
+			delegation.WithAccepted(p.accepted), delegation.WithProgress(p.update), delegation.WithInput(asked.give), codons.WithGrace(receiptTime))
+		if err != nil {
+			return err
+		}
+		result, err = d.Wait()
+		unserved = d.Unserved()
+		return err
+	})
+	return result, unserved, err
 }
 
 // progress prints the messages of a worker before its result, one line each.

@@ -72,13 +72,11 @@ func (c *checkCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	var answer struct {
-		Agents []busyAgent `json:"agents"`
-	}
-	if err := o.ask(ctx, "GET", "/api/agents", nil, nil, &answer); err != nil {
+	agents, _, err := o.agents(ctx)
+	if err != nil {
 		return err
 	}
-	all, out := findings(nodes, answer.Agents), newPrinter(std.out)
+	all, out := findings(nodes, agents), newPrinter(std.out)
 	switch {
 	case c.JSON:
 		out.json(all)

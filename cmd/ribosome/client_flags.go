@@ -17,6 +17,17 @@ type listFlags struct {
 	Deadline time.Duration `default:"10s" help:"How long the node may take"`
 }
 
+// print prints a list, of which the rows are the table for people.
+func (f *listFlags) print(std streams, all any, rows [][]string) error {
+	out := newPrinter(std.out)
+	if f.JSON {
+		out.json(all)
+	} else {
+		out.text(table(rows))
+	}
+	return out.end()
+}
+
 // clientFlags has the address of the node and the credentials of the client.
 type clientFlags struct {
 	Addr    string `placeholder:"URL" help:"Address of the node: ws://, wss://, tcp://, tcps://, grpc:// or grpcs://, or the http:// or https:// that it serves by --http; with host and port"`

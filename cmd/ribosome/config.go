@@ -273,9 +273,8 @@ const noValue = ` value but got "EOL" (<EOL>)`
 // explain returns an error of the parser as one line with the source of the value and an
 // advice. It leaves out arguments that may be secret.
 func (s *sources) explain(err error, args []string) error {
-	var usage *usageError
-	if errors.As(err, &usage) {
-		return usage
+	if own, ok := errors.AsType[*commandError](err); ok {
+		return own
 	}
 	text := err.Error()
 	for flag, where := range s.from {

@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // conversationsCmd is ribosome conversations.
@@ -28,24 +31,9 @@ type conversationsCmd struct {
 
 // seenConversation is a conversation in the answers of a node.
 type seenConversation struct {
-	ID        string        `json:"conversation_id"`
-	Parent    string        `json:"parent_conversation_id"`
-	Protocol  string        `json:"protocol"`
-	Began     time.Time     `json:"began"`
-	Updated   time.Time     `json:"updated"`
-	From      string        `json:"from"`
-	To        string        `json:"to"`
-	Live      bool          `json:"live"`
-	Relayed   bool          `json:"relayed"` // whether it has ended is not known, except by Lost
-	Lost      string        `json:"lost"`    // why its responder is lost
-	Sides     []seenSide    `json:"sides"`
-	Messages  []seenMessage `json:"messages"`
-	Count     int           `json:"message_count"`
-	Forgotten int           `json:"messages_forgotten"`
-	Failures  []seenFailure `json:"failures"`
-	Acts      []seenAct     `json:"acts"` // of operators
-	Children  []string      `json:"children"`
-	Next      []struct {
+	observe.Conversation
+	Failures []observe.Failure `json:"failures"`
+	Next     []struct {
 		Agent string   `json:"agent"`
 		Moves []string `json:"moves"`
 	} `json:"next_moves"`
@@ -54,49 +42,8 @@ type seenConversation struct {
 	raw json.RawMessage // as the node wrote it
 }
 
-// seenAct is what an operator did.
-type seenAct struct {
-	Time   time.Time `json:"time"`
-	Who    string    `json:"who"`
-	Host   string    `json:"host"`
-	What   string    `json:"what"`
-	Reason string    `json:"reason"`
-	Result string    `json:"result"`
-}
-
-type seenSide struct {
-	Agent    string    `json:"agent"`
-	Peer     string    `json:"peer"`
-	Role     string    `json:"role"`
-	State    string    `json:"state"`
-	Ended    bool      `json:"ended"`
-	Deadline time.Time `json:"deadline"`
-}
-
-type seenMessage struct {
-	ID       string          `json:"id"`
-	Time     time.Time       `json:"time"`
-	Act      string          `json:"performative"`
-	Type     string          `json:"message_type"`
-	Sender   string          `json:"sender"`
-	Receiver string          `json:"receiver"`
-	Sent     int             `json:"sent"`
-	Refused  string          `json:"refused"`
-	Payload  json.RawMessage `json:"payload"`
-	LeftOut  string          `json:"payload_left_out"`
-}
-
-// seenFailure is a failure of code of an agent.
-type seenFailure struct {
-	Time   time.Time `json:"time"`
-	Agent  string    `json:"agent"`
-	Job    string    `json:"job"`
-	Reason string    `json:"reason"`
-	Stack  string    `json:"stack"`
-}
-
-// text returns the failure in one line, and the stack of a panic below it.
-func (f *seenFailure) text() string {
+// failureText returns a failure in one line, and the stack of a panic below it.
+func failureText(f *observe.Failure) string {
 	return f.Time.Local().Format("15:04:05.000") + "  " + oneLine(fmt.Sprintf("%s %s failed: %s", f.Agent, f.Job, f.Reason)) + "\n" + stackOf(f.Stack)
 }
 
@@ -119,6 +66,9 @@ func (c *seenConversation) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
+// MarshalJSON returns the text.
+func (c seenConversation) MarshalJSON() ([]byte, error) { return c.raw, nil }
+
 // run prints the conversations.
 func (c *conversationsCmd) run(ctx context.Context, std streams) error {
 	if c.Limit < 1 {
@@ -134,21 +84,12 @@ func (c *conversationsCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	tellMissing(std, missing)
-	out := newPrinter(std.out)
-	if c.JSON {
-		texts := make([]json.RawMessage, len(all))
-		for i, one := range all {
-			texts[i] = one.raw
-		}
-		out.json(texts)
-	} else {
-		out.text(table(conversationRows(all)))
-	}
-	return out.end()
+	return c.print(std, all, conversationRows(all))
 }
 
 // list asks for as many pages as are needed.
 func (c *conversationsCmd) list(ctx context.Context, o *operator) (all []seenConversation, missing []absentNode, err error) {
+	all = []seenConversation{} // --json prints an empty list, not null
 	query := url.Values{}
 	for name, value := range map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "state": c.State, "text": c.Text} {
 		if value != "" {
@@ -181,8 +122,8 @@ func conversationRows(all []seenConversation) [][]string {
 	for _, c := range all {
 		from, to := c.between()
 		rows = append(rows, []string{
-			c.Began.Local().Format(time.DateTime), oneLine(c.state()), oneLine(cmp.Or(c.Protocol, "-")), oneLine(from), oneLine(to),
-			strconv.Itoa(c.Count), oneLine(c.ID),
+			c.Began.Local().Format(time.DateTime), oneLine(c.state()), oneLine(cmp.Or(c.Protocol, "-")), oneLine(string(from)), oneLine(string(to)),
+			strconv.Itoa(c.Count), oneLine(string(c.ID)),
 		})
 	}
 	return rows
@@ -191,12 +132,12 @@ func conversationRows(all []seenConversation) [][]string {
 // between returns the initiator and the responder of a conversation: the sender and the receiver of
 // its first message if no side is known. A hyphen stands for an unknown agent, and all for the
 // receivers of a broadcast.
-func (c *seenConversation) between() (from, to string) {
+func (c *seenConversation) between() (from, to performatives.AgentID) {
 	for _, s := range c.Sides {
 		if s.Role == "initiator" {
 			return s.Agent, cmp.Or(s.Peer, "-")
 		}
-		from, to = cmp.Or(s.Peer, "-"), s.Agent
+		from, to = s.Peer, s.Agent
 	}
 	if len(c.Sides) == 0 && c.From != "" {
 		return c.From, cmp.Or(c.To, "all")

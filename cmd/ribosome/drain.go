@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -45,7 +44,7 @@ func (c *drainCmd) run(ctx context.Context, std streams) error {
 		return usagef("--deadline 0s leaves no time; give it some, such as 1m")
 	}
 	drain := c.bySession
-	if strings.HasPrefix(c.Addr, "http://") || strings.HasPrefix(c.Addr, "https://") {
+	if c.byHTTP() {
 		drain = c.byInterface
 	}
 	result, err := drain(ctx, std)
@@ -95,22 +94,19 @@ func (c *drainCmd) explain(l *link, err error) *problem {
 }
 
 func (c *drainCmd) ask(ctx context.Context, l *link) (result drained, err error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return result, err
-	}
-	defer l.leave()
-	result, err = request.Request[drained](ctx, l, systemAgent, drain{"drain", c.Node}, codons.WithGrace(receiptTime))
-	if err != nil {
-		return result, err
-	}
-	select {
-	case <-l.session.Load().Done():
-	case <-ctx.Done():
-		return result, ctx.Err()
-	}
-	return result, nil
+	err = l.during(ctx, c.Deadline, func(ctx context.Context) (err error) {
+		result, err = request.Request[drained](ctx, l, systemAgent, drain{"drain", c.Node}, codons.WithGrace(receiptTime))
+		if err != nil {
+			return err
+		}
+		select {
+		case <-l.session.Load().Done():
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	})
+	return result, err
 }
 
 // draining is an answer of the operator's interface.
@@ -122,10 +118,10 @@ type draining struct {
 
 // byInterface asks a node of the cluster by its operator's interface.
 func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) {
-	if c.OAuth.OAuthURL != "" {
-		return drained{}, usagef("--oauth-url is for the other transports; give a token with --token-file instead")
+	flags, err := c.operator()
+	if err != nil {
+		return drained{}, err
 	}
-	flags := operatorFlags{Addr: c.Addr, credentialFlags: c.credentialFlags}
 	o, ctx, done, err := flags.begin(ctx, c.Deadline)
 	if err != nil {
 		return drained{}, err

@@ -15,38 +15,32 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/ws"
 )
 
-// usageError is the error of a wrong call. Its text has the reason and an advice, in one
-// line.
-type usageError struct{ text string }
+// commandError is the error of a command, with its exit code. Its text has the reason and an
+// advice, in one line; with an empty text, nothing is printed.
+type commandError struct {
+	code int
+	text string
+}
 
-func (e *usageError) Error() string { return e.text }
+func (e *commandError) Error() string { return e.text }
 
-func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+// usagef returns the error of a wrong call.
+func usagef(format string, args ...any) error {
+	return &commandError{exitUsage, fmt.Sprintf(format, args...)}
+}
 
-// failure is the error of a command that was refused, failed or was interrupted. Its text
-// is one line; with an empty text, nothing is printed.
-type failure struct{ text string }
-
-func (e *failure) Error() string { return e.text }
-
-func failf(format string, args ...any) error { return &failure{fmt.Sprintf(format, args...)} }
-
-// emptiness is the error of a command that has nothing to write.
-type emptiness struct{ text string }
-
-func (e *emptiness) Error() string { return e.text }
+// failf returns the error of a command that was refused, failed or was interrupted.
+func failf(format string, args ...any) error {
+	return &commandError{exitFailed, fmt.Sprintf(format, args...)}
+}
 
 // ending returns the exit code of an error, and the line for stderr.
 func ending(err error) (code int, line string) {
-	var usage *usageError
-	var empty *emptiness
-	switch {
-	case err == nil:
+	if err == nil {
 		return exitDone, ""
-	case errors.As(err, &usage):
-		return exitUsage, usage.text
-	case errors.As(err, &empty):
-		return exitNothing, empty.text
+	}
+	if own, ok := errors.AsType[*commandError](err); ok {
+		return own.code, own.text
 	}
 	return exitFailed, err.Error()
 }

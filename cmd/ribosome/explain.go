@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,34 +17,28 @@ type problem struct {
 	Outcome string             `json:"-"`              // the terminal state, in one word
 	Code    performatives.Code `json:"code,omitempty"` // the code of the refusal; empty for another error
 	Text    string             `json:"text"`           // for people: the reason and an advice
-	usage   bool               // the error of a wrong call
+	code    int                // the exit code; 0 stands for exitFailed
 }
 
 // failure returns the error that ends the program; nil for a nil problem.
 func (p *problem) failure() error {
-	switch {
-	case p == nil:
+	if p == nil {
 		return nil
-	case p.usage:
-		return &usageError{p.Text}
 	}
-	return &failure{p.Text}
+	return &commandError{cmp.Or(p.code, exitFailed), p.Text}
 }
 
 // explain returns the reason why agent gave no result, and an advice, in one line. It
 // returns nil for no error.
 func (l *link) explain(err error, agent string) *problem {
-	var usage *usageError
-	var own *failure
+	var own *commandError
 	var refusal *performatives.Refusal
 	var end *codons.EndError
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &usage):
-		return &problem{Outcome: "error", Text: usage.text, usage: true}
 	case errors.As(err, &own):
-		return &problem{Outcome: "error", Text: own.text}
+		return &problem{Outcome: "error", Text: own.text, code: own.code}
 	case errors.Is(err, context.Canceled):
 		return l.interrupted(err, agent)
 	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired), errors.Is(err, context.DeadlineExceeded):

@@ -74,7 +74,7 @@ func TestNoEscapesOfPeers(t *testing.T) {
 			t.Fatalf("%v: %s", err, printed["conversations --json"])
 		}
 		for _, c := range all {
-			for _, args := range [][]string{{"trace", c.ID}, {"trace", c.ID, "--json"}} {
+			for _, args := range [][]string{{"trace", string(c.ID)}, {"trace", string(c.ID), "--json"}} {
 				r := runs(t, append(args, "--addr", url)...)
 				printed[strings.Join(args, " ")] = r.stdout + r.stderr
 			}

@@ -118,6 +118,17 @@ func (l *link) join(ctx context.Context) error {
 	return err
 }
 
+// during joins the node, calls do, which may take that long with the joining, and leaves the node.
+func (l *link) during(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	if err := l.join(ctx); err != nil {
+		return err
+	}
+	defer l.leave()
+	return do(ctx)
+}
+
 // Self returns the sender of the messages.
 func (l *link) Self() actors.Self { return l.node.Self() }
 

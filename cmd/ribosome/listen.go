@@ -54,7 +54,7 @@ func (c *listenCmd) run(ctx context.Context, std streams) (err error) {
 	stream := l.node.Events().Subscribe(events.SubscribeOptions{Capacity: maxUnprinted, Kinds: []events.Kind{events.KindMessageReceived}})
 	printing := stream.Handle(func(r events.Record) {
 		if m, ok := r.Event.(events.MessageReceived); ok && m.Agent.Is(l.name) && !welcomes(m.Message) {
-			out.message(m)
+			out.print(m.Time.Format(time.TimeOnly)+" ", m.Message)
 		}
 	})
 	defer func() {
@@ -145,26 +145,12 @@ func newReceived(to *printer, asJSON bool) *received {
 	return &received{to, codec}
 }
 
-// message prints one message on one line, with the time of its arrival for people.
-func (r *received) message(ev events.MessageReceived) {
+// print prints one message on one line: as JSON, or for people behind a prefix.
+func (r *received) print(prefix string, m *performatives.Message) {
 	if r.codec == nil {
-		r.to.line(ev.Time.Format(time.TimeOnly) + " " + summaryOf(ev.Message))
+		r.to.line(prefix + summaryOf(m))
 		return
 	}
-	r.encoded(ev.Message)
-}
-
-// answer prints one message on one line.
-func (r *received) answer(m *performatives.Message) {
-	if r.codec == nil {
-		r.to.line(summaryOf(m))
-		return
-	}
-	r.encoded(m)
-}
-
-// encoded prints one message as JSON.
-func (r *received) encoded(m *performatives.Message) {
 	text, err := r.codec.Encode(m)
 	if err != nil {
 		r.to.failed(err)

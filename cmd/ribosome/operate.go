@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -100,22 +101,14 @@ type approvalsCmd struct {
 
 // waitingStep is a step that waits for a decision.
 type waitingStep struct {
-	ID           int       `json:"id"`
-	Node         string    `json:"node"`
-	From         string    `json:"from"`
-	Conversation string    `json:"conversation_id,omitempty"` // empty for a node of an earlier version
-	Since        time.Time `json:"since"`
-	Until        time.Time `json:"until,omitzero"`
-	Step         anyJSON   `json:"step"`
+	ID           int             `json:"id"`
+	Node         string          `json:"node"`
+	From         string          `json:"from"`
+	Conversation string          `json:"conversation_id,omitempty"` // empty for a node of an earlier version
+	Since        time.Time       `json:"since"`
+	Until        time.Time       `json:"until,omitzero"`
+	Step         json.RawMessage `json:"step"`
 }
-
-// anyJSON is a value as the node wrote it.
-type anyJSON []byte
-
-func (j *anyJSON) UnmarshalJSON(text []byte) error { *j = append((*j)[:0], text...); return nil }
-
-// MarshalJSON returns it.
-func (j anyJSON) MarshalJSON() ([]byte, error) { return j, nil }
 
 // run prints the steps that wait.
 func (c *approvalsCmd) run(ctx context.Context, std streams) error {
@@ -132,13 +125,7 @@ func (c *approvalsCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	tellMissing(std, answer.Missing)
-	out := newPrinter(std.out)
-	if c.JSON {
-		out.json(answer.Approvals)
-		return out.end()
-	}
-	out.text(table(approvalRows(answer.Approvals)))
-	return out.end()
+	return c.print(std, answer.Approvals, approvalRows(answer.Approvals))
 }
 
 func approvalRows(all []waitingStep) [][]string {

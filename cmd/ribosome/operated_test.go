@@ -23,7 +23,7 @@ func TestOneAddress(t *testing.T) {
 	if r := runs(t, "conversations", "--json"); json.Unmarshal([]byte(r.stdout), &all) != nil || len(all) == 0 {
 		t.Fatalf("%+v", r)
 	}
-	id := all[0].ID
+	id := string(all[0].ID)
 	commands := map[string]struct {
 		args, want string
 		operator   bool

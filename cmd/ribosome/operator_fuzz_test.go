@@ -6,6 +6,9 @@ import (
 	"testing"
 	"time"
 	"unicode"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // FuzzOperatorTexts: whatever names, texts and payloads a node has, what the commands for operators
@@ -19,10 +22,13 @@ func FuzzOperatorTexts(f *testing.F) {
 	f.Add("\t\v\f\u0085", "│ └─ ", "\xff\xfe\x80", []byte("[\n\n]"))
 	f.Fuzz(func(t *testing.T, name, id, text string, payload []byte) {
 		now := time.Now()
-		m := seenMessage{ID: id, Time: now, Act: text, Type: name, Sender: name, Receiver: text, Sent: 2, Refused: text, Payload: payload}
+		m := observe.Message{Time: now, Performative: text, MessageType: name, Sender: performatives.AgentID(name), Receiver: performatives.AgentID(text), Sent: 2, Refused: performatives.Code(text), Payload: payload}
 		left := m
 		left.LeftOut = text
-		c := seenConversation{ID: id, Protocol: text, Began: now, Updated: now, Sides: []seenSide{{Agent: name, Peer: text, Role: "initiator", State: text}}, Messages: []seenMessage{m, left}, Forgotten: 1}
+		c := seenConversation{Conversation: observe.Conversation{
+			ID: performatives.ConversationID(id), Protocol: text, Began: now, Updated: now, Messages: []observe.Message{m, left}, Forgotten: 1,
+			Sides: []observe.Side{{Agent: performatives.AgentID(name), Peer: performatives.AgentID(text), Role: "initiator", State: text}},
+		}}
 		c.Next = append(c.Next, struct {
 			Agent string   `json:"agent"`
 			Moves []string `json:"moves"`
@@ -30,13 +36,13 @@ func FuzzOperatorTexts(f *testing.F) {
 		agent := busyAgent{BusySince: now, BusyWith: text, ID: name, Node: text, Queued: map[string]int{"high": 1}}
 		step := waitingStep{ID: 1, Node: text, From: name, Since: now, Step: payload}
 		event := live{Kind: text, Time: now, Conversation: id, Agent: name, Role: text, From: text, To: name}
-		of := live{Kind: text, Time: now, Conversation: id, Code: text, Message: &m}
+		of := live{Kind: text, Time: now, Conversation: id, Code: performatives.Code(text), Message: &m}
 		for what, shown := range map[string]struct {
 			text  string
 			lines int
 		}{
 			"the list of conversations": {table(conversationRows([]seenConversation{c, c})), 3},
-			"the tree":                  {treeOf([]traced{{c, 0, true}, {c, 1, false}, {c, 1, true}}, id), 3},
+			"the tree":                  {treeOf([]traced{{c, 0, true}, {c, 1, false}, {c, 1, true}}, c.ID), 3},
 			"the sequence":              {c.sequence(), 5},
 			"top":                       {table(topRows([]busyAgent{agent, {ID: name, Node: text}})), 3},
 			"the approvals":             {table(approvalRows([]waitingStep{step})), 2},

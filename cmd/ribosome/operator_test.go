@@ -37,7 +37,7 @@ func operated(t *testing.T, args ...string) (n begun, url, id string) {
 	if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 1 {
 		t.Fatalf("%v: %+v", err, r)
 	}
-	return n, url, all[0].ID
+	return n, url, string(all[0].ID)
 }
 
 // operates runs a command of operators, which succeeds.
@@ -259,7 +259,7 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 		if err := json.Unmarshal([]byte(r.stdout), &live); err != nil || len(live) != 1 {
 			t.Fatalf("%v: under way is %+v", err, r)
 		}
-		if r := operates(t, url, "cancel", live[0].ID); r.stdout != "cancelled: nothing of it runs any more\n" {
+		if r := operates(t, url, "cancel", string(live[0].ID)); r.stdout != "cancelled: nothing of it runs any more\n" {
 			t.Errorf("%+v", r)
 		}
 		if r := call.wait(); r.code != exitFailed || !strings.Contains(r.stderr, said) {
@@ -457,8 +457,9 @@ func TestOperatorsToken(t *testing.T) {
 
 // The tree of a trace has the conversations below those that began them.
 func TestTree(t *testing.T) {
-	one := func(id string, depth int, last bool) traced {
-		return traced{seenConversation{ID: id, Protocol: "p", Live: true, Sides: []seenSide{{Agent: "a", Peer: "b", Role: "initiator", State: "s"}}}, depth, last}
+	one := func(id performatives.ConversationID, depth int, last bool) traced {
+		sides := []observe.Side{{Agent: "a", Peer: "b", Role: "initiator", State: "s"}}
+		return traced{seenConversation{Conversation: observe.Conversation{ID: id, Protocol: "p", Live: true, Sides: sides}}, depth, last}
 	}
 	got := treeOf([]traced{one("0", 0, true), one("1", 1, false), one("2", 2, true), one("3", 3, true), one("4", 1, true), one("5", 2, false), one("6", 2, true)}, "3")
 	const want = `0 p a → b s
@@ -496,7 +497,7 @@ func FuzzTail(f *testing.F) {
 
 // Of a conversation that the node only relays, it is not known whether it has ended.
 func TestRelayedConversationIsUnknown(t *testing.T) {
-	c := seenConversation{ID: "c", From: "a", To: "b", Relayed: true}
+	c := seenConversation{Conversation: observe.Conversation{ID: "c", From: "a", To: "b", Relayed: true}}
 	if row := conversationRows([]seenConversation{c})[1]; row[1] != "unknown" || row[3] != "a" || row[4] != "b" {
 		t.Errorf("%q", row)
 	}

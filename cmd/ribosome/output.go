@@ -3,10 +3,12 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"regexp"
 	"strings"
 	"sync"
+	"text/tabwriter"
 	"unicode"
 	"unicode/utf8"
 
@@ -101,26 +103,17 @@ func oneLine(text string) string {
 	return text
 }
 
-// table aligns rows in columns, two spaces apart. The last column is not padded.
+var trailing = regexp.MustCompile(` +\n`)
+
+// table aligns rows of as many cells in columns, two spaces apart.
 func table(rows [][]string) string {
-	var widths []int
-	for _, row := range rows {
-		for i, cell := range row {
-			if i == len(widths) {
-				widths = append(widths, 0)
-			}
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
 	var b strings.Builder
+	columns := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	for _, row := range rows {
-		line := ""
-		for i, cell := range row {
-			line += cell + strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell)+2)
-		}
-		b.WriteString(strings.TrimRight(line, " ") + "\n")
+		_, _ = fmt.Fprintln(columns, strings.Join(row, "\t")) // a builder takes everything
 	}
-	return b.String()
+	_ = columns.Flush()
+	return trailing.ReplaceAllString(b.String(), "\n")
 }
 
 const (
@@ -164,11 +157,9 @@ func hide(text string, args []string) string {
 	return text
 }
 
-// escapes are the escape sequences by which encoding/json writes <, > and & for web pages.
-var escapes = []struct {
-	text  string // lower case, without the backslash
-	plain byte
-}{{"u003c", '<'}, {"u003e", '>'}, {"u0026", '&'}}
+// plainly replaces the escape sequences by which encoding/json writes <, > and & for web pages. An
+// escaped backslash begins no other sequence.
+var plainly = strings.NewReplacer(`\\`, `\\`, `\u003c`, "<", `\u003C`, "<", `\u003e`, ">", `\u003E`, ">", `\u0026`, "&")
 
 // plainJSON returns a JSON text with <, > and & as they are: code contains them. The result is JSON
 // of the same value. It may share the memory of text.
@@ -176,32 +167,7 @@ func plainJSON(text []byte) []byte {
 	if !bytes.Contains(text, []byte(`\u00`)) {
 		return text
 	}
-	out := make([]byte, 0, len(text))
-	for i := 0; i < len(text); i++ {
-		if text[i] != '\\' || i+1 == len(text) {
-			out = append(out, text[i])
-			continue
-		}
-		if c, ok := unescaped(text[i+1:]); ok {
-			out = append(out, c)
-			i += len(escapes[0].text)
-			continue
-		}
-		out = append(out, '\\', text[i+1]) // also the backslash of \\, which begins no other sequence
-		i++
-	}
-	return out
-}
-
-// unescaped returns the character of the sequence at the beginning of text, if it is one of
-// escapes.
-func unescaped(text []byte) (byte, bool) {
-	for _, e := range escapes {
-		if len(text) >= len(e.text) && bytes.EqualFold(text[:len(e.text)], []byte(e.text)) && text[0] == 'u' {
-			return e.plain, true
-		}
-	}
-	return 0, false
+	return []byte(plainly.Replace(string(text)))
 }
 
 // plainJSONWriter is a writer of lines with JSON in them: it writes <, > and & as they are. Each

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -77,20 +78,16 @@ func (c *queryCmd) condition(stdin io.Reader) (json.RawMessage, error) {
 }
 
 // ask joins the node, and waits for the answer.
-func (c *queryCmd) ask(ctx context.Context, l *link, condition json.RawMessage) (json.RawMessage, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
+func (c *queryCmd) ask(ctx context.Context, l *link, condition json.RawMessage) (value json.RawMessage, err error) {
 	to := performatives.AgentID(c.Agent)
-	if condition == nil {
-		return query.Ref[json.RawMessage](ctx, l, to, c.Reference, codons.WithGrace(receiptTime))
-	}
-	truth, err := query.If(ctx, l, to, performatives.RawContent(condition), codons.WithGrace(receiptTime))
-	if err != nil {
-		return nil, err
-	}
-	return json.Marshal(truth)
+	err = l.during(ctx, c.Deadline, func(ctx context.Context) (err error) {
+		if condition == nil {
+			value, err = query.Ref[json.RawMessage](ctx, l, to, c.Reference, codons.WithGrace(receiptTime))
+			return err
+		}
+		truth, err := query.If(ctx, l, to, performatives.RawContent(condition), codons.WithGrace(receiptTime))
+		value = strconv.AppendBool(nil, truth)
+		return err
+	})
+	return value, err
 }

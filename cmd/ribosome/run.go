@@ -32,8 +32,8 @@ type streams struct {
 
 // command is the interface of each subcommand of [cli].
 type command interface {
-	// run executes the command until it has finished or ctx ends. A [*usageError] is the
-	// error of a wrong call.
+	// run executes the command until it has finished or ctx ends. A [*commandError] has
+	// the exit code.
 	run(ctx context.Context, std streams) error
 }
 

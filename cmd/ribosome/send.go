@@ -44,7 +44,7 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 	}
 	out := newReceived(newPrinter(std.out), c.JSON)
 	if answer != nil {
-		out.answer(answer)
+		out.print("", answer)
 	}
 	return out.to.end()
 }
@@ -82,22 +82,20 @@ func (c *sendCmd) envelope(std streams) (runtime.AskOption, error) {
 
 // send joins the node and sends the message. The answer is nil for an act that expects
 // none.
-func (c *sendCmd) send(ctx context.Context, l *link, change runtime.AskOption) (*performatives.Message, error) {
-	ctx, cancel := context.WithTimeout(ctx, c.Deadline)
-	defer cancel()
-	if err := l.join(ctx); err != nil {
-		return nil, err
-	}
-	defer l.leave()
-	stamp := l.Self().Stamp()
-	e := performatives.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Sender: l.Self().ID(), Receiver: performatives.AgentID(c.Agent)}
-	change(&e)
-	m, err := performatives.New(e)
-	switch {
-	case err != nil:
-		return nil, usagef("this is no message: %v; check the act and --data", err)
-	case m.Performative().ExpectsReply():
-		return l.node.Ask(ctx, m.Receiver(), nil, change)
-	}
-	return nil, l.node.Send(m)
+func (c *sendCmd) send(ctx context.Context, l *link, change runtime.AskOption) (answer *performatives.Message, err error) {
+	err = l.during(ctx, c.Deadline, func(ctx context.Context) error {
+		stamp := l.Self().Stamp()
+		e := performatives.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Sender: l.Self().ID(), Receiver: performatives.AgentID(c.Agent)}
+		change(&e)
+		m, err := performatives.New(e)
+		switch {
+		case err != nil:
+			return usagef("this is no message: %v; check the act and --data", err)
+		case m.Performative().ExpectsReply():
+			answer, err = l.node.Ask(ctx, m.Receiver(), nil, change)
+			return err
+		}
+		return l.node.Send(m)
+	})
+	return answer, err
 }

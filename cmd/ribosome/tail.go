@@ -12,6 +12,8 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // tailCmd is ribosome tail.
@@ -28,12 +30,12 @@ type tailCmd struct {
 
 // live is the data of an event of the stream.
 type live struct {
-	Kind         string       `json:"kind"`
-	Time         time.Time    `json:"time"`
-	Conversation string       `json:"conversation_id"`
-	Protocol     string       `json:"protocol"`
-	Code         string       `json:"code"`
-	Message      *seenMessage `json:"message"`
+	Kind         string             `json:"kind"`
+	Time         time.Time          `json:"time"`
+	Conversation string             `json:"conversation_id"`
+	Protocol     string             `json:"protocol"`
+	Code         performatives.Code `json:"code"`
+	Message      *observe.Message   `json:"message"`
 
 	// Of a failure.
 	Job    string  `json:"job"`
@@ -143,7 +145,7 @@ func (v *live) line() string {
 	at := v.Time.Local().Format("15:04:05.000")
 	if m := v.Message; m != nil {
 		m.Sent, m.Refused = 1, v.Code
-		return fmt.Sprintf("%s  %s → %s  %s  %s  %s", at, m.Sender, cmp.Or(m.Receiver, "all"), m.what(), cmp.Or(v.Conversation, "-"), m.content())
+		return fmt.Sprintf("%s  %s → %s  %s  %s  %s", at, m.Sender, cmp.Or(m.Receiver, "all"), whatOf(m), cmp.Or(v.Conversation, "-"), contentOf(m))
 	}
 	text := fmt.Sprintf("%s  %s  %s", at, cmp.Or(v.Agent, v.Node), v.Kind)
 	switch {

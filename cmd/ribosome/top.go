@@ -104,21 +104,28 @@ func (c *topCmd) list(ctx context.Context, o *operator) ([]busyAgent, []nodeStat
 		return nil, nil, nil, err
 	}
 	defer cancel()
-	var answer struct {
-		Agents  []busyAgent  `json:"agents"`
-		Missing []absentNode `json:"missing"`
-	}
-	if err := o.ask(ctx, "GET", "/api/agents", nil, nil, &answer); err != nil {
+	agents, missing, err := o.agents(ctx)
+	if err != nil {
 		return nil, nil, nil, err
 	}
 	nodes, err := o.nodes(ctx)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	slices.SortStableFunc(answer.Agents, func(a, b busyAgent) int {
+	slices.SortStableFunc(agents, func(a, b busyAgent) int {
 		return cmp.Or(cmp.Compare(b.depth(), a.depth()), cmp.Compare(b.Wait, a.Wait), cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.Conversations, a.Conversations))
 	})
-	return answer.Agents[:min(c.Limit, len(answer.Agents))], nodes.Nodes, answer.Missing, nil
+	return agents[:min(c.Limit, len(agents))], nodes.Nodes, missing, nil
+}
+
+// agents asks for the agents of all nodes.
+func (o *operator) agents(ctx context.Context) ([]busyAgent, []absentNode, error) {
+	var answer struct {
+		Agents  []busyAgent  `json:"agents"`
+		Missing []absentNode `json:"missing"`
+	}
+	err := o.ask(ctx, "GET", "/api/agents", nil, nil, &answer)
+	return answer.Agents, answer.Missing, err
 }
 
 func topRows(all []busyAgent) [][]string {

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -11,6 +10,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // traceCmd is ribosome trace.
@@ -40,23 +42,19 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer done()
-	shown, tree, err := treeAround(ctx, o, c.ID)
+	shown, tree, err := treeAround(ctx, o, performatives.ConversationID(c.ID))
 	if err != nil {
 		return err
 	}
 	all := tree.inOrder()
-	missing := map[string]absentNode{}
 	for i := range all {
 		if err := all[i].complete(ctx, o); err != nil {
 			return err
 		}
 	}
 	out := newPrinter(std.out)
-	if texts := make([]json.RawMessage, len(all)); c.JSON {
-		for i, one := range all {
-			texts[i] = one.raw
-		}
-		out.json(texts)
+	if c.JSON {
+		out.json(all)
 	} else {
 		out.text(treeOf(all, shown))
 	}
@@ -66,12 +64,8 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 		}
 		tree.Missing = append(tree.Missing, one.Missing...)
 	}
-	for _, n := range tree.Missing {
-		missing[n.Node] = n
-	}
-	for _, n := range missing {
-		tellMissing(std, []absentNode{n})
-	}
+	slices.SortStableFunc(tree.Missing, func(a, b absentNode) int { return cmp.Compare(a.Node, b.Node) })
+	tellMissing(std, slices.CompactFunc(tree.Missing, func(a, b absentNode) bool { return a.Node == b.Node }))
 	if tree.Truncated {
 		newPrinter(std.err).line(fmt.Sprintf("ribosome: the tree has more than %d conversations; trace one further down", len(all)))
 	}
@@ -79,43 +73,37 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 }
 
 // conversation asks for one conversation.
-func (o *operator) conversation(ctx context.Context, id string) (c seenConversation, err error) {
-	err = o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(id), nil, nil, &c)
+func (o *operator) conversation(ctx context.Context, id performatives.ConversationID) (c seenConversation, err error) {
+	err = o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(string(id)), nil, nil, &c)
 	return c, err
 }
 
 // seenTree is the answer of a node about a tree, each conversation without its messages and behind
 // its parent.
 type seenTree struct {
-	Root          string             `json:"root"`
-	Conversations []seenConversation `json:"conversations"`
-	Truncated     bool               `json:"truncated"`
-	Missing       []absentNode       `json:"missing"`
+	Root          performatives.ConversationID `json:"root"`
+	Conversations []seenConversation           `json:"conversations"`
+	Truncated     bool                         `json:"truncated"`
+	Missing       []absentNode                 `json:"missing"`
 }
 
 // treeAround returns the tree of a conversation, by its id or by a trace id of one of its messages,
 // and its id.
-func treeAround(ctx context.Context, o *operator, id string) (shown string, tree seenTree, err error) {
-	ask := func(id string) error {
-		return o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(id)+"/tree", nil, nil, &tree)
+func treeAround(ctx context.Context, o *operator, id performatives.ConversationID) (shown performatives.ConversationID, tree seenTree, err error) {
+	ask := func(id performatives.ConversationID) error {
+		return o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(string(id))+"/tree", nil, nil, &tree)
 	}
 	err = ask(id)
 	if unknown, ok := errors.AsType[*apiError](err); !ok || unknown.status != http.StatusNotFound {
 		return id, tree, err
 	}
-	var trace struct {
-		Trace    string `json:"trace"`
-		Messages []struct {
-			TraceID      string `json:"trace_id"`
-			Conversation string `json:"conversation_id"`
-		} `json:"messages"`
-	}
-	if o.ask(ctx, "GET", "/api/traces/"+url.PathEscape(id), nil, nil, &trace) != nil || len(trace.Messages) == 0 {
+	var trace observe.Trace
+	if o.ask(ctx, "GET", "/api/traces/"+url.PathEscape(string(id)), nil, nil, &trace) != nil || len(trace.Messages) == 0 {
 		return id, tree, err
 	}
 	of := trace.Messages[0].Conversation
 	for _, m := range trace.Messages {
-		if m.TraceID == id {
+		if m.TraceID == string(id) {
 			of = m.Conversation
 		}
 	}
@@ -123,8 +111,9 @@ func treeAround(ctx context.Context, o *operator, id string) (shown string, tree
 }
 
 // inOrder returns the conversations of the tree, each before those that it began.
-func (t *seenTree) inOrder() (all []traced) {
-	below := map[string][]seenConversation{}
+func (t *seenTree) inOrder() []traced {
+	all := []traced{}
+	below := map[performatives.ConversationID][]seenConversation{}
 	var root []seenConversation
 	for _, c := range t.Conversations {
 		if c.ID == t.Root {
@@ -160,7 +149,7 @@ func (t *traced) complete(ctx context.Context, o *operator) error {
 }
 
 // treeOf draws the tree, with a mark at one conversation.
-func treeOf(all []traced, mark string) string {
+func treeOf(all []traced, mark performatives.ConversationID) string {
 	var b strings.Builder
 	var open []bool // by depth: whether further ones follow at that depth
 	for _, one := range all {
@@ -190,11 +179,11 @@ func (c *seenConversation) sequence() string {
 	}
 	var rows [][]string
 	for _, m := range c.Messages {
-		rows = append(rows, []string{"  " + m.Time.Local().Format("15:04:05.000"), oneLine(m.Sender + " → " + cmp.Or(m.Receiver, "all")), oneLine(m.what()), oneLine(m.content())})
+		rows = append(rows, []string{"  " + m.Time.Local().Format("15:04:05.000"), oneLine(string(m.Sender + " → " + cmp.Or(m.Receiver, "all"))), oneLine(whatOf(&m)), oneLine(contentOf(&m))})
 	}
 	b.WriteString(table(rows))
 	for _, f := range slices.Backward(c.Failures) { // the oldest first, as the messages are
-		b.WriteString("  " + f.text())
+		b.WriteString("  " + failureText(&f))
 	}
 	for _, a := range c.Acts {
 		text := fmt.Sprintf("%s by %s (%s): %s", a.What, cmp.Or(a.Who, "an operator"), a.Host, a.Result)
@@ -211,23 +200,23 @@ func (c *seenConversation) sequence() string {
 	return b.String()
 }
 
-// what returns the act of a message, its type, and what became of it.
-func (m *seenMessage) what() string {
-	text := m.Act
-	if m.Type != "" && m.Type != m.Act {
-		text += " " + m.Type
+// whatOf returns the act of a message, its type, and what became of it.
+func whatOf(m *observe.Message) string {
+	text := m.Performative
+	if m.MessageType != "" && m.MessageType != m.Performative {
+		text += " " + m.MessageType
 	}
 	if m.Sent > 1 {
 		text += fmt.Sprintf(" (sent %d times)", m.Sent)
 	}
 	if m.Refused != "" {
-		text += " (refused: " + m.Refused + ")"
+		text += " (refused: " + string(m.Refused) + ")"
 	}
 	return text
 }
 
-// content returns the payload of a message.
-func (m *seenMessage) content() string {
+// contentOf returns the payload of a message.
+func contentOf(m *observe.Message) string {
 	if m.LeftOut != "" {
 		return "(left out: " + m.LeftOut + ")"
 	}

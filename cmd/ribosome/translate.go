@@ -65,7 +65,7 @@ func (c *translateCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	if written == 0 && invalid < len(frames) {
-		return &emptiness{fmt.Sprintf("nothing is left to write in %s", c.To)}
+		return &commandError{exitNothing, "nothing is left to write in " + c.To}
 	}
 	if refused > 0 {
 		return failf("%d of %d messages were refused", refused, len(frames))
