@@ -1,9 +1,7 @@
 package grpc
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -16,18 +14,11 @@ import (
 // maxBatch bounds a gRPC message of more than one frame, in bytes.
 const maxBatch = 1 << 20
 
-// stream is the common interface of the streams of both ends.
-type stream interface {
-	SendMsg(m any) error
-	RecvMsg(m any) error
-}
-
 // conn is a stream as a connection.
 type conn struct {
-	stream   stream
+	patient
 	peer     wire.Peer
 	patience time.Duration // for one write
-	abort    func()        // ends the stream at once
 	closing  func(said bool)
 	lost     func(error) error // translates an error of RecvMsg
 
@@ -36,11 +27,9 @@ type conn struct {
 	limit int    // greatest length of a field of a Frame, in bytes
 	over  bool   // the peer has sent CLOSE: later frames are dropped
 
-	out   carrier
-	timer *time.Timer
-	late  atomic.Bool                           // a write took too long
-	said  atomic.Bool                           // the last frame has been written
-	told  atomic.Pointer[performatives.Refusal] // the reason in the ERROR that this end has sent
+	out  carrier
+	said atomic.Bool                           // the last frame has been written
+	told atomic.Pointer[performatives.Refusal] // the reason in the ERROR that this end has sent
 
 	once sync.Once
 	done chan struct{} // closed by Close
@@ -49,7 +38,7 @@ type conn struct {
 var _ wire.DialectConn = (*conn)(nil)
 
 func newConn(s stream, p wire.Peer, l wire.Limits) *conn {
-	return &conn{stream: s, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
+	return &conn{patient: patient{stream: s, peer: "the peer"}, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
 }
 
 // Peer describes the other end.
@@ -155,17 +144,15 @@ const maxPooled = 2 * maxBatch
 // Write writes frames as gRPC messages of many frames each. One time limit holds for all of
 // them, because SendMsg has none.
 func (c *conn) Write(frames []wire.Frame) error {
-	if c.timer == nil {
-		c.timer = time.AfterFunc(c.patience, c.tooLate)
-	} else {
-		c.timer.Reset(c.patience)
-	}
-	defer c.timer.Stop()
+	defer c.within(c.patience).Stop()
 	buf := batches.Get().(*[]byte)
 	defer batches.Put(buf)
 	for len(frames) > 0 {
 		b, n := batch(buf, frames)
-		if err := c.send(b); err != nil {
+		c.out.set(b)
+		err := c.send(&c.out)
+		c.out.set(nil)
+		if err != nil {
 			return err
 		}
 		for _, f := range frames[:n] {
@@ -195,27 +182,6 @@ func batch(buf *[]byte, frames []wire.Frame) (b []byte, n int) {
 		*buf = b[:0]
 	}
 	return b, n
-}
-
-// send sends one gRPC message.
-func (c *conn) send(b []byte) error {
-	c.out.set(b)
-	err := c.stream.SendMsg(&c.out)
-	c.out.set(nil)
-	switch {
-	case c.late.Load():
-		return wire.ErrSlow
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("grpc: the peer has ended the stream: %w", io.ErrClosedPipe)
-	case err != nil:
-		return fmt.Errorf("grpc: write: %w", err)
-	}
-	return nil
-}
-
-func (c *conn) tooLate() {
-	c.late.Store(true)
-	c.abort()
 }
 
 // note records the frames that matter for the end of the stream.

@@ -46,19 +46,11 @@ func Dial(ctx context.Context, target string, o DialOptions) (wire.Conn, error) 
 	if encrypted && config == nil {
 		config = new(tls.Config)
 	}
-	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, limits)...)
+	s, hangUp, err := dial(ctx, host, fullMethod, o.Token, config, limits)
 	if err != nil {
-		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
+		return nil, fmt.Errorf("grpc: connect to %s: %w", host, refusalOf(err))
 	}
-	ctx, cancel := context.WithTimeout(ctx, limits.FrameTime)
-	defer cancel()
-	c, err := open(ctx, cc, o.Token, limits)
-	if err != nil {
-		_ = cc.Close() // no stream uses it
-		return nil, fmt.Errorf("grpc: connect to %s: %w", host, err)
-	}
-	c.peer = wire.Peer{Transport: "grpc", Addr: host, Path: fullMethod, TLS: encrypted}
-	return c, nil
+	return clientConn(s, wire.Peer{Transport: "grpc", Addr: host, Path: fullMethod, TLS: encrypted}, limits, hangUp), nil
 }
 
 // parse splits grpc://host:port.
@@ -86,14 +78,24 @@ func clientOptions(config *tls.Config, l wire.Limits) []rpc.DialOption {
 	}
 }
 
-// open starts a stream, which ends with cc.
-func open(ctx context.Context, cc *rpc.ClientConn, token string, l wire.Limits) (*conn, error) {
+// dial opens a stream by a connection of its own, within FrameTime of the limits. hangUp ends both.
+func dial(ctx context.Context, host, method, token string, config *tls.Config, l wire.Limits) (s rpc.ClientStream, hangUp func(), err error) {
+	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, l)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	ctx, cancelDial := context.WithTimeout(ctx, l.FrameTime)
+	defer cancelDial()
 	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	hangUp = func() {
+		cancel()
+		_ = cc.Close() // the connection has ended in any case
+	}
 	if token != "" {
 		streaming = metadata.AppendToOutgoingContext(streaming, "authorization", "Bearer "+token)
 	}
 	stop := context.AfterFunc(ctx, cancel)
-	s, err := cc.NewStream(streaming, &rpc.StreamDesc{StreamName: methodName, ServerStreams: true, ClientStreams: true}, fullMethod)
+	s, err = cc.NewStream(streaming, &rpc.StreamDesc{ServerStreams: true, ClientStreams: true}, method)
 	if err == nil {
 		err = accepted(s)
 	}
@@ -101,16 +103,13 @@ func open(ctx context.Context, cc *rpc.ClientConn, token string, l wire.Limits) 
 		err = context.Cause(ctx)
 	}
 	if err != nil {
-		cancel()
+		hangUp()
 		if ctx.Err() != nil {
 			err = context.Cause(ctx)
 		}
-		return nil, refusalOf(err)
+		return nil, nil, err
 	}
-	return clientConn(s, l, func() {
-		cancel()
-		_ = cc.Close() // the connection has ended in any case
-	}), nil
+	return s, hangUp, nil
 }
 
 // accepted waits until the server accepts the stream.
@@ -127,8 +126,8 @@ func accepted(s rpc.ClientStream) error {
 }
 
 // clientConn is the connection of a client, which hangUp ends.
-func clientConn(s rpc.ClientStream, l wire.Limits, hangUp func()) *conn {
-	c := newConn(s, wire.Peer{}, l)
+func clientConn(s rpc.ClientStream, p wire.Peer, l wire.Limits, hangUp func()) *conn {
+	c := newConn(s, p, l)
 	c.abort = hangUp
 	c.closing = func(said bool) {
 		if said {

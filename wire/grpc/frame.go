@@ -47,24 +47,16 @@ func appendError(dst []byte, r *performatives.Refusal) []byte {
 // field returns the number of the first field of a Frame, or 0 for an unknown field, and
 // the size of the field in bytes, which is negative for malformed protobuf.
 func field(b []byte) (num protowire.Number, size int) {
-	num, typ, tag := consumeTag(b)
-	if tag < 0 {
-		return 0, tag
-	}
-	size = protowire.ConsumeFieldValue(num, typ, b[tag:])
-	if size < 0 {
-		return 0, size
-	}
-	if typ != protowire.BytesType || num > frameClose {
+	num, text, _, size := nextField(b)
+	if text == nil || num > frameClose {
 		num = 0
 	}
-	return num, tag + size
+	return num, size
 }
 
 // signal reads a field of a Frame that is no envelope.
 func signal(num protowire.Number, b []byte) (wire.Frame, bool) {
-	_, _, tag := protowire.ConsumeTag(b)
-	body, _ := protowire.ConsumeBytes(b[tag:])
+	_, body, _, _ := nextField(b)
 	f := wire.Frame{Kind: kindOf(num)}
 	if f.Kind == wire.KindError {
 		f.Err = &performatives.Refusal{}

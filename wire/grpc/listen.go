@@ -65,7 +65,7 @@ type Listener struct {
 	serving sync.WaitGroup
 }
 
-func (o Options) validate() error {
+func (o Options) validate(nodesOnly bool) error {
 	switch {
 	case o.Addr == "" && o.Socket == nil:
 		return errors.New("grpc: Options.Addr is empty: want host:port")
@@ -73,8 +73,28 @@ func (o Options) validate() error {
 		return fmt.Errorf("grpc: Options.MaxStreams is %d", o.MaxStreams)
 	case o.TLS != nil && !sockets.HasCertificate(o.TLS):
 		return errors.New("grpc: Options.TLS has no certificate")
+	case nodesOnly && o.Links == nil:
+		return errors.New("grpc: Options.Links is nil")
 	}
 	return nil
+}
+
+// open checks the options and returns the listening socket.
+func (o Options) open(log *slog.Logger, nodesOnly bool) (net.Listener, error) {
+	if err := o.validate(nodesOnly); err != nil {
+		if o.Socket != nil {
+			_ = o.Socket.Close() // err is the reason
+		}
+		return nil, err
+	}
+	if o.Socket != nil {
+		return o.Socket, nil
+	}
+	socket, err := sockets.Listen(o.Addr, log)
+	if err != nil {
+		return nil, fmt.Errorf("grpc: %w", err)
+	}
+	return socket, nil
 }
 
 // Listen starts to accept streams. The caller must stop the Listener. The error names a
@@ -88,18 +108,9 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if server == nil {
 		return nil, errors.New("grpc: the server is nil")
 	}
-	if err := o.validate(); err != nil {
-		if o.Socket != nil {
-			_ = o.Socket.Close() // err is the reason
-		}
+	socket, err := o.open(server.Options().Logger, false)
+	if err != nil {
 		return nil, err
-	}
-	socket := o.Socket
-	if socket == nil {
-		var err error
-		if socket, err = sockets.Listen(o.Addr, server.Options().Logger); err != nil {
-			return nil, fmt.Errorf("grpc: %w", err)
-		}
 	}
 	l := &Listener{network: newBounded(socket, server.Options().MaxConnections), health: newHealth(server)}
 	l.server = rpc.NewServer(append(serverOptions(server.Options(), o), rpc.StreamInterceptor(l.health.bound))...)
@@ -118,21 +129,9 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 // that of Listen.
 func ListenNodes(o Options, log *slog.Logger) (*Listener, error) {
 	o.MaxStreams = cmp.Or(o.MaxStreams, DefaultMaxStreams)
-	err := o.validate()
-	if err == nil && o.Links == nil {
-		err = errors.New("grpc: Options.Links is nil")
-	}
+	socket, err := o.open(log, true)
 	if err != nil {
-		if o.Socket != nil {
-			_ = o.Socket.Close() // err is the reason
-		}
 		return nil, err
-	}
-	socket := o.Socket
-	if socket == nil {
-		if socket, err = sockets.Listen(o.Addr, log); err != nil {
-			return nil, fmt.Errorf("grpc: %w", err)
-		}
 	}
 	limits := wire.Limits{}.WithDefaults()
 	l := &Listener{network: newBounded(socket, o.MaxStreams)}

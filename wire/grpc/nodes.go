@@ -4,13 +4,10 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
-	"io"
 	"net"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	rpc "google.golang.org/grpc"
@@ -33,17 +30,17 @@ const MaxLinkFrame = 17 << 20
 // LinkStream is a stream of frames between two nodes, the LinkFrames of ribosome.proto. It ends
 // with its gRPC call.
 type LinkStream struct {
-	stream    stream
+	patient
 	addr      string
 	encrypted bool // the other end has dialled by TLS
 	certs     []*x509.Certificate
 	patience  time.Duration // for one write, and for each MiB of the frame before
 	behind    int           // bytes of the last frame, of which gRPC may have written nothing yet
-	timer     *time.Timer
-	once      sync.Once
-	hangUp    func()
-	late      atomic.Bool // a write took too long
 	in, out   loan
+}
+
+func newLinkStream(s stream, addr string, patience time.Duration, hangUp func()) *LinkStream {
+	return &LinkStream{patient: patient{stream: s, peer: "the node at " + addr, abort: sync.OnceFunc(hangUp)}, addr: addr, patience: patience}
 }
 
 // Addr returns the address of the other end.
@@ -69,33 +66,14 @@ func (s *LinkStream) CheckName(node string) error {
 // that time. They must not be changed afterwards. Only one goroutine may call it.
 func (s *LinkStream) Send(parts ...[]byte) error {
 	// gRPC blocks until it has written the frame before.
-	patience := s.patience * time.Duration(1+s.behind>>20)
-	if s.timer == nil {
-		s.timer = time.AfterFunc(patience, s.tooLate)
-	} else {
-		s.timer.Reset(patience)
-	}
-	defer s.timer.Stop()
+	defer s.within(s.patience * time.Duration(1+s.behind>>20)).Stop()
 	s.out.parts = parts
-	err := s.stream.SendMsg(&s.out)
+	err := s.send(&s.out)
 	s.out.parts, s.behind = nil, 0
 	for _, p := range parts {
 		s.behind += len(p)
 	}
-	switch {
-	case s.late.Load():
-		return wire.ErrSlow
-	case errors.Is(err, io.EOF):
-		return fmt.Errorf("grpc: the node at %s has ended the stream: %w", s.addr, io.ErrClosedPipe)
-	case err != nil:
-		return fmt.Errorf("grpc: write: %w", err)
-	}
-	return nil
-}
-
-func (s *LinkStream) tooLate() {
-	s.late.Store(true)
-	s.Close()
+	return err
 }
 
 // Memory returns a slice of no length, and of that capacity or more, for a part of the next frame.
@@ -112,7 +90,7 @@ func (s *LinkStream) Recv() ([]byte, error) {
 }
 
 // Close ends the stream.
-func (s *LinkStream) Close() { s.once.Do(s.hangUp) }
+func (s *LinkStream) Close() { s.abort() }
 
 // nodes serves the streams of other nodes.
 type nodes struct {
@@ -142,9 +120,9 @@ func registerNodes(r rpc.ServiceRegistrar, handle func(*LinkStream), patience ti
 // own, and Close lets serve return.
 func (n *nodes) serve(stream rpc.ServerStream) error {
 	over := make(chan struct{})
-	s := &LinkStream{stream: stream, patience: n.patience, hangUp: func() { close(over) }}
 	p := peerOf(stream.Context())
-	s.addr, s.encrypted, s.certs = p.Addr, p.TLS, certificatesOf(stream.Context())
+	s := newLinkStream(stream, p.Addr, n.patience, func() { close(over) })
+	s.encrypted, s.certs = p.TLS, certificatesOf(stream.Context())
 	if !n.begin(s) {
 		return status.Error(codes.Unavailable, "the node stops")
 	}
@@ -201,31 +179,9 @@ func DialLink(ctx context.Context, host, node string, config *tls.Config, patien
 		config = config.Clone()
 		config.ServerName = node
 	}
-	cc, err := rpc.NewClient("passthrough:///"+host, clientOptions(config, wire.Limits{Frame: MaxLinkFrame})...)
+	stream, hangUp, err := dial(ctx, host, linkMethod, "", config, wire.Limits{Frame: MaxLinkFrame, FrameTime: patience})
 	if err != nil {
 		return nil, fmt.Errorf("grpc: link to %s: %w", host, err)
 	}
-	ctx, cancelDial := context.WithTimeout(ctx, patience)
-	defer cancelDial()
-	streaming, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	hangUp := func() {
-		cancel()
-		_ = cc.Close() // the connection has ended in any case
-	}
-	stop := context.AfterFunc(ctx, cancel)
-	stream, err := cc.NewStream(streaming, &rpc.StreamDesc{StreamName: linkName, ServerStreams: true, ClientStreams: true}, linkMethod)
-	if err == nil {
-		err = accepted(stream)
-	}
-	if !stop() && err == nil {
-		err = context.Cause(ctx)
-	}
-	if err != nil {
-		hangUp()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
-		}
-		return nil, fmt.Errorf("grpc: link to %s: %w", host, err)
-	}
-	return &LinkStream{stream: stream, addr: host, patience: patience, hangUp: hangUp}, nil
+	return newLinkStream(stream, host, patience, hangUp), nil
 }

@@ -241,7 +241,7 @@ func TestLinkStreamNames(t *testing.T) {
 func TestLinkStreamSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		tape := &tape{stop: make(chan struct{})}
-		s := &LinkStream{stream: tape, patience: time.Second, hangUp: func() { close(tape.stop) }}
+		s := newLinkStream(tape, "", time.Second, func() { close(tape.stop) })
 		if err := s.Send([]byte{0xa, 0}); !errors.Is(err, wire.ErrSlow) {
 			t.Errorf("got %v", err)
 		}
@@ -274,7 +274,7 @@ func (n *narrow) SendMsg(m any) error {
 func TestLinkStreamLongFrame(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := &narrow{closed: make(chan struct{})}
-		s := &LinkStream{stream: n, patience: 5 * time.Second, hangUp: func() { close(n.closed) }}
+		s := newLinkStream(n, "", 5*time.Second, func() { close(n.closed) })
 		for _, size := range []int{1, MaxLinkFrame, 1, 1 << 20, 1 << 20, 1} {
 			if err := s.Send(make([]byte, size/2), make([]byte, size-size/2)); err != nil {
 				t.Fatalf("%d bytes: %v", size, err)
