@@ -599,17 +599,17 @@ func TestClaims(t *testing.T) {
 // A hostile node puts other keys into the entry of an agent.
 func TestKeySubstitution(t *testing.T) {
 	w := newWorld(t)
-	forged, err := state("Jules", w.clock.now.UnixMilli()+1, time.Time{}, w.mallory.keys, w.mallory.keys)
+	forged, err := state("Jules", w.clock.now.UnixMilli()+1, w.mallory.keys, w.mallory.keys)
 	if err != nil {
 		t.Fatal(err)
 	}
-	mixed, err := state("Jules", w.clock.now.UnixMilli()+1, time.Time{}, w.mallory.keys, w.jules.keys, w.mallory.keys)
+	mixed, err := state("Jules", w.clock.now.UnixMilli()+1, w.mallory.keys, w.jules.keys, w.mallory.keys)
 	if err != nil {
 		t.Fatal(err)
 	}
 	underHisID := w.mallory.keys
 	underHisID.signing.KeyID = w.jules.keys.ID()
-	wrong, err := state("Jules", w.clock.now.UnixMilli()+1, time.Time{}, underHisID, w.jules.keys, w.mallory.keys)
+	wrong, err := state("Jules", w.clock.now.UnixMilli()+1, underHisID, w.jules.keys, w.mallory.keys)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -752,7 +752,7 @@ func TestAuthority(t *testing.T) {
 	if _, err := w.eddy.Seal(w.request(), entry); !errors.Is(err, p.CodeUnknownKey) {
 		t.Errorf("after its end: %v", err)
 	}
-	forged, err := state("Jules", 1, time.Time{}, w.mallory.keys, w.jules.keys)
+	forged, err := state("Jules", 1, w.mallory.keys, w.jules.keys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -90,16 +89,8 @@ func (o Options) validate() error {
 		return errors.New("sealed: Options.Agent is empty")
 	case !o.Keys.valid():
 		return errors.New("sealed: Options.Keys is empty: GenerateKeys makes keys")
-	case o.Lifetime < 0:
-		return fmt.Errorf("sealed: Options.Lifetime is %v", o.Lifetime)
-	case o.Skew < 0:
-		return fmt.Errorf("sealed: Options.Skew is %v", o.Skew)
-	case o.MaxBytes < 0:
-		return fmt.Errorf("sealed: Options.MaxBytes is %d", o.MaxBytes)
-	case o.MaxSeen < 0:
-		return fmt.Errorf("sealed: Options.MaxSeen is %d", o.MaxSeen)
-	case o.MaxAgents < 0:
-		return fmt.Errorf("sealed: Options.MaxAgents is %d", o.MaxAgents)
+	case min(o.Lifetime, o.Skew) < 0 || min(o.MaxBytes, o.MaxSeen, o.MaxAgents) < 0:
+		return errors.New("sealed: Options.Lifetime, Skew, MaxBytes, MaxSeen or MaxAgents is negative")
 	}
 	return nil
 }
@@ -167,11 +158,7 @@ func (s *Sealer) checkOwn(text string) error {
 // restate makes a new statement of the agent's keys, signed by one of them.
 func (s *Sealer) restate(by Keys) (err error) {
 	s.version = max(s.version+1, s.opts.Now().UnixMilli())
-	all := []Keys{s.keys}
-	if s.former != nil {
-		all = append(all, *s.former)
-	}
-	s.statement, err = state(s.opts.Agent, s.version, time.Time{}, by, all...)
+	s.statement, err = state(s.opts.Agent, s.version, by, s.allKeys()...)
 	return err
 }
 
@@ -300,9 +287,12 @@ func (s *Sealer) keysOf(peer performatives.AgentID, now time.Time, statements ..
 func (s *Sealer) ownKeys() []Keys {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := []Keys{s.keys}
+	return s.allKeys()
+}
+
+func (s *Sealer) allKeys() []Keys {
 	if s.former != nil {
-		all = append(all, *s.former)
+		return []Keys{s.keys, *s.former}
 	}
-	return slices.Clip(all)
+	return []Keys{s.keys}
 }

@@ -43,11 +43,8 @@ type statement struct {
 }
 
 // state returns the signed statement of an agent that has those keys.
-func state(agent performatives.AgentID, version int64, expires time.Time, signer Keys, all ...Keys) (string, error) {
+func state(agent performatives.AgentID, version int64, signer Keys, all ...Keys) (string, error) {
 	s := statement{Agent: agent, Version: version}
-	if !expires.IsZero() {
-		s.Expires = expires.Unix()
-	}
 	for _, k := range all {
 		s.Keys = append(s.Keys, k.public()...)
 	}
@@ -183,10 +180,10 @@ func parseStatement(compact string) (s signed, about statement, err error) {
 	return s, about, nil
 }
 
-// key returns the public key with that id and use.
+// key returns the public key with that id and use; without an id, the one to use.
 func (s statement) key(id, use string) (jose.JSONWebKey, bool) {
 	for _, k := range s.Keys {
-		if k.KeyID == id && k.Use == use {
+		if (id == "" || k.KeyID == id) && k.Use == use {
 			return k, true
 		}
 	}
@@ -195,12 +192,8 @@ func (s statement) key(id, use string) (jose.JSONWebKey, bool) {
 
 // current returns the key to use.
 func (s statement) current(use string) jose.JSONWebKey {
-	for _, k := range s.Keys {
-		if k.Use == use {
-			return k
-		}
-	}
-	return jose.JSONWebKey{}
+	k, _ := s.key("", use) // parseStatement has seen one
+	return k
 }
 
 func (s statement) expired(now time.Time) bool { return s.Expires != 0 && now.Unix() >= s.Expires }
