@@ -32,7 +32,7 @@ type Conversation struct {
 
 // Side is one agent's side of a conversation.
 type Side struct {
-	Node     string                `json:"node,omitempty"` // where it is; empty for a node of an older version
+	Node     string                `json:"node,omitempty"` // where it is
 	Agent    performatives.AgentID `json:"agent"`
 	Peer     performatives.AgentID `json:"peer,omitempty"`
 	Role     string                `json:"role"`

@@ -16,10 +16,7 @@ import (
 // conversation, which has not been touched for long, its memory must come back into the caches of
 // the processor, and one place takes less time than three.
 type entry struct {
-	// In entries.
-	newer, older *entry
-	next         *entry // of the same bucket
-	hash         uint64
+	newer, older *entry // in entries
 
 	id        performatives.ConversationID
 	parent    performatives.ConversationID // of an ended side, or of the first message once learnParentLocked was called
@@ -191,7 +188,7 @@ func (r *Recorder) keep(at time.Time, m *performatives.Message) kept {
 func (r *Recorder) entryLocked(at time.Time, id performatives.ConversationID) *entry {
 	e := r.recent.newest
 	if e == nil || e.id != id {
-		if e = r.recent.find(id); e != nil {
+		if e = r.recent.by[id]; e != nil {
 			r.recent.touch(e)
 		} else {
 			e = r.newEntryLocked(at, id)
@@ -221,7 +218,7 @@ func (r *Recorder) growLocked(e *entry, bytes int) {
 // boundLocked forgets the conversations without an event for the longest time, and then the oldest
 // messages of the last one.
 func (r *Recorder) boundLocked() {
-	for r.recent.n > r.options.Conversations || r.counts.Bytes > r.options.Bytes && r.recent.n > 1 {
+	for len(r.recent.by) > r.options.Conversations || r.counts.Bytes > r.options.Bytes && len(r.recent.by) > 1 {
 		r.forgetLocked(r.recent.oldest)
 	}
 	for e := r.recent.newest; r.counts.Bytes > r.options.Bytes && len(e.messages) > 0; {

@@ -127,7 +127,7 @@ func TestParentIsBounded(t *testing.T) {
 		}
 		n.Events().Publish(events.MessageSent{At: events.At{Time: m.Timestamp()}, Message: m})
 		c, _ := r.Conversation("c")
-		if parent := r.recent.find("c").parent; c.Parent != "" || parent != "" || c.Messages[0].LeftOut == "" {
+		if parent := r.recent.by["c"].parent; c.Parent != "" || parent != "" || c.Messages[0].LeftOut == "" {
 			t.Errorf("the view has a parent of %d bytes, the record of %d", len(c.Parent), len(parent))
 		}
 	}

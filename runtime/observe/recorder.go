@@ -89,7 +89,7 @@ func (r *Recorder) Close() { r.end() }
 func (r *Recorder) Counts() Counts {
 	defer r.lock().Unlock()
 	c := r.counts
-	c.Conversations, c.Lost, c.Refusals = r.recent.n, r.events.Lost(), len(r.refusals.all)
+	c.Conversations, c.Lost, c.Refusals = len(r.recent.by), r.events.Lost(), len(r.refusals.all)
 	c.RefusalsForgotten, c.Failures, c.FailuresForgotten = r.refusals.forgotten, len(r.failures.all), r.failures.forgotten
 	return c
 }

@@ -39,16 +39,16 @@ func (r *Recorder) Trace(id string) (Trace, bool) {
 	live := r.node.all()
 	defer r.lock().Unlock()
 	for _, i := range live { // the end of a side tells its parent, too
-		if e := r.recent.find(i.ID); e != nil && i.Parent != "" {
+		if e := r.recent.by[i.ID]; e != nil && i.Parent != "" {
 			e.parent = i.Parent
 		}
 	}
 	for e := r.recent.newest; e != nil; e = e.older {
 		e.learnParentLocked()
 	}
-	if e := r.recent.find(performatives.ConversationID(id)); e != nil { // one begun in the work of another belongs to that
-		for seen := 0; e.parent != "" && r.recent.find(e.parent) != nil && seen < r.recent.n; seen++ {
-			e = r.recent.find(e.parent)
+	if e := r.recent.by[performatives.ConversationID(id)]; e != nil { // one begun in the work of another belongs to that
+		for seen := 0; e.parent != "" && r.recent.by[e.parent] != nil && seen < len(r.recent.by); seen++ {
+			e = r.recent.by[e.parent]
 		}
 		t.ID = rag.Conversation(string(e.id))
 	}

@@ -87,7 +87,7 @@ func (r *Recorder) ConversationSince(id performatives.ConversationID, m Mark) (C
 	c := Conversation{ID: id}
 	live := r.node.with(id) // as in Conversations
 	mu := r.lock()
-	e := r.recent.find(id)
+	e := r.recent.by[id]
 	since, mark := r.sinceLocked(m), r.mark
 	var messages []kept
 	if e != nil {
@@ -187,7 +187,7 @@ func sideOf(sides *[]Side, agent, peer performatives.AgentID, role string) *Side
 func (r *Recorder) Messages(id performatives.ConversationID) (all []Message) {
 	mu := r.lock()
 	var messages []kept
-	if e := r.recent.find(id); e != nil {
+	if e := r.recent.by[id]; e != nil {
 		messages = slices.Clone(e.messages)
 	}
 	mu.Unlock()

@@ -85,9 +85,6 @@ func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request
 	}
 	act.Reason = body.Reason
 	only := r.URL.Query().Get(sideParam)
-	if only == "" && r.Header.Get(viaHeader) != "" {
-		only = machine.Initiator.String() // a node of a former build has passed it on, and asks for that
-	}
 	switch only {
 	case "", machine.Initiator.String(), machine.Responder.String():
 	default:
@@ -118,7 +115,7 @@ type cancellation struct {
 	ends   *events.Subscription
 
 	sides   []codons.Info // those at this node that were under way at first
-	nodes   []elsewhere   // the other nodes that have a side under way, or perhaps have one
+	nodes   []elsewhere   // the other nodes that have a side under way
 	view    cancelView    // of the sides that were told to end; zero for none
 	by      []string      // the nodes of these sides
 	noRow   bool          // the table of a responder does not let it end
@@ -132,11 +129,10 @@ type cancellation struct {
 	silent []absent // the nodes that have not said what they have
 }
 
-// elsewhere is another node that has a side under way, or perhaps has one.
+// elsewhere is another node that has a side under way.
 type elsewhere struct {
 	Peer
-	roles  []string // of its sides under way
-	closed bool     // the operator may not read there: only an attempt to end a side shows whether it has one
+	roles []string // of its sides under way
 }
 
 // run has the initiators' sides end, or else those of the responders. The responders at this node
@@ -206,7 +202,7 @@ func (c *cancellation) add(node string, v cancelView) {
 }
 
 // askNodes asks other nodes, all at once, which sides of the conversation they have, as its view
-// does. It returns those that have one under way, or perhaps have one.
+// does. It returns those that have one under way.
 func (c *cancellation) askNodes(peers []Peer) []elsewhere {
 	before := len(c.nodes)
 	asks := c.r.Clone(c.r.Context())
@@ -219,8 +215,6 @@ func (c *cancellation) askNodes(peers []Peer) []elsewhere {
 		case errs[i] != nil:
 			c.silent = append(c.silent, absent{p.Node, errs[i].Error()})
 		case a.status == http.StatusNotFound:
-		case a.status == http.StatusForbidden:
-			c.nodes = append(c.nodes, elsewhere{Peer: p, closed: true})
 		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
 			c.silent = append(c.silent, absent{p.Node, a.failed()})
 		default:
@@ -253,42 +247,33 @@ func (c *cancellation) pass(role machine.Role, to []elsewhere) {
 	q := asks.URL.Query()
 	q.Set(sideParam, role.String())
 	asks.URL.RawQuery = q.Encode()
-	var nodes []elsewhere
 	var peers []Peer
 	for _, n := range to {
-		if n.closed || slices.Contains(n.roles, role.String()) {
-			nodes, peers = append(nodes, n), append(peers, n.Peer)
+		if slices.Contains(n.roles, role.String()) {
+			peers = append(peers, n.Peer)
 		}
 	}
 	body, _ := json.Marshal(withdrawal{c.reason}) // a text can be encoded
 	answers, errs := c.h.askPeers(asks, peers, string(body))
-	for i, n := range nodes {
-		c.passed(n, answers[i], errs[i])
+	for i, p := range peers {
+		c.passed(p.Node, answers[i], errs[i])
 	}
 }
 
 // passed records what another node has answered to the request to end its sides.
-func (c *cancellation) passed(n elsewhere, a *answered, err error) {
+func (c *cancellation) passed(node string, a *answered, err error) {
 	var v cancelView
 	switch {
-	case err != nil && !n.closed:
-		c.add(n.Node, cancelView{Outcome: outcomeRunning})
-	case err == nil && a.status == http.StatusNotFound:
-	case err == nil && a.status == http.StatusConflict:
-		c.known = true
+	case err != nil:
+		c.add(node, cancelView{Outcome: outcomeRunning})
+	case a.status == http.StatusNotFound:
+	case a.status == http.StatusConflict:
 		c.noRow = c.noRow || strings.HasPrefix(a.failed(), outcomeNoRow+": ")
-	case err == nil && a.status == http.StatusOK && json.Unmarshal(a.body, &v) == nil:
-		c.known = true
-		if c.ended = true; !n.closed || v.Outcome != outcomeEnded || v.State != "" { // otherwise it has had no side that was to end
-			c.add(n.Node, v)
-		}
-	case !n.closed:
-		c.refused, c.refuser = a, n.Node
-	case !slices.ContainsFunc(c.silent, func(s absent) bool { return s.Node == n.Node }):
-		if err == nil {
-			err = errors.New(a.failed())
-		}
-		c.silent = append(c.silent, absent{n.Node, err.Error()})
+	case a.status == http.StatusOK && json.Unmarshal(a.body, &v) == nil:
+		c.ended = true
+		c.add(node, v)
+	default:
+		c.refused, c.refuser = a, node
 	}
 }
 

@@ -202,7 +202,6 @@ func TestCancelAmongNodes(t *testing.T) {
 		"503, unknown":               {fakeNodes{"n2": refuses(503)}, false, unknown, 0},
 		"no JSON, unknown":           {fakeNodes{"n2": says("x")}, false, unknown, 0},
 		"403, another has it":        {fakeNodes{"n2": refuses(403), "n3": has("responder", receipt)}, false, lacking("it answers 403"), 0},
-		"no reading, but acting":     {fakeNodes{"n2": unreadable(has("responder", receipt))}, false, stopped, 0},
 		"it runs elsewhere":          {fakeNodes{"n2": has("responder", running)}, true, `200 {"outcome":"still_running","state":"failed"}`, 0},
 		"a receipt here and there":   {fakeNodes{"n2": has("responder", receipt)}, true, stopped, 0},
 		"ended elsewhere":            {fakeNodes{"n2": has("responder", says(`{"outcome":"already_ended"}`))}, true, stopped, 0},
@@ -245,17 +244,6 @@ func TestCancelAmongNodes(t *testing.T) {
 	}
 }
 
-// unreadable is a node at which the operator may act, and not read.
-func unreadable(node http.HandlerFunc) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			w.WriteHeader(http.StatusForbidden)
-			return
-		}
-		node(w, r)
-	}
-}
-
 // The initiator has ended, and its CANCEL was lost: the responder is stopped. It had ended where no
 // responder is under way, also if another node has recorded that.
 func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
@@ -280,22 +268,5 @@ func TestCancelAfterTheEndOfTheInitiator(t *testing.T) {
 		if got, _ := cancelled(h, ""); got != over {
 			t.Errorf("again: %s", got)
 		}
-	})
-}
-
-// A node of a former build passes a cancellation on without the parameter side: it looks for the
-// initiator.
-func TestCancelOfAFormerBuild(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		n, h, w := serve(t, nil)
-		a := asksFor(t, n, "w", "c")
-		<-w.begun
-		if got, _ := cancelled(h, "?node="+n.Name(), "Ribosome-Via", "n2"); !strings.HasPrefix(got, "409 ") || len(n.Conversation("c")) != 1 {
-			t.Errorf("%s, and under way are %+v", got, n.Conversation("c"))
-		}
-		if got, _ := cancelled(h, "?node="+n.Name()); got != stopped {
-			t.Error(got)
-		}
-		a.fails(t)
 	})
 }

@@ -415,9 +415,6 @@ func joinMessages(a, b []observe.Message) []observe.Message {
 // mergeConversation merges the records of one conversation from several nodes.
 func mergeConversation(_ *http.Request, parts []part[conversationView]) conversationView {
 	v := parts[0].view
-	if v.AsOf == nil { // of a node of an older version
-		v.AsOf = marks{}
-	}
 	for _, p := range parts[1:] {
 		join(&v.Conversation, p.view.Conversation)
 		maps.Copy(v.AsOf, p.view.AsOf)

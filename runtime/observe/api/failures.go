@@ -3,7 +3,6 @@ package api
 import (
 	"net/http"
 	"slices"
-	"strconv"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -23,9 +22,8 @@ type failureList struct {
 
 func (h *Handler) failures(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, ok := limitOf(r)
+	limit, ok := limitIn(w, r)
 	if !ok {
-		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
 		return
 	}
 	all := h.failuresOf(performatives.AgentID(q.Get("agent")), performatives.ConversationID(q.Get("conversation")))

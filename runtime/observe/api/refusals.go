@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/runtime/observe"
@@ -28,9 +27,8 @@ type refusalList struct {
 
 func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, ok := limitOf(r)
+	limit, ok := limitIn(w, r)
 	if !ok {
-		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
 		return
 	}
 	kind, agent, code := q.Get("kind"), q.Get("agent"), q.Get("code")
@@ -38,9 +36,8 @@ func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
 		fail(w, http.StatusBadRequest, "kind", "kind has to be "+observe.KindRefused+" or "+observe.KindDeadLetter)
 		return
 	}
-	after, ok := keyIn(q.Get("cursor"), refusalKey)
+	after, ok := keyIn(w, r, refusalKey)
 	if !ok {
-		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
 		return
 	}
 	some := []refusalView{}

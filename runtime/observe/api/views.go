@@ -236,18 +236,16 @@ const (
 
 func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
-	limit, ok := limitOf(r)
+	limit, ok := limitIn(w, r)
 	if !ok {
-		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
 		return
 	}
 	if live := q.Get("live"); live != "" && live != "true" && live != "false" {
 		fail(w, http.StatusBadRequest, "live", "live has to be true or false")
 		return
 	}
-	after, ok := keyIn(q.Get("cursor"), conversationKey)
+	after, ok := keyIn(w, r, conversationKey)
 	if !ok {
-		fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
 		return
 	}
 	since, ok := h.since(w, r)
@@ -278,21 +276,32 @@ func limitOf(r *http.Request) (limit int, ok bool) {
 	return limit, err == nil && limit >= 1 && limit <= maxPage
 }
 
+// limitIn is limitOf. It answers a request that is not allowed.
+func limitIn(w http.ResponseWriter, r *http.Request) (limit int, ok bool) {
+	if limit, ok = limitOf(r); !ok {
+		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
+	}
+	return limit, ok
+}
+
 // cursorOf returns the cursor of the page after the one that ends with a conversation.
 func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
-// keyIn returns the key of a cursor, empty for an empty one. It is false for any text but a cursor
-// of this API: a key has a time, and behind it a text that rest matches.
-func keyIn(cursor string, rest *regexp.Regexp) (key string, ok bool) {
-	text, err := base64.RawURLEncoding.DecodeString(cursor)
-	if err != nil || len(text) == 0 {
-		return "", err == nil
+// keyIn returns the key of the cursor of a request, empty for an empty one. It answers a request
+// with any text but a cursor of this API: a key has a time, and behind it a text that rest matches.
+func keyIn(w http.ResponseWriter, r *http.Request, rest *regexp.Regexp) (key string, ok bool) {
+	text, err := base64.RawURLEncoding.DecodeString(r.URL.Query().Get("cursor"))
+	if err == nil && len(text) == 0 {
+		return "", true
 	}
 	at := min(len(sortedTime), len(text))
-	_, err = time.Parse(sortedTime, string(text[:at]))
-	return string(text), err == nil && rest.Match(text[at:])
+	if _, bad := time.Parse(sortedTime, string(text[:at])); err == nil && bad == nil && rest.Match(text[at:]) {
+		return string(text), true
+	}
+	fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
+	return "", false
 }
 
 // conversationKey matches what [keyOf] returns behind the time.

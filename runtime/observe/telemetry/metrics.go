@@ -114,9 +114,7 @@ func (l *labels) slot() int {
 
 // of returns the series of the labels.
 func (m *metrics) of(l labels) *series {
-	if l.code != "" {
-		l.code = performatives.Code(known(l.code))
-	}
+	l.code = bounded(l.code)
 	slot := l.slot()
 	if s := m.recent[slot]; s != nil && s.labels == l {
 		return s
@@ -141,6 +139,15 @@ func newSeries(l labels) *series {
 	}
 	measurement := metric.WithAttributeSet(attribute.NewSet(all...))
 	return &series{labels: l, add: []metric.AddOption{measurement}, record: []metric.RecordOption{measurement}}
+}
+
+// bounded returns a code of the runtime's or none, and other for any other code: there is no end of
+// those.
+func bounded(code performatives.Code) performatives.Code {
+	if code == "" {
+		return ""
+	}
+	return performatives.Code(known(code))
 }
 
 // count returns the series, to count an event in it until the next flush.
@@ -206,10 +213,7 @@ type lostEnds struct {
 
 // count is called by publishers of events.
 func (l *lostEnds) count(e lifecycle.Ended) {
-	of := labels{protocol: e.Protocol, role: e.Role, state: e.State, code: e.Code}
-	if of.code != "" {
-		of.code = performatives.Code(known(of.code)) // others would be without bound
-	}
+	of := labels{protocol: e.Protocol, role: e.Role, state: e.State, code: bounded(e.Code)}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.n == nil {
@@ -332,13 +336,14 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		if sessions != nil {
 			o.ObserveInt64(connected, int64(sessions()))
 		}
-		for key, of := range m.backlogs(node.System(), time.Now()) {
+		mailboxes, jobs := m.loads(node.System(), time.Now())
+		for key, of := range mailboxes {
 			as := with(key.agent, attribute.String(attrBand, key.band.String()))
 			o.ObserveInt64(depth, of.depth, as)
 			o.ObserveFloat64(wait, of.wait, as)
 		}
-		for agent, jobs := range m.working(node.System()) {
-			o.ObserveInt64(working, jobs, with(agent))
+		for agent, n := range jobs {
+			o.ObserveInt64(working, n, with(agent))
 		}
 		return nil
 	}, append(all, wait)...)
@@ -358,38 +363,28 @@ type backlog struct {
 	wait  float64 // of the oldest message, in seconds
 }
 
-// backlogs returns the backlogs of the agents of this node.
-func (m *metrics) backlogs(system *actors.System, now time.Time) map[mailbox]backlog {
-	all := map[mailbox]backlog{}
+// loads returns the backlogs of the agents of this node, and how many of their jobs run. The agents
+// beyond the bound are one.
+func (m *metrics) loads(system *actors.System, now time.Time) (map[mailbox]backlog, map[attribute.KeyValue]int64) {
+	mailboxes, jobs := map[mailbox]backlog{}, map[attribute.KeyValue]int64{}
 	for r := range system.Agents() {
 		self, here := r.Local()
 		if !here {
 			continue
 		}
 		agent := m.agent(r.ID())
+		jobs[agent] += int64(self.Working())
 		for p := performatives.Low; p <= performatives.Urgent; p++ {
 			n, oldest := self.Backlog(p)
-			b := all[mailbox{agent, p}]
+			b := mailboxes[mailbox{agent, p}]
 			b.depth += int64(n)
 			if !oldest.IsZero() {
 				b.wait = max(b.wait, now.Sub(oldest).Seconds())
 			}
-			all[mailbox{agent, p}] = b
+			mailboxes[mailbox{agent, p}] = b
 		}
 	}
-	return all
-}
-
-// working returns how many jobs of the agents of this node run. The agents beyond the bound are
-// one.
-func (m *metrics) working(system *actors.System) map[attribute.KeyValue]int64 {
-	all := map[attribute.KeyValue]int64{}
-	for r := range system.Agents() {
-		if self, here := r.Local(); here {
-			all[m.agent(r.ID())] += int64(self.Working())
-		}
-	}
-	return all
+	return mailboxes, jobs
 }
 
 func (m *metrics) close() { _ = m.registration.Unregister() }
