@@ -337,66 +337,6 @@ func TestFramesAreReadAfterAFailedWrite(t *testing.T) {
 	})
 }
 
-// blockedConn is a connection whose Write and Close block until the test closes closing.
-type blockedConn struct {
-	wire.Conn
-	closing chan struct{}
-}
-
-// Write blocks until closing is closed.
-func (s blockedConn) Write([]wire.Frame) error {
-	<-s.closing
-	return wire.ErrSlow
-}
-
-// Close blocks until closing is closed.
-func (s blockedConn) Close() error {
-	<-s.closing
-	return s.Conn.Close()
-}
-
-// Send does not block while the session of a slow peer is being closed.
-func TestSendDoesNotBlockOnClose(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		near, _ := wiretest.Pipe()
-		conn := blockedConn{near, make(chan struct{})}
-		r := &wiretest.Recorder{}
-		s, err := wire.Connect(conn, wire.Options{
-			Handler: r, Dialects: []wire.Dialect{wiretest.Dialect{}}, Limits: wire.Limits{Outbox: 1}, Full: wire.FullDisconnect,
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		refused := make(chan int)
-		go func() {
-			const n = 10
-			taken := 0
-			for range n {
-				if s.Send(wiretest.Message(t, "a", "b", "x")) == nil {
-					taken++
-				}
-			}
-			refused <- n - taken
-		}()
-		synctest.Wait()
-		select {
-		case n := <-refused:
-			if n == 0 {
-				t.Error("the outbox accepted every message")
-			}
-			close(conn.closing)
-		default:
-			t.Error("Send blocked on the connection's Close")
-			close(conn.closing)
-			<-refused
-		}
-		<-s.Done()
-		if !errors.Is(s.Err(), wire.ErrSlow) {
-			t.Errorf("ended with %v", s.Err())
-		}
-	})
-}
-
 // After the authentication timeout, messages are discarded, also while the error frame is not
 // yet written.
 func TestMessagesAfterAuthTimeoutAreDiscarded(t *testing.T) {

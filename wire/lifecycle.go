@@ -20,7 +20,6 @@ type lifecycle struct {
 	lastReceived  time.Time     // when the peer last sent a frame
 	closeDeadline time.Time
 	pingSent      bool // a ping has been sent since lastReceived
-	slow          bool // the peer does not read
 	peerDone      bool // the peer sends nothing more
 	localDone     bool // this end sends nothing more
 	reason        error
@@ -52,7 +51,6 @@ const (
 	peerClosed     // Read returned io.EOF
 	stopRequested  // Stop or Dismiss was called
 	outboxFlushed  // everything queued before closing has been written
-	outboxFull     // the outbox is full and the policy is FullDisconnect
 	writeFailed    // a write failed, so that nothing more can be written
 )
 
@@ -101,9 +99,6 @@ func (l *lifecycle) step(e event) effects {
 		return l.close(e.at, e.err)
 	case connectionLost:
 		return l.endUnlessFailed(e.err)
-	case outboxFull:
-		l.slow = true // the timer ends the session, so that Send does not wait for the connection's Close
-		return effects{arm: true}
 	case writeFailed:
 		return l.stopWriting(e.at, e.err)
 	case peerClosed:
@@ -225,8 +220,6 @@ func (l *lifecycle) tick(now time.Time, busy bool) effects {
 			return l.end(l.reason)
 		}
 		return effects{}
-	case l.slow:
-		return l.end(ErrSlow)
 	case l.state == stateOpening && !l.authDeadline.IsZero() && !now.Before(l.authDeadline):
 		refusal := &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the peer did not authenticate in time"}
 		return l.abort(event{at: now, err: refusal, refusal: refusal})
@@ -252,9 +245,6 @@ func (l *lifecycle) next() time.Time {
 	case stateClosing:
 		return l.closeDeadline
 	case stateOpening, stateOpen:
-	}
-	if l.slow {
-		return l.lastReceived // immediately
 	}
 	var next time.Time
 	if l.keep.Timeout > 0 {

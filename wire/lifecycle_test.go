@@ -103,7 +103,6 @@ func TestLifecycleEnds(t *testing.T) {
 		"peer error after the flush":    {[]event{{kind: stopRequested}, {kind: outboxFlushed}, {kind: receivedError, refusal: broken}}, performatives.CodeParsingError},
 		"connection lost":               {[]event{{kind: connectionLost, err: io.ErrUnexpectedEOF}}, io.ErrUnexpectedEOF},
 		"violation":                     {[]event{{kind: violation, err: broken, refusal: broken}, {kind: outboxFlushed}}, performatives.CodeParsingError},
-		"full outbox":                   {[]event{{kind: outboxFull}, {kind: timerFired}}, ErrSlow},
 		"close timeout":                 {[]event{{kind: stopRequested}, {kind: outboxFlushed}, {kind: timerFired, at: at(5)}}, nil},
 		"violation, close timeout":      {[]event{{kind: violation, err: broken, refusal: broken}, {kind: timerFired, at: at(5)}}, performatives.CodeParsingError},
 		"violation while closing":       {[]event{{kind: stopRequested}, {kind: outboxFlushed}, {kind: violation, err: broken, refusal: broken}}, nil},

@@ -52,8 +52,6 @@ type Options struct {
 
 	Limits    Limits
 	KeepAlive KeepAlive
-	// Full is the policy for a message to a peer whose outbox is full.
-	Full FullPolicy
 	// MaxConnections is the largest number of concurrent sessions of a server. Zero means
 	// [DefaultMaxConnections].
 	MaxConnections int
@@ -101,15 +99,6 @@ type KeepAlive struct {
 	Interval time.Duration // silence before a ping is sent; 30 s. Negative: never
 	Timeout  time.Duration // silence before the session ends; 60 s. Negative: never
 }
-
-// FullPolicy is the policy for a message to a peer whose outbox is full.
-type FullPolicy uint8
-
-// The policies for a full outbox.
-const (
-	FullRefuse     FullPolicy = iota // refuse the message to its sender with CodeBusy
-	FullDisconnect                   // refuse the message, and end the session with ErrSlow
-)
 
 // Rate is a limit of Messages per Window. A burst of up to Messages is allowed. The zero Rate
 // means no limit.
@@ -161,8 +150,6 @@ func (o Options) validate() error {
 		return fmt.Errorf("wire: Options.ReplayWindow is %v", o.ReplayWindow)
 	case o.AuthTime < 0:
 		return fmt.Errorf("wire: Options.AuthTime is %v", o.AuthTime)
-	case o.Full > FullDisconnect:
-		return fmt.Errorf("wire: Options.Full is %d", o.Full)
 	}
 	for i, d := range o.Dialects {
 		if d == nil {

@@ -176,9 +176,6 @@ func (s *Session) Value() any { return s.value.Load() }
 func (s *Session) Send(m *performatives.Message) error {
 	switch s.out.put(m) {
 	case putFull:
-		if s.core.opts.Full == FullDisconnect {
-			s.step(event{kind: outboxFull})
-		}
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the connection to the agent is congested"}
 	case putSealed:
 		return &performatives.Refusal{Code: performatives.CodeStopped, About: m.ID(), Text: "the connection to the agent has closed"}

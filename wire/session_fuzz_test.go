@@ -63,7 +63,7 @@ type sessionScript struct {
 // The modes of a sessionScript.
 const (
 	modeAuth         = 1 << iota // authentication is on
-	modeTight                    // small outbox with FullDisconnect
+	modeTight                    // small outbox
 	modeFixedDialect             // the transport fixes the dialect
 	modeLimited                  // the connection has a rate limit
 	modeSmall                    // each message is one write
@@ -76,7 +76,7 @@ func newSessionScript(t *testing.T, mode uint8) *sessionScript {
 		o.Auth, o.Anonymous = knownTokens(t), false
 	}
 	if mode&modeTight != 0 {
-		o.Limits.Outbox, o.Full = 4, wire.FullDisconnect
+		o.Limits.Outbox = 4
 	}
 	if mode&modeLimited != 0 {
 		o.ConnectionRate = wire.Rate{Messages: 2, Window: time.Minute}

@@ -305,7 +305,6 @@ func TestServerOptions(t *testing.T) {
 		"no window":          {func(o *wire.Options) { o.AgentRate.Messages = 1 }, "Options.AgentRate"},
 		"a negative limit":   {func(o *wire.Options) { o.Limits.Outbox = -1 }, "Options.Limits.Outbox"},
 		"a missing dialect":  {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
-		"an unknown policy":  {func(o *wire.Options) { o.Full = 7 }, "Options.Full"},
 		"a negative window":  {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
 		"negative AuthTime":  {func(o *wire.Options) { o.AuthTime = -1 }, "Options.AuthTime"},
 		"ping after timeout": {func(o *wire.Options) { o.KeepAlive.Interval = time.Minute }, "Options.KeepAlive"},

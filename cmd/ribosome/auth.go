@@ -105,11 +105,7 @@ func (c *nodeCmd) certificates(*slog.Logger) (wire.Authenticator, error) {
 	if c.ClientCA == "" {
 		return nil, nil //nolint:nilnil // they show none
 	}
-	o := auth.CertOptions{Pattern: c.ClientAgent}
-	if o.Pattern != "" {
-		o.Field = auth.CertURI
-	}
-	a, err := auth.Certificates(o)
+	a, err := auth.Certificates(auth.CertOptions{Pattern: c.ClientAgent})
 	if err != nil {
 		return nil, usagef("--client-agent %s: %s", c.ClientAgent, strings.TrimPrefix(reason(err), "CertOptions.Pattern: "))
 	}

@@ -8,7 +8,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -53,10 +52,7 @@ func TestCertificates(t *testing.T) {
 		"within, less":                 {workload, uris("spiffe://example.org/ns/prod/sa/crm"), ""},
 		"any domain":                   {CertOptions{Pattern: "spiffe://*/{agent}"}, uris("spiffe://other.org/crm"), "crm"},
 		"no URI":                       {CertOptions{}, uris(), "common"},
-		"no URI, and it is asked for":  {CertOptions{Field: CertURI}, uris(), ""},
-		"DNS":                          {CertOptions{Field: CertDNS}, uris("spiffe://any.org/agent/crm"), "dns.example.org"},
-		"no DNS":                       {CertOptions{Field: CertDNS}, func(c *certTemplate) { c.Subject.CommonName = "common" }, ""},
-		"common name":                  {CertOptions{Field: CertCommonName}, uris("spiffe://any.org/agent/crm"), "common"},
+		"no URI, and it is asked for":  {prefix, uris(), ""},
 		"no common name":               {CertOptions{}, func(*certTemplate) {}, ""},
 		"a common name with a newline": {CertOptions{}, func(c *certTemplate) { c.Subject.CommonName = "a\nb" }, ""},
 	} {
@@ -91,11 +87,6 @@ func TestCertificatesExpired(t *testing.T) {
 }
 
 func TestCertOptions(t *testing.T) {
-	for _, o := range []CertOptions{{Field: 9}, {Agents: []performatives.AgentID{""}}} {
-		if _, err := Certificates(o); err == nil {
-			t.Errorf("%+v is accepted", o)
-		}
-	}
 	for pattern, want := range map[string]string{
 		"spiffe://example.org/agent":           "want the segment {agent} once",
 		"spiffe://{agent}/x":                   "want the segment {agent} once",

@@ -26,12 +26,11 @@ func identityOf(method string, claims jwt.MapClaims, leeway time.Duration) (wire
 	if err != nil || checkName(sub) != nil {
 		return wire.Identity{}, rejected(method, "the sub is not a valid agent id")
 	}
-	agents, err := stringsOf(claims["agents"])
+	agents, err := stringsOf[performatives.AgentID](claims["agents"])
 	if err != nil {
 		return wire.Identity{}, rejected(method, "the claim agents is not an array of strings")
 	}
-	ids, err := agentIDs(agents)
-	if err != nil {
+	if err := checkIDs(agents...); err != nil {
 		return wire.Identity{}, rejected(method, "the claim agents has an entry that is not a valid agent id")
 	}
 	scopes, err := scopesOf(claims)
@@ -42,7 +41,7 @@ func identityOf(method string, claims jwt.MapClaims, leeway time.Duration) (wire
 	if err != nil || exp == nil {
 		return wire.Identity{}, rejected(method, "the exp is not a time")
 	}
-	return wire.Identity{Name: performatives.AgentID(sub), Agents: ids, Method: method, Scopes: scopes, Expires: exp.Add(leeway)}, nil
+	return wire.Identity{Name: performatives.AgentID(sub), Agents: agents, Method: method, Scopes: scopes, Expires: exp.Add(leeway)}, nil
 }
 
 // scopesOf returns the scopes in the claim scope, a space-separated text (RFC 8693 §4.2), or
@@ -54,14 +53,14 @@ func scopesOf(claims jwt.MapClaims) ([]string, error) {
 		case string:
 			return strings.Fields(v), nil
 		default:
-			return stringsOf(v)
+			return stringsOf[string](v)
 		}
 	}
 	return nil, nil
 }
 
 // stringsOf converts a claim to a list of strings. A missing claim gives an empty list.
-func stringsOf(claim any) ([]string, error) {
+func stringsOf[T ~string](claim any) ([]T, error) {
 	if claim == nil {
 		return nil, nil
 	}
@@ -69,13 +68,13 @@ func stringsOf(claim any) ([]string, error) {
 	if !ok || len(list) > maxClaimed {
 		return nil, errors.New("no array, or too long")
 	}
-	texts := make([]string, 0, len(list))
+	texts := make([]T, 0, len(list))
 	for _, v := range list {
 		s, ok := v.(string)
 		if !ok {
 			return nil, errors.New("no string")
 		}
-		texts = append(texts, s)
+		texts = append(texts, T(s))
 	}
 	return texts, nil
 }

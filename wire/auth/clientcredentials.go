@@ -19,9 +19,7 @@ import (
 // ClientID and one of Secret and SecretFile are required.
 type ClientCredentialsOptions struct {
 	// URL is the token endpoint. It must be https, or http to this host.
-	URL string
-	// Insecure allows http to other hosts. The network can then read the secret.
-	Insecure   bool
+	URL        string
 	ClientID   string
 	Secret     Secret
 	SecretFile string
@@ -65,7 +63,7 @@ type granted struct {
 // failed attempt (see [TokenSource]) and retries after Retry. The error names the invalid
 // option.
 func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
-	u, err := parseURL(o.URL, o.Insecure)
+	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("auth: ClientCredentialsOptions.URL: %w", err)
 	}
@@ -79,7 +77,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 		return nil, err
 	}
 	o.Early, o.Retry, o.Timeout = cmp.Or(o.Early, time.Minute), cmp.Or(o.Retry, 5*time.Second), cmp.Or(o.Timeout, 10*time.Second)
-	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client, o.Insecure), lock: make(chan struct{}, 1)}
+	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
 	c.config = clientcredentials.Config{ClientID: o.ClientID, ClientSecret: string(o.Secret), TokenURL: u.String(), Scopes: slices.Clone(o.Scopes)}
 	if o.Audience != "" {
 		c.config.EndpointParams = map[string][]string{"audience": {o.Audience}}

@@ -15,14 +15,14 @@ import (
 )
 
 // checkURL returns an error unless keys and tokens can be fetched from u safely: https, or
-// http to this host. insecure allows http to any host.
-func checkURL(u *url.URL, insecure bool) error {
+// http to this host.
+func checkURL(u *url.URL) error {
 	switch {
 	case u.Host == "" || u.Scheme != "https" && u.Scheme != "http":
 		return errors.New("want an https URL")
 	case u.User != nil:
 		return errors.New("want a URL without a password")
-	case u.Scheme == "http" && !insecure && !loopback(u.Hostname()):
+	case u.Scheme == "http" && !loopback(u.Hostname()):
 		return errors.New("want https: http allows the network to change the answer")
 	}
 	return nil
@@ -35,12 +35,12 @@ func loopback(host string) bool {
 }
 
 // parseURL parses and checks a URL. Its errors do not contain the URL.
-func parseURL(text string, insecure bool) (*url.URL, error) {
+func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
 		return nil, errors.New("it is not a URL")
 	}
-	return u, checkURL(u, insecure)
+	return u, checkURL(u)
 }
 
 // maxRedirects is the largest number of redirects that are followed.
@@ -48,7 +48,7 @@ const maxRedirects = 3
 
 // httpClient returns a client for occasional requests: it keeps no idle connection, and
 // follows only redirects that checkURL accepts. The requests set their own deadlines.
-func httpClient(base *http.Client, insecure bool) *http.Client {
+func httpClient(base *http.Client) *http.Client {
 	c := http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true, ForceAttemptHTTP2: true, TLSClientConfig: sockets.Harden(&tls.Config{}),
 	}}
@@ -59,7 +59,7 @@ func httpClient(base *http.Client, insecure bool) *http.Client {
 		if len(via) > maxRedirects {
 			return errors.New("too many redirections")
 		}
-		return checkURL(r.URL, insecure)
+		return checkURL(r.URL)
 	}
 	return &c
 }

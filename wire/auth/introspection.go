@@ -25,8 +25,6 @@ type IntrospectionOptions struct {
 	// URL is the introspection endpoint. It must be https, or http to this host. Redirects are
 	// not followed, because a token is sent.
 	URL string
-	// Insecure allows http to other hosts. The network can then read tokens and the secret.
-	Insecure bool
 	// ClientID and the secret authenticate this end at the endpoint, by HTTP Basic (RFC 6749
 	// §2.3.1).
 	ClientID   string
@@ -88,7 +86,7 @@ type introspected struct {
 // the issuer's JWTs itself. [Tokens] rejects each token that it does not have, so that the two do
 // not go together. The error names the invalid option.
 func Introspection(o IntrospectionOptions) (wire.Authenticator, error) {
-	u, err := parseURL(o.URL, o.Insecure)
+	u, err := parseURL(o.URL)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("auth: IntrospectionOptions.URL: %w", err)
@@ -102,7 +100,7 @@ func Introspection(o IntrospectionOptions) (wire.Authenticator, error) {
 	}
 	o.CacheTime, o.Timeout = cmp.Or(o.CacheTime, 30*time.Second), cmp.Or(o.Timeout, 5*time.Second)
 	o.MaxCached, o.Lifetime = cmp.Or(o.MaxCached, 4096), cmp.Or(o.Lifetime, time.Hour)
-	client := httpClient(o.Client, o.Insecure)
+	client := httpClient(o.Client)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &introspection{
 		opaque: "auth.Introspection", opts: o, url: u, client: client,

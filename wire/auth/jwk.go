@@ -22,8 +22,8 @@ const maxKeys = 256
 
 // parseKeys parses a JSON Web Key Set (RFC 7517 §5). It skips unusable keys, as the RFC
 // demands. A set without a usable key is an error that describes the first key. Shared
-// secrets are usable only if symmetric is true.
-func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
+// secrets are not usable, because the set is published.
+func parseKeys(text []byte) ([]webKey, error) {
 	var set struct {
 		Keys []json.RawMessage `json:"keys"`
 	}
@@ -36,7 +36,7 @@ func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 	var keys []webKey
 	why := errors.New("it is empty")
 	for i, raw := range slices.Backward(set.Keys) {
-		k, err := parseKey(raw, symmetric)
+		k, err := parseKey(raw)
 		if err != nil {
 			why = fmt.Errorf("key %d: %w", i, err)
 			continue
@@ -54,7 +54,7 @@ func parseKeys(text []byte, symmetric bool) ([]webKey, error) {
 var kinds = []string{"RSA", "EC P-256", "EC P-384", "EC P-521", "OKP Ed25519", "oct"}
 
 // parseKey parses a JSON Web Key (RFC 7517 §4). The errors have no part of it.
-func parseKey(raw []byte, symmetric bool) (webKey, error) {
+func parseKey(raw []byte) (webKey, error) {
 	var k struct {
 		Kty    string   `json:"kty"`
 		Crv    string   `json:"crv"`
@@ -76,7 +76,7 @@ func parseKey(raw []byte, symmetric bool) (webKey, error) {
 		return webKey{}, errors.New("it is a private key, which must not be published")
 	case !slices.Contains(kinds, kind):
 		return webKey{}, errors.New("its kty or crv is not supported")
-	case k.Kty == "oct" && !symmetric:
+	case k.Kty == "oct":
 		return webKey{}, errors.New("shared secrets are not allowed")
 	}
 	var key jose.JSONWebKey

@@ -17,12 +17,6 @@ import (
 type JWKSOptions struct {
 	// URL is the address of the key set. It must be https, or http to this host.
 	URL string
-	// Insecure allows http to other hosts. An attacker on the network can then replace the
-	// keys.
-	Insecure bool
-	// Symmetric allows shared secrets (oct). They are published with the set, so this is for
-	// tests only.
-	Symmetric bool
 	// Refresh is the age at which the keys are fetched again. Zero means 15 min.
 	Refresh time.Duration
 	// MinRefresh is the shortest time between two fetches, also when tokens name unknown
@@ -85,11 +79,11 @@ func newKeySet(o JWKSOptions) (*keySet, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
-	u, err := parseURL(o.URL, o.Insecure)
+	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("auth: JWKSOptions.URL: %w", err)
 	}
-	s := &keySet{opts: o.withDefaults(), url: u, client: httpClient(o.Client, o.Insecure), lock: make(chan struct{}, 1)}
+	s := &keySet{opts: o.withDefaults(), url: u, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
 	s.state.Store(&fetched{})
 	return s, nil
 }
@@ -153,7 +147,7 @@ func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 	text, err := fetch(context.WithoutCancel(ctx), s.client, s.url, s.opts.MaxBytes, s.opts.Timeout)
 	if err == nil {
 		var keys []webKey
-		if keys, err = parseKeys(text, s.opts.Symmetric); err == nil {
+		if keys, err = parseKeys(text); err == nil {
 			next.keys, next.at = keys, time.Now()
 		}
 	}

@@ -340,21 +340,18 @@ func TestParseKeys(t *testing.T) {
 		"of the wrong type":     {map[string]any{"kty": 7}, "not a JSON Web Key"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			keys, err := parseKeys(jwks(tt.key), false)
+			keys, err := parseKeys(jwks(tt.key))
 			switch {
 			case tt.want == "" && (err != nil || len(keys) != 1):
 				t.Errorf("%d keys, %v", len(keys), err)
 			case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter2")):
 				t.Errorf("%v, want %q in it", err, tt.want)
 			}
-			keys, err = parseKeys(jwks(tt.key, jwkOf("good", edKey().Public())), false)
+			keys, err = parseKeys(jwks(tt.key, jwkOf("good", edKey().Public())))
 			if want := map[bool]int{true: 2, false: 1}[tt.want == ""]; err != nil || len(keys) != want || keys[want-1].kid != "good" {
 				t.Errorf("together with a usable key: %d keys, %v, want %d", len(keys), err, want)
 			}
 		})
-	}
-	if keys, err := parseKeys(jwks(jwkOf("a", []byte(secret64))), true); err != nil || len(keys) != 1 {
-		t.Errorf("a shared secret, allowed: %d keys, %v", len(keys), err)
 	}
 }
 
@@ -364,7 +361,7 @@ func TestKeySetLookUp(t *testing.T) {
 	pinned := jwkOf("pinned", otherRSA().Public())
 	pinned["alg"] = "PS256"
 	set := &keySet{opts: JWKSOptions{}.withDefaults()}
-	f := &fetched{at: time.Now(), keys: must(parseKeys(jwks(rsaOnly, pinned, jwkOf("e", edKey().Public()), jwkOf("same", p256().Public()), jwkOf("same", p384().Public())), false))}
+	f := &fetched{at: time.Now(), keys: must(parseKeys(jwks(rsaOnly, pinned, jwkOf("e", edKey().Public()), jwkOf("same", p256().Public()), jwkOf("same", p384().Public()))))}
 	for _, tt := range []struct {
 		kid, alg string
 		want     any

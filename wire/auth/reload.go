@@ -30,61 +30,64 @@ func (w *watched) changed() (bool, error) {
 	return !same, nil
 }
 
-// certificate is a certificate with its key, which are read again when their files change.
-type certificate struct {
-	mu        sync.Mutex
-	cert, key watched
-	pair      *tls.Certificate
-	checked   time.Time
-	stale     bool // the files have changed and could not be loaded yet
-	failed    func(error)
+// reloaded is a value that is read from files, and read again when they change.
+type reloaded[T any] struct {
+	load  func() (T, error)
+	files []watched
+
+	mu      sync.Mutex
+	value   T
+	checked time.Time
+	stale   bool // the files have changed and could not be loaded yet
 }
 
-// loadCertificate loads the files for the first time.
-func loadCertificate(f Files) (*certificate, error) {
-	c := &certificate{cert: watched{path: f.Cert}, key: watched{path: f.Key}, failed: f.Failed}
-	if err := c.reload(); err != nil {
+// current returns the value. It checks the files at most once per second. With an error of that
+// check it returns the value before.
+func (r *reloaded[T]) current() (T, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.checked.IsZero() && time.Since(r.checked) < recheck {
+		return r.value, nil
+	}
+	r.checked = time.Now()
+	err := r.reload()
+	return r.value, err
+}
+
+// reload loads the files if they have changed. It retries files that cannot be loaded, because one
+// may have been written before the other.
+func (r *reloaded[T]) reload() error {
+	var missing error
+	for i := range r.files {
+		changed, err := r.files[i].changed()
+		missing = errors.Join(missing, err)
+		r.stale = r.stale || changed || err != nil
+	}
+	if missing != nil || !r.stale {
+		return missing
+	}
+	value, err := r.load()
+	if err == nil {
+		r.value, r.stale = value, false
+	}
+	return err
+}
+
+// loadCertificate returns a function that returns the certificate of files with its key.
+func loadCertificate(f Files) (func() *tls.Certificate, error) {
+	pair := reloaded[*tls.Certificate]{
+		load: func() (*tls.Certificate, error) { return loadPair(f.Cert, f.Key) }, files: []watched{{path: f.Cert}, {path: f.Key}},
+	}
+	if _, err := pair.current(); err != nil {
 		return nil, err
 	}
-	c.checked = time.Now()
-	return c, nil
-}
-
-// current returns the certificate. It checks the files at most once per second.
-func (c *certificate) current() *tls.Certificate {
-	c.mu.Lock()
-	var err error
-	if time.Since(c.checked) >= recheck {
-		c.checked = time.Now()
-		err = c.reload()
-	}
-	pair := c.pair
-	c.mu.Unlock()
-	if err != nil && c.failed != nil {
-		c.failed(err)
-	}
-	return pair
-}
-
-// reload loads the files if they have changed. It retries a pair that does not match, because
-// one file may have been written before the other.
-func (c *certificate) reload() error {
-	cert, errC := c.cert.changed()
-	key, errK := c.key.changed()
-	if err := errors.Join(errC, errK); err != nil {
-		c.stale = true
-		return err
-	}
-	if !cert && !key && !c.stale {
-		return nil
-	}
-	c.stale = true
-	pair, err := loadPair(c.cert.path, c.key.path)
-	if err != nil {
-		return err
-	}
-	c.pair, c.stale = pair, false
-	return nil
+	return func() *tls.Certificate {
+		cert, err := pair.current()
+		if err != nil && f.Failed != nil {
+			f.Failed(err)
+		}
+		return cert
+	}, nil
 }
 
 // loadPair loads a certificate and its key. The error names the files.

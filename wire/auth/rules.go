@@ -43,16 +43,12 @@ const (
 // that grants it; empty rules grant both to everyone, as they permit every message. The error names
 // an invalid rule. Later changes of r have no effect.
 func (r Rules) Operator() (func(who wire.Identity, right Right) bool, error) {
-	if err := r.validate(); err != nil {
+	rules, err := r.compile()
+	if err != nil {
 		return nil, err
 	}
-	open := len(r) == 0
-	var rules []compiledRule
-	for _, rule := range r {
-		rules = append(rules, compile(rule))
-	}
 	return func(who wire.Identity, right Right) bool {
-		return open || slices.ContainsFunc(rules, func(c compiledRule) bool { return slices.Contains(c.operator, right) && c.concerns(who) })
+		return len(rules) == 0 || slices.ContainsFunc(rules, func(c compiledRule) bool { return slices.Contains(c.operator, right) && c.concerns(who) })
 	}, nil
 }
 
@@ -145,12 +141,9 @@ func (r Rules) Authorizer() (wire.Authorizer, error) {
 	if len(r) == 0 {
 		return nil, nil //nolint:nilnil // no rules, no authorizer
 	}
-	if err := r.validate(); err != nil {
+	rules, err := r.compile()
+	if err != nil {
 		return nil, err
-	}
-	rules := make([]compiledRule, len(r))
-	for i, rule := range r {
-		rules[i] = compile(rule)
 	}
 	return func(who wire.Identity, m *performatives.Message) error {
 		for i := range rules {
@@ -171,12 +164,16 @@ type compiledRule struct {
 	operator []Right
 }
 
-func compile(r Rule) compiledRule {
-	c := compiledRule{agent: newPattern(r.Agent), scope: r.Scope, acts: slices.Clone(r.Acts), operator: slices.Clone(r.Operator)}
-	for _, a := range r.Allow {
-		c.allow = append(c.allow, newPattern(a))
+// compile checks the rules, and parses their patterns.
+func (r Rules) compile() (all []compiledRule, err error) {
+	for _, rule := range r {
+		c := compiledRule{agent: newPattern(rule.Agent), scope: rule.Scope, acts: slices.Clone(rule.Acts), operator: slices.Clone(rule.Operator)}
+		for _, a := range rule.Allow {
+			c.allow = append(c.allow, newPattern(a))
+		}
+		all = append(all, c)
 	}
-	return c
+	return all, r.validate()
 }
 
 // concerns reports whether the rule is about an identity.

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
-	"time"
 )
 
 // TokenSource provides the bearer token of a client.
@@ -44,8 +42,8 @@ func (s staticToken) Token(context.Context) (string, error) { return string(s.to
 // FileToken returns a source that reads the token from a file, and reads it again when the
 // file changes, as orchestrators do to rotate tokens. The error names the file.
 func FileToken(path string) (TokenSource, error) {
-	f := &fileToken{opaque: "auth.FileToken", file: watched{path: path}}
-	if _, err := f.Token(context.Background()); err != nil { //nolint:forbidigo // reads a local file
+	f := &fileToken{"auth.FileToken", reloaded[Secret]{load: func() (Secret, error) { return readToken(path) }, files: []watched{{path: path}}}}
+	if _, err := f.file.current(); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -53,44 +51,16 @@ func FileToken(path string) (TokenSource, error) {
 
 type fileToken struct {
 	opaque
-	mu      sync.Mutex
-	file    watched
-	token   Secret
-	checked time.Time
-	stale   bool // the file has changed and could not be read yet
+	file reloaded[Secret]
+}
+
+func (f *fileToken) Token(context.Context) (string, error) {
+	token, err := f.file.current()
+	return string(token), err
 }
 
 // maxTokenBytes is the largest length of a client's token in bytes.
 const maxTokenBytes = 64 << 10
-
-func (f *fileToken) Token(context.Context) (string, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var err error
-	if now := time.Now(); f.checked.IsZero() || now.Sub(f.checked) >= recheck {
-		f.checked = now
-		err = f.reload()
-	}
-	return string(f.token), err
-}
-
-func (f *fileToken) reload() error {
-	changed, err := f.file.changed()
-	if err != nil {
-		f.stale = true
-		return err
-	}
-	if !changed && !f.stale {
-		return nil
-	}
-	f.stale = true
-	token, err := readToken(f.file.path)
-	if err != nil {
-		return err
-	}
-	f.token, f.stale = token, false
-	return nil
-}
 
 // readToken reads a file that contains only a token.
 func readToken(path string) (Secret, error) {

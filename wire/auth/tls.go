@@ -49,7 +49,7 @@ func ServerTLS(f Files) (*tls.Config, error) {
 		return nil, err
 	}
 	c := sockets.Harden(&tls.Config{})
-	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert.current(), nil }
+	c.GetCertificate = func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return cert(), nil }
 	if f.ClientCA == "" {
 		return c, nil
 	}
@@ -103,7 +103,7 @@ func ClientTLS(f Files) (*tls.Config, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert.current(), nil }
+	c.GetClientCertificate = func(*tls.CertificateRequestInfo) (*tls.Certificate, error) { return cert(), nil }
 	return c, nil
 }
 

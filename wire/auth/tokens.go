@@ -85,15 +85,7 @@ func (e Token) validate() error {
 	if err := e.Value.check(); err != nil {
 		return err
 	}
-	if err := checkName(string(e.Name)); err != nil {
-		return err
-	}
-	for _, a := range e.Agents {
-		if err := checkName(string(a)); err != nil {
-			return err
-		}
-	}
-	return nil
+	return checkIDs(append([]performatives.AgentID{e.Name}, e.Agents...)...)
 }
 
 // minVaried is the smallest number of different bytes in a token. A random token of 22

@@ -34,8 +34,8 @@ func outcomes(t *testing.T, tr Transport) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for i := range Many(20) {
-				oneOutcome(t, tr, wire.FullPolicy(i%2), end)
+			for range Many(20) {
+				oneOutcome(t, tr, end)
 			}
 		})
 	}
@@ -48,10 +48,10 @@ func ended() context.Context {
 	return ctx
 }
 
-func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near, far *wire.Session, conn wire.Conn)) {
+func oneOutcome(t *testing.T, tr Transport, end func(near, far *wire.Session, conn wire.Conn)) {
 	near := &outcomeRecorder{}
 	h := serve(t, tr, func(o *wire.Options) {
-		o.Handler, o.Full, o.Limits.Outbox, o.Limits.CloseTime = near, full, 64, patience.Time
+		o.Handler, o.Limits.Outbox, o.Limits.CloseTime = near, 64, patience.Time
 	})
 	far := &Recorder{}
 	conn := dial(t, tr, h.addr, wire.Limits{})
@@ -66,9 +66,7 @@ func oneOutcome(t *testing.T, tr Transport, full wire.FullPolicy, end func(near,
 	for i := range 3 {
 		sending.Go(func() { near.send(t, session, i) })
 	}
-	if full == wire.FullRefuse { // with FullDisconnect the session may already have ended
-		far.Await(t, 5)
-	}
+	far.Await(t, 5)
 	end(session, peer, conn)
 	<-session.Done()
 	<-peer.Done()

@@ -232,18 +232,6 @@ func neverReads(t *testing.T, tr Transport) {
 	}
 }
 
-func fullDisconnects(t *testing.T, tr Transport) {
-	h := serve(t, tr, func(o *wire.Options) { o.Limits.Outbox, o.Full = 8, wire.FullDisconnect })
-	dial(t, tr, h.addr, wire.Limits{})
-	session := h.Session(t, 0)
-	for {
-		if err := session.Send(Message(t, "b", "a", Long(64<<10))); err != nil {
-			break
-		}
-	}
-	wantEnd(t, h.AwaitEnd(t, 1)[0], wire.ErrSlow)
-}
-
 // stress opens, uses and ends sessions concurrently in every way.
 func stress(t *testing.T, tr Transport) {
 	h := serve(t, tr, nil)

@@ -42,7 +42,6 @@ func Run(t *testing.T, tr Transport) {
 		{"a silent peer", silentPeer},
 		{"silent unauthenticated connections", silentConnections},
 		{"a peer that does not read", neverReads},
-		{"a full outbox disconnects", fullDisconnects},
 		{"an unencodable message is returned", unencodable},
 		{"too many connections", tooMany},
 		{"too many connections from one host", tooManyOfHost},

@@ -50,25 +50,19 @@ func Dial(ctx context.Context, rawURL string, o DialOptions) (wire.Conn, error) 
 	ctx, cancel := context.WithTimeout(ctx, o.Limits.FrameTime)
 	defer cancel()
 	c, err := o.dial(ctx, u)
-	var r *RefusedError
-	switch {
-	case err == nil || errors.As(err, &r):
-		return connOf(c), err
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	if err == nil {
+		return c, nil
+	}
+	if _, refused := errors.AsType[*RefusedError](err); refused {
+		return nil, err
+	}
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		<-ctx.Done() // the socket's deadline was that of ctx
-		fallthrough
-	case ctx.Err() != nil:
+	}
+	if ctx.Err() != nil {
 		err = context.Cause(ctx) // the cause explains the failure better than the socket's error
 	}
 	return nil, fmt.Errorf("ws: connect to %s: %w", u.Host, err)
-}
-
-// connOf returns a nil interface for a nil pointer.
-func connOf(c *conn) wire.Conn {
-	if c == nil {
-		return nil
-	}
-	return c
 }
 
 // parse parses a URL. Its errors do not contain the URL, which may hold a password.

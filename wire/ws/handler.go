@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/gorilla/websocket"
+
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -106,7 +108,7 @@ func (h *handler) wellFormed(r *http.Request) error {
 		return denied(http.StatusHTTPVersionNotSupported, performatives.CodeParsingError, "want HTTP/1.1")
 	case r.Method != http.MethodGet:
 		return denied(http.StatusMethodNotAllowed, performatives.CodeParsingError, "want the method GET")
-	case !hasToken(r.Header, "Connection", "upgrade") || !hasToken(r.Header, "Upgrade", "websocket"):
+	case !websocket.IsWebSocketUpgrade(r):
 		return denied(http.StatusUpgradeRequired, performatives.CodeParsingError, "want an upgrade to websocket")
 	case r.Header.Get("Sec-Websocket-Version") != "13":
 		return denied(http.StatusUpgradeRequired, performatives.CodeParsingError, "want version 13 of websocket")
@@ -150,18 +152,6 @@ func bearer(header string) string {
 		return ""
 	}
 	return header
-}
-
-// hasToken reports whether the comma-separated list in a header contains token.
-func hasToken(header http.Header, name, token string) bool {
-	for _, line := range header.Values(name) {
-		for word := range strings.SplitSeq(line, ",") {
-			if strings.EqualFold(strings.TrimSpace(word), token) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 func peerOf(r *http.Request) wire.Peer {
