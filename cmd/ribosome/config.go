@@ -30,8 +30,6 @@ type configFile struct {
 
 // setting is one entry of a [configFile].
 type setting struct {
-	file  string
-	key   string
 	line  int
 	words []string
 	list  bool
@@ -102,7 +100,7 @@ func (c *configFile) add(key, value *yaml.Node, flags map[string]*kong.Flag) err
 	if first, twice := c.settings[key.Value]; twice {
 		return usagef("%s: %s is given twice, first in line %d; leave one", at, key.Value, first.line)
 	}
-	s := setting{file: c.name, key: key.Value, line: key.Line}
+	s := setting{line: key.Line}
 	if value.Kind == yaml.AliasNode {
 		value = value.Alias
 	}
@@ -131,21 +129,6 @@ func unknownKey(at, key string, flags map[string]*kong.Flag) error {
 	known := slices.Sorted(maps.Keys(flags))
 	known = slices.DeleteFunc(known, func(k string) bool { return k == configKey })
 	return usagef("%s: there is no key %s; the nearest is %s, and ribosome node --help lists the others", at, key, nearest(key, known))
-}
-
-// value returns the value of a setting in the form that the parser decodes.
-func (s setting) value(flag *kong.Flag) (any, error) {
-	switch {
-	case flag.IsSlice():
-		list := make([]any, len(s.words))
-		for i, w := range s.words {
-			list[i] = w
-		}
-		return list, nil
-	case s.list:
-		return nil, usagef("%s, line %d: %s wants one value, not a list", s.file, s.line, s.key)
-	}
-	return s.words[0], nil
 }
 
 // sources resolves the flags that are not on the command line: from the environment, or
@@ -180,9 +163,20 @@ func (s *sources) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any
 	if !ok {
 		return nil, nil
 	}
-	s.found(flag, fmt.Sprintf("%s, line %d: %s", s.file.name, setting.line, flag.Name))
+	where := fmt.Sprintf("%s, line %d: %s", s.file.name, setting.line, flag.Name)
+	s.found(flag, where)
 	s.words = append(s.words, setting.words...)
-	return setting.value(flag)
+	switch {
+	case flag.IsSlice():
+		var list []any // kong wants one
+		for _, w := range setting.words {
+			list = append(list, w)
+		}
+		return list, nil
+	case setting.list:
+		return nil, usagef("%s wants one value, not a list", where)
+	}
+	return setting.words[0], nil
 }
 
 // open reads the configuration file, if there is one.

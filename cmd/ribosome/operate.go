@@ -104,7 +104,7 @@ type waitingStep struct {
 	ID           int             `json:"id"`
 	Node         string          `json:"node"`
 	From         string          `json:"from"`
-	Conversation string          `json:"conversation_id,omitempty"` // empty for a node of an earlier version
+	Conversation string          `json:"conversation_id,omitempty"`
 	Since        time.Time       `json:"since"`
 	Until        time.Time       `json:"until,omitzero"`
 	Step         json.RawMessage `json:"step"`

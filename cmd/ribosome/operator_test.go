@@ -505,3 +505,21 @@ func TestRelayedConversationIsUnknown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// A list of nothing is a list in JSON, and a node that is missing in several parts of a tree is named
+// once.
+func TestAnswersWithLittle(t *testing.T) {
+	answers := map[string]string{
+		"/api/conversations":        `{"conversations":[]}`,
+		"/api/conversations/c":      `{"conversation_id":"c","missing":[{"node":"n2","why":"x"}]}`,
+		"/api/conversations/c/tree": `{"root":"c","conversations":[{"conversation_id":"c"}],"missing":[{"node":"n2","why":"x"}]}`,
+	}
+	node := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, answers[r.URL.Path]) }))
+	t.Cleanup(node.Close)
+	if r := runs(t, "conversations", "--json", "--addr", node.URL); r.code != exitDone || r.stdout != "[]\n" {
+		t.Errorf("conversations: %+v", r)
+	}
+	if r := runs(t, "trace", "c", "--json", "--addr", node.URL); r.code != exitDone || r.stdout != "["+answers["/api/conversations/c"]+"]\n" || strings.Count(r.stderr, "n2 is missing: x") != 1 {
+		t.Errorf("trace: %+v", r)
+	}
+}

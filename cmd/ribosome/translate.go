@@ -106,31 +106,34 @@ type translation struct {
 	clock      *clock
 }
 
-func newTranslation(from, to string) (*translation, error) {
-	t := &translation{from: from, to: to, translated: make(map[string]*performatives.Message), clock: &clock{time.Now().UTC()}}
-	for _, end := range []struct {
-		flag, name string
-		opened     bool
-		codec      *wire.Codec
-	}{{"--from", from, false, &t.read}, {"--to", to, true, &t.asks}, {"--to", to, false, &t.answers}} {
-		d, err := dialectNamed(end.flag, end.name)
-		if err != nil {
-			return nil, err
-		}
-		*end.codec, err = codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: end.opened, Stamper: t.clock, MaxBytes: wire.DefaultMaxFrame})
-		if err != nil {
-			return nil, err
-		}
+func newTranslation(from, to string) (t *translation, err error) {
+	t = &translation{from: from, to: to, translated: make(map[string]*performatives.Message), clock: &clock{time.Now().UTC()}}
+	if t.read, err = t.open("--from", from, false); err != nil {
+		return nil, err
+	}
+	if t.asks, err = t.open("--to", to, true); err != nil {
+		return nil, err
+	}
+	if t.answers, err = t.open("--to", to, false); err != nil {
+		return nil, err
 	}
 	if from == gateway.Name {
-		d, _ := dialectNamed("--from", from) // it was found before
-		asks, err := codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: true, Stamper: t.clock, MaxBytes: wire.DefaultMaxFrame})
+		asks, err := t.open("--from", from, true)
 		if err != nil {
 			return nil, err
 		}
 		t.read = gatewayMessages{t.read, asks, make(map[string]sentRequest)}
 	}
 	return t, nil
+}
+
+// open returns a codec of the dialect that a flag names.
+func (t *translation) open(flag, name string, initiator bool) (wire.Codec, error) {
+	d, err := dialectNamed(flag, name)
+	if err != nil {
+		return nil, err
+	}
+	return codecOf(d, wire.CodecOptions{Local: systemAgent, Initiator: initiator, Stamper: t.clock, MaxBytes: wire.DefaultMaxFrame})
 }
 
 // clock makes stamps. It stands still while a frame is translated. A dialect that writes the
