@@ -38,7 +38,7 @@ type conn struct {
 var _ wire.DialectConn = (*conn)(nil)
 
 func newConn(s stream, p wire.Peer, l wire.Limits) *conn {
-	return &conn{patient: patient{stream: s, peer: "the peer"}, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
+	return &conn{patient: patient{stream: s, to: "the peer"}, peer: p, patience: l.FrameTime, limit: l.Frame, done: make(chan struct{})}
 }
 
 // Peer describes the other end.

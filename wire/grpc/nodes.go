@@ -40,7 +40,7 @@ type LinkStream struct {
 }
 
 func newLinkStream(s stream, addr string, patience time.Duration, hangUp func()) *LinkStream {
-	return &LinkStream{patient: patient{stream: s, peer: "the node at " + addr, abort: sync.OnceFunc(hangUp)}, addr: addr, patience: patience}
+	return &LinkStream{patient: patient{stream: s, to: "the node at " + addr, abort: sync.OnceFunc(hangUp)}, addr: addr, patience: patience}
 }
 
 // Addr returns the address of the other end.

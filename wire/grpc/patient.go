@@ -19,7 +19,7 @@ type stream interface {
 // patient writes to a stream within a time, because SendMsg has no bound.
 type patient struct {
 	stream stream
-	peer   string      // in errors
+	to     string      // the other end, in errors
 	abort  func()      // ends the stream at once
 	timer  *time.Timer // nil before the first write
 	late   atomic.Bool // a write took too long
@@ -45,7 +45,7 @@ func (p *patient) send(m any) error {
 	case p.late.Load():
 		return wire.ErrSlow
 	case errors.Is(err, io.EOF):
-		return fmt.Errorf("grpc: %s has ended the stream: %w", p.peer, io.ErrClosedPipe)
+		return fmt.Errorf("grpc: %s has ended the stream: %w", p.to, io.ErrClosedPipe)
 	case err != nil:
 		return fmt.Errorf("grpc: write: %w", err)
 	}
