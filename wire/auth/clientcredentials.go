@@ -2,7 +2,6 @@ package auth
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,23 +25,22 @@ type ClientCredentialsOptions struct {
 	Scopes     []string
 	// Audience is the audience parameter, which some issuers require. Empty means none.
 	Audience string
-	// Early is how long before its expiry a token is renewed, at most half of its lifetime.
-	// Zero means 1 min.
-	Early time.Duration
-	// Retry is the shortest time between a failed attempt and the next. Zero means 5 s.
-	Retry time.Duration
-	// Timeout bounds one attempt. Zero means 10 s.
-	Timeout time.Duration
 	// Client sends the requests. Nil means a new client without idle connections.
 	Client *http.Client
 }
+
+// The times of tokens.
+const (
+	renewEarly = time.Minute      // before the expiry of a token, at most half of its lifetime
+	renewRetry = 5 * time.Second  // between a failed attempt and the next
+	renewTime  = 10 * time.Second // for one attempt
+)
 
 // clientToken is a TokenSource for the client credentials grant. The first caller after the
 // renewal time renews the token. Concurrent callers use the current token and block only if
 // there is none.
 type clientToken struct {
 	opaque
-	opts   ClientCredentialsOptions
 	config clientcredentials.Config
 	client *http.Client
 	lock   chan struct{} // a mutex whose lock can be cancelled by a context
@@ -60,15 +58,12 @@ type granted struct {
 
 // ClientCredentials returns a source of tokens from an OAuth 2.0 issuer. It requests the
 // first token at the first call of Token, and renews it before it expires. It reports a
-// failed attempt (see [TokenSource]) and retries after Retry. The error names the invalid
+// failed attempt (see [TokenSource]) and retries after five seconds. The error names the invalid
 // option.
 func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("auth: ClientCredentialsOptions.URL: %w", err)
-	}
-	if o.Early < 0 || o.Retry < 0 || o.Timeout < 0 {
-		return nil, errors.New("auth: ClientCredentialsOptions: Early, Retry or Timeout is negative")
 	}
 	if o.ClientID == "" {
 		return nil, errors.New("auth: ClientCredentialsOptions.ClientID is empty")
@@ -76,8 +71,7 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	if o.Secret, err = clientSecret("ClientCredentialsOptions", o.Secret, o.SecretFile); err != nil {
 		return nil, err
 	}
-	o.Early, o.Retry, o.Timeout = cmp.Or(o.Early, time.Minute), cmp.Or(o.Retry, 5*time.Second), cmp.Or(o.Timeout, 10*time.Second)
-	c := &clientToken{opaque: "auth.ClientCredentials", opts: o, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
+	c := &clientToken{opaque: "auth.ClientCredentials", client: httpClient(o.Client), lock: make(chan struct{}, 1)}
 	c.config = clientcredentials.Config{ClientID: o.ClientID, ClientSecret: string(o.Secret), TokenURL: u.String(), Scopes: slices.Clone(o.Scopes)}
 	if o.Audience != "" {
 		c.config.EndpointParams = map[string][]string{"audience": {o.Audience}}
@@ -159,18 +153,18 @@ func (g *granted) valid(now time.Time) bool {
 
 // request requests a token.
 func (c *clientToken) request(ctx context.Context, before *granted) *granted {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), c.opts.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), renewTime)
 	defer cancel()
 	asked := time.Now()
 	t, err := c.config.Token(ctx)
 	if err != nil {
 		g := *before
-		g.err, g.retry = refusedBy(err), time.Now().Add(c.opts.Retry)
+		g.err, g.retry = refusedBy(err), time.Now().Add(renewRetry)
 		return &g
 	}
 	g := &granted{token: Secret(t.AccessToken), expires: t.Expiry}
 	if !t.Expiry.IsZero() {
-		g.renew = t.Expiry.Add(-min(c.opts.Early, t.Expiry.Sub(asked)/2))
+		g.renew = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(asked)/2))
 	}
 	return g
 }

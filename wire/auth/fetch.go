@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -64,17 +63,8 @@ func httpClient(base *http.Client) *http.Client {
 	return &c
 }
 
-// fetch returns the body at a URL. It reads at most limit bytes within timeout.
-func fetch(ctx context.Context, c *http.Client, u *url.URL, limit int64, timeout time.Duration) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), http.NoBody)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	r.Header.Set("Accept", "application/jwk-set+json, application/json")
-	return bodyOf(c, r, limit)
-}
+// fetchTime bounds the time to get keys or an answer about a token.
+const fetchTime = 5 * time.Second
 
 // bodyOf sends a request and returns the body of the answer, at most limit bytes.
 func bodyOf(c *http.Client, r *http.Request, limit int64) ([]byte, error) {

@@ -11,7 +11,7 @@ func FuzzParseKeys(f *testing.F) {
 	f.Add(jwks(jwkOf("a", rsaKey().Public()), jwkOf("b", p256().Public()), jwkOf("c", edKey().Public()), jwkOf("d", []byte(secret64))))
 	f.Add(jwks(jwkOf("a", p384().Public()), jwkOf("a", p521().Public())))
 	f.Add([]byte(`{"keys":[{"kty":"RSA","n":"AQ","e":"AQAB"},null,7]}`))
-	set := &keySet{opts: JWKSOptions{}.withDefaults()}
+	set := &keySet{}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		keys, err := parseKeys(text)
 		if (err == nil) != (len(keys) > 0) || len(keys) > maxKeys {

@@ -41,8 +41,6 @@ type IntrospectionOptions struct {
 	MaxCached int
 	// Lifetime is how long an identity lasts whose token has no exp. Zero means 1 h.
 	Lifetime time.Duration
-	// Timeout bounds one question. Zero means 5 s.
-	Timeout time.Duration
 	// Client sends the questions. Nil means a new client without idle connections.
 	Client *http.Client
 }
@@ -92,14 +90,13 @@ func Introspection(o IntrospectionOptions) (wire.Authenticator, error) {
 		return nil, fmt.Errorf("auth: IntrospectionOptions.URL: %w", err)
 	case o.ClientID == "":
 		return nil, errors.New("auth: IntrospectionOptions.ClientID is empty")
-	case o.CacheTime < 0 || o.Lifetime < 0 || o.Timeout < 0 || o.MaxCached < 0:
-		return nil, errors.New("auth: IntrospectionOptions: CacheTime, MaxCached, Lifetime or Timeout is negative")
+	case o.CacheTime < 0 || o.Lifetime < 0 || o.MaxCached < 0:
+		return nil, errors.New("auth: IntrospectionOptions: CacheTime, MaxCached or Lifetime is negative")
 	}
 	if o.Secret, err = clientSecret("IntrospectionOptions", o.Secret, o.SecretFile); err != nil {
 		return nil, err
 	}
-	o.CacheTime, o.Timeout = cmp.Or(o.CacheTime, 30*time.Second), cmp.Or(o.Timeout, 5*time.Second)
-	o.MaxCached, o.Lifetime = cmp.Or(o.MaxCached, 4096), cmp.Or(o.Lifetime, time.Hour)
+	o.CacheTime, o.MaxCached, o.Lifetime = cmp.Or(o.CacheTime, 30*time.Second), cmp.Or(o.MaxCached, 4096), cmp.Or(o.Lifetime, time.Hour)
 	client := httpClient(o.Client)
 	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &introspection{
@@ -176,7 +173,7 @@ func (a *introspection) makeRoomLocked(now time.Time) {
 // ctx ends, because others may wait for the answer.
 func (a *introspection) answer(ctx context.Context, to *introspected, token string) {
 	defer close(to.done)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), a.opts.Timeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), fetchTime)
 	defer cancel()
 	select {
 	case a.questions <- struct{}{}:

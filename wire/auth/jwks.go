@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -17,18 +16,6 @@ import (
 type JWKSOptions struct {
 	// URL is the address of the key set. It must be https, or http to this host.
 	URL string
-	// Refresh is the age at which the keys are fetched again. Zero means 15 min.
-	Refresh time.Duration
-	// MinRefresh is the shortest time between two fetches, also when tokens name unknown
-	// keys. Zero means 10 s.
-	MinRefresh time.Duration
-	// MaxStale is the age at which keys are no longer trusted after fetches have failed. Zero
-	// means 24 h.
-	MaxStale time.Duration
-	// Timeout bounds one fetch. Zero means 5 s.
-	Timeout time.Duration
-	// MaxBytes bounds the size of the key set in bytes. Zero means 1 MiB.
-	MaxBytes int64
 	// Client fetches the keys. Nil means a new client without idle connections.
 	Client *http.Client
 	// Failed is called after each failed fetch. Tokens are still verified with the old keys.
@@ -36,26 +23,13 @@ type JWKSOptions struct {
 	Failed func(error)
 }
 
-func (o JWKSOptions) withDefaults() JWKSOptions {
-	o.Refresh = cmp.Or(o.Refresh, 15*time.Minute)
-	o.MinRefresh = cmp.Or(o.MinRefresh, 10*time.Second)
-	o.MaxStale = cmp.Or(o.MaxStale, 24*time.Hour)
-	o.Timeout = cmp.Or(o.Timeout, 5*time.Second)
-	o.MaxBytes = cmp.Or(o.MaxBytes, 1<<20)
-	return o
-}
-
-func (o JWKSOptions) validate() error {
-	for name, v := range map[string]int64{
-		"Refresh": int64(o.Refresh), "MinRefresh": int64(o.MinRefresh), "MaxStale": int64(o.MaxStale),
-		"Timeout": int64(o.Timeout), "MaxBytes": o.MaxBytes,
-	} {
-		if v < 0 {
-			return fmt.Errorf("auth: JWKSOptions.%s is negative", name)
-		}
-	}
-	return nil
-}
+// The times and the size of key sets.
+const (
+	keyRefresh    = 15 * time.Minute // the age at which the keys are fetched again
+	minKeyRefresh = 10 * time.Second // between two fetches, also when tokens name unknown keys
+	maxKeyAge     = 24 * time.Hour   // at which keys are no longer trusted after fetches have failed
+	maxKeySet     = 1 << 20          // bytes
+)
 
 // keySet is the cached key set of a URL. The first caller after the refresh time fetches it.
 // Concurrent callers use the cached keys and block only if the key that they need is missing.
@@ -76,14 +50,11 @@ type fetched struct {
 }
 
 func newKeySet(o JWKSOptions) (*keySet, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
 	u, err := parseURL(o.URL)
 	if err != nil {
 		return nil, fmt.Errorf("auth: JWKSOptions.URL: %w", err)
 	}
-	s := &keySet{opts: o.withDefaults(), url: u, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
+	s := &keySet{opts: o, url: u, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
 	s.state.Store(&fetched{})
 	return s, nil
 }
@@ -91,7 +62,7 @@ func newKeySet(o JWKSOptions) (*keySet, error) {
 // find implements keySource.
 func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 	f := s.state.Load()
-	if time.Since(f.at) >= s.opts.Refresh && s.due(f) {
+	if time.Since(f.at) >= keyRefresh && s.due(f) {
 		select {
 		case s.lock <- struct{}{}:
 			f = s.refresh(ctx, f)
@@ -115,7 +86,7 @@ func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
 	return nil, ErrNoKey
 }
 
-// renewed returns a state after f: it fetches the keys if MinRefresh allows.
+// renewed returns a state after f: it fetches the keys if minKeyRefresh allows.
 func (s *keySet) renewed(ctx context.Context, f *fetched) (*fetched, error) {
 	if !s.due(f) {
 		return f, nil
@@ -129,14 +100,14 @@ func (s *keySet) renewed(ctx context.Context, f *fetched) (*fetched, error) {
 	}
 }
 
-// due reports whether MinRefresh has passed since the last attempt.
+// due reports whether minKeyRefresh has passed since the last attempt.
 func (s *keySet) due(f *fetched) bool {
-	return f.tried.IsZero() || time.Since(f.tried) >= s.opts.MinRefresh
+	return f.tried.IsZero() || time.Since(f.tried) >= minKeyRefresh
 }
 
 // refresh fetches the keys unless another caller has fetched them after seen was loaded. The
 // caller holds the lock. The fetch continues when ctx ends, because every attempt counts
-// against MinRefresh: otherwise a peer that connects and disconnects could waste each
+// against minKeyRefresh: otherwise a peer that connects and disconnects could waste each
 // attempt.
 func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 	f := s.state.Load()
@@ -144,7 +115,7 @@ func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 		return f
 	}
 	next := *f
-	text, err := fetch(context.WithoutCancel(ctx), s.client, s.url, s.opts.MaxBytes, s.opts.Timeout)
+	text, err := s.fetch(context.WithoutCancel(ctx))
 	if err == nil {
 		var keys []webKey
 		if keys, err = parseKeys(text); err == nil {
@@ -159,9 +130,21 @@ func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
 	return &next
 }
 
+// fetch returns the text of the key set.
+func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url.String(), http.NoBody)
+	if err != nil {
+		return nil, plainError(err)
+	}
+	r.Header.Set("Accept", "application/jwk-set+json, application/json")
+	return bodyOf(s.client, r, maxKeySet)
+}
+
 // usable returns the keys unless they are too old.
 func (s *keySet) usable(f *fetched) []webKey {
-	if time.Since(f.at) >= s.opts.MaxStale {
+	if time.Since(f.at) >= maxKeyAge {
 		return nil
 	}
 	return f.keys

@@ -227,7 +227,6 @@ func TestJWTOptions(t *testing.T) {
 		"http":                {JWTOptions{JWKS: JWKSOptions{URL: "http://id.example.org/keys"}}, "want https"},
 		"no host":             {JWTOptions{JWKS: JWKSOptions{URL: "/keys"}}, "want an https URL"},
 		"password in the URL": {JWTOptions{JWKS: JWKSOptions{URL: "https://a:hunter2@b/"}}, "without a password"},
-		"negative refresh":    {JWTOptions{JWKS: JWKSOptions{URL: "https://a", Refresh: -1}}, "Refresh"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := JWT(tt.o)

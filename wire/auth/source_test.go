@@ -106,7 +106,7 @@ func TestClientCredentials(t *testing.T) {
 		i.down(errors.New("no route to host"))
 		time.Sleep(9 * time.Minute)
 		expect("two", "no route to host", 3) // one request: the authentication style is known after the first token
-		expect("two", "", 3)                 // reported already, and Retry has not passed
+		expect("two", "", 3)                 // reported already, and renewRetry has not passed
 		time.Sleep(5 * time.Second)
 		expect("two", "no route to host", 4)
 		time.Sleep(55 * time.Second)
@@ -220,7 +220,6 @@ func TestClientCredentialsOptions(t *testing.T) {
 		"want https":         {URL: "http://a/", ClientID: "a", Secret: "b"},
 		"ClientID is empty":  {URL: "https://a/", Secret: "b"},
 		"want one of Secret": {URL: "https://a/", ClientID: "a"},
-		"is negative":        {URL: "https://a/", ClientID: "a", Secret: "b", Early: -1},
 		"is empty":           {URL: "https://a/", ClientID: "a", SecretFile: writeFile(t, []byte("\n"))},
 	} {
 		if _, err := ClientCredentials(o); err == nil || !strings.Contains(err.Error(), want) {
