@@ -6,7 +6,6 @@
 //     accounted for.
 //   - [Peer] is a scripted peer that sends raw messages.
 //   - [Worker] and [RequestHandler] are agents that answer by functions.
-//   - [Bidding] has the cases that the contract net and the auctions share.
 //   - [Golden] compares transcripts.
 //
 // What one package alone needs is in its own tests.

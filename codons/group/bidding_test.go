@@ -1,4 +1,4 @@
-package kit
+package group_test
 
 import (
 	"context"
@@ -7,16 +7,18 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// Bidding is a protocol in which a caller has agents bid and one of them does the work. Its
-// Test has the cases that the contract net and the auctions share. The caller is Eddy.
-type Bidding struct {
+// bidding is a protocol in which a caller has agents bid and one of them does the work. Its
+// Test has the cases that the families with a [group.Group] of bidders share, the contract net and
+// the auctions. The caller is Eddy.
+type bidding struct {
 	// Start begins to call the bidders.
-	Start func(ctx context.Context, w *World, bidders []p.AgentID) (BiddingRun, error)
+	Start func(ctx context.Context, w *kit.World, bidders []p.AgentID) (biddingRun, error)
 	// Agent returns an agent that bids as b says.
-	Agent func(b BidderFuncs) actors.Agent
+	Agent func(b bidderFuncs) actors.Agent
 	// NoWinner is the error of a run without a winner.
 	NoWinner error
 	// AnswerWithin is the time for the answers of one round, as Start sets it.
@@ -26,33 +28,52 @@ type Bidding struct {
 	SilentRounds int
 	// Acts are the acts that a successful run sends.
 	Acts []p.Performative
+	// Recorded are parts of the JSON of the data of both sides of the winner's conversation.
+	Recorded []string
 	// Once are those of Acts that are never sent again, or answered before they would be.
 	Once []p.Performative
 }
 
-// BidderFuncs is a bidder of a test. A nil function does what any good bidder does.
-type BidderFuncs struct {
+// bidderFuncs is a bidder of a test. A nil function does what any good bidder does.
+type bidderFuncs struct {
 	Strength int                                               // the strongest bidder wins; at least 1
 	Consider func(ctx context.Context) error                   // is called before each bid; an error is the answer in place of the bid
 	Perform  func(ctx context.Context) (p.InformResult, error) // does the work of the winner
 }
 
-// BiddingRun is a run of a [Bidding].
-type BiddingRun interface {
-	Cancel()
-	Wait() BiddingResult
+func (bidderFuncs) Describe() p.Capabilities { return p.Capabilities{} }
+
+func (b bidderFuncs) consider(ctx context.Context) error {
+	if b.Consider == nil {
+		return nil
+	}
+	return b.Consider(ctx)
 }
 
-// BiddingResult is the result of a [BiddingRun].
-type BiddingResult struct {
+func (b bidderFuncs) perform(ctx context.Context) (p.InformResult, error) {
+	if b.Perform == nil {
+		return kit.Result(p.StatusSuccess), nil
+	}
+	return b.Perform(ctx)
+}
+
+// biddingRun is a run of a [bidding].
+type biddingRun interface {
+	Cancel()
+	Wait() biddingResult
+}
+
+// biddingResult is the result of a [biddingRun].
+type biddingResult struct {
 	Winner p.AgentID           // the bidder whose work succeeded; empty without one
 	Errs   map[p.AgentID]error // the errors of the bidders that have one
 	Err    error               // the error of the run
 }
 
 // Test runs the cases that the protocols share.
-func (b Bidding) Test(t *testing.T) {
+func (b bidding) Test(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
+		"recorded data":                   b.testRecorded,
 		"bidders that turn the call down": b.testTurnedDown,
 		"a bidder without an answer":      b.testNoAnswer,
 		"calls that cannot begin":         b.testCannotBegin,
@@ -71,7 +92,7 @@ func (b Bidding) Test(t *testing.T) {
 }
 
 // spawn spawns the bidders A, B, … and returns their ids.
-func (b Bidding) spawn(w *World, all ...BidderFuncs) []p.AgentID {
+func (b bidding) spawn(w *kit.World, all ...bidderFuncs) []p.AgentID {
 	w.T.Helper()
 	ids := make([]p.AgentID, len(all))
 	for i, funcs := range all {
@@ -81,7 +102,7 @@ func (b Bidding) spawn(w *World, all ...BidderFuncs) []p.AgentID {
 	return ids
 }
 
-func (b Bidding) start(ctx context.Context, w *World, ids []p.AgentID) BiddingRun {
+func (b bidding) start(ctx context.Context, w *kit.World, ids []p.AgentID) biddingRun {
 	w.T.Helper()
 	run, err := b.Start(ctx, w, ids)
 	if err != nil {
@@ -90,20 +111,20 @@ func (b Bidding) start(ctx context.Context, w *World, ids []p.AgentID) BiddingRu
 	return run
 }
 
-func (b Bidding) run(w *World, ids []p.AgentID) BiddingResult {
+func (b bidding) run(w *kit.World, ids []p.AgentID) biddingResult {
 	w.T.Helper()
 	return b.start(w.T.Context(), w, ids).Wait()
 }
 
 // wantNone expects that there is no winner.
-func (b Bidding) wantNone(t *testing.T, r BiddingResult) {
+func (b bidding) wantNone(t *testing.T, r biddingResult) {
 	t.Helper()
 	if r.Winner != "" || !errors.Is(r.Err, b.NoWinner) {
 		t.Errorf("got %+v, want no winner", r)
 	}
 }
 
-func wantWinner(t *testing.T, r BiddingResult, id p.AgentID) {
+func wantWinner(t *testing.T, r biddingResult, id p.AgentID) {
 	t.Helper()
 	if r.Winner != id || r.Err != nil {
 		t.Errorf("got %+v, want the winner %s", r, id)

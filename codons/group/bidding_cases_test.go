@@ -1,9 +1,11 @@
-package kit
+package group_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -12,47 +14,71 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
+	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-func (b Bidding) testTurnedDown(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
-		answering := func(err error) BidderFuncs {
-			return BidderFuncs{Strength: 1, Consider: func(context.Context) error { return err }}
+func (b bidding) testTurnedDown(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		answering := func(err error) bidderFuncs {
+			return bidderFuncs{Strength: 1, Consider: func(context.Context) error { return err }}
 		}
 		ids := b.spawn(w,
 			answering(&p.Refusal{Code: p.CodeForbidden, Text: "not for you"}),
 			answering(&p.Refusal{Code: p.CodeInvalidPayload, Text: "no such thing"}),
 			answering(errors.New("secret")),
-			BidderFuncs{Strength: 1, Consider: func(context.Context) error { panic("oh") }},
+			bidderFuncs{Strength: 1, Consider: func(context.Context) error { panic("oh") }},
 		)
-		w.Add("Worker", &Worker{}) // has no role in the protocol
+		w.Add("Worker", &kit.Worker{}) // has no role in the protocol
 		r := b.run(w, append(ids, "Worker", "Missing"))
 		b.wantNone(t, r)
-		WantEnd(t, r.Errs["A"], standard.StateRefused, p.CodeForbidden)
-		WantEnd(t, r.Errs["B"], standard.StateNotUnderstood, p.CodeInvalidPayload)
-		WantEnd(t, r.Errs["C"], standard.StateFailed, p.CodeFailed)
-		WantEnd(t, r.Errs["D"], standard.StateFailed, p.CodeInternal)
-		WantEnd(t, r.Errs["Worker"], standard.StateRefused, p.CodeIncapable)
-		WantEnd(t, r.Errs["Missing"], standard.StateRefused, p.CodeUnknownAgent)
+		kit.WantEnd(t, r.Errs["A"], standard.StateRefused, p.CodeForbidden)
+		kit.WantEnd(t, r.Errs["B"], standard.StateNotUnderstood, p.CodeInvalidPayload)
+		kit.WantEnd(t, r.Errs["C"], standard.StateFailed, p.CodeFailed)
+		kit.WantEnd(t, r.Errs["D"], standard.StateFailed, p.CodeInternal)
+		kit.WantEnd(t, r.Errs["Worker"], standard.StateRefused, p.CodeIncapable)
+		kit.WantEnd(t, r.Errs["Missing"], standard.StateRefused, p.CodeUnknownAgent)
 		w.Settled(0)
+	})
+}
+
+func (b bidding) testRecorded(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		recorded := kit.Recording(&w.Events, codons.KindRecorded)
+		wantWinner(t, b.run(w, b.spawn(w, bidderFuncs{Strength: 4}, bidderFuncs{Strength: 3})), "A")
+		w.Settled(0)
+		var data string
+		for _, e := range kit.Published[codons.Recorded](t, recorded) {
+			text, err := json.Marshal(e.Data)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if e.Record.Agent == "A" || e.Record.Peer == "A" {
+				data += string(text)
+			}
+		}
+		for _, want := range b.Recorded {
+			if !strings.Contains(data, want) {
+				t.Errorf("no %s in %s", want, data)
+			}
+		}
 	})
 }
 
 // testNoAnswer has a bidder of which no message arrives. It is out after one round, or stays and
 // never wins.
-func (b Bidding) testNoAnswer(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
-		ids := b.spawn(w, BidderFuncs{Strength: 9, Consider: blocked}, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})
+func (b bidding) testNoAnswer(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		ids := b.spawn(w, bidderFuncs{Strength: 9, Consider: blocked}, bidderFuncs{Strength: 4}, bidderFuncs{Strength: 3})
 		w.Net.Intercept(func(m *p.Message) bool { return m.Sender() == "A" })
 		start := time.Now()
 		r := b.run(w, ids)
-		WantElapsed(t, start, time.Duration(max(b.SilentRounds, 1))*b.AnswerWithin)
+		kit.WantElapsed(t, start, time.Duration(max(b.SilentRounds, 1))*b.AnswerWithin)
 		wantWinner(t, r, "B")
 		if b.SilentRounds == 0 {
-			WantEnd(t, r.Errs["A"], standard.StateTimedOut, p.CodeTimeout)
+			kit.WantEnd(t, r.Errs["A"], standard.StateTimedOut, p.CodeTimeout)
 		} else if r.Errs["A"] != nil {
 			t.Errorf("the silent bidder ended %v", r.Errs["A"])
 		}
@@ -60,9 +86,9 @@ func (b Bidding) testNoAnswer(t *testing.T) {
 	})
 }
 
-func (b Bidding) testCannotBegin(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
-		b.spawn(w, BidderFuncs{Strength: 1})
+func (b bidding) testCannotBegin(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
+		b.spawn(w, bidderFuncs{Strength: 1})
 		if _, err := b.Start(t.Context(), w, nil); err == nil {
 			t.Error("no bidders, no error")
 		}
@@ -82,20 +108,20 @@ func (b Bidding) testCannotBegin(t *testing.T) {
 }
 
 // testCancelled cancels a run while the strongest bidder considers, and while it works.
-func (b Bidding) testCancelled(t *testing.T) {
-	for name, funcs := range map[string]BidderFuncs{
+func (b bidding) testCancelled(t *testing.T) {
+	for name, funcs := range map[string]bidderFuncs{
 		"considering": {Strength: 9, Consider: blocked},
 		"working":     {Strength: 9, Perform: blockedWork},
 	} {
-		for way, cancel := range map[string]func(context.CancelFunc, BiddingRun){
-			"Cancel": func(_ context.CancelFunc, run BiddingRun) { run.Cancel() },
-			"ctx":    func(cancel context.CancelFunc, _ BiddingRun) { cancel() },
+		for way, cancel := range map[string]func(context.CancelFunc, biddingRun){
+			"Cancel": func(_ context.CancelFunc, run biddingRun) { run.Cancel() },
+			"ctx":    func(cancel context.CancelFunc, _ biddingRun) { cancel() },
 		} {
 			t.Run(name+" by "+way, func(t *testing.T) {
-				InWorld(t, func(t *testing.T, w *World) {
+				kit.InWorld(t, func(t *testing.T, w *kit.World) {
 					ctx, end := context.WithCancel(t.Context())
 					defer end()
-					run := b.start(ctx, w, b.spawn(w, funcs, BidderFuncs{Strength: 2}))
+					run := b.start(ctx, w, b.spawn(w, funcs, bidderFuncs{Strength: 2}))
 					synctest.Wait()
 					cancel(end, run)
 					r := run.Wait()
@@ -103,7 +129,7 @@ func (b Bidding) testCancelled(t *testing.T) {
 					if !errors.Is(r.Err, context.Canceled) {
 						t.Errorf("got %v", r.Err)
 					}
-					WantEnd(t, r.Errs["A"], standard.StateCancelled, p.CodeCanceled)
+					kit.WantEnd(t, r.Errs["A"], standard.StateCancelled, p.CodeCanceled)
 					w.Settled(0)
 				})
 			})
@@ -113,7 +139,7 @@ func (b Bidding) testCancelled(t *testing.T) {
 
 // testCancelledAfterBid cancels a run after a bid whose handler has begun a conversation and has
 // not waited for it. The receipt says that this conversation has stopped, too.
-func (b Bidding) testCancelledAfterBid(t *testing.T) {
+func (b bidding) testCancelledAfterBid(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		wait func(ctx context.Context, release <-chan struct{})
@@ -124,24 +150,24 @@ func (b Bidding) testCancelledAfterBid(t *testing.T) {
 		{"still running", func(_ context.Context, release <-chan struct{}) { <-release }, standard.StateFailed, p.CodeStillRunning},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			InWorld(t, func(t *testing.T, w *World) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				begun, release := make(chan struct{}, 1), make(chan struct{})
-				w.Add("Helper", &Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
+				w.Add("Helper", &kit.Worker{Perform: func(ctx context.Context, _ delegation.Task) (p.InformResult, error) {
 					begun <- struct{}{}
 					c.wait(ctx, release)
-					return Result(p.StatusSuccess), nil
+					return kit.Result(p.StatusSuccess), nil
 				}})
 				var self actors.Self
-				self = w.Add("A", b.Agent(BidderFuncs{Strength: 9, Perform: blockedWork, Consider: func(ctx context.Context) error {
-					_, err := delegation.Start(ctx, self, "Helper", Task())
+				self = w.Add("A", b.Agent(bidderFuncs{Strength: 9, Perform: blockedWork, Consider: func(ctx context.Context) error {
+					_, err := delegation.Start(ctx, self, "Helper", kit.Task())
 					<-begun
 					return err
 				}}))
-				w.Add("B", b.Agent(BidderFuncs{Strength: 2, Consider: blocked}))
+				w.Add("B", b.Agent(bidderFuncs{Strength: 2, Consider: blocked}))
 				run := b.start(t.Context(), w, []p.AgentID{"A", "B"})
-				time.Sleep(b.AnswerWithin / 2) //nolint:forbidigo // the clock of a synctest bubble
+				time.Sleep(b.AnswerWithin / 2)
 				run.Cancel()
-				WantEnd(t, run.Wait().Errs["A"], c.end, c.code)
+				kit.WantEnd(t, run.Wait().Errs["A"], c.end, c.code)
 				close(release)
 				w.Settled(0)
 			})
@@ -151,10 +177,10 @@ func (b Bidding) testCancelledAfterBid(t *testing.T) {
 
 // testResultBeforeCancel has the winner finish before CANCEL arrives. The first
 // INFORM_RESULT is lost, and sent again as the answer to CANCEL.
-func (b Bidding) testResultBeforeCancel(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
+func (b bidding) testResultBeforeCancel(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Net.Lose(p.ActInformResult, 1)
-		run := b.start(t.Context(), w, b.spawn(w, BidderFuncs{Strength: 3}, BidderFuncs{Strength: 2}))
+		run := b.start(t.Context(), w, b.spawn(w, bidderFuncs{Strength: 3}, bidderFuncs{Strength: 2}))
 		synctest.Wait()
 		run.Cancel()
 		wantWinner(t, run.Wait(), "A")
@@ -162,17 +188,17 @@ func (b Bidding) testResultBeforeCancel(t *testing.T) {
 	})
 }
 
-func (b Bidding) testWorkIgnoresCancel(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
+func (b bidding) testWorkIgnoresCancel(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		release := make(chan struct{})
-		run := b.start(t.Context(), w, b.spawn(w, BidderFuncs{Strength: 3, Perform: func(context.Context) (p.InformResult, error) {
+		run := b.start(t.Context(), w, b.spawn(w, bidderFuncs{Strength: 3, Perform: func(context.Context) (p.InformResult, error) {
 			<-release
-			return Result(p.StatusSuccess), nil
-		}}, BidderFuncs{Strength: 2}))
+			return kit.Result(p.StatusSuccess), nil
+		}}, bidderFuncs{Strength: 2}))
 		synctest.Wait()
 		run.Cancel()
 		r := run.Wait()
-		WantEnd(t, r.Errs["A"], standard.StateFailed, p.CodeStillRunning)
+		kit.WantEnd(t, r.Errs["A"], standard.StateFailed, p.CodeStillRunning)
 		w.Settled(1)
 		close(release)
 		w.Settled(0)
@@ -180,7 +206,7 @@ func (b Bidding) testWorkIgnoresCancel(t *testing.T) {
 }
 
 // testWorkFails has the winner's work fail. No other bidder gets the work.
-func (b Bidding) testWorkFails(t *testing.T) {
+func (b bidding) testWorkFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		perform func(context.Context) (p.InformResult, error)
 		code    p.Code
@@ -193,16 +219,16 @@ func (b Bidding) testWorkFails(t *testing.T) {
 		"invalid result": {func(context.Context) (p.InformResult, error) { return p.InformResult{}, nil }, p.CodeInternal},
 	} {
 		t.Run(name, func(t *testing.T) {
-			InWorld(t, func(t *testing.T, w *World) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				var other atomic.Bool
-				r := b.run(w, b.spawn(w, BidderFuncs{Strength: 9, Perform: c.perform}, BidderFuncs{Strength: 4, Perform: func(context.Context) (p.InformResult, error) {
+				r := b.run(w, b.spawn(w, bidderFuncs{Strength: 9, Perform: c.perform}, bidderFuncs{Strength: 4, Perform: func(context.Context) (p.InformResult, error) {
 					other.Store(true)
-					return Result(p.StatusSuccess), nil
+					return kit.Result(p.StatusSuccess), nil
 				}}))
 				if r.Winner != "" || r.Err == nil || other.Load() {
 					t.Errorf("got %+v; the other bidder works: %v", r, other.Load())
 				}
-				WantEnd(t, r.Errs["A"], standard.StateFailed, c.code)
+				kit.WantEnd(t, r.Errs["A"], standard.StateFailed, c.code)
 				w.Settled(0)
 			})
 		})
@@ -210,14 +236,14 @@ func (b Bidding) testWorkFails(t *testing.T) {
 }
 
 // testCallerStops stops Eddy while the strongest bidder considers, and while it works.
-func (b Bidding) testCallerStops(t *testing.T) {
-	for name, funcs := range map[string]BidderFuncs{
+func (b bidding) testCallerStops(t *testing.T) {
+	for name, funcs := range map[string]bidderFuncs{
 		"considering": {Strength: 9, Consider: blocked},
 		"working":     {Strength: 9, Perform: blockedWork},
 	} {
 		t.Run(name, func(t *testing.T) {
-			InWorld(t, func(t *testing.T, w *World) {
-				run := b.start(t.Context(), w, b.spawn(w, funcs, BidderFuncs{Strength: 2}))
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
+				run := b.start(t.Context(), w, b.spawn(w, funcs, bidderFuncs{Strength: 2}))
 				synctest.Wait()
 				if err := w.StopAgent(t.Context(), "Eddy"); err != nil {
 					t.Fatal(err)
@@ -226,7 +252,7 @@ func (b Bidding) testCallerStops(t *testing.T) {
 				if r.Winner != "" || !errors.Is(r.Err, p.CodeStopped) {
 					t.Errorf("got %+v", r)
 				}
-				WantEnd(t, r.Errs["A"], standard.StateAbandoned, p.CodeStopped)
+				kit.WantEnd(t, r.Errs["A"], standard.StateAbandoned, p.CodeStopped)
 				w.Settled(0)
 			})
 		})
@@ -234,38 +260,38 @@ func (b Bidding) testCallerStops(t *testing.T) {
 }
 
 // counted is a run in which the calls of the winner's functions are counted.
-func (b Bidding) counted(t *testing.T, w *World) (considered, performed int64) {
+func (b bidding) counted(t *testing.T, w *kit.World) (considered, performed int64) {
 	t.Helper()
 	var c, d atomic.Int64
-	r := b.run(w, b.spawn(w, BidderFuncs{
+	r := b.run(w, b.spawn(w, bidderFuncs{
 		Strength: 4,
 		Consider: func(context.Context) error { c.Add(1); return nil },
 		Perform: func(context.Context) (p.InformResult, error) {
 			d.Add(1)
-			return Result(p.StatusSuccess), nil
+			return kit.Result(p.StatusSuccess), nil
 		},
-	}, BidderFuncs{Strength: 3}))
+	}, bidderFuncs{Strength: 3}))
 	wantWinner(t, r, "A")
 	if len(r.Errs) > 0 {
 		for id, err := range r.Errs {
-			if end := EndOf(t, err); end.State != standard.StateRejected {
+			if end := kit.EndOf(t, err); end.State != standard.StateRejected {
 				t.Errorf("%s: %v", id, err)
 			}
 		}
 	}
-	time.Sleep(codons.DefaultDeadline) //nolint:forbidigo // the clock of a synctest bubble; a bidder that has not received its last message asks for it
+	time.Sleep(codons.DefaultDeadline) // a bidder that has not received its last message asks for it
 	w.Settled(0)
 	return c.Load(), d.Load()
 }
 
 // testLostMessages loses messages of each act. The winner considers as often as without a
 // loss, and works once.
-func (b Bidding) testLostMessages(t *testing.T) {
+func (b bidding) testLostMessages(t *testing.T) {
 	var want int64
-	InWorld(t, func(t *testing.T, w *World) { want, _ = b.counted(t, w) })
+	kit.InWorld(t, func(t *testing.T, w *kit.World) { want, _ = b.counted(t, w) })
 	for _, act := range b.Acts {
 		for _, lost := range []struct{ from, to int }{{0, 2}, {1, 2}, {2, 3}} {
-			InWorld(t, func(t *testing.T, w *World) {
+			kit.InWorld(t, func(t *testing.T, w *kit.World) {
 				sent := 0
 				w.Net.Intercept(func(m *p.Message) bool {
 					if m.Performative() != act {
@@ -283,34 +309,34 @@ func (b Bidding) testLostMessages(t *testing.T) {
 }
 
 // testDuplicates delivers every message twice.
-func (b Bidding) testDuplicates(t *testing.T) {
-	InWorld(t, func(t *testing.T, w *World) {
+func (b bidding) testDuplicates(t *testing.T) {
+	kit.InWorld(t, func(t *testing.T, w *kit.World) {
 		w.Net.Intercept(func(m *p.Message) bool {
 			_ = w.Deliver(m.Receiver(), m)
 			return false
 		})
-		wantWinner(t, b.run(w, b.spawn(w, BidderFuncs{Strength: 4}, BidderFuncs{Strength: 3})), "A")
+		wantWinner(t, b.run(w, b.spawn(w, bidderFuncs{Strength: 4}, bidderFuncs{Strength: 3})), "A")
 		w.Settled(0)
 	})
 }
 
 // testRefusedCopies has a full mailbox refuse the copies of a request that is under way.
-func (b Bidding) testRefusedCopies(t *testing.T) {
+func (b bidding) testRefusedCopies(t *testing.T) {
 	for _, act := range b.Acts {
 		if !act.ExpectsReply() || slices.Contains(b.Once, act) {
 			continue
 		}
-		InWorld(t, func(t *testing.T, w *World) {
+		kit.InWorld(t, func(t *testing.T, w *kit.World) {
 			w.Net.RefuseRepeats(act, p.ActAgree)
 			performed := atomic.Int32{}
-			slow := func(strength int) BidderFuncs {
-				return BidderFuncs{
+			slow := func(strength int) bidderFuncs {
+				return bidderFuncs{
 					Strength: strength,
-					Consider: func(context.Context) error { time.Sleep(b.AnswerWithin / 2); return nil }, //nolint:forbidigo // the clock of a synctest bubble
+					Consider: func(context.Context) error { time.Sleep(b.AnswerWithin / 2); return nil },
 					Perform: func(context.Context) (p.InformResult, error) {
 						performed.Add(1)
-						time.Sleep(10 * time.Second) //nolint:forbidigo // the clock of a synctest bubble
-						return Result(p.StatusSuccess), nil
+						time.Sleep(10 * time.Second)
+						return kit.Result(p.StatusSuccess), nil
 					},
 				}
 			}
@@ -318,7 +344,7 @@ func (b Bidding) testRefusedCopies(t *testing.T) {
 			if got.Winner != "A" || performed.Load() != 1 || w.Counts().Refused == 0 {
 				t.Errorf("%s: got %+v, worked %d times, %d refusals", act, got, performed.Load(), w.Counts().Refused)
 			}
-			time.Sleep(time.Hour) //nolint:forbidigo // the clock of a synctest bubble
+			time.Sleep(time.Hour)
 			w.Settled(0)
 		})
 	}

@@ -1,4 +1,4 @@
-package auction_test
+package group_test
 
 import (
 	"context"
@@ -12,8 +12,7 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestBidding runs the cases that auctions share with contract nets.
-func TestBidding(t *testing.T) {
+func TestAuctions(t *testing.T) {
 	acts := []p.Performative{p.ActInform, p.ActCFP, p.ActPropose, p.ActRefuse, p.ActAcceptProposal, p.ActRequest, p.ActInformResult}
 	for name, c := range map[string]struct {
 		start func(context.Context, codons.Party, []p.AgentID, auction.Lot, ...codons.Option) (*auction.Auction, error)
@@ -26,48 +25,46 @@ func TestBidding(t *testing.T) {
 		"Dutch":   {auction.StartDutch, auction.Lot{Item: "clock", Start: 70, Step: 10, Reserve: 20}, acts, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
-			kit.Bidding{
-				Start: func(ctx context.Context, w *kit.World, bidders []p.AgentID) (kit.BiddingRun, error) {
+			bidding{
+				Start: func(ctx context.Context, w *kit.World, bidders []p.AgentID) (biddingRun, error) {
 					lot := c.lot
 					lot.RoundTime = time.Minute // a lost message is sent again in its round
 					a, err := c.start(ctx, w.Eddy, bidders, lot)
-					return biddingRun{a}, err
+					return sale{a}, err
 				},
-				Agent:        newBidder,
+				Agent:        func(b bidderFuncs) actors.Agent { return buyer{b} },
 				NoWinner:     auction.ErrNoSale,
 				AnswerWithin: time.Minute,
 				SilentRounds: c.silent,
 				Acts:         c.acts,
+				Recorded:     []string{`"lot":{"item":"` + c.lot.Item, `"latest":{"offer":{"lot":`, `"won":true`, `"began":"`, `"until":"`, `"bids":[{"price":`},
 				Once:         []p.Performative{p.ActPropose, p.ActAcceptProposal},
 			}.Test(t)
 		})
 	}
 }
 
-// newBidder returns a bidder whose highest price rises with its strength.
-func newBidder(b kit.BidderFuncs) actors.Agent {
-	agent := &bidder{value: 10 * int64(b.Strength)}
-	if b.Consider != nil {
-		agent.consider = func(ctx context.Context, o auction.Offered) (bool, error) {
-			return o.Price <= agent.value, b.Consider(ctx)
-		}
-	}
-	if b.Perform != nil {
-		agent.settle = func(ctx context.Context, _ auction.Bought) (p.InformResult, error) { return b.Perform(ctx) }
-	}
-	return agent
+// buyer is a bidder whose highest price rises with its strength.
+type buyer struct{ bidderFuncs }
+
+func (b buyer) ConsiderPrice(ctx context.Context, o auction.Offered) (bool, error) {
+	return o.Price <= 10*int64(b.Strength), b.consider(ctx)
 }
 
-// biddingRun is an [auction.Auction] as the kit has it.
-type biddingRun struct{ *auction.Auction }
+func (b buyer) SettlePurchase(ctx context.Context, _ auction.Bought) (p.InformResult, error) {
+	return b.perform(ctx)
+}
 
-func (r biddingRun) Wait() kit.BiddingResult {
-	sale, err := r.Auction.Wait()
-	result := kit.BiddingResult{Err: err, Winner: sale.Winner, Errs: map[p.AgentID]error{}}
-	if sale.Winner != "" && err != nil { // the transaction failed
-		result.Winner, result.Errs[sale.Winner] = "", err
+// sale is an [auction.Auction] as a biddingRun.
+type sale struct{ *auction.Auction }
+
+func (s sale) Wait() biddingResult {
+	sold, err := s.Auction.Wait()
+	result := biddingResult{Err: err, Winner: sold.Winner, Errs: map[p.AgentID]error{}}
+	if sold.Winner != "" && err != nil { // the transaction failed
+		result.Winner, result.Errs[sold.Winner] = "", err
 	}
-	for _, a := range sale.Absent {
+	for _, a := range sold.Absent {
 		result.Errs[a.Bidder] = a.Err
 	}
 	return result
