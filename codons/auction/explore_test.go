@@ -5,7 +5,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
@@ -22,15 +21,15 @@ func TestExploreAuctions(t *testing.T) {
 	for _, rules := range []machine.Coordination{EnglishCoordination(), DutchCoordination()} {
 		t.Run(rules.Name, func(t *testing.T) {
 			if exhaustive.Enabled() {
-				explore.Group(t, "worst", rules, 1, verify.Network{})
-				explore.Group(t, "worst", rules, 2, verify.Network{})
-				explore.Group(t, "without timeouts", rules, 3, verify.Network{NoTimeouts: true, MaxStates: 8_000_000}) // an English one has 5.3 million
+				explore(t, rules, 1, verify.Network{})
+				explore(t, rules, 2, verify.Network{})
+				explore(t, rules, 3, verify.Network{NoTimeouts: true, MaxStates: 8_000_000}) // an English one has 5.3 million
 			}
-			explore.Group(t, "without timeouts", rules, 2, verify.Network{NoTimeouts: true})
-			explore.Group(t, "calm", rules, 1, verify.Calm())
-			explore.Group(t, "calm", rules, 2, verify.Calm())
+			explore(t, rules, 2, verify.Network{NoTimeouts: true})
+			explore(t, rules, 1, verify.Calm())
+			explore(t, rules, 2, verify.Calm())
 			if exhaustive.Enabled() || rules.Name == DutchCoordination().Name {
-				explore.Group(t, "calm", rules, 3, verify.Calm())
+				explore(t, rules, 3, verify.Calm())
 			}
 		})
 	}
@@ -97,5 +96,13 @@ func TestPreferredBid(t *testing.T) {
 		if got := a.preferred([]int{0, 1}); got != want {
 			t.Errorf("rising %t: bidder %d, want %d", rising, got, want)
 		}
+	}
+}
+
+// explore explores n conversations that the rules lead over a network.
+func explore(t *testing.T, rules machine.Coordination, n int, net verify.Network) {
+	t.Helper()
+	if _, err := verify.ExploreGroup(rules, n, net); err != nil {
+		t.Fatal(err)
 	}
 }

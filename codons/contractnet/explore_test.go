@@ -4,7 +4,6 @@ import (
 	"errors"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/codons/internal/explore"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/codons/standard"
@@ -35,10 +34,10 @@ func TestExploreContractNets(t *testing.T) {
 				worst = 2 // three bidders are 160,000 to 500,000 states on that network
 			}
 			for n := 1; n <= worst; n++ {
-				explore.Group(t, "worst", c.rules, n, verify.Network{})
+				explore(t, c.rules, n, verify.Network{})
 			}
 			for n := 1; n <= 3; n++ {
-				explore.Group(t, "calm", c.rules, n, verify.Calm())
+				explore(t, c.rules, n, verify.Calm())
 			}
 		})
 	}
@@ -75,5 +74,13 @@ func TestBrokenContractNetsAreFound(t *testing.T) {
 			}
 			t.Log(err)
 		})
+	}
+}
+
+// explore explores n conversations that the rules lead over a network.
+func explore(t *testing.T, rules machine.Coordination, n int, net verify.Network) {
+	t.Helper()
+	if _, err := verify.ExploreGroup(rules, n, net); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -28,7 +28,7 @@ func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 
 // stops reports whether a command is the stop of an agent.
 func (x *explorer) stops(r machine.Role, s machine.State, on machine.Symbol) bool {
-	return on == machine.Commanded(x.net.Stop) || x.CommandKind(r, s, on.Name) == machine.CommandStops
+	return on == machine.Commanded(commandStop) || x.CommandKind(r, s, on.Name) == machine.CommandStops
 }
 
 // misreads reports whether a command says that a message of the peer cannot be read.
@@ -136,10 +136,10 @@ func (x *explorer) reachedWithout(questions []without) []int32 {
 	}
 	reached := slices.Repeat([]int32{-1}, len(questions))
 	for n := range x.nodes {
-		if at[n] == 0 || !x.ended(x.nodes[n].joint) {
+		if at[n] == 0 || !x.ended(x.nodes[n].at) {
 			continue
 		}
-		end, lost := endOf(x.pair(x.nodes[n].joint)), x.needsLoss(x.nodes[n].joint)
+		end, lost := endOf(x.pair(x.nodes[n].at)), x.needsLoss(x.nodes[n].at)
 		for i := range at[n].All {
 			if reached[i] < 0 && endOf(questions[i].pair) == end && (!lost || !slices.Contains(questions[i].forbid, machine.Loss())) {
 				reached[i] = int32(n)
@@ -163,30 +163,20 @@ func (x *explorer) unprompted(q without, at int32) error {
 	return c
 }
 
-// pathWithout returns the fewest moves to a node among which there is none of the causes.
+// pathWithout returns the fewest moves to a node among which there is none of the causes. There is
+// such a path.
 func (x *explorer) pathWithout(forbid []machine.Cause, goal int32) []Move {
-	from := map[int32]node{0: {from: -1}}
-	for todo := []int32{0}; len(todo) > 0; todo = todo[1:] {
-		if todo[0] == goal {
-			break
-		}
-		for to, via := range x.moves(x.nodes[todo[0]].joint) {
-			id := x.ids[to]
-			if _, seen := from[id]; seen {
-				continue
-			}
+	var walk visits[int32, Move]
+	walk.visit(0, -1, Move{})
+	at := int32(0)
+	for ; walk.nodes[at].at != goal; at++ {
+		for to, via := range x.moves(x.nodes[walk.nodes[at].at].at) {
 			if c, ok := x.causeOf(via); !ok || !slices.Contains(forbid, c) {
-				from[id] = node{from: todo[0], via: via}
-				todo = append(todo, id)
+				walk.visit(x.ids[to], at, via)
 			}
 		}
 	}
-	var moves []Move
-	for at := goal; from[at].from >= 0; at = from[at].from {
-		moves = append(moves, from[at].via)
-	}
-	slices.Reverse(moves)
-	return moves
+	return walk.path(at)
 }
 
 // endOf returns the states of a pair.

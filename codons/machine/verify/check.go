@@ -17,7 +17,7 @@ type silent struct {
 
 // checkState checks a joint state by itself, before its moves.
 func (x *explorer) checkState(at int32) error {
-	j := x.nodes[at].joint
+	j := x.nodes[at].at
 	for _, r := range machine.Roles() {
 		if !x.endsInSilence(silent{r, j[r].state, j[r].activity.WithoutJobs()}, map[silent]bool{}) {
 			return x.counterexample(Stranded, at, nil, fmt.Sprintf(
@@ -86,7 +86,7 @@ func (x *explorer) rearmed(timers machine.Activity, t *machine.Transition) machi
 
 // checkEnds finds joint states from which not both sides can end.
 func (x *explorer) checkEnds() error {
-	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].joint) }, nil)
+	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].at) }, nil)
 	if at := slices.Index(free, false); at >= 0 {
 		return x.counterexample(Stuck, int32(at), nil, "no sequence of events from here ends it on both sides")
 	}

@@ -12,25 +12,10 @@ import (
 // coordination.
 const maxCommands = 15
 
-// CoordinationError is one fault that [CheckCoordination] found.
-type CoordinationError struct {
-	Coordination string
-	Rule         string // empty where the fault is outside of the rules
-	Fault        string
-}
-
-// Error names the rule and its fault.
-func (e *CoordinationError) Error() string {
-	if e.Rule == "" {
-		return fmt.Sprintf("verify: %s: %s", e.Coordination, e.Fault)
-	}
-	return fmt.Sprintf("verify: %s: rule %s: %s", e.Coordination, e.Rule, e.Fault)
-}
-
 // CheckCoordination finds the faults that show without an exploration: states and
 // commands that the table does not have; a command of a rule that has no row in a state
-// which the rule is about, or whose row there is inert. All faults come joined; each is
-// a [*CoordinationError]. [ExploreGroup] checks this first.
+// which the rule is about, or whose row there is inert. All faults come joined. [ExploreGroup]
+// checks this first.
 func CheckCoordination(c machine.Coordination) error {
 	v := &coordinationChecker{coordination: c}
 	if c.Name == "" {
@@ -49,7 +34,6 @@ func CheckCoordination(c machine.Coordination) error {
 	if len(ruleCommands(c)) > maxCommands {
 		v.fault("", "the rules have more than %d commands", maxCommands)
 	}
-	v.checkNever()
 	v.checkUnbidden()
 	return errors.Join(v.faults...)
 }
@@ -60,10 +44,13 @@ type coordinationChecker struct {
 	faults       []error
 }
 
+// fault adds a fault of a rule, or of the whole where rule is empty.
 func (v *coordinationChecker) fault(rule, format string, args ...any) {
-	v.faults = append(v.faults, &CoordinationError{
-		Coordination: v.coordination.Name, Rule: rule, Fault: fmt.Sprintf(format, args...),
-	})
+	about := v.coordination.Name
+	if rule != "" {
+		about += ": rule " + rule
+	}
+	v.faults = append(v.faults, fmt.Errorf("verify: %s: "+format, append([]any{about}, args...)...))
 }
 
 // checkRule checks one rule.
@@ -128,14 +115,6 @@ func (v *coordinationChecker) fromJob(command string) bool {
 	return slices.ContainsFunc(v.coordination.Machine.Table().Jobs, func(j machine.Job) bool {
 		return j.Role == machine.Initiator && (slices.Contains(j.Says, command) || slices.Contains(j.Ends, command))
 	})
-}
-
-func (v *coordinationChecker) checkNever() {
-	for _, n := range v.coordination.Never {
-		if n.Name == "" || n.When == nil {
-			v.fault("", "condition %q of Never has no name or no function", n.Name)
-		}
-	}
 }
 
 func (v *coordinationChecker) checkUnbidden() {

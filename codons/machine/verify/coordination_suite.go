@@ -98,7 +98,7 @@ func (s CoordinationSuite) group(c machine.Coordination, w GroupWalk, cached map
 func (s CoordinationSuite) checkDuties(g *group, held []bool) error {
 	checked := map[string]bool{}
 	for at := range g.nodes {
-		m := g.nodes[at].members
+		m := g.nodes[at].at
 		if slices.ContainsFunc(m[:g.n], func(m member) bool { return m.pending != noAction }) {
 			continue
 		}
@@ -124,7 +124,7 @@ func (s CoordinationSuite) comes(g *group, came []bool) {
 		if !slices.Contains(came, false) {
 			return
 		}
-		m := g.nodes[at].members
+		m := g.nodes[at].at
 		initiator, responder := machine.NewCensus(g.statesOf(m, machine.Initiator)...), machine.NewCensus(g.statesOf(m, machine.Responder)...)
 		for i, p := range s.Possible {
 			came[i] = came[i] || p.When(initiator, responder)
@@ -162,27 +162,13 @@ func (d Duty) check(c machine.Coordination, states []machine.State) (fault strin
 // said returns the commands that the decisions of a rule give to the members of the duty, sorted.
 func (d Duty) said(rule *machine.Rule, states []machine.State) []string {
 	var all []string
-	about := rule.About(states)
-	commands := make([]string, len(states))
-	var give func(k int)
-	give = func(k int) {
-		if k < len(about) {
-			for _, c := range rule.Say {
-				commands[about[k]] = c.Command
-				give(k + 1)
-			}
-			return
-		}
-		if rule.Check(states, commands) != nil {
-			return
-		}
+	decisions(rule, states, func(commands []string) {
 		for i, s := range states {
 			if slices.Contains(d.Of, s) && !slices.Contains(all, commands[i]) {
 				all = append(all, commands[i])
 			}
 		}
-	}
-	give(0)
+	})
 	slices.Sort(all)
 	return all
 }
@@ -197,11 +183,11 @@ func (s CoordinationSuite) Mutate() (Mutated, error) {
 	}
 	var (
 		mutants  = CoordinationMutants(s.Coordination)
-		original = decisions(s.Coordination)
+		original = behaviourOf(s.Coordination)
 		result   Mutated
 	)
 	for _, m := range mutants {
-		if slices.Equal(decisions(m.Coordination), original) {
+		if slices.Equal(behaviourOf(m.Coordination), original) {
 			result.Same++
 			continue
 		}
@@ -213,9 +199,9 @@ func (s CoordinationSuite) Mutate() (Mutated, error) {
 	return result, nil
 }
 
-// decisions returns what a coordination allows about all groups of up to three members, each in any
+// behaviourOf returns what a coordination allows about all groups of up to three members, each in any
 // state.
-func decisions(c machine.Coordination) []string {
+func behaviourOf(c machine.Coordination) []string {
 	states := slices.Concat([]machine.State{machine.Idle}, c.Machine.Table().Live, c.Machine.Table().Terminal)
 	var all []string
 	var group []machine.State

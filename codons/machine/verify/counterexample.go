@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -78,21 +77,11 @@ func (x *explorer) counterexample(p Problem, at int32, last *Move, detail string
 	if last != nil {
 		c.Moves = append(c.Moves, *last)
 	}
-	j := x.nodes[at].joint
+	j := x.nodes[at].at
 	for _, r := range machine.Roles() {
 		for i := range (j[r].sent &^ j[r.Other()].received).All {
 			c.Pending = append(c.Pending, fmt.Sprintf("the %s's %s", r, x.messages[r][i]))
 		}
 	}
 	return c
-}
-
-// path returns the moves to a node.
-func (x *explorer) path(at int32) []Move {
-	var moves []Move
-	for ; x.nodes[at].from >= 0; at = x.nodes[at].from {
-		moves = append(moves, x.nodes[at].via)
-	}
-	slices.Reverse(moves)
-	return moves
 }

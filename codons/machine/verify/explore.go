@@ -81,8 +81,7 @@ type explorer struct {
 	messages [2][]message
 	numbers  map[message]int // the index of each message
 
-	nodes   []node
-	ids     map[joint]int32
+	visits[joint, Move]
 	edges   []edge
 	taken   map[*machine.Transition]bool
 	ends    map[[2]machine.State]int
@@ -96,13 +95,6 @@ type explorer struct {
 	problem *Counterexample             // the violation of the latest step, without its path
 }
 
-// node is a joint state, and the move by which the walk first came to it.
-type node struct {
-	joint
-	via  Move
-	from int32
-}
-
 // edge is a transition between joint states. The search backwards from the ends uses
 // it.
 type edge struct{ from, to int32 }
@@ -110,7 +102,7 @@ type edge struct{ from, to int32 }
 func newExplorer(m *machine.Machine, n Network) *explorer {
 	x := &explorer{
 		Machine: m, net: n, rounds: n.Repeat, index: map[machine.State]uint8{}, numbers: map[message]int{},
-		ids: map[joint]int32{}, taken: map[*machine.Transition]bool{}, ends: map[[2]machine.State]int{}, silence: map[silent]bool{},
+		taken: map[*machine.Transition]bool{}, ends: map[[2]machine.State]int{}, silence: map[silent]bool{},
 	}
 	t := m.Table()
 	for i, s := range slices.Concat([]machine.State{machine.Idle}, t.Live, t.Terminal) {
@@ -138,7 +130,7 @@ func (x *explorer) walk() error {
 		if err := x.checkNeeds(at); err != nil {
 			return err
 		}
-		for to, via := range x.moves(x.nodes[at].joint) {
+		for to, via := range x.moves(x.nodes[at].at) {
 			if x.problem != nil {
 				return x.counterexample(x.problem.Problem, at, &via, x.problem.Detail)
 			}
@@ -161,17 +153,6 @@ func (x *explorer) checkSize() error {
 		return fmt.Errorf("verify: %s: more than %d joint states", x.Name(), x.net.MaxStates)
 	}
 	return nil
-}
-
-// visit returns the number of a joint state. It assigns one to a new state.
-func (x *explorer) visit(j joint, from int32, via Move) int32 {
-	if id, ok := x.ids[j]; ok {
-		return id
-	}
-	id := int32(len(x.nodes))
-	x.ids[j] = id
-	x.nodes = append(x.nodes, node{joint: j, from: from, via: via})
-	return id
 }
 
 func (x *explorer) result() Result {

@@ -127,11 +127,11 @@ func TestPeerLostInLiveStates(t *testing.T) {
 	seen := map[bool]int{}
 	for _, n := range x.nodes {
 		var lost [2]bool
-		for _, via := range x.moves(n.joint) {
+		for _, via := range x.moves(n.at) {
 			lost[via.Role] = lost[via.Role] || via.On == machine.PeerLost()
 		}
 		for _, r := range machine.Roles() {
-			s := x.state(n.joint, r)
+			s := x.state(n.at, r)
 			if want := s != machine.Idle && !x.Terminal(s); lost[r] != want {
 				t.Fatalf("%s in %s: lost %v", r, s, lost[r])
 			}
@@ -157,10 +157,10 @@ func TestAnUndeliveredMessageNeverArrives(t *testing.T) {
 				continue
 			}
 			undelivered++
-			if pair := x.pair(n.joint); pair.Initiator != "unreachable" || pair.Responder != machine.Idle {
+			if pair := x.pair(n.at); pair.Initiator != "unreachable" || pair.Responder != machine.Idle {
 				t.Errorf("got %v", pair)
 			}
-			for _, via := range x.moves(n.joint) {
+			for _, via := range x.moves(n.at) {
 				if via.On == machine.Receive(p.ActRequest) {
 					t.Error("an undelivered request arrives")
 				}

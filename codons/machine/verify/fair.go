@@ -75,7 +75,7 @@ func (r Run) explore(m *machine.Machine) (FairResult, error) {
 		x.slow = true
 		err = x.checkEnds()
 	}
-	result := FairResult{Runs: 1, States: len(x.states), Transitions: x.transitions, Deadlines: x.deadlines}
+	result := FairResult{Runs: 1, States: len(x.nodes), Transitions: x.transitions, Deadlines: x.deadlines}
 	if err == nil {
 		result.UnusedPairs = x.unusedPairs()
 	}
@@ -100,9 +100,8 @@ type fairJoint struct {
 // fair is one walk. Of the embedded explorer it uses the numbers of messages and the steps.
 type fair struct {
 	*explorer
+	visits[fairJoint, Move]
 	run         Run
-	states      []fairNode
-	at          map[fairJoint]int32
 	obliged     []edge         // transitions that must happen
 	answered    []edge         // of jobs that were not asked to stop; they must happen unless slow
 	late        []edge         // deadlines that must pass where a side has lost its memory
@@ -110,13 +109,6 @@ type fair struct {
 	stopped     map[uint8]bool // the ends of the initiator by the stop of its agent
 	deadlines   []string       // see FairResult
 	transitions int
-}
-
-// fairNode is a joint state, and the move by which the walk first came to it.
-type fairNode struct {
-	fairJoint
-	via  Move
-	from int32
 }
 
 // step is a move of a walk.
@@ -144,11 +136,11 @@ func dueIf(must bool) duty {
 }
 
 func newFair(m *machine.Machine, r Run) *fair {
-	x := &fair{explorer: newExplorer(m, Network{Once: true}.withDefaults()), run: r, at: map[fairJoint]int32{}}
+	x := &fair{explorer: newExplorer(m, Network{Once: true}.withDefaults()), run: r}
 	x.verdicts, x.rounds = true, cmp.Or(r.Rounds, x.net.Repeat)
 	x.stopped = map[uint8]bool{}
 	for t := range m.Transitions() {
-		if t.Role == machine.Initiator && t.On == machine.Commanded(x.net.Stop) && !m.Terminal(t.From) && m.Terminal(t.To) {
+		if t.Role == machine.Initiator && t.On == machine.Commanded(commandStop) && !m.Terminal(t.From) && m.Terminal(t.To) {
 			x.stopped[x.index[t.To]] = true
 		}
 	}
@@ -157,13 +149,13 @@ func newFair(m *machine.Machine, r Run) *fair {
 
 // walk visits every joint state, in breadth-first order.
 func (x *fair) walk() error {
-	x.see(fairJoint{}, -1, Move{})
-	for at := int32(0); int(at) < len(x.states); at++ {
-		for s := range x.steps(x.states[at].fairJoint) {
+	x.visit(fairJoint{}, -1, Move{})
+	for at := int32(0); int(at) < len(x.nodes); at++ {
+		for s := range x.steps(x.nodes[at].at) {
 			if x.problem != nil {
 				return x.violation(at, &s.Move, x.problem.Problem, x.problem.Detail)
 			}
-			to := x.see(s.to, at, s.Move)
+			to := x.visit(x.withoutPast(s.to), at, s.Move)
 			x.transitions++
 			switch s.duty {
 			case due:
@@ -175,23 +167,11 @@ func (x *fair) walk() error {
 			case free:
 			}
 		}
-		if len(x.states) > x.net.MaxStates {
+		if len(x.nodes) > x.net.MaxStates {
 			return fmt.Errorf("verify: %s: %s: more than %d joint states", x.Name(), x.run.Name, x.net.MaxStates)
 		}
 	}
 	return nil
-}
-
-// see returns the number of a joint state. It assigns one to a new state.
-func (x *fair) see(j fairJoint, from int32, via Move) int32 {
-	j = x.withoutPast(j)
-	if id, ok := x.at[j]; ok {
-		return id
-	}
-	id := int32(len(x.states))
-	x.at[j] = id
-	x.states = append(x.states, fairNode{j, via, from})
-	return id
 }
 
 // checkEnds finds a joint state from which no moves that must happen lead to an end.
@@ -200,18 +180,18 @@ func (x *fair) checkEnds() error {
 	if !x.slow {
 		must = slices.Concat(x.obliged, x.answered)
 	}
-	settled := func(at int32) bool { return x.settled(x.states[at].fairJoint) }
-	ends := canReach(len(x.states), must, settled, nil)
+	settled := func(at int32) bool { return x.settled(x.nodes[at].at) }
+	ends := canReach(len(x.nodes), must, settled, nil)
 	if x.run.Amnesia != [2]bool{} || x.run.Forgets {
 		x.deadlines = x.awaits(ends)
-		ends = canReach(len(x.states), slices.Concat(must, x.late), settled, nil)
+		ends = canReach(len(x.nodes), slices.Concat(must, x.late), settled, nil)
 	}
 	at := slices.Index(ends, false)
 	if at < 0 {
 		return nil
 	}
-	p := x.pair(x.states[at].joint)
-	if x.over(x.states[at].fairJoint) {
+	p := x.pair(x.nodes[at].at.joint)
+	if x.over(x.nodes[at].at) {
 		return x.violation(int32(at), nil, Disagreement, fmt.Sprintf(
 			"the initiator ends %s and the responder %s, which the table does not allow here", p.Initiator, p.Responder))
 	}
@@ -284,7 +264,7 @@ func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 		return j.undelivered
 	case c.On.Kind == machine.KindPeerLost:
 		return j.cut
-	case c.On.Kind == machine.KindCommand && x.net.Stop != c.On.Name:
+	case c.On.Kind == machine.KindCommand && commandStop != c.On.Name:
 		return x.run.Misread
 	}
 	return x.run.Stops
@@ -294,7 +274,7 @@ func (x *fair) mayHaveOccurred(j fairJoint, c machine.Cause) bool {
 // has ended nor withdraws the request.
 func (x *fair) waits(j fairJoint, r machine.Role) bool {
 	peer := j.joint[r.Other()]
-	if x.Table().Has(machine.Responder) && x.Terminal(x.explorer.states[peer.state]) || x.withdrawn(j.joint) {
+	if x.Table().Has(machine.Responder) && x.Terminal(x.states[peer.state]) || x.withdrawn(j.joint) {
 		return false
 	}
 	for name, stopping := range x.Jobs(j.joint[r].activity, r) {
@@ -339,11 +319,7 @@ func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, 
 // violation returns a counterexample with the path to a joint state, and with one more move
 // where that move is the violation.
 func (x *fair) violation(at int32, last *Move, p Problem, detail string) error {
-	c := &Counterexample{Table: x.Name(), Problem: p, Detail: x.run.Name + x.jobs() + ": " + detail}
-	for i := at; x.states[i].from >= 0; i = x.states[i].from {
-		c.Moves = append(c.Moves, x.states[i].via)
-	}
-	slices.Reverse(c.Moves)
+	c := &Counterexample{Table: x.Name(), Problem: p, Detail: x.run.Name + x.jobs() + ": " + detail, Moves: x.path(at)}
 	if last != nil {
 		c.Moves = append(c.Moves, *last)
 	}

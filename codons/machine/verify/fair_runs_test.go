@@ -47,7 +47,7 @@ func TestRounds(t *testing.T) {
 		if err := x.walk(); err != nil {
 			t.Fatal(err)
 		}
-		walked[rounds] = len(x.states)
+		walked[rounds] = len(x.nodes)
 		for _, message := range x.messages[machine.Initiator] {
 			if rounds == 1 && message.act.ExpectsReply() && message.n > 1 {
 				t.Errorf("with one round: %s", message)
@@ -69,14 +69,14 @@ func TestWithoutPast(t *testing.T) {
 			t.Fatal(err)
 		}
 		var forgotten, underWay, proposals int
-		for _, n := range x.states {
-			me := n.joint[machine.Responder]
-			if n.memory[machine.Responder] != amnesiac {
+		for _, n := range x.nodes {
+			me := n.at.joint[machine.Responder]
+			if n.at.memory[machine.Responder] != amnesiac {
 				continue
 			}
 			forgotten++
-			past := n.former
-			if x.states[0].joint[machine.Responder].state == me.state { // no conversation yet
+			past := n.at.former
+			if x.nodes[0].at.joint[machine.Responder].state == me.state { // no conversation yet
 				past |= me.sent
 			}
 			for i := range past.All {

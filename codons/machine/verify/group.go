@@ -11,13 +11,9 @@ const maxMembers = 3
 
 // GroupResult is the summary of an exploration of a group.
 type GroupResult struct {
-	Members     int
-	PairStates  int            // joint states of one pair
-	Classes     int            // of these, the ones that a group can tell apart
-	States      int            // states of the group; the order of its members makes no difference
-	Transitions int            // between them
-	Decisions   map[string]int // for each rule, the number of decisions in all states
-	Unused      []string       // rules that were never due, in their order
+	States    int            // states of the group; the order of its members makes no difference
+	Decisions map[string]int // for each rule, the number of decisions in all states
+	Unused    []string       // rules that were never due, in their order
 }
 
 // String returns the numbers in one line.
@@ -26,9 +22,8 @@ func (r GroupResult) String() string {
 	for _, n := range r.Decisions {
 		decisions += n
 	}
-	return fmt.Sprintf("%d members: %d pair states in %d classes, %d group states, %d transitions, %d decisions, %d of %d rules used",
-		r.Members, r.PairStates, r.Classes, r.States, r.Transitions, decisions,
-		len(r.Decisions), len(r.Decisions)+len(r.Unused))
+	return fmt.Sprintf("%d group states, %d decisions, %d of %d rules used",
+		r.States, decisions, len(r.Decisions), len(r.Decisions)+len(r.Unused))
 }
 
 // ExploreGroup walks every state of a group of n members, n from 1 to 3. Each member is
@@ -52,12 +47,11 @@ func (r GroupResult) String() string {
 //
 // The walk is exhaustive and exact. Three reductions make it feasible and lose nothing:
 // one pair is explored once; its joint states are merged where no group can tell them
-// apart (they are branching bisimilar; GroupResult has their number as Classes); and
-// members are interchangeable. Commands beyond Network.Repeat are not decided, and a
-// group that has reached this bound counts as ended.
+// apart (they are branching bisimilar); and members are interchangeable. Commands beyond
+// Network.Repeat are not decided, and a group that has reached this bound counts as ended.
 //
-// A violation is a [*GroupCounterexample], or the [*Counterexample] of the pair. A fault
-// of the coordination is a [*CoordinationError].
+// A violation is a [*GroupCounterexample], or the [*Counterexample] of the pair. The
+// faults of the coordination are those of [CheckCoordination].
 func ExploreGroup(c machine.Coordination, n int, net Network) (GroupResult, error) {
 	g, err := newGroup(c, n, net, nil)
 	if err != nil {
@@ -75,12 +69,10 @@ type group struct {
 	coordination machine.Coordination
 	n            int
 
-	nodes       []groupNode
-	ids         map[members]int32
-	edges       []edge  // without the transitions that an end must not depend on
-	excused     []int32 // nodes that have reached Network.Repeat
-	transitions int
-	decisions   map[string]int
+	visits[members, *machine.Rule]         // the rule of a decision
+	edges                          []edge  // without the transitions that an end must not depend on
+	excused                        []int32 // nodes that have reached Network.Repeat
+	decisions                      map[string]int
 }
 
 // member is one member: its class, and the action of its pending command, noAction for
@@ -92,23 +84,6 @@ type member struct {
 
 // members is the members of a group, sorted.
 type members [maxMembers]member
-
-// groupNode is a state of a group, and the transition by which the walk first came to
-// it.
-type groupNode struct {
-	members
-	from int32
-	via  turn
-}
-
-// turn is a transition of a group: an arc of one member, or a decision.
-type turn struct {
-	at      int8              // the member of the arc, as an index into the sorted members; -1 for a decision
-	arc     arc               // of that member
-	deliver bool              // the arc takes the member's pending command
-	rule    *machine.Rule     // of a decision
-	assign  [maxMembers]uint8 // of a decision: the action of each member
-}
 
 // newGroup explores the pair of a group, unless p has been explored for it before.
 func newGroup(c machine.Coordination, n int, net Network, p *pairs) (*group, error) {
@@ -124,14 +99,11 @@ func newGroup(c machine.Coordination, n int, net Network, p *pairs) (*group, err
 			return nil, err
 		}
 	}
-	return &group{pairs: p, coordination: c, n: n, ids: map[members]int32{}, decisions: map[string]int{}}, nil
+	return &group{pairs: p, coordination: c, n: n, decisions: map[string]int{}}, nil
 }
 
 func (g *group) result() GroupResult {
-	r := GroupResult{
-		Members: g.n, PairStates: len(g.pairs.nodes), Classes: len(g.labels),
-		States: len(g.nodes), Transitions: g.transitions, Decisions: g.decisions,
-	}
+	r := GroupResult{States: len(g.nodes), Decisions: g.decisions}
 	for _, rule := range g.coordination.Rules {
 		if g.decisions[rule.Name] == 0 {
 			r.Unused = append(r.Unused, rule.Name)

@@ -10,7 +10,7 @@ import (
 
 // walk visits every state, in breadth-first order.
 func (g *group) walk() error {
-	g.visit(g.start(), -1, turn{})
+	g.visit(g.start(), -1, nil)
 	for at := int32(0); int(at) < len(g.nodes); at++ {
 		if err := g.checkState(at); err != nil {
 			return err
@@ -39,18 +39,6 @@ func (g *group) start() members {
 	return m
 }
 
-// visit returns the number of a state. It assigns one to a new state.
-func (g *group) visit(m members, from int32, via turn) int32 {
-	slices.SortFunc(m[:g.n], compareMembers)
-	if id, ok := g.ids[m]; ok {
-		return id
-	}
-	id := int32(len(g.nodes))
-	g.ids[m] = id
-	g.nodes = append(g.nodes, groupNode{members: m, from: from, via: via})
-	return id
-}
-
 func compareMembers(a, b member) int {
 	if a.class != b.class {
 		return int(a.class - b.class)
@@ -58,18 +46,15 @@ func compareMembers(a, b member) int {
 	return int(a.pending) - int(b.pending)
 }
 
-// turn records a transition.
-func (g *group) turn(at int32, to members, via turn) {
-	id := g.visit(to, at, via)
-	g.transitions++
-	if via.deliver || via.arc.action != unbidden {
-		g.edges = append(g.edges, edge{at, id})
-	}
+// turn returns a transition by a rule, or by a member, which may lead to a new state.
+func (g *group) turn(at int32, to members, rule *machine.Rule) edge {
+	slices.SortFunc(to[:g.n], compareMembers)
+	return edge{at, g.visit(to, at, rule)}
 }
 
 // advance records every transition of one member.
 func (g *group) advance(at int32, i int) error {
-	now := g.nodes[at].members
+	now := g.nodes[at].at
 	if i > 0 && now[i] == now[i-1] {
 		return nil // an equal member has the same transitions
 	}
@@ -77,13 +62,16 @@ func (g *group) advance(at int32, i int) error {
 	for _, a := range g.arcs[me.class] {
 		next := now
 		next[i].class = a.to
-		if a.action == noAction || a.action == unbidden {
-			g.turn(at, next, turn{at: int8(i), arc: a})
+		switch a.action {
+		case noAction:
+			g.edges = append(g.edges, g.turn(at, next, nil))
+		case unbidden:
+			g.turn(at, next, nil)
 		}
 		if a.action != noAction && a.action == me.pending {
 			delivered = true
 			next[i].pending = noAction
-			g.turn(at, next, turn{at: int8(i), arc: a, deliver: true})
+			g.edges = append(g.edges, g.turn(at, next, nil))
 		}
 	}
 	switch {
@@ -91,14 +79,15 @@ func (g *group) advance(at int32, i int) error {
 	case g.beyond(me.class, me.pending):
 		g.excused = append(g.excused, at)
 	default:
-		return g.unhandled(at, i)
+		return g.counterexample(Unhandled, at, fmt.Sprintf("no row of the initiator in %s for command %s, which is on its way",
+			g.stateOf(me.class, machine.Initiator), g.commands[me.pending-1]))
 	}
 	return nil
 }
 
 // decide records every decision of the rule that is due.
 func (g *group) decide(at int32) error {
-	now := g.nodes[at].members
+	now := g.nodes[at].at
 	if slices.ContainsFunc(now[:g.n], func(m member) bool { return m.pending != noAction }) {
 		return nil
 	}
@@ -120,6 +109,16 @@ func (g *group) decide(at int32) error {
 // assign tries every assignment of the rule's commands to its members. It reports
 // whether the rule allows one, and whether one goes beyond Network.Repeat.
 func (g *group) assign(at int32, rule *machine.Rule, states []machine.State) (allowed, bounded bool) {
+	decisions(rule, states, func(commands []string) {
+		allowed = true
+		bounded = !g.send(at, rule, commands) || bounded
+	})
+	return allowed, bounded
+}
+
+// decisions calls f with each decision that a rule allows, the commands of all members. f must not
+// keep them.
+func decisions(rule *machine.Rule, states []machine.State, f func(commands []string)) {
 	about := rule.About(states)
 	commands := make([]string, len(states))
 	var give func(k int)
@@ -129,34 +128,26 @@ func (g *group) assign(at int32, rule *machine.Rule, states []machine.State) (al
 				commands[about[k]] = c.Command
 				give(k + 1)
 			}
-			return
-		}
-		if rule.Check(states, commands) != nil {
-			return
-		}
-		allowed = true
-		if !g.send(at, rule, commands) {
-			bounded = true
+		} else if rule.Check(states, commands) == nil {
+			f(commands)
 		}
 	}
 	give(0)
-	return allowed, bounded
 }
 
 // send makes the commands of a decision pending. It reports false where one goes beyond
 // Network.Repeat.
 func (g *group) send(at int32, rule *machine.Rule, commands []string) bool {
-	next := g.nodes[at].members
-	via := turn{at: -1, rule: rule}
+	next := g.nodes[at].at
 	for i, name := range commands {
 		action := uint8(slices.Index(g.commands, name) + 1)
 		if action != noAction && g.beyond(next[i].class, action) {
 			return false
 		}
-		next[i].pending, via.assign[i] = action, action
+		next[i].pending = action
 	}
 	g.decisions[rule.Name]++
-	g.turn(at, next, via)
+	g.edges = append(g.edges, g.turn(at, next, rule))
 	return true
 }
 
@@ -171,7 +162,7 @@ func (g *group) statesOf(m members, r machine.Role) []machine.State {
 
 // checkState checks a state by itself, before its transitions.
 func (g *group) checkState(at int32) error {
-	m := g.nodes[at].members
+	m := g.nodes[at].at
 	initiator, responder := g.statesOf(m, machine.Initiator), g.statesOf(m, machine.Responder)
 	for _, never := range g.coordination.Never {
 		if never.When(machine.NewCensus(initiator...), machine.NewCensus(responder...)) {
@@ -193,7 +184,7 @@ func (g *group) checkEnds() error {
 // free returns, for each state, whether all members can end from there.
 func (g *group) free() []bool {
 	return canReach(len(g.nodes), g.edges, func(at int32) bool {
-		return !slices.ContainsFunc(g.nodes[at].members[:g.n], func(m member) bool { return !g.over(m.class) })
+		return !slices.ContainsFunc(g.nodes[at].at[:g.n], func(m member) bool { return !g.over(m.class) })
 	}, g.excused)
 }
 

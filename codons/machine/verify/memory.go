@@ -135,13 +135,13 @@ func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int,
 	act := x.messages[t.Role.Other()][i].act
 	receipt := func(e machine.Effect) bool {
 		latest := x.latestOf(next.joint[t.Role], t.Role, e.Act)
-		return e.Kind == machine.EffectResend && latest >= 0 && x.messages[t.Role][latest].tag == x.net.Receipt
+		return e.Kind == machine.EffectResend && latest >= 0 && x.messages[t.Role][latest].tag == tagReceipt
 	}
 	switch {
 	case act == performatives.ActPropose && slices.Contains(t.Do, machine.Resend(performatives.ActRejectProposal)):
 		return x.answers(next, t.Role, i, message{act: performatives.ActRejectProposal}, yield)
 	case act == performatives.ActCancel && slices.ContainsFunc(t.Do, receipt):
-		return x.answers(next, t.Role, i, message{act: performatives.ActInform, tag: x.net.Receipt}, yield)
+		return x.answers(next, t.Role, i, message{act: performatives.ActInform, tag: tagReceipt}, yield)
 	case act.ExpectsReply():
 		return x.answers(next, t.Role, i, message{act: machine.Refuse(performatives.CodeConversationEnded).Answer(act)}, yield)
 	case x.Opens(act):
@@ -196,7 +196,7 @@ func (x *fair) endedApart(j fairJoint) bool {
 func (x *fair) awaits(ends []bool) []string {
 	var all []string
 	for at, free := range ends {
-		j := &x.states[at].fairJoint
+		j := &x.nodes[at].at
 		if free || !x.leftToDeadlines(*j) || j.joint[machine.Initiator].out|j.joint[machine.Responder].out != 0 {
 			continue
 		}
@@ -224,8 +224,8 @@ func (x *fair) unusedPairs() []machine.Pair {
 			if r == machine.Initiator {
 				in = p.Initiator
 			}
-			if slices.Contains(p.After, machine.Forgotten(r)) && x.forgetsIn(r, in) && !slices.ContainsFunc(x.states, func(n fairNode) bool {
-				return n.memory[r] == replyless && endOf(x.pair(n.joint)) == endOf(p)
+			if slices.Contains(p.After, machine.Forgotten(r)) && x.forgetsIn(r, in) && !slices.ContainsFunc(x.nodes, func(n node[fairJoint, Move]) bool {
+				return n.at.memory[r] == replyless && endOf(x.pair(n.at.joint)) == endOf(p)
 			}) {
 				return false
 			}
@@ -236,5 +236,5 @@ func (x *fair) unusedPairs() []machine.Pair {
 
 // forgetsIn reports whether a role has forgotten its replies in a state somewhere.
 func (x *fair) forgetsIn(r machine.Role, s machine.State) bool {
-	return slices.ContainsFunc(x.states, func(n fairNode) bool { return n.memory[r] == replyless && x.state(n.joint, r) == s })
+	return slices.ContainsFunc(x.nodes, func(n node[fairJoint, Move]) bool { return n.at.memory[r] == replyless && x.state(n.at.joint, r) == s })
 }

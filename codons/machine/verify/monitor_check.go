@@ -28,18 +28,14 @@ func (c MonitorCheck) withDefaults() MonitorCheck {
 
 // MonitorReport is the summary of a [CheckMonitor].
 type MonitorReport struct {
-	Alphabet   int // different messages of the table, each as a new message and as a duplicate
 	Traces     int // possible traces, each tried with every message of the alphabet after it
-	Longest    int // the length up to which Traces has every possible trace, in messages
-	Walks      int // random conversations
 	Mutants    int // traces with one message removed, inserted or exchanged with its neighbour
 	Impossible int // of the mutants, those that no conversation has; the monitor has refused all of them
 }
 
 // String returns the numbers in one line.
 func (r MonitorReport) String() string {
-	return fmt.Sprintf("alphabet of %d, %d traces (all of up to %d messages), %d walks, %d mutants, %d of them impossible",
-		r.Alphabet, r.Traces, r.Longest, r.Walks, r.Mutants, r.Impossible)
+	return fmt.Sprintf("%d traces, %d mutants, %d of them impossible", r.Traces, r.Mutants, r.Impossible)
 }
 
 // MonitorError is a trace about which a [machine.Monitor] is wrong.
@@ -96,9 +92,7 @@ type monitorCheck struct {
 }
 
 func newMonitorCheck(m *machine.Machine, c MonitorCheck) *monitorCheck {
-	k := &monitorCheck{MonitorCheck: c.withDefaults(), machine: m, monitored: m, alphabet: alphabet(m)}
-	k.report.Alphabet = len(k.alphabet)
-	return k
+	return &monitorCheck{MonitorCheck: c.withDefaults(), machine: m, monitored: m, alphabet: alphabet(m)}
 }
 
 // prefix is a possible trace, with the belief of the oracle and the monitor after it.
@@ -139,7 +133,6 @@ func (k *monitorCheck) enumerate() error {
 	}
 	todo := []prefix{first}
 	for ; len(todo) > 0 && k.report.Traces < k.Traces; todo = todo[1:] {
-		k.report.Longest = max(len(todo[0].trace)-1, 0)
 		for _, u := range k.alphabet {
 			next, possible, err := k.extend(todo[0], u)
 			if err != nil {
@@ -159,7 +152,6 @@ func (k *monitorCheck) enumerate() error {
 func (k *monitorCheck) walk(moves []Move, mutate bool) error {
 	trace := traceOf(moves)
 	trace = trace[:min(len(trace), k.Length)]
-	k.report.Walks++
 	if mutate {
 		return k.mutate(trace)
 	}

@@ -87,7 +87,7 @@ func TestMonitorAcceptsEveryExploredTrace(t *testing.T) {
 		}
 		for i := range x.nodes {
 			trace := traceOf(x.path(int32(i)))
-			for _, via := range x.moves(x.nodes[i].joint) {
+			for _, via := range x.moves(x.nodes[i].at) {
 				if via.Utterance == (machine.Utterance{}) {
 					continue
 				}

@@ -52,7 +52,7 @@ func (x *explorer) timeouts(j joint, r machine.Role, yield yields) bool {
 // commands yields the commands of a role's agent and of its running jobs.
 func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 	for on, activity := range x.Commands(j[r].activity, r, x.state(j, r)) {
-		stop := on == machine.Commanded(x.net.Stop)
+		stop := on == machine.Commanded(commandStop)
 		if stop && x.net.NoStops || x.misreads(r, x.state(j, r), on) && (x.net.NoStops || !x.mayMisread(j, r)) {
 			continue
 		}

@@ -16,12 +16,6 @@ type Network struct {
 	// [RuleArmed], [RuleRunning], [RuleRepeat] and [RuleReceipt].
 	Strict bool
 
-	// Receipt is the tag of the message that answers a withdrawal. Empty means "receipt".
-	Receipt string
-
-	// Stop is the command that the stop of an agent becomes. Empty means "stop".
-	Stop string
-
 	// Repeat is the largest number of different messages of one act and tag that each side
 	// sends on command, for instance requests, and so rounds, and progress reports.
 	// Zero means 2. Losses, duplicates and retries need no bound.
@@ -31,6 +25,13 @@ type Network struct {
 	// means 4,000,000.
 	MaxStates int
 }
+
+// What the explorations know of the standard rows of package codons/standard.
+const (
+	commandCancel = "cancel"  // the initiator ends a conversation
+	commandStop   = "stop"    // an agent stops
+	tagReceipt    = "receipt" // of the message that answers a withdrawal
+)
 
 // Calm returns the network on which a conversation must end without any timer: it
 // delivers every message once, in any order, and no agent stops.
@@ -42,8 +43,6 @@ func Calm() Network {
 func (n Network) calm() bool { return n.Reliable && n.NoTimeouts && n.NoStops }
 
 func (n Network) withDefaults() Network {
-	n.Receipt = cmp.Or(n.Receipt, "receipt")
-	n.Stop = cmp.Or(n.Stop, "stop")
 	n.Repeat = cmp.Or(n.Repeat, 2)
 	n.MaxStates = cmp.Or(n.MaxStates, 4_000_000)
 	return n

@@ -67,7 +67,7 @@ func (o *oracle) observe(b *belief, u machine.Utterance) (*belief, error) {
 // sent reports whether the trace has a message with the act and the tag of u. All
 // joint states of a belief agree about that.
 func (o *oracle) sent(b *belief, u machine.Utterance) bool {
-	for i := range o.x.nodes[b.at[0]].joint[u.From].sent.All {
+	for i := range o.x.nodes[b.at[0]].at[u.From].sent.All {
 		if m := o.x.messages[u.From][i]; m.act == u.Act && m.tag == u.Tag {
 			return true
 		}
@@ -128,7 +128,7 @@ func (o *oracle) expand(at int32) error {
 		return nil
 	}
 	moves := []observed{}
-	for to, via := range o.x.moves(o.x.nodes[at].joint) {
+	for to, via := range o.x.moves(o.x.nodes[at].at) {
 		moves = append(moves, observed{o.x.visit(to, at, via), via.Utterance})
 	}
 	if o.x.problem != nil {

@@ -31,7 +31,7 @@ func newPairs(c machine.Coordination, net Network) (*pairs, error) {
 	}
 	full := &graph{labels: make([]uint64, len(p.nodes)), arcs: make([][]arc, len(p.nodes))}
 	for i := range p.nodes {
-		j := p.nodes[i].joint
+		j := p.nodes[i].at
 		full.labels[i] = p.label(j)
 		for to, via := range p.moves(j) {
 			for _, action := range p.actions(via) {

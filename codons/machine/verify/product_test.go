@@ -20,8 +20,14 @@ type plain struct {
 	x     *explorer
 	moves map[int32][]plainMove // of each joint state
 	ids   map[string]int32
-	nodes [][]numbered
+	nodes [][]plainMember
 	edges []edge
+}
+
+// plainMember is a member with the joint state of its pair.
+type plainMember struct {
+	member
+	at int32
 }
 
 // plainMove is a move of a pair.
@@ -37,7 +43,7 @@ type plainMove struct {
 func explorePlainly(c machine.Coordination, n int, net Network) map[string]bool {
 	g := &plain{c: c, x: newExplorer(c.Machine, net.withDefaults()), moves: map[int32][]plainMove{}, ids: map[string]int32{}}
 	first := g.x.visit(joint{}, -1, Move{})
-	g.visit(slices.Repeat([]numbered{{at: first}}, n))
+	g.visit(slices.Repeat([]plainMember{{at: first}}, n))
 	for at := int32(0); int(at) < len(g.nodes); at++ {
 		g.expand(at)
 	}
@@ -49,7 +55,7 @@ func explorePlainly(c machine.Coordination, n int, net Network) map[string]bool 
 	return seen
 }
 
-func (g *plain) visit(members []numbered) int32 {
+func (g *plain) visit(members []plainMember) int32 {
 	var key []byte
 	for _, m := range members {
 		key = append(binary.LittleEndian.AppendUint32(key, uint32(m.at)), m.pending)
@@ -66,7 +72,7 @@ func (g *plain) visit(members []numbered) int32 {
 func (g *plain) movesOf(at int32) []plainMove {
 	if _, done := g.moves[at]; !done {
 		g.moves[at] = nil
-		for to, via := range g.x.moves(g.x.nodes[at].joint) {
+		for to, via := range g.x.moves(g.x.nodes[at].at) {
 			g.moves[at] = append(g.moves[at], plainMove{
 				to: g.x.visit(to, at, via), ours: via.Role == machine.Initiator && via.On.Kind == machine.KindCommand,
 				action: uint8(slices.Index(ruleCommands(g.c), via.On.Name) + 1), name: via.On.Name,
@@ -106,7 +112,7 @@ func (g *plain) decide(at int32) {
 		if m.pending != noAction {
 			return
 		}
-		states[i] = g.x.pair(g.x.nodes[m.at].joint).Initiator
+		states[i] = g.x.pair(g.x.nodes[m.at].at).Initiator
 	}
 	rule, due := g.c.Due(states)
 	if !due {
@@ -134,13 +140,13 @@ func pow(base, n int) int {
 }
 
 func (g *plain) over(at int32) bool {
-	return !slices.ContainsFunc(g.nodes[at], func(m numbered) bool { return m.pending != noAction || !g.x.ended(g.x.nodes[m.at].joint) })
+	return !slices.ContainsFunc(g.nodes[at], func(m plainMember) bool { return m.pending != noAction || !g.x.ended(g.x.nodes[m.at].at) })
 }
 
-func (g *plain) label(members []numbered) string {
+func (g *plain) label(members []plainMember) string {
 	words := make([]string, len(members))
 	for i, m := range members {
-		words[i] = fmt.Sprint(g.x.pair(g.x.nodes[m.at].joint), m.pending)
+		words[i] = fmt.Sprint(g.x.pair(g.x.nodes[m.at].at), m.pending)
 	}
 	slices.Sort(words)
 	return strings.Join(words, "; ")
@@ -175,7 +181,7 @@ func TestReductionsLoseNothing(t *testing.T) {
 		free := g.free()
 		for at, node := range g.nodes {
 			words := make([]string, g.n)
-			for i, m := range node.members[:g.n] {
+			for i, m := range node.at[:g.n] {
 				words[i] = fmt.Sprint(machine.Pair{Initiator: g.stateOf(m.class, machine.Initiator), Responder: g.stateOf(m.class, machine.Responder)}, m.pending)
 			}
 			slices.Sort(words)

@@ -45,8 +45,8 @@ func shortest(m *machine.Machine) []Move {
 	x := newExplorer(m, Calm().withDefaults())
 	_ = x.walk() // Explore reports violations
 	for i, n := range x.nodes {
-		p := x.pair(n.joint)
-		if delivered(n.joint) && p.Initiator == success.Initiator && p.Responder == success.Responder {
+		p := x.pair(n.at)
+		if delivered(n.at) && p.Initiator == success.Initiator && p.Responder == success.Responder {
 			return x.path(int32(i))
 		}
 	}

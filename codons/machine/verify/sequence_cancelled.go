@@ -2,16 +2,13 @@ package verify
 
 import "github.com/ribosome-agents/ribosome/codons/machine"
 
-// cancelCommand is the command by which an initiator ends a long-lived conversation.
-const cancelCommand = "cancel"
-
 // cancelled returns a conversation over a calm network that the initiator cancels when
 // the responder has sent as many messages as [Network].Repeat allows. Each message
 // arrives before the next command is given.
 func cancelled(m *machine.Machine) []Move {
 	x := newExplorer(m, Calm().withDefaults())
 	x.visit(joint{}, -1, Move{})
-	x.spread(0, func(via Move) bool { return via.On != machine.Commanded(cancelCommand) })
+	x.spread(0, func(via Move) bool { return via.On != machine.Commanded(commandCancel) })
 	at := x.mostSent()
 	first := int32(len(x.nodes))
 	if at < 0 || !x.visitCancel(at) {
@@ -19,7 +16,7 @@ func cancelled(m *machine.Machine) []Move {
 	}
 	x.spread(first, func(Move) bool { return true })
 	for i := first; int(i) < len(x.nodes) && x.problem == nil; i++ {
-		if j := x.nodes[i].joint; x.ended(j) && delivered(j) {
+		if j := x.nodes[i].at; x.ended(j) && delivered(j) {
 			return x.path(i)
 		}
 	}
@@ -30,7 +27,7 @@ func cancelled(m *machine.Machine) []Move {
 // the moves that allowed permits. A command waits until every message has arrived.
 func (x *explorer) spread(at int32, allowed func(Move) bool) {
 	for ; int(at) < len(x.nodes) && len(x.nodes) <= x.net.MaxStates; at++ {
-		from := x.nodes[at].joint
+		from := x.nodes[at].at
 		for to, via := range x.moves(from) {
 			if via.Message != "" || delivered(from) && allowed(via) {
 				x.visit(to, at, via)
@@ -44,8 +41,8 @@ func (x *explorer) spread(at int32, allowed func(Move) bool) {
 func (x *explorer) mostSent() int32 {
 	best, most := int32(-1), 0
 	for i, n := range x.nodes {
-		p, sent := x.pair(n.joint), n.joint[machine.Responder].sent.Len()
-		if sent > most && delivered(n.joint) && !x.Terminal(p.Initiator) && !x.Terminal(p.Responder) {
+		p, sent := x.pair(n.at), n.at[machine.Responder].sent.Len()
+		if sent > most && delivered(n.at) && !x.Terminal(p.Initiator) && !x.Terminal(p.Responder) {
 			best, most = int32(i), sent
 		}
 	}
@@ -55,8 +52,8 @@ func (x *explorer) mostSent() int32 {
 // visitCancel visits the state after the command that cancels, and reports whether the
 // table has one in the state of the node.
 func (x *explorer) visitCancel(at int32) bool {
-	for to, via := range x.moves(x.nodes[at].joint) {
-		if via.On == machine.Commanded(cancelCommand) && via.Role == machine.Initiator {
+	for to, via := range x.moves(x.nodes[at].at) {
+		if via.On == machine.Commanded(commandCancel) && via.Role == machine.Initiator {
 			x.visit(to, at, via)
 			return true
 		}

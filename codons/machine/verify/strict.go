@@ -45,7 +45,7 @@ func (x *explorer) strictNeeds() [2]map[machine.State]*needs {
 
 // checkNeeds checks that the timers and jobs on which a joint state relies are there.
 func (x *explorer) checkNeeds(at int32) error {
-	j := x.nodes[at].joint
+	j := x.nodes[at].at
 	for _, r := range machine.Roles() {
 		n := x.needs[r][x.state(j, r)]
 		if n == nil {
@@ -80,7 +80,7 @@ func (x *explorer) checkStrict(t *machine.Transition, me side, msg *message) {
 	if t.Wildcard && t.On.Kind == machine.KindReceive && (refused || !x.Terminal(t.From)) && !excepted(x.Table(), RuleWildcard, t) {
 		x.violate(Unforeseen, "only a wildcard of the "+t.Role.String()+" in "+string(t.From)+" takes "+t.On.String()+" of a correct peer")
 	}
-	receipt := func(e machine.Effect) bool { return e.Kind == machine.EffectSend && e.Name == x.net.Receipt }
+	receipt := func(e machine.Effect) bool { return e.Kind == machine.EffectSend && e.Name == tagReceipt }
 	if !slices.ContainsFunc(t.Do, receipt) || excepted(x.Table(), RuleReceipt, t) {
 		return
 	}

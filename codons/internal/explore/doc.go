@@ -1,2 +1,0 @@
-// Package explore has the code that the explorations of several codons share.
-package explore
