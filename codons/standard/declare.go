@@ -68,13 +68,10 @@ func (c *completion) addCauses(own []machine.Pair) {
 		if !p.Also {
 			continue
 		}
-		same := func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder }
 		p.Also = false
-		if i := slices.IndexFunc(c.table.Agree, same); i < 0 {
-			c.table.Agree = append(c.table.Agree, p)
-		} else if at := &c.table.Agree[i]; at.Rough() {
-			added := func(o machine.Cause) bool { return slices.Contains(at.After, o) }
-			at.After = append(slices.Clip(at.After), slices.DeleteFunc(slices.Clone(p.After), added)...)
+		c.pair(p)
+		for _, cause := range p.After {
+			c.pairAfter(p.Initiator, p.Responder, cause, 0)
 		}
 	}
 }
@@ -105,7 +102,7 @@ func (c *completion) addFarewells() {
 		for _, on := range r.On {
 			for _, d := range denials() {
 				if on.Kind == machine.KindTimeout && !IsTimer(on.Name) && slices.Contains(c.ended[machine.Responder], d.End) {
-					c.pairAfter(r.To, d.End, machine.At(machine.Initiator, on))
+					c.pairAfter(r.To, d.End, machine.At(machine.Initiator, on), c.ownPairs)
 				}
 			}
 		}
@@ -147,7 +144,7 @@ func (c *completion) waitingFor(act performatives.Performative) (states []machin
 func (c *completion) addClockPairs(initiator, s machine.State) {
 	for _, on := range c.clocksOf(s) {
 		if end := c.rows[rowKey{machine.Responder, s, on}].To; c.terminal(end) {
-			c.pairAfter(initiator, end, machine.At(machine.Responder, on))
+			c.pairAfter(initiator, end, machine.At(machine.Responder, on), c.ownPairs)
 		}
 	}
 }
@@ -163,20 +160,27 @@ func (c *completion) clocksOf(s machine.State) []machine.Symbol {
 	return clocks
 }
 
-// pairAfter adds a cause to the rough pair of two states, or adds the pair. A pair of own, and one
-// that is not rough, stay as they are.
-func (c *completion) pairAfter(initiator, responder machine.State, cause machine.Cause) {
-	for i := range c.table.Agree {
-		p := &c.table.Agree[i]
-		if p.Initiator != initiator || p.Responder != responder {
-			continue
-		}
-		if i >= c.ownPairs && p.Rough() && !slices.Contains(p.After, cause) {
-			p.After = append(slices.Clip(p.After), cause)
-		}
-		return
+// pairAfter adds a cause to the rough pair of two states, or adds the pair. A pair before the one
+// with that index, and one that is not rough, stay as they are.
+func (c *completion) pairAfter(initiator, responder machine.State, cause machine.Cause, from int) {
+	switch i := c.indexOf(initiator, responder); {
+	case i < 0:
+		c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{cause}})
+	case i >= from && c.table.Agree[i].Rough():
+		addCause(&c.table.Agree[i], cause)
 	}
-	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{cause}})
+}
+
+// addCause adds a cause to a pair that does not have it.
+func addCause(p *machine.Pair, cause machine.Cause) {
+	if !slices.Contains(p.After, cause) {
+		p.After = append(slices.Clip(p.After), cause)
+	}
+}
+
+// indexOf returns the index of the pair of two states, or -1.
+func (c *completion) indexOf(initiator, responder machine.State) int {
+	return slices.IndexFunc(c.table.Agree, func(p machine.Pair) bool { return p.Initiator == initiator && p.Responder == responder })
 }
 
 // addMisreadCauses adds a cause to the rough pairs in which the responder ends as by a stop: it
@@ -189,8 +193,8 @@ func (c *completion) addMisreadCauses() {
 		return
 	}
 	for i := range c.table.Agree {
-		if p := &c.table.Agree[i]; p.Responder == StateFailed && slices.Contains(p.After, stop) && !slices.Contains(p.After, misread) {
-			p.After = append(slices.Clip(p.After), misread)
+		if p := &c.table.Agree[i]; p.Responder == StateFailed && slices.Contains(p.After, stop) {
+			addCause(p, misread)
 		}
 	}
 }
@@ -201,15 +205,7 @@ func (c *completion) addMisreadCauses() {
 // other acts begin at from.
 func (c *completion) addUndeliveredPairs(act performatives.Performative, r machine.Row, uncancelled []machine.State, from int) {
 	cause := machine.At(machine.Initiator, machine.Undelivered(act))
-	add := func(end machine.State) {
-		for i := from; i < len(c.table.Agree); i++ {
-			if p := &c.table.Agree[i]; p.Initiator == r.To && p.Responder == end && !slices.Contains(p.After, cause) {
-				p.After = append(p.After, cause)
-				return
-			}
-		}
-		c.pair(machine.Pair{Initiator: r.To, Responder: end, After: []machine.Cause{cause}})
-	}
+	add := func(end machine.State) { c.pairAfter(r.To, end, cause, from) }
 	if act == performatives.ActCancel {
 		for _, end := range uncancelled {
 			if end != StateCancelled {
@@ -256,7 +252,7 @@ func (c *completion) addLostPairs() {
 	stop, lost := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.PeerLost())
 	for i := range c.table.Agree {
 		if p := &c.table.Agree[i]; slices.Contains(p.After, stop) {
-			p.After = append(slices.Clip(p.After), lost)
+			addCause(p, lost)
 		}
 	}
 	for _, r := range c.table.Rows {
@@ -271,19 +267,10 @@ func (c *completion) addLostPairs() {
 // pairLost adds a pair of an initiator that has lost its peer. A rough pair of the same states gets
 // the cause, unless the responder ends so by an event of its own.
 func (c *completion) pairLost(initiator, responder machine.State) {
-	lost := machine.At(machine.Initiator, machine.PeerLost())
 	byResponder := func(o machine.Cause) bool { return o.Role == machine.Responder && o.Kind == machine.CauseEvent }
-	for i := range c.table.Agree {
-		p := &c.table.Agree[i]
-		if p.Initiator != initiator || p.Responder != responder {
-			continue
-		}
-		if p.Rough() && !slices.Contains(p.After, lost) && !slices.ContainsFunc(p.After, byResponder) {
-			p.After = append(slices.Clip(p.After), lost)
-		}
-		return
+	if i := c.indexOf(initiator, responder); i < 0 || !slices.ContainsFunc(c.table.Agree[i].After, byResponder) {
+		c.pairAfter(initiator, responder, machine.At(machine.Initiator, machine.PeerLost()), 0)
 	}
-	c.table.Agree = append(c.table.Agree, machine.Pair{Initiator: initiator, Responder: responder, After: []machine.Cause{lost}})
 }
 
 // heard returns the ends of the responder that an initiator which does not wait for them need not
@@ -381,8 +368,7 @@ func (c *completion) pairForgotten() {
 
 // pair adds a pair unless the table has one of the same states.
 func (c *completion) pair(p machine.Pair) {
-	same := func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder }
-	if !slices.ContainsFunc(c.table.Agree, same) {
+	if c.indexOf(p.Initiator, p.Responder) < 0 {
 		c.table.Agree = append(c.table.Agree, p)
 	}
 }
