@@ -33,18 +33,13 @@ func (Transition) Kind() events.Kind { return KindTransition }
 // MarshalJSON writes the members of the transition.
 func (t Transition) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Agent        performatives.AgentID        `json:"agent"`
-		Peer         performatives.AgentID        `json:"peer,omitempty"`
-		Conversation performatives.ConversationID `json:"conversation_id"`
-		Parent       performatives.ConversationID `json:"parent_conversation_id,omitempty"`
-		Protocol     string                       `json:"protocol"`
-		Role         string                       `json:"role"`
-		From         machine.State                `json:"from"`
-		To           machine.State                `json:"to"`
-		On           string                       `json:"on"`
-		Message      performatives.MessageID      `json:"message_id,omitempty"`
-		Ended        bool                         `json:"ended"`
-	}{t.Agent, t.Peer, t.Conversation, t.Parent, t.Protocol, t.Role.String(), t.From, t.To, t.On.String(), t.Message, t.Ended})
+		*Subject
+		From    machine.State           `json:"from"`
+		To      machine.State           `json:"to"`
+		On      string                  `json:"on"`
+		Message performatives.MessageID `json:"message_id,omitempty"`
+		Ended   bool                    `json:"ended"`
+	}{t.Subject, t.From, t.To, t.On.String(), t.Message, t.Ended})
 }
 
 // JobFailed is published when a job of an agent has returned an error, and when code of an agent or
@@ -90,24 +85,14 @@ func (j JobFailed) MarshalJSON() ([]byte, error) {
 // its receiver: see [codons.CheckPayloads].
 type PayloadChanged struct {
 	events.At
-	Agent        performatives.AgentID
-	Conversation performatives.ConversationID
-	Message      performatives.MessageID
-	Type         string // the Go type of the payload
+	Agent        performatives.AgentID        `json:"agent"`
+	Conversation performatives.ConversationID `json:"conversation_id"`
+	Message      performatives.MessageID      `json:"message_id"`
+	Type         string                       `json:"type"` // the Go type of the payload
 }
 
 // Kind returns KindPayload.
 func (PayloadChanged) Kind() events.Kind { return KindPayload }
-
-// MarshalJSON writes the members of the event.
-func (p PayloadChanged) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Agent        performatives.AgentID        `json:"agent"`
-		Conversation performatives.ConversationID `json:"conversation_id"`
-		Message      performatives.MessageID      `json:"message_id"`
-		Type         string                       `json:"type"`
-	}{p.Agent, p.Conversation, p.Message, p.Type})
-}
 
 // Violation is published when an agent has sent a message that the codon's table does not allow
 // it. Package codons/watch publishes it. The message is delivered nevertheless, and the
