@@ -86,8 +86,8 @@ func (w *world) check() map[*machine.Transition]bool {
 	}
 	w.checkEnds(sides)
 	w.checkAnswers()
-	for _, text := range w.log.take() {
-		w.fault("an error was logged: %s", text)
+	for line := range strings.Lines(w.log.String()) {
+		w.fault("an error was logged: %s", strings.TrimSpace(line))
 	}
 	for _, id := range slices.Sorted(maps.Keys(w.about)) {
 		w.faults = append(w.faults, lines[id]...)

@@ -1,6 +1,7 @@
 package codontest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -43,7 +44,7 @@ type world struct {
 	pool    *actors.Pool
 	asker   actors.Self
 	peers   []performatives.AgentID
-	log     errorLog
+	log     bytes.Buffer // of errors
 	events  *events.Subscription
 	started []*codons.Asked
 	calls   []*call
@@ -79,7 +80,7 @@ func newWorld(ctx context.Context, c *codons.Codon, o options, seed uint64) (*wo
 	w.network = net
 	w.pool = actors.NewPool(actors.PoolOptions{Workers: max(4, goruntime.GOMAXPROCS(0))}) // a worker that waits must not stop the clock
 	w.system, err = actors.NewSystem(actors.Options{
-		Protocols: protocols, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(&w.log),
+		Protocols: protocols, Router: net, Dispatcher: w.pool, Stamper: &stamper{}, Logger: slog.New(slog.NewTextHandler(&w.log, &slog.HandlerOptions{Level: slog.LevelError})),
 	})
 	if err != nil {
 		_ = w.pool.Close(ctx) // it runs nothing yet
