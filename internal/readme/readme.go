@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"go/format"
 	"io/fs"
 	"maps"
 	"path"
@@ -63,85 +64,43 @@ func asProgram(code string) string {
 	return "package main\n\n" + exampleFunc.ReplaceAllLiteralString(code, "func main() {")
 }
 
-// region returns the lines between the marks, without their common indentation.
-// ok is false when there are no marks.
+var marked = regexp.MustCompile(`(?s)` + regionStart + `\n(.*)` + regionEnd)
+
+// region returns the formatted code between the marks. ok is false when there are no marks.
 func region(text string) (code string, ok bool, err error) {
-	var lines []string
-	open, closed := false, false
-	for line := range strings.Lines(text) {
-		switch strings.TrimSpace(line) {
-		case regionStart:
-			if open || closed {
-				return "", false, fmt.Errorf("a second %q", regionStart)
-			}
-			open = true
-		case regionEnd:
-			if !open {
-				return "", false, fmt.Errorf("%q before %q", regionEnd, regionStart)
-			}
-			open, closed = false, true
-		default:
-			if open {
-				lines = append(lines, line)
-			}
-		}
+	found := marked.FindStringSubmatch(text)
+	switch starts, ends := strings.Count(text, regionStart), strings.Count(text, regionEnd); {
+	case starts == 0 && ends == 0:
+		return "", false, nil
+	case starts != 1 || ends != 1 || found == nil:
+		return "", false, fmt.Errorf("want one %q, and one %q after it", regionStart, regionEnd)
 	}
-	if open {
-		return "", false, fmt.Errorf("%q has no %q", regionStart, regionEnd)
-	}
-	return dedent(lines), closed, nil
+	formatted, err := format.Source([]byte(strings.TrimSpace(found[1]))) // without the indentation of the first line
+	return strings.TrimSpace(string(formatted)), true, err
 }
 
-// dedent joins lines without the tabs that all of them start with, and without
-// blank lines around them.
-func dedent(lines []string) string {
-	depth := -1
-	for _, line := range lines {
-		if strings.TrimSpace(line) == "" {
-			continue
-		}
-		if tabs := len(line) - len(strings.TrimLeft(line, "\t")); depth < 0 || tabs < depth {
-			depth = tabs
-		}
-	}
-	var b strings.Builder
-	for _, line := range lines {
-		if strings.TrimSpace(line) == "" {
-			line = "\n"
-		} else {
-			line = line[depth:]
-		}
-		b.WriteString(line)
-	}
-	return strings.Trim(b.String(), "\n")
-}
+var place = regexp.MustCompile(`(?s)` + codeStart + `([^\n]*?)` + markEnd + `(.*?)` + codeEnd)
 
 // render returns the text of the document name with code in its places, and the files
 // whose regions it shows. Every place must have a region.
 func render(name, text string, code map[string]string) (rendered string, shown []string, err error) {
+	found := place.FindAllStringSubmatchIndex(text, -1)
+	if n := strings.Count(text, codeStart); n != len(found) {
+		return "", nil, fmt.Errorf("%s: %d of %d %q have a %q and a %q", name, len(found), n, codeStart, markEnd, codeEnd)
+	}
 	var b strings.Builder
-	for rest := text; ; {
-		before, after, ok := strings.Cut(rest, codeStart)
-		b.WriteString(before)
-		if !ok {
-			return b.String(), shown, nil
-		}
-		file, after, ok := strings.Cut(after, markEnd)
-		if !ok || strings.Contains(file, "\n") {
-			return "", nil, fmt.Errorf("%s: %q is not closed", name, codeStart)
-		}
-		old, after, ok := strings.Cut(after, codeEnd)
-		if !ok || strings.Contains(old, codeStart) {
-			return "", nil, fmt.Errorf("%s: the code of %s has no %q", name, file, codeEnd)
-		}
-		text, ok := code[file]
+	at := 0
+	for _, f := range found {
+		file := text[f[2]:f[3]]
+		program, ok := code[file]
 		if !ok {
 			return "", nil, fmt.Errorf("%s shows %s, which does not exist or has no region %q … %q", name, file, regionStart, regionEnd)
 		}
 		shown = append(shown, file)
-		fmt.Fprintf(&b, "%s%s%s\n%sgo\n%s\n%s\n%s", codeStart, file, markEnd, fence, text, fence, codeEnd)
-		rest = after
+		fmt.Fprintf(&b, "%s%s%s%s\n%sgo\n%s\n%s\n%s", text[at:f[0]], codeStart, file, markEnd, fence, program, fence, codeEnd)
+		at = f[1]
 	}
+	return b.String() + text[at:], shown, nil
 }
 
 // documents returns the names of the documents in the root, in docs/ and in its folders.

@@ -81,9 +81,9 @@ func TestRegion(t *testing.T) {
 		{name: "none", text: "package a\n", none: true},
 		{name: "top level", text: "package a\n\n// readme:start\n\nfunc f() {\n\tg()\n}\n\n// readme:end\n", want: "func f() {\n\tg()\n}"},
 		{name: "indented", text: "func f() {\n\t// readme:start\n\tg()\n\n\tif h {\n\t\ti()\n\t}\n\t// readme:end\n}\n", want: "g()\n\nif h {\n\ti()\n}"},
-		{name: "no end", text: "// readme:start\n", err: "has no"},
-		{name: "no start", text: "// readme:end\n", err: "before"},
-		{name: "twice", text: "// readme:start\n// readme:end\n// readme:start\n// readme:end\n", err: "a second"},
+		{name: "no end", text: "// readme:start\n", err: "want one"},
+		{name: "no start", text: "// readme:end\n", err: "want one"},
+		{name: "twice", text: "// readme:start\n// readme:end\n// readme:start\n// readme:end\n", err: "want one"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
