@@ -102,14 +102,6 @@ func (m *Map[V]) Add(k Key, o Owner, v V, now, until time.Time) (V, Result) {
 	return v, Added
 }
 
-// Get returns the value of an entry, and whether there is one.
-func (m *Map[V]) Get(k Key, now time.Time) (V, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.dropLocked(now)
-	return m.getLocked(k)
-}
-
 // Delete deletes an entry of an owner.
 func (m *Map[V]) Delete(k Key, o Owner) {
 	m.mu.Lock()
@@ -126,13 +118,6 @@ func (m *Map[V]) Delete(k Key, o Owner) {
 		}
 		return
 	}
-}
-
-// Len returns the number of entries, with those that have expired and were not dropped yet.
-func (m *Map[V]) Len() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.n
 }
 
 // Close drops all entries. Later ones are kept until the next use of the map.
