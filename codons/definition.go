@@ -1,12 +1,10 @@
 package codons
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
@@ -216,7 +214,8 @@ func (c *Codon) checkCommands(r machine.Row, name string) error {
 	return nil
 }
 
-// objectFault returns the reason why no value of t can travel as a JSON object, empty for none.
+// objectFault returns the reason why no value of t can travel as a JSON object, empty for none. It
+// does not look at the members of t.
 func objectFault(t reflect.Type) string {
 	if t.Kind() == reflect.Pointer && objectFault(t.Elem()) == "" {
 		return fmt.Sprintf("is a pointer: use %s", t.Elem())
@@ -224,36 +223,7 @@ func objectFault(t reflect.Type) string {
 	if t.Kind() != reflect.Struct && t.Kind() != reflect.Map && t != reflect.TypeFor[performatives.Raw]() {
 		return "is no JSON object: want a struct or a map"
 	}
-	if path, member := foreignMember(t, nil); member != nil {
-		return fmt.Sprintf("has no JSON form: %s is a %s", strings.TrimPrefix(path, "."), member)
-	}
 	return ""
-}
-
-// foreignMember returns the path and the type of a member of t that JSON has no form for, nil
-// for none. above are the types that t is part of.
-func foreignMember(t reflect.Type, above []reflect.Type) (string, reflect.Type) {
-	if slices.Contains(above, t) || t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]()) {
-		return "", nil
-	}
-	above = append(slices.Clip(above), t)
-	switch t.Kind() { // the others have a JSON form, or are not known before there is a value
-	case reflect.Chan, reflect.Func, reflect.Complex64, reflect.Complex128, reflect.UnsafePointer:
-		return "", t
-	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
-		path, member := foreignMember(t.Elem(), above)
-		return "[]" + path, member
-	case reflect.Struct:
-		for f := range t.Fields() {
-			if !f.IsExported() && !f.Anonymous || f.Tag.Get("json") == "-" {
-				continue
-			}
-			if path, member := foreignMember(f.Type, above); member != nil {
-				return "." + f.Name + path, member
-			}
-		}
-	}
-	return "", nil
 }
 
 // standardCommands are the contents of the commands that all tables share.

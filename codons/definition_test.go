@@ -68,10 +68,6 @@ func TestDefineMistakes(t *testing.T) {
 		`Definition.Messages["REVIEW_REQUEST"]: the payload type interface {} is no JSON object`: func(d *codons.Definition) {
 			d.Messages["REVIEW_REQUEST"] = codons.Says[any](p.ActRequest)
 		},
-		`has no JSON form: Parts[].Done is a chan int`: func(d *codons.Definition) {
-			type part struct{ Done chan int }
-			d.Messages["REVIEW_REQUEST"] = codons.Says[struct{ Parts []part }](p.ActRequest)
-		},
 		`Rows[5] (responder in reviewing on command approve): it sends INFORM as "FINE", which is no message type`: func(d *codons.Definition) {
 			d.Table.Rows[1] = machine.Asks(waiting).When(machine.ReceiveTagged(p.ActInform, "FINE")).Goto("approved")
 			d.Table.Rows[5] = machine.Answers("reviewing").When(machine.Commanded("approve")).Goto("approved", machine.SendTagged(p.ActInform, "FINE"))
