@@ -34,13 +34,9 @@ func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(conte
 	if !o.retry.Busy {
 		return ask(ctx)
 	}
-	by, ok := ctx.Deadline()
-	if !ok {
-		by = time.Now().Add(DefaultDeadline)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, by)
-		defer cancel()
-	}
+	ctx, cancel := Bounded(ctx, time.Time{})
+	defer cancel()
+	by, _ := ctx.Deadline()
 	for n := 1; ; n++ {
 		result, err := ask(ctx)
 		r := performatives.RefusalOf(err)

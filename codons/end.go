@@ -58,6 +58,16 @@ func (c *Conversation) Unreadable(err error) error {
 	return e
 }
 
+// PayloadOf returns the payload of the message that ended a conversation. The error is that of
+// [Conversation.Unreadable].
+func PayloadOf[T any](c *Conversation, last *performatives.Message) (T, error) {
+	v, err := performatives.PayloadAs[T](last)
+	if err != nil {
+		err = c.Unreadable(err)
+	}
+	return v, err
+}
+
 // Rejected returns the [*EndError] of a conversation in which this side rejected the peer's
 // offer.
 func (c *Conversation) Rejected(r performatives.Refusal) error {

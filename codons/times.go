@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"time"
@@ -112,4 +113,17 @@ func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) erro
 		return fmt.Errorf("codons: %s: the duration of the timer %q: want more than zero, got %s", c.Name(), name, d)
 	}
 	return nil
+}
+
+// Bounded returns ctx with a deadline: the earlier one of its own and by, which may be zero, or else
+// [DefaultDeadline] from now. The caller calls the function when the work with the context has
+// ended.
+func Bounded(ctx context.Context, by time.Time) (context.Context, context.CancelFunc) {
+	if _, ok := ctx.Deadline(); !ok && by.IsZero() {
+		by = time.Now().Add(DefaultDeadline)
+	}
+	if by.IsZero() {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, by)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
@@ -108,11 +107,11 @@ func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidder
 	if err := r.checkBidders(self.ID(), bidders); err != nil {
 		return nil, err
 	}
-	lot.EndsBy = endsBy(ctx, lot)
+	ctx, cancel := codons.Bounded(ctx, lot.EndsBy)
+	lot.EndsBy, _ = ctx.Deadline()
 	if lot.RoundTime <= 0 {
 		lot.RoundTime = DefaultRoundTime
 	}
-	ctx, cancel := context.WithDeadline(ctx, lot.EndsBy)
 	a := &Auction{self: self, rules: r, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
 	a.group = group.New(r.coordination(), a.decide)
 	o := codons.NewOptions(opts...)
@@ -141,18 +140,6 @@ func (r rules) checkBidders(auctioneer performatives.AgentID, bidders []performa
 		}
 	}
 	return nil
-}
-
-// endsBy returns the time by which the auction has to be over, at most ctx's deadline.
-func endsBy(ctx context.Context, lot Lot) time.Time {
-	by, ok := ctx.Deadline()
-	if !ok {
-		by = time.Now().Add(codons.DefaultDeadline)
-	}
-	if !lot.EndsBy.IsZero() && (!ok || lot.EndsBy.Before(by)) {
-		by = lot.EndsBy
-	}
-	return by
 }
 
 // begin opens the conversations with the bidders, one after the other.
@@ -194,7 +181,7 @@ func (a *Auction) Wait() (Sale, error) {
 	for _, m := range a.members {
 		switch {
 		case m.hasWon():
-			sale.Winner, sale.Price, sale.Result, winner = m.Request().Receiver(), m.end.Price, m.result, m.Err()
+			sale.Winner, sale.Price, sale.Result, winner = m.Request().Receiver(), m.kept.End.Price, m.result, m.Err()
 		case m.Err() != nil:
 			sale.Absent = append(sale.Absent, Absence{m.Request().Receiver(), m.Err()})
 			errs = append(errs, m.Err())

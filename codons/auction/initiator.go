@@ -19,29 +19,27 @@ type initiatorSide struct {
 	arrival  atomic.Int64  // the number of the latest bid of this bidder, in the order of arrival; not recorded
 
 	// Touched on the conversation's actor, and read after its end.
-	lot     Lot
-	latest  calledPrice
+	kept    initiatorData
 	invalid error // the error of the latest bid, nil when it was valid
-	end     End   // the content of the INFORM to the winner; zero for other bidders
 	result  performatives.InformResult
 }
 
 // hasWon reports whether the bidder has won, and the auction was not withdrawn.
 func (s *initiatorSide) hasWon() bool {
-	return s.end.Won && !errors.Is(s.Err(), performatives.CodeCanceled)
+	return s.kept.End.Won && !errors.Is(s.Err(), performatives.CodeCanceled)
 }
 
 // Reduce keeps the lot, the latest call, the end that is sent to a winner, and the error of a bid.
 func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.InitiatorSide.Reduce(v, e)
 	if e.On == machine.Commanded(machine.CommandStart) {
-		s.lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
+		s.kept.Lot, _ = performatives.PayloadAs[Lot](e.Message) // composed by the Auction, so it is readable
 	}
 	if call, ok := e.Data.(calledPrice); ok {
-		s.latest = call
+		s.kept.Latest = call
 	}
 	if end, ok := e.Data.(End); ok && end.Won && e.Sends() {
-		s.end = end
+		s.kept.End = end
 	}
 	if e.Message != nil && e.Message.Performative() == performatives.ActPropose {
 		_, s.invalid = s.bid(e.Message)
@@ -76,9 +74,9 @@ func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
 // ReplyBy returns the time by which a call or the transaction is to be answered.
 func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 	if f.Act == performatives.ActCFP {
-		return s.latest.By
+		return s.kept.Latest.By
 	}
-	return s.lot.EndsBy
+	return s.kept.Lot.EndsBy
 }
 
 // Timer sets the end of the round, or of the auction.
@@ -87,9 +85,9 @@ func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.
 	case name != machine.TimerDeadline:
 		return s.InitiatorSide.Timer(v, name, now)
 	case v.State() == stateCalled:
-		return s.latest.By.Sub(now)
+		return s.kept.Latest.By.Sub(now)
 	}
-	return s.lot.EndsBy.Sub(now)
+	return s.kept.Lot.EndsBy.Sub(now)
 }
 
 // Tag returns the tag of a message, as the codon has it; a bid at another price than the
@@ -107,8 +105,8 @@ func (s *initiatorSide) Tag(_ *codons.Value, m *performatives.Message) string {
 // bid reads a bid at the latest price.
 func (s *initiatorSide) bid(m *performatives.Message) (PriceBid, error) {
 	bid, err := performatives.PayloadAs[PriceBid](m)
-	if err == nil && bid.Price != s.latest.Offer.Price {
-		err = invalid("price", fmt.Sprintf("the called price of %d, got %d", s.latest.Offer.Price, bid.Price))
+	if err == nil && bid.Price != s.kept.Latest.Offer.Price {
+		err = invalid("price", fmt.Sprintf("the called price of %d, got %d", s.kept.Latest.Offer.Price, bid.Price))
 	}
 	return bid, err
 }
@@ -119,9 +117,7 @@ func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Messag
 	switch {
 	case c.State() == stateOver:
 	case c.State() == standard.StateCompleted:
-		if s.result, err = performatives.PayloadAs[performatives.InformResult](last); err != nil {
-			err = c.Unreadable(err)
-		}
+		s.result, err = codons.PayloadOf[performatives.InformResult](c, last)
 	case last != nil && last.Performative() == performatives.ActPropose:
 		err = c.Rejected(s.rejection(&c.Value))
 	default:

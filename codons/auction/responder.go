@@ -42,9 +42,7 @@ func notAtThisPrice() codons.Command {
 // responderSide is the bidder's side of one auction.
 type responderSide struct {
 	*codons.ResponderSide
-	began time.Time  // the time of the first message
-	until time.Time  // the time by which the auction has to be over; zero when the first message does not say
-	bids  []PriceBid // of all rounds
+	kept responderData
 }
 
 // endsByOf returns the time by which the auction that m opens has to be over, zero when m does
@@ -64,7 +62,7 @@ func endsByOf(m *performatives.Message) time.Time {
 
 // consider returns the handler that takes a price or passes.
 func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
-	bids := slices.Clone(s.bids)
+	bids := slices.Clone(s.kept.Bids)
 	return func(ctx context.Context, h *codons.Handler) codons.Command {
 		offer, err := performatives.PayloadAs[Offer](h.Message())
 		if err != nil {
@@ -87,7 +85,7 @@ func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Ha
 // settle returns the handler of the transaction. It fails at another price than that of the
 // agent's latest bid.
 func (s *responderSide) settle(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
-	bid := s.bids[len(s.bids)-1].Price
+	bid := s.kept.Bids[len(s.kept.Bids)-1].Price
 	return func(ctx context.Context, h *codons.Handler) codons.Command {
 		won, err := performatives.PayloadAs[Purchase](h.Message())
 		if err == nil && won.Price != bid {
@@ -106,11 +104,11 @@ func (s *responderSide) settle(bidder Bidder) func(context.Context, *codons.Hand
 
 // Reduce keeps the beginning and the end of the auction, and the bids.
 func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
-	if s.began.IsZero() && e.Message != nil {
-		s.began, s.until = e.At, endsByOf(e.Message)
+	if s.kept.Began.IsZero() && e.Message != nil {
+		s.kept.Began, s.kept.Until = e.At, endsByOf(e.Message)
 	}
 	if bid, ok := e.Data.(PriceBid); ok && v.State() == stateProposed {
-		s.bids = append(s.bids, bid)
+		s.kept.Bids = append(s.kept.Bids, bid)
 	}
 }
 
@@ -120,10 +118,10 @@ func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.
 	case standard.StateConsidering, stateRecalled, statePurchasing, standard.StateCancelling:
 		return s.ResponderSide.Timer(v, name, now)
 	}
-	if s.until.IsZero() {
-		return s.began.Add(s.Times().Deadline).Sub(now)
+	if s.kept.Until.IsZero() {
+		return s.kept.Began.Add(s.Times().Deadline).Sub(now)
 	}
-	return s.until.Sub(now)
+	return s.kept.Until.Sub(now)
 }
 
 // Tag returns the tag of a message, as the codon has it.

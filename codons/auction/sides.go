@@ -34,13 +34,14 @@ type initiatorData struct {
 	Asked   any         `json:"asked"`
 	Lot     Lot         `json:"lot"`
 	Latest  calledPrice `json:"latest"`
-	End     End         `json:"end"`
+	End     End         `json:"end"` // the content of the INFORM to the winner; zero for other bidders
 	Invalid string      `json:"invalid,omitempty"`
 }
 
 // Data returns the data that Reduce keeps.
 func (s *initiatorSide) Data() any {
-	d := initiatorData{Asked: s.InitiatorSide.Data(), Lot: s.lot, Latest: s.latest, End: s.end}
+	d := s.kept
+	d.Asked = s.InitiatorSide.Data()
 	if s.invalid != nil {
 		d.Invalid = s.invalid.Error()
 	}
@@ -49,10 +50,10 @@ func (s *initiatorSide) Data() any {
 
 // responderData is the data of the bidder's side.
 type responderData struct {
-	Began time.Time  `json:"began"`
-	Until time.Time  `json:"until"`
-	Bids  []PriceBid `json:"bids"`
+	Began time.Time  `json:"began"` // the time of the first message
+	Until time.Time  `json:"until"` // the time by which the auction has to be over; zero when the first message does not say
+	Bids  []PriceBid `json:"bids"`  // of all rounds
 }
 
 // Data returns the data that Reduce keeps.
-func (s *responderSide) Data() any { return responderData{s.began, s.until, s.bids} }
+func (s *responderSide) Data() any { return s.kept }

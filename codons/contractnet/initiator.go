@@ -16,12 +16,10 @@ type initiatorSide struct {
 
 	// Touched on the conversation's actor. Decisions read last, also after the end of the
 	// conversation: it changes only when a proposal arrives.
-	resultBy time.Time // the end of a proposal's use; after an award, the time by which the result is due
-	by       time.Time // the time by which the proposals of this round are due
-	round    int       // the round of the latest call, from 1
-	last     Bid
-	invalid  error // the error of an unreadable proposal
-	result   performatives.InformResult
+	kept    initiatorData
+	last    Bid
+	invalid error // the error of an unreadable proposal
+	result  performatives.InformResult
 }
 
 // revision is the content of a further call, with its ReplyBy.
@@ -48,13 +46,13 @@ func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	s.InitiatorSide.Reduce(v, e)
 	if e.On == machine.Commanded(machine.CommandStart) {
 		call, _ := performatives.PayloadAs[Call](e.Message) // composed by Start, so it is readable
-		s.by, s.round, s.resultBy = e.Message.ReplyBy(), 1, call.ResultBy
+		s.kept.By, s.kept.Round, s.kept.ResultBy = e.Message.ReplyBy(), 1, call.ResultBy
 	}
 	switch d := e.Data.(type) {
 	case revision:
-		s.by, s.round = d.By, d.Call.Round
+		s.kept.By, s.kept.Round = d.By, d.Call.Round
 	case award:
-		s.resultBy = d.By
+		s.kept.ResultBy = d.By
 	}
 	if e.Message == nil || e.Message.Performative() != performatives.ActPropose || e.On.Kind != machine.KindReceive {
 		return
@@ -64,7 +62,7 @@ func (s *initiatorSide) Reduce(v *codons.Value, e *codons.Input) {
 	case err != nil:
 		s.invalid = err
 	case v.State() == stateProposed:
-		s.last.Proposal, s.last.Round = proposal, s.round
+		s.last.Proposal, s.last.Round = proposal, s.kept.Round
 	}
 }
 
@@ -100,9 +98,9 @@ func (s *initiatorSide) rejection(v *codons.Value) performatives.Refusal {
 func (s *initiatorSide) ReplyBy(_ *codons.Value, f machine.Effect) time.Time {
 	switch f.Act { //nolint:exhaustive // no other act has a ReplyBy of its own
 	case performatives.ActCFP:
-		return s.by
+		return s.kept.By
 	case performatives.ActAcceptProposal:
-		return s.resultBy
+		return s.kept.ResultBy
 	}
 	return time.Time{}
 }
@@ -114,11 +112,11 @@ func (s *initiatorSide) Timer(v *codons.Value, name string, now time.Time) time.
 	}
 	switch v.State() { //nolint:exhaustive // the others wait for the result
 	case stateCalled:
-		return s.by.Sub(now)
+		return s.kept.By.Sub(now)
 	case stateProposed:
-		return s.last.Proposal.until(s.resultBy).Sub(now)
+		return s.last.Proposal.until(s.kept.ResultBy).Sub(now)
 	}
-	return s.resultBy.Sub(now)
+	return s.kept.ResultBy.Sub(now)
 }
 
 // Tag returns the tag of a message, as the codon has it.
@@ -126,21 +124,14 @@ func (s *initiatorSide) Tag(_ *codons.Value, m *performatives.Message) string { 
 
 // Ended keeps the result of the bidder, or the reason for which there is none.
 func (s *initiatorSide) Ended(c *codons.Conversation, last *performatives.Message) {
-	result, err := s.end(c, last)
-	s.result = result
-	s.Close(err)
-}
-
-func (s *initiatorSide) end(c *codons.Conversation, last *performatives.Message) (performatives.InformResult, error) {
+	var err error
 	switch c.State() { //nolint:exhaustive // EndError knows every other end
 	case standard.StateCompleted:
-		r, err := performatives.PayloadAs[performatives.InformResult](last)
-		if err != nil {
-			return r, c.Unreadable(err)
-		}
-		return r, nil
+		s.result, err = codons.PayloadOf[performatives.InformResult](c, last)
 	case standard.StateRejected, stateLapsed:
-		return performatives.InformResult{}, c.Rejected(s.rejection(&c.Value))
+		err = c.Rejected(s.rejection(&c.Value))
+	default:
+		err = c.EndError(last)
 	}
-	return performatives.InformResult{}, c.EndError(last)
+	s.Close(err)
 }

@@ -33,15 +33,13 @@ func newResponder(self actors.Self, bidder Bidder, c *codons.Codon, t codons.Tim
 // responderSide is the bidder's side of one conversation.
 type responderSide struct {
 	*codons.ResponderSide
-	call      Call       // of the latest round
-	proposals []Proposal // of all rounds
-	retries   int        // of the latest proposal
-	losing    bool       // the agent is a LosingBidder; not recorded
+	kept   responderData
+	losing bool // the agent is a LosingBidder; not recorded
 }
 
 // consider returns the handler that makes a proposal.
 func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
-	previous, otherwise := slices.Clone(s.proposals), s.Times().Deadline
+	previous, otherwise := slices.Clone(s.kept.Proposals), s.Times().Deadline
 	return func(ctx context.Context, h *codons.Handler) codons.Command {
 		call, err := performatives.PayloadAs[Call](h.Message())
 		if err != nil {
@@ -63,7 +61,7 @@ func (s *responderSide) consider(bidder Bidder) func(context.Context, *codons.Ha
 
 // perform returns the handler that does the awarded task.
 func (s *responderSide) perform(bidder Bidder) func(context.Context, *codons.Handler) codons.Command {
-	proposal, call := s.latest(), s.call
+	proposal, call := s.latest(), s.kept.Call
 	return func(ctx context.Context, h *codons.Handler) codons.Command {
 		result, err := bidder.PerformAward(ctx, Awarded{Call: call, Proposal: proposal, Message: h.Message(), Agent: h.Agent()})
 		if err != nil {
@@ -73,18 +71,18 @@ func (s *responderSide) perform(bidder Bidder) func(context.Context, *codons.Han
 	}
 }
 
-func (s *responderSide) latest() Proposal { return s.proposals[len(s.proposals)-1] }
+func (s *responderSide) latest() Proposal { return s.kept.Proposals[len(s.kept.Proposals)-1] }
 
 // Reduce keeps the call, the proposals, and the number of retries of the latest.
 func (s *responderSide) Reduce(v *codons.Value, e *codons.Input) {
 	if e.Message != nil && e.Message.Performative() == performatives.ActCFP && e.On.Kind == machine.KindReceive {
-		s.call, _ = performatives.PayloadAs[Call](e.Message) // the handler turns down an unreadable call
+		s.kept.Call, _ = performatives.PayloadAs[Call](e.Message) // the handler turns down an unreadable call
 	}
 	if p, ok := e.Data.(Proposal); ok && v.State() == stateProposed {
-		s.proposals, s.retries = append(s.proposals, p), 0
+		s.kept.Proposals, s.kept.Retries = append(s.kept.Proposals, p), 0
 	}
 	if e.Arms(machine.TimerRetry) {
-		s.retries++
+		s.kept.Retries++
 	}
 }
 
@@ -93,7 +91,7 @@ func (s *responderSide) Report(c *codons.Conversation, _ string, m *performative
 	if !s.losing {
 		return
 	}
-	lost := LostProposal{Call: s.call, Proposal: s.latest(), Agent: c.Agent(), Reason: performatives.Refusal{Code: performatives.CodeExpired, From: c.Peer()}}
+	lost := LostProposal{Call: s.kept.Call, Proposal: s.latest(), Agent: c.Agent(), Reason: performatives.Refusal{Code: performatives.CodeExpired, From: c.Peer()}}
 	if m != nil {
 		lost.Reason = *m.AsRefusal()
 	}
@@ -125,7 +123,7 @@ func (s *responderSide) Compose(v *codons.Value, f machine.Effect, e *codons.Inp
 func (s *responderSide) Timer(v *codons.Value, name string, now time.Time) time.Duration {
 	switch {
 	case name == machine.TimerRetry:
-		return codons.Retry{}.Wait(v.Request().ID(), s.retries)
+		return codons.Retry{}.Wait(v.Request().ID(), s.kept.Retries)
 	case name == machine.TimerDeadline && v.State() == stateProposed:
 		return s.latest().ValidUntil.Sub(now)
 	}

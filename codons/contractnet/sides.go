@@ -31,9 +31,9 @@ func responding(r *codons.ResponderSide) codons.Side { return &responderSide{Res
 // initiatorData is the data of the caller's side.
 type initiatorData struct {
 	Asked         any       `json:"asked"`
-	ResultBy      time.Time `json:"result_by"`
-	By            time.Time `json:"by"`
-	Round         int       `json:"round"`
+	ResultBy      time.Time `json:"result_by"` // the end of a proposal's use; after an award, the time by which the result is due
+	By            time.Time `json:"by"`        // the time by which the proposals of this round are due
+	Round         int       `json:"round"`     // the round of the latest call, from 1
 	Proposal      Proposal  `json:"proposal"`
 	ProposalRound int       `json:"proposal_round"`
 	Invalid       string    `json:"invalid,omitempty"`
@@ -41,10 +41,8 @@ type initiatorData struct {
 
 // Data returns the data that Reduce keeps.
 func (s *initiatorSide) Data() any {
-	d := initiatorData{
-		Asked: s.InitiatorSide.Data(), ResultBy: s.resultBy, By: s.by, Round: s.round,
-		Proposal: s.last.Proposal, ProposalRound: s.last.Round,
-	}
+	d := s.kept
+	d.Asked, d.Proposal, d.ProposalRound = s.InitiatorSide.Data(), s.last.Proposal, s.last.Round
 	if s.invalid != nil {
 		d.Invalid = s.invalid.Error()
 	}
@@ -53,10 +51,10 @@ func (s *initiatorSide) Data() any {
 
 // responderData is the data of the bidder's side.
 type responderData struct {
-	Call      Call       `json:"call"`
-	Proposals []Proposal `json:"proposals"`
-	Retries   int        `json:"retries"`
+	Call      Call       `json:"call"`      // of the latest round
+	Proposals []Proposal `json:"proposals"` // of all rounds
+	Retries   int        `json:"retries"`   // of the latest proposal
 }
 
 // Data returns the data that Reduce keeps.
-func (s *responderSide) Data() any { return responderData{s.call, s.proposals, s.retries} }
+func (s *responderSide) Data() any { return s.kept }

@@ -107,9 +107,9 @@ func Start(ctx context.Context, p codons.Party, bidders []performatives.AgentID,
 		return nil, err
 	}
 	t.call.Round = 1
-	t.call.ResultBy = resultBy(ctx, call)
 	t.with.options.Apply(codons.WithBudgetShare(ctx, len(bidders)))
-	ctx, cancel := context.WithDeadline(ctx, t.call.ResultBy)
+	ctx, cancel := codons.Bounded(ctx, call.ResultBy)
+	t.call.ResultBy, _ = ctx.Deadline()
 	t.group = group.New(t.coordination(len(bidders)), t.decide)
 	if err := t.begin(ctx, bidders); err != nil {
 		defer cancel()
@@ -130,18 +130,6 @@ func checkBidders(bidders []performatives.AgentID) error {
 		}
 	}
 	return nil
-}
-
-// resultBy returns the time by which a winner has to deliver, at most ctx's deadline.
-func resultBy(ctx context.Context, call Call) time.Time {
-	by, ok := ctx.Deadline()
-	if !ok {
-		by = time.Now().Add(codons.DefaultDeadline)
-	}
-	if !call.ResultBy.IsZero() && (!ok || call.ResultBy.Before(by)) {
-		by = call.ResultBy
-	}
-	return by
 }
 
 // coordination returns the rules of the call. There are at most as many winners as bidders.

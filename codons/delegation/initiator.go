@@ -171,11 +171,7 @@ func (i *Initiator) end(c *codons.Conversation, last *performatives.Message) (pe
 		i.unserved = i.whyUnserved(c, last)
 		return *i.partial, nil
 	}
-	r, err := performatives.PayloadAs[performatives.InformResult](last)
-	if err != nil {
-		return r, c.Unreadable(err)
-	}
-	return r, nil
+	return codons.PayloadOf[performatives.InformResult](c, last)
 }
 
 // whyUnserved returns the reason why the worker did not serve the further round, nil when the

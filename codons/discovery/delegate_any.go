@@ -39,7 +39,7 @@ func find(ctx context.Context, p codons.Party, s Search, to []performatives.Agen
 	if err != nil {
 		return Found{}, err
 	}
-	ctx, done := bounded(ctx)
+	ctx, done := codons.Bounded(ctx, time.Time{})
 	defer done()
 	o := codons.NewOptions(opts...)
 	d := &delegating{party: p, task: task, opts: forDelegation(opts)}
@@ -122,14 +122,6 @@ type settings struct{ repeatable bool }
 // that have not been read.
 func forDelegation(opts []codons.Option) []codons.Option {
 	return append(slices.Clone(opts), func(o *codons.Options) { codons.Settings[settings](o) })
-}
-
-// bounded returns ctx with a deadline: its own, or the default.
-func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
-	if _, ok := ctx.Deadline(); ok {
-		return ctx, func() {}
-	}
-	return context.WithTimeout(ctx, codons.DefaultDeadline)
 }
 
 // share returns one of n equal parts of the time left.

@@ -147,8 +147,12 @@ func startWhisper(ctx context.Context, self actors.Self, to performatives.AgentI
 
 // Ended reads the answer.
 func (w *whisperInitiator) Ended(c *codons.Conversation, last *performatives.Message) {
-	answer, err := w.end(c, last)
-	w.answer = answer
+	var err error
+	if c.State() == standard.StateAnswered {
+		w.answer, err = codons.PayloadOf[performatives.InformCapabilities](c, last)
+	} else {
+		err = c.EndError(last)
+	}
 	w.leave()
 	w.Close(err)
 }
@@ -164,16 +168,4 @@ func (w *whisperInitiator) leave() {
 	if w.room != nil {
 		<-w.room
 	}
-}
-
-// end returns the answer, or the error of a conversation that ended without one.
-func (w *whisperInitiator) end(c *codons.Conversation, last *performatives.Message) (performatives.InformCapabilities, error) {
-	if c.State() != standard.StateAnswered {
-		return performatives.InformCapabilities{}, c.EndError(last)
-	}
-	a, err := performatives.PayloadAs[performatives.InformCapabilities](last)
-	if err != nil {
-		return a, c.Unreadable(err)
-	}
-	return a, nil
 }

@@ -55,6 +55,7 @@ func (m *mediation) askAll(ctx context.Context, targets []performatives.AgentID)
 
 // askInTurn asks one agent after the other, by the table of [discovery.InTurn].
 func (m *mediation) askInTurn(ctx context.Context, targets []performatives.AgentID, messages chan<- message) {
+	m.share = codons.WithBudget(nil)
 	_ = discovery.InTurn(ctx, m.q.Agent, targets, func(id performatives.AgentID) machine.State { // the mediator is a party
 		r := m.ask(ctx, id, messages)
 		messages <- message{r, true}
@@ -64,7 +65,7 @@ func (m *mediation) askInTurn(ctx context.Context, targets []performatives.Agent
 
 // askEach asks all targets, each with an equal share of the budget.
 func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID, messages chan<- message) {
-	m.share = shareOf(codons.BudgetLeft(ctx), len(targets))
+	m.share = codons.WithBudgetShare(ctx, len(targets))
 	var open sync.WaitGroup
 	defer open.Wait()
 	room := make(chan struct{}, maxOpen)
@@ -77,25 +78,6 @@ func (m *mediation) askEach(ctx context.Context, targets []performatives.AgentID
 			<-room
 		})
 	}
-}
-
-// shareOf returns one of n equal shares of the rest of a budget, or nil for no budget. Each
-// conversation itself costs one call of its share.
-func shareOf(left codons.Budget, n int) codons.Budget {
-	var share codons.Budget
-	for r, all := range left {
-		if r == codons.Depth {
-			continue // depth is not used up
-		}
-		if share == nil {
-			share = codons.Budget{}
-		}
-		share[r] = max(all, 0) / int64(n)
-		if r == codons.Calls {
-			share[r] = max(share[r]-1, 0)
-		}
-	}
-	return share
 }
 
 // endOf returns the end state of the conversation with an agent.
@@ -161,7 +143,7 @@ func (m *mediation) ask(ctx context.Context, id performatives.AgentID, messages 
 
 // converse holds the conversation with one agent, a delegation or a request. tell must not block.
 func (m *mediation) converse(ctx context.Context, id performatives.AgentID, tell func(ProxyReply)) (ProxyReply, error) {
-	common := []codons.Option{codons.WithBudget(m.share), codons.WithGrace(m.grace), codons.WithPriority(m.q.Message.Priority()), codons.WithTrace(m.q.Message.Trace())}
+	common := []codons.Option{m.share, codons.WithGrace(m.grace), codons.WithPriority(m.q.Message.Priority()), codons.WithTrace(m.q.Message.Trace())}
 	if !m.q.forTask() {
 		answer, err := request.Request[any](ctx, m.q.Agent, id, contentPayload(m.q.Request), append(common, codons.WithOntology(m.q.Message.Ontology()))...)
 		return ProxyReply{Agent: id, Performative: performatives.ActInform, Content: performatives.ContentOf(answer)}, err

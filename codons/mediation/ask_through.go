@@ -114,9 +114,6 @@ func repliesOf(c *codons.Conversation, last *performatives.Message) ([]ProxyRepl
 	if c.State() != standard.StateAnswered {
 		return nil, c.EndError(last)
 	}
-	p, err := performatives.PayloadAs[ProxyReplies](last)
-	if err != nil {
-		return nil, c.Unreadable(err)
-	}
-	return p.Replies, nil
+	p, err := codons.PayloadOf[ProxyReplies](c, last)
+	return p.Replies, err
 }

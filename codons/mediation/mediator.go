@@ -86,7 +86,7 @@ type mediation struct {
 	grace    time.Duration
 	handler  *codons.Handler
 	q        Proxied
-	share    codons.Budget // the budget of each conversation with WantAll; nil lends all that is left
+	share    codons.Option // of the budget, for each conversation with WantAll; else all that is left
 }
 
 // newMediation returns the responder of a mediator in one of the two codons.
