@@ -230,7 +230,7 @@ func TestMutateTables(t *testing.T) {
 func TestSuiteBoundsItsWalk(t *testing.T) {
 	s := suite(request.Codon.Table)
 	s.MaxStates = 3
-	if err := s.Check(); err == nil || !strings.Contains(err.Error(), "more than 3 joint states") {
+	if _, err := s.Mutate(); err == nil || !strings.Contains(err.Error(), "more than 3 joint states") {
 		t.Errorf("got %v", err)
 	}
 }

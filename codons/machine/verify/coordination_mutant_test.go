@@ -83,7 +83,7 @@ func TestSuiteFinds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			s := awardSuite()
 			c.change(&s)
-			err := s.Check()
+			err := s.check(s.Coordination, map[Network]*pairs{})
 			if err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %s", err, c.want)
 			}
@@ -92,7 +92,7 @@ func TestSuiteFinds(t *testing.T) {
 			}
 		})
 	}
-	if err := awardSuite().Check(); err != nil {
+	if _, err := awardSuite().Mutate(); err != nil {
 		t.Error(err)
 	}
 }

@@ -47,12 +47,8 @@ type Duty struct {
 	Say []string
 }
 
-// Check returns the first fault of the coordination, nil for none.
-func (s CoordinationSuite) Check() error {
-	return s.check(s.Coordination, map[Network]*pairs{})
-}
-
-// check checks c. cached has the graphs of the pairs, which the rules do not change.
+// check returns the first fault of c, nil for none. cached has the graphs of the pairs, which the
+// rules do not change.
 func (s CoordinationSuite) check(c machine.Coordination, cached map[Network]*pairs) error {
 	if err := CheckCoordination(c); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Suite struct {
 
 	UnusedCauses []string // as [Result.UnusedCauses] of the table
 
-	// Groups are the coordinations of the table. Check explores each with two members.
+	// Groups are the coordinations of the table. Each is explored with two members.
 	Groups []machine.Coordination
 
 	// MaxStates is the largest number of joint states over the worst network: see [Network].
@@ -33,16 +33,8 @@ type Suite struct {
 	All bool
 }
 
-// Check returns the first fault of the table, nil for none. The cheap checks come first: the
-// compiler, the rules, the networks of [Explore], the fair runs, the groups.
-func (s Suite) Check() error {
-	m, err := s.Table.Compile()
-	if err != nil {
-		return err
-	}
-	return s.check(m)
-}
-
+// check returns the first fault of the table, nil for none. The cheap checks come first: the rules,
+// the networks of [Explore], the fair runs, the groups.
 func (s Suite) check(m *machine.Machine) error {
 	if err := CheckRules(m); err != nil {
 		return err

@@ -11,8 +11,14 @@ func cancelled(m *machine.Machine) []Move {
 	x.spread(0, func(via Move) bool { return via.On != machine.Commanded(commandCancel) })
 	at := x.mostSent()
 	first := int32(len(x.nodes))
-	if at < 0 || !x.visitCancel(at) {
+	if at < 0 {
 		return nil
+	}
+	for to, via := range x.moves(x.nodes[at].at) {
+		if via.On == machine.Commanded(commandCancel) && via.Role == machine.Initiator {
+			x.visit(to, at, via)
+			break
+		}
 	}
 	x.spread(first, func(Move) bool { return true })
 	for i := first; int(i) < len(x.nodes) && x.problem == nil; i++ {
@@ -47,18 +53,6 @@ func (x *explorer) mostSent() int32 {
 		}
 	}
 	return best
-}
-
-// visitCancel visits the state after the command that cancels, and reports whether the
-// table has one in the state of the node.
-func (x *explorer) visitCancel(at int32) bool {
-	for to, via := range x.moves(x.nodes[at].at) {
-		if via.On == machine.Commanded(commandCancel) && via.Role == machine.Initiator {
-			x.visit(to, at, via)
-			return true
-		}
-	}
-	return false
 }
 
 // delivered reports whether the network has no message left to deliver.
