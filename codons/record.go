@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -41,14 +42,13 @@ func (Recorded) Kind() events.Kind { return KindRecorded }
 // It leaves their contents out.
 func (r Recorded) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {
-		Agent        performatives.AgentID        `json:"agent"`
-		Peer         performatives.AgentID        `json:"peer,omitempty"`
-		Conversation performatives.ConversationID `json:"conversation_id"`
-		Protocol     string                       `json:"protocol"`
-		Role         string                       `json:"role"`
-		State        machine.State                `json:"state"`
-		Events       int                          `json:"events"`
-	}{r.Record.Agent, r.Record.Peer, r.Record.ID, r.Record.Protocol, r.Record.Role.String(), r.State, len(r.Record.Events)})
+		lifecycle.Subject
+		State  machine.State `json:"state"`
+		Events int           `json:"events"`
+	}{
+		lifecycle.Subject{Agent: r.Record.Agent, Peer: r.Record.Peer, Conversation: r.Record.ID, Protocol: r.Record.Protocol, Role: r.Record.Role},
+		r.State, len(r.Record.Events),
+	})
 }
 
 // dataSide is a [Side] whose data can be compared with the data of a rebuilt side.

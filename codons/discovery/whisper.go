@@ -76,7 +76,8 @@ func WhisperAll(ctx context.Context, p codons.Party, to []performatives.AgentID,
 	for _, w := range asked {
 		w.Await()
 		if w.Err() == nil {
-			candidates = append(candidates, candidateOf(w.Request().Receiver(), w.answer))
+			a := w.answer
+			candidates = append(candidates, Candidate{w.Request().Receiver(), a, a.MatchResult == nil || *a.MatchResult, a.Matched})
 		}
 	}
 	rank(candidates)
@@ -107,11 +108,6 @@ func enter(self actors.Self, room chan struct{}) {
 	turn := self.System().Turn()
 	room <- struct{}{}
 	turn()
-}
-
-// candidateOf returns the candidate for an answer.
-func candidateOf(id performatives.AgentID, a performatives.InformCapabilities) Candidate {
-	return Candidate{Agent: id, Answer: a, Match: a.MatchResult == nil || *a.MatchResult, Matched: a.Matched}
 }
 
 // rank sorts candidates: matching ones first, then by the number of matched capabilities.

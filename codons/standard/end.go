@@ -88,7 +88,7 @@ func (c *completion) races() (wins []machine.Row, late []machine.Symbol) {
 		for _, on := range r.On {
 			switch {
 			case on.Kind != machine.KindReceive:
-			case c.wins(r):
+			case c.terminal(r.To) && len(actsOf(r)) == 0: // one that sends an answer does not win: a withdrawn request needs none
 				wins = c.addWin(wins, machine.Row{On: []machine.Symbol{on}, To: r.To, Do: reported(r)})
 			case r.To == "" || !c.terminal(r.To):
 				late = append(late, on)
@@ -97,10 +97,6 @@ func (c *completion) races() (wins []machine.Row, late []machine.Symbol) {
 	}
 	return wins, late
 }
-
-// wins reports whether a row of the initiator ends the conversation by a reception alone. A row
-// that sends an answer does not win, because a withdrawn request needs none.
-func (c *completion) wins(r machine.Row) bool { return c.terminal(r.To) && len(actsOf(r)) == 0 }
 
 // addWin adds a reception that wins, unless another row of it ends in another state.
 func (c *completion) addWin(wins []machine.Row, win machine.Row) []machine.Row {
