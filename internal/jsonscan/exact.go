@@ -39,7 +39,7 @@ func Unmarshal(text []byte, v any) error { return unmarshal(text, v, false) }
 func UnmarshalKnown(text []byte, v any) error { return unmarshal(text, v, true) }
 
 func unmarshal(text []byte, v any, known bool) error {
-	d := decoder{Scanner: Scanner{Data: text, Depth: maxNesting}, known: known}
+	d := decoder{Scanner: Scanner{Data: text, Depth: maxDepth}, known: known}
 	to := reflect.ValueOf(v)
 	if to.Kind() == reflect.Pointer && !to.IsNil() && d.value(to.Elem()) && d.End() {
 		return nil
@@ -56,9 +56,6 @@ func unmarshal(text []byte, v any, known bool) error {
 	}
 	return d.err
 }
-
-// maxNesting is the depth at which encoding/json gives up.
-const maxNesting = 10_000
 
 var errNesting = errors.New("the JSON nests too deep")
 

@@ -104,16 +104,12 @@ func render(name, text string, code map[string]string) (rendered string, shown [
 }
 
 // documents returns the names of the documents in the root, in docs/ and in its folders.
-func documents(root fs.FS) ([]string, error) {
-	var all []string
+func documents(root fs.FS) (all []string) {
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/*/*.md"} {
-		names, err := fs.Glob(root, pattern)
-		if err != nil {
-			return nil, err
-		}
+		names, _ := fs.Glob(root, pattern) // the error is that of a wrong pattern
 		all = append(all, names...)
 	}
-	return all, nil
+	return all
 }
 
 // renderAll returns the rendered text of each document, by its name. Every region must
@@ -123,12 +119,8 @@ func renderAll(root fs.FS) (map[string]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	names, err := documents(root)
-	if err != nil {
-		return nil, err
-	}
 	unused, texts := maps.Clone(code), map[string]string{}
-	for _, name := range names {
+	for _, name := range documents(root) {
 		old, err := fs.ReadFile(root, name)
 		if err != nil {
 			return nil, err
