@@ -130,7 +130,7 @@ func (h *handler) open(r *http.Request, id *wire.Identity) *stream {
 	limits := h.server.Limits()
 	s := &stream{
 		token: rand.Text(), id: id, peer: peerOf(r), patience: limits.FrameTime, most: limits.Frame, frames: make(chan posted), control: make(chan wire.Frame, 4),
-		changed: make(chan struct{}, 1), room: make(chan struct{}, 1), gone: make(chan struct{}), done: make(chan struct{}), owned: make(chan struct{}),
+		changed: make(chan struct{}, 1), room: make(chan struct{}, 1), gone: make(chan struct{}), done: make(chan struct{}), owned: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
 	s.peer.Transport = "http"
 	s.dialect = noting{h.opts.Posts, s}
@@ -161,21 +161,38 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request, id *wire.Identi
 	if err != nil {
 		return err
 	}
-	replaced := s.attach()
-	defer s.detach(replaced)
+	control := http.NewResponseController(w)
+	within := func(d time.Duration) { _ = control.SetWriteDeadline(time.Now().Add(d)) } // a writer of a test has none
+	replaced := s.attach(func() { within(0) })
+	defer func() {
+		s.detach(replaced)
+		within(s.patience) // for the end of the answer
+	}()
+	select { // what the reader before has written whole, this one does not write again
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-replaced:
+		return nil
+	case <-r.Context().Done():
+		return nil
+	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	control := http.NewResponseController(w)
 	_ = control.SetReadDeadline(time.Time{}) // else the end of the time for the request ends it
 	beat := time.NewTicker(beatTime)
 	defer beat.Stop()
 	for text := []byte(": answers\n\n"); ; {
-		_ = control.SetWriteDeadline(time.Now().Add(s.patience)) // a writer of a test has none
+		within(s.patience)
+		select {
+		case <-replaced: // its deadline may have been set before
+			return nil
+		default:
+		}
 		if _, err := w.Write(text); err != nil || control.Flush() != nil {
 			return nil //nolint:nilerr // the client has gone; what is unread waits for another reader
 		}
 		if bytes.HasPrefix(text, []byte(dataPrefix)) {
-			s.pop(replaced)
+			s.pop()
 		}
 		if text = s.next(r, replaced, beat.C); text == nil {
 			return nil

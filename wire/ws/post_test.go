@@ -170,7 +170,12 @@ func TestPostsRefused(t *testing.T) {
 			}
 		})
 	}
-	if got := answers(t, p.read(t.Context(), stream)); got != "1" {
+	events := p.read(t.Context(), stream)
+	got := answers(t, events)
+	if got == "?" { // the report about the invalid message has come first
+		got = answers(t, events)
+	}
+	if got != "1" {
 		t.Errorf("got the answer to %s", got)
 	}
 }

@@ -39,11 +39,13 @@ type stream struct {
 	goneOnce      sync.Once
 	doneOnce      sync.Once
 
-	mu      sync.Mutex
-	answers [][]byte
-	bytes   int
-	reader  chan struct{} // closed when another reader replaces it; nil without one
-	unread  *time.Timer
+	turn      chan struct{} // has room for the reader that writes
+	mu        sync.Mutex
+	answers   [][]byte
+	bytes     int
+	reader    chan struct{} // closed when another reader replaces it; nil without one
+	interrupt func()        // ends what the reader writes
+	unread    *time.Timer
 }
 
 // posted is a message of the client.
@@ -176,14 +178,15 @@ func (s *stream) offer(r *http.Request, frame []byte) (performatives.MessageID, 
 }
 
 // attach makes the caller the reader, in place of any other, and returns a channel that is closed
-// when it is replaced.
-func (s *stream) attach() chan struct{} {
+// when it is replaced. interrupt is called after that, and ends what it writes.
+func (s *stream) attach(interrupt func()) chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.reader != nil {
 		close(s.reader)
+		s.interrupt()
 	}
-	s.reader = make(chan struct{})
+	s.reader, s.interrupt = make(chan struct{}), interrupt
 	s.unread.Stop()
 	signal(s.changed) // there may be answers
 	return s.reader
@@ -199,15 +202,13 @@ func (s *stream) detach(reader chan struct{}) {
 	}
 }
 
-// pop removes the answer that a reader has written.
-func (s *stream) pop(reader chan struct{}) {
+// pop removes the answer that the reader whose turn it is has written.
+func (s *stream) pop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reader == reader && len(s.answers) > 0 {
-		s.bytes -= len(s.answers[0])
-		s.answers[0], s.answers = nil, s.answers[1:]
-		signal(s.room)
-	}
+	s.bytes -= len(s.answers[0])
+	s.answers[0], s.answers = nil, s.answers[1:]
+	signal(s.room)
 }
 
 // next waits for what a reader writes next: an answer, or a sign of life. Nil means that it ends.
