@@ -6,9 +6,13 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
@@ -132,6 +136,44 @@ func TestPosts(t *testing.T) {
 	if status, text := p.post(RequestPath, posting("5")); status != http.StatusServiceUnavailable {
 		t.Errorf("a stopped server answers %d, %s", status, text)
 	}
+}
+
+// stalled is the writer of a client that does not read.
+type stalled struct {
+	*httptest.ResponseRecorder
+
+	writes, ended chan struct{}
+}
+
+func (s *stalled) Write([]byte) (int, error) {
+	close(s.writes)
+	<-s.ended
+	return 0, os.ErrDeadlineExceeded
+}
+
+func (s *stalled) SetWriteDeadline(at time.Time) error {
+	if !at.After(time.Now()) {
+		close(s.ended)
+	}
+	return nil
+}
+
+// A reader that does not read is not in the way of the next one.
+func TestStalledReader(t *testing.T) {
+	h := start(t, posts, nil)
+	p := newPoster(t, h)
+	_, stream := p.post(RequestPath, posting("1"))
+	w := &stalled{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}
+	left := make(chan struct{})
+	go func() {
+		defer close(left)
+		h.handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, EventsPath+"?stream="+stream, nil))
+	}()
+	<-w.writes
+	if got := answers(t, p.read(patience.Context(t), stream)); got != "1" {
+		t.Errorf("got the answer to %s", got)
+	}
+	<-left
 }
 
 func TestPostsRefused(t *testing.T) {
