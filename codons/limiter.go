@@ -23,7 +23,7 @@ type TaskLimiter interface {
 // DefaultMaxTasks is the largest number of handlers of one codon that an agent has under way at
 // a time unless it is [TaskLimiter]. It is an upper bound, as [TaskLimiter] says. Beyond it there
 // is room for 64 more requests of URGENT and HIGH priority.
-const DefaultMaxTasks = 1024
+const DefaultMaxTasks = 2048
 
 // expeditedTasks is that room.
 const expeditedTasks = 64

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -24,7 +25,7 @@ type kind struct {
 
 var kinds = map[string]kind{
 	kindCPU:   {taskSpin, hotAgent, patience, 2 * goruntime.GOMAXPROCS(0)},
-	kindWait:  {taskWait, hotAgent, patience, 1024},
+	kindWait:  {taskWait, hotAgent, patience, codons.DefaultMaxTasks},
 	kindMixed: {taskSpin, hotAgent, patience, 2 * goruntime.GOMAXPROCS(0)},
 	kindMany:  {taskRest, slices.Concat(hotAgent, quietAgents), taskTime[taskRest] + longPatience, 0},
 }

@@ -99,7 +99,7 @@ func BenchmarkView(b *testing.B) {
 	}
 	var one performatives.ConversationID
 	for i := range 10_000 {
-		agent := performatives.AgentID(fmt.Sprint("busy", i/1000)) // an agent has 1,024 tasks at most
+		agent := performatives.AgentID(fmt.Sprint("busy", i/1000)) // an agent has 2,048 tasks at most
 		if i%1000 == 0 {
 			if err := n.Spawn(b.Context(), agent, busy); err != nil {
 				b.Fatal(err)

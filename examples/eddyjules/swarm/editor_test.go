@@ -257,7 +257,7 @@ func TestEditorAsks(t *testing.T) {
 	}})
 	editor.send(request("q-2", "QUERY_REF", "", `{"reference":"capacity"}`))
 	editor.expect(object{"performative": "INFORM_REF", "in_reply_to": "q-2", "payload": object{
-		"reference": "capacity", "value": object{"max_tasks": 1024.0, "under_way": 0.0, "free": 1024.0},
+		"reference": "capacity", "value": object{"max_tasks": 2048.0, "under_way": 0.0, "free": 2048.0},
 	}})
 	editor.send(request("q-3", "QUERY_CAPABILITIES", "elizaos:ontology:agent/capability_query", `{"query_type":"summary"}`))
 	answer := editor.expect(object{"performative": "INFORM_CAPABILITIES", "in_reply_to": "q-3"})
