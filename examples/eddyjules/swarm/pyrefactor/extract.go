@@ -54,9 +54,6 @@ func (w *work) extract(function *pydebug.Stmt) {
 		call = results + " = " + call
 	}
 	end := w.LineStart(function.Deepest().EndLine + 1)
-	if !strings.HasSuffix(w.Source[:end], "\n") {
-		method = w.Newline + strings.TrimSuffix(method, w.Newline)
-	}
 	w.suggest(found{
 		kind: ExtractMethod, line: block.Line, confidence: 0.75,
 		edits:       []pydebug.Edit{{Start: block.Start, End: block.Deepest().End, Text: call}, {Start: end, End: end, Text: method}},
@@ -87,9 +84,6 @@ func (w *work) extractable(st *pydebug.Stmt) bool {
 	for _, s := range w.All {
 		if s.First >= first && s.First < last && leaves[s.Keyword] {
 			return false
-		}
-		if s.First >= last && s.Line == st.Deepest().EndLine {
-			return false // it shares the last line
 		}
 	}
 	return !slices.ContainsFunc(w.Tokens[first:last], func(t pydebug.Token) bool {
