@@ -115,8 +115,8 @@ func (c *Codon) checkTimer(role machine.Role, name string, d time.Duration) erro
 	return nil
 }
 
-// Bounded returns ctx with a deadline: the earlier one of its own and by, which may be zero, or else
-// [DefaultDeadline] from now. The caller calls the function when the work with the context has
+// Bounded returns ctx with a deadline: the earlier one of its own and by, which may be zero, or
+// else [DefaultDeadline] from now. The caller calls the function when the work with the context has
 // ended.
 func Bounded(ctx context.Context, by time.Time) (context.Context, context.CancelFunc) {
 	if _, ok := ctx.Deadline(); !ok && by.IsZero() {

@@ -74,8 +74,8 @@ const (
 	extraRegistration = sessions.MemberRegistration
 )
 
-// reportOf returns the health that the sender of a QUERY_CAPABILITIES reports of itself, a [Health],
-// or nil. only is true if the message has no other purpose.
+// reportOf returns the health that the sender of a QUERY_CAPABILITIES reports of itself, a
+// [Health], or nil. only is true if the message has no other purpose.
 func (n *Node) reportOf(m *performatives.Message) (health any, only bool) {
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
 	if err != nil {

@@ -314,8 +314,8 @@ func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
 	return codons.ConversationsWith(n.system, id)
 }
 
-// linkBeyond returns the link behind which an agent is that is not in the directory: that over which
-// it was heard, or an uplink's. It is nil for none.
+// linkBeyond returns the link behind which an agent is that is not in the directory: that over
+// which it was heard, or an uplink's. It is nil for none.
 func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
 	if l := n.mesh.LinkOf(id); l != nil {
 		return l

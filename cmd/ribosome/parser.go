@@ -19,8 +19,8 @@ const description = `Runs a node of agents, and talks to one.
 
 Each flag has a variable in the environment, and a key of its own name in the YAML file that --config names: --tcp, RIBOSOME_TCP and tcp are the same. A flag goes before the environment, which goes before the file.`
 
-// newParser returns the parser of g, which calls exit after it has printed help. A grammar that kong
-// refuses is a mistake of this package.
+// newParser returns the parser of g, which calls exit after it has printed help. A grammar that
+// kong refuses is a mistake of this package.
 func newParser(g *cli, stdout io.Writer, exit func(int), more ...kong.Option) *kong.Kong {
 	return kong.Must(g, append([]kong.Option{
 		kong.Name("ribosome"),

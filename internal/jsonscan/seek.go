@@ -1,9 +1,9 @@
 package jsonscan
 
 // Seek finds the first member of an object whose name is one of names, without escapes, and returns
-// the name with the text from the value of the member on. It returns an empty name if there is none,
-// or text does not begin with an object. It does not validate the JSON, and reads no further than
-// the member or the end of the object. It does not allocate.
+// the name with the text from the value of the member on. It returns an empty name if there is
+// none, or text does not begin with an object. It does not validate the JSON, and reads no further
+// than the member or the end of the object. It does not allocate.
 func Seek(text []byte, names ...string) (name string, value []byte) {
 	i := skipSpace(text, 0)
 	if i >= len(text) || text[i] != '{' {

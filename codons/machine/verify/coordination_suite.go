@@ -195,8 +195,8 @@ func (s CoordinationSuite) Mutate() (Mutated, error) {
 	return result, nil
 }
 
-// behaviourOf returns what a coordination allows about all groups of up to three members, each in any
-// state.
+// behaviourOf returns what a coordination allows about all groups of up to three members, each in
+// any state.
 func behaviourOf(c machine.Coordination) []string {
 	states := slices.Concat([]machine.State{machine.Idle}, c.Machine.Table().Live, c.Machine.Table().Terminal)
 	var all []string

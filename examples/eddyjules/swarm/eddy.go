@@ -40,8 +40,8 @@ func (*Eddy) Describe() performatives.Capabilities {
 	}
 }
 
-// ConsiderTask accepts a debug_code or get_documentation task with valid parameters, and rejects all
-// others.
+// ConsiderTask accepts a debug_code or get_documentation task with valid parameters, and rejects
+// all others.
 func (e *Eddy) ConsiderTask(_ context.Context, t delegation.Task) delegation.Decision {
 	_, err := problemOf(t, e.CodeRoot)
 	if isDocument(t) {

@@ -93,8 +93,8 @@ func pdfDay(date string) time.Time {
 	return day
 }
 
-// ReadPDFs is called by the main function of a program that hosts the swarm, before anything else. If
-// the process is one that was begun to read a PDF, it reads that, and ends the process. Else it
+// ReadPDFs is called by the main function of a program that hosts the swarm, before anything else.
+// If the process is one that was begun to read a PDF, it reads that, and ends the process. Else it
 // does nothing.
 func ReadPDFs() {
 	readsPDFs = true

@@ -78,8 +78,8 @@ func (t *Thread) next(prefix string) performatives.ConversationID {
 	return performatives.ConversationID(fmt.Sprintf("%s-%s-%03d", prefix, t.base, t.n))
 }
 
-// Ask asks a question: it has the RetrievalAgent find passages, and the LLMResponseAgent answer from
-// them. When none is found, the second one is not asked, and the answer is [NothingFound].
+// Ask asks a question: it has the RetrievalAgent find passages, and the LLMResponseAgent answer
+// from them. When none is found, the second one is not asked, and the answer is [NothingFound].
 func Ask(ctx context.Context, p codons.Party, t *Thread, q Query) (a Answer, err error) {
 	a.Response = NothingFound
 	if a.Retrieved, err = ask[Retrieved](ctx, p, RetrievalID, taskRetrieval, t.next("ret"), q); err != nil || len(a.Hits) == 0 {

@@ -82,8 +82,8 @@ func (n *Mesh) Begin(h Host) {
 // Close ends the hosting of agents, and gives up the moves to other nodes that are under way.
 func (n *Mesh) Close() { n.placer.close() }
 
-// Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns
-// when nothing of the cluster runs any more.
+// Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and
+// returns when nothing of the cluster runs any more.
 func (n *Mesh) Leave(ctx context.Context) error { return n.cluster.Load().stop(ctx) }
 
 // Name returns the name of the node.
