@@ -17,9 +17,13 @@ type Options struct {
 	// Node is the name of the node. Empty means "node".
 	Node string
 
-	// Router delivers messages to their receivers. Nil delivers to agents of this system
-	// only.
+	// Router delivers messages to their receivers. Nil delivers to the agents of this process, and
+	// leaves the others to Remote.
 	Router Router
+
+	// Remote routes, without a Router, a message that is for no agent of this process: for one of
+	// another process, for one that is not there, or for all. Nil means that there are no others.
+	Remote Remote
 
 	// Entrance routes what agents send, and what [System.Send] gets, in place of Router: it may
 	// look at a message before it passes it on to Router. What the system itself says, such as a

@@ -74,7 +74,7 @@ func (s *System) sendRefusal(m, reply *performatives.Message, r *performatives.R
 	if events.Wants[events.MessageSent](&s.Events) {
 		s.Events.Publish(events.MessageSent{At: s.at(), Message: reply})
 	}
-	if err := s.opts.Router.Route(s.sealRefusal(reply.Sender(), m, reply, r)); err != nil {
+	if err := s.Route(s.sealRefusal(reply.Sender(), m, reply, r)); err != nil {
 		s.deadLetter(string(reply.Receiver()), reply, asRefusal(reply, err).Code)
 	}
 }

@@ -93,7 +93,12 @@ func send(t *testing.T, s *actors.System, id performatives.MessageID, to perform
 
 func newSystem(t *testing.T) *actors.System {
 	t.Helper()
-	s, err := actors.NewSystem(actors.Options{})
+	return newSystemOf(t, actors.Options{})
+}
+
+func newSystemOf(t *testing.T, o actors.Options) *actors.System {
+	t.Helper()
+	s, err := actors.NewSystem(o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,5 +305,52 @@ func TestPassTo(t *testing.T) {
 	run("second ")
 	if err := pass(first, "3"); err != nil || <-got != "second 3" {
 		t.Errorf("its successor does not get the message: %v", err)
+	}
+}
+
+// elsewhere is a router of what is for no agent of the process. It notes what it gets.
+type elsewhere struct{ got []string }
+
+func (e *elsewhere) RouteTo(r *actors.Registration, m *performatives.Message) error {
+	found := "unknown"
+	if r != nil {
+		found = string(r.ID())
+	}
+	e.got = append(e.got, string(m.Receiver())+" "+found)
+	return nil
+}
+
+// Only messages that are for no agent of the process are left to Options.Remote, with the entry of
+// their receiver.
+func TestRemote(t *testing.T) {
+	remote := &elsewhere{}
+	s, got := newSystemOf(t, actors.Options{Remote: remote}), make(chan string, 1)
+	if _, err := s.Spawn(t.Context(), actors.Spec{ID: "here", New: func() actors.Agent { return runner{got: got} }}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Register("There", &outbox{}); err != nil {
+		t.Fatal(err)
+	}
+	send := func(to performatives.AgentID) {
+		t.Helper()
+		m, err := performatives.New(performatives.Envelope{ID: "1", Performative: performatives.ActInform, Sender: "b", Receiver: to, Timestamp: s.Stamp().Time, Payload: performatives.Raw{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Send(m); err != nil {
+			t.Errorf("to %q: %v", to, err)
+		}
+	}
+	send("HERE")
+	<-got
+	for _, to := range []performatives.AgentID{"there", "nowhere", ""} {
+		send(to)
+	}
+	if err := s.StopAgent(t.Context(), "here"); err != nil {
+		t.Fatal(err)
+	}
+	send("here")
+	if want := []string{"there There", "nowhere unknown", " unknown", "here unknown"}; !slices.Equal(remote.got, want) {
+		t.Errorf("got %q, want %q", remote.got, want)
 	}
 }

@@ -65,6 +65,13 @@ type System struct {
 	refused       atomic.Uint64
 }
 
+// Remote routes messages that are for no agent of this process.
+type Remote interface {
+	// RouteTo is that of [Router] for a receiver that was found a moment ago; nil: it is not in the
+	// directory.
+	RouteTo(r *Registration, m *performatives.Message) error
+}
+
 // NewSystem starts a system without agents. Its owner must call [System.Stop].
 func NewSystem(o Options) (*System, error) {
 	o = o.withDefaults()
@@ -77,11 +84,8 @@ func NewSystem(o Options) (*System, error) {
 			s.guarding = append(s.guarding, g)
 		}
 	}
-	if s.opts.Router == nil {
-		s.opts.Router = localRouter{s}
-	}
 	if s.opts.Entrance == nil {
-		s.opts.Entrance = s.opts.Router
+		s.opts.Entrance = s
 	}
 	switch {
 	case s.opts.Dispatcher != nil:
@@ -383,7 +387,7 @@ func (s *System) Send(m *performatives.Message) error { return s.send(m, nil, s.
 
 // Pass is [System.Send] for a message that has passed [Options].Entrance before, or is to pass it
 // by.
-func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s.opts.Router) }
+func (s *System) Pass(m *performatives.Message) error { return s.send(m, nil, s) }
 
 // PassTo is [System.Pass] for a message to an agent of this process that was found a moment ago.
 func (s *System) PassTo(r *Registration, m *performatives.Message) error {
@@ -395,12 +399,10 @@ type found Registration
 
 // Route implements [Router].
 func (f *found) Route(m *performatives.Message) error {
-	c := f.local
-	err := c.take(m)
-	if err != nil && errors.Is(err, performatives.CodeStopped) {
-		return c.sys.opts.Router.Route(m)
+	if err := f.local.take(m); !errors.Is(err, performatives.CodeStopped) {
+		return err
 	}
-	return err
+	return f.sys.Route(m)
 }
 
 // send publishes a message and routes it by r. from is its sender where that sends it, else nil.
@@ -434,10 +436,23 @@ func (s *System) route(m *performatives.Message, from *cell, r Router) error {
 
 func (s *System) at() events.At { return events.At{Time: time.Now()} }
 
-// localRouter is the router of a system without remote peers.
-type localRouter struct{ s *System }
-
-func (r localRouter) Route(m *performatives.Message) error { return r.s.Deliver(m.Receiver(), m) }
+// Route delivers m to its receiver as [Options].Router or Remote, without [Options].Entrance and
+// without an event. It implements [Router]. The error is a [*performatives.Refusal].
+func (s *System) Route(m *performatives.Message) error {
+	if s.opts.Router != nil {
+		return s.opts.Router.Route(m)
+	}
+	r, _ := s.Find(m.Receiver())
+	if r != nil && r.local != nil {
+		if err := r.local.take(m); !errors.Is(err, performatives.CodeStopped) {
+			return err
+		}
+	}
+	if s.opts.Remote != nil {
+		return s.opts.Remote.RouteTo(r, m)
+	}
+	return s.Deliver(m.Receiver(), m)
+}
 
 // StopAgent stops one agent and waits until it has stopped. Messages queued for it are refused to
 // their senders, and its conversations end in a terminal state of their tables. StopAgent does

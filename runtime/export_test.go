@@ -62,8 +62,8 @@ func (o Options) Misrouting(change func(m *performatives.Message, fromNode bool,
 	if change == nil {
 		return o
 	}
-	o.decide = func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision {
-		d := route.Decide(v, m, from, waited)
+	o.decide = func(v route.View, to route.Entry, m *performatives.Message, from route.Link, waited time.Duration) route.Decision {
+		d := route.Decide(v, to, m, from, waited)
 		change(m, from != nil, &d)
 		return d
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
@@ -119,13 +118,12 @@ func (n *Node) Middleware() (all []MiddlewareCounts) {
 	return all
 }
 
-// chainOf returns the chain of the node, whose messages then take the way of next. It is nil
-// without middleware.
-func (n *Node) chainOf(all []Middleware, next actors.Router) (*chain.Chain, error) {
+// chainOf returns the chain of the node, nil without middleware.
+func (n *Node) chainOf(all []Middleware) (*chain.Chain, error) {
 	if len(all) == 0 {
 		return nil, nil //nolint:nilnil // nil is the empty chain
 	}
-	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.relay.Onward(m, to, next) }, n.middlewareRefused)
+	c := chain.New(n.System, func(m *performatives.Message, to performatives.AgentID) error { return n.relay.Onward(m, to) }, n.middlewareRefused)
 	named := make(map[string]bool, len(all))
 	for i, m := range all {
 		switch {

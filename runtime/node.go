@@ -45,12 +45,11 @@ func New(o Options) (*Node, error) {
 	o = o.withDefaults()
 	n := &Node{sealers: o.Sealers}
 	n.mesh = mesh.New(&n.handover, o.decide)
-	next := o.Network(n.mesh)
 	var err error
-	if n.chain, err = n.chainOf(o.Middleware, next); err != nil {
+	if n.chain, err = n.chainOf(o.Middleware); err != nil {
 		return nil, err
 	}
-	so, err := o.system(next, n.agentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
+	so, err := o.system(n.mesh, n.agentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
 	if err != nil {
 		return nil, err
 	}

@@ -126,15 +126,12 @@ func (o Options) withDefaults() Options {
 	if o.decide == nil {
 		o.decide = route.Decide
 	}
-	if o.Network == nil {
-		o.Network = func(r actors.Router) actors.Router { return r }
-	}
 	return o
 }
 
-// system returns the options of the actor system. changed is their OnChange, and listed their
-// OnList.
-func (o Options) system(router actors.Router, changed, listed func(performatives.AgentID)) (actors.Options, error) {
+// system returns the options of the actor system of a node with that router. changed is their
+// OnChange, and listed their OnList.
+func (o Options) system(router *mesh.Mesh, changed, listed func(performatives.AgentID)) (actors.Options, error) {
 	groups := map[string]actors.Supervision{"": o.Supervision}
 	for name, g := range o.Groups {
 		if name == "" {
@@ -146,10 +143,14 @@ func (o Options) system(router actors.Router, changed, listed func(performatives
 	if err != nil {
 		return actors.Options{}, err
 	}
-	return actors.Options{
-		Node: o.Name, Router: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
+	so := actors.Options{
+		Node: o.Name, Remote: router, Protocols: protocols, Capacity: o.Capacity, LongBytes: o.LongBytes, Groups: groups,
 		Stamper: o.Stamper, Dispatcher: o.Dispatcher, Logger: o.Logger, OnChange: changed, OnList: listed, Tracing: o.Tracing,
-	}, nil
+	}
+	if o.Network != nil {
+		so.Router = o.Network(router)
+	}
+	return so, nil
 }
 
 // codons returns those of package library and the node's own.

@@ -1,7 +1,7 @@
 // Package mesh is the room of a node's part of a cluster: the links to other nodes, the directory
-// that they share, and the agents that they place. It is the router of each node, also of one
-// without a cluster: package route decides about a message from what this room knows, and this room
-// acts on it.
+// that they share, and the agents that they place. It routes each message that is for no agent of
+// the process, also of a node without a cluster: package route decides about the message from what
+// this room knows, and this room acts on it.
 //
 // It owns the state of each link, the replica of the directory, and the activations of placed
 // agents. It promises that the directory of the actor system leads to each agent that the cluster

@@ -123,7 +123,7 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d rout
 	defer l.EndReceive()
 	changed, err := true, error(nil)
 	for n := 0; changed && n < maxDecisions; n++ {
-		if d = l.node.decide(view{l.node}, m, l, waited); d.Do == route.Wait {
+		if d = l.node.decide(view{l.node}, view{l.node}.Entry(m.Receiver()), m, l, waited); d.Do == route.Wait {
 			return d
 		}
 		if d.Learn != route.Nothing {

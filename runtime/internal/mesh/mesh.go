@@ -15,8 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// Mesh is a node's part of a cluster, which may have no other node. It is the router of the node's
-// actor system. It is safe for concurrent use.
+// Mesh is a node's part of a cluster, which may have no other node. It routes what the node's actor
+// system has no agent of its own for. It is safe for concurrent use.
 type Mesh struct {
 	system          *actors.System
 	relay           *relay.Relay
@@ -38,7 +38,7 @@ type Mesh struct {
 }
 
 // Decider is the type of [route.Decide].
-type Decider func(v route.View, m *performatives.Message, from route.Link, waited time.Duration) route.Decision
+type Decider func(v route.View, to route.Entry, m *performatives.Message, from route.Link, waited time.Duration) route.Decision
 
 // Events are told what happens to nodes and placed agents: see the events of package runtime. The
 // methods are called from several goroutines, and do not block.

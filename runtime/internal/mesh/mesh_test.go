@@ -20,7 +20,7 @@ func newMesh(t *testing.T) *Mesh {
 	t.Helper()
 	n := New(new(sync.Mutex), route.Decide)
 	system, err := actors.NewSystem(actors.Options{
-		Node: "n1", Router: n, Logger: slog.New(slog.DiscardHandler), OnChange: func(id performatives.AgentID) { changed(n, id) },
+		Node: "n1", Remote: n, Logger: slog.New(slog.DiscardHandler), OnChange: func(id performatives.AgentID) { changed(n, id) },
 	})
 	if err != nil {
 		t.Fatal(err)

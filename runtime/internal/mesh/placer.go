@@ -168,7 +168,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 
 // routeAgain routes a message that has come back from another node.
 func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
-	if err := p.node.route(m.Forward(), 0, giveUp); err != nil {
+	if err := p.node.route(m.Forward(), view{p.node}.Entry(m.Receiver()), 0, giveUp); err != nil {
 		giveUp(err)
 	}
 }

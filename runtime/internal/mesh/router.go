@@ -15,18 +15,26 @@ import (
 
 // Route delivers m to its receiver, or to all agents when it has none: to destinations of the
 // directory, to the other nodes, or beyond an uplink. It implements [actors.Router].
-func (n *Mesh) Route(m *performatives.Message) error { return n.route(m, 0, nil) }
+func (n *Mesh) Route(m *performatives.Message) error {
+	return n.route(m, view{n}.Entry(m.Receiver()), 0, nil)
+}
 
-// route acts on the decision about a message of this node, which has waited since the last one. The
-// error is a [*performatives.Refusal]. A message that waits again is not an error: giveUp is called
+// RouteTo is Route for a message whose receiver was looked up a moment ago: r is nil if it is not in
+// the directory. It implements [actors.Remote].
+func (n *Mesh) RouteTo(r *actors.Registration, m *performatives.Message) error {
+	return n.route(m, entryOf(r), 0, nil)
+}
+
+// route acts on the decision about a message of this node to the agent of an entry. The message has
+// waited since the last one. The error is a [*performatives.Refusal]. A message that waits again is not an error: giveUp is called
 // if it cannot be routed in the end. Nil tells the sender.
-func (n *Mesh) route(m *performatives.Message, waited time.Duration, giveUp func(error)) (err error) {
+func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Duration, giveUp func(error)) (err error) {
 	for range maxDecisions {
-		d := n.decide(view{n}, m, nil, waited)
+		d := n.decide(view{n}, to, m, nil, waited)
 		switch d.Do { //nolint:exhaustive // act has the others
 		case route.Wait:
 			again := func(waited time.Duration) {
-				switch err := n.route(m, waited, giveUp); {
+				switch err := n.route(m, view{n}.Entry(m.Receiver()), waited, giveUp); {
 				case err == nil:
 				case giveUp != nil:
 					giveUp(err)
@@ -45,6 +53,7 @@ func (n *Mesh) route(m *performatives.Message, waited time.Duration, giveUp func
 		if changed, err = n.act(m, d); !changed {
 			return err
 		}
+		to = view{n}.Entry(m.Receiver())
 	}
 	return err
 }

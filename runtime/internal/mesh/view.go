@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -22,8 +23,13 @@ func way(l *nodeLink) route.Link {
 
 // Entry implements [route.View].
 func (v view) Entry(id performatives.AgentID) route.Entry {
-	r, ok := v.n.system.Find(id)
-	if !ok {
+	r, _ := v.n.system.Find(id)
+	return entryOf(r)
+}
+
+// entryOf returns a registration as an entry; nil is that of no agent.
+func entryOf(r *actors.Registration) route.Entry {
+	if r == nil {
 		return route.Entry{}
 	}
 	if a, ok := r.Destination().(*nodeAgent); ok {

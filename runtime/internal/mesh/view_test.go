@@ -128,7 +128,7 @@ func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
 	_, n2 := beside(t, p, &sentLinks{gone: true})
 	n2.beginLossLocked()
 	decided := 0
-	p.node.decide = func(route.View, *performatives.Message, route.Link, time.Duration) route.Decision {
+	p.node.decide = func(route.View, route.Entry, *performatives.Message, route.Link, time.Duration) route.Decision {
 		decided++
 		return route.Decision{Do: route.Pass, Link: n2}
 	}

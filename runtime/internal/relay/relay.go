@@ -109,18 +109,18 @@ func (r *Relay) pass(p passage, on func(*performatives.Message) error) error {
 // Onward routes a message of an agent of this process that has passed the chain: to the agent to,
 // or to its receiver if to is empty. A routed request, its later messages and their replies pass
 // the records. The records know the worker by both of its names.
-func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID, next actors.Router) error {
+func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID) error {
 	as, worker := m.Receiver(), r.WorkerOf(m.Sender(), m, to)
 	switch {
 	case worker != "":
 		p := passage{message: m.Readdressed(m.Sender(), worker), from: r.partyOf(m.Sender()), to: r.partyOf(worker), as: as}
-		return refusedBy(as, r.pass(p, next.Route))
+		return refusedBy(as, r.pass(p, r.system.Route))
 	case r.routed.Load() && m.Receiver() != "":
 		if to := r.partyOf(m.Receiver()); to.via == nil && r.voiced(m) { // else the link renames it
-			return r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, next.Route)
+			return r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, r.system.Route)
 		}
 	}
-	return next.Route(m)
+	return r.system.Route(m)
 }
 
 // refusedBy returns an error as a refusal by the agent or namespace that the asker has named.

@@ -136,19 +136,20 @@ func ActivatesHere(v View, m *performatives.Message) bool { return Opens(m) && h
 // directory that is out of date makes no loop.
 const MaxForwards = 3
 
-// Decide returns the decision about a message. from is the link to the node that has sent it,
+// Decide returns the decision about a message. to is the entry of its receiver, looked up by the
+// caller, who may have it at hand. from is the link to the node that has sent it,
 // nil for a message of this node. waited is how long the message has waited since it was decided on
 // last, zero for the first decision.
 //
 // A message of another node is delivered to an agent of this one, or to one beyond an uplink. It is
 // passed on to a third node only for a placed agent, or as an answer to a placed agent whose request
 // this node has passed on.
-func Decide(v View, m *performatives.Message, from Link, waited time.Duration) Decision {
+func Decide(v View, to Entry, m *performatives.Message, from Link, waited time.Duration) Decision {
 	if from == nil {
 		if m.Receiver() == "" {
 			return Decision{Do: Broadcast}
 		}
-		return decideOwn(v, m, waited)
+		return decideOwn(v, to, m, waited)
 	}
 	if from.Ended() && m.Forwards() == 0 { // the conversations have lost their peers; one that was passed on belongs to a peer on a third node
 		return refuse(performatives.CodeStopped, "the node of the sender has gone")
@@ -159,7 +160,7 @@ func Decide(v View, m *performatives.Message, from Link, waited time.Duration) D
 	}
 	decided := Decision{Do: Broadcast}
 	if m.Receiver() != "" {
-		decided = decideOther(v, m, from, waited)
+		decided = decideOther(v, to, m, from, waited)
 	}
 	decided.Learn = learn
 	return decided
@@ -167,8 +168,8 @@ func Decide(v View, m *performatives.Message, from Link, waited time.Duration) D
 
 // decideOwn decides on a message of this node: of an agent of it, of a session, or one that comes
 // back from another node.
-func decideOwn(v View, m *performatives.Message, waited time.Duration) Decision {
-	d := wayOf(v, m, waited)
+func decideOwn(v View, e Entry, m *performatives.Message, waited time.Duration) Decision {
+	d := wayOf(v, e, m, waited)
 	switch {
 	case d.Do != Refuse:
 	case v.Strays(m.Receiver()):
@@ -179,9 +180,8 @@ func decideOwn(v View, m *performatives.Message, waited time.Duration) Decision 
 	return d
 }
 
-func wayOf(v View, m *performatives.Message, waited time.Duration) Decision {
+func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Decision {
 	to := m.Receiver()
-	e := v.Entry(to)
 	switch {
 	case e.Here():
 		return Decision{Do: Deliver, Entry: e}
@@ -267,9 +267,8 @@ func hear(v View, m *performatives.Message, from Link, waited time.Duration) (Le
 }
 
 // decideOther decides on a message of another node.
-func decideOther(v View, m *performatives.Message, from Link, waited time.Duration) Decision {
+func decideOther(v View, e Entry, m *performatives.Message, from Link, waited time.Duration) Decision {
 	to, opens := m.Receiver(), Opens(m)
-	e := v.Entry(to)
 	if e.Here() {
 		return Decision{Do: Deliver, Entry: e}
 	}

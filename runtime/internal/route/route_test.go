@@ -264,7 +264,7 @@ func TestDecideSender(t *testing.T) {
 	} {
 		m := answer.message(t)
 		m.Activate(c.activation)
-		if got := shown(Decide(&known{entry: here, sender: here, run: c.run}, m, n2, 0)); got != c.want {
+		if got := shown(Decide(&known{sender: here, run: c.run}, here, m, n2, 0)); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
@@ -284,7 +284,7 @@ func TestDecideOfANodeThatHasGone(t *testing.T) {
 func decideAll(t *testing.T, from Link, rows []row) {
 	t.Helper()
 	for _, r := range rows {
-		d := Decide(&r.view, r.m.message(t), from, r.waited)
+		d := Decide(&r.view, r.view.entry, r.m.message(t), from, r.waited)
 		if got := shown(d); got != r.want {
 			t.Errorf("%s: %s, want %s", r.name, got, r.want)
 		}
