@@ -1225,35 +1225,3 @@ func TestAnswerToAnEndedRun(t *testing.T) {
 		t.Errorf("the stale answer is dead for %s", e.Code)
 	}
 }
-
-// TestOfferAtTheEndOfItsTime: an agent is not offered any more once its time is over, although
-// there is room for its offer. Either of the two would do; chance must not decide, as a simulation
-// has to be the same each time.
-func TestOfferAtTheEndOfItsTime(t *testing.T) {
-	n := newNode(t, runtime.Options{Name: "n1"})
-	if err := n.RegisterKind("hub", newHall().kind("hub")); err != nil {
-		t.Fatal(err)
-	}
-	if err := n.Mesh().OfferInTurn(t.Context(), "hub", "hub/1"); err != nil {
-		t.Fatalf("in time: %v", err)
-	}
-	over, end := context.WithCancel(t.Context())
-	end()
-	for range 100 {
-		if err := n.Mesh().OfferInTurn(over, "hub", "hub/1"); !errors.Is(err, context.Canceled) {
-			t.Fatalf("after the end: %v", err)
-		}
-	}
-}
-
-// TestIDsYieldToTheState: the ids of requests go along with an agent whose state leaves them at
-// least half of a message, and not with one whose state is longer, which might not fit beside them.
-func TestIDsYieldToTheState(t *testing.T) {
-	n := newNode(t, runtime.Options{Name: "n1"})
-	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}
-	for state, want := range map[int]int{0: 1, nodelink.MaxMessage / 2: 1, nodelink.MaxMessage/2 + 1: 0} {
-		if got, err := n.Mesh().TakenBeside(state, one); got != want || err != nil {
-			t.Errorf("beside %d bytes: %d, %v, want %d", state, got, err, want)
-		}
-	}
-}

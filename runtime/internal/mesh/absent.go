@@ -20,17 +20,8 @@ type absentAgents struct {
 func (a *absentAgents) add(node string, ids ...performatives.AgentID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.by == nil {
-		a.by = make(map[performatives.AgentID]string)
-	}
 	for _, id := range ids {
-		for any := range a.by {
-			if len(a.by) < maxAbsent {
-				break
-			}
-			delete(a.by, any)
-		}
-		a.by[id.Fold()] = node
+		putWithin(maxAbsent, &a.by, id.Fold(), node)
 	}
 }
 
@@ -44,9 +35,6 @@ func (a *absentAgents) forget(id performatives.AgentID) {
 // node cannot be reached, and still cannot. It is empty for any other agent, which has stopped, or
 // never was.
 func (c *clustered) unreachable(id performatives.AgentID) string {
-	if c == nil {
-		return ""
-	}
 	c.absent.mu.Lock()
 	node, known := c.absent.by[id.Fold()]
 	c.absent.mu.Unlock()

@@ -19,7 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
-// clustered is a node's part of a cluster. A nil *clustered is that of a node without a cluster.
+// clustered is a node's part of a cluster. That of a node without a cluster has no members.
 type clustered struct {
 	node   *Mesh
 	limits relay.Limits
@@ -29,7 +29,7 @@ type clustered struct {
 	unknown unknownNodes
 
 	// Set before ready is closed.
-	ready    chan struct{}
+	ready    chan struct{} // closed when the node has joined, or has left
 	self     cluster.Incarnation
 	members  membership.Membership
 	links    NodeLinks
@@ -99,31 +99,9 @@ const (
 	maxNodeBytes = 1 << 30
 )
 
-// heardFrom returns the link over which an agent was heard that is not in the directory, or nil.
-func (c *clustered) heardFrom(id performatives.AgentID) *nodeLink {
-	if c == nil {
-		return nil
-	}
-	return c.heard.from(id)
-}
-
-// lives is [heard.lives].
-func (c *clustered) lives(id performatives.AgentID) *nodeLink {
-	if c == nil {
-		return nil
-	}
-	return c.heard.lives(id)
-}
-
-// strays is [heard.strays].
-func (c *clustered) strays(id performatives.AgentID) bool { return c != nil && c.heard.strays(id) }
-
 // broadcast sends one copy to each other node, and reports whether one takes it. The error is that
 // of a message which no link can carry.
 func (c *clustered) broadcast(m *performatives.Message) (reached bool, err error) {
-	if c == nil {
-		return false, nil
-	}
 	for _, l := range *c.current.Load() {
 		err := l.Send(m)
 		if errors.Is(err, performatives.CodeInvalidPayload) {

@@ -21,8 +21,8 @@ import (
 // agentChanged publishes that an agent of this node has started, has announced its capabilities or
 // has stopped.
 func (c *clustered) agentChanged(id performatives.AgentID) {
-	if c == nil {
-		return
+	if !c.hasBegun() {
+		return // the others will get the whole state
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -43,13 +43,18 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	if !ok { // another node may have one of that id
 		c.outdateLocked(id)
 	}
+	if delta != nil {
+		c.spreadLocked(delta)
+	}
+}
+
+// hasBegun reports whether the node has joined a cluster, also if it has left.
+func (c *clustered) hasBegun() bool {
 	select {
 	case <-c.ready:
+		return c.members != nil
 	default:
-		return // the others will get the whole state
-	}
-	if delta != nil && c.members != nil {
-		c.spreadLocked(delta)
+		return false
 	}
 }
 
@@ -138,7 +143,7 @@ func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabil
 // checkCapabilities returns an error if the capabilities of an agent of this process cannot be told
 // to other nodes.
 func (c *clustered) checkCapabilities(a actors.Self) error {
-	if c == nil {
+	if !c.hasBegun() {
 		return nil
 	}
 	_, err := capabilitiesOf(a.ID(), a.Describe())

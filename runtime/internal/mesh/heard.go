@@ -28,7 +28,22 @@ type heardOver struct {
 	passed bool // the other node has passed the message on: the agent is not lost with it
 }
 
-// note remembers the link of a sender. When there are too many, any other is forgotten.
+// putWithin sets an entry of a map by id. When there would be more than most, any other is
+// forgotten.
+func putWithin[V any](most int, in *map[performatives.AgentID]V, key performatives.AgentID, v V) {
+	if *in == nil {
+		*in = make(map[performatives.AgentID]V)
+	}
+	if _, known := (*in)[key]; !known && len(*in) >= most {
+		for other := range *in {
+			delete(*in, other)
+			break
+		}
+	}
+	(*in)[cloned(key)] = v
+}
+
+// note remembers the link of a sender.
 func (h *heard) note(id performatives.AgentID, over heardOver) {
 	key := id.Fold()
 	h.mu.Lock()
@@ -36,16 +51,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	if h.by[key] == over {
 		return
 	}
-	if h.by == nil {
-		h.by = make(map[performatives.AgentID]heardOver)
-	}
-	if len(h.by) >= maxHeard {
-		for other := range h.by {
-			delete(h.by, other)
-			break
-		}
-	}
-	h.by[cloned(key)] = over
+	putWithin(maxHeard, &h.by, key, over)
 	delete(h.behind, key)
 	h.countLocked()
 }
@@ -53,21 +59,11 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.sentTo) + len(h.behind))) }
 
 // sends remembers the link over which a placed agent is sent a message that is not in the
-// directory. When there are too many, any other is forgotten.
+// directory.
 func (h *heard) sends(id performatives.AgentID, over *nodeLink) {
-	key := id.Fold()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.sentTo == nil {
-		h.sentTo = make(map[performatives.AgentID]*nodeLink)
-	}
-	if _, known := h.sentTo[key]; !known && len(h.sentTo) >= maxHeard {
-		for other := range h.sentTo {
-			delete(h.sentTo, other)
-			break
-		}
-	}
-	h.sentTo[cloned(key)] = over
+	putWithin(maxHeard, &h.sentTo, id.Fold(), over)
 	h.countLocked()
 }
 

@@ -3,7 +3,6 @@ package mesh
 import (
 	"context"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -32,7 +31,7 @@ func (h Hooks) HoldActivations() {
 
 // Links returns the incarnations of other nodes to which there are links.
 func (h Hooks) Links() (peers []cluster.Incarnation) {
-	for _, l := range *h.n.cluster.Load().current.Load() {
+	for _, l := range *h.n.cluster.current.Load() {
 		peers = append(peers, l.peer)
 	}
 	return peers
@@ -41,16 +40,15 @@ func (h Hooks) Links() (peers []cluster.Incarnation) {
 // Gossiped returns the number of bytes that the node has sent by gossip, which is none for a node
 // without a cluster.
 func (h Hooks) Gossiped() uint64 {
-	c := h.n.cluster.Load()
-	if c == nil {
-		return 0
+	if g, ok := h.n.cluster.members.(*membership.Gossip); ok {
+		return g.Sent()
 	}
-	return c.members.(*membership.Gossip).Sent() //nolint:forcetypeassert // a test of the real one
+	return 0
 }
 
 // HeardOver returns the nodes over whose links agents are known that are not in the directory.
 func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
-	c := h.n.cluster.Load()
+	c := h.n.cluster
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
 	for _, by := range c.heard.by {
@@ -61,11 +59,11 @@ func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
 
 // Hear notes that an agent was heard over the link to another node.
 func (h Hooks) Hear(id performatives.AgentID, name string) {
-	h.n.cluster.Load().heard.note(id, heardOver{h.linkTo(name), false})
+	h.n.cluster.heard.note(id, heardOver{h.linkTo(name), false})
 }
 
 func (h Hooks) linkTo(name string) *nodeLink {
-	for _, l := range *h.n.cluster.Load().current.Load() {
+	for _, l := range *h.n.cluster.current.Load() {
 		if l.peer.Name == name {
 			return l
 		}
@@ -75,7 +73,7 @@ func (h Hooks) linkTo(name string) *nodeLink {
 
 // Crash ends the node's part of the cluster like the death of its process: it tells no other node.
 func (h Hooks) Crash() {
-	c := h.n.cluster.Load()
+	c := h.n.cluster
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // it ends here
 	_ = c.members.Stop(ctx)
 	cancel() // no message is waited for
@@ -88,7 +86,7 @@ func (h Hooks) Crash() {
 // Lose gives another node up, for a reason of the membership.
 func (h Hooks) Lose(name, reason string) {
 	if l := h.linkTo(name); l != nil {
-		h.n.cluster.Load().lose(l.peer, reason)
+		h.n.cluster.lose(l.peer, reason)
 	}
 }
 
@@ -110,28 +108,4 @@ func (h Hooks) SendTo(name string, m *performatives.Message) error {
 		return l.Send(m)
 	}
 	return errNodeGone
-}
-
-// OfferInTurn offers an agent of a kind to the node that is to run it, and returns the error: nil
-// if that is this node.
-func (h Hooks) OfferInTurn(ctx context.Context, kind string, id performatives.AgentID) error {
-	v, err := h.n.system.Reserve(id)
-	if err != nil {
-		return err
-	}
-	defer v.Release(h.n.system.Send)
-	_, err = h.n.placer.offerInTurn(ctx, &activation{id: id, kind: h.n.placer.kinds[kind]}, retired{reservation: v})
-	return err
-}
-
-// TakenBeside returns how many of the given requests go along with an agent whose state has so many
-// bytes.
-func (h Hooks) TakenBeside(state int, requests ...actors.TakenOn) (int, error) {
-	v, err := h.n.system.Reserve("moves")
-	if err != nil {
-		return 0, err
-	}
-	defer v.Release(h.n.system.Send)
-	v.TakeOn(requests)
-	return len(takenBy(retired{reservation: v, state: make([]byte, state)})), nil
 }

@@ -19,9 +19,6 @@ func hostEntry(kind string) performatives.AgentID {
 
 // hosting tells the other nodes that this one hosts a kind, or does not any more.
 func (c *clustered) hosting(kind string, on bool) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delta := c.replica.Remove(hostEntry(kind))
@@ -35,9 +32,6 @@ func (c *clustered) hosting(kind string, on bool) {
 
 // hostsOf returns the links to the other nodes that host a kind.
 func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
-	if c == nil {
-		return nil
-	}
 	c.mu.Lock()
 	entries := c.replica.Lookup(hostEntry(kind))
 	c.mu.Unlock()
@@ -55,9 +49,6 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 // not registered here, that node has not joined yet: the others may know it already. To activate
 // the agent here would begin a second run of it.
 func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
-	if c == nil {
-		return false
-	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.ContainsFunc(c.replica.Lookup(id), func(e directory.Entry) bool { return e.Placed && e.Owner != c.self })
@@ -152,7 +143,7 @@ func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 
 // leaving tells the other members that the node is about to leave.
 func (c *clustered) leaving() {
-	if c == nil {
+	if c.members == nil {
 		return
 	}
 	self := c.members.Self()
@@ -167,9 +158,6 @@ const farewellTime = 5 * time.Second
 // farewell waits until the other nodes send nothing more to the agents that were handed over: those
 // that have got them say so, and then all others know it.
 func (c *clustered) farewell(ctx context.Context) {
-	if c == nil {
-		return
-	}
 	c.mu.Lock()
 	settled := c.settleLocked()
 	c.mu.Unlock()

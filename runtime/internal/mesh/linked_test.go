@@ -52,10 +52,10 @@ func TestLinked(t *testing.T) {
 		}
 		c.linked.Store(one.began)
 		c.members = fewMembers{count: 1 + len(one.links) + one.joining}
-		p.node.cluster.Store(c)
+		p.node.cluster = c
 		if got := p.node.Linked(); got != one.want {
 			t.Errorf("%s: linked is %t, want %t", one.name, got, one.want)
 		}
-		p.node.cluster.Store(nil)
+		p.node.cluster = newClustered(p.node)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -28,7 +27,7 @@ type Mesh struct {
 	placer  *placer
 	hold    *route.Hold // the messages that cannot be routed yet
 	decide  Decider
-	cluster atomic.Pointer[clustered] // nil without a cluster
+	cluster *clustered
 
 	leaving     sync.Once     // the first call of HandOver
 	handedOver  chan struct{} // closed when it has ended
@@ -77,6 +76,7 @@ type Host struct {
 func (n *Mesh) Begin(h Host) {
 	n.system, n.relay, n.uplinks, n.events, n.self = h.System, h.Relay, h.Uplinks, h.Events, performatives.AgentID(h.System.Node())
 	n.grace, n.patience = h.Grace, h.Patience
+	n.cluster = newClustered(n)
 }
 
 // Close ends the hosting of agents, and gives up the moves to other nodes that are under way.
@@ -84,7 +84,7 @@ func (n *Mesh) Close() { n.placer.close() }
 
 // Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and
 // returns when nothing of the cluster runs any more.
-func (n *Mesh) Leave(ctx context.Context) error { return n.cluster.Load().stop(ctx) }
+func (n *Mesh) Leave(ctx context.Context) error { return n.cluster.stop(ctx) }
 
 // Name returns the name of the node.
 func (n *Mesh) Name() string { return n.system.Node() }
@@ -98,7 +98,7 @@ func (n *Mesh) ActivatesHere(m *performatives.Message) bool { return route.Activ
 // LinkOf returns the link to the node of an agent that is not in the directory, and is lost with
 // that link; nil for none.
 func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
-	if l := n.cluster.Load().lives(id); l != nil {
+	if l := n.cluster.heard.lives(id); l != nil {
 		return l.Link
 	}
 	return nil
@@ -107,7 +107,7 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
 // its node cannot be reached.
 func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
-	return refused(performatives.CodeStopped, n.cluster.Load().unreachable(id))
+	return refused(performatives.CodeStopped, n.cluster.unreachable(id))
 }
 
 // AgentStopped forgets an agent of this process that has stopped, unless it moves.
@@ -120,11 +120,11 @@ func (n *Mesh) AgentStopped(id performatives.AgentID) {
 
 // AgentChanged tells the other nodes that an agent of this node has started, has announced its
 // capabilities or has stopped.
-func (n *Mesh) AgentChanged(id performatives.AgentID) { n.cluster.Load().agentChanged(id) }
+func (n *Mesh) AgentChanged(id performatives.AgentID) { n.cluster.agentChanged(id) }
 
 // CheckCapabilities returns an error if the capabilities of an agent of this process cannot be told
 // to other nodes.
-func (n *Mesh) CheckCapabilities(a actors.Self) error { return n.cluster.Load().checkCapabilities(a) }
+func (n *Mesh) CheckCapabilities(a actors.Self) error { return n.cluster.checkCapabilities(a) }
 
 // NodeOf returns the name of the node of an agent of the directory.
 func (n *Mesh) NodeOf(agent *actors.Registration) string {
@@ -137,7 +137,7 @@ func (n *Mesh) NodeOf(agent *actors.Registration) string {
 // HeardAt returns the name of the node over whose link an agent was heard that is not in the
 // directory.
 func (n *Mesh) HeardAt(id performatives.AgentID) (node string, known bool) {
-	if l := n.cluster.Load().heardFrom(id); l != nil {
+	if l := n.cluster.heard.from(id); l != nil {
 		return l.peer.Name, true
 	}
 	return "", false

@@ -102,7 +102,7 @@ func (p *placer) register(k *kind) error {
 	p.mu.Unlock()
 	p.node.system.Logger().Info("the agents of a kind are placed", "kind", k.name, "level", "best effort", "hosted", hosts)
 	if hosts {
-		p.node.cluster.Load().hosting(k.name, true)
+		p.node.cluster.hosting(k.name, true)
 	}
 	p.changed()
 	p.hostsChanged(k.name)
@@ -124,7 +124,7 @@ func (p *placer) pick(id performatives.AgentID) (at picked, placed bool) {
 // pickExcept is pick without some of the other nodes.
 func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarnation]struct{}) (at picked, placed bool) {
 	name := placement.KindOf(id)
-	links := p.node.cluster.Load().hostsOf(name)
+	links := p.node.cluster.hostsOf(name)
 	p.mu.Lock()
 	at.kind = p.kinds[name]
 	here := at.kind != nil && at.kind.hosts && !p.draining
@@ -161,7 +161,7 @@ func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
 	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
-	p.node.cluster.Load().heard.returned(m.Receiver())
+	p.node.cluster.heard.returned(m.Receiver())
 	p.routeAgain(m, giveUp)
 	return true
 }
@@ -226,7 +226,7 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 	p.mu.Lock()
 	number, starting := a.number, a.starting
 	p.mu.Unlock()
-	p.node.cluster.Load().agentChanged(a.id) // the others know as soon as can be
+	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
 	p.node.system.Work(func() {
 		defer close(starting)
 		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: state, Activation: number}
@@ -240,7 +240,7 @@ func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
 			v.Release(func(m *performatives.Message) error {
 				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
 			})
-			p.node.cluster.Load().agentChanged(a.id)
+			p.node.cluster.agentChanged(a.id)
 			if a.kind.Singleton {
 				p.retryLater()
 			}
@@ -322,7 +322,7 @@ func (p *placer) hostsChanged(kind string) {
 // known to live.
 func (n *Mesh) Hosts(kind string) (names []string) {
 	kind = placement.KindOf(performatives.AgentID(kind))
-	for _, l := range n.cluster.Load().hostsOf(kind) {
+	for _, l := range n.cluster.hostsOf(kind) {
 		names = append(names, l.peer.Name)
 	}
 	n.placer.mu.Lock()
@@ -380,7 +380,7 @@ func (p *placer) settle() {
 		at, placed := p.pick(id)
 		switch {
 		case !placed || !at.here:
-		case p.node.cluster.Load().runsElsewhere(id): // until that node joins, or is forgotten
+		case p.node.cluster.runsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:
 			if err := p.activate(k, id, nil); err != nil && !errors.Is(err, actors.ErrExists) {

@@ -150,7 +150,7 @@ func (p *placer) keep(a *activation, v *actors.Reservation, state []byte) {
 	a.passive = &passive{v, state}
 	a.leftLocked()
 	p.mu.Unlock()
-	p.node.cluster.Load().agentChanged(a.id)
+	p.node.cluster.agentChanged(a.id)
 	v.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
 }
 
@@ -246,7 +246,7 @@ func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*no
 // give passes the messages of an agent on to the node that runs it now.
 func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
 	waiting := v.Len()
-	p.node.cluster.Load().handOver(a.id, to.peer)
+	p.node.cluster.handOver(a.id, to.peer)
 	p.release(a, v, to)
 	p.remove(a) // later than the entry: see nodeLink.hear
 	p.node.events.AgentMoved(a.id, to.peer.Name, waiting)
@@ -314,7 +314,7 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 	p.mu.Unlock()
 	for _, k := range p.registered() {
 		if k.hosts {
-			p.node.cluster.Load().hosting(k.name, false)
+			p.node.cluster.hosting(k.name, false)
 		}
 	}
 	defer context.AfterFunc(talk, p.hurry)()
@@ -361,9 +361,9 @@ func (n *Mesh) HandOver(ctx context.Context) error {
 	defer cancel()
 	offers, cancelOffers := timeBefore(ctx, 2)
 	defer cancelOffers()
-	n.cluster.Load().leaving()
+	n.cluster.leaving()
 	failed := n.placer.drain(talk, offers)
-	n.cluster.Load().farewell(offers)
+	n.cluster.farewell(offers)
 	if failed > 0 {
 		n.handOverErr = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)
 	}

@@ -124,7 +124,7 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 				return at.link, nil
 			case stepRuns:
 				theirs := directory.Entry{Agent: a.id, Owner: at.link.peer, Placed: true, Since: answer.Runs, First: answer.First}
-				if run.entry(a.id, p.node.cluster.Load().incarnation()).Compare(theirs) > 0 {
+				if run.entry(a.id, p.node.cluster.incarnation()).Compare(theirs) > 0 {
 					return at.link, errRunsBefore
 				}
 				err, again = fmt.Errorf("the node %s runs it, too", at.link.peer.Name), true // and gives way
@@ -291,10 +291,10 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	switch h.Step {
 	case stepLeaves:
 		l.leaves.Store(true)
-		p.node.cluster.Load().leaves(h.State)
+		p.node.cluster.leaves(h.State)
 		_ = p.tell(l, note{Step: stepHeard}) // an error means that the node has gone
 	case stepHeard:
-		p.node.cluster.Load().heardFarewell(l.peer)
+		p.node.cluster.heardFarewell(l.peer)
 	case stepOffer:
 		p.reply(l, p.take(l.peer, h))
 	case stepTaken, stepRefused, stepRuns:
@@ -351,7 +351,7 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 
 // takeOver begins the next run of an agent that another node has run.
 func (p *placer) takeOver(k *kind, from cluster.Incarnation, h note) error {
-	c := p.node.cluster.Load()
+	c := p.node.cluster
 	p.node.handover.Lock()
 	c.withdrawLocked(h.Agent)
 	v, a, err := p.reserve(k, h.Agent, h.First, h.Activation)

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
+	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
@@ -120,7 +122,7 @@ func TestFarewellToANodeThatJoins(t *testing.T) {
 		p, _ := newPlacing(t)
 		c, links := newClustered(p.node), &sentLinks{}
 		c.links = links
-		p.node.cluster.Store(c)
+		p.node.cluster = c
 		nodes := make([]cluster.Incarnation, 5)
 		for i := range nodes {
 			nodes[i] = cluster.Incarnation{Name: fmt.Sprint("n", i), Epoch: 1}
@@ -185,7 +187,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 			p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent})
 		}}
 		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
-		p.node.cluster.Store(c)
+		p.node.cluster = c
 		close(c.ready)
 		c.join(cluster.Member{Incarnation: peer})
 		theirs := directory.New(peer)
@@ -483,7 +485,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					p, _ := newPlacing(t)
 					c, links := newClustered(p.node), &sentLinks{}
 					c.links = links
-					p.node.cluster.Store(c)
+					p.node.cluster = c
 					for _, peer := range []cluster.Incarnation{n2, n4} {
 						c.join(cluster.Member{Incarnation: peer})
 					}
@@ -527,7 +529,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 		p, _ := newPlacing(t)
 		c, links := newClustered(p.node), &sentLinks{}
 		c.links = links
-		p.node.cluster.Store(c)
+		p.node.cluster = c
 		n2, n3 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
 		for _, peer := range []cluster.Incarnation{n2, n3} {
 			c.join(cluster.Member{Incarnation: peer})
@@ -611,7 +613,7 @@ func TestActivationAtANodeThatHasNotJoined(t *testing.T) {
 				p, _ := newPlacing(t)
 				c, links := newClustered(p.node), &sentLinks{}
 				c.links = links
-				p.node.cluster.Store(c)
+				p.node.cluster = c
 				asker, host := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
 				c.join(cluster.Member{Incarnation: asker})
 				theirs := directory.New(host)
@@ -653,7 +655,7 @@ func TestSingletonAtANodeThatHasNotJoined(t *testing.T) {
 				p, _ := newPlacing(t)
 				c := newClustered(p.node)
 				c.links = &sentLinks{}
-				p.node.cluster.Store(c)
+				p.node.cluster = c
 				host := cluster.Incarnation{Name: "n3", Epoch: 1}
 				theirs := directory.New(host)
 				theirs.Put(directory.Entry{Agent: "boss", Hidden: true, Placed: true, Since: 1}, nil)
@@ -687,7 +689,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 		p, _ := newPlacing(t)
 		c := newClustered(p.node)
 		c.links = &sentLinks{}
-		p.node.cluster.Store(c)
+		p.node.cluster = c
 		for _, name := range []string{"n2", "n3"} {
 			theirs := directory.New(cluster.Incarnation{Name: name, Epoch: 1})
 			theirs.Put(directory.Entry{Agent: performatives.AgentID("k/" + name), Hidden: true, Placed: true, Since: 1}, nil)
@@ -709,4 +711,47 @@ func TestStrangersAreForgotten(t *testing.T) {
 		}
 		_ = stop(t.Context(), p.node)
 	})
+}
+
+// reserved returns the reservation of an id as that of an agent that has stopped.
+func reserved(t *testing.T, p *placer, id performatives.AgentID, state int) retired {
+	t.Helper()
+	v, err := p.node.system.Reserve(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { v.Release(p.node.system.Send) })
+	return retired{reservation: v, state: make([]byte, state)}
+}
+
+// An agent is not offered any more once its time is over, although there is room for its offer.
+// Either of the two would do; chance must not decide, as a simulation has to be the same each time.
+func TestOfferAtTheEndOfItsTime(t *testing.T) {
+	p, k := newPlacing(t)
+	a := &activation{id: "k/1", kind: k}
+	r := reserved(t, p, a.id, 0)
+	if _, err := p.offerInTurn(t.Context(), a, r); err != nil {
+		t.Fatalf("in time: %v", err)
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		if _, err := p.offerInTurn(over, a, r); !errors.Is(err, context.Canceled) {
+			t.Fatalf("after the end: %v", err)
+		}
+	}
+}
+
+// The ids of requests go along with an agent whose state leaves them at least half of a message, and
+// not with one whose state is longer, which might not fit beside them.
+func TestIDsYieldToTheState(t *testing.T) {
+	p, _ := newPlacing(t)
+	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}
+	for state, want := range map[int]int{0: 1, nodelink.MaxMessage / 2: 1, nodelink.MaxMessage/2 + 1: 0} {
+		r := reserved(t, p, performatives.AgentID(fmt.Sprint("k/", state)), state)
+		r.reservation.TakeOn([]actors.TakenOn{one})
+		if got := len(takenBy(r)); got != want {
+			t.Errorf("beside %d bytes: %d, want %d", state, got, want)
+		}
+	}
 }

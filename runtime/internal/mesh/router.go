@@ -126,7 +126,7 @@ func (n *Mesh) broadcast(m *performatives.Message, fromNode bool) error {
 	reached := false
 	if !fromNode {
 		var err error
-		if reached, err = n.cluster.Load().broadcast(m); err != nil {
+		if reached, err = n.cluster.broadcast(m); err != nil {
 			return err
 		}
 	}

@@ -38,8 +38,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 	if o.Network == nil {
 		o.Network = realNetwork{}
 	}
-	c := newClustered(n)
-	n.cluster.Store(c)
+	c := n.cluster
 	defer func() {
 		if err != nil {
 			_ = c.stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
@@ -163,9 +162,6 @@ func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink
 // stop leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns
 // when nothing of the cluster runs any more.
 func (c *clustered) stop(ctx context.Context) (err error) {
-	if c == nil {
-		return nil
-	}
 	c.stopOnce.Do(func() {
 		if c.links != nil {
 			err = c.links.Stop(ctx)

@@ -11,11 +11,7 @@ import (
 
 // GossipKeys is that of package runtime.
 func (n *Mesh) GossipKeys() *membership.Keys {
-	c := n.cluster.Load()
-	if c == nil {
-		return nil
-	}
-	if g, ok := c.members.(*membership.Gossip); ok {
+	if g, ok := n.cluster.members.(*membership.Gossip); ok {
 		return g.Keys()
 	}
 	return nil
@@ -23,25 +19,16 @@ func (n *Mesh) GossipKeys() *membership.Keys {
 
 // Members is that of package runtime.
 func (n *Mesh) Members() []cluster.Member {
-	c := n.cluster.Load()
-	if c == nil || c.members == nil {
+	if n.cluster.members == nil {
 		return nil
 	}
-	return c.members.Members()
+	return n.cluster.members.Members()
 }
 
 // LinkStates is that of package runtime.
 func (n *Mesh) LinkStates() map[cluster.Incarnation]error {
-	c := n.cluster.Load()
-	if c == nil {
-		return nil
-	}
-	select {
-	case <-c.ready:
-	default: // the node is still starting
-		return nil
-	}
-	if c.links == nil {
+	c := n.cluster
+	if !c.hasBegun() || c.links == nil {
 		return nil
 	}
 	states, links := make(map[cluster.Incarnation]error), c.links.States()
@@ -68,8 +55,8 @@ func (n *Mesh) Links() (all, up int) {
 
 // Linked is that of package runtime.
 func (n *Mesh) Linked() bool {
-	c := n.cluster.Load()
-	if c == nil || len(n.Members()) <= 1 {
+	c := n.cluster
+	if len(n.Members()) <= 1 {
 		return true
 	}
 	lost := 0
@@ -86,11 +73,7 @@ func (n *Mesh) Linked() bool {
 
 // Joined is that of package runtime.
 func (n *Mesh) Joined() bool {
-	c := n.cluster.Load()
-	if c == nil {
-		return true
-	}
-	joining, real := c.members.(interface{ Joined() bool })
+	joining, real := n.cluster.members.(interface{ Joined() bool })
 	return !real || joining.Joined()
 }
 
@@ -105,8 +88,8 @@ func (n *Mesh) Register(name string, k Kind) error {
 // hasLabels reports whether the node has all of these labels.
 func (n *Mesh) hasLabels(labels map[string]string) bool {
 	var own map[string]string
-	if c := n.cluster.Load(); c != nil && c.members != nil {
-		own = c.members.Self().Labels
+	if n.cluster.members != nil {
+		own = n.cluster.members.Self().Labels
 	}
 	for name, want := range labels {
 		if got, ok := own[name]; !ok || got != want {

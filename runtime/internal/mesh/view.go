@@ -40,11 +40,11 @@ func entryOf(r *actors.Registration) route.Entry {
 
 // Heard implements [route.View].
 func (v view) Heard(id performatives.AgentID) route.Link {
-	return way(v.n.cluster.Load().heardFrom(id))
+	return way(v.n.cluster.heard.from(id))
 }
 
 // Strays implements [route.View].
-func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.Load().strays(id) }
+func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.strays(id) }
 
 // Host implements [route.View].
 func (v view) Host(id performatives.AgentID, except route.Link) route.Host {
@@ -71,12 +71,12 @@ func (p *placer) kindOf(id performatives.AgentID) *kind {
 
 // RunsElsewhere implements [route.View].
 func (v view) RunsElsewhere(id performatives.AgentID) bool {
-	return v.n.cluster.Load().runsElsewhere(id)
+	return v.n.cluster.runsElsewhere(id)
 }
 
 // HandedTo implements [route.View].
 func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
-	c := v.n.cluster.Load()
+	c := v.n.cluster
 	to, handed := c.handedTo(id)
 	if !handed {
 		return nil, false
@@ -108,7 +108,7 @@ func (v view) HasRun(id performatives.AgentID) bool {
 
 // Unreachable implements [route.View].
 func (v view) Unreachable(id performatives.AgentID) string {
-	return v.n.cluster.Load().unreachable(id)
+	return v.n.cluster.unreachable(id)
 }
 
 // Name implements [route.View].

@@ -25,8 +25,8 @@ func beside(t *testing.T, p *placer, links *sentLinks) (*clustered, *nodeLink) {
 	if _, err := c.replica.Merge(theirs.State()); err != nil {
 		t.Fatal(err)
 	}
-	p.node.cluster.Store(c)
-	t.Cleanup(func() { p.node.cluster.Store(nil) })
+	p.node.cluster = c
+
 	p.mu.Lock()
 	p.draining = true
 	p.mu.Unlock()
