@@ -29,33 +29,41 @@ func Within(namespace, id string) bool {
 // New returns the catalog of the agents of a system.
 func New(s *actors.System) *Catalog { return &Catalog{system: s} }
 
-// Catalog lists the visible agents, sorted by folded id, and keeps the text of their combined
-// capabilities. A change costs what the changed agent offers. The catalog lists no agent until its
-// first use. It is safe for concurrent use.
+// Catalog lists the visible agents, sorted by folded id, and keeps the texts of their capabilities.
+// A change costs what the changed agent offers. The catalog lists no agent until its first use. It
+// is safe for concurrent use.
 type Catalog struct {
 	system *actors.System
 	used   atomic.Bool
 
 	mu     sync.Mutex
 	agents []*Agent
-	offers [kinds]map[string]*capability // by folded name
-	length int                           // of the latest text
+	offers map[name]*capability
+	walk   uint64 // the number of the latest walk over capabilities
+	length int    // of the latest text
 
 	watchers map[Watcher]struct{}
 	changed  map[performatives.AgentID]struct{} // of which the watchers are not told yet
 }
 
-// The kinds of capabilities.
-const (
-	topic = iota
-	action
-	kinds
-)
+// name is the name of a topic or of an action.
+type name struct {
+	action bool
+	folded string
+}
 
-// capability is a topic or an action.
+// capability is what agents offer under one name. It is guarded by Catalog.mu.
 type capability struct {
-	name   string   // folded
-	agents []*Agent // that offer it, sorted by key; the first one's is in the text
+	name
+	agents int    // how many offer it
+	walk   uint64 // the latest that has met it
+}
+
+// meet notes that a walk has met the capability, and reports whether that is the first time.
+func (c *capability) meet(walk uint64) (first bool) {
+	first = c.walk != walk
+	c.walk = walk
+	return first
 }
 
 // Agent is an agent of the catalog. Other goroutines than the owner of Catalog.mu use it only
@@ -64,9 +72,14 @@ type Agent struct {
 	key    performatives.AgentID // folded id
 	id     performatives.AgentID
 	has    performatives.Capabilities
-	offers [kinds][]*capability // in the order of has; nil for a name that has occurred before
-	texts  [kinds][]byte        // the entries in the text of the catalog, each with a comma
-	stale  bool                 // texts are to be written anew
+	offers []offer  // each name once, in the order of has
+	texts  [][]byte // of offers, in the text of the catalog, each with a comma; nil before its first use
+}
+
+// offer is a capability of one agent.
+type offer struct {
+	*capability
+	at int // in the topics or the actions of the agent
 }
 
 // Is reports whether the agent has that id.
@@ -102,7 +115,7 @@ func (c *Catalog) useLocked() {
 	if c.used.Swap(true) {
 		return
 	}
-	c.offers = [kinds]map[string]*capability{{}, {}}
+	c.offers = make(map[name]*capability)
 	for r := range c.system.Agents() {
 		c.addLocked(r)
 	}
@@ -110,38 +123,34 @@ func (c *Catalog) useLocked() {
 
 // addLocked lists an agent, and returns its entry.
 func (c *Catalog) addLocked(r *actors.Registration) *Agent {
-	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe(), stale: true}
+	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe()}
 	at, there := slices.BinarySearchFunc(c.agents, a.key, compareKey)
 	if there {
 		return c.agents[at] // its id changed hands while the agents were listed
 	}
 	c.agents = slices.Insert(c.agents, at, a)
-	for _, t := range a.has.Topics {
-		c.offerLocked(a, topic, t)
+	c.walk++
+	for i, t := range a.has.Topics {
+		c.offerLocked(a, name{false, t}, i)
 	}
-	for _, of := range a.has.Actions {
-		c.offerLocked(a, action, of.Name)
+	for i, of := range a.has.Actions {
+		c.offerLocked(a, name{true, of.Name}, i)
 	}
 	return a
 }
 
-func (c *Catalog) offerLocked(a *Agent, kind int, name string) {
-	name = performatives.FoldCapability(name)
-	of := c.offers[kind][name]
+// offerLocked notes a capability of a new agent, unless it has another one of that name.
+func (c *Catalog) offerLocked(a *Agent, n name, at int) {
+	n.folded = performatives.FoldCapability(n.folded)
+	of := c.offers[n]
 	if of == nil {
-		of = &capability{name: name}
-		c.offers[kind][name] = of
+		of = &capability{name: n}
+		c.offers[n] = of
 	}
-	at, there := slices.BinarySearchFunc(of.agents, a.key, compareKey)
-	if there {
-		of = nil
-	} else {
-		if at == 0 && len(of.agents) > 0 {
-			of.agents[0].stale = true
-		}
-		of.agents = slices.Insert(of.agents, at, a)
+	if of.meet(c.walk) {
+		of.agents++
+		a.offers, a.texts = append(a.offers, offer{of, at}), append(a.texts, nil)
 	}
-	a.offers[kind] = append(a.offers[kind], of)
 }
 
 // removeLocked removes the entry of an agent, and returns it; nil if there is none.
@@ -152,19 +161,9 @@ func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
 	}
 	a := c.agents[at]
 	c.agents = slices.Delete(c.agents, at, at+1)
-	for kind := range kinds {
-		for _, of := range a.offers[kind] {
-			if of == nil {
-				continue
-			}
-			at, _ := slices.BinarySearchFunc(of.agents, key, compareKey)
-			of.agents = slices.Delete(of.agents, at, at+1)
-			switch {
-			case len(of.agents) == 0:
-				delete(c.offers[kind], of.name)
-			case at == 0:
-				of.agents[0].stale = true
-			}
+	for _, of := range a.offers {
+		if of.agents--; of.agents == 0 {
+			delete(c.offers, of.name)
 		}
 	}
 	return a
@@ -175,85 +174,54 @@ func (c *Catalog) Summary(except performatives.AgentID) performatives.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.useLocked()
-	without, instead := c.replacementsLocked(except.Fold())
 	out := append(make([]byte, 0, c.length+c.length/16+256), `{"capabilities":{"topics":[`...)
-	for kind := range kinds {
-		if kind == action {
-			out = append(endList(out), `,"actions":[`...)
-		}
-		for _, a := range c.agents {
-			switch {
-			case a == without:
-			case instead[a]:
-				out = a.appendText(out, kind, without)
-			default:
-				if a.stale {
-					a.write()
-				}
-				out = append(out, a.texts[kind]...)
-			}
-		}
-	}
-	out = append(endList(out), `},"status":"success"}`...)
+	out = c.appendLocked(out, false, except.Fold())
+	out = append(out, `],"actions":[`...)
+	out = c.appendLocked(out, true, except.Fold())
+	out = append(out, `]},"status":"success"}`...)
 	c.length = len(out)
 	return performatives.Raw(out)
 }
 
-// endList ends a JSON array whose last element may have a comma.
-func endList(out []byte) []byte {
-	if last := len(out) - 1; out[last] == ',' {
-		out = out[:last]
-	}
-	return append(out, ']')
-}
-
-// replacementsLocked returns the agent with that key, if it is listed, and the agents that follow
-// it: without it they are the first ones to offer a capability.
-func (c *Catalog) replacementsLocked(key performatives.AgentID) (without *Agent, instead map[*Agent]bool) {
-	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
-	if !there {
-		return nil, nil
-	}
-	without, instead = c.agents[at], make(map[*Agent]bool)
-	for kind := range kinds {
-		for _, of := range without.offers[kind] {
-			if of != nil && of.agents[0] == without && len(of.agents) > 1 {
-				instead[of.agents[1]] = true
+// appendLocked appends the elements of the JSON array of the actions or the topics of all agents
+// but one.
+func (c *Catalog) appendLocked(out []byte, actions bool, except performatives.AgentID) []byte {
+	c.walk++
+	begin := len(out)
+	for _, a := range c.agents {
+		if a.key == except {
+			continue
+		}
+		for i, of := range a.offers {
+			if of.action != actions || !of.meet(c.walk) {
+				continue
 			}
+			if a.texts[i] == nil {
+				a.texts[i] = a.textOf(of)
+			}
+			out = append(out, a.texts[i]...)
 		}
 	}
-	return without, instead
-}
-
-// write writes the texts of an agent.
-func (a *Agent) write() {
-	for kind := range kinds {
-		a.texts[kind] = slices.Clip(a.appendText(nil, kind, nil))
-	}
-	a.stale = false
-}
-
-// appendText appends what of the agent is in the text of a catalog without another agent. It leaves
-// out an action that cannot be marshalled.
-func (a *Agent) appendText(out []byte, kind int, without *Agent) []byte {
-	for i, of := range a.offers[kind] {
-		if of == nil {
-			continue
-		}
-		if first := of.agents[0]; first != a && !(first == without && of.agents[1] == a) {
-			continue
-		}
-		var v any
-		if kind == topic {
-			v = a.has.Topics[i]
-		} else {
-			v = withAgentID(a.has.Actions[i], a.id)
-		}
-		if text, err := json.Marshal(v); err == nil {
-			out = append(append(out, text...), ',')
-		}
+	if last := len(out) - 1; last >= begin {
+		out = out[:last] // the comma
 	}
 	return out
+}
+
+// textOf returns the entry of a capability in the text of the catalog. It is empty for an action
+// that cannot be marshalled.
+func (a *Agent) textOf(of offer) []byte {
+	var v any
+	if of.action {
+		v = withAgentID(a.has.Actions[of.at], a.id)
+	} else {
+		v = a.has.Topics[of.at]
+	}
+	text, err := json.Marshal(v)
+	if err != nil {
+		return []byte{}
+	}
+	return slices.Clip(append(text, ','))
 }
 
 // Members returns the agents of a namespace, sorted by folded id. That with the empty name has
@@ -285,22 +253,21 @@ func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
 	covered := make(map[*capability]bool)
-	fresh := func(c *capability) bool { return c != nil && (each || !covered[c]) }
+	fresh := func(of offer) bool { return each || !covered[of.capability] }
 	for _, a := range agents {
-		if !slices.ContainsFunc(a.offers[topic], fresh) && !slices.ContainsFunc(a.offers[action], fresh) && len(a.has.Resources) == 0 || !seen(a) {
+		if !slices.ContainsFunc(a.offers, fresh) && len(a.has.Resources) == 0 || !seen(a) {
 			continue
 		}
-		for i, c := range a.offers[topic] {
-			if fresh(c) {
-				covered[c] = true
-				all.Topics = append(all.Topics, a.has.Topics[i])
+		for _, of := range a.offers {
+			switch {
+			case !fresh(of):
+				continue
+			case of.action:
+				all.Actions = append(all.Actions, withAgentID(a.has.Actions[of.at], a.id))
+			default:
+				all.Topics = append(all.Topics, a.has.Topics[of.at])
 			}
-		}
-		for i, c := range a.offers[action] {
-			if fresh(c) {
-				covered[c] = true
-				all.Actions = append(all.Actions, withAgentID(a.has.Actions[i], a.id))
-			}
+			covered[of.capability] = true
 		}
 		for _, r := range a.has.Resources {
 			r.Extra = withAgent(r.Extra, a.id)
