@@ -2,13 +2,15 @@ package relay
 
 import (
 	"cmp"
-	"container/heap"
+	"errors"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // refused notes that a copy of a message to the agent behind the session has not arrived, for the
@@ -23,7 +25,7 @@ func (r *Relay) refused(p passage, code performatives.Code) (voice performatives
 	}
 	voice = t.voice()
 	if t.copyRefused(code) {
-		r.tombstoneLocked(t, performatives.Failure{}) // the peer may have got it all the same
+		r.tombstoneLocked(t) // the peer may have got it all the same
 	}
 	return voice, true
 }
@@ -48,9 +50,7 @@ func (l *Link) EndRecords(why performatives.Failure) {
 func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if len(r.of) > 0 {
-		r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
-	}
+	r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
 }
 
 // Moved notes that an agent is at another destination now: behind the link to, or nil for one that
@@ -59,17 +59,16 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 func (r *Relay) Moved(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was, now := party{id.Fold(), from}, party{id.Fold(), to}
+	was := party{id, from}
 	if to != nil && to.lost {
 		return
 	}
 	for t := range maps.Clone(r.of[was.key()]) {
-		if t.worker.via != from || !t.worker.id.Is(id) {
-			continue
+		if t.worker.is(was) {
+			r.unlistLocked(t)
+			t.worker.via = to
+			r.listLocked(t)
 		}
-		r.unlistLocked(t)
-		t.worker = party{t.worker.id, now.via}
-		r.listLocked(t)
 	}
 }
 
@@ -81,7 +80,7 @@ func (r *Relay) Follow(id performatives.AgentID, from, to *Link) {
 	defer r.mu.Unlock()
 	for t := range maps.Clone(r.of[from]) {
 		switch {
-		case t.asker.via != from || !t.asker.id.Is(id):
+		case !t.asker.is(party{id, from}):
 			continue
 		case to.kind == Node && t.worker.via != nil && t.worker.via.kind == Node:
 			r.removeLocked(t)
@@ -102,17 +101,9 @@ func (l *Link) LoseWorker(id performatives.AgentID) {
 	r := l.relay
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var last []ending
-	for t := range maps.Clone(r.of[l]) {
-		if t.worker.via != l || !t.worker.id.Is(id) {
-			continue
-		}
-		if e := r.tombstoneLocked(t, Replaced); e.request != nil {
-			e.tellWorker = false
-			last = append(last, e)
-		}
-	}
-	r.say(last, r.closed)
+	lost := party{id, l}
+	ended := slices.DeleteFunc(slices.Collect(maps.Keys(r.of[l])), func(t *record) bool { return !t.worker.is(lost) })
+	r.finishLocked(ended, Replaced, lost)
 }
 
 // Workers returns the agents behind the link that work on open records, by folded id.
@@ -155,44 +146,57 @@ func (r *Relay) Close() {
 // finishLocked tells both parties of records that they are over, except for those that have gone:
 // the asker by FAILURE in the worker's name, the worker by CANCEL in the asker's.
 func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ...party) {
-	var last []ending
-	for _, t := range ended {
-		e := r.tombstoneLocked(t, why)
-		if e.request == nil {
-			continue
-		}
-		for _, p := range gone {
-			e.tellAsker = e.tellAsker && !p.is(e.asker)
-			e.tellWorker = e.tellWorker && !p.is(e.worker)
-		}
-		last = append(last, e)
-	}
-	slices.SortFunc(last, func(a, b ending) int { // the sets of records have no order
-		return cmp.Or(a.request.Timestamp().Compare(b.request.Timestamp()), cmp.Compare(a.request.ID(), b.request.ID()))
+	slices.SortFunc(ended, func(a, b *record) int { // the sets of records have no order
+		return cmp.Or(a.first.Timestamp().Compare(b.first.Timestamp()), cmp.Compare(a.first.ID(), b.first.ID()))
 	})
+	var last []*performatives.Message
+	for _, t := range ended {
+		if !t.conversing { // else the conversation of the worker has lost its peer, or has its own deadline
+			last = append(last, r.lastMessagesLocked(t, why, gone)...)
+		}
+		r.tombstoneLocked(t)
+	}
 	r.say(last, r.closed)
 }
 
-// ending describes the last messages of a record that has ended.
-type ending struct {
-	record                *record
-	why                   performatives.Failure
-	asker, worker         party
-	tellAsker, tellWorker bool
-	voice                 performatives.AgentID  // of the worker
-	request               *performatives.Message // that opened it; nil: nothing remains to be said
-	asked                 *performatives.Message // the latest of the asker that expects a reply
+// lastMessagesLocked returns the messages that finishLocked sends about one record.
+func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []party) (all []*performatives.Message) {
+	if r.reachesLocked(t.asker, gone) {
+		if m := t.asked.Refuse(t.voice(), r.system.Stamp(), why.ErrorCode, why.ErrorText); m != nil {
+			all = append(all, m)
+		}
+	}
+	if t.asked.Performative() == performatives.ActCancel || !r.reachesLocked(t.worker, gone) {
+		return all
+	}
+	reason := cmp.Or(why.ErrorText, why.ErrorCode.Traits().Text)
+	if m, err := t.first.Follow(r.system.Stamp(), performatives.Cancel{Reason: reason}); err == nil { // the error is an invalid stamp
+		r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id}) // its receipt is not for the asker
+		all = append(all, m)
+	}
+	return all
+}
+
+// reachesLocked reports whether a party can be told anything: its link is not lost, or it is an
+// agent of this process that runs.
+func (r *Relay) reachesLocked(p party, gone []party) bool {
+	if p.lost() || slices.ContainsFunc(gone, p.is) {
+		return false
+	}
+	if p.via != nil {
+		return true
+	}
+	_, runs := r.system.Lookup(p.id)
+	return runs
 }
 
 // tombstoneLocked ends a record and keeps what refuses a late reply, in place of the oldest
 // tombstone if there are too many.
-func (r *Relay) tombstoneLocked(t *record, why performatives.Failure) ending {
-	e := ending{record: t, why: why, asker: t.asker, worker: t.worker, voice: t.voice(), request: t.first, asked: t.asked}
-	e.tellAsker, e.tellWorker = !t.asker.lost(), !t.worker.lost() && t.asked.Performative() != performatives.ActCancel
+func (r *Relay) tombstoneLocked(t *record) {
 	r.unlistLocked(t)
-	if t.conversing { // the conversation of the worker has lost its peer, or has its own deadline
+	if t.conversing {
 		r.removeLocked(t)
-		return ending{}
+		return
 	}
 	t.keys = slices.Clone(t.keys) // a copy, so that the tombstone does not keep the recordRoom
 	for i, k := range t.keys {    // which may be parts of messages
@@ -210,90 +214,71 @@ func (r *Relay) tombstoneLocked(t *record, why performatives.Failure) ending {
 		r.removeLocked(r.tombstones.Front().Value.(*record)) //nolint:forcetypeassert // the list has no others
 	}
 	t.kept = r.tombstones.PushBack(t)
-	return e
 }
 
 func cloned(id performatives.AgentID) performatives.AgentID {
 	return performatives.AgentID(strings.Clone(string(id)))
 }
 
-// scheduleLocked sets the deadline of a record.
-func (r *Relay) scheduleLocked(t *record, due time.Time) {
-	t.due = due
+// sendLast sends the last messages of ended records. At the stop of the node, it tries each once,
+// before it returns.
+func (r *Relay) sendLast(messages []*performatives.Message, stopping bool) {
 	switch {
-	case due.IsZero() && t.place != 0:
-		heap.Remove(&r.due, t.place-1)
-	case due.IsZero():
-	case t.place != 0:
-		heap.Fix(&r.due, t.place-1)
+	case len(messages) == 0:
+	case stopping:
+		r.deliverWithRetry(messages, true)
 	default:
-		heap.Push(&r.due, t)
+		r.system.Work(func() { r.deliverWithRetry(messages, false) })
 	}
-	r.armLocked()
 }
 
-// armLocked sets the timer for the earliest deadline, unless it is set for that or an earlier time.
-func (r *Relay) armLocked() {
-	if len(r.due) == 0 || r.closed {
-		return
-	}
-	due := r.due[0].due
-	if !r.wake.IsZero() && !due.Before(r.wake) {
-		return
-	}
-	if r.stopTimer != nil {
-		r.stopTimer()
-	}
-	r.wake = due
-	r.stopTimer = r.system.AfterFunc(time.Until(due), r.expire)
-}
+// busyRetryPeriod is the time for which deliverWithRetry retries while a mailbox is full.
+const busyRetryPeriod = 10 * time.Second
 
-// timedOut is the reason that a worker gets when the request that it works on has expired.
-var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}
-
-// expire ends the records whose deadline has passed.
-func (r *Relay) expire() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.wake = time.Time{}
-	var late []*record
-	for now := time.Now(); len(r.due) > 0 && !now.Before(r.due[0].due); {
-		t := r.due[0]
-		heap.Pop(&r.due)
-		if t.tombstone || t.broadcast || t.uncertain() {
-			r.removeLocked(t)
-			continue
+// deliverWithRetry delivers messages made on behalf of an agent. It retries while a mailbox or an
+// outbox is full, because the end of a session may produce more messages than one has room for.
+func (r *Relay) deliverWithRetry(messages []*performatives.Message, once bool) {
+	for _, m := range messages {
+		if events.Wants[events.MessageSent](&r.system.Events) {
+			r.system.Events.Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m})
 		}
-		late = append(late, t)
 	}
-	r.finishLocked(late, timedOut)
-	r.armLocked()
+	until := time.Now().Add(busyRetryPeriod)
+	for wait := time.Millisecond; len(messages) > 0; wait = min(2*wait, 100*time.Millisecond) {
+		messages = r.deliverAll(messages, !once && time.Now().Before(until))
+		if len(messages) > 0 {
+			room := time.NewTimer(wait)
+			<-room.C
+		}
+	}
 }
 
-// dueHeap orders records by their deadline. It implements [heap.Interface].
-type dueHeap []*record
-
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
-
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].place, h[j].place = i+1, j+1
+// deliverAll delivers the messages past the records, which have ended. If again is true, it returns
+// those that were refused as busy, to be retried.
+func (r *Relay) deliverAll(messages []*performatives.Message, again bool) []*performatives.Message {
+	var left []*performatives.Message
+	for _, m := range messages {
+		err := r.deliverEnding(m)
+		switch {
+		case err == nil:
+		case again && errors.Is(err, performatives.CodeBusy):
+			left = append(left, m)
+		default:
+			r.system.DeadLetter(string(m.Receiver()), m, wire.AsRefusal(err).Code)
+		}
+	}
+	return left
 }
 
-// Push appends a *record.
-func (h *dueHeap) Push(x any) {
-	t := x.(*record) //nolint:forcetypeassert // heap.Push passes nothing else
-	*h = append(*h, t)
-	t.place = len(*h)
-}
-
-// Pop removes the last *record.
-func (h *dueHeap) Pop() any {
-	last := len(*h) - 1
-	t := (*h)[last]
-	(*h)[last] = nil
-	*h = (*h)[:last]
-	t.place = 0
-	return t
+// deliverEnding delivers the last message of a record.
+func (r *Relay) deliverEnding(m *performatives.Message) error {
+	switch d, found := r.find(m.Receiver()); {
+	case d != nil:
+		return d.Via().out.Send(d.Labelled(m))
+	case !found:
+		if to := r.beyond(m.Receiver()); to != nil {
+			return to.out.Send(m)
+		}
+	}
+	return r.system.Deliver(m.Receiver(), m)
 }

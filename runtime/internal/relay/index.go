@@ -3,6 +3,7 @@ package relay
 import (
 	"container/heap"
 	"slices"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -96,4 +97,85 @@ func (r *Relay) removeLocked(t *record) {
 	for _, k := range t.keys {
 		r.unreferLocked(t, k)
 	}
+}
+
+// scheduleLocked sets the deadline of a record.
+func (r *Relay) scheduleLocked(t *record, due time.Time) {
+	t.due = due
+	switch {
+	case due.IsZero() && t.place != 0:
+		heap.Remove(&r.due, t.place-1)
+	case due.IsZero():
+	case t.place != 0:
+		heap.Fix(&r.due, t.place-1)
+	default:
+		heap.Push(&r.due, t)
+	}
+	r.armLocked()
+}
+
+// armLocked sets the timer for the earliest deadline, unless it is set for that or an earlier time.
+func (r *Relay) armLocked() {
+	if len(r.due) == 0 || r.closed {
+		return
+	}
+	due := r.due[0].due
+	if !r.wake.IsZero() && !due.Before(r.wake) {
+		return
+	}
+	if r.stopTimer != nil {
+		r.stopTimer()
+	}
+	r.wake = due
+	r.stopTimer = r.system.AfterFunc(time.Until(due), r.expire)
+}
+
+// timedOut is the reason that a worker gets when the request that it works on has expired.
+var timedOut = performatives.Failure{ErrorCode: performatives.CodeTimeout, ErrorText: "the deadline of the request has passed"}
+
+// expire ends the records whose deadline has passed.
+func (r *Relay) expire() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.wake = time.Time{}
+	var late []*record
+	for now := time.Now(); len(r.due) > 0 && !now.Before(r.due[0].due); {
+		t := r.due[0]
+		heap.Pop(&r.due)
+		if t.tombstone || t.broadcast || t.uncertain() {
+			r.removeLocked(t)
+			continue
+		}
+		late = append(late, t)
+	}
+	r.finishLocked(late, timedOut)
+	r.armLocked()
+}
+
+// dueHeap orders records by their deadline. It implements [heap.Interface].
+type dueHeap []*record
+
+func (h dueHeap) Len() int           { return len(h) }
+func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].place, h[j].place = i+1, j+1
+}
+
+// Push appends a *record.
+func (h *dueHeap) Push(x any) {
+	t := x.(*record) //nolint:forcetypeassert // heap.Push passes nothing else
+	*h = append(*h, t)
+	t.place = len(*h)
+}
+
+// Pop removes the last *record.
+func (h *dueHeap) Pop() any {
+	last := len(*h) - 1
+	t := (*h)[last]
+	(*h)[last] = nil
+	*h = (*h)[:last]
+	t.place = 0
+	return t
 }

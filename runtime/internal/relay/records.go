@@ -280,16 +280,6 @@ func (r *Relay) admitLocked(p passage) error {
 	return nil
 }
 
-// withdrawn adds to the record the id of a CANCEL sent by the node in the asker's name. The receipt
-// for it is not delivered to the asker.
-func (r *Relay) withdrawn(t *record, cancel performatives.MessageID) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !t.gone {
-		r.referLocked(t, recordKey{name: string(cancel), asker: t.asker.id})
-	}
-}
-
 // takeBack undoes the effect of a message on its record, because the message could not be passed
 // on. It reports false if the conversation was ended in the meantime, and its parties were told of
 // the end.

@@ -45,7 +45,7 @@ type recordsFixture struct {
 	*Relay
 	ann, bob party
 	now      time.Time
-	said     []ending
+	said     []*p.Message
 }
 
 func newRecordsFixture(t testing.TB) *recordsFixture {
@@ -62,7 +62,7 @@ func newRecordsFixture(t testing.TB) *recordsFixture {
 	d := &recordsFixture{t: t, Relay: r, now: time.Now()}
 	t.Cleanup(d.stop)
 	d.ann, d.bob = party{"ann", d.link(Session)}, party{"bob", d.link(Session)}
-	d.say = func(all []ending, _ bool) { d.said = append(d.said, all...) }
+	d.say = func(all []*p.Message, _ bool) { d.said = append(d.said, all...) }
 	return d
 }
 
@@ -98,20 +98,17 @@ func (d *recordsFixture) must(m *p.Message) noted {
 	return n
 }
 
-// ends returns the records that have ended since the last call, each with the code and the parties
-// that were told.
+// ends returns what the parties of ended records were told since the last call: the askers a failure
+// by its code, and the workers a cancel.
 func (d *recordsFixture) ends() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for _, e := range d.said {
-		text := string(e.request.ID()) + " " + string(e.why.ErrorCode)
-		if e.tellAsker {
-			text += " asker"
+	for _, m := range d.said {
+		if r := m.AsRefusal(); r != nil {
+			all = append(all, m.InReplyTo()+" "+string(r.Code))
+		} else {
+			all = append(all, "cancel "+m.InReplyTo())
 		}
-		if e.tellWorker {
-			text += " worker"
-		}
-		all = append(all, text)
 	}
 	d.said = nil
 	slices.Sort(all)
@@ -210,7 +207,7 @@ func TestRecordsWithOneConversationID(t *testing.T) {
 	d.must(act(t, "4", p.ActRefuse, func(e *p.Envelope) { e.Sender, e.InReplyTo = "CID", "2" }))
 	d.wantOpen(2)
 	d.bob.via.EndRecords(Disconnected)
-	d.wantEnds("1 disconnected asker", "3 disconnected worker")
+	d.wantEnds("1 disconnected", "cancel 3")
 	d.wantOpen(0)
 }
 
@@ -293,15 +290,15 @@ func TestRecordsExpire(t *testing.T) {
 		by          time.Duration  // the ReplyBy of the first; zero: none
 		id          string
 		after       time.Duration // zero: never
-		told        string
+		told        []string
 	}{
-		"with ReplyBy":                 {p.ActRequest, 0, 10 * time.Second, "", 10 * time.Second, "q timeout asker worker"},
-		"without":                      {p.ActRequest, 0, 0, "", time.Minute, "q timeout asker worker"},
-		"a subscription":               {p.ActSubscribe, 0, 0, "", 0, ""},
-		"a further round":              {p.ActTaskRequest, p.ActTaskRequest, 0, "more", 50*time.Second + time.Minute, "q timeout asker worker"},
-		"a further round after a date": {p.ActTaskRequest, p.ActTaskRequest, 55 * time.Second, "more", 50*time.Second + time.Minute, "q timeout asker worker"},
-		"a repetition":                 {p.ActTaskRequest, p.ActTaskRequest, 0, "q", time.Minute, "q timeout asker worker"},
-		"a CANCEL":                     {p.ActTaskRequest, p.ActCancel, 0, "no", time.Minute, "q timeout asker"},
+		"with ReplyBy":                 {p.ActRequest, 0, 10 * time.Second, "", 10 * time.Second, []string{"cancel q", "q timeout"}},
+		"without":                      {p.ActRequest, 0, 0, "", time.Minute, []string{"cancel q", "q timeout"}},
+		"a subscription":               {p.ActSubscribe, 0, 0, "", 0, nil},
+		"a further round":              {p.ActTaskRequest, p.ActTaskRequest, 0, "more", 50*time.Second + time.Minute, []string{"cancel q", "more timeout"}},
+		"a further round after a date": {p.ActTaskRequest, p.ActTaskRequest, 55 * time.Second, "more", 50*time.Second + time.Minute, []string{"cancel q", "more timeout"}},
+		"a repetition":                 {p.ActTaskRequest, p.ActTaskRequest, 0, "q", time.Minute, []string{"cancel q", "q timeout"}},
+		"a CANCEL":                     {p.ActTaskRequest, p.ActCancel, 0, "no", time.Minute, []string{"no timeout"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -326,7 +323,7 @@ func TestRecordsExpire(t *testing.T) {
 				d.wantEnds()
 				time.Sleep(2 * time.Nanosecond)
 				synctest.Wait()
-				d.wantEnds(tt.told)
+				d.wantEnds(tt.told...)
 				d.stop()
 			})
 		})
@@ -342,9 +339,9 @@ func TestRecordFollowsItsAsker(t *testing.T) {
 		after           time.Duration
 		want            []string
 	}{
-		"to a session":                           {from: true, after: 10 * time.Second, want: []string{"q timeout asker worker"}},
-		"to another session":                     {after: 10 * time.Second, want: []string{"q timeout asker worker"}},
-		"to another node":                        {to: true, after: 10 * time.Second, want: []string{"q timeout asker worker"}},
+		"to a session":                           {from: true, after: 10 * time.Second, want: []string{"cancel q", "q timeout"}},
+		"to another session":                     {after: 10 * time.Second, want: []string{"cancel q", "q timeout"}},
+		"to another node":                        {to: true, after: 10 * time.Second, want: []string{"cancel q", "q timeout"}},
 		"to another node, the worker on a third": {to: true, works: true, after: time.Hour},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -378,7 +375,7 @@ func TestUncertainRecord(t *testing.T) {
 			d.must(act(t, "a", p.ActAgree, nil))
 			if lost {
 				d.bob.via.EndRecords(Disconnected)
-				d.wantEnds("q disconnected asker")
+				d.wantEnds("q disconnected")
 				continue
 			}
 			time.Sleep(2 * time.Minute)
@@ -399,7 +396,7 @@ func TestRecordOfABroadcast(t *testing.T) {
 			}
 			if d.wantOpen(1); lost {
 				d.bob.via.EndRecords(Disconnected)
-				d.wantEnds("q disconnected asker")
+				d.wantEnds("q disconnected")
 				continue
 			}
 			time.Sleep(time.Hour)
@@ -422,10 +419,10 @@ func TestRecordsAreOrderedByDeadline(t *testing.T) {
 		}
 		time.Sleep(21 * time.Second)
 		synctest.Wait()
-		d.wantEnds("b timeout asker worker")
+		d.wantEnds("b timeout", "cancel b")
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		d.wantEnds("a timeout asker worker")
+		d.wantEnds("c timeout", "cancel a")
 	})
 }
 
@@ -453,10 +450,8 @@ func TestRecordsTakeBack(t *testing.T) {
 	n := d.must(last)
 	d.bob.via.EndRecords(Disconnected) // which finds no open record
 	d.wantEnds()
-	if d.takeBack(n); len(d.said) != 1 || d.said[0].asked.ID() != "q" {
-		t.Errorf("told %+v", d.said)
-	}
-	d.wantEnds("q disconnected asker")
+	d.takeBack(n)
+	d.wantEnds("q disconnected")
 	if !d.takeBack(noted{}) {
 		t.Error("nothing was noted, and somebody was told")
 	}
@@ -471,7 +466,7 @@ func TestTakeBackAfterTheEnd(t *testing.T) {
 	if d.takeBack(n) {
 		t.Error("it is told twice")
 	}
-	d.wantEnds("q disconnected asker")
+	d.wantEnds("q disconnected")
 	if _, err := d.note(act(t, "r", p.ActRequest, nil)); !errors.Is(err, p.CodeStopped) {
 		t.Errorf("a request to the lost session: %v", err)
 	}
@@ -587,20 +582,20 @@ func TestReceiptOfTheLost(t *testing.T) {
 	if len(d.said) != 1 {
 		t.Fatalf("told %+v", d.said)
 	}
-	d.withdrawn(d.said[0].record, "x")
-	d.wantEnds("q disconnected worker")
+	withdrawn := string(d.said[0].ID())
+	d.wantEnds("cancel q")
 	d.ann.via = d.link(Session)
 	reply := func(to, conversation string) *p.Message {
 		return act(t, "a"+to, p.ActInform, func(e *p.Envelope) {
 			e.Sender, e.Receiver, e.InReplyTo, e.ConversationID = "bob", "ann", to, p.ConversationID(conversation)
 		})
 	}
-	if _, err := d.note(reply("x", "other")); !errors.Is(err, p.CodeConversationEnded) {
+	if _, err := d.note(reply(withdrawn, "other")); !errors.Is(err, p.CodeConversationEnded) {
 		t.Errorf("the receipt: %v", err)
 	}
 	again := act(t, "q", p.ActRequest, nil)
 	d.must(again)
-	if _, err := d.note(reply("x", string(again.ConversationID()))); !errors.Is(err, p.CodeConversationEnded) {
+	if _, err := d.note(reply(withdrawn, string(again.ConversationID()))); !errors.Is(err, p.CodeConversationEnded) {
 		t.Errorf("the receipt after the request was sent again: %v", err)
 	}
 	if _, err := d.note(reply("q", string(again.ConversationID()))); err != nil {
@@ -615,7 +610,7 @@ func TestStoppedAgentIsNotTold(t *testing.T) {
 	d.must(act(t, "q", p.ActRequest, nil))
 	d.must(act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Sender, e.Receiver, e.ConversationID = "bob", "ann", "other" }))
 	d.AgentStopped("Bob")
-	d.wantEnds("q agent_stopped asker", "r agent_stopped worker")
+	d.wantEnds("cancel r", "q agent_stopped")
 }
 
 // bury ends so many requests, the first of which has the number from.
@@ -759,7 +754,7 @@ func TestTombstoneFreesRecordRoom(t *testing.T) {
 	record := d.must(act(t, "q", p.ActRequest, nil)).record
 	before := &record.keys[0]
 	d.bob.via.EndRecords(Disconnected)
-	d.wantEnds("q disconnected asker")
+	d.wantEnds("q disconnected")
 	if !record.tombstone || len(record.keys) < 2 || &record.keys[0] == before || record.ids != nil {
 		t.Errorf("the tombstone has %d keys in the memory of the record, and %d ids", len(record.keys), len(record.ids))
 	}

@@ -19,9 +19,9 @@ type Relay struct {
 	system    *actors.System
 	beyond    func(performatives.AgentID) *Link
 	activates func(*performatives.Message) bool
-	tables    map[string]table // by the name of the codon
-	say       func([]ending, bool)
-	routed    atomic.Bool // a middleware has routed a request
+	tables    map[string]table                                   // by the name of the codon
+	say       func(last []*performatives.Message, stopping bool) // sendLast
+	routed    atomic.Bool                                        // a middleware has routed a request
 
 	mu         sync.Mutex
 	index      map[recordKey]*record
@@ -49,7 +49,7 @@ func New(
 		system: s, beyond: beyond, activates: activates,
 		tables: make(map[string]table), index: make(map[recordKey]*record), of: make(map[any]map[*record]struct{}),
 	}
-	r.say = r.sendEndings
+	r.say = r.sendLast
 	for _, c := range all {
 		if m := c.Machine(); m != nil {
 			r.tables[c.Name()] = table{c, machine.NewProgress(m)}
