@@ -15,18 +15,14 @@ import (
 var _ wire.Handler = (*Uplink)(nil)
 
 // Opened makes a new session the uplink's: what the far node sends first may be answered at once.
-func (u *Uplink) Opened(s *wire.Session) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if l := u.linkOfLocked(s); !u.closed {
-		u.current.Store(l)
-	}
-}
+func (u *Uplink) Opened(s *wire.Session) { u.attach(s) }
+
+func linkOf(s *wire.Session) *session { return s.Value().(*session) }
 
 // Receive routes a message to an agent of this node. A message for an unknown id is
 // refused and not sent back to the far node.
 func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
-	l := u.linkOf(s)
+	l := linkOf(s)
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
@@ -60,7 +56,7 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 
 // Undelivered handles a message that the session did not deliver to the far node.
 func (u *Uplink) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
-	u.linkOf(s).Undelivered(m, why)
+	linkOf(s).Undelivered(m, why)
 }
 
 // linkLost is the reason that agents get when the session with the far node ends.
@@ -68,7 +64,7 @@ var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, 
 
 // Closed ends the link of a session.
 func (u *Uplink) Closed(s *wire.Session, _ error) {
-	l := u.linkOf(s)
+	l := linkOf(s)
 	l.Finish(linkLost, u.distantPeers()...)
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -116,11 +116,10 @@ type Uplink struct {
 	*Uplinks
 	opts Options
 
+	mu      sync.Mutex              // held to attach and detach a session
 	current atomic.Pointer[session] // nil without a session
-
-	mu      sync.Mutex
-	dialing bool
-	closed  bool
+	dialing atomic.Bool
+	closed  atomic.Bool
 }
 
 // session is the link of one session of an Uplink.
@@ -149,51 +148,47 @@ func (u *Uplink) overlaps(other *Uplink) bool {
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
 // ErrStopped.
 func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
-	if err := u.begin(); err != nil {
-		return nil, err
+	if !u.dialing.CompareAndSwap(false, true) {
+		return nil, ErrConnected
+	}
+	defer u.dialing.Store(false)
+	switch {
+	case u.closed.Load():
+		return nil, ErrStopped
+	case u.Connected():
+		return nil, ErrConnected
 	}
 	s, err := u.opts.Dial(ctx, u)
-	if u.dialed(s, err) {
-		_ = s.Stop(ctx) // the session ends in any case
-		return nil, ErrStopped
-	}
 	if err != nil {
 		return nil, fmt.Errorf("runtime: uplink: %w", err)
 	}
-	u.introduceAll(u.linkOf(s))
+	l := u.attach(s)
+	if u.closed.Load() { // the uplink was stopped during the attempt
+		_ = s.Stop(ctx) // the session ends in any case
+		return nil, ErrStopped
+	}
+	u.introduceAll(l)
 	return s, nil
 }
 
-// begin marks the beginning of an attempt, so that there is only one at a time.
-func (u *Uplink) begin() error {
+// attach makes a session the uplink's, unless it has ended already or the uplink has stopped.
+// Connect and Opened call it, in either order.
+func (u *Uplink) attach(s *wire.Session) *session {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	switch {
-	case u.closed:
-		return ErrStopped
-	case u.dialing || u.current.Load() != nil:
-		return ErrConnected
+	l, ok := s.Value().(*session)
+	if !ok {
+		l = &session{
+			Link: u.relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
+			session: s,
+			asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
+		}
+		s.SetValue(l)
 	}
-	u.dialing = true
-	return nil
-}
-
-// dialed marks the end of an attempt. It reports whether the uplink was stopped during
-// the attempt, so that the session must be discarded.
-func (u *Uplink) dialed(s *wire.Session, err error) (late bool) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.dialing = false
-	if err != nil {
-		return false
-	}
-	if u.closed {
-		return true
-	}
-	if l := u.linkOfLocked(s); !l.Ended() { // the session may have ended already
+	if !u.closed.Load() && !l.Ended() {
 		u.current.Store(l)
 	}
-	return false
+	return l
 }
 
 // Run keeps the uplink connected until ctx ends. It reconnects when a session is lost. The delay
@@ -240,10 +235,8 @@ func (u *Uplink) Connected() bool { return u.current.Load() != nil }
 // When ctx ends first, Stop aborts the session and returns the cause. Further calls are
 // harmless.
 func (u *Uplink) Stop(ctx context.Context) error {
-	u.mu.Lock()
-	u.closed = true
-	u.mu.Unlock()
-	l := u.current.Load()
+	u.closed.Store(true)
+	l := u.current.Load() // Connect stops one that is attached later
 	if l == nil {
 		return nil
 	}
@@ -263,25 +256,4 @@ func (u *Uplink) Deliver(m *performatives.Message) error {
 		return u.system.Deliver(m.Receiver(), m) // which says why it cannot
 	}
 	return l.SendTo(m, m.Receiver(), relay.Unchanged)
-}
-
-// linkOf returns the link of a session, and creates it on first use: by Opened of the
-// handler or by connect, in either order.
-func (u *Uplink) linkOf(s *wire.Session) *session {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.linkOfLocked(s)
-}
-
-func (u *Uplink) linkOfLocked(s *wire.Session) *session {
-	if l, ok := s.Value().(*session); ok {
-		return l
-	}
-	l := &session{
-		Link: u.relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
-		session: s,
-		asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
-	}
-	s.SetValue(l)
-	return l
 }
