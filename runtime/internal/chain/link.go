@@ -40,15 +40,10 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 	done := make(chan result, 1)
 	ctx, cancel := context.WithTimeout(ctx, l.timeout)
 	defer cancel()
-	late := new(atomic.Bool)
 	s.Work(func() {
-		defer func() {
-			if late.Swap(true) { // the caller has left first
-				l.late.Add(-1)
-			}
-		}()
-		next, err := l.run(ctx, m)
-		done <- result{next, err}
+		var r result
+		defer func() { done <- r }() // also at a runtime.Goexit
+		r.m, r.err = l.run(ctx, m)
 	})
 	turn := s.Turn()
 	defer turn()
@@ -58,9 +53,10 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 	case <-ctx.Done():
 	}
 	l.late.Add(1)
-	if late.Swap(true) { // it has returned meanwhile, and too late
+	s.Work(func() {
+		<-done
 		l.late.Add(-1)
-	}
+	})
 	return nil, &faultError{text: fmt.Sprintf("has not returned within %v", l.timeout)}
 }
 
