@@ -1,80 +1,46 @@
 package agenttest
 
 import (
-	"context"
-	"fmt"
 	"log/slog"
-	"slices"
 	"strings"
 	"sync"
 )
 
-// errorLog is a log handler that keeps the errors, and passes all records on.
+// errorLog keeps the errors of a log, each as a text. It is the writer of a [slog.TextHandler].
 type errorLog struct {
-	next  slog.Handler
-	attrs []slog.Attr
-	kept  *kept
-}
-
-// kept are the errors of a handler and of those made from it.
-type kept struct {
 	mu    sync.Mutex
 	texts []string
 }
 
-func newErrorLog(l *slog.Logger) *errorLog {
-	next := slog.DiscardHandler
-	if l != nil {
-		next = l.Handler()
+// handler returns a handler that keeps the errors, and passes all records on to l if that is not
+// nil.
+func (e *errorLog) handler(l *slog.Logger) slog.Handler {
+	kept := slog.NewTextHandler(e, &slog.HandlerOptions{Level: slog.LevelError, ReplaceAttr: func(groups []string, a slog.Attr) slog.Attr {
+		if len(groups) == 0 && (a.Key == slog.TimeKey || a.Key == slog.LevelKey) {
+			return slog.Attr{}
+		}
+		return a
+	}})
+	if l == nil {
+		return kept
 	}
-	return &errorLog{next: next, kept: &kept{}}
+	return slog.NewMultiHandler(kept, l.Handler())
 }
 
-// Enabled reports whether a record is an error, or the next handler wants it.
-func (l *errorLog) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelError || l.next.Enabled(ctx, level)
-}
+// breaks writes the line breaks of a stack as such.
+var breaks = strings.NewReplacer(`\n`, "\n", `\t`, "\t")
 
-// Handle keeps an error and passes the record on.
-func (l *errorLog) Handle(ctx context.Context, r slog.Record) error {
-	if r.Level >= slog.LevelError {
-		l.kept.add(r, l.attrs)
-	}
-	if !l.next.Enabled(ctx, r.Level) {
-		return nil
-	}
-	return l.next.Handle(ctx, r)
-}
-
-func (k *kept) add(r slog.Record, attrs []slog.Attr) {
-	var b strings.Builder
-	b.WriteString(r.Message)
-	write := func(a slog.Attr) bool {
-		fmt.Fprintf(&b, " %s=%s", a.Key, a.Value)
-		return true
-	}
-	for _, a := range attrs {
-		write(a)
-	}
-	r.Attrs(write)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.texts = append(k.texts, b.String())
-}
-
-// WithAttrs returns a handler whose records have more attributes.
-func (l *errorLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return &errorLog{l.next.WithAttrs(attrs), slices.Concat(l.attrs, attrs), l.kept}
-}
-
-// WithGroup returns a handler whose next one opens a group.
-func (l *errorLog) WithGroup(name string) slog.Handler {
-	return &errorLog{l.next.WithGroup(name), l.attrs, l.kept}
+// Write keeps a line of the handler.
+func (e *errorLog) Write(line []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.texts = append(e.texts, breaks.Replace(strings.TrimSuffix(string(line), "\n")))
+	return len(line), nil
 }
 
 // take returns the errors.
-func (l *errorLog) take() []string {
-	l.kept.mu.Lock()
-	defer l.kept.mu.Unlock()
-	return l.kept.texts
+func (e *errorLog) take() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.texts
 }

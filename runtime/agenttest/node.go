@@ -26,7 +26,7 @@ type Node struct {
 	*runtime.Node
 	t       testing.TB
 	network network
-	log     *errorLog
+	log     errorLog
 	events  *events.Subscription
 	letters *events.Subscription // dead letters
 
@@ -66,8 +66,8 @@ func start(t testing.TB, o runtime.Options) (n *Node, end func()) {
 	t.Helper()
 	before := codons.CheckPayloads.Swap(true)
 	t.Cleanup(func() { codons.CheckPayloads.Store(before) })
-	n = &Node{t: t, log: newErrorLog(o.Logger), agents: map[performatives.AgentID]spawned{}, excused: map[Problem]bool{}}
-	o.Logger = slog.New(n.log)
+	n = &Node{t: t, agents: map[performatives.AgentID]spawned{}, excused: map[Problem]bool{}}
+	o.Logger = slog.New(n.log.handler(o.Logger))
 	if o.Watch == nil {
 		o.Watch = &watch.Options{}
 	}
