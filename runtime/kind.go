@@ -95,11 +95,7 @@ func (n *Node) RegisterKind(name string, k Kind) error {
 	if k.MoveTime == 0 {
 		k.MoveTime = DefaultMoveTime
 	}
-	of := mesh.Kind{New: k.New, Singleton: k.Singleton, Idle: k.Idle, MoveTime: k.MoveTime, MinMembers: k.MinMembers, Labels: k.Labels}
-	for _, opt := range k.Spawn {
-		of.Spawn = append(of.Spawn, opt)
-	}
-	if err := n.mesh.Register(name, of); err != nil {
+	if err := n.mesh.Register(name, mesh.Kind(k)); err != nil {
 		return fmt.Errorf("runtime: register the kind %.64q: %w", name, err)
 	}
 	return nil

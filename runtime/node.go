@@ -60,7 +60,7 @@ func New(o Options) (*Node, error) {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
 	n.catalog = namespace.New(n.system)
-	n.relay = relay.New(n.system, o.codons(), n.linkBeyond, n.mesh.ActivatesHere)
+	n.relay = relay.New(n.system, o.codons(), n.mesh.LinkOf, n.mesh.ActivatesHere)
 	n.uplinks = uplinks.New(n.system, n.chain, n.relay, n.mesh.Knows, n.mesh.Stopped)
 	limits := PeerOptions{}.withDefaults().limits()
 	n.mesh.Begin(mesh.Host{
@@ -142,7 +142,7 @@ func (n *Node) WatchCounts() watch.Counts {
 func (n *Node) Counts() actors.Counts { return n.system.Counts() }
 
 // SpawnOption changes one field of an agent's [actors.Spec].
-type SpawnOption func(*actors.Spec)
+type SpawnOption = func(*actors.Spec)
 
 // InGroup puts the agent into a supervision group of [Options].
 func InGroup(name string) SpawnOption { return func(s *actors.Spec) { s.Group = name } }
@@ -311,13 +311,4 @@ func (n *Node) Conversations() []codons.Info { return codons.Conversations(n.sys
 // [codons.ConversationsWith].
 func (n *Node) Conversation(id performatives.ConversationID) []codons.Info {
 	return codons.ConversationsWith(n.system, id)
-}
-
-// linkBeyond returns the link behind which an agent is that is not in the directory: that over
-// which it was heard, or an uplink's. It is nil for none.
-func (n *Node) linkBeyond(id performatives.AgentID) *relay.Link {
-	if l := n.mesh.LinkOf(id); l != nil {
-		return l
-	}
-	return n.uplinks.LinkOf(id)
 }

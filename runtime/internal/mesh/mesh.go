@@ -95,13 +95,13 @@ func (n *Mesh) Knows(id performatives.AgentID) bool { return route.Knows(view{n}
 // ActivatesHere reports whether a message for an agent which is nowhere activates it on this node.
 func (n *Mesh) ActivatesHere(m *performatives.Message) bool { return route.ActivatesHere(view{n}, m) }
 
-// LinkOf returns the link to the node of an agent that is not in the directory, and is lost with
-// that link; nil for none.
+// LinkOf returns the link behind which an agent is that is not in the directory, and with which it
+// is lost: to the node where it was heard, or an uplink's. It is nil for none.
 func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 	if l := n.cluster.heard.lives(id); l != nil {
 		return l.Link
 	}
-	return nil
+	return n.uplinks.LinkOf(id)
 }
 
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
