@@ -2,10 +2,10 @@ package runtime
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -121,7 +121,13 @@ func (o PeerOptions) limits() relay.Limits {
 // the session that owns the id then, also at another node. What it works on ends as if the
 // connection was lost. With authentication, only a session of the same principal replaces another.
 // No session can send as an agent that runs on the node itself.
-type Peers struct{ *peers }
+type Peers struct {
+	*peers
+	node    *Node
+	opts    PeerOptions
+	drain   sync.Once
+	drained chan struct{}
+}
 
 type peers = sessions.Peers
 
@@ -140,34 +146,14 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 	if o.Health == nil {
 		o.Health = node.Health
 	}
-	return &Peers{sessions.New(sessions.Host{
+	p := &Peers{node: node, opts: o, drained: make(chan struct{})}
+	p.peers = sessions.New(sessions.Host{
 		System: node.system, Chain: node.chain, Relay: node.relay, Catalog: node.catalog, Uplinks: node.uplinks, Handover: &node.handover,
-		Knows: node.mesh.Knows, Stopped: node.mesh.Stopped, HandOver: node.HandOver,
-		Changed: node.mesh.AgentChanged,
+		Knows: node.mesh.Knows, Stopped: node.mesh.Stopped, Changed: node.mesh.AgentChanged,
 		Report:  node.reportOf,
+		Health:  func(id performatives.AgentID) (any, bool) { return o.Health(id) },
 		Members: func() any { return node.listMembers() },
-		Draining: func(principal string, agent performatives.AgentID) {
-			publish(node, NodeDraining{at(), principal, agent})
-		},
-	}, sessions.Options{
-		MaxAgents: o.MaxAgents, Limits: o.limits(), Operators: o.Operators, DrainTime: o.DrainTime,
-		Health: func(id performatives.AgentID) (any, bool) { return o.Health(id) },
-	})}, nil
-}
-
-// Drained returns a channel that is closed when the node has handed over its agents, by
-// [Node.HandOver], because an operator has requested it. The program then stops its servers and the
-// node. An operator is a principal of [PeerOptions.Operators]. The request is a REQUEST to the
-// namespace system, with the content {"operation":"drain","node":NAME}, or a call of [Peers.Drain].
-func (p *Peers) Drained() <-chan struct{} { return p.peers.Drained() }
-
-// Drain hands over the agents of the node for an operator, by [Node.HandOver] within
-// [PeerOptions.DrainTime], and then closes the channel of [Peers.Drained]. It waits for the end of
-// that: lost says which agents were not handed over, and is empty for none. Further calls wait for
-// the same.
-//
-// The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no
-// operator, and the cause of ctx if that ends first. The node then goes on to drain.
-func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err error) {
-	return p.peers.Drain(ctx, principal)
+		Operate: p.operate,
+	}, o.MaxAgents, o.limits())
+	return p, nil
 }

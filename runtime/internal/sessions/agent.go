@@ -58,14 +58,12 @@ func (a *Agent) Deliver(m *performatives.Message) error {
 			return err
 		}
 	}
-	if !a.known.Load() {
-		return a.link.SendTo(m, a.id, a.Labelled)
-	}
-	if a.link.node.System.ProtocolOf(m) == discovery.WhisperName {
+	switch {
+	case !a.known.Load():
+	case a.link.node.System.ProtocolOf(m) == discovery.WhisperName:
 		a.whisper(m)
 		return nil
-	}
-	if m.InReplyTo() == "" && m.Performative().ExpectsReply() {
+	case m.InReplyTo() == "" && m.Performative().ExpectsReply():
 		if r := a.registration.Describe().UnknownOntology(a.id, m); r != nil {
 			a.link.node.System.RefuseWith(a.id, m, r)
 			return nil

@@ -67,7 +67,7 @@ func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.
 	case p.reserved(m.Sender().Fold()):
 		return nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
 	}
-	if len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked() {
+	if len(l.agents) >= p.maxAgents && !l.makeRoomLocked() {
 		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
 	a := &Agent{id: id, label: m.Sender(), principal: m.Principal(), link: l}

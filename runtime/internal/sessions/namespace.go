@@ -7,19 +7,11 @@ import (
 	"iter"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/wire"
-)
-
-// The references of a QUERY_REF to the namespace system: the lists of the agents and of the nodes
-// of the cluster.
-const (
-	referenceAgents  = "agents"
-	referenceMembers = "members"
 )
 
 // serveNamespace handles a message to a namespace. Its agents are the visible ones whose folded id
@@ -282,84 +274,6 @@ func (p *Peers) performTask(l *link, m *performatives.Message) error {
 func (l *link) has(r *actors.Registration) bool {
 	a, ok := r.Destination().(*Agent)
 	return ok && a.link == l
-}
-
-// agentListing is an agent in the reply to QUERY_REF "agents".
-type agentListing struct {
-	ID      performatives.AgentID  `json:"id"`
-	Node    string                 `json:"node"`
-	Topics  []string               `json:"topics"`
-	Actions []performatives.Action `json:"actions"`
-	// Registration is the agent's own registration in its dialect, such as rossnet's
-	// DISCOVERY_REGISTER.
-	Registration json.RawMessage `json:"agent_registration,omitempty"`
-	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
-}
-
-// listAgents returns the agents that discovery finds and the peer may call, and those of the peer.
-func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
-	agents := []agentListing{}
-	for _, r := range p.directory() {
-		if !r.ID().Is(m.Sender()) && !l.session.MayCall(m, r.ID()) {
-			continue
-		}
-		c := r.Describe()
-		a := agentListing{
-			ID: r.ID(), Node: p.node.System.Node(), Topics: append([]string{}, c.Topics...), Actions: append([]performatives.Action{}, c.Actions...),
-			Registration: c.Extra[MemberRegistration],
-		}
-		if d, ok := r.Destination().(Elsewhere); ok {
-			a.Node = d.Node()
-		}
-		if self, here := p.node.System.Lookup(r.ID()); here {
-			a.BusySince, _ = self.Busy()
-		}
-		agents = append(agents, a)
-	}
-	return agents
-}
-
-// listInactive returns the agents that have registered as inactive, and that the peer may call, for
-// a query of rossnet for agents of any status.
-func (p *Peers) listInactive(l *link, m *performatives.Message, q performatives.QueryRef) (agents []agentListing) {
-	if !strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
-		return nil
-	}
-	for r := range p.node.System.Registered() {
-		a, ok := r.Destination().(*Agent)
-		if own := r.Describe().Extra[MemberRegistration]; ok && !r.Visible() && own != nil && l.session.MayCall(m, a.id) {
-			agents = append(agents, agentListing{ID: a.id, Node: p.node.System.Node(), Registration: own})
-		}
-	}
-	return agents
-}
-
-// answerQueryRef replies with the list of the agents, or of the nodes. The URI of a resource is a
-// question for the first agent that has it.
-func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender performatives.AgentID) error {
-	q, err := performatives.PayloadAs[performatives.QueryRef](m)
-	if err != nil {
-		return p.node.Relay.Refuse(m, err)
-	}
-	var list any
-	switch {
-	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
-		list = append(p.listAgents(l, m), p.listInactive(l, m, q)...)
-	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
-		list = p.node.Members()
-	default:
-		of := m.Receiver()
-		if p.coversAll(of) {
-			of = ""
-		}
-		for _, a := range p.node.Catalog.Members(of) {
-			if a.Has(q.Reference) && !a.Is(sender) && (of != "" || l.session.Permits(m, a.ID())) {
-				return l.DeliverAs(m, a.ID(), sender, false)
-			}
-		}
-		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownReference, fmt.Sprintf("unknown reference %.64q", q.Reference)))
-	}
-	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }
 
 // reply sends a reply from the receiver of m, or from the node if m has none.

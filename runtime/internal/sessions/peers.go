@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -28,23 +27,16 @@ type Host struct {
 	Uplinks  *uplinks.Uplinks
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
-	Knows    func(performatives.AgentID) bool                     // whether the node has a way to an agent, without uplinks
-	Stopped  func(performatives.AgentID) *performatives.Refusal   // of a message for an agent that is not there any more
-	Changed  func(performatives.AgentID)                          // tells other nodes of an agent of a session
-	Report   func(*performatives.Message) (health any, only bool) // the health in a QUERY_CAPABILITIES; only says that it has no other purpose
-	Members  func() any                                           // the nodes of the cluster, for the namespace system
-	Draining func(principal string, agent performatives.AgentID)  // tells that the node drains for an operator
-	HandOver func(context.Context) error                          // hands over the agents of the node
-}
+	Knows   func(performatives.AgentID) bool                     // whether the node has a way to an agent, without uplinks
+	Stopped func(performatives.AgentID) *performatives.Refusal   // of a message for an agent that is not there any more
+	Changed func(performatives.AgentID)                          // tells other nodes of an agent of a session
+	Report  func(*performatives.Message) (health any, only bool) // the health in a QUERY_CAPABILITIES; only says that it has no other purpose
+	Health  func(performatives.AgentID) (health any, ok bool)    // of an agent, for the namespace system
+	Members func() any                                           // the nodes of the cluster, for the namespace system
 
-// Options are those of [Peers], with their defaults. The options of the runtime say what each field
-// means.
-type Options struct {
-	MaxAgents int
-	Limits    relay.Limits
-	Operators []performatives.AgentID
-	Health    func(performatives.AgentID) (health any, ok bool)
-	DrainTime time.Duration
+	// Operate returns what a REQUEST to the namespace system has the node do, or why it does not.
+	// It may take long, and tells the answer.
+	Operate func(*performatives.Message) (perform func(tell func(answer any)), err error)
 }
 
 // Elsewhere is the destination of an agent of another node.
@@ -59,25 +51,23 @@ type Elsewhere interface {
 // Peers is the [wire.Handler] of a server's sessions: it makes the agents of other processes agents
 // of the node.
 type Peers struct {
-	node *Host
-	opts Options
-	self performatives.AgentID // the name of the node
+	node      *Host
+	maxAgents int // of a session
+	limits    relay.Limits
+	self      performatives.AgentID // the name of the node
 
 	lastGuest atomic.Int64                                   // the number of the latest guest
 	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
 
 	delegator sync.Once
 	groups    performatives.AgentID // the delegator of tasks for groups; empty without one
-
-	drain   sync.Once
-	drained chan struct{}
 }
 
 var _ wire.HostHandler = (*Peers)(nil)
 
-// New returns the handler of a server for a node.
-func New(h Host, o Options) *Peers {
-	return &Peers{node: &h, opts: o, self: performatives.AgentID(h.System.Node()), drained: make(chan struct{})}
+// New returns the handler of a server for a node, and bounds each of its sessions.
+func New(h Host, maxAgents int, limits relay.Limits) *Peers {
+	return &Peers{node: &h, maxAgents: maxAgents, limits: limits, self: performatives.AgentID(h.System.Node())}
 }
 
 // link is the link of one session of Peers.
@@ -92,7 +82,7 @@ type link struct {
 	shownLock sync.Mutex
 	shown     []shown // guarded by shownLock
 
-	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; used only by the session's reader
+	guests map[performatives.AgentID]performatives.AgentID // the ids of guests, by folded sender; guarded by Host.Handover
 	mixed  bool                                            // a sender has been a guest and owns its id now; used only by the session's reader
 	owed   time.Duration                                   // of pauses; used only by the session's reader
 }
@@ -114,7 +104,7 @@ func (l *link) pause(d time.Duration) {
 
 func newLink(p *Peers, s *wire.Session) *link {
 	return &link{
-		Link: p.node.Relay.NewLink(relay.Session, s, p.opts.Limits), node: p.node,
+		Link: p.node.Relay.NewLink(relay.Session, s, p.limits), node: p.node,
 		session: s,
 		agents:  make(map[performatives.AgentID]*Agent),
 		guests:  make(map[performatives.AgentID]performatives.AgentID),
@@ -305,13 +295,9 @@ func (p *Peers) Undelivered(s *wire.Session, m *performatives.Message, why *perf
 func (p *Peers) unlabelled(l *link, m *performatives.Message) *performatives.Message {
 	p.node.Handover.Lock()
 	defer p.node.Handover.Unlock()
-	if l.agents[m.Receiver().Fold()] != nil {
-		return m
-	}
-	for _, a := range l.agents {
-		if a.label.Is(m.Receiver()) {
-			return m.Readdressed(m.Sender(), a.id)
-		}
+	key := m.Receiver().Fold()
+	if guest, known := l.guests[key]; known && l.agents[key] == nil {
+		return m.Readdressed(m.Sender(), guest)
 	}
 	return m
 }

@@ -1,0 +1,108 @@
+package runtime
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
+)
+
+// Drained returns a channel that is closed when the node has handed over its agents, by
+// [Node.HandOver], because an operator has requested it. The program then stops its servers and the
+// node. An operator is a principal of [PeerOptions.Operators]. The request is a REQUEST to the
+// namespace system, with the content {"operation":"drain","node":NAME}, or a call of [Peers.Drain].
+func (p *Peers) Drained() <-chan struct{} { return p.drained }
+
+// Drain hands over the agents of the node for an operator, by [Node.HandOver] within
+// [PeerOptions.DrainTime], and then closes the channel of [Peers.Drained]. It waits for the end of
+// that: lost says which agents were not handed over, and is empty for none. Further calls wait for
+// the same.
+//
+// The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no
+// operator, and the cause of ctx if that ends first. The node then goes on to drain.
+func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err error) {
+	if err := p.beginDrain(principal, ""); err != nil {
+		return "", err
+	}
+	done := make(chan string, 1)
+	p.node.system.Work(func() { p.handOver(func(lost string) { done <- lost }) })
+	select {
+	case lost = <-done:
+		return lost, nil
+	case <-ctx.Done():
+	}
+	select {
+	case lost = <-done: // a server that stops because the node has drained ends ctx, too
+		return lost, nil
+	default:
+		return "", context.Cause(ctx)
+	}
+}
+
+// beginDrain publishes that the node drains for a principal, or returns an error if that may not
+// have it drain. The agent is the one by which it asked, if there is one.
+func (p *Peers) beginDrain(principal string, agent performatives.AgentID) error {
+	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
+	if !p.mayOperate(principal) {
+		log.Warn("a drain was refused: its sender is no operator")
+		return &performatives.Refusal{Code: performatives.CodeForbidden, Text: "only an operator of the node may drain it"}
+	}
+	log.Info("an operator drains the node")
+	publish(p.node, NodeDraining{at(), principal, agent.Name()})
+	return nil
+}
+
+// handOver hands over the agents of the node, tells which were not, and then the program. A second
+// call waits for the first.
+func (p *Peers) handOver(tell func(lost string)) {
+	ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
+	defer cancel()
+	lost := ""
+	if err := p.node.HandOver(ctx); err != nil {
+		lost = strings.TrimPrefix(err.Error(), "runtime: ")
+	}
+	tell(lost)
+	p.drain.Do(func() { close(p.drained) })
+}
+
+// operation is the content of a REQUEST to the namespace system.
+type operation struct {
+	Operation string `json:"operation"` // drain: hand over the agents, and leave
+	Node      string `json:"node"`      // the name of the node that is to do it
+}
+
+// drained is the answer to a drain.
+type drained struct {
+	Node string `json:"node"`
+	Lost string `json:"lost"` // which agents were not handed over; empty for none
+}
+
+// operate returns what a REQUEST to the namespace system has the node do, or why it does not.
+func (p *Peers) operate(m *performatives.Message) (perform func(tell func(answer any)), err error) {
+	o, err := performatives.PayloadAs[operation](m)
+	switch {
+	case err != nil:
+		return nil, err
+	case o.Operation != "drain":
+		return nil, &performatives.Refusal{Code: performatives.CodeIncapable, Text: fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)}
+	case p.mayOperate(m.Principal()) && !performatives.AgentID(o.Node).Is(performatives.AgentID(p.node.Name())):
+		return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)}
+	}
+	if err := p.beginDrain(m.Principal(), m.Sender()); err != nil {
+		return nil, err
+	}
+	return func(tell func(any)) {
+		p.handOver(func(lost string) { tell(drained{p.node.Name(), lost}) })
+	}, nil
+}
+
+// mayOperate reports whether a principal is an operator of the node.
+func (p *Peers) mayOperate(principal string) bool {
+	id := performatives.AgentID(principal)
+	return slices.ContainsFunc(p.opts.Operators, func(o performatives.AgentID) bool {
+		return o == "*" || principal != "" && namespace.Within(string(o.Fold()), string(id.Fold()))
+	})
+}
