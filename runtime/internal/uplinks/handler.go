@@ -122,36 +122,22 @@ func (l *session) sendIntroduction(id performatives.AgentID, c performatives.Cap
 	if err != nil {
 		return // the error is an invalid stamp
 	}
-	l.mu.Lock()
-	if len(l.asked) < l.uplink.opts.Limits.Open { // bounds the map for a peer that does not reply
-		l.asked[string(m.ID())] = id
-	}
-	l.mu.Unlock()
 	if err := l.session.Send(m); err != nil {
-		l.takeIntroduction(string(m.ID()))
 		l.uplink.system.Logger().Warn("agent not introduced", "agent", string(id), "err", err)
 	}
 }
 
-// handleIntroductionReply reports whether m replies to an introduction. Such a reply is
-// not routed to the agent, which has not sent a request. A refusal is logged.
+// handleIntroductionReply reports whether m replies to an introduction: it is of the far node, and
+// answers nothing that the agent itself has asked. It is not routed to the agent. A refusal is
+// logged.
 func (l *session) handleIntroductionReply(m *performatives.Message) bool {
-	agent, ok := l.takeIntroduction(m.InReplyTo())
-	if !ok {
+	if !l.uplink.opts.Introduce || m.InReplyTo() == "" || !m.Sender().Is(namespace.System) || l.Continues(m, m.Sender()) {
 		return false
 	}
 	if r := m.AsRefusal(); r != nil {
-		l.uplink.system.Logger().Warn("agent not introduced", "agent", string(agent), "err", r)
+		l.uplink.system.Logger().Warn("agent not introduced", "agent", string(m.Receiver()), "err", r)
 	}
 	return true
-}
-
-func (l *session) takeIntroduction(id string) (performatives.AgentID, bool) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	agent, ok := l.asked[id]
-	delete(l.asked, id)
-	return agent, ok
 }
 
 func refused(code performatives.Code, text string) *performatives.Refusal {

@@ -128,9 +128,6 @@ type session struct {
 	uplink  *Uplink
 	session *wire.Session
 
-	mu    sync.Mutex
-	asked map[string]performatives.AgentID // introductions without a reply, by message id
-
 	introduceMu sync.Mutex                     // keeps the introductions of one agent in order
 	introduced  map[performatives.AgentID]bool // by folded id; guarded by introduceMu
 }
@@ -180,8 +177,7 @@ func (u *Uplink) attach(s *wire.Session) *session {
 	if !ok {
 		l = &session{
 			Link: u.relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
-			session: s,
-			asked:   make(map[string]performatives.AgentID), introduced: make(map[performatives.AgentID]bool),
+			session: s, introduced: make(map[performatives.AgentID]bool),
 		}
 		s.SetValue(l)
 	}
