@@ -28,7 +28,7 @@ func (r *Relay) findLocked(p passage) *record {
 	if t := r.index[recordKey{conversation, from, to}]; t != nil {
 		return t
 	}
-	if t := r.index[recordKey{name: m.InReplyTo(), asker: from}]; t != nil && t.worker.id.Is(p.to.id) && m.InReplyTo() != "" {
+	if t := r.index[recordKey{name: m.InReplyTo(), asker: from}]; t != nil && t.names(p.to.id) && m.InReplyTo() != "" {
 		return t
 	}
 	return nil

@@ -80,6 +80,11 @@ const maxRecordKeys = 18
 // voice is the name by which the asker knows the worker.
 func (t *record) voice() performatives.AgentID { return cmp.Or(t.as, t.worker.id) }
 
+// names reports whether an id is that of the worker, or the name by which the asker knows it.
+func (t *record) names(id performatives.AgentID) bool {
+	return t.worker.id.Is(id) || t.as != "" && t.as.Is(id)
+}
+
 // metadataHandledBy is the member of the metadata of a reply that names the worker (addenda §9).
 const metadataHandledBy = "handled_by"
 

@@ -67,8 +67,8 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	}
 	n := noted{record: t, as: t.as, message: p.message, asked: t.asked, copies: t.copies, due: t.due, progress: t.progress}
 	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
-		if !r.roomLocked(t, p) {
-			return noted{}, refusedCopy(p.message, performatives.CodeBusy, textTooMany)
+		if err := r.roomLocked(t, p, 0); err != nil {
+			return noted{}, err
 		}
 		n.asks = true
 		r.askLocked(t, p.message, now)
@@ -78,8 +78,6 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	}
 	return n, nil
 }
-
-const textTooMany = "too many conversations are open over this connection, or too long ones"
 
 func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
@@ -122,17 +120,28 @@ func (r *Relay) entryOf(side party, p passage) *actors.Registration {
 	return here
 }
 
-// Aliased returns the worker of the open record of a message to a namespace.
-func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
+// recordOf returns the record of a message, and whether it is open; nil without one. Only the
+// record's names may be read.
+func (r *Relay) recordOf(m *performatives.Message, from, to party) (t *record, open bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	asker = asker.Fold()
-	for _, k := range [...]recordKey{{string(m.ConversationID()), asker, m.Receiver().Fold()}, {name: m.InReplyTo(), asker: asker}} {
-		if t := r.index[k]; t != nil && !t.tombstone && t.as != "" && t.as.Is(m.Receiver()) {
-			return t.worker.id, true
-		}
+	t = r.findLocked(passage{message: m, from: from, to: to})
+	return t, t != nil && !t.tombstone
+}
+
+// Aliased returns the worker of the open record of a message to a namespace.
+func (r *Relay) Aliased(asker performatives.AgentID, m *performatives.Message) (performatives.AgentID, bool) {
+	t, open := r.recordOf(m, party{id: asker}, party{id: m.Receiver()})
+	if !open || t.as == "" || !t.as.Is(m.Receiver()) {
+		return "", false
 	}
-	return "", false
+	return t.worker.id, true
+}
+
+// voiced reports whether m comes from the worker of a record which the asker knows by another name.
+func (r *Relay) voiced(m *performatives.Message) bool {
+	t, _ := r.recordOf(m, party{id: m.Sender()}, party{id: m.Receiver()})
+	return t != nil && t.as != "" && t.worker.id.Is(m.Sender())
 }
 
 // Continues reports whether a message of an agent behind the link belongs to a conversation of this
@@ -141,10 +150,8 @@ func (l *Link) Continues(m *performatives.Message, from performatives.AgentID) b
 	if l.relay.system.Conversing(m.Receiver(), m.ConversationID(), from) {
 		return true
 	}
-	l.relay.mu.Lock()
-	defer l.relay.mu.Unlock()
-	t := l.relay.findLocked(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}})
-	return t != nil && !t.tombstone
+	_, open := l.relay.recordOf(m, party{from, l}, party{id: m.Receiver()})
+	return open
 }
 
 // AskersOf returns the agents that wait in open records for an answer of a worker behind the link.
@@ -160,19 +167,10 @@ func (l *Link) AskersOf(worker performatives.AgentID, id performatives.MessageID
 	return all
 }
 
-// voiced reports whether m comes from the worker of an open record which the asker knows by another
-// name.
-func (r *Relay) voiced(m *performatives.Message) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	t := r.findLocked(passage{message: m, from: party{id: m.Sender()}, to: party{id: m.Receiver()}})
-	return t != nil && t.as != "" && t.worker.id.Is(m.Sender())
-}
-
 // openLocked begins a record.
 func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
-	if !r.roomLocked(nil, p) {
-		return noted{}, refusedCopy(p.message, performatives.CodeBusy, textTooMany)
+	if err := r.roomLocked(nil, p, 0); err != nil {
+		return noted{}, err
 	}
 	m := p.message
 	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, asked: m}
@@ -238,23 +236,22 @@ func (l *Link) addWeight(w int) {
 	}
 }
 
-// roomLocked reports whether both sessions of a passage have room for a request, in t or in a new
-// record.
-func (r *Relay) roomLocked(t *record, p passage) bool {
+// roomLocked returns a refusal if a session of a passage has no room for a request, in t or in a new
+// conversation. own is how many of the conversations of its agents are the request's own.
+func (r *Relay) roomLocked(t *record, p passage, own int) error {
 	released := 0
 	if t != nil && t.asked != t.first {
 		released = t.asked.Weight() // the message takes its place
 	}
 	for _, side := range [...]party{p.from, p.to} {
-		if side.via != nil && !r.fitsLocked(side.via, p.message, t == nil, released, 0) {
-			return false
+		if side.via != nil && !r.fitsLocked(side.via, p.message, t == nil, released, own) {
+			return refusedCopy(p.message, performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
 		}
 	}
-	return true
+	return nil
 }
 
-// fitsLocked reports whether a session has room for a request. own is how many of its conversations
-// are the request's own.
+// fitsLocked reports whether a session has room for a request: see roomLocked.
 func (r *Relay) fitsLocked(l *Link, m *performatives.Message, opens bool, released, own int) bool {
 	if opens && len(r.of[l])+l.load.Conversations()-own >= l.limits.Open {
 		return false
@@ -270,14 +267,11 @@ func (r *Relay) admitLocked(p passage) error {
 	if !m.Performative().ExpectsReply() || m.InReplyTo() != "" || m.Performative() == performatives.ActCancel {
 		return nil
 	}
-	side, own := p.from, 0
-	if side.via == nil {
-		side, own = p.to, 1
+	own := 0
+	if p.from.via == nil {
+		own = 1
 	}
-	if side.via != nil && !r.fitsLocked(side.via, m, true, 0, own) {
-		return refusedCopy(m, performatives.CodeBusy, textTooMany)
-	}
-	return nil
+	return r.roomLocked(nil, p, own)
 }
 
 // takeBack undoes the effect of a message on its record, because the message could not be passed
