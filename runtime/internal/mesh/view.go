@@ -91,14 +91,9 @@ func (v view) Run(id performatives.AgentID) route.Run {
 }
 
 // Uplink implements [route.View].
-func (v view) Uplink(id performatives.AgentID) route.Uplink {
-	switch u := v.n.uplinks.For(id); {
-	case u == nil:
-		return route.NoUplink
-	case u.Connected():
-		return route.Connected
-	}
-	return route.Disconnected
+func (v view) Uplink(id performatives.AgentID) (there, connected bool) {
+	u := v.n.uplinks.For(id)
+	return u != nil, u != nil && u.Connected()
 }
 
 // HasRun implements [route.View].

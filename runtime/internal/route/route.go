@@ -36,16 +36,6 @@ type Host struct {
 	Link   Link // at another node
 }
 
-// Uplink says whether an uplink has the agents of an id.
-type Uplink uint8
-
-// The states of an uplink.
-const (
-	NoUplink Uplink = iota
-	Disconnected
-	Connected
-)
-
 // Run is the run of a placed agent on this node. The zero value says that there is none.
 type Run struct {
 	Number  uint64
@@ -75,8 +65,8 @@ type View interface {
 	HandedTo(performatives.AgentID) (to Link, handed bool)
 	// Run returns the run of an agent of a kind on this node.
 	Run(performatives.AgentID) Run
-	// Uplink returns the state of the uplink that has the agents of an id.
-	Uplink(performatives.AgentID) Uplink
+	// Uplink reports whether an uplink has the agents of an id, and whether that is connected.
+	Uplink(performatives.AgentID) (there, connected bool)
 	// HasRun reports whether an agent of this process with that id has stopped, or all do.
 	HasRun(performatives.AgentID) bool
 	// Unreachable says that the node of an agent which was lost cannot be reached. It is empty for
@@ -209,8 +199,8 @@ func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Deci
 // beyond reports whether an agent that is not in the directory may be beyond an uplink. One that has
 // run here is looked for there only while the uplink has a session.
 func beyond(v View, id performatives.AgentID) bool {
-	u := v.Uplink(id)
-	return u == Connected || u == Disconnected && !v.HasRun(id)
+	there, connected := v.Uplink(id)
+	return connected || there && !v.HasRun(id)
 }
 
 // toHost decides on the first message for a placed agent that is not in the directory.

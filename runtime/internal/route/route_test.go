@@ -35,7 +35,8 @@ type known struct {
 	handed          bool
 	handedTo        Link
 	run             Run
-	uplink          Uplink
+	uplink          bool
+	connected       bool // the uplink
 	hasRun          bool
 	unreachable     string
 	exceptedForHost Link // set by Host
@@ -56,11 +57,11 @@ func (k *known) RunsElsewhere(performatives.AgentID) bool { return k.elsewhere }
 func (k *known) HandedTo(performatives.AgentID) (Link, bool) {
 	return k.handedTo, k.handed
 }
-func (k *known) Run(performatives.AgentID) Run            { return k.run }
-func (k *known) Uplink(performatives.AgentID) Uplink      { return k.uplink }
-func (k *known) HasRun(performatives.AgentID) bool        { return k.hasRun }
-func (k *known) Unreachable(performatives.AgentID) string { return k.unreachable }
-func (*known) Name() string                               { return "n1" }
+func (k *known) Run(performatives.AgentID) Run                        { return k.run }
+func (k *known) Uplink(performatives.AgentID) (there, connected bool) { return k.uplink, k.connected }
+func (k *known) HasRun(performatives.AgentID) bool                    { return k.hasRun }
+func (k *known) Unreachable(performatives.AgentID) string             { return k.unreachable }
+func (*known) Name() string                                           { return "n1" }
 
 func (k *known) Host(_ performatives.AgentID, except Link) Host {
 	if except == nil {
@@ -188,10 +189,10 @@ func TestDecideOwn(t *testing.T) {
 		{"no node hosts it", known{hostAny: hostNone}, request, 0, "refuse agent_stopped no node hosts the kind k"},
 		{"an answer activates nobody", known{hostAny: hostHere}, answer, 0, unknownHere},
 		{"nor does a CANCEL", known{hostAny: hostHere}, cancel, 0, unknownHere},
-		{"beyond an uplink", known{uplink: Connected, hasRun: true}, request, 0, "beyond"},
-		{"beyond an uplink without a session", known{uplink: Disconnected}, request, 0, "beyond"},
-		{"stopped here, and the uplink has no session", known{uplink: Disconnected, hasRun: true}, request, 0, "refuse agent_stopped"},
-		{"placed before the uplink", known{uplink: Connected, hostAny: hostN2}, request, 0, "send n2 first"},
+		{"beyond an uplink", known{uplink: true, connected: true, hasRun: true}, request, 0, "beyond"},
+		{"beyond an uplink without a session", known{uplink: true}, request, 0, "beyond"},
+		{"stopped here, and the uplink has no session", known{uplink: true, hasRun: true}, request, 0, "refuse agent_stopped"},
+		{"placed before the uplink", known{uplink: true, connected: true, hostAny: hostN2}, request, 0, "send n2 first"},
 		{"stopped", known{hasRun: true}, request, 0, "refuse agent_stopped"},
 		{"its node cannot be reached", known{unreachable: "the node n9 of the agent cannot be reached"}, request, 0, "refuse agent_stopped the node n9 of the agent cannot be reached"},
 		{"unknown", known{}, request, 0, unknownHere},
@@ -213,7 +214,7 @@ func TestDecideOther(t *testing.T) {
 		{"to be activated here, and runs elsewhere", from(known{host: hostHere, hostAny: hostHere, elsewhere: true}), request, 0, "wait 640ms"},
 		{"to be activated here, and that node does not join", from(known{host: hostHere, hostAny: hostHere, elsewhere: true}), request, longWait, "activate"},
 		{"an answer activates nobody", from(known{host: hostHere, hostAny: hostHere}), answer, 0, unknownThere},
-		{"beyond an uplink", from(known{uplink: Connected}), request, 0, "beyond"},
+		{"beyond an uplink", from(known{uplink: true, connected: true}), request, 0, "beyond"},
 		{"an agent of a third node", from(known{entry: Entry{Agent: here.Agent, Home: n3, Link: n3, Placed: true}, host: hostN3, hostAny: hostN3}), request, 0, "pass n3"},
 		{"one that is not placed", from(known{entry: Entry{Agent: here.Agent, Home: n3, Link: n3}}), request, 0, `refuse agent_stopped the agent "k/a" is not on the node n1`},
 		{"an answer to it, whose request this node has passed on", from(known{entry: Entry{Agent: here.Agent, Home: n3, Link: n3}}), answer, 0, "pass n3"},
