@@ -59,16 +59,15 @@ func (a peerAgent) Receive(_ *actors.Context, m *performatives.Message) {
 // where the payload implies none. Each option changes a field of the envelope.
 func (p *Peer) Send(to performatives.AgentID, payload any, opts ...runtime.AskOption) *performatives.Message {
 	p.t.Helper()
-	e := performatives.Envelope{Receiver: to, Payload: payload}
-	for _, opt := range opts {
-		opt(&e)
-	}
-	return p.send(e)
+	return p.send(performatives.Envelope{Receiver: to, Payload: payload}, opts)
 }
 
 // send completes an envelope and sends it.
-func (p *Peer) send(e performatives.Envelope) *performatives.Message {
+func (p *Peer) send(e performatives.Envelope, opts []runtime.AskOption) *performatives.Message {
 	p.t.Helper()
+	for _, opt := range opts {
+		opt(&e)
+	}
 	stamp := p.Stamp()
 	e.ID = cmp.Or(e.ID, stamp.ID)
 	e.Timestamp, e.Sender = stamp.Time, p.ID()
@@ -93,22 +92,14 @@ func (p *Peer) SendAgain(m *performatives.Message) {
 // Reply answers a message.
 func (p *Peer) Reply(m *performatives.Message, payload any, opts ...runtime.AskOption) *performatives.Message {
 	p.t.Helper()
-	e := m.ReplyEnvelope(p.ID(), performatives.Stamp{}, actOf(payload, opts), payload)
-	for _, opt := range opts {
-		opt(&e)
-	}
-	return p.send(e)
+	return p.send(m.ReplyEnvelope(p.ID(), performatives.Stamp{}, actOf(payload, opts), payload), opts)
 }
 
 // Follow sends a further message in the conversation of one that the peer has sent, such
 // as its CANCEL.
 func (p *Peer) Follow(m *performatives.Message, payload any, opts ...runtime.AskOption) *performatives.Message {
 	p.t.Helper()
-	e := m.FollowEnvelope(performatives.Stamp{}, actOf(payload, opts), payload)
-	for _, opt := range opts {
-		opt(&e)
-	}
-	return p.send(e)
+	return p.send(m.FollowEnvelope(performatives.Stamp{}, actOf(payload, opts), payload), opts)
 }
 
 // actOf returns the act that options or a payload name, zero for none.
