@@ -1,11 +1,20 @@
 package runtime
 
 import (
+	"cmp"
 	"context"
+	"crypto/tls"
+	"errors"
 	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 // GossipKeys returns the keys of the gossip, which may be changed while the node runs: see
@@ -64,4 +73,110 @@ func (n *Node) Drain(ctx context.Context) error {
 		return err
 	}
 	return left
+}
+
+// ClusterOptions makes a node a member of a cluster: see [Options].Cluster. Gossip is required. The
+// name of the node must be unique in the cluster, and so must be the ids of its agents.
+type ClusterOptions struct {
+	// Gossip is the address of the membership, host:port, on TCP and UDP. Port 0 means any that is
+	// free.
+	Gossip string
+
+	// Advertise is the host by which other nodes reach this one, by gossip and by links: a name, or
+	// an IP address without brackets or zone. Empty means that of Gossip.
+	Advertise string
+
+	// Join are members to join, host:port. Names are resolved again at each attempt, and all their
+	// addresses are tried. A node that reaches none of them goes on trying.
+	Join []string
+
+	// JoinTime is how long New waits for the first of them to answer. When none does, the node
+	// begins alone. Zero means DefaultJoinTime.
+	JoinTime time.Duration
+
+	// Profile has the times of the membership. Zero means [membership.LAN].
+	Profile membership.Profile
+
+	// Keys encrypt the gossip, and keep out nodes that do not have them: 16, 24 or 32 bytes each.
+	// The first one encrypts, all decrypt. None means no encryption.
+	Keys [][]byte
+
+	// Labels describe the node to others, such as zone=eu-1.
+	Labels map[string]string
+
+	// Links is the address where the node accepts the links of other nodes, host:port. Empty means
+	// any free port of the host of Gossip. With Accept it is the address of that listener.
+	Links string
+
+	// Accept has the node accept links by a listener of the caller, such as one for sessions: the
+	// caller passes the function to [grpc.Options].Links, and stops the listener after the node.
+	// Nil means that the node has a listener of its own.
+	Accept func(serve func(*grpc.LinkStream))
+
+	// TLS encrypts links. It has a certificate for the name of the node as a DNS name. The node
+	// shows it at both ends of a link, also where it opens the link. The authorities of the other
+	// nodes are RootCAs and ClientCAs. Package auth's NodeTLS returns one from files. Nil means no
+	// encryption: then everyone who reaches the listener can speak as any node. A listener of
+	// Accept has to ask for certificates.
+	TLS *tls.Config
+
+	// LinkTimeout is how long a link may be down while its node seems to live, before the agents
+	// there are lost. Zero means [nodelink.DefaultTimeout].
+	LinkTimeout time.Duration
+
+	network mesh.Network // nil: the real one
+}
+
+// DefaultJoinTime is the default of [ClusterOptions].JoinTime.
+const DefaultJoinTime = 5 * time.Second
+
+// join makes the node a member of a cluster.
+func (n *Node) join(c ClusterOptions, o Options) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	c.warn(o.Logger)
+	return n.mesh.Join(mesh.Options{
+		Gossip: c.Gossip, Advertise: c.Advertise, Join: c.Join, JoinTime: cmp.Or(c.JoinTime, DefaultJoinTime), Profile: c.Profile, Keys: c.Keys,
+		Labels: c.Labels, Links: c.Links, Accept: c.Accept, TLS: c.TLS, LinkTimeout: c.LinkTimeout, Network: c.network,
+	}, o.codons(), o.Logger)
+}
+
+// warn logs what everyone who reaches the ports of the node can do, unless they are of this machine
+// only.
+func (o *ClusterOptions) warn(log *slog.Logger) {
+	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	if host == "localhost" || net.ParseIP(host).IsLoopback() {
+		return
+	}
+	if len(o.Keys) == 0 {
+		log.Warn("the gossip of the cluster has no keys: everyone who reaches its port takes part in it; see ClusterOptions.Keys", "addr", o.Gossip)
+	}
+	if o.TLS == nil {
+		log.Warn("the links of the cluster have no TLS: everyone who reaches their port can speak as any node; see ClusterOptions.TLS", "addr", o.Gossip)
+	}
+}
+
+func (o *ClusterOptions) validate() error {
+	switch host, _, err := net.SplitHostPort(o.Gossip); {
+	case o.Gossip == "":
+		return errors.New("the address Gossip is empty: want host:port, such as 127.0.0.1:7946")
+	case err != nil:
+		return fmt.Errorf("the address Gossip is %q: want host:port", o.Gossip)
+	case o.Advertise == "" && (host == "" || net.ParseIP(host).IsUnspecified()):
+		return fmt.Errorf("the address Gossip is %q, all addresses of the machine: say by Advertise which of them other nodes use", o.Gossip)
+	case strings.ContainsAny(o.Advertise, "[]%/ ") || strings.Contains(o.Advertise, ":") && net.ParseIP(o.Advertise) == nil:
+		return fmt.Errorf("the host Advertise is %q: want a name, or an IP address without brackets, port and zone", o.Advertise)
+	case o.Accept != nil && o.Links == "":
+		return errors.New("the address Links is empty, and Accept is set: want that of the listener")
+	case o.JoinTime < 0:
+		return fmt.Errorf("the duration JoinTime is %v", o.JoinTime)
+	case o.LinkTimeout < 0:
+		return fmt.Errorf("the duration LinkTimeout is %v", o.LinkTimeout)
+	case o.TLS != nil && o.TLS.ClientCAs == nil:
+		return errors.New("the configuration TLS has no ClientCAs: the certificates of other nodes could not be checked")
+	case o.TLS != nil && len(o.TLS.Certificates) == 0 && o.TLS.GetClientCertificate == nil:
+		return errors.New("the configuration TLS has no Certificates and no GetClientCertificate: other nodes would refuse the links that this one opens")
+	}
+	return nil
 }
