@@ -74,13 +74,9 @@ const (
 	extraRegistration = sessions.MemberRegistration
 )
 
-// reportOf returns the health that the sender of a QUERY_CAPABILITIES reports of itself, a
-// [Health], or nil. only is true if the message has no other purpose.
-func (n *Node) reportOf(m *performatives.Message) (health any, only bool) {
-	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
-	if err != nil {
-		return nil, false
-	}
+// reportOf returns the health that the sender of a query reports of itself, a [Health], or nil. only
+// is true if the query has no other purpose.
+func (n *Node) reportOf(q performatives.QueryCapabilities) (health any, only bool) {
 	text, only := q.Extra[extraStatus], true
 	if text == nil {
 		text, only = q.Extra[extraRegistration], false

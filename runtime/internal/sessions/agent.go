@@ -41,6 +41,9 @@ func (a *Agent) Principal() string { return a.principal }
 // it: it has introduced itself without capabilities (addenda §9).
 func (a *Agent) Listens() bool { return a.id == a.label }
 
+// Health returns what [Host].Report has made of the agent's latest report; nil without one.
+func (a *Agent) Health() any { return a.health.Load() }
+
 // Via returns the link of the session.
 func (a *Agent) Via() *relay.Link { return a.link.Link }
 
@@ -132,21 +135,31 @@ func (a *Agent) Labelled(m *performatives.Message) *performatives.Message {
 	return m.Readdressed(m.Sender(), a.label)
 }
 
-// introduce takes what the peer says of itself, and reports whether m does so. A peer
-// that has tools and does not name them is asked.
-func (a *Agent) introduce(m *performatives.Message) bool {
+// introduce takes what a QUERY_CAPABILITIES says of its sender: what it can do, how it is, and that it
+// is to be told of changes of the answer. A peer that has tools and does not name them is asked. reports
+// is true if the query has no other purpose than to say how the agent is.
+func (p *Peers) introduce(l *link, a *Agent, m *performatives.Message) (introduces, reports bool) {
 	if m.Performative() != performatives.ActQueryCapabilities {
-		return false
+		return false, false
 	}
 	q, err := performatives.PayloadAs[performatives.QueryCapabilities](m)
-	if err != nil || q.Capabilities == nil {
-		return false
+	if err != nil {
+		return false, false
 	}
-	a.announce(*q.Capabilities)
-	if len(q.Capabilities.Actions) == 0 && hasTools(*q.Capabilities) {
-		a.ask(m)
+	if q.Each {
+		p.watch(l, a, m)
 	}
-	return true
+	if c := q.Capabilities; c != nil {
+		a.announce(*c)
+		if len(c.Actions) == 0 && hasTools(*c) {
+			a.ask(m)
+		}
+	}
+	health, reports := p.node.Report(q)
+	if health != nil {
+		a.health.Store(health)
+	}
+	return q.Capabilities != nil, reports
 }
 
 // announce lets the agents of the node find the peer, as long as it has anything to

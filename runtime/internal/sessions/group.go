@@ -40,23 +40,16 @@ func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name 
 	return p.delegate(l, from, m, members)
 }
 
-// anycast returns the agents that a task is for whose sender names none, if there are several; else
-// the first one gets it as any other task of the namespace.
-func (p *Peers) anycast(l *link, from *Agent, m *performatives.Message) (members candidates) {
+// anycast returns the agents that a task is for whose sender names none. If there is only one, it
+// gets the task as any other one of the namespace.
+func (p *Peers) anycast(l *link, from *Agent, m *performatives.Message, task performatives.TaskRequest) (members candidates) {
 	if a, ok := m.Shape().(wire.Anycast); !ok || !a.Anycast() {
-		return nil
-	}
-	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
-	if err != nil {
 		return nil
 	}
 	for r := range p.membersWithAction(m.Receiver(), task.TaskType) {
 		if !r.ID().Is(from.id) && l.session.Permits(m, r.ID()) {
 			members = append(members, r.ID())
 		}
-	}
-	if len(members) < 2 {
-		return nil
 	}
 	return members
 }

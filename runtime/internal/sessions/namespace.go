@@ -25,11 +25,16 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	if name, ok := strings.CutPrefix(string(m.Receiver().Fold()), groupPrefix); ok {
 		return p.serveGroup(l, from, m, name)
 	}
+	var task performatives.TaskRequest
 	if m.Performative() == performatives.ActTaskRequest {
-		if members := p.anycast(l, from, m); members != nil {
+		var err error
+		if task, err = performatives.PayloadAs[performatives.TaskRequest](m); err != nil {
+			return p.node.Relay.Refuse(m, err)
+		}
+		if members := p.anycast(l, from, m, task); len(members) > 1 {
 			return p.delegate(l, from, m, members)
 		}
-		if chosen, ok := p.chooseAgent(l, from.id, m); ok {
+		if chosen, ok := p.chooseAgent(l, from.id, m, task); ok {
 			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))
 		}
 	}
@@ -46,7 +51,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	case performatives.ActQueryCapabilities:
 		return p.answerQueryCapabilities(l, m, from.id)
 	case performatives.ActTaskRequest:
-		return p.performTask(l, m)
+		return p.performTask(l, m, task)
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m, from.id)
 	case performatives.ActQueryIf:
@@ -199,11 +204,9 @@ const MemberRegistration = "agent_registration"
 // of another connection takes precedence over one of the sender's connection: a connected
 // node does not accept a message that one of its own agents has sent, and it prefers its
 // own agents for a task anyway.
-func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performatives.Message) (chosen performatives.AgentID, found bool) {
-	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
-	if err != nil {
-		return "", false // performTask reports the error
-	}
+func (p *Peers) chooseAgent(
+	l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest,
+) (chosen performatives.AgentID, found bool) {
 	action, wanted := task.TaskType, requiredCapabilities(task)
 	if len(wanted) > 0 {
 		action = wanted[0]
@@ -252,12 +255,8 @@ func (p *Peers) membersWithAction(name performatives.AgentID, action string) ite
 }
 
 // performTask performs a task for which the namespace has no agent, or refuses it.
-func (p *Peers) performTask(l *link, m *performatives.Message) error {
-	task, err := performatives.PayloadAs[performatives.TaskRequest](m)
-	switch {
-	case err != nil:
-		return p.node.Relay.Refuse(m, err)
-	case m.Receiver().Is(namespace.System) && task.TaskType == taskHealth:
+func (p *Peers) performTask(l *link, m *performatives.Message, task performatives.TaskRequest) error {
+	if m.Receiver().Is(namespace.System) && task.TaskType == taskHealth {
 		return p.health(l, m, task)
 	}
 	text := fmt.Sprintf("there is no action %.64q", task.TaskType)
@@ -287,4 +286,66 @@ func (p *Peers) reply(l *link, m *performatives.Message, act performatives.Perfo
 		return p.node.Relay.Refuse(m, err)
 	}
 	return nil
+}
+
+// maxShown is the largest number of lists of a session that are watched: the latest ones.
+const maxShown = 16
+
+// shown is a list of actions that an agent of the session has asked for.
+type shown struct {
+	of    performatives.AgentID // folded; empty for all agents
+	by    *Agent
+	query *performatives.Message
+}
+
+// watch has the session told when the list changes that m asks for.
+func (p *Peers) watch(l *link, from *Agent, m *performatives.Message) {
+	s := shown{m.Receiver().Fold(), from, m}
+	if p.coversAll(s.of) {
+		s.of = ""
+	}
+	l.shownLock.Lock()
+	defer l.shownLock.Unlock()
+	l.shown = slices.DeleteFunc(l.shown, func(o shown) bool { return o.of == s.of && o.by == from })
+	if len(l.shown) == maxShown {
+		l.shown = slices.Delete(l.shown, 0, 1)
+	}
+	if l.shown = append(l.shown, s); len(l.shown) == 1 {
+		p.node.Catalog.Watch(l)
+	}
+}
+
+// ActionsChanged tells the agents of the session that a list has changed: by an INFORM about
+// capabilities without content.
+func (l *link) ActionsChanged(ids []performatives.AgentID) {
+	l.shownLock.Lock()
+	all := slices.Clone(l.shown)
+	l.shownLock.Unlock()
+	told := make(map[*Agent]bool)
+	for _, s := range all {
+		if told[s.by] || !slices.ContainsFunc(ids, func(id performatives.AgentID) bool { return l.shows(s, id) }) {
+			continue
+		}
+		told[s.by] = true
+		stamp := l.node.System.Stamp()
+		m, err := performatives.New(performatives.Envelope{
+			ID: stamp.ID, Timestamp: stamp.Time, Performative: performatives.ActInform, Receiver: s.by.label,
+			Sender:   cmp.Or(s.query.Receiver(), performatives.AgentID(l.node.System.Node())),
+			Ontology: performatives.OntologyCapabilityInformation,
+		})
+		if err == nil { // the error is an invalid stamp
+			_ = l.session.Send(m) // a peer that does not read learns it by its next query
+		}
+	}
+}
+
+// shows reports whether a list has the actions of an agent.
+func (l *link) shows(s shown, id performatives.AgentID) bool {
+	switch {
+	case id.Is(s.by.id):
+		return false
+	case s.of == "":
+		return l.session.MayCall(s.query, id)
+	}
+	return namespace.Within(string(s.of), string(id.Fold()))
 }

@@ -27,12 +27,12 @@ type Host struct {
 	Uplinks  *uplinks.Uplinks
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
-	Knows   func(performatives.AgentID) bool                     // whether the node has a way to an agent, without uplinks
-	Stopped func(performatives.AgentID) *performatives.Refusal   // of a message for an agent that is not there any more
-	Changed func(performatives.AgentID)                          // tells other nodes of an agent of a session
-	Report  func(*performatives.Message) (health any, only bool) // the health in a QUERY_CAPABILITIES; only says that it has no other purpose
-	Health  func(performatives.AgentID) (health any, ok bool)    // of an agent, for the namespace system
-	Members func() any                                           // the nodes of the cluster, for the namespace system
+	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without uplinks
+	Stopped func(performatives.AgentID) *performatives.Refusal            // of a message for an agent that is not there any more
+	Changed func(performatives.AgentID)                                   // tells other nodes of an agent of a session
+	Report  func(performatives.QueryCapabilities) (health any, only bool) // the health that a query reports; only says that it has no other purpose
+	Health  func(performatives.AgentID) (health any, ok bool)             // of an agent, for the namespace system
+	Members func() any                                                    // the nodes of the cluster, for the namespace system
 
 	// Operate returns what a REQUEST to the namespace system has the node do, or why it does not.
 	// It may take long, and tells the answer.
@@ -186,9 +186,8 @@ func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed per
 		agent.ask(m)
 		return nil
 	}
-	p.watch(l, agent, m)
-	introduces, only := agent.introduce(m), agent.report(m)
-	if only && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
+	introduces, reports := p.introduce(l, agent, m)
+	if reports && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})
 	}
 	if worker := p.node.Relay.WorkerOf(agent.id, m, routed); worker != "" {

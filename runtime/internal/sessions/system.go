@@ -27,22 +27,6 @@ func (p *Peers) operate(l *link, m *performatives.Message) error {
 	return nil
 }
 
-// Health returns what [Host].Report has made of the agent's latest report; nil without one.
-func (a *Agent) Health() any { return a.health.Load() }
-
-// report stores the health that an agent reports of itself. only is true if the message has no
-// other purpose.
-func (a *Agent) report(m *performatives.Message) (only bool) {
-	if m.Performative() != performatives.ActQueryCapabilities {
-		return false
-	}
-	health, only := a.link.node.Report(m)
-	if health != nil {
-		a.health.Store(health)
-	}
-	return only
-}
-
 // taskHealth is the task of the namespace system that tells the health of an agent, or of all:
 // AGENT_STATUS_REQUEST in rag.
 const taskHealth = "agent_status_request"
@@ -98,10 +82,18 @@ type agentListing struct {
 	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
 }
 
-// listAgents returns the agents that discovery finds and the peer may call, and those of the peer.
-func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
-	agents := []agentListing{}
-	for _, r := range p.directory() {
+// listAgents returns the agents that discovery finds and the peer may call, and those of the peer. For
+// a query of rossnet for agents of any status, those that have registered as inactive follow.
+func (p *Peers) listAgents(l *link, m *performatives.Message, q performatives.QueryRef) []agentListing {
+	all, agents := p.directory(), []agentListing{}
+	if strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
+		for r := range p.node.System.Registered() {
+			if _, ok := r.Destination().(*Agent); ok && !r.Visible() && r.Describe().Extra[MemberRegistration] != nil {
+				all = append(all, r)
+			}
+		}
+	}
+	for _, r := range all {
 		if !r.ID().Is(m.Sender()) && !l.session.MayCall(m, r.ID()) {
 			continue
 		}
@@ -121,21 +113,6 @@ func (p *Peers) listAgents(l *link, m *performatives.Message) []agentListing {
 	return agents
 }
 
-// listInactive returns the agents that have registered as inactive, and that the peer may call, for
-// a query of rossnet for agents of any status.
-func (p *Peers) listInactive(l *link, m *performatives.Message, q performatives.QueryRef) (agents []agentListing) {
-	if !strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
-		return nil
-	}
-	for r := range p.node.System.Registered() {
-		a, ok := r.Destination().(*Agent)
-		if own := r.Describe().Extra[MemberRegistration]; ok && !r.Visible() && own != nil && l.session.MayCall(m, a.id) {
-			agents = append(agents, agentListing{ID: a.id, Node: p.node.System.Node(), Registration: own})
-		}
-	}
-	return agents
-}
-
 // answerQueryRef replies with the list of the agents, or of the nodes. The URI of a resource is a
 // question for the first agent that has it.
 func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender performatives.AgentID) error {
@@ -146,7 +123,7 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender perform
 	var list any
 	switch {
 	case q.Reference == referenceAgents && p.coversAll(m.Receiver()):
-		list = append(p.listAgents(l, m), p.listInactive(l, m, q)...)
+		list = p.listAgents(l, m, q)
 	case q.Reference == referenceMembers && p.coversAll(m.Receiver()):
 		list = p.node.Members()
 	default:
