@@ -63,7 +63,7 @@ bench-compare: ## compare two outputs of make bench: OLD=bench-a.txt NEW=bench-b
 
 .PHONY: overload
 overload: ## measure 1 to 10 times the capacity, in a quarter of an hour, and write the table of docs/performance.md; OVERLOAD="-time 5s -where local -kinds cpu -loads 1,10"
-	go run ./internal/overload -markdown docs/performance.md $(OVERLOAD)
+	go test -count=1 -timeout 0 -v -run '^TestMeasure$$' ./internal/overload -measure -markdown ../../docs/performance.md $(OVERLOAD)
 
 .PHONY: explore
 explore: ## run the explorations (tests named TestExplore…) in their long forms and print their coverage
@@ -78,8 +78,9 @@ mutate: ## check that the explorations notice mistakes in tables; ALL=1 ONLY=tab
 	grep '^mutants noticed' "$$out"; ! grep -q '^FAIL' "$$out"
 
 .PHONY: mutate-code
-mutate-code: ## check that the tests notice faults of the code, by a sample in ten minutes; ALL=1 SEED=n ONLY=regexp
-	go run ./internal/codemutants -n $(if $(ALL),0,$(MUTANTS)) -seed $(or $(SEED),0) -only '$(ONLY)' $(MUTATED)
+mutate-code: ## check that the tests notice faults of the code, by a sample in ten minutes; ALL=1 SEED=n ONLY=regexp JOBS=2
+	@go test -count=1 -timeout 0 -v -run '^TestMutateCode$$' ./internal/codemutants -args \
+	  -n $(if $(ALL),0,$(MUTANTS)) -seed $(or $(SEED),0) -only '$(ONLY)' -j $(or $(JOBS),2) $(MUTATED) | grep --line-buffered -v -e '^=== ' -e '^ok ' -e '^PASS' -e '^--- PASS'
 
 .PHONY: way
 way: ## count the functions and the lookups that a delegation runs, at one node and between two; WAY=list lists them

@@ -1,8 +1,12 @@
-// Command overload shows what the product does at and above its capacity. It measures the capacity
+// Package overload shows what the product does at and above its capacity. It measures the capacity
 // of a place for a kind of work by a closed loop. Then it offers multiples of it by an open loop,
 // in which no request waits for an earlier one, and prints a row of a Markdown table for each load:
 //
-//	go run ./internal/overload -where local,tcp,node -kinds cpu,wait,mixed -loads 1,2,5,10 -time 20s
+//	make overload OVERLOAD="-where local,tcp,node -kinds cpu,wait,mixed -loads 1,2,5,10 -time 20s"
+//
+// That writes the table of docs/performance.md. The following prints one only:
+//
+//	go test ./internal/overload -v -timeout 0 -run '^TestMeasure$' -measure -loads 1,2
 //
 // Each request has 1 s. The places are:
 //
@@ -41,4 +45,4 @@
 //   - lost: how often a node declared another one dead.
 //   - others: the part of the processors that other processes used. Look at it before you believe a
 //     row. Only Linux tells.
-package main
+package overload

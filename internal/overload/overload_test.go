@@ -1,174 +1,156 @@
-package main
+package overload
 
 import (
-	"context"
 	"errors"
+	"flag"
 	"fmt"
-	"math"
+	"io"
 	"os"
-	"path/filepath"
-	"sync/atomic"
+	goruntime "runtime"
+	"strconv"
+	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
+	"unicode/utf8"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
-	p "github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime"
 )
 
+var (
+	measure  = flag.Bool("measure", false, "measure, for a quarter of an hour, and print the table")
+	markdown = flag.String("markdown", "", "replace the table in this file, between "+tableBegin+" and "+tableEnd)
+	where    = flag.String("where", "local,tcp,node", "the places of the agents")
+	work     = flag.String("kinds", "cpu,wait,mixed,tenthousand", "the kinds of work")
+	loads    = flag.String("loads", "1,2,5,10", "multiples of the capacity")
+	length   = flag.Duration("time", 20*time.Second, "how long each load lasts")
+)
+
+// A child is this program with other arguments.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == serveCommand { // a child of a test
-		main()
-		os.Exit(0)
+	if args := os.Args[1:]; len(args) > 0 && args[0] == serveCommand {
+		runtime.SpareProcessor() // as ribosome node does
+		serve(args[1:])
+		return
 	}
 	leakcheck.Main(m)
 }
 
-// In each place all that ask get their results at last, and what the agents did is known. On a
-// machine that is busy with other work the node of the agents may be lost for a while, and refuse
-// tasks.
-func TestSites(t *testing.T) {
-	for _, where := range []string{siteLocal, siteTCP, siteNode} {
-		t.Run(where, func(t *testing.T) {
-			t.Parallel()
-			si := openSite(t.Context(), where, 1)
-			defer si.close()
-			si.call(commandReset)
-			var c tally
-			for i, a := range si.askers {
-				task := []string{taskSpin, taskWait, taskNothing}[i%3]
-				for err := errHeld; err != nil; {
-					if err = <-c.issue(a, request{agents[i], task, p.Urgent, time.Now(), time.Hour}); err != nil {
-						t.Log(err)
-						_ = wait(t.Context(), pause)
-					}
-				}
-			}
-			want := int64(len(si.askers))
-			if u := si.call(commandReset); u.Began < want || u.Began > int64(c.offered) || u.Peak <= 0 || u.Goroutines == 0 {
-				t.Errorf("%+v, after %d requests and %d results", u, c.offered, want)
-			}
-			if u := si.call(commandRead); u.Began != 0 {
-				t.Errorf("%d handlers after a reset", u.Began)
-			}
-		})
+// TestMeasure prints the table. It is what make overload runs.
+func TestMeasure(t *testing.T) {
+	if !*measure {
+		t.Skip("make overload measures")
+	}
+	runtime.SpareProcessor()
+	r := run{where: strings.Split(*where, ","), kinds: strings.Split(*work, ","), length: *length, turns: calibrate(), many: 10_000}
+	for text := range strings.SplitSeq(*loads, ",") {
+		r.loads = append(r.loads, must(strconv.ParseFloat(text, 64)))
+	}
+	// A product that never answers must not keep the program. The children end with it.
+	defer time.AfterFunc(r.bound(), func() { check(fmt.Errorf("not ended after %v", r.bound())) }).Stop()
+
+	var table strings.Builder
+	out := io.MultiWriter(os.Stdout, &table)
+	fmt.Fprint(out, header(command()))
+	r.print = func(w *row) { fmt.Fprint(out, w) }
+	r.all(t.Context())
+	if *markdown != "" {
+		check(replaceTable(*markdown, table.String()))
 	}
 }
 
-// The counts of those that ask agree with those of the agents, and with what was offered.
-func TestRows(t *testing.T) {
-	turns := calibrate()
-	for _, c := range []struct {
-		where, kind string
-		loads       []float64
-	}{{siteLocal, kindMixed, []float64{1, 2}}, {siteTCP, kindCPU, []float64{2}}, {siteLocal, kindMany, []float64{1}}} {
-		t.Run(c.where+" "+c.kind, func(t *testing.T) {
-			t.Parallel()
-			rows := 0
-			r := run{where: []string{c.where}, kinds: []string{c.kind}, loads: c.loads, length: 250 * time.Millisecond, turns: turns, many: 100}
-			r.print = func(w *row) {
-				rows++
-				t.Logf("%s", w)
-				checkRow(t, w)
-			}
-			r.all(t.Context())
-			if rows != len(c.loads) {
-				t.Errorf("%d rows, want %d", rows, len(c.loads))
-			}
-		})
-	}
-}
-
-// checkRow checks the counts of a row.
-func checkRow(t *testing.T, w *row) {
-	t.Helper()
-	var results, begun int // at least, at most
-	rates := map[*tally]float64{&w.tasks: w.capacity * w.load, &w.quiet: 0, &w.idle: probeRate, &w.hot: probeRate}
-	if w.kind == kindMixed {
-		rates[&w.quiet] = quietRate
-	}
-	for tally, rate := range rates {
-		if want := int(math.Ceil(rate * w.length.Seconds())); tally.offered != want {
-			t.Errorf("%d requests offered, want %d", tally.offered, want)
-		}
-		results += tally.n[done]
-		begun += tally.offered - tally.n[busy] - tally.n[held]
-	}
-	if began := int(w.usage.Began); began < results || began > begun {
-		t.Errorf("%d handlers began, want %d to %d", began, results, begun)
-	}
-}
-
-// A child ends with its input, so that it does not outlive its parent.
-func TestChildEnds(t *testing.T) {
-	c := startChild(t.Context(), "alone", "1", siteTCP)
-	c.call(commandRead)
-	if err := c.in.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := c.cmd.Wait(); err != nil {
-		t.Error(err)
-	}
-}
-
-// A producer that is blocked does not change what is offered: the rest is held.
-func TestOfferBlocked(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var issued, held atomic.Int64
-		offer(10*time.Second, 100, func(int) {
-			issued.Add(1)
-			time.Sleep(time.Second)
-		}, func() { held.Add(1) })
-		if issued.Load() != 2*11 || held.Load() != 1000-2*11 {
-			t.Errorf("%d issued and %d held, want the 22 of two producers, and the rest of 1,000", issued.Load(), held.Load())
+// command returns the command that measures as this one does.
+func command() string {
+	var given []string
+	flag.Visit(func(f *flag.Flag) {
+		if !strings.HasPrefix(f.Name, "test.") && f.Name != "measure" && f.Name != "markdown" {
+			given = append(given, "-"+f.Name+" "+f.Value.String())
 		}
 	})
+	return fmt.Sprintf("make overload OVERLOAD=%q", strings.Join(given, " "))
 }
 
-// Outcomes are counted once, by their error and the time.
-func TestTally(t *testing.T) {
-	r := request{at: time.Now(), patience: patience}
-	var c tally
-	for _, e := range []error{
-		nil, fmt.Errorf("wrapped: %w", &p.Refusal{Code: p.CodeBusy}), &p.Refusal{Code: p.CodeExpired}, context.DeadlineExceeded, errors.New("else"),
-		errHeld, actors.ErrMailboxFull,
-	} {
-		c.begin()
-		c.end(r, r.at.Add(10*time.Millisecond), e)
-	}
-	for range 3 {
-		c.begin()
-	}
-	c.end(r, r.at.Add(2*patience), nil)
-	c.until = r.at
-	c.end(r, r.at.Add(10*time.Millisecond), nil)
-	waits := c.waits()
-	c.close()
-	c.end(r, r.at, nil)
-	if want := [outcomes]int{done: 2, busy: 1, late: 3, other: 1, held: 2, never: 1}; c.n != want || !waits || c.goodput != 1 {
-		t.Errorf("%v, goodput %d; want %v, goodput 1, and one request that waits", c.n, c.goodput, want)
-	}
-	if c.after.all != 1 || c.took.quantile(.5) != "10.1" || c.refused.quantile(.99) != "10.1" || new(times).quantile(.5) != "-" {
-		t.Errorf("%d after the deadline; results took %s, refusals %s", c.after.all, c.took.quantile(.5), c.refused.quantile(.99))
+// check ends the program if there is an error, and with it its children.
+func check(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "overload:", err)
+		os.Exit(1)
 	}
 }
 
-// Only what is between the markers is replaced.
-func TestReplaceTable(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "performance.md")
-	for _, text := range []string{"a\n" + tableBegin + "\nold\n" + tableEnd + "\nb\n", tableEnd + tableBegin} {
-		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		err := replaceTable(file, "new\n")
-		got, _ := os.ReadFile(file)
-		if text[0] == 'a' {
-			if want := "a\n" + tableBegin + "\nnew\n" + tableEnd + "\nb\n"; err != nil || string(got) != want {
-				t.Errorf("%v: %q, want %q", err, got, want)
-			}
-		} else if err == nil || string(got) != text {
-			t.Errorf("%v: a document without the markers became %q", err, got)
-		}
+// must returns v, and ends the program if there is an error.
+func must[T any](v T, err error) T {
+	check(err)
+	return v
+}
+
+// The markers around the table in a document.
+const (
+	tableBegin = "<!-- overload -->"
+	tableEnd   = "<!-- /overload -->"
+)
+
+// columns are the titles of the table. Their lengths are the least widths of the cells.
+var columns = []string{
+	"where, kind, load", "capacity/s", "offered/s", "goodput/s", "of capacity", "busy ", "late ", "other", "held ", "never",
+	"refusal p99 ms", "told late (p99 ms)", "URGENT idle p50/p99 ms (failed)", "URGENT hot p50/p99 ms (failed)", "quiet", "memory MB (first, last)",
+	"goroutines", "handlers", "lost", "others",
+}
+
+// header returns the lines above the rows.
+func header(command string) string {
+	return fmt.Sprintf("`%s`, %s, GOMAXPROCS %d\n\n", command, goruntime.Version(), goruntime.GOMAXPROCS(0)) +
+		line(columns...) + strings.Repeat("|---", len(columns)) + "|\n"
+}
+
+// line returns a line of the table.
+func line(cells ...string) string {
+	text := ""
+	for i, cell := range cells {
+		text += fmt.Sprintf("| %-*s ", utf8.RuneCountInString(columns[i]), cell)
 	}
+	return text + "|\n"
+}
+
+// String returns the line of a row.
+func (w *row) String() string {
+	t, u, seconds := &w.tasks, w.usage, w.length.Seconds()
+	offered, goodput := float64(t.offered+w.quiet.offered)/seconds, float64(t.goodput+w.quiet.goodput)/seconds
+	return line(fmt.Sprintf("%s %s %g×", w.where, w.kind, w.load), fmt.Sprintf("%.0f", w.capacity), fmt.Sprintf("%.0f", offered), fmt.Sprintf("%.0f", goodput),
+		fmt.Sprintf("%.0f%%", 100*goodput/min(w.capacity, offered)),
+		t.percent(busy), t.percent(late), t.percent(other), t.percent(held), t.percent(never),
+		t.refused.quantile(.99), fmt.Sprintf("%d (%s)", t.after.all, t.after.quantile(.99)),
+		w.idle.urgent(), w.hot.urgent(), w.quiet.percent(done),
+		fmt.Sprintf("%.0f (%.0f, %.0f)", u.Peak, u.First, u.Last), fmt.Sprint(u.Goroutines), fmt.Sprint(u.Handlers), fmt.Sprint(u.Lost),
+		fmt.Sprintf("%.0f%%", 100*w.others))
+}
+
+// percent returns the part of an outcome, and a dash if nothing was offered. Only zero is 0.
+func (t *tally) percent(o outcome) string {
+	switch {
+	case t.offered == 0:
+		return "-"
+	case t.n[o] == 0:
+		return "0"
+	}
+	return fmt.Sprintf("%.3g%%", 100*float64(t.n[o])/float64(t.offered))
+}
+
+// urgent returns the times of URGENT tasks, and how many had no result in time.
+func (t *tally) urgent() string {
+	return fmt.Sprintf("%s/%s (%d of %d)", t.took.quantile(.5), t.took.quantile(.99), t.offered-t.n[done], t.offered)
+}
+
+// replaceTable replaces the text between the markers in a document.
+func replaceTable(file, table string) error {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	before, rest, begins := strings.Cut(string(text), tableBegin)
+	_, after, ends := strings.Cut(rest, tableEnd)
+	if !begins || !ends {
+		return errors.New(file + " has no " + tableBegin + " with " + tableEnd + " after it")
+	}
+	return os.WriteFile(file, []byte(before+tableBegin+"\n"+table+tableEnd+after), 0o600)
 }

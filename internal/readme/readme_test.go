@@ -1,6 +1,7 @@
-package main
+package readme
 
 import (
+	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -16,7 +17,14 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 const root = "../.."
 
+var updates = flag.Bool("update", false, "copy the code of the examples into the documents")
+
 func TestCodeOfDocumentsIsCompiledCode(t *testing.T) {
+	if *updates {
+		if err := update(root); err != nil {
+			t.Fatal(err)
+		}
+	}
 	texts, err := renderAll(os.DirFS(root))
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package readme
 
 import (
 	"errors"
@@ -6,7 +6,9 @@ import (
 	"go/format"
 	"io/fs"
 	"maps"
+	"os"
 	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -157,4 +159,26 @@ func commands(readme string) []string {
 		}
 	}
 	return list
+}
+
+// update rewrites the documents whose code differs from that of the examples.
+func update(root string) error {
+	texts, err := renderAll(os.DirFS(root))
+	if err != nil {
+		return err
+	}
+	for name, text := range texts {
+		path := filepath.Join(root, name)
+		old, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if string(old) == text {
+			continue
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
 }

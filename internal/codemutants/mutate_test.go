@@ -1,10 +1,4 @@
-// Command codemutants shows whether the tests notice faults of the code. Operators make the faults
-// at the nodes of the syntax tree: a condition is negated, a statement is dropped, a constant is
-// one more. They are put into a copy of the module, all at once, each behind a switch. A mutant is
-// one of them, switched on while the tests run that reach it.
-//
-// Run it with make mutate-code, from the root of the module.
-package main
+package codemutants
 
 import (
 	"cmp"
@@ -23,27 +17,34 @@ import (
 	"slices"
 	"sync"
 	"syscall"
+	"testing"
 	"time"
 )
 
-func main() {
-	var o options
-	flag.StringVar(&o.root, "root", ".", "the root of the module")
+// The flags of TestMutateCode. Its arguments are the patterns of the packages.
+var flags = func() *options {
+	o := &options{root: "../.."}
 	flag.StringVar(&o.only, "only", "", "test only mutants whose lines of the output match this regular expression")
 	flag.Uint64Var(&o.seed, "seed", 0, "the seed of the sample; 0 for one by chance")
 	flag.IntVar(&o.size, "n", 300, "the size of the sample; 0 for all mutants")
 	flag.IntVar(&o.workers, "j", min(2, goruntime.NumCPU()), "the number of tests that run at a time")
-	flag.DurationVar(&o.limit, "timeout", 10*time.Second, "the time of tests in addition to five times what they take without a mutant")
+	flag.DurationVar(&o.limit, "limit", 10*time.Second, "the time of tests in addition to five times what they take without a mutant")
 	flag.Float64Var(&o.goal, "goal", 85, "the smallest rate of noticed mutants, in percent")
-	flag.BoolVar(&o.verbose, "v", false, "write lines also for mutants that are noticed")
-	flag.Parse()
-	o.patterns = flag.Args()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM) //nolint:forbidigo // a program owns its context
-	err := run(ctx, os.Stdout, o)
-	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "codemutants:", err)
-		os.Exit(1)
+	flag.BoolVar(&o.verbose, "noticed", false, "write lines also for mutants that are noticed")
+	return o
+}()
+
+// TestMutateCode tests a sample of the mutants of the packages that its arguments name. It is what
+// make mutate-code runs.
+func TestMutateCode(t *testing.T) {
+	o := *flags
+	if o.patterns = flag.Args(); len(o.patterns) == 0 {
+		t.Skip("make mutate-code names the packages")
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout, o); err != nil {
+		t.Error(err)
 	}
 }
 
