@@ -2,53 +2,25 @@ package jsonscan
 
 // Seek finds the first member of an object whose name is one of names, without escapes, and returns
 // the name with the text from the value of the member on. It returns an empty name if there is
-// none, or text does not begin with an object. It does not validate the JSON, and reads no further
-// than the member or the end of the object. It does not allocate.
+// none, text does not begin with an object, or something malformed comes before the member. It
+// reads no further than the member, and does not allocate.
 func Seek(text []byte, names ...string) (name string, value []byte) {
-	i := skipSpace(text, 0)
-	if i >= len(text) || text[i] != '{' {
+	s := Scanner{Data: text, Depth: maxDepth}
+	if !s.Open('{') {
 		return "", nil
 	}
-	depth := 0
-	for ; i < len(text); i++ {
-		switch text[i] {
-		case '{', '[':
-			depth++
-		case '}', ']':
-			if depth--; depth == 0 {
-				return "", nil
+	for first := true; ; first = false {
+		quoted, more, ok := s.Key(first)
+		if !ok || !more {
+			return "", nil
+		}
+		for _, name := range names {
+			if string(quoted[1:len(quoted)-1]) == name {
+				return name, text[s.Pos:]
 			}
-		case '"':
-			end := endOfString(text, i)
-			if colon := skipSpace(text, end); depth == 1 && colon < len(text) && text[colon] == ':' {
-				for _, name := range names {
-					if string(text[i+1:end-1]) == name {
-						return name, text[colon+1:]
-					}
-				}
-			}
-			i = end - 1
+		}
+		if !s.Value() {
+			return "", nil
 		}
 	}
-	return "", nil
-}
-
-// endOfString returns the index after the string that begins at i, or the length of text.
-func endOfString(text []byte, i int) int {
-	for i++; i < len(text); i++ {
-		switch text[i] {
-		case '\\':
-			i++
-		case '"':
-			return i + 1
-		}
-	}
-	return len(text)
-}
-
-func skipSpace(text []byte, i int) int {
-	for i < len(text) && isSpace(text[i]) {
-		i++
-	}
-	return i
 }
