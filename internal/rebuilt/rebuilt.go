@@ -24,22 +24,17 @@ type Outcome struct {
 // Live returns the outcome of a conversation that was recorded as it ran.
 func Live(e codons.Recorded) (Outcome, error) { return outcome(e.State, e.Data, e.Sent) }
 
-// From returns the outcome of a conversation that is rebuilt from its events.
-func From(c *codons.Codon, r codons.Record) (Outcome, error) {
-	v, sent, err := codons.Rebuild(c, r)
-	if err != nil {
-		return Outcome{}, err
-	}
-	return outcome(v.State(), v.Data(), sent)
-}
-
 // FromJSON returns the outcome of a conversation that is rebuilt from its events in JSON.
 func FromJSON(b []byte, cs ...*codons.Codon) (Outcome, error) {
 	c, r, err := codons.ReadRecord(b, cs...)
 	if err != nil {
 		return Outcome{}, err
 	}
-	return From(c, r)
+	v, sent, err := codons.Rebuild(c, r)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return outcome(v.State(), v.Data(), sent)
 }
 
 func outcome(at machine.State, data any, sent []*performatives.Message) (Outcome, error) {
@@ -96,15 +91,8 @@ func Check(e codons.Recorded, cs ...*codons.Codon) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name(e), err)
 	}
-	c, decoded, err := codons.ReadRecord(text, cs...)
-	if err != nil {
-		return fmt.Errorf("%s: %w", name(e), err)
-	}
-	v, sent, err := codons.Rebuild(c, decoded)
-	if err != nil {
-		return fmt.Errorf("%s: from the JSON of its events: %w", name(e), err)
-	}
-	return compare(e, "the JSON of its events", v, sent)
+	again, err := FromJSON(text, cs...)
+	return compare(e, "the JSON of its events", again, err)
 }
 
 // CheckEvents is Check without the JSON.
@@ -120,7 +108,8 @@ func CheckEvents(e codons.Recorded, cs ...*codons.Codon) error {
 	if e.State == v.State() && reflect.DeepEqual(e.Data, v.Data()) && reflect.DeepEqual(e.Sent, sent) {
 		return nil // equal values have the same JSON
 	}
-	return compare(e, "its events", v, sent)
+	again, err := outcome(v.State(), v.Data(), sent)
+	return compare(e, "its events", again, err)
 }
 
 // name names a recorded conversation in an error.
@@ -128,16 +117,15 @@ func name(e codons.Recorded) string {
 	return fmt.Sprintf("%s of %s with %s, %s (%s)", e.Record.ID, e.Record.Agent, e.Record.Peer, e.Record.Protocol, e.Record.Role)
 }
 
-// compare compares the JSON of a recorded conversation with that of the value and the messages
-// rebuilt from one form of its record.
-func compare(e codons.Recorded, form string, v *codons.Value, sent []*performatives.Message) error {
+// compare compares the JSON of a recorded conversation with the outcome that was rebuilt from one
+// form of its record, or returns the error of that.
+func compare(e codons.Recorded, form string, again Outcome, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: from %s: %w", name(e), form, err)
+	}
 	live, err := Live(e)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name(e), err)
-	}
-	again, err := outcome(v.State(), v.Data(), sent)
-	if err != nil {
-		return fmt.Errorf("%s: from %s: %w", name(e), form, err)
 	}
 	if diff := live.Diff(again); diff != "" {
 		return fmt.Errorf("%s: from %s: %s", name(e), form, diff)
