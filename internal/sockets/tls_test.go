@@ -2,6 +2,7 @@ package sockets
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"slices"
 	"testing"
 )
@@ -22,5 +23,16 @@ func TestHarden(t *testing.T) {
 	chosen := Harden(&tls.Config{GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return old, nil }})
 	if c, err := chosen.GetConfigForClient(nil); err != nil || c.MinVersion != tls.VersionTLS12 || !slices.Equal(c.CipherSuites, strongSuites[1:2]) {
 		t.Errorf("what is chosen for a client: %+v, %v", c, err)
+	}
+}
+
+// Only the verified chain is used, not the certificates that the peer sent.
+func TestVerified(t *testing.T) {
+	chain := []*x509.Certificate{{}}
+	if got := Verified(tls.ConnectionState{PeerCertificates: chain}); got != nil {
+		t.Error("an unverified chain is returned")
+	}
+	if got := Verified(tls.ConnectionState{PeerCertificates: chain, VerifiedChains: [][]*x509.Certificate{chain}}); len(got) != 1 {
+		t.Error("the verified chain is not returned")
 	}
 }

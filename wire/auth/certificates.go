@@ -2,14 +2,12 @@ package auth
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -31,7 +29,7 @@ type certificates struct {
 
 // Certificates returns an authenticator that takes the agent id from the client certificate
 // of the TLS handshake. The identity expires with the certificate. The chain must have been
-// verified ([wire.Credentials].Certificates, see [VerifiedChain]).
+// verified: see [wire.Credentials].Certificates.
 //
 // A certificate with URIs of which none matches is rejected. Its common name is not used as a
 // fallback, because the certificate was issued for another purpose.
@@ -44,15 +42,6 @@ func Certificates(o CertOptions) (wire.Authenticator, error) {
 		}
 	}
 	return &certificates{"auth.Certificates", pattern}, nil
-}
-
-// VerifiedChain returns the verified chain of the peer's certificate, leaf first, or nil if
-// there is none. It ignores s.PeerCertificates, which are not verified.
-func VerifiedChain(s *tls.ConnectionState) []*x509.Certificate {
-	if s == nil {
-		return nil
-	}
-	return sockets.Verified(*s)
 }
 
 // Authenticate returns the identity in the leaf certificate.

@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"crypto/tls"
 	"errors"
 	"net/url"
 	"strings"
@@ -102,17 +101,5 @@ func TestCertOptions(t *testing.T) {
 		if _, err := Certificates(CertOptions{Pattern: pattern}); err == nil || !strings.HasPrefix(err.Error(), "auth: CertOptions.Pattern: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", pattern, err)
 		}
-	}
-}
-
-// Only the verified chain is used, not the certificates that the peer sent.
-func TestVerifiedChain(t *testing.T) {
-	ca := newAuthority(t)
-	chain := ca.leaf(t, uris()).Certificates
-	if got := VerifiedChain(&tls.ConnectionState{PeerCertificates: chain}); got != nil {
-		t.Error("an unverified chain is returned")
-	}
-	if VerifiedChain(nil) != nil {
-		t.Error("a connection without TLS has a chain")
 	}
 }

@@ -4,7 +4,7 @@
 // decide which peer may send to which agent. Clients get their credentials from a [TokenSource] and
 // [ClientTLS].
 //
-//	tokens, warnings, err := auth.LoadTokens("tokens")
+//	tokens, err := auth.ParseTokens(text)
 //	…
 //	known, err := auth.Tokens(tokens)
 //	signed, err := auth.JWT(auth.JWTOptions{Issuer: "https://id.example.org", JWKS: auth.JWKSOptions{URL: …}})

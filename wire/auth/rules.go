@@ -63,22 +63,6 @@ func (r Rules) Operator() (func(who wire.Identity, right Right) bool, error) {
 //	]
 type Rules []Rule
 
-// maxRulesFile is the largest length of a rules file in bytes.
-const maxRulesFile = 1 << 20
-
-// LoadRules reads a JSON file as [ParseRules] does. The error names the file.
-func LoadRules(path string) (Rules, error) {
-	text, err := readSmall(path, maxRulesFile)
-	if err != nil {
-		return nil, err
-	}
-	r, err := ParseRules(text)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
-	}
-	return r, nil
-}
-
 // ParseRules parses a JSON array of rules. An unknown member is an error, because ignoring it may
 // permit more than intended. So are a member that occurs twice, a name in another case, and text
 // behind the array. An empty array is an error, because it could mean that everything or that

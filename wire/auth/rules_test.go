@@ -1,7 +1,6 @@
 package auth
 
 import (
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -87,19 +86,6 @@ func TestParseRulesRefuses(t *testing.T) {
 	}
 	if _, err := (Rules{{Agent: "a"}}).Authorizer(); err == nil {
 		t.Error("a rule that allows nothing is accepted")
-	}
-}
-
-func TestLoadRules(t *testing.T) {
-	path := writeFile(t, []byte(`[{"agent":"a","allow":["b"]}]`))
-	if r, err := LoadRules(path); err != nil || len(r) != 1 {
-		t.Errorf("%v, %v", r, err)
-	}
-	if err := os.WriteFile(path, []byte("hello"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := LoadRules(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("%v, want the file's name in it", err)
 	}
 }
 

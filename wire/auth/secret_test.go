@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 
@@ -31,9 +32,9 @@ func TestRedaction(t *testing.T) {
 		"Secret": Secret(hidden), "Token": list[0], "[]Token": list, "*Token": &list[0],
 		"JWTOptions": signed, "*JWTOptions": &signed, "ClientCredentialsOptions": client, "*ClientCredentialsOptions": &client,
 		"Tokens": known, "JWT": must(JWT(signed)), "Any": Any(known, must(JWT(signed))), "Certificates": must(Certificates(CertOptions{})),
-		"StaticToken": StaticToken(hidden), "FileToken": file, "ClientCredentials": granted, "keys": set,
+		"FileToken": file, "ClientCredentials": granted, "keys": set,
 		"weak": errWeak, "twice": errTwice, "short": errSecret, "unknown": errUnknown, "signed": errSigned,
-		"map": map[string]Secret{"a": hidden}, "struct": struct{ T TokenSource }{StaticToken(hidden)},
+		"map": map[string]Secret{"a": hidden}, "struct": struct{ T TokenSource }{file},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
@@ -63,5 +64,18 @@ func TestSecretFromJSON(t *testing.T) {
 	var s struct{ S Secret }
 	if err := json.Unmarshal([]byte(`{"S":"abc"}`), &s); err != nil || string(s.S) != "abc" {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestExposed(t *testing.T) {
+	path := writeFile(t, []byte("token"))
+	if w := Exposed(path) + Exposed(path+".missing"); w != "" {
+		t.Errorf("got %q", w)
+	}
+	if err := os.Chmod(path, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	if w := Exposed(path); !strings.Contains(w, path) {
+		t.Errorf("readable by other users: %q", w)
 	}
 }

@@ -29,16 +29,6 @@ func Func(ctx context.Context, source TokenSource, failed func(error)) func() st
 	}
 }
 
-// StaticToken returns a source with a constant token.
-func StaticToken(token Secret) TokenSource { return staticToken{"auth.StaticToken", token} }
-
-type staticToken struct {
-	opaque
-	token Secret
-}
-
-func (s staticToken) Token(context.Context) (string, error) { return string(s.token), nil }
-
 // FileToken returns a source that reads the token from a file, and reads it again when the
 // file changes, as orchestrators do to rotate tokens. The error names the file.
 func FileToken(path string) (TokenSource, error) {

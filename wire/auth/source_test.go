@@ -61,7 +61,7 @@ func TestFileToken(t *testing.T) {
 }
 
 func TestFunc(t *testing.T) {
-	if got := Func(t.Context(), StaticToken("abc"), nil)(); got != "abc" {
+	if got := Func(t.Context(), must(FileToken(writeFile(t, []byte("abc")))), nil)(); got != "abc" {
 		t.Errorf("%q, want abc", got)
 	}
 	var heard []error

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 )
 
 // pki holds the files of a server and a client, and their authority.
@@ -106,8 +108,8 @@ func TestTLS(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			a, b := dial(t)
 			server, _, err := handshake(t, a, b, must(ServerTLS(tt.server)), must(ClientTLS(tt.client)))
-			if (err == nil) != tt.good || (err == nil && (len(VerifiedChain(&server)) == 2) != tt.chain) {
-				t.Errorf("%v, a chain of %d", err, len(VerifiedChain(&server)))
+			if (err == nil) != tt.good || (err == nil && (len(sockets.Verified(server)) == 2) != tt.chain) {
+				t.Errorf("%v, a chain of %d", err, len(sockets.Verified(server)))
 			}
 		})
 	}

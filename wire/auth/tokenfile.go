@@ -8,25 +8,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxTokenFile is the largest length of a token file in bytes.
-const maxTokenFile = 1 << 20
-
-// LoadTokens reads a token file as [ParseTokens] does. The warnings say that other users can
-// access the file.
-func LoadTokens(path string) (list []Token, warnings []string, err error) {
-	text, err := readSmall(path, maxTokenFile)
-	if err != nil {
-		return nil, nil, err
-	}
-	if list, err = ParseTokens(text); err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", path, err)
-	}
-	if w := Exposed(path); w != "" {
-		warnings = append(warnings, w)
-	}
-	return list, warnings, nil
-}
-
 // ParseTokens parses a list of tokens, one per line. A line consists of words, separated by
 // spaces or tabs: the agent id, the token, and further agent ids or scopes (with the prefix
 // "scope:"). A word that begins with # starts a comment.

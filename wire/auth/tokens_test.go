@@ -2,7 +2,6 @@ package auth
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -91,26 +90,6 @@ func TestParseTokens(t *testing.T) {
 		if _, err := ParseTokens([]byte(text)); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), tokenA) {
 			t.Errorf("%v, want %q in it", err, want)
 		}
-	}
-}
-
-func TestLoadTokens(t *testing.T) {
-	path := writeFile(t, []byte("crm "+tokenA))
-	list, warnings, err := LoadTokens(path)
-	if err != nil || len(list) != 1 || len(warnings) != 0 {
-		t.Errorf("%d tokens, warnings %q, %v", len(list), warnings, err)
-	}
-	if err := os.Chmod(path, 0o640); err != nil {
-		t.Fatal(err)
-	}
-	if _, warnings, err = LoadTokens(path); err != nil || len(warnings) != 1 || !strings.Contains(warnings[0], path) {
-		t.Errorf("readable by other users: warnings %q, %v", warnings, err)
-	}
-	if _, _, err = LoadTokens(writeFile(t, make([]byte, maxTokenFile+1))); err == nil || !strings.Contains(err.Error(), "longer than") {
-		t.Errorf("too long: %v", err)
-	}
-	if _, _, err = LoadTokens(t.TempDir() + "/missing"); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("missing: %v", err)
 	}
 }
 
