@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -21,10 +20,9 @@ type auctioneer struct {
 // maxRounds is the largest number of rounds of a contract net, the first included.
 const maxRounds = 20
 
-// allocate calls for proposals for each job, in the order of the queue. A job without
-// a capable worker stays undone.
+// allocate calls for proposals for each job, in the order of the queue.
 func (a *auctioneer) allocate(ctx context.Context, p problem) (*report, error) {
-	r := &report{Iterated: a.iterated, Optimum: p.optimum()}
+	r := &report{Optimum: p.optimum()}
 	for _, job := range p.Jobs {
 		all, err := contractnet.CallForProposals(ctx, a.self, a.bidders, contractnet.Call{
 			Task: performatives.TaskRequest{TaskType: "job", Description: job.Name, Parameters: performatives.ContentOf(job)},
@@ -32,14 +30,13 @@ func (a *auctioneer) allocate(ctx context.Context, p problem) (*report, error) {
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && (p.feasible(job) || !errors.Is(err, contractnet.ErrNoAward)):
+		case err != nil:
 			return nil, fmt.Errorf("%s: %w", job.Name, err)
 		}
 		if err := r.add(job, all); err != nil {
 			return nil, err
 		}
 	}
-	r.sum()
 	return r, nil
 }
 

@@ -4,11 +4,10 @@
 //
 //	go run ./examples/contractnet
 //	go run ./examples/contractnet --jobs 12 --workers 5 --seed 7 --iterated
-//	go run ./examples/contractnet --file problem.json --json
 //
-// It exits with 0 when each job was done, 1 when a job was not done, the deadline
-// passed or it was interrupted, and 2 when its arguments are wrong. With 1 and 2, it
-// prints one line on stderr with the reason and advice.
+// It exits with 0 when the jobs were done, 1 when the deadline passed or it was
+// interrupted, and 2 when its arguments are wrong. With 1 and 2, it prints one line on
+// stderr with the reason and advice.
 package main
 
 import (
@@ -24,7 +23,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
-// The ids that no worker may have.
+// The ids that are not those of workers.
 const (
 	nodeName     = "contractnet"
 	auctioneerID = "auctioneer"
@@ -47,7 +46,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer cancel()
 	r, err := o.allocate(ctx)
 	if err == nil {
-		err = errors.Join(o.print(stdout, r), r.undone())
+		err = r.print(stdout)
 	}
 	if err != nil {
 		program.Complain(stderr, nodeName, explain(err))

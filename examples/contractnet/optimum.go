@@ -9,18 +9,15 @@ type positions [maxWorkers]int8
 // optimum returns the least total cost of the jobs, done in the order of the queue
 // and allocated with knowledge of the whole queue. The cost of a job depends only on
 // the location of its worker, so that of all allocations with the same positions only
-// the cheapest matters: dynamic programming over the queue. Jobs without a capable
-// worker are left out.
+// the cheapest matters: dynamic programming over the queue.
 func (p problem) optimum() float64 {
 	costs := map[positions]float64{{}: 0}
-	for i, job := range p.Jobs {
+	for i := range p.Jobs {
 		next := map[positions]float64{}
 		for at, cost := range costs {
 			p.extend(next, at, cost, i)
 		}
-		if p.feasible(job) {
-			costs = next
-		}
+		costs = next
 	}
 	least := math.Inf(1)
 	for _, cost := range costs {
@@ -48,14 +45,4 @@ func (p problem) extend(next map[positions]float64, at positions, cost float64, 
 			next[then] = total
 		}
 	}
-}
-
-// feasible reports whether a worker has the skill for the job.
-func (p problem) feasible(j Job) bool {
-	for _, w := range p.Workers {
-		if w.can(j) {
-			return true
-		}
-	}
-	return false
 }
