@@ -18,6 +18,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"sync"
@@ -48,11 +49,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
-	screen := &screen{w: stdout}
+	screen := program.NewOutput(stdout)
 	result, err := o.clean(ctx, stdin, screen)
 	if err == nil {
-		screen.show("\n%s\n", result.Summary)
-		err = screen.err
+		fmt.Fprintf(screen, "\n%s\n", result.Summary)
+		err = screen.Err()
 	}
 	switch {
 	case err != nil:
@@ -65,7 +66,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 }
 
 // clean runs a node with the janitor and the person, and returns the janitor's result.
-func (o *options) clean(ctx context.Context, stdin io.Reader, screen *screen) (performatives.InformResult, error) {
+func (o *options) clean(ctx context.Context, stdin io.Reader, screen *program.Output) (performatives.InformResult, error) {
 	var none performatives.InformResult
 	node, err := runtime.New(runtime.Options{Name: name})
 	if err != nil {

@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons/approval"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -20,7 +20,7 @@ const personID performatives.AgentID = "Person"
 type person struct {
 	queue  *approval.Queue
 	lines  <-chan string // closed at the end of the input
-	screen *screen
+	screen *program.Output
 }
 
 // answerAll shows one request after the other until ctx ends.
@@ -37,17 +37,17 @@ func (p *person) answerAll(ctx context.Context) {
 
 // decide shows one request until a line answers it or it is withdrawn.
 func (p *person) decide(a approval.Open) {
-	p.screen.show("%s wants to %s, because %s.\n%s", a.From, a.Step.What, a.Step.Why, listed(a.Step.Data))
+	fmt.Fprintf(p.screen, "%s wants to %s, because %s.\n%s", a.From, a.Step.What, a.Step.Why, listed(a.Step.Data))
 	for {
-		p.screen.show("Approve? y or n, and a reason if you like (no answer within %v means no): ", time.Until(a.Until).Round(100*time.Millisecond))
-		if p.screen.failed() {
+		fmt.Fprintf(p.screen, "Approve? y or n, and a reason if you like (no answer within %v means no): ", time.Until(a.Until).Round(100*time.Millisecond))
+		if p.screen.Err() != nil {
 			_ = p.queue.Deny(a.ID, "the question could not be shown") // it fails only for a request that has ended
 			return
 		}
 		select {
 		case line, more := <-p.lines:
 			if !more {
-				p.screen.show("\n")
+				fmt.Fprintln(p.screen)
 				_ = p.queue.Deny(a.ID, "nobody is there to answer: the input has ended")
 				return
 			}
@@ -55,7 +55,7 @@ func (p *person) decide(a approval.Open) {
 				return
 			}
 		case <-a.Done:
-			p.screen.show("\n")
+			fmt.Fprintln(p.screen)
 			return
 		}
 	}
@@ -88,11 +88,11 @@ func (p *person) answer(a approval.Open, line string) bool {
 		decide = p.queue.Approve
 	case "n", "no", "":
 	default:
-		p.screen.show("That is neither y nor n.\n")
+		fmt.Fprintln(p.screen, "That is neither y nor n.")
 		return false
 	}
 	if err := decide(a.ID, strings.TrimSpace(why)); err != nil {
-		p.screen.show("That came too late.\n")
+		fmt.Fprintln(p.screen, "That came too late.")
 	}
 	return true
 }
@@ -113,26 +113,4 @@ func lines(ctx context.Context, r io.Reader) <-chan string {
 		}
 	}()
 	return lines
-}
-
-// screen is an output for several goroutines. It keeps the first error and then
-// discards further texts.
-type screen struct {
-	mu  sync.Mutex
-	w   io.Writer
-	err error
-}
-
-func (s *screen) show(format string, args ...any) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.err == nil {
-		_, s.err = fmt.Fprintf(s.w, format, args...)
-	}
-}
-
-func (s *screen) failed() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.err != nil
 }

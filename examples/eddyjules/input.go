@@ -4,9 +4,10 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
+	"os"
 	"unicode/utf8"
-
-	"github.com/ribosome-agents/ribosome/examples/program"
 )
 
 // readText reads a file of at most limit bytes of UTF-8. An empty name gives an empty
@@ -15,8 +16,19 @@ func readText(flag, name string, limit int) (string, error) {
 	if name == "" {
 		return "", nil
 	}
-	text, err := program.ReadFile(name, "a text file", limit)
-	if err == nil && !isText(text) {
+	var text []byte
+	f, err := os.Open(name)
+	if err == nil {
+		defer func() { _ = f.Close() }()
+		text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
+	}
+	var at *fs.PathError
+	switch {
+	case errors.As(err, &at): // without its operation and its path, which is beside it
+		err = fmt.Errorf("%w; name a text file that can be read", at.Err)
+	case err == nil && len(text) > limit:
+		err = fmt.Errorf("larger than %d bytes; shorten it", limit)
+	case err == nil && !isText(text):
 		err = errors.New("not a text file in UTF-8; save it as one")
 	}
 	if err != nil {

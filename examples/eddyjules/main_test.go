@@ -88,13 +88,13 @@ func TestRun(t *testing.T) {
 		stderr string // in it
 	}{
 		"sample":            {nil, 0, "That script is built in.", ""},
-		"own files":         {[]string{"--code", "my logs.py", "--traceback", "error.txt"}, 0, "--traceback error.txt | patch 'my logs.py'\n", ""},
+		"own files":         {[]string{"--code", "my logs.py", "--traceback", "error.txt"}, 0, "--code script.py --traceback error.txt | patch script.py\n", ""},
 		"named in the diff": {[]string{"--code", "./my logs.py", "--traceback", "error.txt"}, 0, "\n  --- a/my logs.py\n  +++ b/my logs.py\n", ""},
 		"chaos":             {[]string{"--chaos"}, 0, "! Jules's worker panicked: chaos while ", ""},
 		"chaos, one step":   {[]string{"--chaos", "--code", "other.py"}, 0, "FAILURE", ""},
-		"no traceback":      {[]string{"--code", "my logs.py"}, 0, "python3 'my logs.py' 2> error.txt\n", ""},
-		"no code":           {[]string{"--traceback", "error.txt"}, 0, "Run this again with the script:\n    " + command + " --code script.py --traceback error.txt\n", ""},
-		"mismatch":          {[]string{"--code", "other.py", "--traceback", "error.txt"}, 0, "python3 other.py 2> error.txt\n", ""},
+		"no traceback":      {[]string{"--code", "my logs.py"}, 0, "python3 script.py 2> error.txt\n", ""},
+		"no code":           {[]string{"--traceback", "error.txt"}, 0, "Run this again with the script:\n    go run ./examples/eddyjules --code script.py --traceback error.txt\n", ""},
+		"mismatch":          {[]string{"--code", "other.py", "--traceback", "error.txt"}, 0, "python3 script.py 2> error.txt\n", ""},
 		"empty files":       {[]string{"--code", "empty", "--traceback", "empty"}, 0, "What is needed from you\n", ""},
 		"empty traceback":   {[]string{"--code", "my logs.py", "--traceback", "empty"}, 0, "The traceback is missing.", ""},
 		"no fix":            {[]string{"--code", "broken.py", "--traceback", "broken.txt"}, 1, "What was found\n", "no fix was found"},

@@ -21,8 +21,6 @@ Jules. Without files, a built-in script is debugged.
   --traceback FILE    what Python printed when it failed
   --verify            run the original and the fixed script with python3, in a
                       temporary folder; only for code that you trust
-  --json              one JSON object a line instead of a transcript: each message
-                      where it is sent and where it is received, then the outcome
   --messages          only the messages, as log lines that others can grep:
                       MCP_MESSAGE_SENT: {…} and MCP_MESSAGE_RECEIVED: {…}
   --deadline DURATION how long it may take, such as 500ms or 1m (default 30s)
@@ -42,7 +40,7 @@ interrupted, 2 called wrongly.
 type options struct {
 	code, traceback string // file names; empty = none
 	verify          bool
-	json, messages  bool
+	messages        bool
 	chaos           bool
 	deadline        time.Duration
 
@@ -56,7 +54,6 @@ func parse(args []string) (*options, error) {
 	f.StringVar(&o.code, "code", "", "")
 	f.StringVar(&o.traceback, "traceback", "", "")
 	f.BoolVar(&o.verify, "verify", false, "")
-	f.BoolVar(&o.json, "json", false, "")
 	f.BoolVar(&o.messages, "messages", false, "")
 	f.BoolVar(&o.chaos, "chaos", false, "")
 	f.DurationVar(&o.deadline, "deadline", 30*time.Second, "")
@@ -78,8 +75,6 @@ func (o *options) check(f *flag.FlagSet) error {
 		return fmt.Errorf("unexpected argument %q; name the script with --code and its traceback with --traceback", f.Arg(0))
 	case named["code"] && o.code == "", named["traceback"] && o.traceback == "":
 		return errors.New("--code and --traceback want the name of a file, not an empty one; leave the flag out if there is none")
-	case o.json && o.messages:
-		return errors.New("--json and --messages are two forms of the same; leave one")
 	case o.verify:
 		if _, err := exec.LookPath("python3"); err != nil {
 			return errors.New("--verify needs python3, which is not on the PATH; install it or leave --verify out")

@@ -11,23 +11,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// outcome returns the outcome in a word: the task_status of the result, or the terminal
-// state of the user's conversation.
-func outcome(r performatives.InformResult, err error) string {
-	var end *codons.EndError
-	switch {
-	case err == nil:
-		return string(r.Status)
-	case errors.Is(err, context.Canceled):
-		return "cancelled"
-	case errors.Is(err, performatives.CodeTimeout), errors.Is(err, performatives.CodeExpired):
-		return "timed_out" // at either side, even before the first message
-	case errors.As(err, &end):
-		return string(end.State)
-	}
-	return "error"
-}
-
 // complaint returns the error for stderr, or nil after a success.
 func complaint(r performatives.InformResult, err, printing error) error {
 	switch {

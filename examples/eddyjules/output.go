@@ -16,8 +16,8 @@ type output interface {
 }
 
 func (o *options) output(w io.Writer) output {
-	if o.json || o.messages {
-		return newJSONLines(w, o.messages)
+	if o.messages {
+		return newMessages(w)
 	}
 	return newTranscript(w, o)
 }

@@ -20,16 +20,16 @@ type transcript struct {
 	options *options
 	display display
 
+	out *program.Output
+
 	mu      sync.Mutex
-	w       io.Writer
 	senders map[string]performatives.AgentID        // the first sender of each text
 	panics  map[performatives.ConversationID]string // descriptions of panics that are not printed yet
-	err     error                                   // the first
 }
 
 func newTranscript(w io.Writer, o *options) *transcript {
 	return &transcript{
-		options: o, display: displayOf(w), w: w,
+		options: o, display: displayOf(w), out: program.NewOutput(w),
 		senders: map[string]performatives.AgentID{}, panics: map[performatives.ConversationID]string{},
 	}
 }
@@ -52,7 +52,7 @@ func (t *transcript) observe(r events.Record) {
 // message prints a message. A text that an agent forwards unchanged is not printed
 // again: forwarded progress is omitted, and a forwarded result names its first sender.
 func (t *transcript) message(m *performatives.Message) {
-	text := contentText(m)
+	text := program.ContentText(m)
 	switch p := m.Payload().(type) {
 	case performatives.StatusUpdate:
 		if t.firstSender(text, m.Sender()) != m.Sender() {
@@ -114,10 +114,4 @@ func (t *transcript) note(text string) {
 	t.print(strings.Repeat(" ", whoWidth+1) + t.display.paint(red, "! "+program.OneLine(text)) + "\n")
 }
 
-func (t *transcript) print(text string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.err == nil {
-		_, t.err = io.WriteString(t.w, text)
-	}
-}
+func (t *transcript) print(text string) { fmt.Fprint(t.out, text) }

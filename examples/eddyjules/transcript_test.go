@@ -145,19 +145,3 @@ func TestWrap(t *testing.T) {
 		}
 	}
 }
-
-func TestQuoted(t *testing.T) {
-	for in, want := range map[string]string{
-		"dir/a-b_c.py": "dir/a-b_c.py",
-		"a b.py":       "'a b.py'",
-		"it's.py":      `'it'\''s.py'`,
-		"$(rm).py":     "'$(rm).py'",
-		"":             "''",
-		"-x.py":        "./-x.py",
-		"~x.py":        "'~x.py'",
-	} {
-		if got := quoted(in); got != want {
-			t.Errorf("%q: got %s; want %s", in, got, want)
-		}
-	}
-}

@@ -33,7 +33,7 @@ func TestVerify(t *testing.T) {
 		stdout string
 	}{
 		"passes":          {`case $source in *continue*) exit 0;; esac; ` + raises, nil, 0, "Verified with python3\n"},
-		"passes in chaos": {`case $source in *continue*) exit 0;; esac; ` + raises, []string{"--chaos", "--json"}, 0, `"tests_passed":true`},
+		"passes in chaos": {`case $source in *continue*) exit 0;; esac; ` + raises, []string{"--chaos", "--messages"}, 0, `"tests_passed":true`},
 		"fails":           {raises, nil, 1, "This change was tried and taken back"},
 		"not reproduced":  {`exit 0`, nil, 0, "The fix was not verified"},
 		"takes too long":  {`exec sleep 60`, []string{"--deadline", "300ms"}, 1, "No result.\n"},

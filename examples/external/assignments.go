@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -58,16 +59,8 @@ func (e *assignments) delegate(ctx context.Context, to performatives.AgentID, ta
 		e.log.say("%s says %s to %s: %s", to, result.Status, task.TaskType, result.Summary)
 		return fmt.Errorf("%s: %s: %s", to, task.TaskType, result.Status)
 	}
-	e.log.say("%s has done %s: %s", to, task.TaskType, outcome(result))
+	e.log.say("%s has done %s: %s", to, task.TaskType, program.Summary(result))
 	return nil
-}
-
-// outcome returns the summary of a result, or its details if it has none.
-func outcome(r performatives.InformResult) string {
-	if r.Summary != "" {
-		return r.Summary
-	}
-	return short(r.Details)
 }
 
 func (e *assignments) end(ctx context.Context, err error) {

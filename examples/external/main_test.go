@@ -52,11 +52,11 @@ func TestRun(t *testing.T) {
 	}{
 		"python": {[]string{"--spawn", "python"}, "python3", []string{
 			"Wordsmith joins: count_words\n", "Host → Wordsmith         TASK_REQUEST       count_words", "Wordsmith → Lexicon      TASK_REQUEST       stop_words",
-			"Wordsmith → Host         STATUS_UPDATE      50 %: 30 words are counted\n",
+			"Wordsmith → Host         STATUS_UPDATE      50%: 30 words are counted\n",
 			"Wordsmith has done count_words: 30 words, above all: ribosome, messages, reads\n",
 		}},
 		"js": {[]string{"--spawn", "js"}, "node", []string{
-			"Factorizer joins: prime_factors\n", "Factorizer → Arithmetic  TASK_REQUEST       is_prime", "Factorizer → Host        STATUS_UPDATE      75 %: 1000000007 is prime\n",
+			"Factorizer joins: prime_factors\n", "Factorizer → Arithmetic  TASK_REQUEST       is_prime", "Factorizer → Host        STATUS_UPDATE      75%: 1000000007 is prime\n",
 			"Factorizer has done prime_factors: 1000000016000000063 = 1000000007 · 1000000009\n",
 		}},
 	} {

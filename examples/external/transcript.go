@@ -1,12 +1,12 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -75,7 +75,7 @@ func describe(ev events.Event) string {
 	case events.MessageSent:
 		m := e.Message
 		way := fmt.Sprintf("%s → %s", m.Sender(), m.Receiver())
-		return strings.TrimRight(fmt.Sprintf("  %-24s %-18s %s", way, m.Performative(), content(m.Payload())), " ")
+		return strings.TrimRight(fmt.Sprintf("  %-24s %-18s %s", way, m.Performative(), program.OneLine(program.ContentText(m))), " ")
 	}
 	return ""
 }
@@ -86,40 +86,4 @@ func actionsOf(c performatives.Capabilities) []string {
 		names = append(names, a.Name)
 	}
 	return names
-}
-
-// content returns a short text for the content of a payload.
-func content(payload any) string {
-	switch p := payload.(type) {
-	case performatives.TaskRequest:
-		return p.TaskType + " " + short(p.Parameters)
-	case performatives.StatusUpdate:
-		if p.Progress == nil {
-			return p.Description
-		}
-		return fmt.Sprintf("%.0f %%: %s", *p.Progress, p.Description)
-	case performatives.InformResult:
-		return fmt.Sprintf("%s %s", p.Status, short(p.Details))
-	case performatives.TaskReject:
-		return strings.TrimSpace(string(p.ReasonCode) + " " + p.ReasonText)
-	case performatives.Failure:
-		return strings.TrimSpace(string(p.ErrorCode) + " " + p.ErrorText)
-	}
-	return ""
-}
-
-// maxShort is the largest number of characters that short returns.
-const maxShort = 60
-
-// short returns the beginning of c as JSON.
-func short(c performatives.Content) string {
-	text, err := json.Marshal(c)
-	if err != nil || c.IsZero() {
-		return ""
-	}
-	runes := []rune(string(text))
-	if len(runes) <= maxShort {
-		return string(text)
-	}
-	return string(runes[:maxShort]) + "…"
 }

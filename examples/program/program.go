@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"os/signal"
 	"strings"
@@ -89,27 +88,6 @@ func CatchBrokenPipe() (restore func()) {
 	pipe := make(chan os.Signal, 1)
 	signal.Notify(pipe, syscall.SIGPIPE)
 	return func() { signal.Stop(pipe) }
-}
-
-// ReadFile reads a file of at most limit bytes. kind is the kind of file that an error
-// advises to name, such as "a text file".
-func ReadFile(name, kind string, limit int) ([]byte, error) {
-	f, err := os.Open(name)
-	var text []byte
-	if err == nil {
-		defer func() { _ = f.Close() }()
-		text, err = io.ReadAll(io.LimitReader(f, int64(limit)+1))
-	}
-	var at *fs.PathError
-	switch {
-	case errors.As(err, &at): // without its operation and its path, which the caller names
-		return nil, fmt.Errorf("%w; name %s that can be read", at.Err, kind)
-	case err != nil:
-		return nil, err
-	case len(text) > limit:
-		return nil, fmt.Errorf("larger than %d bytes; shorten it", limit)
-	}
-	return text, nil
 }
 
 // StopTime bounds the end of a node, and the time that cancelled tasks have to return.

@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"flag"
-	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -35,19 +36,41 @@ func TestParseAndRefuse(t *testing.T) {
 	}
 }
 
-func TestReadFile(t *testing.T) {
-	t.Chdir(t.TempDir())
-	if err := os.WriteFile("three", []byte("abc"), 0o600); err != nil {
-		t.Fatal(err)
+func TestOutputKeepsTheFirstError(t *testing.T) {
+	full, late := errors.New("full"), errors.New("late")
+	var text strings.Builder
+	out := program.NewOutput(&text)
+	if _, err := out.Write([]byte("a")); err != nil || out.Err() != nil {
+		t.Errorf("got %v", err)
 	}
-	if text, err := program.ReadFile("three", "a file", 3); err != nil || string(text) != "abc" {
-		t.Errorf("got %q, %v", text, err)
+	out.Fail(full)
+	out.Fail(late)
+	if _, err := out.Write([]byte("b")); !errors.Is(err, full) || !errors.Is(out.Err(), full) || text.String() != "a" {
+		t.Errorf("got %v, %v, and wrote %q", err, out.Err(), text.String())
 	}
-	if _, err := program.ReadFile("three", "a file", 2); err == nil || err.Error() != "larger than 2 bytes; shorten it" {
-		t.Errorf("too large: %v", err)
-	}
-	if _, err := program.ReadFile("nope", "a text file", 2); !errors.Is(err, os.ErrNotExist) || err.Error() != "no such file or directory; name a text file that can be read" {
-		t.Errorf("missing: %v", err)
+}
+
+func TestContentText(t *testing.T) {
+	details := performatives.ContentOf(map[string]string{"text": strings.Repeat("x", 100)})
+	for _, tt := range []struct {
+		payload any
+		want    string
+	}{
+		{performatives.TaskRequest{TaskType: "count", Description: "How many?", Parameters: details}, "count: How many?"},
+		{performatives.TaskRequest{TaskType: "count", Parameters: details}, `count: {"text":"` + strings.Repeat("x", 51) + "…"},
+		{performatives.InformResult{Status: performatives.StatusSuccess, Details: details}, `success: {"text":"` + strings.Repeat("x", 51) + "…"},
+		{performatives.Cancel{Reason: "no longer wanted"}, "no longer wanted"},
+		{performatives.TaskReject{ReasonCode: performatives.CodeBusy, ReasonText: "later"}, "later (busy)"},
+	} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: performatives.NewID(), InReplyTo: "1", Sender: "a", Receiver: "b", Timestamp: time.Now(), Payload: tt.payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := program.ContentText(m); got != tt.want {
+			t.Errorf("got %q, want %q", got, tt.want)
+		}
 	}
 }
 
