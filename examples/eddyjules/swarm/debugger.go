@@ -30,7 +30,7 @@ type Offline struct {
 
 // Debug implements [Debugger].
 func (o Offline) Debug(ctx context.Context, p Problem, report func(string)) (performatives.InformResult, error) {
-	in := pydebug.Input{Code: p.Code, Traceback: p.Traceback, Language: p.Language}
+	in := pydebug.Input{Code: p.Code, Traceback: p.Traceback, FileName: baseName(p.FileName), Language: p.Language}
 	d, err := pydebug.Diagnose(ctx, in, report)
 	switch {
 	case errors.Is(err, pydebug.ErrCodeTooLarge), errors.Is(err, pydebug.ErrTracebackTooLarge):
@@ -53,8 +53,7 @@ func (o Offline) result(ctx context.Context, p Problem, d pydebug.Diagnosis, rep
 		return inform(performatives.StatusFailure, d.Summary, f), nil
 	case pydebug.Fixed:
 	}
-	f.FixedCode, f.Explanation, f.Confidence = d.FixedCode, d.Explanation, d.Confidence
-	f.Diff = withFileName(d.Diff, p.FileName)
+	f.FixedCode, f.Diff, f.Explanation, f.Confidence = d.FixedCode, d.Diff, d.Explanation, d.Confidence
 	if o.Verify {
 		return verify(ctx, d, f, report)
 	}

@@ -2,7 +2,6 @@ package swarm
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pyexplain"
@@ -11,38 +10,29 @@ import (
 
 // Explanation is the result of [TaskExplain], as result_details carry it.
 type Explanation struct {
-	OriginalSnippet string                 `json:"original_snippet"`
-	Text            string                 `json:"explanation,omitempty"` // sentences; empty in a failure
-	Structure       *pyexplain.Explanation `json:"structure,omitempty"`   // nil in a failure
-	Analysis        string                 `json:"analysis,omitempty"`    // the reason for a failure
+	OriginalSnippet string `json:"original_snippet"`
+	Text            string `json:"explanation,omitempty"` // sentences; empty in a failure
+	Analysis        string `json:"analysis,omitempty"`    // the reason for a failure
 }
 
-const explanationSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"explanation":{"type":"string"},"structure":{"type":"object"},"analysis":{"type":"string"}}}`
+const explanationSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"explanation":{"type":"string"},"analysis":{"type":"string"}}}`
 
 // explain describes a snippet by its structure.
 func explain(s Snippet) (performatives.InformResult, error) {
 	details := Explanation{OriginalSnippet: s.Code}
 	result := performatives.InformResult{Status: performatives.StatusFailure, Summary: "Only Python is explained here."}
 	if s.isPython() {
-		structure, err := pyexplain.Explain(s.Code)
+		found, err := pyexplain.Explain(s.Code)
 		switch {
 		case errors.As(err, new(*pydebug.SyntaxError)):
 			result.Summary, details.Analysis = "The code is not understood.", err.Error()
 		case err != nil:
 			return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: err.Error()}
 		default:
-			details.Text, details.Structure = structure.String(), &structure
-			result.Status = performatives.StatusSuccess
-			result.Summary = fmt.Sprintf("The code has %s and %s.", number(len(structure.Functions), "function", "functions"), number(len(structure.Classes), "class", "classes"))
+			details.Text = found.Text
+			result.Status, result.Summary = performatives.StatusSuccess, found.Summary
 		}
 	}
 	result.Details = performatives.ContentOf(details)
 	return result, nil
-}
-
-func number(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -3,7 +3,6 @@ package swarm
 import (
 	"cmp"
 	"encoding/json"
-	"strings"
 
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -122,28 +121,4 @@ func understood(err error) *delegation.Decision {
 	}
 	d := delegation.NotUnderstoodBy(err)
 	return &d
-}
-
-// withFileName returns the diff with the asker's file name in its header, where it fits: see
-// [baseName].
-func withFileName(diff, name string) string {
-	name = baseName(name)
-	_, rest, ok := cutLines(diff, 2)
-	if !ok || name == "" {
-		return diff
-	}
-	return "--- a/" + name + "\n+++ b/" + name + "\n" + rest
-}
-
-// cutLines splits text after its first n lines. ok is false if it has fewer.
-func cutLines(text string, n int) (before, after string, ok bool) {
-	end := 0
-	for range n {
-		i := strings.IndexByte(text[end:], '\n')
-		if i < 0 {
-			return text, "", false
-		}
-		end += i + 1
-	}
-	return text[:end], text[end:], true
 }

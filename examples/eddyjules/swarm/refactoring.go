@@ -45,7 +45,7 @@ func refactor(ctx context.Context, s Snippet) (performatives.InformResult, error
 	switch {
 	case errors.As(err, new(*pydebug.SyntaxError)):
 		return no("The code is not understood.", err.Error())
-	case errors.Is(err, pyrefactor.ErrCodeTooLarge):
+	case errors.Is(err, pydebug.ErrCodeTooLarge):
 		return performatives.InformResult{}, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: err.Error()}
 	case err != nil:
 		return performatives.InformResult{}, err

@@ -15,8 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
-	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pyexplain"
-	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pyrefactor"
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -51,7 +50,7 @@ func TestNoRefactoring(t *testing.T) {
 			t.Errorf("%s: got %+v, %v", name, d, err)
 		}
 	}
-	_, err := s.askJules(swarm.TaskRefactor, swarm.Snippet{Code: strings.Repeat("#", pyrefactor.MaxCode+1)})
+	_, err := s.askJules(swarm.TaskRefactor, swarm.Snippet{Code: strings.Repeat("#", pydebug.MaxPart+1)})
 	wantEnd(t, err, "failed", performatives.CodeInvalidPayload)
 	for _, parameters := range []any{map[string]any{}, swarm.Snippet{}, map[string]any{"code_snippet": 3}} {
 		_, err := s.askJules(swarm.TaskRefactor, parameters)
@@ -88,7 +87,7 @@ func TestNoExplanation(t *testing.T) {
 			t.Errorf("got %+v, %v; want %s", r, err, summary)
 		}
 	}
-	_, err := s.askJules(swarm.TaskExplain, swarm.Snippet{Code: strings.Repeat("#", pyexplain.MaxCode+1)})
+	_, err := s.askJules(swarm.TaskExplain, swarm.Snippet{Code: strings.Repeat("#", pydebug.MaxPart+1)})
 	wantEnd(t, err, "failed", performatives.CodeInvalidPayload)
 }
 

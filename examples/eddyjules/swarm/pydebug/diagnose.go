@@ -8,15 +8,6 @@ import (
 	"strings"
 )
 
-// The steps of a diagnosis, in the order in which [Diagnose] reports them. A
-// diagnosis may end before the last.
-const (
-	StepReadTraceback  = "reading the traceback"
-	StepLocate         = "locating the failing line"
-	StepRecogniseShape = "recognising the mistake"
-	StepWriteFix       = "writing the fix"
-)
-
 // session is the state of one diagnosis.
 type session struct {
 	ctx      context.Context
@@ -54,10 +45,10 @@ func (s *session) run() (Diagnosis, error) {
 		name string
 		do   func() *Diagnosis
 	}{
-		{StepReadTraceback, s.read},
-		{StepLocate, s.locate},
-		{StepRecogniseShape, s.recognise},
-		{StepWriteFix, s.write},
+		{"reading the traceback", s.read},
+		{"locating the failing line", s.locate},
+		{"recognising the mistake", s.recognise},
+		{"writing the fix", s.write},
 	}
 	for _, step := range steps {
 		if s.progress != nil {
@@ -84,8 +75,7 @@ func (s *session) complete(d Diagnosis) Diagnosis {
 		d.Line = s.site.line
 	}
 	if s.hazard != nil {
-		start, end := s.hazard.span()
-		d.Expression = s.in.Code[start:end]
+		d.Expression = s.script.sourceOf(s.hazard.operation)
 	}
 	return d
 }
@@ -171,9 +161,9 @@ const (
 // locate finds the operations that can have failed, and returns a diagnosis if
 // there is none or there are too many.
 func (s *session) locate() *Diagnosis {
-	at, m := s.script.locate(s.tb)
-	if m != nil {
-		return needsInput(m.summary, m.request)
+	at, unmatched := s.script.locate(s.tb)
+	if unmatched != nil {
+		return unmatched
 	}
 	s.site = at
 	if len(at.operations) == 0 {
@@ -254,8 +244,8 @@ func (s *session) recognise() *Diagnosis {
 
 // noFix returns the diagnosis for an operation without a safe fix.
 func (s *session) noFix(reason string) *Diagnosis {
-	start, end := s.hazard.span()
+	failed := s.script.sourceOf(s.hazard.operation)
 	return unfixed(
-		fmt.Sprintf("Line %d fails at `%s`, and there is no safe fix.", s.site.line, s.in.Code[start:end]),
-		fmt.Sprintf("`%s` raised %s. It wasn't changed, because %s.", s.in.Code[start:end], describe(s.tb), reason))
+		fmt.Sprintf("Line %d fails at `%s`, and there is no safe fix.", s.site.line, failed),
+		fmt.Sprintf("`%s` raised %s. It wasn't changed, because %s.", failed, describe(s.tb), reason))
 }

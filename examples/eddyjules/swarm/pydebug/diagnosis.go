@@ -9,6 +9,9 @@ type Input struct {
 	// Traceback is Python's output. Text around the traceback and chained exceptions
 	// are ignored.
 	Traceback string
+	// FileName is the name of the script in the header of the diff. Empty means the name in the
+	// traceback.
+	FileName string
 	// Language is "python" in any spelling that begins with "py"; empty means python.
 	Language string
 }
@@ -77,9 +80,9 @@ const (
 	MaxTraceback = 1 << 20
 )
 
-// Errors of [Diagnose].
+// Errors of [Diagnose] and [ParsePart].
 var (
-	// ErrCodeTooLarge means that Code is longer than [MaxCode].
+	// ErrCodeTooLarge means that Code is longer than [MaxCode], or a part than [MaxPart].
 	ErrCodeTooLarge = errors.New("pydebug: code too large")
 	// ErrTracebackTooLarge means that Traceback is longer than [MaxTraceback].
 	ErrTracebackTooLarge = errors.New("pydebug: traceback too large")

@@ -48,21 +48,15 @@ func apply(src string, edits []Edit) (string, bool) {
 // replace returns the edit that replaces n by text.
 func replace(n *Expr, text string) Edit { return Edit{n.Start, n.End, text} }
 
-// insertBefore returns the edit that inserts lines in front of st, at its
-// indentation. Each leading tab of a line becomes one indentation unit of the
-// script.
-func (s *Module) insertBefore(st *Stmt, lines ...string) Edit {
+// insertIf returns the edit that inserts `if condition:` in front of st, at its indentation, with a
+// body of one line, unless that is empty.
+func (s *Module) insertIf(st *Stmt, condition, body string) Edit {
 	at := s.lines[s.lineOf(st.Start)-1]
-	return Edit{at, at, s.block(st.Indent, lines)}
-}
-
-func (s *Module) block(indent string, lines []string) string {
-	var b strings.Builder
-	for _, line := range lines {
-		rest := strings.TrimLeft(line, "\t")
-		b.WriteString(indent + strings.Repeat(s.Unit, len(line)-len(rest)) + rest + s.Newline)
+	text := st.Indent + "if " + condition + ":" + s.Newline
+	if body != "" {
+		text += st.Indent + s.Unit + body + s.Newline
 	}
-	return b.String()
+	return Edit{at, at, text}
 }
 
 // indentLines returns the edits that indent the lines first to last by one unit.

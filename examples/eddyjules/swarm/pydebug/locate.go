@@ -16,12 +16,9 @@ type site struct {
 	operations []operation // the operations that can have raised it
 }
 
-// mismatch is the reason why the traceback can't be matched to the source, with
-// the request to the user that follows from it.
-type mismatch struct{ summary, request string }
-
-// locate finds the failing operation. Exactly one result is not nil.
-func (s *Module) locate(tb *traceback) (*site, *mismatch) {
+// locate finds the failing operation, or returns the diagnosis for a traceback that can't be
+// matched to the source.
+func (s *Module) locate(tb *traceback) (*site, *Diagnosis) {
 	for i := len(tb.frames) - 1; i >= 0; i-- {
 		f := &tb.frames[i]
 		line := s.matchFrame(f)
@@ -33,7 +30,7 @@ func (s *Module) locate(tb *traceback) (*site, *mismatch) {
 		}
 		return &site{line: line, operations: s.operationsOn(line, f, tb)}, nil
 	}
-	return nil, &mismatch{"The traceback names no line of the script.", "Please send the complete traceback, with the lines that begin with File."}
+	return nil, needsInput("The traceback names no line of the script.", "Please send the complete traceback, with the lines that begin with File.")
 }
 
 // matchFrame returns the line of the source that frame f refers to, or 0.
@@ -62,26 +59,20 @@ func isLibrary(file string) bool {
 
 // noMatch describes why frame f refers to no line of the source. If an outer
 // frame does, the user is asked for the file of f.
-func (s *Module) noMatch(f *frame, outer []frame) *mismatch {
+func (s *Module) noMatch(f *frame, outer []frame) *Diagnosis {
 	for i := len(outer) - 1; i >= 0 && f.text != ""; i-- {
 		if baseName(outer[i].file) != baseName(f.file) && s.matchFrame(&outer[i]) != 0 {
-			return &mismatch{
-				fmt.Sprintf("The error was raised in %s, which the code that was sent calls.", baseName(f.file)),
-				fmt.Sprintf("Please send %s as well: its line %d failed.", baseName(f.file), f.line),
-			}
+			return needsInput(fmt.Sprintf("The error was raised in %s, which the code that was sent calls.", baseName(f.file)),
+				fmt.Sprintf("Please send %s as well: its line %d failed.", baseName(f.file), f.line))
 		}
 	}
 	what := fmt.Sprintf("line %d of %s", f.line, baseName(f.file))
 	if f.text == "" {
-		return &mismatch{
-			fmt.Sprintf("The traceback speaks of %s, and the code has %d lines.", what, len(s.lines)),
-			"Please send the code and the traceback of the same run.",
-		}
+		return needsInput(fmt.Sprintf("The traceback speaks of %s, and the code has %d lines.", what, len(s.lines)),
+			"Please send the code and the traceback of the same run.")
 	}
-	return &mismatch{
-		fmt.Sprintf("The traceback failed at `%s` (%s), which is not in the code.", f.text, what),
-		fmt.Sprintf("Please send the version of %s that produced this traceback, or run the code that you sent again and send the new traceback.", baseName(f.file)),
-	}
+	return needsInput(fmt.Sprintf("The traceback failed at `%s` (%s), which is not in the code.", f.text, what),
+		fmt.Sprintf("Please send the version of %s that produced this traceback, or run the code that you sent again and send the new traceback.", baseName(f.file)))
 }
 
 func baseName(file string) string {

@@ -2,7 +2,6 @@ package pydebug
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,10 +9,11 @@ import (
 	"strings"
 )
 
-// Module is the structure of a Python source. [Parse] makes it. It never changes, so it is safe for
+// Module is the structure of a Python source. [ParsePart] makes it. It never changes, so it is safe for
 // concurrent use.
 type Module struct {
 	Source  string
+	Header  string  // what the source begins with in front of a part that is indented as a whole: a line that makes it a block
 	Tokens  []Token // without comments
 	All     []*Stmt // every statement in the order of the source
 	lines   []int   // where each line starts
@@ -21,7 +21,7 @@ type Module struct {
 	Unit    string  // one step of indentation
 }
 
-// SyntaxError is the first place of a source that [Parse] does not understand.
+// SyntaxError is the first place of a source that is not understood.
 type SyntaxError struct {
 	Line int // from 1
 	Text string
@@ -30,21 +30,7 @@ type SyntaxError struct {
 // Error returns the line and the text.
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
 
-// Parse returns the structure of a source. It is strict: the error is [ErrCodeTooLarge], or a
-// [*SyntaxError] for code whose structure it does not understand wholly, such as Python 2, type
-// parameters and match statements. It does not find every mistake that Python finds.
-func Parse(code string) (*Module, error) {
-	if len(code) > MaxCode {
-		return nil, ErrCodeTooLarge
-	}
-	s, problem := parse(code)
-	if problem != nil {
-		return nil, problem
-	}
-	return s, nil
-}
-
-// parse is Parse for code of any length.
+// parse returns the structure of a source of any length.
 func parse(code string) (*Module, *SyntaxError) {
 	tokens, problem := tokenize(code)
 	if problem != nil {
@@ -63,19 +49,35 @@ func parse(code string) (*Module, *SyntaxError) {
 	return s, nil
 }
 
-// ParsePart is [Parse] for a part of a file that may be indented as a whole. Then the module's
-// source begins with header, a line that makes it a block; header is empty for any other part. The
-// line of an error is that of code.
-func ParsePart(code string) (m *Module, header string, err error) {
+// MaxPart is the length of the longest part of a file that [ParsePart] reads, in bytes.
+const MaxPart = 64 << 10
+
+// ParsePart returns the structure of a part of a file, which may be indented as a whole. It is
+// strict: the error is [ErrCodeTooLarge], or a [*SyntaxError] for code whose structure it does not
+// understand wholly, such as Python 2, type parameters and match statements. It does not find every
+// mistake that Python finds.
+func ParsePart(code string) (*Module, error) {
+	if len(code) > MaxPart {
+		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrCodeTooLarge, len(code), MaxPart)
+	}
+	header := ""
 	if first := strings.TrimLeft(code, "\r\n"); first != "" && (first[0] == ' ' || first[0] == '\t') {
 		header = "if True:\n"
 	}
-	m, err = Parse(header + code)
-	if problem := (*SyntaxError)(nil); header != "" && errors.As(err, &problem) {
-		problem.Line = max(problem.Line-1, 1)
+	m, problem := parse(header + code)
+	if problem != nil {
+		problem.Line = behind(header, problem.Line)
+		return nil, problem
 	}
-	return m, header, err
+	m.Header = header
+	return m, nil
 }
+
+// PartLine returns the line of the part that is a line of the source: see [Module].Header.
+func (s *Module) PartLine(line int) int { return behind(s.Header, line) }
+
+// behind returns a line of a text counted without the header in front of it.
+func behind(header string, line int) int { return max(line-strings.Count(header, "\n"), 1) }
 
 // Text returns the source of an expression.
 func (s *Module) Text(e *Expr) string { return s.Source[e.Start:e.End] }

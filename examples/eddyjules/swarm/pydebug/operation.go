@@ -47,6 +47,12 @@ func (o operation) span() (start, end int) {
 	return o.node.Start, o.node.End
 }
 
+// sourceOf returns the source of o.
+func (s *Module) sourceOf(o operation) string {
+	start, end := o.span()
+	return s.Source[start:end]
+}
+
 // operand returns what decides whether the operation fails: the divisor of a
 // division, or the operation itself.
 func (o operation) operand() *Expr {

@@ -191,7 +191,7 @@ func (s *Module) continueFix(h *hazard) *fix {
 	}
 	return newFix(fmt.Sprintf("The loop now skips %s when %s.", what, h.cause),
 		"All other turns do exactly what they did. What is skipped is skipped silently; print or log it there if you want to know about it.",
-		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\tcontinue"))
+		s.insertIf(h.stmt, h.unsafe, "continue"))
 }
 
 // returnFix returns from a function without a result early.
@@ -199,7 +199,7 @@ func (s *Module) returnFix(h *hazard) *fix {
 	h = s.extendRecord(h)
 	return newFix(fmt.Sprintf("The function now does `return` when %s.", h.cause),
 		"In every other case it does exactly what it did.",
-		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\treturn"))
+		s.insertIf(h.stmt, h.unsafe, "return"))
 }
 
 // returnsValue reports whether the function returns anything but None. For a

@@ -73,7 +73,7 @@ func (s *Module) missingArgument(h *hazard) *fix {
 	h = s.extendRecord(h)
 	f := newFix("The script now says that an argument is missing and ends, when it is started without it.",
 		"Started with its arguments it does what it did; without them it ends with exit code 1 and a line that says so, since there is nothing sensible to go on with.",
-		s.insertBefore(h.stmt, "if "+h.unsafe+":", "\traise SystemExit(\"missing command-line argument\")"))
+		s.insertIf(h.stmt, h.unsafe, `raise SystemExit("missing command-line argument")`))
 	f.exit = 1
 	return f
 }
@@ -90,7 +90,7 @@ func (s *Module) divideInPlace(h *hazard) *fix {
 
 // wrap puts a simple statement under the safe condition.
 func (s *Module) wrap(h *hazard) []Edit {
-	return append([]Edit{s.insertBefore(h.stmt, "if "+h.safe+":")}, s.indentLines(h.stmt.Line, h.stmt.EndLine)...)
+	return append([]Edit{s.insertIf(h.stmt, h.safe, "")}, s.indentLines(h.stmt.Line, h.stmt.EndLine)...)
 }
 
 // collected holds the initial value of a collection by the method that adds to it.

@@ -92,6 +92,15 @@ func (s *Stmt) bindsDeep(name string) bool {
 	return !s.walk(func(b *Stmt) bool { return !b.binds(name) })
 }
 
+// Within returns the statements in the body of s, with those in their bodies.
+func (s *Stmt) Within() (all []*Stmt) {
+	s.walk(func(b *Stmt) bool {
+		all = append(all, b)
+		return true
+	})
+	return all[1:]
+}
+
 // Deepest returns the last statement of s and its body.
 func (s *Stmt) Deepest() *Stmt {
 	for len(s.Body) > 0 {

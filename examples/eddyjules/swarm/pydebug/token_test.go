@@ -59,7 +59,7 @@ func TestTokenizeFindsProblems(t *testing.T) {
 		"a;;b":           "line 1: a ';' without a statement",
 	}
 	for src, want := range tests {
-		if _, err := Parse(src); err == nil || err.Error() != want {
+		if _, err := ParsePart(src); err == nil || err.Error() != want {
 			t.Errorf("%q: got %v, want %s", src, err, want)
 		}
 	}

@@ -25,8 +25,7 @@ func (s *session) write() *Diagnosis {
 		return s.noFix("the change that would be needed isn't valid there")
 	}
 	if o, found := s.nextFailure(fixed); found && !f.final {
-		start, end := o.span()
-		return s.noFix(fmt.Sprintf("line %d reads `%s` as well and would fail next", o.stmt.Line, fixed.Source[start:end]))
+		return s.noFix(fmt.Sprintf("line %d reads `%s` as well and would fail next", o.stmt.Line, fixed.sourceOf(o)))
 	}
 	return &Diagnosis{
 		Status:      Fixed,
@@ -41,9 +40,8 @@ func (s *session) write() *Diagnosis {
 
 // explain returns the text of Diagnosis.Explanation.
 func (s *session) explain(f *fix) string {
-	start, end := s.hazard.span()
 	return fmt.Sprintf("Cause: line %d evaluates `%s`, which raises %s when %s.\nFix: %s\nEffect: %s",
-		s.site.line, s.in.Code[start:end], s.tb.kind, s.hazard.cause, f.change, f.effect)
+		s.site.line, s.script.sourceOf(s.hazard.operation), s.tb.kind, s.hazard.cause, f.change, f.effect)
 }
 
 // changed returns the script with the edits made; nil if the edits overlap, change
@@ -59,9 +57,12 @@ func (s *Module) changed(edits []Edit) *Module {
 	return nil
 }
 
-// fileName returns the script's file name for the diff: that of the innermost
-// frame with a plain name, else script.py.
+// fileName returns the script's file name for the diff: the given one, that of the innermost
+// frame with a plain name, or script.py.
 func (s *session) fileName() string {
+	if s.in.FileName != "" {
+		return s.in.FileName
+	}
 	for i := len(s.tb.frames) - 1; i >= 0; i-- {
 		name := baseName(s.tb.frames[i].file)
 		if strings.HasSuffix(name, ".py") && !isLibrary(s.tb.frames[i].file) && !strings.ContainsAny(name, " \t\"<>") {

@@ -1,90 +1,59 @@
 package pyexplain
 
 import (
-	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 )
 
-// MaxCode is the length of the longest code that is explained, in bytes.
-const MaxCode = 64 << 10
-
-// ErrCodeTooLarge means that the code is longer than [MaxCode].
-var ErrCodeTooLarge = errors.New("pyexplain: code too large")
-
-// Explanation is the structure of a source. The lists are in the order of the source.
+// Explanation describes a source.
 type Explanation struct {
-	Functions []Function `json:"functions,omitempty"` // also methods and nested functions
-	Classes   []Class    `json:"classes,omitempty"`
-	Imports   []string   `json:"imports,omitempty"` // the statements
-	TopLevel  Block      `json:"top_level"`         // the statements outside of functions
+	Summary string // a sentence: how many functions, also methods and nested ones, and classes there are
+	Text    string // sentences, one line for each function and class
 }
 
-// Function is one def.
-type Function struct {
-	Name       string   `json:"name"` // of a method: with the class, as Stack.push
-	Line       int      `json:"line"`
-	Async      bool     `json:"async,omitempty"`
-	Generator  bool     `json:"generator,omitempty"`
-	Parameters []string `json:"parameters"` // with their stars
-	Block
-}
-
-// Class is one class statement.
-type Class struct {
-	Name    string   `json:"name"`
-	Line    int      `json:"line"`
-	Bases   string   `json:"bases,omitempty"`
-	Methods []string `json:"methods,omitempty"`
-}
-
-// Block describes the statements of a function, without those of the functions in it.
-type Block struct {
-	Loops    []string `json:"loops,omitempty"`   // the headers
-	Branches int      `json:"branches"`          // if and elif
-	Calls    []string `json:"calls,omitempty"`   // the called expressions, each once
-	Returns  []string `json:"returns,omitempty"` // the values, "None" for none
-	Raises   []string `json:"raises,omitempty"`
-}
-
-// Explain returns the structure of a source, which may be a part of a file that is indented as a
-// whole. The error is [ErrCodeTooLarge], or a [*pydebug.SyntaxError] for code that is not
-// understood.
-func Explain(code string) (Explanation, error) {
-	if len(code) > MaxCode {
-		return Explanation{}, ErrCodeTooLarge
-	}
-	m, header, err := pydebug.ParsePart(code)
+// Explain describes a source, which may be a part of a file that is indented as a whole. The error
+// is one of [pydebug.ParsePart].
+func Explain(code string) (e Explanation, err error) {
+	m, err := pydebug.ParsePart(code)
 	if err != nil {
-		return Explanation{}, err
+		return e, err
 	}
-	r := reader{m, strings.Count(header, "\n")}
-	var e Explanation
+	r := reader{m}
+	var imports, classes, functions, lines []string
 	for _, st := range m.All {
 		switch st.Keyword {
 		case "def":
-			e.Functions = append(e.Functions, r.function(st))
+			functions = append(functions, r.function(st))
 		case "class":
-			e.Classes = append(e.Classes, r.class(st))
+			classes = append(classes, r.class(st))
 		case "import", "from":
-			e.Imports = append(e.Imports, r.text(st.Start, st.End))
+			imports = append(imports, r.text(st.Start, st.End))
 		}
 	}
+	if len(imports) > 0 {
+		lines = append(lines, "It imports by: "+strings.Join(imports, "; ")+".")
+	}
+	lines = slices.Concat(lines, classes, functions)
 	all := m.All
-	if header != "" {
+	if m.Header != "" {
 		all = all[1:]
 	}
-	e.TopLevel, _ = r.block(nil, all)
+	if top := r.block(nil, all).String(); top != "" {
+		lines = append(lines, "Outside of functions, the code"+top)
+	}
+	if len(lines) == 0 {
+		lines = []string{"The code has no functions, classes, imports, loops or calls."}
+	}
+	e.Summary = fmt.Sprintf("The code has %s and %s.", counted(len(functions), "function", "functions"), counted(len(classes), "class", "classes"))
+	e.Text = strings.Join(lines, "\n")
 	return e, nil
 }
 
 // reader reads the structure of one module.
-type reader struct {
-	*pydebug.Module
-	offset int // lines before the code
-}
+type reader struct{ *pydebug.Module }
 
 // maxText bounds a piece of source in an explanation, in bytes.
 const maxText = 80
@@ -101,7 +70,7 @@ func (r reader) text(start, end int) string {
 // name returns the name in the header of a def or a class, behind the class that it is in.
 func (r reader) name(st *pydebug.Stmt) string {
 	at := st.First + 1
-	if r.Tokens[st.First].Text == "async" {
+	if r.isAsync(st) {
 		at++
 	}
 	name := r.Tokens[at].Text
@@ -113,20 +82,7 @@ func (r reader) name(st *pydebug.Stmt) string {
 	return name
 }
 
-func (r reader) function(st *pydebug.Stmt) Function {
-	f := Function{Name: r.name(st), Line: st.Line - r.offset, Async: r.Tokens[st.First].Text == "async", Parameters: []string{}}
-	for _, t := range st.Targets {
-		f.Parameters = append(f.Parameters, r.stars(t)+t.Op)
-	}
-	var inside []*pydebug.Stmt
-	for _, other := range r.All {
-		if other.First >= st.Last && other.First < st.Deepest().Last {
-			inside = append(inside, other)
-		}
-	}
-	f.Block, f.Generator = r.block(st, inside)
-	return f
-}
+func (r reader) isAsync(st *pydebug.Stmt) bool { return r.Tokens[st.First].Text == "async" }
 
 // stars returns the stars in front of a parameter.
 func (r reader) stars(parameter *pydebug.Expr) string {
@@ -134,51 +90,36 @@ func (r reader) stars(parameter *pydebug.Expr) string {
 	return before[len(strings.TrimRight(before, "*")):]
 }
 
-func (r reader) class(st *pydebug.Stmt) Class {
-	c := Class{Name: r.name(st), Line: st.Line - r.offset}
-	header := r.text(st.Start, st.End)
-	if open := strings.IndexByte(header, '('); open >= 0 {
-		c.Bases = strings.TrimSuffix(strings.TrimSuffix(header[open+1:], ":"), ")")
-	}
-	for _, method := range st.Body {
-		if method.Keyword == "def" {
-			c.Methods = append(c.Methods, strings.TrimPrefix(r.name(method), c.Name+"."))
-		}
-	}
-	return c
-}
-
-// block returns what those of the statements do that run in a function, nil for none, and whether
-// they yield.
-func (r reader) block(function *pydebug.Stmt, all []*pydebug.Stmt) (b Block, yields bool) {
+// block describes those of the statements that run in a function, nil for none.
+func (r reader) block(function *pydebug.Stmt, all []*pydebug.Stmt) (b block) {
 	for _, st := range all {
 		if st.Function() != function {
 			continue
 		}
 		switch st.Keyword {
 		case "for", "while":
-			b.Loops = append(b.Loops, strings.TrimSuffix(r.text(st.Start, st.End), ":"))
+			b.loops = append(b.loops, strings.TrimSuffix(r.text(st.Start, st.End), ":"))
 		case "if", "elif":
-			b.Branches++
+			b.branches++
 		case "return":
-			b.Returns = append(b.Returns, r.valueOf(st))
+			b.returns = append(b.returns, r.valueOf(st))
 		case "raise":
-			b.Raises = append(b.Raises, r.valueOf(st))
+			b.raises = append(b.raises, r.valueOf(st))
 		}
 		for _, e := range st.Exprs {
 			if st.Keyword == "class" {
 				break // its header looks like a call
 			}
 			e.Has(func(e *pydebug.Expr) bool {
-				yields = yields || e.Kind == pydebug.ExprYield
+				b.yields = b.yields || e.Kind == pydebug.ExprYield
 				if e.Kind == pydebug.ExprCall {
-					b.Calls = appendNew(b.Calls, r.text(e.Kids[0].Start, e.Kids[0].End))
+					b.calls = appendNew(b.calls, r.text(e.Kids[0].Start, e.Kids[0].End))
 				}
 				return false
 			})
 		}
 	}
-	return b, yields
+	return b
 }
 
 func (r reader) valueOf(st *pydebug.Stmt) string {

@@ -3,74 +3,76 @@ package pyexplain
 import (
 	"fmt"
 	"strings"
+
+	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
 )
 
-// String returns the explanation as sentences, one line for each function and class.
-func (e Explanation) String() string {
-	var lines []string
-	if len(e.Imports) > 0 {
-		lines = append(lines, "It imports by: "+strings.Join(e.Imports, "; ")+".")
+// class returns the sentence about a class.
+func (r reader) class(st *pydebug.Stmt) string {
+	name := r.name(st)
+	text := fmt.Sprintf("Class %s (line %d)", name, r.PartLine(st.Line))
+	if _, bases, ok := strings.Cut(r.text(st.Start, st.End), "("); ok {
+		text += " extends " + strings.TrimSuffix(strings.TrimSuffix(bases, ":"), ")") + ","
 	}
-	for _, c := range e.Classes {
-		lines = append(lines, c.String())
+	var methods []string
+	for _, method := range st.Body {
+		if method.Keyword == "def" {
+			methods = append(methods, strings.TrimPrefix(r.name(method), name+"."))
+		}
 	}
-	for _, f := range e.Functions {
-		lines = append(lines, f.String())
-	}
-	if top := e.TopLevel.sentences(); top != "" {
-		lines = append(lines, "Outside of functions, the code"+top)
-	}
-	if len(lines) == 0 {
-		return "The code has no functions, classes, imports, loops or calls."
-	}
-	return strings.Join(lines, "\n")
-}
-
-// String returns the sentence about a class.
-func (c Class) String() string {
-	text := fmt.Sprintf("Class %s (line %d)", c.Name, c.Line)
-	if c.Bases != "" {
-		text += " extends " + c.Bases + ","
-	}
-	if len(c.Methods) == 0 {
+	if len(methods) == 0 {
 		return text + " has no methods."
 	}
-	return text + " has the methods " + listed(c.Methods) + "."
+	return text + " has the methods " + listed(methods) + "."
 }
 
-// String returns the sentences about a function.
-func (f Function) String() string {
-	kind := "Function"
+// function returns the sentences about a function.
+func (r reader) function(st *pydebug.Stmt) string {
+	var parameters []string // with their stars
+	for _, t := range st.Targets {
+		parameters = append(parameters, r.stars(t)+t.Op)
+	}
+	body, kind := r.block(st, st.Within()), "Function"
 	switch {
-	case f.Async:
+	case r.isAsync(st):
 		kind = "Asynchronous function"
-	case f.Generator:
+	case body.yields:
 		kind = "Generator function"
 	}
-	text := fmt.Sprintf("%s %s (line %d) takes %s", kind, f.Name, f.Line, listed(f.Parameters))
-	if did := f.sentences(); did != "" {
+	text := fmt.Sprintf("%s %s (line %d) takes %s", kind, r.name(st), r.PartLine(st.Line), listed(parameters))
+	if did := body.String(); did != "" {
 		return text + "; it" + did
 	}
 	return text + "."
 }
 
-// sentences returns what a block does, beginning with a blank; empty for nothing.
-func (b Block) sentences() string {
+// block is what the statements of a function do, without those of the functions in it.
+type block struct {
+	loops    []string // the headers
+	branches int      // if and elif
+	calls    []string // the called expressions, each once
+	returns  []string // the values, "None" for none
+	raises   []string
+	yields   bool
+}
+
+// String returns what the block does, beginning with a blank; empty for nothing.
+func (b block) String() string {
 	var parts []string
-	if n := len(b.Loops); n > 0 {
-		parts = append(parts, fmt.Sprintf(" has %s: %s", counted(n, "loop", "loops"), strings.Join(b.Loops, ", ")))
+	if n := len(b.loops); n > 0 {
+		parts = append(parts, fmt.Sprintf(" has %s: %s", counted(n, "loop", "loops"), strings.Join(b.loops, ", ")))
 	}
-	if b.Branches > 0 {
-		parts = append(parts, " decides by "+counted(b.Branches, "condition", "conditions"))
+	if b.branches > 0 {
+		parts = append(parts, " decides by "+counted(b.branches, "condition", "conditions"))
 	}
-	if len(b.Calls) > 0 {
-		parts = append(parts, " calls "+listed(b.Calls))
+	if len(b.calls) > 0 {
+		parts = append(parts, " calls "+listed(b.calls))
 	}
-	if len(b.Raises) > 0 {
-		parts = append(parts, " raises "+listed(b.Raises))
+	if len(b.raises) > 0 {
+		parts = append(parts, " raises "+listed(b.raises))
 	}
-	if len(b.Returns) > 0 {
-		parts = append(parts, " returns "+strings.Join(b.Returns, " or "))
+	if len(b.returns) > 0 {
+		parts = append(parts, " returns "+strings.Join(b.returns, " or "))
 	}
 	if len(parts) == 0 {
 		return ""

@@ -80,12 +80,10 @@ func (w *work) extractable(st *pydebug.Stmt) bool {
 	if w.lines(st) < longBlock || !st.StartsLine || len(st.After()) > 0 && continues[st.After()[0].Keyword] {
 		return false
 	}
-	first, last := w.span(st)
-	for _, s := range w.All {
-		if s.First >= first && s.First < last && leaves[s.Keyword] {
-			return false
-		}
+	if slices.ContainsFunc(st.Within(), func(s *pydebug.Stmt) bool { return leaves[s.Keyword] }) {
+		return false
 	}
+	first, last := w.span(st)
 	return !slices.ContainsFunc(w.Tokens[first:last], func(t pydebug.Token) bool {
 		return t.Kind == pydebug.TokenName && (t.Text == "yield" || t.Text == "await" || t.Text == "async") || t.Text == ":="
 	})
@@ -108,11 +106,11 @@ type extraction struct {
 // variables finds the inputs and outputs of the block, or returns the reason for which they cannot
 // be passed.
 func (e *extraction) variables() string {
-	begin, end := e.span(e.function)
+	_, end := e.span(e.function)
 	first, last := e.span(e.block)
 	bound := map[string]bool{} // in the block
 	local := map[string]bool{} // in the function
-	for _, st := range e.within(e.function) {
+	for _, st := range e.function.Within() {
 		for _, name := range st.Names {
 			local[name] = true
 			bound[name] = bound[name] || st.First >= first && st.First < last
@@ -128,7 +126,7 @@ func (e *extraction) variables() string {
 		switch {
 		case !before && !after:
 			continue // it is the block's own
-		case e.captured(name, begin, end):
+		case e.captured(name):
 			return name + " is also used in a function, a lambda, a generator or a statement about its name"
 		case !e.assigned(name):
 			return name + " may have no value before the block"
@@ -146,17 +144,16 @@ func (e *extraction) variables() string {
 
 // captured reports whether something that may run at another time than its statement knows a
 // variable.
-func (e *extraction) captured(name string, begin, end int) bool {
+func (e *extraction) captured(name string) bool {
 	if e.shared(name, e.function) != "" {
 		return true
 	}
-	return slices.ContainsFunc(e.All, func(st *pydebug.Stmt) bool {
-		return st.First >= begin && st.First < end && (st.Keyword == "del" && e.hasText(name, st.First, st.Last) ||
-			slices.ContainsFunc(st.Exprs, func(x *pydebug.Expr) bool {
-				return x.Has(func(x *pydebug.Expr) bool {
-					return x.Kind == pydebug.ExprComp && (x.Op == "(" || x.Op == "") && x.Mentions(name)
-				})
-			}))
+	generator := func(x *pydebug.Expr) bool {
+		return x.Kind == pydebug.ExprComp && (x.Op == "(" || x.Op == "") && x.Mentions(name)
+	}
+	return slices.ContainsFunc(append(e.function.Within(), e.function), func(st *pydebug.Stmt) bool {
+		return st.Keyword == "del" && e.hasText(name, st.First, st.Last) ||
+			slices.ContainsFunc(st.Exprs, func(x *pydebug.Expr) bool { return x.Has(generator) })
 	})
 }
 

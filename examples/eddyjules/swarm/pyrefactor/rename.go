@@ -10,7 +10,7 @@ import (
 func (w *work) renames(function *pydebug.Stmt) {
 	bindings := map[string][]*pydebug.Stmt{}
 	var order []string
-	for _, st := range w.within(function) {
+	for _, st := range function.Within() {
 		if st.Function() != function {
 			continue
 		}

@@ -64,22 +64,10 @@ func (w *work) mentions(name string, first, last int) []int {
 	return at
 }
 
-// within returns the statements in the body of a function, with those of nested functions.
-func (w *work) within(function *pydebug.Stmt) []*pydebug.Stmt {
-	first, last := w.span(function)
-	var all []*pydebug.Stmt
-	for _, st := range w.All {
-		if st != function && st.First >= first && st.First < last {
-			all = append(all, st)
-		}
-	}
-	return all
-}
-
 // shared returns the reason for which a variable of a function may be known outside of the
 // function's own statements; empty for none.
 func (w *work) shared(name string, function *pydebug.Stmt) string {
-	for _, st := range w.within(function) {
+	for _, st := range function.Within() {
 		first, last := st.First, st.Last
 		switch st.Keyword {
 		case "def", "class":

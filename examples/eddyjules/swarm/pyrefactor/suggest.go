@@ -3,7 +3,6 @@ package pyrefactor
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -38,22 +37,13 @@ type Result struct {
 	Reasons     []string     // why other places were left as they are; at most [MaxSuggestions]
 }
 
-// Bounds of one call.
-const (
-	MaxCode        = 64 << 10 // bytes of the source
-	MaxSuggestions = 20
-)
-
-// ErrCodeTooLarge means that the source is longer than [MaxCode].
-var ErrCodeTooLarge = errors.New("pyrefactor: code too large")
+// MaxSuggestions bounds the suggestions and the reasons of one call.
+const MaxSuggestions = 20
 
 // Suggest returns the refactorings that are possible in a source. It may be a part of a file that
 // is indented as a whole. name is the file name for the headers of the diffs. The error is
-// [ErrCodeTooLarge], a [*pydebug.SyntaxError] for code that is not understood, or the cause of ctx.
+// one of [pydebug.ParsePart], or the cause of ctx.
 func Suggest(ctx context.Context, name, code string) (Result, error) {
-	if len(code) > MaxCode {
-		return Result{}, ErrCodeTooLarge
-	}
 	w, err := newWork(code)
 	if err != nil {
 		return Result{}, err
@@ -81,7 +71,6 @@ func Suggest(ctx context.Context, name, code string) (Result, error) {
 type work struct {
 	*pydebug.Module
 	code    string       // the source as it was given
-	header  string       // the line before an indented source that makes it a block; empty for any other source
 	keyword map[int]bool // the offsets of names of arguments in calls
 	found   []found
 	reasons []string
@@ -97,11 +86,11 @@ type found struct {
 }
 
 func newWork(code string) (*work, error) {
-	m, header, err := pydebug.ParsePart(code)
+	m, err := pydebug.ParsePart(code)
 	if err != nil {
 		return nil, err
 	}
-	w := &work{Module: m, code: code, header: header, keyword: map[int]bool{}}
+	w := &work{Module: m, code: code, keyword: map[int]bool{}}
 	for _, st := range m.All {
 		for _, e := range st.Exprs {
 			e.Has(func(e *pydebug.Expr) bool {
@@ -113,18 +102,10 @@ func newWork(code string) (*work, error) {
 	return w, nil
 }
 
-// line returns the line of the given source for one of the module's.
-func (w *work) line(line int) int {
-	if w.header != "" {
-		line--
-	}
-	return max(line, 1)
-}
-
 // refuse records the reason for which a place is left as it is.
 func (w *work) refuse(st *pydebug.Stmt, format string, args ...any) {
 	if len(w.reasons) < MaxSuggestions {
-		w.reasons = append(w.reasons, fmt.Sprintf("line %d: ", w.line(st.Line))+fmt.Sprintf(format, args...))
+		w.reasons = append(w.reasons, fmt.Sprintf("line %d: ", w.PartLine(st.Line))+fmt.Sprintf(format, args...))
 	}
 }
 
@@ -141,9 +122,9 @@ func (w *work) result(name string) (Result, error) {
 		if !ok {
 			return Result{}, fmt.Errorf("pyrefactor: the edits of %s overlap", f.kind)
 		}
-		changed = strings.TrimPrefix(changed, w.header)
+		changed = strings.TrimPrefix(changed, w.Header)
 		r.Suggestions = append(r.Suggestions, Suggestion{
-			Kind: f.kind, Line: w.line(f.line), Description: f.description, Code: changed,
+			Kind: f.kind, Line: w.PartLine(f.line), Description: f.description, Code: changed,
 			Diff: pydebug.Diff(name, w.code, changed), Confidence: f.confidence,
 		})
 	}

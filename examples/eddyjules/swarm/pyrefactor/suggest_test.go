@@ -213,7 +213,7 @@ func TestSuggestFails(t *testing.T) {
 		"Python 2":       {"print 1\n", "line 1: this statement is not understood"},
 		"match":          {"match x:\n    case 1:\n        pass\n", "line 1: this statement is not understood"},
 		"type parameter": {"def f[T](x: T): return x\n", "line 1: this statement is not understood"},
-		"too large":      {strings.Repeat("#", MaxCode+1), ErrCodeTooLarge.Error()},
+		"too large":      {strings.Repeat("#", pydebug.MaxPart+1), pydebug.ErrCodeTooLarge.Error()},
 	} {
 		if _, err := Suggest(t.Context(), "code.py", tt.code); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: got %v", name, err)
