@@ -25,6 +25,8 @@ func TestHasMember(t *testing.T) {
 		"":                                 false,
 		"MC\x01":                           false,
 		`{"acts":1}`:                       false,
+		`{"x":nul,"act":1}`:                false,
+		`{"x":,"act":1}`:                   false,
 	} {
 		if got := HasMember([]byte(frame), "act"); got != want {
 			t.Errorf("%q: %v", frame, got)
