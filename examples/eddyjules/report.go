@@ -12,7 +12,7 @@ import (
 // end prints Eddy's result for the user: the diagnosis, the diff and advice.
 func (t *transcript) end(r performatives.InformResult, err error) error {
 	if err != nil {
-		t.print("\n" + t.display.paint(red, "No result.") + "\n") // stderr gets the reason
+		t.print("\nNo result.\n") // stderr gets the reason
 		return printing(t.out.Err())
 	}
 	f, err := performatives.Decode[swarm.Finding](r.Details)
@@ -40,9 +40,9 @@ func (t *transcript) where(f swarm.Finding) {
 	}
 	t.print("\n")
 	if f.Expression != "" {
-		t.print(fmt.Sprintf("  line %d: %s\n", f.Line, t.display.paint(bold, program.OneLine(f.Expression))))
+		t.print(fmt.Sprintf("  line %d: %s\n", f.Line, program.OneLine(f.Expression)))
 	}
-	t.print("  " + t.display.paint(red, program.OneLine(f.Error)) + "\n")
+	t.print("  " + program.OneLine(f.Error) + "\n")
 }
 
 // part prints a paragraph under its title. It wraps prose, and leaves lines unchanged
@@ -51,7 +51,7 @@ func (t *transcript) part(title, text string) {
 	if text == "" {
 		return
 	}
-	t.print("\n" + t.display.paint(bold, title) + "\n")
+	t.print("\n" + title + "\n")
 	for line := range strings.Lines(strings.TrimSpace(text)) {
 		line = strings.TrimRight(line, "\r\n")
 		lines := []string{line}
@@ -59,7 +59,7 @@ func (t *transcript) part(title, text string) {
 			lines = wrap(line, width-2)
 		}
 		for _, l := range lines {
-			t.print(strings.TrimRight("  "+t.display.clean(l), " ") + "\n")
+			t.print(strings.TrimRight("  "+l, " ") + "\n")
 		}
 	}
 }
@@ -72,18 +72,6 @@ func (t *transcript) diff(diff string) {
 	}
 	t.print("\n")
 	for line := range strings.Lines(diff) {
-		t.print("  " + t.display.paint(diffColor(line), strings.TrimSuffix(line, "\n")) + "\n")
+		t.print("  " + strings.TrimSuffix(line, "\n") + "\n")
 	}
-}
-
-func diffColor(line string) string {
-	switch line[0] {
-	case '+':
-		return green
-	case '-':
-		return red
-	case '@':
-		return blue
-	}
-	return ""
 }

@@ -17,8 +17,8 @@ import (
 
 // transcript prints the messages and then the diagnosis as text for people.
 type transcript struct {
-	options *options
-	display display
+	options  *options
+	terminal bool // the output may interpret escape sequences
 
 	out *program.Output
 
@@ -29,7 +29,7 @@ type transcript struct {
 
 func newTranscript(w io.Writer, o *options) *transcript {
 	return &transcript{
-		options: o, display: displayOf(w), out: program.NewOutput(w),
+		options: o, terminal: isTerminal(w), out: program.NewOutput(w),
 		senders: map[string]performatives.AgentID{}, panics: map[performatives.ConversationID]string{},
 	}
 }
@@ -103,7 +103,7 @@ func (t *transcript) say(from, to performatives.AgentID, act performatives.Perfo
 	name := fmt.Sprintf("%-*s", actWidth, act)
 	margin := utf8.RuneCountInString(who + name + "    ")
 	lines := strings.Join(wrap(program.OneLine(text), width-margin), "\n"+strings.Repeat(" ", margin))
-	t.print(strings.TrimRight(fmt.Sprintf("%s  %s  %s", t.display.paint(bold, who), t.display.paint(blue, name), t.display.clean(lines)), " ") + "\n")
+	t.print(strings.TrimRight(who+"  "+name+"  "+lines, " ") + "\n")
 }
 
 // note prints an event other than a message, which explains the following messages.
@@ -111,7 +111,7 @@ func (t *transcript) note(text string) {
 	if text == "" {
 		return
 	}
-	t.print(strings.Repeat(" ", whoWidth+1) + t.display.paint(red, "! "+program.OneLine(text)) + "\n")
+	t.print(strings.Repeat(" ", whoWidth+1) + "! " + program.OneLine(text) + "\n")
 }
 
-func (t *transcript) print(text string) { fmt.Fprint(t.out, text) }
+func (t *transcript) print(text string) { fmt.Fprint(t.out, t.clean(text)) }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm"
 	"github.com/ribosome-agents/ribosome/examples/eddyjules/swarm/pydebug"
+	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -123,12 +124,12 @@ func TestPatchAppliesWhatIsPrinted(t *testing.T) {
 
 func TestTerminalIsNotObeyedTo(t *testing.T) {
 	const evil = "a\x1b[2Jb\u009b1mc\u202ed\te"
-	onTerminal := display{terminal: true, color: true}
-	if got, want := onTerminal.paint(red, evil), red+"a[2Jb1mcd\te"+reset; got != want {
-		t.Errorf("got %q; want %q", got, want)
-	}
-	if got := (display{}).paint(red, evil); got != evil {
-		t.Errorf("in a pipe: got %q", got)
+	for terminal, want := range map[bool]string{true: "a[2Jb1mcd\te", false: evil} {
+		var got strings.Builder
+		(&transcript{terminal: terminal, out: program.NewOutput(&got)}).print(evil)
+		if got.String() != want {
+			t.Errorf("terminal %t: got %q, want %q", terminal, got.String(), want)
+		}
 	}
 }
 

@@ -6,47 +6,26 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 )
 
 // width is the largest number of characters in a line of prose.
 const width = 80
 
-// display holds the properties of the output of a transcript.
-type display struct {
-	terminal bool // it interprets escape sequences
-	color    bool
-}
-
-func displayOf(w io.Writer) display {
-	is := terminal.Is(w)
-	return display{terminal: is, color: is && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb"}
-}
-
-// The escape sequences of a terminal.
-const (
-	bold  = "\x1b[1m"
-	red   = "\x1b[31m"
-	green = "\x1b[32m"
-	blue  = "\x1b[34m"
-	reset = "\x1b[0m"
-)
-
-// paint cleans text and colours it if the display has colours.
-func (p display) paint(color, text string) string {
-	text = p.clean(text)
-	if !p.color || color == "" || text == "" {
-		return text
+// isTerminal reports whether w may interpret escape sequences.
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
 	}
-	return color + text + reset
+	info, err := f.Stat()
+	return err != nil || info.Mode()&os.ModeCharDevice != 0
 }
 
 // clean removes control characters and bidirectional controls from the text of an agent
 // or a script, which a terminal would interpret. Without a terminal it returns text
 // unchanged, so that a diff stays intact.
-func (p display) clean(text string) string {
-	if !p.terminal {
+func (t *transcript) clean(text string) string {
+	if !t.terminal {
 		return text
 	}
 	return strings.Map(func(r rune) rune {
