@@ -213,18 +213,11 @@ func (s *askedSide) check() error {
 		}
 	}
 	for name := range s.jobs.reports {
-		if !s.of.reports(name) {
+		if !s.of.Table.Does(machine.Initiator, machine.Report(name)) {
 			return fmt.Errorf("codons: %s: the table reports nothing under %q to the initiator", s.of.Name(), name)
 		}
 	}
 	return nil
-}
-
-// reports reports whether a row of the initiator has that report.
-func (c *Codon) reports(name string) bool {
-	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
-		return r.Role == machine.Initiator && slices.Contains(r.Do, machine.Report(name))
-	})
 }
 
 // Run starts a job of the initiator.

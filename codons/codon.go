@@ -257,7 +257,7 @@ func (c *Codon) Sends() []Payload {
 	var all []Payload
 	for _, act := range c.Acts() {
 		own := payloadsOf(act, c.Payloads)
-		if own == nil {
+		if len(own) == 0 {
 			own = payloadsOf(act, sharedPayloads())
 		}
 		all = append(all, own...)
@@ -284,22 +284,11 @@ func (c *Codon) Acts() []performatives.Performative {
 
 // tagsReceipts reports whether the table tells the receipt, the INFORM that answers a CANCEL,
 // from any other INFORM.
-func (c *Codon) tagsReceipts() bool {
-	return slices.ContainsFunc(c.Table.Rows, func(r machine.Row) bool {
-		return slices.Contains(r.Do, machine.SendTagged(performatives.ActInform, standard.TagReceipt))
-	})
-}
+func (c *Codon) tagsReceipts() bool { return c.Table.Does(machine.Responder, standard.SendReceipt) }
 
-// payloadsOf returns the payloads of an act among those of several acts, nil for none. The
-// slice is the caller's.
+// payloadsOf returns the payloads of an act among those of several acts. The slice is the caller's.
 func payloadsOf(act performatives.Performative, of []Payload) []Payload {
-	var all []Payload
-	for _, p := range of {
-		if p.Act == act {
-			all = append(all, p)
-		}
-	}
-	return all
+	return slices.DeleteFunc(slices.Clone(of), func(p Payload) bool { return p.Act != act })
 }
 
 // outcomes documents the [EndError] of the terminal states that no act of the peer brings

@@ -45,7 +45,7 @@ func (d *Definition) checkOpening() error {
 	if start < 0 {
 		return errors.New(`Definition.Table.Rows: no row opens the conversation: write one such as machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("waiting", machine.Send(performatives.ActRequest))`)
 	}
-	if !slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == machine.Responder }) {
+	if !d.Table.Has(machine.Responder) {
 		return nil
 	}
 	opening := slices.IndexFunc(d.Table.Rows[start].Do, func(f machine.Effect) bool { return f.Kind == machine.EffectSend })
@@ -133,7 +133,7 @@ func (d *Definition) checkJobs() error {
 		}
 		for _, name := range slices.Concat(j.Says, j.Ends) {
 			_, standard := standardCommands[name]
-			if standard || slices.ContainsFunc(d.Table.Rows, func(r machine.Row) bool { return r.Role == j.Role && slices.Contains(r.On, machine.Commanded(name)) }) {
+			if standard || d.Table.Takes(j.Role, machine.Commanded(name)) {
 				continue
 			}
 			errs = append(errs, fmt.Errorf("Definition.Table.Jobs[%d] (%s of the %s): no row of that role takes the command %q", i, j.Name, j.Role, name))

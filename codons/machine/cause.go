@@ -57,7 +57,7 @@ func (c *compiler) checkCauses(p Pair) {
 		switch {
 		case slices.Contains(p.After[:i], cause):
 			c.fault("the pair %s, %s names %s twice", p.Initiator, p.Responder, cause)
-		case cause.Kind == CauseEvent && !c.takes(cause.Role, cause.On):
+		case cause.Kind == CauseEvent && !c.table.Takes(cause.Role, cause.On):
 			c.fault("the pair %s, %s is declared to come after %s, which has no row", p.Initiator, p.Responder, cause)
 		}
 	}

@@ -270,14 +270,12 @@ func (c *compiler) sends(role Role, act performatives.Performative) bool {
 
 // checkActs finds acts that one role sends and the other role has no row for.
 func (c *compiler) checkActs() {
-	received := func(role Role, act performatives.Performative, tag string) bool {
-		return slices.ContainsFunc(c.table.Rows, func(r Row) bool {
-			return r.Role == role && (slices.Contains(r.On, Receive(act)) || slices.Contains(r.On, ReceiveTagged(act, tag)))
-		})
+	received := func(role Role, e Effect) bool {
+		return c.table.Takes(role, Receive(e.Act)) || c.table.Takes(role, ReceiveTagged(e.Act, e.Name))
 	}
 	for i, r := range c.table.Rows {
 		for _, e := range r.Do {
-			if e.Kind == EffectSend && r.Role.Valid() && !received(r.Role.Other(), e.Act, e.Name) {
+			if e.Kind == EffectSend && r.Role.Valid() && !received(r.Role.Other(), e) {
 				c.rowFault(i, "it would %s, which no row of the %s receives", e, r.Role.Other())
 			}
 		}
@@ -288,8 +286,8 @@ func (c *compiler) checkActs() {
 // has no row.
 func (c *compiler) checkTimers() {
 	for _, t := range c.table.Timers {
-		armed := c.does(t.Role, Arm(t.Name))
-		if !armed || !c.takes(t.Role, Timeout(t.Name)) {
+		armed := c.table.Does(t.Role, Arm(t.Name))
+		if !armed || !c.table.Takes(t.Role, Timeout(t.Name)) {
 			c.fault("the %s's timer %s is never armed or its timeout has no row", t.Role, t.Name)
 		}
 	}
@@ -321,16 +319,6 @@ func (r Row) timers() []string {
 	return names
 }
 
-// does reports whether a row of the role has the effect.
-func (c *compiler) does(role Role, e Effect) bool {
-	return slices.ContainsFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.Do, e) })
-}
-
-// takes reports whether a row of the role has the symbol.
-func (c *compiler) takes(role Role, on Symbol) bool {
-	return slices.ContainsFunc(c.table.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.On, on) })
-}
-
 // checkJobs finds jobs that are not declared, are never run, or give a command that
 // has no row.
 func (c *compiler) checkJobs() {
@@ -338,14 +326,14 @@ func (c *compiler) checkJobs() {
 		if slices.ContainsFunc(c.table.Jobs[:i], func(o Job) bool { return o.Role == j.Role && o.Name == j.Name }) {
 			c.fault("the %s's job %s is declared twice", j.Role, j.Name)
 		}
-		if !c.does(j.Role, Run(j.Name)) {
+		if !c.table.Does(j.Role, Run(j.Name)) {
 			c.fault("the %s's job %s is never run", j.Role, j.Name)
 		}
 		if len(j.Ends) == 0 {
 			c.fault("the %s's job %s has no final command", j.Role, j.Name)
 		}
 		for _, name := range slices.Concat(j.Says, j.Ends) {
-			if !c.takes(j.Role, Commanded(name)) {
+			if !c.table.Takes(j.Role, Commanded(name)) {
 				c.fault("the %s's job %s gives command %s, which has no row", j.Role, j.Name, name)
 			}
 		}

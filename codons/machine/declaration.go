@@ -146,7 +146,7 @@ func (c *compiler) checkDeclarations() {
 	}
 	for _, r := range c.table.Reports {
 		c.checkStates("a report", r.In)
-		if !slices.ContainsFunc(c.table.Rows, func(row Row) bool { return row.Role == r.Role && slices.Contains(row.On, r.On) }) {
+		if !c.table.Takes(r.Role, r.On) {
 			c.fault("%s is declared to be reported to the %s as %s and has no row", r.On, r.Role, r.Name)
 		}
 	}

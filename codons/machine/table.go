@@ -110,6 +110,16 @@ func (t Table) Has(role Role) bool {
 	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Role == role })
 }
 
+// Takes reports whether a row of the role has the symbol.
+func (t Table) Takes(role Role, on Symbol) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.On, on) })
+}
+
+// Does reports whether a row of the role has the effect.
+func (t Table) Does(role Role, e Effect) bool {
+	return slices.ContainsFunc(t.Rows, func(r Row) bool { return r.Role == role && slices.Contains(r.Do, e) })
+}
+
 // For starts a row of that role in those states:
 //
 //	For(Initiator, requested, working).When(Receive(reject)).Goto(rejected).Because("…")

@@ -187,9 +187,7 @@ func (c *completion) indexOf(initiator, responder machine.State) int {
 // could not read a message of the initiator.
 func (c *completion) addMisreadCauses() {
 	stop, misread := machine.At(machine.Responder, machine.Commanded(CommandStop)), machine.At(machine.Responder, machine.Commanded(CommandMisread))
-	if !slices.ContainsFunc(c.table.Rows, func(r machine.Row) bool {
-		return r.Role == machine.Responder && slices.Contains(r.On, machine.Commanded(CommandMisread))
-	}) {
+	if !c.table.Takes(machine.Responder, machine.Commanded(CommandMisread)) {
 		return
 	}
 	for i := range c.table.Agree {

@@ -17,7 +17,7 @@ var SendReceipt = machine.SendTagged(performatives.ActInform, TagReceipt)
 // addLive adds the rows of a role in its live states, but for [StateCancelling].
 func (c *completion) addLive(role machine.Role) {
 	all := c.follow(role)
-	if c.has(Cancel) && role == machine.Responder && c.hasRole(role) {
+	if c.has(Cancel) && role == machine.Responder && c.table.Has(role) {
 		c.add(machine.Answers(machine.Idle).When(machine.Receive(performatives.ActCancel)).
 			Goto(StateCancelled, SendReceipt).
 			Because("CANCEL has a higher priority and overtook the opening act, or that was lost"))
@@ -56,12 +56,6 @@ func (c *completion) addStale(s machine.State) {
 			}
 		}
 	}
-}
-
-// hasRole reports whether the table has rows of a role. A table without a responder describes a
-// single agent and sends nothing.
-func (c *completion) hasRole(role machine.Role) bool {
-	return slices.ContainsFunc(c.own, func(r machine.Row) bool { return r.Role == role })
 }
 
 // stopped returns the effects that stop the jobs which run in a state. It is false where the ways
@@ -132,7 +126,7 @@ func (c *completion) withdrawals(role machine.Role, f *facts) []machine.Symbol {
 // leave completes a row of the initiator for CANCEL, the deadline or a stop.
 func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machine.Row {
 	var cancel []machine.Effect
-	if c.has(Cancel) && c.hasRole(machine.Responder) {
+	if c.has(Cancel) && c.table.Has(machine.Responder) {
 		cancel = append(cancel, machine.Send(performatives.ActCancel))
 	}
 	switch row.On[0] {
@@ -155,7 +149,7 @@ func (c *completion) leave(row machine.Row, stop, disarm []machine.Effect) machi
 // ends as when its own agent stops. The initiator ends, too, and sends nothing.
 func (c *completion) addPeerLost(role machine.Role, s machine.State) {
 	stop, ok := c.rows[rowKey{role, s, machine.Commanded(CommandStop)}]
-	if !ok || !c.hasRole(role.Other()) {
+	if !ok || !c.table.Has(role.Other()) {
 		return
 	}
 	row := machine.For(role, s).When(machine.PeerLost())
@@ -195,7 +189,7 @@ func (c *completion) addMisread(role machine.Role, s machine.State, f *facts) {
 		on = machine.Receive(performatives.ActNotUnderstood)
 	}
 	spoke := role == machine.Initiator || f.any(func(w way) bool { return w.spoke })
-	if _, own := c.rows[rowKey{role, s, on}]; own || !spoke || !c.has(Misread) || !c.hasRole(machine.Responder) {
+	if _, own := c.rows[rowKey{role, s, on}]; own || !spoke || !c.has(Misread) || !c.table.Has(machine.Responder) {
 		return
 	}
 	stop, ok := c.stopped(role, s, f)

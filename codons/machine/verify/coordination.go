@@ -119,11 +119,7 @@ func (v *coordinationChecker) fromJob(command string) bool {
 
 func (v *coordinationChecker) checkUnbidden() {
 	for _, name := range v.coordination.Unbidden {
-		known := false
-		for t := range v.coordination.Machine.Transitions() {
-			known = known || t.Role == machine.Initiator && t.On == machine.Commanded(name)
-		}
-		if !known || v.fromJob(name) {
+		if !v.coordination.Machine.Table().Takes(machine.Initiator, machine.Commanded(name)) || v.fromJob(name) {
 			v.fault("", "unbidden command %q is not one of the initiator's agent", name)
 		}
 	}
