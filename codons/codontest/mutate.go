@@ -2,7 +2,6 @@ package codontest
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"testing"
 
@@ -33,16 +32,7 @@ func mutate(logf func(string, ...any), c *codons.Codon, o options) (problems []s
 	if problems = explore(func(string, ...any) {}, c, o); problems != nil {
 		return []string{"codontest: without a mistake: " + strings.Join(problems, "\n")}
 	}
-	worst, err := verify.Explore(c.Machine(), verify.Network{Strict: true})
-	if err != nil {
-		return []string{err.Error()}
-	}
-	fair, err := verify.ExploreFair(c.Machine())
-	if err != nil {
-		return []string{err.Error()}
-	}
-	suite := verify.Suite{Table: c.Table, Unexercised: worst.Unexercised, Unused: slices.Concat(worst.UnusedPairs, fair.UnusedPairs), UnusedCauses: worst.UnusedCauses, All: o.allMistakes}
-	result, err := suite.Mutate()
+	result, err := verify.Suite{Table: c.Table, All: o.allMistakes}.Mutate()
 	if err != nil {
 		return []string{"codontest: without a mistake: " + err.Error()}
 	}

@@ -13,7 +13,7 @@ import (
 // ruled is a coordination of the library and the survivors of its mutation, with the reason.
 type ruled struct {
 	name      string
-	suite     verify.CoordinationSuite
+	suite     coordinationSuite
 	survivors map[string]string
 }
 
@@ -52,13 +52,13 @@ func some(in ...machine.State) func(machine.Census) bool {
 }
 
 // contractNetSuite returns the duties of a caller.
-func contractNetSuite(c machine.Coordination, winners int, reserve, iterated bool) verify.CoordinationSuite {
+func contractNetSuite(c machine.Coordination, winners int, reserve, iterated bool) coordinationSuite {
 	open := some(machine.Idle, "called", "awarded", standard.StateCancelling)
 	undecided := []machine.State{"proposed"}
 	say := []string{"award", standard.CommandDecline}
-	possible := []verify.Possible{{
-		Name: "as many work as are wanted",
-		When: func(i, r machine.Census) bool {
+	working := []possible{{
+		name: "as many work as are wanted",
+		when: func(i, r machine.Census) bool {
 			return i.Count("awarded") == winners && r.Count(standard.StateWorking) == winners
 		},
 	}}
@@ -69,31 +69,31 @@ func contractNetSuite(c machine.Coordination, winners int, reserve, iterated boo
 		say = append(say, "revise")
 	}
 	done := func(c machine.Census) bool { return c.Count(standard.StateCompleted) >= winners }
-	suite := verify.CoordinationSuite{
-		Coordination: c,
-		Walks:        []verify.GroupWalk{{Members: 2, Network: verify.Calm()}, {Members: 3, Network: verify.Calm()}},
-		Duties: []verify.Duty{
-			{Name: "no decision while one is under way or awaited", When: open, Of: []machine.State{"proposed", "held"}},
+	suite := coordinationSuite{
+		coordination: c,
+		walks:        []groupWalk{{members: 2, network: verify.Calm()}, {members: 3, network: verify.Calm()}},
+		duties: []duty{
+			{name: "no decision while one is under way or awaited", when: open, of: []machine.State{"proposed", "held"}},
 			{
-				Name: "each proposal is decided when all have answered",
-				When: func(c machine.Census) bool { return !open(c) && !done(c) },
-				Of:   undecided, Say: say,
+				name: "each proposal is decided when all have answered",
+				when: func(c machine.Census) bool { return !open(c) && !done(c) },
+				of:   undecided, say: say,
 			},
 		},
-		Possible: possible,
+		possible: working,
 	}
 	if reserve || iterated {
-		suite.Duties = append(suite.Duties, verify.Duty{
-			Name: "nobody is held when the winners have delivered",
-			When: func(c machine.Census) bool { return !open(c) && done(c) },
-			Of:   undecided, Say: []string{standard.CommandDecline},
+		suite.duties = append(suite.duties, duty{
+			name: "nobody is held when the winners have delivered",
+			when: func(c machine.Census) bool { return !open(c) && done(c) },
+			of:   undecided, say: []string{standard.CommandDecline},
 		})
 	}
 	return suite
 }
 
 // scatterSuite returns the duties of one that gathers two answers of three.
-func scatterSuite() verify.CoordinationSuite {
+func scatterSuite() coordinationSuite {
 	const enough, least = 2, 2
 	live := []machine.State{delegation.StateRequested, delegation.StateInputGiven, standard.StateWorking, delegation.StateInputNeeded}
 	have := func(c machine.Census) bool {
@@ -104,24 +104,24 @@ func scatterSuite() verify.CoordinationSuite {
 		standard.StateNotUnderstood, standard.StateTimedOut, standard.StateAbandoned, standard.StateMisread,
 	}
 	reached := func(c machine.Census) bool { return c.Len()-c.Count(lost...) >= least }
-	return verify.CoordinationSuite{
-		Coordination: scatter.Coordination(enough, least),
-		Walks:        []verify.GroupWalk{{Members: 3, Network: verify.Calm()}},
-		Duties: []verify.Duty{
-			{Name: "two answers are enough", When: have, Of: live, Say: []string{standard.CommandCancel}},
-			{Name: "two answers do not come any more", When: func(c machine.Census) bool { return !reached(c) }, Of: live, Say: []string{standard.CommandCancel}},
-			{Name: "two answers may come", When: func(c machine.Census) bool { return !have(c) && reached(c) }, Of: live},
+	return coordinationSuite{
+		coordination: scatter.Coordination(enough, least),
+		walks:        []groupWalk{{members: 3, network: verify.Calm()}},
+		duties: []duty{
+			{name: "two answers are enough", when: have, of: live, say: []string{standard.CommandCancel}},
+			{name: "two answers do not come any more", when: func(c machine.Census) bool { return !reached(c) }, of: live, say: []string{standard.CommandCancel}},
+			{name: "two answers may come", when: func(c machine.Census) bool { return !have(c) && reached(c) }, of: live},
 		},
 	}
 }
 
 // auctionWalks are the groups of an auction.
-func auctionWalks() []verify.GroupWalk {
-	return []verify.GroupWalk{{Members: 2, Network: verify.Calm()}, {Members: 2, Network: verify.Network{NoTimeouts: true}}}
+func auctionWalks() []groupWalk {
+	return []groupWalk{{members: 2, network: verify.Calm()}, {members: 2, network: verify.Network{NoTimeouts: true}}}
 }
 
 // englishSuite returns the duties of an auctioneer whose price rises.
-func englishSuite() verify.CoordinationSuite {
+func englishSuite() coordinationSuite {
 	open := some(machine.Idle, "called", standard.StateCancelling)
 	when := func(f func(c machine.Census) bool) func(machine.Census) bool {
 		return func(c machine.Census) bool { return !open(c) && f(c) }
@@ -131,39 +131,39 @@ func englishSuite() verify.CoordinationSuite {
 			return c.Count("proposed") >= n && c.Count("proposed") <= most && c.Count("leading") == 0
 		})
 	}
-	return verify.CoordinationSuite{
-		Coordination: auction.EnglishCoordination(),
-		Walks:        auctionWalks(),
-		Duties: []verify.Duty{
-			{Name: "the round is open", When: open, Of: []machine.State{"proposed", "waiting", "outbid", "leading", "won"}},
-			{Name: "a higher bid", When: when(some("proposed")), Of: []machine.State{"leading"}, Say: []string{"outbid"}},
-			{Name: "the only bid of the round", When: bids(1, 1), Of: []machine.State{"proposed"}, Say: []string{"accept"}},
-			{Name: "several bids of the round", When: bids(2, 3), Of: []machine.State{"proposed"}, Say: []string{"accept", "reject"}},
+	return coordinationSuite{
+		coordination: auction.EnglishCoordination(),
+		walks:        auctionWalks(),
+		duties: []duty{
+			{name: "the round is open", when: open, of: []machine.State{"proposed", "waiting", "outbid", "leading", "won"}},
+			{name: "a higher bid", when: when(some("proposed")), of: []machine.State{"leading"}, say: []string{"outbid"}},
+			{name: "the only bid of the round", when: bids(1, 1), of: []machine.State{"proposed"}, say: []string{"accept"}},
+			{name: "several bids of the round", when: bids(2, 3), of: []machine.State{"proposed"}, say: []string{"accept", "reject"}},
 			{
-				Name: "the leader is lost", When: when(func(c machine.Census) bool { return c.Count("proposed", "leading") == 0 }),
-				Of: []machine.State{"outbid"}, Say: []string{"restore"},
+				name: "the leader is lost", when: when(func(c machine.Census) bool { return c.Count("proposed", "leading") == 0 }),
+				of: []machine.State{"outbid"}, say: []string{"restore"},
 			},
 			{
-				Name: "another price, or none",
-				When: when(func(c machine.Census) bool {
+				name: "another price, or none",
+				when: when(func(c machine.Census) bool {
 					return c.Count("proposed") == 0 && (c.Count("leading") > 0 || c.Count("outbid") == 0)
 				}),
-				Of: []machine.State{"waiting", "outbid"}, Say: []string{"call", "over"},
+				of: []machine.State{"waiting", "outbid"}, say: []string{"call", "over"},
 			},
 			{
-				Name: "only the leader is left", When: when(func(c machine.Census) bool { return c.Count("proposed", "waiting", "outbid") == 0 }),
-				Of: []machine.State{"leading"}, Say: []string{"sell", "over"},
+				name: "only the leader is left", when: when(func(c machine.Census) bool { return c.Count("proposed", "waiting", "outbid") == 0 }),
+				of: []machine.State{"leading"}, say: []string{"sell", "over"},
 			},
 			{
-				Name: "sold", When: when(func(c machine.Census) bool { return c.Count("proposed", "waiting", "outbid", "leading") == 0 }),
-				Of: []machine.State{"won"}, Say: []string{"settle"},
+				name: "sold", when: when(func(c machine.Census) bool { return c.Count("proposed", "waiting", "outbid", "leading") == 0 }),
+				of: []machine.State{"won"}, say: []string{"settle"},
 			},
 		},
 	}
 }
 
 // dutchSuite returns the duties of an auctioneer whose price falls.
-func dutchSuite() verify.CoordinationSuite {
+func dutchSuite() coordinationSuite {
 	open := some(machine.Idle, "called", standard.StateCancelling)
 	taken := some("leading")
 	bids := func(n, most int) func(machine.Census) bool {
@@ -171,33 +171,33 @@ func dutchSuite() verify.CoordinationSuite {
 			return c.Count("proposed") >= n && c.Count("proposed") <= most && c.Count("leading", "won", "sold") == 0
 		}
 	}
-	return verify.CoordinationSuite{
-		Coordination: auction.DutchCoordination(),
-		Walks:        auctionWalks(),
-		Duties: []verify.Duty{
-			{Name: "the first bid", When: bids(1, 1), Of: []machine.State{"proposed"}, Say: []string{"accept"}},
-			{Name: "two bids at once", When: bids(2, 3), Of: []machine.State{"proposed"}, Say: []string{"accept", "reject"}},
-			{Name: "a bid after the first", When: taken, Of: []machine.State{"proposed"}, Say: []string{"reject"}},
+	return coordinationSuite{
+		coordination: auction.DutchCoordination(),
+		walks:        auctionWalks(),
+		duties: []duty{
+			{name: "the first bid", when: bids(1, 1), of: []machine.State{"proposed"}, say: []string{"accept"}},
+			{name: "two bids at once", when: bids(2, 3), of: []machine.State{"proposed"}, say: []string{"accept", "reject"}},
+			{name: "a bid after the first", when: taken, of: []machine.State{"proposed"}, say: []string{"reject"}},
 			{
-				Name: "the price is taken", When: func(c machine.Census) bool { return taken(c) && c.Count("proposed") == 0 },
-				Of: []machine.State{"waiting", "called"}, Say: []string{"over"},
+				name: "the price is taken", when: func(c machine.Census) bool { return taken(c) && c.Count("proposed") == 0 },
+				of: []machine.State{"waiting", "called"}, say: []string{"over"},
 			},
-			{Name: "the round is open", When: func(c machine.Census) bool { return open(c) && !taken(c) }, Of: []machine.State{"waiting", "won"}},
+			{name: "the round is open", when: func(c machine.Census) bool { return open(c) && !taken(c) }, of: []machine.State{"waiting", "won"}},
 			{
-				Name: "not all have answered", When: func(c machine.Census) bool { return open(c) && c.Count("waiting", "called", "proposed") == 0 },
-				Of: []machine.State{"leading"},
-			},
-			{
-				Name: "another price, or none", When: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "leading") == 0 },
-				Of: []machine.State{"waiting"}, Say: []string{"call", "over"},
+				name: "not all have answered", when: func(c machine.Census) bool { return open(c) && c.Count("waiting", "called", "proposed") == 0 },
+				of: []machine.State{"leading"},
 			},
 			{
-				Name: "only the winner is left", When: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "waiting") == 0 },
-				Of: []machine.State{"leading"}, Say: []string{"sell", "over"},
+				name: "another price, or none", when: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "leading") == 0 },
+				of: []machine.State{"waiting"}, say: []string{"call", "over"},
 			},
 			{
-				Name: "sold", When: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "waiting", "leading") == 0 },
-				Of: []machine.State{"won"}, Say: []string{"settle"},
+				name: "only the winner is left", when: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "waiting") == 0 },
+				of: []machine.State{"leading"}, say: []string{"sell", "over"},
+			},
+			{
+				name: "sold", when: func(c machine.Census) bool { return !open(c) && c.Count("proposed", "waiting", "leading") == 0 },
+				of: []machine.State{"won"}, say: []string{"settle"},
 			},
 		},
 	}

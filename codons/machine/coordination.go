@@ -1,6 +1,9 @@
 package machine
 
-import "slices"
+import (
+	"iter"
+	"slices"
+)
 
 // Coordination binds the conversations of one initiator with many responders. Each
 // conversation is a member: a pair that runs the same table and does not know of the
@@ -80,6 +83,19 @@ func (c Census) Count(in ...State) int {
 // Len returns the number of members.
 func (c Census) Len() int { return len(c.states) }
 
+// Commands returns the commands of the rules, in their order.
+func (c Coordination) Commands() []string {
+	var names []string
+	for _, r := range c.Rules {
+		for _, choice := range r.Say {
+			if !slices.Contains(names, choice.Command) {
+				names = append(names, choice.Command)
+			}
+		}
+	}
+	return names
+}
+
 // Due returns the first rule that is due for members in those states of the
 // initiator and is about at least one of them. The rule belongs to c: do not
 // modify it.
@@ -104,6 +120,28 @@ func (r Rule) About(states []State) []int {
 		}
 	}
 	return members
+}
+
+// Decisions yields each decision about members in those states that the rule allows: the commands
+// of all members, empty for those that it is not about. The slice is reused.
+func (r Rule) Decisions(states []State) iter.Seq[[]string] {
+	return func(yield func([]string) bool) {
+		about, commands := r.About(states), make([]string, len(states))
+		var give func(k int) bool
+		give = func(k int) bool {
+			if k == len(about) {
+				return r.Check(states, commands) != nil || yield(commands)
+			}
+			for _, c := range r.Say {
+				commands[about[k]] = c.Command
+				if !give(k + 1) {
+					return false
+				}
+			}
+			return true
+		}
+		give(0)
+	}
 }
 
 // Check returns a [*DecisionError] for a decision that the rule does not allow. A

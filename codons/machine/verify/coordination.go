@@ -31,7 +31,7 @@ func CheckCoordination(c machine.Coordination) error {
 	for i, r := range c.Rules {
 		v.checkRule(i, r)
 	}
-	if len(ruleCommands(c)) > maxCommands {
+	if len(c.Commands()) > maxCommands {
 		v.fault("", "the rules have more than %d commands", maxCommands)
 	}
 	v.checkUnbidden()
@@ -123,17 +123,4 @@ func (v *coordinationChecker) checkUnbidden() {
 			v.fault("", "unbidden command %q is not one of the initiator's agent", name)
 		}
 	}
-}
-
-// ruleCommands returns the commands of the rules, in their order.
-func ruleCommands(c machine.Coordination) []string {
-	var names []string
-	for _, r := range c.Rules {
-		for _, choice := range r.Say {
-			if !slices.Contains(names, choice.Command) {
-				names = append(names, choice.Command)
-			}
-		}
-	}
-	return names
 }

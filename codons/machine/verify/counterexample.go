@@ -28,7 +28,7 @@ const (
 	EarlyReceipt    Problem = "early receipt"      // strict: the receipt is sent while a job runs
 	Forbidden       Problem = "forbidden state"    // of a group: a condition of Never holds
 	Undecidable     Problem = "undecidable rule"   // of a group: a rule is due and allows no decision
-	Neglected       Problem = "neglected duty"     // of a group: its rules do not do what a [Duty] says
+	Neglected       Problem = "neglected duty"     // of a group: the check of [Groups.Explore] finds a fault
 )
 
 // Counterexample is a violation, with a path of the fewest moves to it.

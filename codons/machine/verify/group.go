@@ -53,14 +53,58 @@ func (r GroupResult) String() string {
 // A violation is a [*GroupCounterexample], or the [*Counterexample] of the pair. The
 // faults of the coordination are those of [CheckCoordination].
 func ExploreGroup(c machine.Coordination, n int, net Network) (GroupResult, error) {
-	g, err := newGroup(c, n, net, nil)
+	if err := checkMembers(c, n); err != nil {
+		return GroupResult{}, err
+	}
+	p, err := NewGroups(c, net)
 	if err != nil {
 		return GroupResult{}, err
 	}
+	return p.Explore(c, n, nil)
+}
+
+// Groups are the groups of one coordination over one network: their pair, which was explored once.
+type Groups struct{ pairs *pairs }
+
+// NewGroups explores the pair of a coordination. Each of its groups can then be explored, also by
+// other rules for the same table, as long as these have no further commands.
+func NewGroups(c machine.Coordination, net Network) (*Groups, error) {
+	if err := CheckCoordination(c); err != nil {
+		return nil, err
+	}
+	p, err := newPairs(c, net.withDefaults())
+	return &Groups{p}, err
+}
+
+// GroupState is a state of a group.
+type GroupState struct {
+	Initiator, Responder []machine.State // of each member
+	Deciding             bool            // a command of a decision is on its way
+}
+
+// Explore is [ExploreGroup] for a group of n members by the rules of c. It calls check, unless that
+// is nil, with each state of the group. A text that check returns is the detail of a violation,
+// [Neglected].
+func (p *Groups) Explore(c machine.Coordination, n int, check func(GroupState) string) (GroupResult, error) {
+	if err := checkMembers(c, n); err != nil {
+		return GroupResult{}, err
+	}
+	if err := CheckCoordination(c); err != nil {
+		return GroupResult{}, err
+	}
+	g := &group{pairs: p.pairs, coordination: c, n: n, check: check, decisions: map[string]int{}}
 	if err := g.walk(); err != nil {
 		return g.result(), err
 	}
 	return g.result(), g.checkEnds()
+}
+
+// checkMembers returns an error for a group that is too large, or empty.
+func checkMembers(c machine.Coordination, n int) error {
+	if n < 1 || n > maxMembers {
+		return fmt.Errorf("verify: %s: a group of %d cannot be explored, only 1 to %d", c.Name, n, maxMembers)
+	}
+	return nil
 }
 
 // group is one exploration.
@@ -68,6 +112,7 @@ type group struct {
 	*pairs
 	coordination machine.Coordination
 	n            int
+	check        func(GroupState) string // see Groups.Explore; nil for none
 
 	visits[members, *machine.Rule]         // the rule of a decision
 	edges                          []edge  // without the transitions that an end must not depend on
@@ -84,23 +129,6 @@ type member struct {
 
 // members is the members of a group, sorted.
 type members [maxMembers]member
-
-// newGroup explores the pair of a group, unless p has been explored for it before.
-func newGroup(c machine.Coordination, n int, net Network, p *pairs) (*group, error) {
-	if n < 1 || n > maxMembers {
-		return nil, fmt.Errorf("verify: %s: a group of %d cannot be explored, only 1 to %d", c.Name, n, maxMembers)
-	}
-	if err := CheckCoordination(c); err != nil {
-		return nil, err
-	}
-	if p == nil {
-		var err error
-		if p, err = newPairs(c, net.withDefaults()); err != nil {
-			return nil, err
-		}
-	}
-	return &group{pairs: p, coordination: c, n: n, decisions: map[string]int{}}, nil
-}
 
 func (g *group) result() GroupResult {
 	r := GroupResult{States: len(g.nodes), Decisions: g.decisions}

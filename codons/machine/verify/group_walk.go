@@ -88,7 +88,7 @@ func (g *group) advance(at int32, i int) error {
 // decide records every decision of the rule that is due.
 func (g *group) decide(at int32) error {
 	now := g.nodes[at].at
-	if slices.ContainsFunc(now[:g.n], func(m member) bool { return m.pending != noAction }) {
+	if g.deciding(now) {
 		return nil
 	}
 	states := g.statesOf(now, machine.Initiator)
@@ -106,33 +106,19 @@ func (g *group) decide(at int32) error {
 	return nil
 }
 
+// deciding reports whether a command of a decision is on its way.
+func (g *group) deciding(m members) bool {
+	return slices.ContainsFunc(m[:g.n], func(m member) bool { return m.pending != noAction })
+}
+
 // assign tries every assignment of the rule's commands to its members. It reports
 // whether the rule allows one, and whether one goes beyond Network.Repeat.
 func (g *group) assign(at int32, rule *machine.Rule, states []machine.State) (allowed, bounded bool) {
-	decisions(rule, states, func(commands []string) {
+	for commands := range rule.Decisions(states) {
 		allowed = true
 		bounded = !g.send(at, rule, commands) || bounded
-	})
-	return allowed, bounded
-}
-
-// decisions calls f with each decision that a rule allows, the commands of all members. f must not
-// keep them.
-func decisions(rule *machine.Rule, states []machine.State, f func(commands []string)) {
-	about := rule.About(states)
-	commands := make([]string, len(states))
-	var give func(k int)
-	give = func(k int) {
-		if k < len(about) {
-			for _, c := range rule.Say {
-				commands[about[k]] = c.Command
-				give(k + 1)
-			}
-		} else if rule.Check(states, commands) == nil {
-			f(commands)
-		}
 	}
-	give(0)
+	return allowed, bounded
 }
 
 // send makes the commands of a decision pending. It reports false where one goes beyond
@@ -169,6 +155,12 @@ func (g *group) checkState(at int32) error {
 			return g.counterexample(Forbidden, at, fmt.Sprintf(
 				"%s: the initiator's members are %s, the responders %s", never.Name, join(initiator), join(responder)))
 		}
+	}
+	if g.check == nil {
+		return nil
+	}
+	if fault := g.check(GroupState{initiator, responder, g.deciding(m)}); fault != "" {
+		return g.counterexample(Neglected, at, fault)
 	}
 	return nil
 }

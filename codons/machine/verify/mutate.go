@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	goruntime "runtime"
@@ -14,13 +15,6 @@ import (
 type Suite struct {
 	Table machine.Table
 
-	// Unexercised and Unused are what no conversation does over the worst network, as
-	// [Result] names it. A mutant that does more or less is noticed.
-	Unexercised []string
-	Unused      []machine.Pair
-
-	UnusedCauses []string // as [Result.UnusedCauses] of the table
-
 	// Groups are the coordinations of the table. Each is explored with two members.
 	Groups []machine.Coordination
 
@@ -33,71 +27,65 @@ type Suite struct {
 	All bool
 }
 
-// check returns the first fault of the table, nil for none. The cheap checks come first: the rules,
-// the networks of [Explore], the fair runs, the groups.
-func (s Suite) check(m *machine.Machine) error {
+// unused is what no conversation of a table does. A mutant that does more or less is noticed.
+type unused struct {
+	steps, causes []string       // over the worst network, as in Result
+	pairs         []machine.Pair // there, and in the fair runs
+	states        int            // of the worst network
+}
+
+var errUnlike = errors.New("verify: other steps, causes or pairs are unused than in the table without the mistake")
+
+// check returns what no conversation of m does, and its first fault. The cheap checks come first: the
+// rules, the networks of [Explore], the fair runs, the groups. m is a mutant of the table of
+// original, or that table itself where original is nil.
+func (s Suite) check(m *machine.Machine, original *unused) (unused, error) {
 	if err := CheckRules(m); err != nil {
-		return err
+		return unused{}, err
 	}
-	worst, err := Explore(m, s.worst())
+	worst, err := Explore(m, Network{Strict: true, MaxStates: s.MaxStates})
 	if err != nil {
-		return err
+		return unused{}, err
 	}
-	if err := s.compare(worst); err != nil {
-		return err
+	found := unused{slices.Sorted(slices.Values(worst.Unexercised)), worst.UnusedCauses, worst.UnusedPairs, worst.States}
+	if !found.like(original) {
+		return found, errUnlike
 	}
 	calm, err := Explore(m, Calm())
 	if err != nil {
-		return err
+		return found, err
 	}
 	if len(calm.UnusedPairs) > 0 {
-		return fmt.Errorf("verify: %s: no conversation over a calm network ends in %v, which is not rough", m.Name(), calm.UnusedPairs)
+		return found, fmt.Errorf("verify: %s: no conversation over a calm network ends in %v, which is not rough", m.Name(), calm.UnusedPairs)
 	}
 	for _, r := range Runs(m) { // after the explorations, which find most mutants in a few states
 		result, err := r.explore(m)
 		if err != nil {
-			return err
+			return found, err
 		}
-		if err := s.checkUnused(result.UnusedPairs); err != nil {
-			return err
+		found.pairs = append(found.pairs, result.UnusedPairs...)
+		if !found.like(original) {
+			return found, errUnlike
 		}
 	}
 	for _, c := range s.Groups {
 		c.Machine = m
 		for _, n := range []Network{Calm(), {NoTimeouts: true}} {
 			if _, err := ExploreGroup(c, 2, n); err != nil {
-				return err
+				return found, err
 			}
 		}
 	}
-	return nil
+	return found, nil
 }
 
-// worst returns the worst network.
-func (s Suite) worst() Network { return Network{Strict: true, MaxStates: s.MaxStates} }
-
-// compare compares what no conversation does with what the suite names.
-func (s Suite) compare(r Result) error {
-	if got, want := slices.Sorted(slices.Values(r.Unexercised)), slices.Sorted(slices.Values(s.Unexercised)); !slices.Equal(got, want) {
-		return fmt.Errorf("verify: %s: no conversation takes %q, want %q", s.Table.Name, got, want)
-	}
-	if !slices.Equal(r.UnusedCauses, s.UnusedCauses) {
-		return fmt.Errorf("verify: %s: causes that no pair needs: %q", s.Table.Name, r.UnusedCauses)
-	}
-	return s.checkUnused(r.UnusedPairs)
-}
-
-// checkUnused finds a pair that the suite does not name.
-func (s Suite) checkUnused(pairs []machine.Pair) error {
-	named := func(p machine.Pair) bool {
-		return slices.ContainsFunc(s.Unused, func(o machine.Pair) bool { return o.Initiator == p.Initiator && o.Responder == p.Responder })
-	}
-	for _, p := range pairs {
-		if !named(p) {
-			return fmt.Errorf("verify: %s: no conversation ends in %v", s.Table.Name, p)
-		}
-	}
-	return nil
+// like reports whether a mutant leaves unused what the original leaves unused, which is nil for the
+// original itself.
+func (u unused) like(original *unused) bool {
+	return original == nil || slices.Equal(u.steps, original.steps) && slices.Equal(u.causes, original.causes) &&
+		!slices.ContainsFunc(u.pairs, func(p machine.Pair) bool {
+			return !slices.ContainsFunc(original.pairs, func(o machine.Pair) bool { return endOf(o) == endOf(p) })
+		})
 }
 
 // Mutated is the result of [Suite.Mutate].
@@ -127,36 +115,23 @@ func (s Suite) Mutate() (Mutated, error) {
 	if err != nil {
 		return Mutated{}, err
 	}
-	if err := s.check(m); err != nil {
-		return Mutated{}, err
-	}
-	worst, err := Explore(m, s.worst())
+	original, err := s.check(m, nil)
 	if err != nil {
 		return Mutated{}, err
 	}
 	const times, least = 30, 100_000
-	s.MaxStates = min(max(times*worst.States, least), s.worst().withDefaults().MaxStates)
+	s.MaxStates = min(max(times*original.states, least), Network{MaxStates: s.MaxStates}.withDefaults().MaxStates)
 	var (
-		result   Mutated
 		mutants  = Mutants(s.Table, s.All)
-		survives = make([]bool, len(mutants))
-		original = behaviour(m)
+		verdicts = make([]verdict, len(mutants))
+		does     = behaviour(m)
 		work     = make(chan int)
-		lock     sync.Mutex
 		workers  sync.WaitGroup
 	)
 	for range goruntime.GOMAXPROCS(0) {
 		workers.Go(func() {
 			for i := range work {
-				same, noticed := s.try(mutants[i].Table, original)
-				lock.Lock()
-				if same {
-					result.Same++
-				} else {
-					result.Mutants++
-					survives[i] = !noticed
-				}
-				lock.Unlock()
+				verdicts[i] = s.try(mutants[i].Table, does, &original)
 			}
 		})
 	}
@@ -165,25 +140,43 @@ func (s Suite) Mutate() (Mutated, error) {
 	}
 	close(work)
 	workers.Wait()
+	var result Mutated
 	for i, mutant := range mutants {
-		if survives[i] {
+		switch verdicts[i] {
+		case noticed:
+			result.Mutants++
+		case same:
+			result.Same++
+		case survives:
+			result.Mutants++
 			result.Survivors = append(result.Survivors, mutant.Change)
 		}
 	}
 	return result, nil
 }
 
+// verdict is what the checks say of a mutant.
+type verdict uint8
+
+const (
+	noticed  verdict = iota
+	same             // it does the same as the table
+	survives         // it passes all checks
+)
+
 // try checks one mutant.
-func (s Suite) try(t machine.Table, original map[event]outcome) (same, noticed bool) {
+func (s Suite) try(t machine.Table, does map[event]outcome, original *unused) verdict {
 	m, err := t.Compile()
 	if err != nil {
-		return false, true
+		return noticed
 	}
-	if maps.EqualFunc(behaviour(m), original, outcome.equal) {
-		return true, false
+	if maps.EqualFunc(behaviour(m), does, outcome.equal) {
+		return same
 	}
-	s.Table = t
-	return false, s.check(m) != nil
+	if _, err := s.check(m, original); err != nil {
+		return noticed
+	}
+	return survives
 }
 
 // event is the key by which a machine finds a transition.

@@ -22,7 +22,7 @@ type pairs struct {
 
 // newPairs explores one pair.
 func newPairs(c machine.Coordination, net Network) (*pairs, error) {
-	p := &pairs{explorer: newExplorer(c.Machine, net), unbidden: c.Unbidden, commands: ruleCommands(c)}
+	p := &pairs{explorer: newExplorer(c.Machine, net), unbidden: c.Unbidden, commands: c.Commands()}
 	if err := p.walk(); err != nil {
 		return nil, err
 	}

@@ -75,7 +75,7 @@ func (g *plain) movesOf(at int32) []plainMove {
 		for to, via := range g.x.moves(g.x.nodes[at].at) {
 			g.moves[at] = append(g.moves[at], plainMove{
 				to: g.x.visit(to, at, via), ours: via.Role == machine.Initiator && via.On.Kind == machine.KindCommand,
-				action: uint8(slices.Index(ruleCommands(g.c), via.On.Name) + 1), name: via.On.Name,
+				action: uint8(slices.Index(g.c.Commands(), via.On.Name) + 1), name: via.On.Name,
 			})
 		}
 	}
@@ -118,7 +118,7 @@ func (g *plain) decide(at int32) {
 	if !due {
 		return
 	}
-	names := append([]string{""}, ruleCommands(g.c)...)
+	names := append([]string{""}, g.c.Commands()...)
 	for code := range pow(len(names), len(now)) {
 		next, commands := slices.Clone(now), make([]string, len(now))
 		for i := range next {
@@ -170,10 +170,11 @@ func TestReductionsLoseNothing(t *testing.T) {
 		{"three questions, the first answer counts", firstAnswer(), 3, Network{}},
 	} {
 		want := explorePlainly(c.c, c.members, c.net)
-		g, err := newGroup(c.c, c.members, c.net, nil)
+		p, err := newPairs(c.c, c.net.withDefaults())
 		if err != nil {
 			t.Fatal(err)
 		}
+		g := &group{pairs: p, coordination: c.c, n: c.members, decisions: map[string]int{}}
 		if err := g.walk(); err != nil {
 			t.Fatal(err)
 		}

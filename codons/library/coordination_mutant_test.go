@@ -1,4 +1,4 @@
-package verify
+package library
 
 import (
 	"fmt"
@@ -7,17 +7,17 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/machine"
 )
 
-// CoordinationMutant is a coordination with one mistake.
-type CoordinationMutant struct {
-	Coordination machine.Coordination
-	Change       string // the mistake, such as "rule award: without award"
+// coordinationMutant is a coordination with one mistake.
+type coordinationMutant struct {
+	coordination machine.Coordination
+	change       string // the mistake, such as "rule award: without award"
 }
 
-// CoordinationMutants returns the mutants of a coordination. Each rule is deleted, is always due,
+// coordinationMutants returns the mutants of a coordination. Each rule is deleted, is always due,
 // and comes after the next one. Each command of it is dropped, is exchanged for another command of
 // the rules, and goes to one member more or less than its bounds say. Each state that it is about
 // is dropped. The conditions of Never and the unbidden commands stay.
-func CoordinationMutants(c machine.Coordination) []CoordinationMutant {
+func coordinationMutants(c machine.Coordination) []coordinationMutant {
 	g := &coordinationMutator{coordination: c}
 	for i, r := range c.Rules {
 		g.add(slices.Delete(slices.Clone(c.Rules), i, i+1), "no rule "+r.Name)
@@ -42,13 +42,13 @@ func CoordinationMutants(c machine.Coordination) []CoordinationMutant {
 // coordinationMutator collects the mutants of one coordination.
 type coordinationMutator struct {
 	coordination machine.Coordination
-	mutants      []CoordinationMutant
+	mutants      []coordinationMutant
 }
 
 func (g *coordinationMutator) add(rules []machine.Rule, change string) {
 	c := g.coordination
 	c.Rules = rules
-	g.mutants = append(g.mutants, CoordinationMutant{c, change})
+	g.mutants = append(g.mutants, coordinationMutant{c, change})
 }
 
 func (g *coordinationMutator) change(i int, what string, change func(*machine.Rule)) {
@@ -71,7 +71,7 @@ func (g *coordinationMutator) choose(i, k int) {
 		g.change(i, "without "+choice.Command, func(r *machine.Rule) { r.Say = slices.Delete(slices.Clone(r.Say), k, k+1) })
 	}
 	other := choice
-	for _, name := range ruleCommands(g.coordination) {
+	for _, name := range g.coordination.Commands() {
 		if !slices.ContainsFunc(r.Say, func(c machine.Choice) bool { return c.Command == name }) {
 			other.Command = name
 			set(fmt.Sprintf("says %s in place of %s", name, choice.Command), other)
