@@ -136,22 +136,13 @@ func (h *Handler) Answer(command string, act performatives.Performative, payload
 	return Command{command, payload}
 }
 
-// asFailure returns the payload of a FAILURE for a handler that turned a request down after it
-// had agreed.
-func asFailure(data any) any {
-	switch p := data.(type) {
-	case performatives.Refuse:
-		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText, RetryAfter: p.RetryAfter}
-	case performatives.NotUnderstood:
-		return performatives.Failure{ErrorCode: p.ReasonCode, ErrorText: p.ReasonText}
+// refusalAs returns the payload of a refusal as that of another act, such as the FAILURE of a handler
+// that turned a request down after it had agreed, and any other payload as it is.
+func refusalAs(act performatives.Performative, data any) any {
+	r, extra, refuses := performatives.RefusalIn(data)
+	if !refuses {
+		return data
 	}
-	return data
-}
-
-// asReject returns the payload of a TASK_REJECT in place of that of a REFUSE.
-func asReject(data any) any {
-	if p, ok := data.(performatives.Refuse); ok {
-		return performatives.TaskReject{ReasonCode: p.ReasonCode, ReasonText: p.ReasonText, RetryAfter: p.RetryAfter}
-	}
-	return data
+	r.Act = act
+	return r.Payload(extra)
 }

@@ -53,20 +53,11 @@ func (c *Conversation) publishJob(job, label string, m *performatives.Message, b
 
 // codeOf returns the code of the payload of a refusal, empty for any other payload.
 func codeOf(payload any) performatives.Code {
-	code := performatives.Code("")
-	switch p := payload.(type) {
-	case performatives.Failure:
-		code = p.ErrorCode
-	case performatives.Refuse:
-		code = p.ReasonCode
-	case performatives.TaskReject:
-		code = p.ReasonCode
-	case performatives.NotUnderstood:
-		code = p.ReasonCode
-	default:
+	r, _, refuses := performatives.RefusalIn(payload)
+	if !refuses || r.Act == performatives.ActRejectProposal {
 		return ""
 	}
-	return cmp.Or(code, performatives.CodeUnspecified)
+	return cmp.Or(r.Code, performatives.CodeUnspecified)
 }
 
 // endCode returns why the end of this side is no good one, empty for a good one. last is the

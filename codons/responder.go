@@ -147,12 +147,10 @@ func (s *ResponderSide) Compose(v *Value, f machine.Effect, e *Input) any {
 	switch {
 	case f.Name == standard.TagReceipt:
 		return receipt
-	case f.Act == performatives.ActTaskReject:
-		return asReject(e.Data)
 	case f.Act == performatives.ActFailure && (e.Data == nil || e.hasCode()):
 		return v.failureOf(e)
-	case f.Act == performatives.ActFailure:
-		return asFailure(e.Data)
+	case f.Act == performatives.ActFailure, f.Act == performatives.ActTaskReject:
+		return refusalAs(f.Act, e.Data)
 	}
 	return e.Data
 }
@@ -257,11 +255,12 @@ func (r *Responder) refuse(of *performatives.Refusal) Command {
 	if of.Code == performatives.CodeBusy {
 		r.agent.NoteBusy()
 	}
-	var why any = performatives.Refuse{ReasonCode: of.Code, ReasonText: of.Text, RetryAfter: of.RetryAfter}
+	why := *of
+	why.Act = performatives.ActRefuse
 	if r.codon.contents[r.refusal] == reflect.TypeFor[performatives.TaskReject]() {
-		why = asReject(why)
+		why.Act = performatives.ActTaskReject
 	}
-	return Command{r.refusal, why}
+	return Command{r.refusal, why.Payload(nil)}
 }
 
 // Decided returns the decision that was made when the conversation opened. It may be called

@@ -3,6 +3,7 @@ package mediation
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -92,47 +93,33 @@ func (r ProxyReply) Result() (performatives.InformResult, error) {
 
 // Err returns a [*performatives.Refusal] when the agent refused or failed, else nil.
 func (r ProxyReply) Err() error {
-	var code performatives.Code
-	var text string
-	switch r.Performative { //nolint:exhaustive // the acts that refuse
+	var payload any
+	switch r.Performative { //nolint:exhaustive // the acts that refuse, also without a readable content
 	case performatives.ActTaskReject:
-		p, _ := performatives.Decode[performatives.TaskReject](r.Content) // without a readable content it is a rejection, too
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = performatives.Decode[performatives.TaskReject](r.Content)
 	case performatives.ActRefuse:
-		p, _ := performatives.Decode[performatives.Refuse](r.Content)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = performatives.Decode[performatives.Refuse](r.Content)
 	case performatives.ActNotUnderstood:
-		p, _ := performatives.Decode[performatives.NotUnderstood](r.Content)
-		code, text = p.ReasonCode, p.ReasonText
+		payload, _ = performatives.Decode[performatives.NotUnderstood](r.Content)
 	case performatives.ActFailure:
-		p, _ := performatives.Decode[performatives.Failure](r.Content)
-		code, text = p.ErrorCode, p.ErrorText
+		payload, _ = performatives.Decode[performatives.Failure](r.Content)
 	default:
 		return nil
 	}
-	code = cmp.Or(code, performatives.CodeFailed)
-	return &performatives.Refusal{Code: code, Text: text, Act: r.Performative, From: r.Agent}
+	refusal, _, _ := performatives.RefusalIn(payload)
+	refusal.Code, refusal.From = cmp.Or(refusal.Code, performatives.CodeFailed), r.Agent
+	return &refusal
 }
 
 // replyOf returns the reply of an agent whose conversation ended with err.
 func replyOf(agent performatives.AgentID, err error) ProxyReply {
 	f := codons.FailureOf(err)
-	r := ProxyReply{Agent: agent, Performative: performatives.ActFailure}
-	if refusal := performatives.RefusalOf(err); refusal != nil && refusal.Act != 0 {
-		r.Performative = refusal.Act
+	r := performatives.Refusal{Act: performatives.ActFailure, Code: f.ErrorCode, Text: f.ErrorText, RetryAfter: f.RetryAfter}
+	refuses := []performatives.Performative{performatives.ActTaskReject, performatives.ActRefuse, performatives.ActNotUnderstood}
+	if refusal := performatives.RefusalOf(err); refusal != nil && slices.Contains(refuses, refusal.Act) {
+		r.Act = refusal.Act
 	}
-	switch r.Performative { //nolint:exhaustive // any other act becomes a failure
-	case performatives.ActTaskReject:
-		r.Content = performatives.ContentOf(performatives.TaskReject{ReasonCode: f.ErrorCode, ReasonText: f.ErrorText})
-	case performatives.ActRefuse:
-		r.Content = performatives.ContentOf(performatives.Refuse{ReasonCode: f.ErrorCode, ReasonText: f.ErrorText})
-	case performatives.ActNotUnderstood:
-		r.Content = performatives.ContentOf(performatives.NotUnderstood{ReasonCode: f.ErrorCode, ReasonText: f.ErrorText})
-	default:
-		r.Performative = performatives.ActFailure
-		r.Content = performatives.ContentOf(f)
-	}
-	return r
+	return ProxyReply{Agent: agent, Performative: r.Act, Content: performatives.ContentOf(r.Payload(nil))}
 }
 
 // ProxyReplies is the content of the INFORM that ends a brokering or a recruiting.
