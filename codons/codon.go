@@ -44,15 +44,15 @@ type Definition struct {
 	Ends string
 
 	// Payloads documents the payloads of the acts that the table sends, at least one for each
-	// act. FAILURE, REFUSE, NOT_UNDERSTOOD and CANCEL need none: their payloads are the same
-	// in all codons.
+	// act. FAILURE, REFUSE, NOT_UNDERSTOOD, CANCEL and the receipt need none: their payloads are
+	// the same in all codons.
 	Payloads []Payload
 
-	// Commands has a value of the content's type for each command, by name; nil for a command
-	// without content. [machine.CommandStart], [standard.CommandCancel], [standard.CommandStop],
-	// [standard.CommandRefuse], [standard.CommandNotUnderstood] and [standard.CommandFail] need no
-	// entry. A command that has no entry takes content of any type, which is [performatives.Raw]
-	// when it was read from JSON.
+	// Commands has a value of the content's type for each command whose content is no payload that
+	// Payloads names, by name; nil for a command without content. [machine.CommandStart],
+	// [standard.CommandCancel], [standard.CommandStop], [standard.CommandRefuse],
+	// [standard.CommandNotUnderstood] and [standard.CommandFail] need no entry. A command without an
+	// entry takes content of any type, which is [performatives.Raw] when it was read from JSON.
 	Commands map[string]any
 
 	// Outcomes documents what the caller gets when the initiator ends in a state, where the
@@ -148,7 +148,7 @@ func (c *Codon) define(d Definition) error {
 	if err := c.checkTimers(d.Table.Timers); err != nil {
 		return err
 	}
-	if c.contents, err = contentsOf(c.Table, d.Commands); err != nil {
+	if c.contents, err = c.contentTypes(); err != nil {
 		return err
 	}
 	return c.checkContents()
@@ -238,27 +238,34 @@ type Payload struct {
 	Act  performatives.Performative // Act is the performative that carries the payload.
 	Type any                        // Type is a value of the payload's type; nil for an act without a payload of note.
 	Doc  string                     // Doc is the purpose of the act in this codon, without a full stop.
+
+	// Commands are the commands whose content it is. Their content is then checked against Type.
+	Commands []string
 }
 
 // sharedPayloads returns the payloads that are the same in all codons.
-func sharedPayloads() []Payload {
-	return []Payload{
-		{performatives.ActCancel, performatives.Cancel{}, "withdraws the request"},
-		{performatives.ActFailure, performatives.Failure{}, "the request was taken on or withdrawn, and did not succeed"},
-		{performatives.ActRefuse, performatives.Refuse{}, "the request will not be done, and why"},
-		{performatives.ActNotUnderstood, performatives.NotUnderstood{}, "the message was not understood, and why"},
+func (c *Codon) sharedPayloads() []Payload {
+	all := []Payload{
+		{Act: performatives.ActCancel, Type: performatives.Cancel{}, Doc: "withdraws the request"},
+		{Act: performatives.ActFailure, Type: performatives.Failure{}, Doc: "the request was taken on or withdrawn, and did not succeed"},
+		{Act: performatives.ActRefuse, Type: performatives.Refuse{}, Doc: "the request will not be done, and why"},
+		{Act: performatives.ActNotUnderstood, Type: performatives.NotUnderstood{}, Doc: "the message was not understood, and why"},
 	}
+	if c.tagsReceipts() {
+		all = append(all, Payload{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"})
+	}
+	return all
 }
 
 // Sends returns the payloads of the codon's acts, in the order in which the table first
-// sends the acts: those of Definition.Payloads, else those that all codons share. The slice
-// is the caller's.
+// sends the acts: those of Definition.Payloads, else those that all codons share. The receipt comes
+// after any other payload of an INFORM. The slice is the caller's.
 func (c *Codon) Sends() []Payload {
 	var all []Payload
 	for _, act := range c.Acts() {
 		own := payloadsOf(act, c.Payloads)
-		if len(own) == 0 {
-			own = payloadsOf(act, sharedPayloads())
+		if len(own) == 0 || act == performatives.ActInform {
+			own = append(own, payloadsOf(act, c.sharedPayloads())...)
 		}
 		all = append(all, own...)
 	}

@@ -237,20 +237,29 @@ var standardCommands = map[string]any{
 	standard.CommandFail:          performatives.Failure{},
 }
 
-// contentsOf returns the types of the contents of a table's commands, given the codon's
-// own. The error names a command that no row takes.
-func contentsOf(t machine.Table, own map[string]any) (map[string]reflect.Type, error) {
-	types := make(map[string]reflect.Type, len(standardCommands)+len(own))
+// contentTypes returns the types of the contents of the table's commands. The error names a command
+// that no row takes.
+func (c *Codon) contentTypes() (map[string]reflect.Type, error) {
+	types := make(map[string]reflect.Type, len(standardCommands)+len(c.Commands))
 	for name, content := range standardCommands {
 		types[name] = reflect.TypeOf(content)
 	}
-	for name, content := range own {
-		if !slices.ContainsFunc(t.Rows, func(r machine.Row) bool { return slices.Contains(r.On, machine.Commanded(name)) }) {
-			return nil, fmt.Errorf("no row takes the command %q of Definition.Commands", name)
+	var errs []error
+	register := func(name string, content any) {
+		if on := machine.Commanded(name); !c.Table.Takes(machine.Initiator, on) && !c.Table.Takes(machine.Responder, on) {
+			errs = append(errs, fmt.Errorf("no row takes the command %q of Definition.Commands or Definition.Payloads", name))
 		}
 		types[name] = reflect.TypeOf(content)
 	}
-	return types, nil
+	for name, content := range c.Commands {
+		register(name, content)
+	}
+	for _, p := range c.Payloads {
+		for _, name := range p.Commands {
+			register(name, p.Type)
+		}
+	}
+	return types, errors.Join(errs...)
 }
 
 // checkContent returns an error for a command whose content is not of the registered

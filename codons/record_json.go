@@ -209,7 +209,7 @@ func (c *Codon) content(command string, raw json.RawMessage) (any, error) {
 // payloadTypes are the types of the codon's payloads by their [performatives.TypeName].
 func (c *Codon) payloadTypes() map[string]reflect.Type {
 	types := make(map[string]reflect.Type)
-	for _, p := range slices.Concat(c.Payloads, sharedPayloads()) {
+	for _, p := range slices.Concat(c.Payloads, c.sharedPayloads()) {
 		if p.Type != nil {
 			types[performatives.TypeName(p.Type)] = reflect.TypeOf(p.Type)
 		}

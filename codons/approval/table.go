@@ -10,7 +10,6 @@ import (
 // ProposeCodon is the codon of a proposal that its receiver accepts or rejects (addenda §6;
 // FIPA SC00036H).
 var ProposeCodon = codons.MustDefine(codons.Definition{
-	Commands: verdictCommands(),
 	Table: standard.Exchange{
 		Name: "propose", Title: "Propose",
 		Purpose: "One agent proposes to do something, if the other agrees. The other accepts or rejects it, " +
@@ -25,9 +24,8 @@ var ProposeCodon = codons.MustDefine(codons.Definition{
 	Example:  "ExamplePropose",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActPropose, Type: performatives.Raw{}, Doc: "what would be done, in a type of the application's"},
-		{Act: performatives.ActAcceptProposal, Type: consent{}, Doc: "it may be done, and why if there is a reason"},
-		{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Doc: "it must not be done, and why if there is a reason"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActAcceptProposal, Type: consent{}, Commands: []string{standard.CommandAccept}, Doc: "it may be done, and why if there is a reason"},
+		{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Commands: []string{standard.CommandReject}, Doc: "it must not be done, and why if there is a reason"},
 	},
 	Outcomes: verdictOutcomes(),
 })
@@ -35,7 +33,6 @@ var ProposeCodon = codons.MustDefine(codons.Definition{
 // Codon is the codon of a step that waits for a named approver (addenda §6; FIPA SC00036H). It
 // is a proposal and not a REQUEST, because the initiator takes the step itself.
 var Codon = codons.MustDefine(codons.Definition{
-	Commands: approvalCommands(),
 	Table: standard.Exchange{
 		Name: "approval", Title: "Approval",
 		Purpose: "One agent proposes a step that it will not take without the approval of another, often of a person. " +
@@ -52,10 +49,9 @@ var Codon = codons.MustDefine(codons.Definition{
 	Example:  "ExampleApprove",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActPropose, Type: Step{}, Doc: "the step, for people and for programs"},
-		{Act: performatives.ActAgree, Type: nil, Doc: "it has been seen, and will be decided about"},
-		{Act: performatives.ActAcceptProposal, Type: consent{}, Doc: "approved, and why if there is a reason"},
-		{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Doc: "denied, and why if there is a reason"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "it has been seen, and will be decided about"},
+		{Act: performatives.ActAcceptProposal, Type: consent{}, Commands: []string{standard.CommandAccept}, Doc: "approved, and why if there is a reason"},
+		{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Commands: []string{standard.CommandReject}, Doc: "denied, and why if there is a reason"},
 	},
 	Outcomes: verdictOutcomes(),
 })

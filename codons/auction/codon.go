@@ -3,6 +3,7 @@ package auction
 import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -11,7 +12,7 @@ var EnglishCodon = codons.MustDefine(codons.Definition{
 	Table:         EnglishTable(),
 	Complete:      true,
 	Coordination:  rules{rising: true},
-	Commands:      englishCommands(),
+	Commands:      map[string]any{commandCall: calledPrice{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,
 	Example:       "ExampleEnglish",
@@ -24,7 +25,7 @@ var DutchCodon = codons.MustDefine(codons.Definition{
 	Table:         DutchTable(),
 	Complete:      true,
 	Coordination:  rules{},
-	Commands:      dutchCommands(),
+	Commands:      map[string]any{commandCall: calledPrice{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,
 	Example:       "ExampleDutch",
@@ -58,15 +59,14 @@ func opens(m *performatives.Message, c *codons.Codon) bool {
 // payloads are the contents of the acts of both auctions.
 var payloads = []codons.Payload{
 	{Act: performatives.ActInform, Type: Lot{}, Doc: "of the auctioneer, first: the lot, its prices, and the time by which the auction has to be over"},
-	{Act: performatives.ActInform, Type: End{}, Doc: "of the auctioneer, last: the auction is over, and whether it was won"},
-	{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+	{Act: performatives.ActInform, Type: End{}, Commands: []string{commandSell, commandOver}, Doc: "of the auctioneer, last: the auction is over, and whether it was won"},
 	{Act: performatives.ActCFP, Type: Offer{}, Doc: "the lot at a price; the message's ReplyBy is the time by which it may be taken"},
-	{Act: performatives.ActPropose, Type: PriceBid{}, Doc: "takes the price"},
-	{Act: performatives.ActAcceptProposal, Type: PriceBid{}, Doc: "the bid leads"},
+	{Act: performatives.ActPropose, Type: PriceBid{}, Commands: []string{commandPropose}, Doc: "takes the price"},
+	{Act: performatives.ActAcceptProposal, Type: PriceBid{}, Commands: []string{commandAccept}, Doc: "the bid leads"},
 	{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Doc: "why a bid does not lead: `rejected` where another was first, `deadline_expired` where it came too late"},
-	{Act: performatives.ActRefuse, Type: performatives.Refuse{}, Doc: "with `rejected` the price is not taken; with any other code the bidder leaves the auction"},
-	{Act: performatives.ActRequest, Type: Purchase{}, Doc: "the transaction, to the winner"},
-	{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "the result of the transaction"},
+	{Act: performatives.ActRefuse, Type: performatives.Refuse{}, Commands: []string{commandPass}, Doc: "with `rejected` the price is not taken; with any other code the bidder leaves the auction"},
+	{Act: performatives.ActRequest, Type: Purchase{}, Commands: []string{commandSettle}, Doc: "the transaction, to the winner"},
+	{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Commands: []string{standard.CommandFinish}, Doc: "the result of the transaction"},
 }
 
 // tag returns what the tables must know of a message's content: whether an INFORM ends the

@@ -4,26 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/standard"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
-
-// dutchCommands are the contents of the commands of [DutchTable].
-func dutchCommands() map[string]any {
-	return map[string]any{
-		commandCall: calledPrice{}, commandAccept: PriceBid{}, commandReject: nil,
-		commandSell: End{}, commandOver: End{}, commandSettle: Purchase{},
-		commandPropose: PriceBid{}, commandPass: performatives.Refuse{},
-		standard.CommandFinish: performatives.InformResult{}, standard.CommandStopped: nil, standard.CommandUnstopped: nil,
-	}
-}
-
-// englishCommands are the contents of the commands of [EnglishTable].
-func englishCommands() map[string]any {
-	all := dutchCommands()
-	all[commandOutbid], all[commandRestore] = nil, nil
-	return all
-}
 
 func initiating() codons.Side { return &initiatorSide{} }
 

@@ -18,7 +18,7 @@ var Codon = codons.MustDefine(codons.Definition{
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms"),
 	Outcomes:      outcomes,
-	Commands:      commands(),
+	Commands:      map[string]any{commandAward: award{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,
 })
@@ -32,7 +32,7 @@ var IteratedCodon = codons.MustDefine(codons.Definition{
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms; in a further round, on others"),
 	Outcomes:      outcomes,
-	Commands:      iteratedCommands(),
+	Commands:      map[string]any{commandAward: award{}, commandRevise: revision{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,
 })
@@ -51,11 +51,10 @@ var IteratedService = codons.NewService(IteratedCodon, codons.ServiceOptions{}, 
 func payloads(call string) []codons.Payload {
 	return []codons.Payload{
 		{Act: performatives.ActCFP, Type: Call{}, Doc: call},
-		{Act: performatives.ActPropose, Type: Proposal{}, Doc: "for how much the bidder would do it, and how long it is bound"},
+		{Act: performatives.ActPropose, Type: Proposal{}, Commands: []string{commandPropose}, Doc: "for how much the bidder would do it, and how long it is bound"},
 		{Act: performatives.ActAcceptProposal, Type: Acceptance{}, Doc: "the proposal that won"},
 		{Act: performatives.ActRejectProposal, Type: performatives.RejectProposal{}, Doc: "why a proposal did not win: `rejected` where others were better, `deadline_expired` where it came too late"},
-		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "the result of the winner's work"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Commands: []string{standard.CommandFinish}, Doc: "the result of the winner's work"},
 	}
 }
 

@@ -4,25 +4,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/standard"
-	"github.com/ribosome-agents/ribosome/performatives"
 )
-
-// commands are the contents of the commands of [Table].
-func commands() map[string]any {
-	return map[string]any{
-		commandAward: award{}, commandHold: nil, standard.CommandDecline: nil,
-		commandPropose: Proposal{}, standard.CommandFinish: performatives.InformResult{},
-		standard.CommandStopped: nil, standard.CommandUnstopped: nil,
-	}
-}
-
-// iteratedCommands are the contents of the commands of [IteratedTable].
-func iteratedCommands() map[string]any {
-	all := commands()
-	all[commandRevise] = revision{}
-	return all
-}
 
 func initiating() codons.Side { return &initiatorSide{} }
 

@@ -15,17 +15,18 @@ var Codon = codons.MustDefine(codons.Definition{
 	Tag:           inputTag,
 	InitiatorSide: func() codons.Side { return &Initiator{} },
 	ResponderSide: func(r *codons.ResponderSide) codons.Side { return &responding{ResponderSide: r} },
-	Commands:      commands(),
 	Outcomes: map[machine.State]string{
 		standard.StateCompleted: "the result, or the partial result when a further round was not served; Delegated.Unserved gives the reason",
 	},
 	Payloads: []codons.Payload{
-		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Doc: "the task; in a further round, the input that the worker asked for"},
-		{Act: performatives.ActTaskAccept, Type: performatives.TaskAccept{}, Doc: "the worker takes the task on, optionally with an estimate"},
-		{Act: performatives.ActTaskReject, Type: performatives.TaskReject{}, Doc: "the worker does not take the task on, and the reason"},
-		{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "the progress of the work"},
-		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "the result. A partial result with `request_for_user` asks for a further round"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL: the handler has returned"},
+		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Commands: []string{standard.CommandAnswer}, Doc: "the task; in a further round, the input that the worker asked for"},
+		{Act: performatives.ActTaskAccept, Type: performatives.TaskAccept{}, Commands: []string{standard.CommandAccept}, Doc: "the worker takes the task on, optionally with an estimate"},
+		{Act: performatives.ActTaskReject, Type: performatives.TaskReject{}, Commands: []string{standard.CommandReject}, Doc: "the worker does not take the task on, and the reason"},
+		{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Commands: []string{standard.CommandReport}, Doc: "the progress of the work"},
+		{
+			Act: performatives.ActInformResult, Type: performatives.InformResult{}, Commands: []string{commandAsk, CommandNeedInput, standard.CommandFinish},
+			Doc: "the result. A partial result with `request_for_user` asks for a further round",
+		},
 	},
 })
 

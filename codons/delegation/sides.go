@@ -1,20 +1,6 @@
 package delegation
 
-import (
-	"github.com/ribosome-agents/ribosome/codons/standard"
-	"github.com/ribosome-agents/ribosome/performatives"
-)
-
-// commands returns the contents of the commands of [Table].
-func commands() map[string]any {
-	return map[string]any{
-		standard.CommandAnswer: performatives.TaskRequest{}, standard.CommandDecline: nil,
-		standard.CommandAccept: performatives.TaskAccept{}, standard.CommandReject: performatives.TaskReject{},
-		standard.CommandReport: performatives.StatusUpdate{}, commandAsk: performatives.InformResult{},
-		CommandNeedInput: performatives.InformResult{}, standard.CommandFinish: performatives.InformResult{},
-		standard.CommandStopped: nil, standard.CommandUnstopped: nil,
-	}
-}
+import "github.com/ribosome-agents/ribosome/performatives"
 
 // initiatorData is the recorded data of an [Initiator].
 type initiatorData struct {

@@ -12,12 +12,10 @@ var HandshakeCodon = codons.MustDefine(codons.Definition{
 	Table:         handshakeTable(),
 	Complete:      true,
 	Example:       "ExampleHandshake",
-	Commands:      commands(),
 	ResponderSide: func(r *codons.ResponderSide) codons.Side { return handshakeResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "a query for a summary, with the capabilities of the sender"},
-		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "accepted, with the capabilities of the peer"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Commands: []string{standard.CommandAnswer}, Doc: "accepted, with the capabilities of the peer"},
 	},
 })
 

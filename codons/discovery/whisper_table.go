@@ -17,13 +17,11 @@ var WhisperCodon = codons.MustDefine(codons.Definition{
 	Table:         whisperTable(),
 	Complete:      true,
 	Example:       "ExampleWhisperAll",
-	Commands:      commands(),
 	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
 	ResponderSide: func(r *codons.ResponderSide) codons.Side { return whisperResponder{r} },
 	Payloads: []codons.Payload{
 		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
-		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Doc: "the answer, which may be that nothing matches"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Commands: []string{standard.CommandAnswer}, Doc: "the answer, which may be that nothing matches"},
 	},
 })
 
@@ -92,9 +90,4 @@ func whisperPairs() []machine.Pair {
 		pairs = append(pairs, machine.Pair{Initiator: standard.StateAbandoned, Responder: end, Note: standard.NoteGone})
 	}
 	return pairs
-}
-
-// commands are the contents of the commands of both tables.
-func commands() map[string]any {
-	return map[string]any{standard.CommandAnswer: performatives.InformCapabilities{}}
 }

@@ -12,7 +12,6 @@ import (
 
 // BrokeringCodon is the codon of asking others through a broker (addenda §6; FIPA SC00033H).
 var BrokeringCodon = codons.MustDefine(codons.Definition{
-	Commands:      proxyCommands(),
 	InitiatorSide: func() codons.Side { return &brokerInitiator{} },
 	Table: standard.Exchange{
 		Name: "brokering", Title: "Brokering",
@@ -40,7 +39,6 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 // RecruitingCodon is the codon of having agents recruited that deliver to a designated receiver
 // (addenda §2 and §6; FIPA SC00034H).
 var RecruitingCodon = codons.MustDefine(codons.Definition{
-	Commands:      proxyCommands(),
 	InitiatorSide: func() codons.Side { return &recruitInitiator{} },
 	Table: standard.Exchange{
 		Name: "recruiting", Title: "Recruiting",
@@ -75,10 +73,9 @@ var (
 func proxyPayloads(result string) []codons.Payload {
 	return []codons.Payload{
 		{Act: performatives.ActProxy, Type: Proxy{}, Doc: "which agents are wanted, and what they are asked"},
-		{Act: performatives.ActAgree, Type: nil, Doc: "the mediator will look for them"},
-		{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "news: its `intermediate_results` are the agents that the mediator asks, or a message of one of them"},
-		{Act: performatives.ActInform, Type: ProxyReplies{}, Doc: result},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the mediator will look for them"},
+		{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Commands: []string{standard.CommandReport}, Doc: "news: its `intermediate_results` are the agents that the mediator asks, or a message of one of them"},
+		{Act: performatives.ActInform, Type: ProxyReplies{}, Commands: []string{standard.CommandAnswer}, Doc: result},
 	}
 }
 
@@ -91,7 +88,6 @@ const (
 // DeliveryCodon is the codon in which a recruit, or the recruiter on its behalf, gives the
 // designated receiver the result of a task (addenda §2 and §6).
 var DeliveryCodon = codons.MustDefine(codons.Definition{
-	Commands:      map[string]any{standard.CommandAnswer: nil},
 	ResponderSide: func(r *codons.ResponderSide) codons.Side { return deliveryResponder{r} },
 	Table: standard.Exchange{
 		Name: "delivery", Title: "Delivery",
@@ -117,15 +113,7 @@ var DeliveryCodon = codons.MustDefine(codons.Definition{
 	},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Doc: "the result, or the failure; its member `delivery` says what it is about"},
-		{Act: performatives.ActConfirm, Type: nil, Doc: "the receiver has it"},
+		{Act: performatives.ActConfirm, Commands: []string{standard.CommandAnswer}, Doc: "the receiver has it"},
 		{Act: performatives.ActDisconfirm, Type: denial{}, Doc: "the receiver does not accept it, and why"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 	},
 })
-
-// proxyCommands are the contents of the commands of brokering and recruiting.
-func proxyCommands() map[string]any {
-	return map[string]any{
-		standard.CommandAgree: nil, standard.CommandReport: performatives.StatusUpdate{}, standard.CommandAnswer: ProxyReplies{},
-	}
-}

@@ -11,12 +11,10 @@ var Codon = codons.MustDefine(codons.Definition{
 	Table:    table(),
 	Complete: true,
 	Example:  "ExampleRequest",
-	Commands: map[string]any{standard.CommandAgree: nil},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActRequest, Type: performatives.Raw{}, Doc: "the action, in a type of the application"},
-		{Act: performatives.ActAgree, Type: nil, Doc: "the action will be done"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done"},
 		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 	},
 })
 
@@ -25,11 +23,9 @@ var WhenCodon = codons.MustDefine(codons.Definition{
 	Table:    whenTable(),
 	Complete: true,
 	Example:  "ExampleAskWhen",
-	Commands: map[string]any{standard.CommandAgree: nil},
 	Payloads: []codons.Payload{
 		{Act: performatives.ActRequestWhen, Type: When{}, Doc: "the action, and the condition that has to be true first"},
-		{Act: performatives.ActAgree, Type: nil, Doc: "the action will be done once the condition is true"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done once the condition is true"},
 		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
-		{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
 	},
 })

@@ -106,8 +106,7 @@ func ChildrenJob() machine.Job {
 
 // SettlesIn returns the rows of the responder for a CANCEL in states in which no handler runs, but
 // one has returned. request is the act of the request that the handler answers. The receipt speaks
-// for the conversations that it began, too. Commands of the codon's definition names
-// [CommandStopped] and [CommandUnstopped].
+// for the conversations that it began, too.
 func SettlesIn(request performatives.Performative, states ...machine.State) []machine.Row {
 	settling := machine.Answers(StateSettling)
 	return []machine.Row{

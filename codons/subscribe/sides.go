@@ -1,18 +1,5 @@
 package subscribe
 
-import (
-	"github.com/ribosome-agents/ribosome/codons/standard"
-	"github.com/ribosome-agents/ribosome/performatives"
-)
-
-// commands are the contents of the commands of both tables.
-func commands() map[string]any {
-	return map[string]any{
-		commandConfirm: Confirmed{}, standard.CommandAgree: Agreed{},
-		commandPublish: Published{}, commandClose: performatives.Failure{},
-	}
-}
-
 // subscriberData is what the subscriber's side keeps.
 type subscriberData struct {
 	Asked any `json:"asked"`

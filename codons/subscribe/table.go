@@ -39,14 +39,13 @@ func newCodon(x stream, example, opening string) *codons.Codon {
 		Example:       example,
 		InitiatorSide: func() codons.Side { return &subscriberSide[any]{} }, // the type of the events matters to the stream only
 		ResponderSide: func(r *codons.ResponderSide) codons.Side { return &publisherSide{ResponderSide: r} },
-		Commands:      commands(),
+		Commands:      map[string]any{commandClose: performatives.Failure{}},
 		Payloads: []codons.Payload{
 			{Act: x.opening, Type: Subscription{}, Doc: opening},
-			{Act: performatives.ActAgree, Type: Agreed{}, Doc: "the position after which the events come"},
+			{Act: performatives.ActAgree, Type: Agreed{}, Commands: []string{standard.CommandAgree}, Doc: "the position after which the events come"},
 			{Act: performatives.ActStatusUpdate, Type: performatives.StatusUpdate{}, Doc: "a sign of life while the publisher's agent decides"},
-			{Act: performatives.ActInform, Type: Published{}, Doc: "one event, with its number"},
-			{Act: performatives.ActInform, Type: performatives.Receipt{}, Doc: "the receipt for a CANCEL"},
-			{Act: performatives.ActConfirm, Type: Confirmed{}, Doc: "the latest event that was read, or after which there is room for another window; when an INFORM asks for it"},
+			{Act: performatives.ActInform, Type: Published{}, Commands: []string{commandPublish}, Doc: "one event, with its number"},
+			{Act: performatives.ActConfirm, Type: Confirmed{}, Commands: []string{commandConfirm}, Doc: "the latest event that was read, or after which there is room for another window; when an INFORM asks for it"},
 		},
 		Outcomes: map[machine.State]string{
 			stateLost: "a break, after which the stream subscribes again",
