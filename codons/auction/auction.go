@@ -51,7 +51,7 @@ func Dutch(ctx context.Context, p codons.Party, bidders []performatives.AgentID,
 // the auctioneer as a bidder, an invalid lot, or a party that cannot begin a conversation. With an
 // error no bidder takes part any more.
 func StartEnglish(ctx context.Context, p codons.Party, bidders []performatives.AgentID, lot Lot, opts ...codons.Option) (*Auction, error) {
-	return start(ctx, EnglishCodon, rules{EnglishCodon.Machine(), true}, p, bidders, lot, opts)
+	return start(ctx, EnglishCodon, p, bidders, lot, opts)
 }
 
 // StartDutch is [Dutch] without the wait. Its errors are those of [StartEnglish], and that
@@ -60,7 +60,7 @@ func StartDutch(ctx context.Context, p codons.Party, bidders []performatives.Age
 	if lot.Reserve > lot.Start {
 		return nil, invalid("reserve", fmt.Sprintf("at most the first price of %d, got %d", lot.Start, lot.Reserve))
 	}
-	return start(ctx, DutchCodon, rules{DutchCodon.Machine(), false}, p, bidders, lot, opts)
+	return start(ctx, DutchCodon, p, bidders, lot, opts)
 }
 
 // Sale is the result of an auction.
@@ -89,7 +89,7 @@ var ErrNoSale = errors.New("auction: the lot was not sold")
 // Auction is an auction under way. Its methods may be called from any goroutine.
 type Auction struct {
 	self     actors.Self
-	rules    rules
+	codon    *codons.Codon
 	lot      Lot
 	members  []*initiatorSide // one for each bidder, in the order of the bidders
 	group    *group.Group
@@ -99,12 +99,12 @@ type Auction struct {
 	bidding bidding // guarded by mu: a decision may outlive the members
 }
 
-func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidders []performatives.AgentID, lot Lot, opts []codons.Option) (*Auction, error) {
+func start(ctx context.Context, c *codons.Codon, p codons.Party, bidders []performatives.AgentID, lot Lot, opts []codons.Option) (*Auction, error) {
 	self, err := codons.SelfOf(p)
 	if err != nil {
 		return nil, err
 	}
-	if err := r.checkBidders(self.ID(), bidders); err != nil {
+	if err := checkBidders(c, self.ID(), bidders); err != nil {
 		return nil, err
 	}
 	ctx, cancel := codons.Bounded(ctx, lot.EndsBy)
@@ -112,11 +112,11 @@ func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidder
 	if lot.RoundTime <= 0 {
 		lot.RoundTime = DefaultRoundTime
 	}
-	a := &Auction{self: self, rules: r, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
-	a.group = group.New(r.coordination(), a.decide)
+	a := &Auction{self: self, codon: c, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
+	a.group = group.New(a.coordination(), a.decide)
 	o := codons.NewOptions(opts...)
 	o.Apply(codons.WithBudgetShare(ctx, len(bidders)))
-	if err := a.begin(ctx, c, bidders, o); err != nil {
+	if err := a.begin(ctx, bidders, o); err != nil {
 		defer cancel()
 		return nil, a.group.GiveUp(err)
 	}
@@ -127,26 +127,36 @@ func start(ctx context.Context, c *codons.Codon, r rules, p codons.Party, bidder
 
 // checkBidders refuses the auctioneer as a bidder: the messages to its own bidder's side
 // would be taken for the answers of that side.
-func (r rules) checkBidders(auctioneer performatives.AgentID, bidders []performatives.AgentID) error {
+func checkBidders(c *codons.Codon, auctioneer performatives.AgentID, bidders []performatives.AgentID) error {
 	if len(bidders) == 0 {
-		return fmt.Errorf("auction: %s: there are no bidders", r.machine.Name())
+		return fmt.Errorf("auction: %s: there are no bidders", c.Name())
 	}
 	for i, id := range bidders {
 		if id.Is(auctioneer) {
-			return fmt.Errorf("auction: %s: the auctioneer %q cannot bid", r.machine.Name(), id)
+			return fmt.Errorf("auction: %s: the auctioneer %q cannot bid", c.Name(), id)
 		}
 		if slices.ContainsFunc(bidders[:i], id.Is) {
-			return fmt.Errorf("auction: %s: bidder %q is named twice", r.machine.Name(), id)
+			return fmt.Errorf("auction: %s: bidder %q is named twice", c.Name(), id)
 		}
 	}
 	return nil
 }
 
+// rising reports whether the price rises.
+func (a *Auction) rising() bool { return a.codon == EnglishCodon }
+
+func (a *Auction) coordination() machine.Coordination {
+	if a.rising() {
+		return EnglishCoordination()
+	}
+	return DutchCoordination()
+}
+
 // begin opens the conversations with the bidders, one after the other.
-func (a *Auction) begin(ctx context.Context, c *codons.Codon, bidders []performatives.AgentID, o codons.Options) error {
+func (a *Auction) begin(ctx context.Context, bidders []performatives.AgentID, o codons.Options) error {
 	for _, id := range bidders {
 		m := &initiatorSide{arrivals: &a.arrivals}
-		err := m.Prepare(ctx, a.self, codons.Opening{Codon: c, To: id, Act: performatives.ActInform, Payload: a.sentLot(), Options: o})
+		err := m.Prepare(ctx, a.self, codons.Opening{Codon: a.codon, To: id, Act: performatives.ActInform, Payload: a.sentLot(), Options: o})
 		if err != nil {
 			return err
 		}

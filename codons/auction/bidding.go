@@ -28,7 +28,7 @@ func (b *bidding) accept(i int) PriceBid {
 // preferred returns the bidder whose bid is accepted, of several that have taken the latest price:
 // the first in time where the price falls, and the one that was named first where it rises.
 func (a *Auction) preferred(about []int) int {
-	if a.rules.rising {
+	if a.rising() {
 		return about[0]
 	}
 	return slices.MinFunc(about, func(i, j int) int { return cmp.Compare(a.members[i].arrival.Load(), a.members[j].arrival.Load()) })
@@ -46,7 +46,7 @@ func (a *Auction) nextPrice(at []machine.State) (price int64, more bool) {
 	case b.held: // the leader is lost
 		b.held = false
 		return b.accepted, true
-	case a.rules.rising || b.price <= a.lot.Reserve:
+	case a.rising() || b.price <= a.lot.Reserve:
 		return 0, false
 	}
 	return max(b.price-a.lot.Step, a.lot.Reserve), true

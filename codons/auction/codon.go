@@ -11,7 +11,7 @@ import (
 var EnglishCodon = codons.MustDefine(codons.Definition{
 	Table:         EnglishTable(),
 	Complete:      true,
-	Coordination:  rules{rising: true},
+	Coordination:  rules(risingRules()),
 	Commands:      map[string]any{commandCall: calledPrice{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,
@@ -24,7 +24,7 @@ var EnglishCodon = codons.MustDefine(codons.Definition{
 var DutchCodon = codons.MustDefine(codons.Definition{
 	Table:         DutchTable(),
 	Complete:      true,
-	Coordination:  rules{},
+	Coordination:  rules(fallingRules()),
 	Commands:      map[string]any{commandCall: calledPrice{}},
 	InitiatorSide: initiating,
 	ResponderSide: responding,

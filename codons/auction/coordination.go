@@ -1,6 +1,7 @@
 package auction
 
 import (
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
@@ -12,31 +13,20 @@ import (
 // called. When no further price is called, the auction ends for all bidders but the leader; then
 // the lot is sold to the leader, or not at all.
 func EnglishCoordination() machine.Coordination {
-	return rules{EnglishCodon.Machine(), true}.coordination()
+	return coordination(EnglishCodon, risingRules())
 }
 
 // DutchCoordination is [EnglishCoordination] for [DutchTable]: the bid that arrives first at the
 // auctioneer is accepted at once and ends the bidding, although other bidders have not answered
 // yet (XC00032F).
 func DutchCoordination() machine.Coordination {
-	return rules{DutchCodon.Machine(), false}.coordination()
+	return coordination(DutchCodon, fallingRules())
 }
 
-// rules are the parameters of a coordination.
-type rules struct {
-	machine *machine.Machine
-	rising  bool // the price rises
-}
-
-// Markdown returns the documentation of the coordination. It compiles the table, because the
-// rules are part of the definition of the codon that has the machine.
-func (r rules) Markdown() string {
-	table := DutchTable
-	if r.rising {
-		table = EnglishTable
-	}
-	r.machine = table().MustCompile()
-	return r.coordination().Markdown()
+func coordination(c *codons.Codon, bidding []machine.Rule) machine.Coordination {
+	all := rules(bidding)
+	all.Name, all.Machine = c.Name(), c.Machine()
+	return all
 }
 
 // The names of the rules.
@@ -56,25 +46,22 @@ func answered(c machine.Census) bool {
 	return c.Count(machine.Idle, stateCalled, standard.StateCancelling) == 0
 }
 
-func (r rules) coordination() machine.Coordination {
-	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{standard.CommandCancel}, Never: never()}
-	if r.rising {
-		c.Rules = risingRules()
-	} else {
-		c.Rules = fallingRules()
+// rules returns those of an auction, given those of the bidding, for a codon that has no machine yet.
+func rules(bidding []machine.Rule) machine.Coordination {
+	return machine.Coordination{
+		Unbidden: []string{standard.CommandCancel}, Never: never(),
+		Rules: append(bidding,
+			machine.Rule{
+				Name: ruleSell, Doc: "only the leader is left",
+				When: answered, Of: []machine.State{stateLeading},
+				Say: []machine.Choice{{Command: commandSell, Max: 1}, {Command: commandOver}},
+			},
+			machine.Rule{
+				Name: ruleSettle, Doc: "the winner was told that it has won",
+				When: answered, Of: []machine.State{stateWon},
+				Say: []machine.Choice{{Command: commandSettle}},
+			}),
 	}
-	c.Rules = append(c.Rules,
-		machine.Rule{
-			Name: ruleSell, Doc: "only the leader is left",
-			When: answered, Of: []machine.State{stateLeading},
-			Say: []machine.Choice{{Command: commandSell, Max: 1}, {Command: commandOver}},
-		},
-		machine.Rule{
-			Name: ruleSettle, Doc: "the winner was told that it has won",
-			When: answered, Of: []machine.State{stateWon},
-			Say: []machine.Choice{{Command: commandSettle}},
-		})
-	return c
 }
 
 // risingRules are the rules of the bidding while the price rises.

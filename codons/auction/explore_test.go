@@ -89,12 +89,12 @@ func TestExploreBrokenAuctions(t *testing.T) {
 // TestPreferredBid has two bids at one price when a decision is made. The first in time wins in a
 // Dutch auction, and the bidder named first in an English one.
 func TestPreferredBid(t *testing.T) {
-	for rising, want := range map[bool]int{true: 0, false: 1} {
-		a := &Auction{rules: rules{rising: rising}, members: []*initiatorSide{{}, {}}}
+	for codon, want := range map[*codons.Codon]int{EnglishCodon: 0, DutchCodon: 1} {
+		a := &Auction{codon: codon, members: []*initiatorSide{{}, {}}}
 		a.members[0].arrival.Store(2)
 		a.members[1].arrival.Store(1)
 		if got := a.preferred([]int{0, 1}); got != want {
-			t.Errorf("rising %t: bidder %d, want %d", rising, got, want)
+			t.Errorf("%s: bidder %d, want %d", codon.Name(), got, want)
 		}
 	}
 }

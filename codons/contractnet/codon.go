@@ -13,7 +13,7 @@ import (
 var Codon = codons.MustDefine(codons.Definition{
 	Table:         Table(),
 	Complete:      true,
-	Coordination:  rules{winners: 1, reserve: true},
+	Coordination:  rules{winners: 1, reserve: true}.coordination(),
 	Example:       "ExampleCallForProposals",
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms"),
@@ -27,7 +27,7 @@ var Codon = codons.MustDefine(codons.Definition{
 var IteratedCodon = codons.MustDefine(codons.Definition{
 	Table:         IteratedTable(),
 	Complete:      true,
-	Coordination:  rules{winners: 1, reserve: true, iterated: true},
+	Coordination:  rules{winners: 1, reserve: true, iterated: true}.coordination(),
 	Example:       "ExampleWithRounds",
 	Tag:           tag,
 	Payloads:      payloads("the task, until when it is to be done, and on which terms; in a further round, on others"),

@@ -3,6 +3,7 @@ package contractnet
 import (
 	"strconv"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 )
@@ -17,35 +18,30 @@ import (
 // delivered. A winner that did not answer may have done the task: then it is done
 // twice.
 func Coordination(winners int, reserve bool) machine.Coordination {
-	return rules{Codon.Machine(), max(winners, 1), reserve, false}.coordination()
+	return rules{max(winners, 1), reserve, false}.of(Codon)
 }
 
 // IteratedCoordination is [Coordination] for [IteratedTable]: a decision may also answer a
 // proposal by a revised call.
 func IteratedCoordination(winners int, reserve bool) machine.Coordination {
-	return rules{IteratedCodon.Machine(), max(winners, 1), reserve, true}.coordination()
+	return rules{max(winners, 1), reserve, true}.of(IteratedCodon)
 }
 
 // rules are the parameters of a coordination.
 type rules struct {
-	machine           *machine.Machine
 	winners           int
 	reserve, iterated bool
 }
 
-// Markdown returns the documentation of the coordination. It compiles the table, because the
-// rules are part of the definition of the codon that has the machine.
-func (r rules) Markdown() string {
-	table := Table
-	if r.iterated {
-		table = IteratedTable
-	}
-	r.machine = table().MustCompile()
-	return r.coordination().Markdown()
+func (r rules) of(c *codons.Codon) machine.Coordination {
+	all := r.coordination()
+	all.Name, all.Machine = c.Name(), c.Machine()
+	return all
 }
 
+// coordination returns the rules, for a codon that has no machine yet.
 func (r rules) coordination() machine.Coordination {
-	c := machine.Coordination{Name: r.machine.Name(), Machine: r.machine, Unbidden: []string{standard.CommandCancel}}
+	c := machine.Coordination{Unbidden: []string{standard.CommandCancel}}
 	if r.reserve || r.iterated {
 		for won := range r.winners {
 			c.Rules = append(c.Rules, r.award(won))

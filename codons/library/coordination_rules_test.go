@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
@@ -64,7 +65,7 @@ func TestCoordinationSuiteFinds(t *testing.T) {
 		want   string
 	}{
 		{"a duty that the rules forget", func(s *coordinationSuite) {
-			s.duties[1].when = func(c machine.Census) bool { return c.Count(machine.Idle, "called") == 0 }
+			s.duties[1].when = func(c machine.Census) bool { return c.Count(machine.Idle, "called", standard.StateCancelling) == 0 }
 			s.duties[1].of = []machine.State{"proposed", "awarded"}
 		}, "no rule is due for a member in awarded"},
 		{"another command", func(s *coordinationSuite) { s.duties[1].say = []string{"award"} }, "the decisions of rule award say award, decline, want award"},
