@@ -17,9 +17,10 @@ type mutant struct {
 	file     string // the path from the root of the module
 	line     int
 	operator string
-	function string // the declaration around the node, with the type of its receiver
-	node     string // the text of the node
-	change   string // what the node becomes, for the output
+	function string   // the declaration around the node, with the type of its receiver
+	node     string   // the text of the node
+	calls    []string // the functions that the node calls, or that are called with it or its result
+	change   string   // what the node becomes, for the output
 	wraps    []wrap
 }
 
@@ -92,7 +93,7 @@ func (s *source) add(operator string, n ast.Node, stack []ast.Node, change, pref
 	begin, end := s.offset(n.Pos()), s.offset(n.End())
 	m := &mutant{
 		id: *s.last, folder: s.folder, file: s.path, line: s.set.Position(n.Pos()).Line,
-		operator: operator, function: s.function(stack), node: s.textOf(n), change: change,
+		operator: operator, function: s.function(stack), node: s.textOf(n), calls: s.calls(n, stack), change: change,
 		wraps: []wrap{{begin, end, fill(prefix), fill(suffix)}},
 	}
 	s.mutants = append(s.mutants, m)
@@ -114,6 +115,58 @@ func (s *source) function(stack []ast.Node) string {
 		}
 	}
 	return ""
+}
+
+// calls returns the full names of the functions that a node calls itself, and of those whose call in
+// the same statement has the node as a part, such as (*log/slog.Logger).Info. The capacity of a make
+// has a name of its own.
+func (s *source) calls(n ast.Node, stack []ast.Node) (names []string) {
+	var child ast.Node
+	switch n := n.(type) {
+	case *ast.ExprStmt:
+		stack = append(slices.Clip(stack), n.X)
+	case *ast.DeferStmt:
+		stack = append(slices.Clip(stack), n.Call)
+	case *ast.CallExpr:
+		stack = append(slices.Clip(stack), n)
+	default:
+		child = n
+	}
+	for _, parent := range slices.Backward(stack) {
+		switch parent := parent.(type) {
+		case *ast.CallExpr:
+			names = append(names, s.callee(parent, child))
+		case ast.Stmt, *ast.FuncLit:
+			return names
+		}
+		child = parent
+	}
+	return names
+}
+
+// callee returns the full name of the function that is called with a part; empty for a value.
+func (s *source) callee(call *ast.CallExpr, part ast.Node) string {
+	if s.isCapacity(call, part) {
+		return "capacity of make"
+	}
+	name, _ := call.Fun.(*ast.Ident)
+	if selector, ok := call.Fun.(*ast.SelectorExpr); ok {
+		name = selector.Sel
+	}
+	if f, ok := s.info.Uses[name].(*types.Func); ok {
+		return f.FullName()
+	}
+	return ""
+}
+
+// isCapacity reports whether a part of a call is the capacity of a slice or of a map that is made.
+func (s *source) isCapacity(call *ast.CallExpr, part ast.Node) bool {
+	name, ok := call.Fun.(*ast.Ident)
+	if !ok || name.Name != "make" || !s.info.Types[name].IsBuiltin() {
+		return false
+	}
+	_, isMap := s.info.TypeOf(call).Underlying().(*types.Map)
+	return isMap && len(call.Args) == 2 && call.Args[1] == part || len(call.Args) == 3 && call.Args[2] == part
 }
 
 // inList reports whether a statement is one of a list, so that others can stand around it.
@@ -287,7 +340,7 @@ func (s *source) swap(call *ast.CallExpr, stack []ast.Node) {
 		a, b := s.textOf(x), s.textOf(y)
 		same := types.Identical(s.info.TypeOf(x), s.info.TypeOf(y))
 		constants := s.info.Types[x].Value != nil && s.info.Types[y].Value != nil
-		if !same || a == b || constants || !s.pure(x) || !s.pure(y) {
+		if !same || a == b || constants || !s.pure(x) || !s.pure(y) || s.isFormat(call, i) {
 			continue
 		}
 		m := s.add("swap", call, stack, fmt.Sprintf("%s(… %s, %s …)", s.textOf(call.Fun), b, a), "", "")
@@ -297,6 +350,16 @@ func (s *source) swap(call *ast.CallExpr, stack []ast.Node) {
 			{s.offset(y.Pos()), s.offset(y.End()), pick + a + ", ", ")"},
 		}
 	}
+}
+
+// isFormat reports whether an argument is a format or a message before values of any type.
+func (s *source) isFormat(call *ast.CallExpr, i int) bool {
+	f, ok := s.info.TypeOf(call.Fun).Underlying().(*types.Signature)
+	if !ok || !f.Variadic() || i != f.Params().Len()-2 {
+		return false
+	}
+	values, ok := f.Params().At(i + 1).Type().(*types.Slice)
+	return ok && types.IsInterface(values.Elem())
 }
 
 // pure reports whether an expression may be evaluated twice.
