@@ -3,8 +3,10 @@ package api_test
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -20,6 +22,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
@@ -81,7 +84,7 @@ func among(t *testing.T, nodes fakeNodes) (*runtime.Node, *served, worker) {
 	t.Helper()
 	n, h, w := serve(t, func(o *api.Options) {
 		o.Peers = func() (peers []api.Peer) {
-			for name := range nodes {
+			for _, name := range slices.Sorted(maps.Keys(nodes)) {
 				peers = append(peers, api.Peer{Node: name, URL: "http://" + name})
 			}
 			return peers
@@ -238,6 +241,68 @@ func TestCancelAmongNodes(t *testing.T) {
 					if after := <-stops; after != 0 {
 						t.Errorf("the work here stops after %v", after)
 					}
+				}
+			})
+		})
+	}
+}
+
+// Other nodes say what they have of a conversation, and what became of a request to end it. The
+// answer, and the outcome of the act, follow from that.
+func TestOutcomesAmongNodes(t *testing.T) {
+	const (
+		ended     = `{"conversation_id":"c","sides":[{"agent":"a","role":"responder","state":"failed","ended":true}]}`
+		completed = `{"conversation_id":"c","sides":[{"agent":"a","role":"initiator","state":"completed","ended":true},` +
+			`{"agent":"b","role":"responder","state":"completed","ended":true}]}`
+		passed = `{"conversation_id":"c","live":true,"sides":[]}`
+	)
+	conflict := func(code string) http.HandlerFunc {
+		return func(w http.ResponseWriter, _ *http.Request) {
+			w.WriteHeader(http.StatusConflict)
+			says(`{"error":{"code":"`+code+`","text":"x"}}`)(w, nil)
+		}
+	}
+	over := func(state string) http.HandlerFunc {
+		return says(`{"outcome":"already_ended","state":"` + state + `"}`)
+	}
+	for name, test := range map[string]struct {
+		nodes fakeNodes
+		query string
+		want  string // the first part of the answer
+		act   string // the outcome of the act
+	}{
+		"nobody knows it":           {nodes: fakeNodes{"n2": refuses(404)}, want: `404 {"error":{"code":"unknown_conversation"`, act: "unknown_conversation"},
+		"nobody who answers":        {nodes: fakeNodes{"n2": refuses(503)}, want: `404 {"error":{"code":"incomplete"`, act: "incomplete"},
+		"ended there":               {nodes: fakeNodes{"n2": says(ended)}, want: `200 {"outcome":"already_ended"}`, act: "already_ended"},
+		"completed there":           {nodes: fakeNodes{"n2": says(completed)}, want: `200 {"outcome":"already_ended","state":"completed"}`, act: "already_ended"},
+		"completed, and one silent": {nodes: fakeNodes{"n2": says(completed), "n3": refuses(503)}, want: `200 {"outcome":"already_ended","state":"completed","missing":[{"node":"n3"`, act: "already_ended"},
+		"passed on there":           {nodes: fakeNodes{"n2": says(passed)}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"ended and passed on":       {nodes: fakeNodes{"n2": says(ended), "n3": says(passed)}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"without sides":             {nodes: fakeNodes{"n2": says(`{"conversation_id":"c","sides":[]}`)}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"stopped there":             {nodes: fakeNodes{"n2": has("responder", says(`{"outcome":"receipt","state":"failed"}`))}, want: stopped, act: "n2: receipt"},
+		"stopped at two": {nodes: fakeNodes{"n2": has("responder", says(`{"outcome":"receipt"}`)), "n3": has("responder", says(`{"outcome":"receipt","state":"failed"}`))},
+			want: stopped, act: "n2, n3: receipt"},
+		"ended at two, one state":   {nodes: fakeNodes{"n2": has("responder", over("")), "n3": has("responder", over("x"))}, want: `200 {"outcome":"already_ended","state":"x"}`, act: "already_ended"},
+		"ended at two, two states":  {nodes: fakeNodes{"n2": has("responder", over("x")), "n3": has("responder", over("y"))}, want: `200 {"outcome":"already_ended","state":"x"}`, act: "already_ended"},
+		"no row there":              {nodes: fakeNodes{"n2": has("responder", conflict("no_row"))}, want: `409 {"error":{"code":"no_row"`, act: "no_row"},
+		"another conflict there":    {nodes: fakeNodes{"n2": has("responder", conflict("x"))}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"gone in between":           {nodes: fakeNodes{"n2": has("responder", refuses(404))}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"refused there":             {nodes: fakeNodes{"n2": has("responder", refuses(503))}, want: "503 ", act: "n2: it answers 503"},
+		"no JSON":                   {nodes: fakeNodes{"n2": has("responder", says("x"))}, want: "200 x", act: "n2: it answers 200"},
+		"only responders":           {nodes: fakeNodes{"n2": has("initiator", hangs)}, query: "?side=responder", want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"only initiators":           {nodes: fakeNodes{"n2": has("responder", hangs)}, query: "?side=initiator", want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
+		"only initiators, one over": {nodes: fakeNodes{"n2": says(completed)}, query: "?side=initiator", want: `200 {"outcome":"already_ended","state":"completed"}`, act: "already_ended"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				n, h, _ := among(t, test.nodes)
+				published := n.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{observe.KindOperatorActed}})
+				defer published.Close()
+				if got, took := cancelled(h.Handler, test.query); !strings.HasPrefix(got, test.want) || took != 0 {
+					t.Errorf("%s after %v", got, took)
+				}
+				if act, more := actedOn(t, published); act.Outcome != test.act || more {
+					t.Errorf("the act is %+v, and there are more: %v", act, more)
 				}
 			})
 		})
