@@ -1,6 +1,7 @@
 package directory_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"slices"
 	"strings"
@@ -382,6 +383,75 @@ func TestMalformed(t *testing.T) {
 	}
 	if b.Len() != 0 {
 		t.Error("malformed input has changed something")
+	}
+}
+
+// encoded returns the bytes of values: a text and a record have their length before them, a number
+// is a varint.
+func encoded(values ...any) (out []byte) {
+	for _, v := range values {
+		switch v := v.(type) {
+		case string:
+			out = append(binary.AppendUvarint(out, uint64(len(v))), v...)
+		case []byte:
+			out = append(binary.AppendUvarint(out, uint64(len(v))), v...)
+		case int:
+			out = binary.AppendUvarint(out, uint64(v))
+		}
+	}
+	return out
+}
+
+// Each field of a delta has its place and its bounds, as other versions know them.
+func TestFieldsOfADelta(t *testing.T) {
+	owner, digest := encoded("a", 7), directory.DigestOf([]byte("text"))
+	name, id := strings.Repeat("n", 256), strings.Repeat("i", performatives.MaxIDLength)
+	entry := func(change func(*directory.Entry)) directory.Entry {
+		e := directory.Entry{Agent: "Jules", Owner: node("a", 7), Since: 3}
+		change(&e)
+		return e
+	}
+	for text, test := range map[string]struct {
+		delta []byte
+		want  directory.Entry
+		err   string
+	}{
+		"least":              {delta: encoded(1, owner, encoded(1, 0, "Jules", 3)), want: entry(func(*directory.Entry) {})},
+		"unknown fields":     {delta: encoded(1, encoded("a", 7, "x"), encoded(1, 0, "Jules", 3, "x")), want: entry(func(*directory.Entry) {})},
+		"hidden":             {delta: encoded(1, owner, encoded(1, 2, "Jules", 3)), want: entry(func(e *directory.Entry) { e.Hidden = true })},
+		"moves":              {delta: encoded(1, owner, encoded(1, 4, "Jules", 3)), want: entry(func(e *directory.Entry) { e.Moves = true })},
+		"digest":             {delta: encoded(1, owner, append(encoded(1, 8, "Jules", 3), digest[:]...)), want: entry(func(e *directory.Entry) { e.Digest = digest })},
+		"proved":             {delta: encoded(1, owner, encoded(1, 16, "Jules", 3)), want: entry(func(e *directory.Entry) { e.Principal = directory.Digest{0xff} })},
+		"placed":             {delta: encoded(1, owner, encoded(1, 32, "Jules", 3)), want: entry(func(e *directory.Entry) { e.Placed = true })},
+		"hosts":              {delta: encoded(1, owner, encoded(1, 64, "Jules", 3)), want: entry(func(e *directory.Entry) { e.Hosts = true })},
+		"first":              {delta: encoded(1, owner, encoded(1, 128, "Jules", 3, 2)), want: entry(func(e *directory.Entry) { e.First = 2 })},
+		"principal":          {delta: encoded(1, owner, append(encoded(1, 256|16, "Jules", 3), digest[:]...)), want: entry(func(e *directory.Entry) { e.Principal = digest })},
+		"longest texts":      {delta: encoded(1, encoded(name, 7), encoded(1, 0, id, 3)), want: directory.Entry{Agent: performatives.AgentID(id), Owner: node(name, 7), Since: 3}},
+		"largest number":     {delta: encoded(1, owner, encoded(1<<62, 0, "Jules", 3)), want: entry(func(*directory.Entry) {})},
+		"too large a number": {delta: encoded(1, owner, encoded(1<<62+1, 0, "Jules", 3)), err: "a number is too large"},
+		"no number":          {delta: encoded(1, owner, encoded(0, 0, "Jules", 3)), err: "the number of a change is zero"},
+		"no epoch":           {delta: encoded(1, encoded("a", 0), encoded(1, 0, "Jules", 3)), err: "the epoch of a node is zero"},
+		"no name":            {delta: encoded(1, encoded("", 7), encoded(1, 0, "Jules", 3)), err: "the name of a node is empty"},
+		"no id":              {delta: encoded(1, owner, encoded(1, 0, "", 3)), err: "the id of an agent is empty"},
+		"long name":          {delta: encoded(1, encoded(name+"n", 7), encoded(1, 0, "Jules", 3)), err: "the name of a node has 257 bytes, the limit is 256"},
+		"long id":            {delta: encoded(1, owner, encoded(1, 0, id+"i", 3)), err: fmt.Sprintf("the id of an agent has %d bytes, the limit is %d", len(id)+1, len(id))},
+		"no UTF-8":           {delta: encoded(1, owner, encoded(1, 0, "\xff", 3)), err: "the id of an agent must be UTF-8 without control characters"},
+		"short digest":       {delta: encoded(1, owner, append(encoded(1, 8, "Jules", 3), digest[1:]...)), err: "it ends too early"},
+		"form":               {delta: encoded(3, owner), err: "the form 3 of a delta is not known, want 1"},
+		"trailing bytes":     {delta: encoded(1, owner, encoded(1, 0, "Jules", 3), 0), err: "bytes follow the change"},
+		"empty":              {err: "it ends too early"},
+	} {
+		b := directory.New(node("b", 1))
+		_, err := b.Receive(test.delta)
+		if test.err != "" {
+			if err == nil || err.Error() != "directory: "+test.err || b.Len() != 0 {
+				t.Errorf("%s: got %v, and %d entries", text, err, b.Len())
+			}
+			continue
+		}
+		if diff := cmp.Diff([]directory.Entry{test.want}, b.Lookup(test.want.Agent)); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", text, err, diff)
+		}
 	}
 }
 

@@ -41,6 +41,17 @@ func TestPickIsTheSameEverywhere(t *testing.T) {
 	}
 }
 
+// Nodes of other versions pick the same ones, so that these must never change.
+func TestPickStays(t *testing.T) {
+	got := ""
+	for _, id := range agents(16) {
+		got += " " + Pick(id, names(100))
+	}
+	if want := " n26 n83 n55 n77 n8 n49 n92 n43 n22 n2 n42 n77 n30 n70 n78 n74"; got != want {
+		t.Errorf("got%s", got)
+	}
+}
+
 // When a node joins, agents move only to it; when it leaves again, only those that it had.
 func TestPickMovesFew(t *testing.T) {
 	before, after := names(4), names(5)

@@ -56,8 +56,16 @@ func TestFiles(t *testing.T) {
 				t.Errorf("%s: the policy %q has no %s", name, policy, want)
 			}
 		}
-		if strings.Contains(policy, "unsafe") || h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Set-Cookie") != "" {
+		if strings.Contains(policy, "unsafe") || h.Get("Set-Cookie") != "" {
 			t.Errorf("%s: %v", name, h)
+		}
+		for header, want := range map[string]string{
+			"X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY", "Referrer-Policy": "no-referrer", "Cross-Origin-Opener-Policy": "same-origin",
+			"Cross-Origin-Resource-Policy": "same-origin",
+		} {
+			if h.Get(header) != want {
+				t.Errorf("%s: %s is %q, want %q", name, header, h.Get(header), want)
+			}
 		}
 		if again := ask("GET", "/console/"+name, "If-None-Match", h.Get("ETag")); again.Code != http.StatusNotModified || h.Get("Cache-Control") != "no-cache" {
 			t.Errorf("%s again: %d %v", name, again.Code, h)
@@ -84,6 +92,9 @@ func TestPaths(t *testing.T) {
 		if got := ask(test.method, test.path); got.Code != test.code || !strings.Contains(got.Body.String(), test.want) {
 			t.Errorf("%s %s: %d %s", test.method, test.path, got.Code, got.Body)
 		}
+	}
+	if got := ask("POST", "/console/").Header().Get("Allow"); got != "GET, HEAD" {
+		t.Errorf("Allow is %q", got)
 	}
 	for path, want := range map[string]string{"/console": "console/", "/below/console": "console/"} {
 		if got := ask("GET", path); got.Code != http.StatusPermanentRedirect || got.Header().Get("Location") != want {
