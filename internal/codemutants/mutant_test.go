@@ -330,9 +330,12 @@ func (s *source) constant(n ast.Expr, v types.TypeAndValue, stack []ast.Node) {
 	}
 }
 
+// symmetric are functions whose result is the same with their arguments exchanged.
+var symmetric = map[string]bool{"bytes.Equal": true, "maps.Equal": true, "reflect.DeepEqual": true, "slices.Equal": true, "strings.EqualFold": true}
+
 // swap exchanges two arguments of the same type that follow each other.
 func (s *source) swap(call *ast.CallExpr, stack []ast.Node) {
-	if v := s.info.Types[call.Fun]; v.IsType() || v.IsBuiltin() {
+	if v := s.info.Types[call.Fun]; v.IsType() || v.IsBuiltin() || symmetric[s.callee(call, nil)] {
 		return
 	}
 	for i := range max(0, len(call.Args)-1) {
