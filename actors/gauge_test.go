@@ -3,8 +3,11 @@ package actors
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
+
+	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 func TestGauge(t *testing.T) {
@@ -73,5 +76,12 @@ func TestStoppedAgentsIsBounded(t *testing.T) {
 	d.add("crowd")
 	if d.has("jules") || len(d.ids) != 1 || len(d.ring) != maxStoppedAgents {
 		t.Errorf("%d ids, %d slots", len(d.ids), len(d.ring))
+	}
+	id := func(i int) performatives.AgentID { return performatives.AgentID(fmt.Sprint("a", i)) }
+	for i := range 3 * maxStoppedAgents / 2 {
+		d.add(id(i))
+		if last := i - maxStoppedAgents; !d.has(id(i)) || last >= 0 && (d.has(id(last)) || !d.has(id(last+1))) {
+			t.Fatalf("after %d ids it does not have the last %d", i+1, maxStoppedAgents)
+		}
 	}
 }

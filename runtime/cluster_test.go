@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -111,6 +114,24 @@ func (r colleague) PerformTask(ctx context.Context, _ delegation.Task) (p.Inform
 		}
 	}
 	return p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]any{"by": "colleague"})}, nil
+}
+
+// A node publishes that another one joins, is linked and leaves, with the epoch of its run.
+func TestEventsOfAMember(t *testing.T) {
+	t.Parallel() // it waits for gossip, mostly
+	one := newPatientMember(t, "n1")
+	stream := listen(t, one, runtime.KindMemberJoined, runtime.KindMemberLinked, runtime.KindMemberLost)
+	other := newPatientMember(t, "n2", one.Members()[0].Gossip)
+	await[runtime.MemberLinked](t, stream, 1, nil)
+	epoch := other.Members()[1].Epoch
+	if err := other.Stop(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	await[runtime.MemberLost](t, stream, 1, nil)
+	want := []events.Event{runtime.MemberJoined{Node: "n2", Epoch: epoch}, runtime.MemberLinked{Node: "n2", Epoch: epoch}, runtime.MemberLost{Node: "n2", Epoch: epoch, Reason: "left"}}
+	if diff := cmp.Diff(want, stream.all(), cmpopts.IgnoreTypes(events.At{}), cmpopts.EquateEmpty()); diff != "" {
+		t.Error(diff)
+	}
 }
 
 func TestDelegationToAnotherNode(t *testing.T) {
