@@ -11,7 +11,7 @@ import (
 
 // agents reads sender and receiver. The form of the sender decides the style.
 func (d *decoder) agents() {
-	if v := d.in.values[memSender]; len(v) > 0 && v[0] == '"' {
+	if v := d.in.Values[memSender]; len(v) > 0 && v[0] == '"' {
 		d.shape.style = IDE
 	}
 	d.out.Sender = d.agent(memSender)
@@ -19,14 +19,14 @@ func (d *decoder) agents() {
 	if d.out.Sender == "" {
 		d.Invalid("sender.agent_id", "the id of an agent", nil)
 	}
-	if d.out.Receiver == "" && d.in.values[memReceiver] != nil {
+	if d.out.Receiver == "" && d.in.Values[memReceiver] != nil {
 		d.blank(memReceiver) // an explicit broadcast
 	}
 }
 
 // agent reads an agent, which is an object with an agent_id or a plain string.
-func (d *decoder) agent(m member) performatives.AgentID {
-	switch v := d.in.values[m]; {
+func (d *decoder) agent(m int) performatives.AgentID {
+	switch v := d.in.Values[m]; {
 	case v == nil, jsonscan.IsNull(v):
 		return ""
 	case v[0] == '"':
@@ -42,21 +42,21 @@ func (d *decoder) agent(m member) performatives.AgentID {
 	}
 }
 
-func (d *decoder) agentObject(m member, v []byte) performatives.AgentID {
+func (d *decoder) agentObject(m int, v []byte) performatives.AgentID {
 	field := memberNames[m] + ".agent_id"
-	a, ok := splitAgent(v)
-	if !ok {
-		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: "want no second " + field})
+	own, extra, problem := splitAgent(v)
+	if problem != "" {
+		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: field, Text: memberNames[m] + ": " + problem})
 		return ""
 	}
 	var id performatives.AgentID
-	if group := jsonscan.Text(jsonscan.Member(v, "group")); a.id != nil {
-		id = performatives.AgentID(d.string(field, a.id))
+	if group := jsonscan.Text(jsonscan.Member(v, "group")); own != nil {
+		id = performatives.AgentID(d.string(field, own))
 	} else if group != "" && m == memReceiver {
 		id = performatives.AgentID("group:" + group) // addenda §9
 	}
-	if len(a.extra) > 0 && id != "" {
-		exchange.Keep(&d.out.Metadata, memberNames[m], append(a.extra, '}'))
+	if id != "" {
+		exchange.Keep(&d.out.Metadata, memberNames[m], extra)
 	}
 	return id
 }
@@ -73,47 +73,27 @@ func isSimpleAgent(object []byte) bool {
 	return jsonscan.PlainRun(rest) == len(rest)-2 // the quote and the brace that end it
 }
 
-// agentObject has the members of an agent that is written as an object.
-type agentObject struct {
-	id    []byte // the value of agent_id; nil = none
-	extra []byte // its other members, as an object that lacks its end; nil = none
-}
-
-// splitAgent reads an object that has been scanned before. It reports false for an
-// object with two ids.
-func splitAgent(object []byte) (a agentObject, ok bool) {
+// splitAgent returns the agent_id of an agent that is written as an object, and its other members
+// as an object. Each is nil if there is none. The problem of an object with two ids is not empty.
+func splitAgent(object []byte) (id, extra []byte, problem string) {
+	var m exchange.Members
 	s := jsonscan.Scanner{Data: object, Depth: exchange.MaxDepth}
-	s.Open('{')
-	for first := true; ; first = false {
-		name, more, _ := s.Key(first)
-		if !more {
-			return a, true
-		}
-		value, _ := s.Taken()
-		switch text, _ := jsonscan.Unquote(name); {
-		case string(text) != "agent_id":
-			a.keep(name, value, len(object))
-		case a.id != nil:
-			return a, false
-		default:
-			a.id = value
-		}
+	if !m.Scan(&s, exchange.Names{"agent_id"}) {
+		return m.Values[0], nil, s.Problem()
 	}
-}
-
-// keep adds a member to extra. The extra members have at most limit bytes together.
-func (a *agentObject) keep(name, value []byte, limit int) {
-	separator := byte(',')
-	if a.extra == nil {
-		separator = '{'
-		a.extra = make([]byte, 0, limit)
+	if len(m.Unknown) == 0 {
+		return m.Values[0], nil, ""
 	}
-	a.extra = append(append(append(append(a.extra, separator), name...), ':'), value...)
+	b := jsonscan.OpenObject(nil)
+	for _, u := range m.Unknown {
+		b.Raw(u.Name, u.Value)
+	}
+	return m.Values[0], append(b.JSON, '}'), ""
 }
 
 // agent writes an agent: as a string if plain is set, else as an object with the other
 // members that the sender gave it.
-func (w *writer) agent(m member, id performatives.AgentID, plain bool) {
+func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 	if id == "" {
 		w.blank(m)
 		return
@@ -142,6 +122,6 @@ func (w *writer) isAgentExtra(v json.RawMessage) bool {
 	if s.Peek() != '{' || s.Pos != 0 || !s.Value() || s.Pos != len(v) || !utf8.Valid(v) {
 		return false
 	}
-	a, ok := splitAgent(v)
-	return ok && a.id == nil && a.extra != nil
+	id, extra, problem := splitAgent(v)
+	return problem == "" && id == nil && extra != nil
 }

@@ -31,7 +31,7 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 func (c *Codec) decode(d decoder, data []byte) (*performatives.Message, []byte, error) {
 	if d.parse(data) {
 		if m := d.message(); m != nil {
-			return m, d.in.values[memPayload], nil
+			return m, d.in.Values[memPayload], nil
 		}
 	}
 	return nil, nil, d.failure()
@@ -58,4 +58,26 @@ func (c *Codec) AppendAs(dst []byte, m *performatives.Message, style Style) ([]b
 		return dst, err
 	}
 	return append(w.dst, '}'), nil
+}
+
+// The limits that the zero [Options] stands for.
+const (
+	DefaultMaxBytes = exchange.DefaultMaxBytes
+	DefaultMaxDepth = exchange.DefaultMaxDepth
+)
+
+// Options are the settings of a [Codec]. The zero value works.
+type Options struct {
+	// Registry has the payload types of the application; nil means the types of package
+	// performatives only.
+	Registry *performatives.Registry
+	// Stamper makes the id or timestamp of an envelope without one. Nil means random
+	// UUIDs and the system's clock.
+	Stamper performatives.Stamper
+	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
+	// DefaultMaxBytes.
+	MaxBytes int
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the
+	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
 }

@@ -76,7 +76,7 @@ func (d *decoder) namesItself() bool {
 
 // copied has the members whose text the message keeps, in one allocation: a reference to
 // one of the strings keeps the memory of all.
-var copied = setOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memMessageType, memTrace, memOntology)
+var copied = exchange.SetOf(memID, memSender, memReceiver, memInReplyTo, memReplyWith, memConversation, memProtocol, memMessageType, memTrace, memOntology)
 
 // maxText bounds the memory that prepare reserves for the text of one member, in bytes:
 // it suffices for an id, whatever other members the object of an agent has.
@@ -85,11 +85,11 @@ const maxText = 2 * performatives.MaxIDLength
 // prepare records which members are there, and reserves memory for their text.
 func (d *decoder) prepare() {
 	n := 0
-	for m, v := range d.in.values {
+	for m, v := range d.in.Values {
 		if v != nil {
 			d.shape.had |= 1 << m
 		}
-		if copied.has(member(m)) {
+		if copied.Has(m) {
 			n += min(len(v), maxText)
 		}
 	}
@@ -97,8 +97,8 @@ func (d *decoder) prepare() {
 }
 
 // str reads a member that is a string. null and "" count as absent.
-func (d *decoder) str(m member) string {
-	v := d.in.values[m]
+func (d *decoder) str(m int) string {
+	v := d.in.Values[m]
 	if v == nil {
 		return ""
 	}
@@ -110,8 +110,8 @@ func (d *decoder) str(m member) string {
 }
 
 // blank records a member without information, such as a null, so that it is written again.
-func (d *decoder) blank(m member) {
-	d.shape.blanks = append(d.shape.blanks, blank{m, string(d.in.values[m])})
+func (d *decoder) blank(m int) {
+	d.shape.blanks = append(d.shape.blanks, blank{m, string(d.in.Values[m])})
 }
 
 // string returns the text of a JSON string, "" for null.
@@ -134,7 +134,7 @@ func (d *decoder) string(field string, v []byte) string {
 }
 
 func (d *decoder) act() {
-	v := d.in.values[memPerformative]
+	v := d.in.Values[memPerformative]
 	if len(v) == 0 || v[0] != '"' {
 		d.Invalid("performative", "the name of an act", v)
 		return
@@ -157,7 +157,7 @@ func (d *decoder) act() {
 // version refuses an mcp_version of a major other than 0 and 1 (addenda §7). Absent or null means
 // [Version].
 func (d *decoder) version() {
-	v := d.in.values[memVersion]
+	v := d.in.Values[memVersion]
 	if v == nil || jsonscan.IsNull(v) {
 		return
 	}
@@ -187,7 +187,7 @@ func (d *decoder) addressed() {
 }
 
 func (d *decoder) strings() {
-	if d.in.values[memID] != nil || d.shape.style == Spec {
+	if d.in.Values[memID] != nil || d.shape.style == Spec {
 		d.out.ID = performatives.MessageID(d.str(memID))
 	}
 	d.out.InReplyTo = d.str(memInReplyTo)
@@ -208,7 +208,7 @@ func (d *decoder) strings() {
 
 // language is [decoder.str] without a copy of the usual language.
 func (d *decoder) language() string {
-	if v := d.in.values[memLanguage]; len(v) > 2 && string(v[1:len(v)-1]) == performatives.LanguageJSON {
+	if v := d.in.Values[memLanguage]; len(v) > 2 && string(v[1:len(v)-1]) == performatives.LanguageJSON {
 		return performatives.LanguageJSON
 	}
 	return d.str(memLanguage)
@@ -219,8 +219,8 @@ func (d *decoder) times() {
 	d.out.ReplyBy = d.time(memReplyBy)
 }
 
-func (d *decoder) time(m member) time.Time {
-	v := d.in.values[m]
+func (d *decoder) time(m int) time.Time {
+	v := d.in.Values[m]
 	switch {
 	case v == nil:
 		return time.Time{}
@@ -257,11 +257,11 @@ func (d *decoder) stamp() {
 
 // metadata collects the members of the envelope without a field.
 func (d *decoder) metadata() {
-	d.KeepAll(d.in.unknown, &d.out.Metadata, "")
-	if v := d.in.values[memVersion]; string(v) != `"`+Version+`"` {
+	d.KeepAll(d.in.Unknown, &d.out.Metadata, "")
+	if v := d.in.Values[memVersion]; string(v) != `"`+Version+`"` {
 		exchange.Keep(&d.out.Metadata, memberNames[memVersion], v)
 	}
-	if v := d.in.values[memBudget]; jsonscan.IsNull(v) {
+	if v := d.in.Values[memBudget]; jsonscan.IsNull(v) {
 		d.blank(memBudget)
 	} else if v != nil {
 		d.out.Budget = performatives.RawContent(bytes.Clone(v))

@@ -28,7 +28,7 @@ func (w *writer) message() error {
 	if err := w.version(); err != nil {
 		return err
 	}
-	if w.shape.had.has(memID) && !w.blank(memID) {
+	if w.shape.had.Has(memID) && !w.blank(memID) {
 		w.text(memID, string(m.ID()))
 	}
 	w.act()
@@ -54,15 +54,15 @@ func (w *writer) message() error {
 	return w.metadata()
 }
 
-var memberKeys = func() (keys [memberCount]string) {
-	for m, name := range memberNames {
-		keys[m] = `,"` + name + `":`
+var memberKeys = func() (keys []string) {
+	for _, name := range memberNames {
+		keys = append(keys, `,"`+name+`":`)
 	}
 	return keys
 }()
 
 // name writes the name of the next member.
-func (w *writer) name(m member) {
+func (w *writer) name(m int) {
 	key := memberKeys[m]
 	if w.dst[len(w.dst)-1] == '{' {
 		key = key[1:]
@@ -72,7 +72,7 @@ func (w *writer) name(m member) {
 
 // text writes a member that is a string. An empty string is left out, unless the message
 // was read with a blank member of that name.
-func (w *writer) text(m member, s string) {
+func (w *writer) text(m int, s string) {
 	if s == "" {
 		w.blank(m)
 		return
@@ -82,7 +82,7 @@ func (w *writer) text(m member, s string) {
 }
 
 // blank writes a blank member unchanged, if the message was read with one.
-func (w *writer) blank(m member) bool {
+func (w *writer) blank(m int) bool {
 	text, ok := w.shape.blankOf(m)
 	if ok {
 		w.name(m)
@@ -96,7 +96,7 @@ func (w *writer) version() error {
 		w.name(memVersion)
 		return w.raw(memberNames[memVersion], v)
 	}
-	if w.shape.had.has(memVersion) {
+	if w.shape.had.Has(memVersion) {
 		w.text(memVersion, Version)
 	}
 	return nil
@@ -122,7 +122,7 @@ func (w *writer) references() {
 	}
 	w.text(memReplyWith, m.ReplyWith())
 	switch own := string(m.ConversationID()) == string(m.ID()); {
-	case !own, w.shape.had.has(memConversation) && !w.blank(memConversation):
+	case !own, w.shape.had.Has(memConversation) && !w.blank(memConversation):
 		w.text(memConversation, string(m.ConversationID()))
 	}
 }
@@ -144,14 +144,14 @@ func (w *writer) budget() error {
 // language writes the language. The default of a message that was made here is JSON.
 func (w *writer) language() {
 	language := w.m.Language()
-	if _, blank := w.shape.blankOf(memLanguage); language == "" && !blank && w.shape.had.has(memLanguage) {
+	if _, blank := w.shape.blankOf(memLanguage); language == "" && !blank && w.shape.had.Has(memLanguage) {
 		language = performatives.LanguageJSON
 	}
 	w.text(memLanguage, language)
 }
 
 // time writes a member as RFC 3339 in UTC (addenda §1).
-func (w *writer) time(m member, t time.Time) {
+func (w *writer) time(m int, t time.Time) {
 	w.name(m)
 	w.dst = append(w.dst, '"')
 	w.dst = append(t.UTC().AppendFormat(w.dst, time.RFC3339Nano), '"')
@@ -163,7 +163,7 @@ func (w *writer) times() {
 	} else {
 		w.blank(memReplyBy)
 	}
-	if w.shape.had.has(memTimestamp) && !w.blank(memTimestamp) {
+	if w.shape.had.Has(memTimestamp) && !w.blank(memTimestamp) {
 		w.time(memTimestamp, w.m.Timestamp())
 	}
 }
@@ -173,7 +173,7 @@ func (w *writer) times() {
 func (w *writer) metadata() error {
 	var names []string
 	for name := range w.m.AllMetadata() {
-		if memberOf([]byte(name)) == memberCount {
+		if memberNames.Find([]byte(name)) == len(memberNames) {
 			names = append(names, name)
 		}
 	}

@@ -68,7 +68,7 @@ func (e *DecodeError) ended(local performatives.AgentID, s performatives.Stamp) 
 
 // failure returns the stored error together with the readable fields.
 func (d *decoder) failure() *DecodeError {
-	v := &d.in.values
+	v := &d.in.Values
 	e := &DecodeError{
 		Refusal:        d.Refusal,
 		ID:             performatives.MessageID(exchange.Legible(v[memID])),
@@ -89,8 +89,7 @@ func (d *decoder) failure() *DecodeError {
 
 func legibleAgent(v []byte) performatives.AgentID {
 	if len(v) > 0 && v[0] == '{' {
-		a, _ := splitAgent(v)
-		v = a.id
+		v, _, _ = splitAgent(v)
 	}
 	return performatives.AgentID(exchange.Legible(v))
 }

@@ -15,7 +15,7 @@ import (
 
 // payload decodes the payload, and reads the message's priority from it.
 func (d *decoder) payload() {
-	v := d.in.values[memPayload]
+	v := d.in.Values[memPayload]
 	switch {
 	case v == nil:
 		d.absent()
@@ -46,8 +46,8 @@ func (d *decoder) absent() {
 }
 
 func (d *decoder) priority() {
-	p, err := readPriority(d.in.payload.priority)
-	if err != nil && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
+	p, ok := readPriority(d.in.payload.priority)
+	if !ok && d.out.Performative == performatives.ActTaskRequest && d.out.MessageType == "" {
 		d.Wrong("payload.priority", "low, medium, normal, high, urgent or 1 to 5, got %.32s", d.in.payload.priority)
 	}
 	d.out.Priority = p
@@ -108,7 +108,7 @@ func (w *writer) payload() error {
 		w.name(memPayload)
 		w.dst = append(w.dst, w.shape.payload...)
 		return nil
-	case p == nil && (w.blank(memPayload) || !w.shape.had.has(memPayload)):
+	case p == nil && (w.blank(memPayload) || !w.shape.had.Has(memPayload)):
 		return nil
 	}
 	text, err := w.content(p)
@@ -162,4 +162,36 @@ func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
 		return view, errNoUTF8
 	}
 	return view, nil
+}
+
+// readPriority reads the value of payload.priority. An absent value, null and "" are Normal.
+func readPriority(v []byte) (performatives.Priority, bool) {
+	if jsonscan.IsNone(v) || string(v) == `""` {
+		return performatives.Normal, true
+	}
+	return exchange.Priority(v)
+}
+
+// prioritized writes the text of a payload with the message's priority in it, unless the
+// priority is Normal or the payload has the same. A member priority with another kind of
+// value belongs to the application, and stays.
+func (w *writer) prioritized(text []byte, view payloadView) {
+	p := w.m.Priority()
+	own, ok := readPriority(view.priority)
+	if p == performatives.Normal || own == p || !ok {
+		w.dst = append(w.dst, text...)
+		return
+	}
+	if view.priority != nil {
+		at := view.priorityAt
+		w.dst = jsonscan.AppendQuoted(append(w.dst, text[:at]...), p.String())
+		w.dst = append(w.dst, text[at+len(view.priority):]...)
+		return
+	}
+	rest := bytes.TrimLeft(text[bytes.IndexByte(text, '{')+1:], " \t\r\n")
+	w.dst = jsonscan.AppendQuoted(append(w.dst, `{"priority":`...), p.String())
+	if rest[0] != '}' {
+		w.dst = append(w.dst, ',')
+	}
+	w.dst = append(w.dst, rest...)
 }

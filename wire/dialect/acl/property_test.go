@@ -214,12 +214,12 @@ func TestEncodeDecodeInTheStyleIDE(t *testing.T) {
 
 func TestMemberOf(t *testing.T) {
 	for m, name := range memberNames {
-		if got := memberOf([]byte(name)); got != member(m) {
+		if got := memberNames.Find([]byte(name)); got != m {
 			t.Errorf("%s is member %d, want %d", name, got, m)
 		}
 	}
 	for _, name := range []string{"", "Sender", "x_tenant", "a_name_longer_than_any_of_ours"} {
-		if memberOf([]byte(name)) != memberCount {
+		if memberNames.Find([]byte(name)) != len(memberNames) {
 			t.Errorf("%q is known", name)
 		}
 	}

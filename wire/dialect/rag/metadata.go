@@ -18,7 +18,7 @@ const (
 
 // In [performatives.Message.Metadata], the members of metadata have their names, and the further
 // members of the envelope a prefix. A member of metadata whose name begins with one of the
-// prefixes, or is [MetadataResultFor], gets the second.
+// prefixes, or with [MetadataResultFor], gets the second.
 const (
 	prefixEnvelope = "envelope."
 	prefixMetadata = "metadata."
@@ -31,14 +31,6 @@ const (
 	keptTrace    = prefixEnvelope + "trace_id"
 	keptMetadata = prefixEnvelope + "metadata" // {} or null
 )
-
-// storedName returns the name under which a message has a member of metadata.
-func storedName(name string) string {
-	if strings.HasPrefix(name, prefixEnvelope) || strings.HasPrefix(name, prefixMetadata) || name == MetadataResultFor {
-		return prefixMetadata + name
-	}
-	return name
-}
 
 // metadata reads the metadata and the unknown members of the envelope.
 func (d *decoder) metadata() {
@@ -54,15 +46,9 @@ func (d *decoder) metadata() {
 		d.Invalid("metadata", "an object", v)
 		return
 	}
-	n := 0
-	for name, value := range jsonscan.Members(v) {
-		if n++; n > exchange.MaxUnknown {
-			d.Wrong("metadata", "at most 1,024 members")
-			break
-		}
-		exchange.Keep(&d.out.Metadata, storedName(string(name)), value)
-	}
-	if n == 0 {
+	before := len(d.out.Metadata)
+	d.KeepObject("metadata", v, &d.out.Metadata, prefixMetadata, prefixEnvelope, prefixMetadata, MetadataResultFor)
+	if len(d.out.Metadata) == before {
 		exchange.Keep(&d.out.Metadata, keptMetadata, v)
 	}
 }

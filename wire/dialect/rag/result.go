@@ -5,6 +5,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // memberResponse is the text of a RESPONSE_RESULT.
@@ -59,13 +60,8 @@ func resultRest(kind string, r performatives.InformResult, payload []byte) (rest
 
 // result writes the details of a result, under the type that belongs to the request.
 func (w *writer) result() {
-	r, err := performatives.PayloadAs[performatives.InformResult](w.Message)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
-	w.Kind = w.resultType()
-	if w.Kind == "" {
+	r := exchange.Content[performatives.InformResult](&w.Builder, w.Message)
+	if w.Kind = w.resultType(); w.Kind == "" {
 		w.Plain()
 		return
 	}

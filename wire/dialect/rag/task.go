@@ -71,11 +71,7 @@ func (d *decoder) drop(name string, v any, needed bool) {
 
 // task writes the parameters of a task as the payload, and its other members into the metadata.
 func (w *writer) task() {
-	t, err := performatives.PayloadAs[performatives.TaskRequest](w.Message)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	t := exchange.Content[performatives.TaskRequest](&w.Builder, w.Message)
 	if w.Kind = typeOfTask(t.TaskType, w.kept(keptType), w.codec.opts.Registry); w.Kind == "" {
 		w.Plain()
 		return

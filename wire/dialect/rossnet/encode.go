@@ -3,7 +3,6 @@ package rossnet
 import (
 	"bytes"
 	"cmp"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -208,42 +207,13 @@ func (w *writer) subtask() {
 	if w.call != nil {
 		x = *w.call
 	}
-	id := cmp.Or(x.Subtask, jsonscan.Text(w.body["subtask_id"]), string(x.ID), w.Message.InReplyTo())
-	if id == "" {
-		id = uuidFor(w.Message.ID())
-	}
+	id := cmp.Or(x.Subtask, jsonscan.Text(w.body["subtask_id"]), string(x.ID), w.Message.InReplyTo(), string(w.Message.ID()))
 	w.body["subtask_id"] = exchange.Quoted(id)
-}
-
-// uuidFor returns the id if it is a UUID, else one that is made of it.
-func uuidFor(id performatives.MessageID) string {
-	if s := string(id); len(s) == 36 && s[8] == '-' && s[13] == '-' && s[18] == '-' && s[23] == '-' {
-		return s
-	}
-	return uuidOf(sha256.Sum256([]byte(id)))
-}
-
-// newSubtask returns the subtask_id of a task that has none: one that is made of its id and, where
-// another agent has asked the peer by the same id, of its sender. A copy has that of the first.
-func (w *writer) newSubtask() string {
-	asked, m := &w.codec.asked, w.Message
-	if x := asked.Find(m.Sender(), string(m.ID())); x != nil && x.ID == m.ID() && x.Agent == m.Receiver().Fold() && x.Subtask != "" {
-		return x.Subtask
-	}
-	id := uuidFor(m.ID())
-	if x := asked.subtasks.Latest(flow{m.Receiver().Fold(), id}); x != nil && !x.Other.Is(m.Sender()) {
-		id = uuidFor(performatives.MessageID(m.Sender().Fold()) + "/" + m.ID())
-	}
-	return id
 }
 
 // assign writes a task.
 func (w *writer) assign() {
-	t, err := performatives.PayloadAs[performatives.TaskRequest](w.Message)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	t := exchange.Content[performatives.TaskRequest](&w.Builder, w.Message)
 	w.Kind = kindAssign
 	if (w.theirs || !w.known) && t.Description == "" && w.assignInField(t) {
 		return
@@ -254,7 +224,8 @@ func (w *writer) assign() {
 		delete(w.body, exchange.MetaPriority) // it is in task_metadata
 	}
 	if jsonscan.Text(w.body["subtask_id"]) == "" {
-		w.set("subtask_id", w.newSubtask())
+		m := w.Message // two agents of this node may use one id
+		w.set("subtask_id", uuidOf(exchange.Digest(nil, string(m.Sender().Fold()), string(m.Receiver().Fold()), string(m.ID()))))
 	}
 	w.set("task_name", t.TaskType)
 	w.setContent("input_data", t.Parameters)
@@ -295,11 +266,7 @@ func (w *writer) assignInField(t performatives.TaskRequest) bool {
 
 // accept writes that a task is taken on.
 func (w *writer) accept() {
-	a, err := performatives.PayloadAs[performatives.TaskAccept](w.Message)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	a := exchange.Content[performatives.TaskAccept](&w.Builder, w.Message)
 	w.Kind = kindAcknowledge
 	reason := a.Comments
 	a.Comments = ""
@@ -326,11 +293,7 @@ func (w *writer) progress() {
 
 // result writes a result, in the form of the field where its request has that.
 func (w *writer) result() {
-	r, err := performatives.PayloadAs[performatives.InformResult](w.Message)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	r := exchange.Content[performatives.InformResult](&w.Builder, w.Message)
 	w.Kind = kindComplete
 	details := r.Details
 	r.Details = performatives.Content{}

@@ -1,6 +1,9 @@
 package rossnet
 
 import (
+	"encoding/json"
+	"strings"
+
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -59,19 +62,94 @@ func (d *decoder) scan(data []byte) {
 	d.Refusal = bad
 }
 
-// membersOf returns the members of an object that has been scanned before. No member may come
-// twice.
-func membersOf(path string, object []byte) (all performatives.Members, bad *performatives.Refusal) {
-	all = make(performatives.Members)
-	for n, v := range jsonscan.Members(object) {
-		name := string(n)
-		if _, twice := all[name]; twice {
-			return all, exchange.Broken(path + ": want no second " + name)
-		}
-		if len(all) == exchange.MaxUnknown {
-			return all, exchange.Wrong(path, "at most 1,024 members")
-		}
-		all[name] = v
+// In [performatives.Message.Metadata], the members of task_metadata have their names, and the
+// further members of the header and of the envelope a prefix. A member of task_metadata whose name
+// begins with a prefix gets the third.
+const (
+	prefixHeader   = "header."
+	prefixEnvelope = "envelope."
+	prefixTask     = "task_metadata."
+)
+
+// metadata reads task_metadata, and the unknown members of the header and of the envelope.
+func (d *decoder) metadata() {
+	d.KeepAll(d.envelope.Unknown, &d.out.Metadata, prefixEnvelope)
+	d.KeepAll(d.Unknown, &d.out.Metadata, prefixHeader)
+	v := d.Values[memTask]
+	if jsonscan.IsNone(v) {
+		return
 	}
-	return all, nil
+	if v[0] != '{' {
+		d.Invalid("mcp_header.task_metadata", "an object", v)
+		return
+	}
+	d.KeepObject("mcp_header.task_metadata", v, &d.out.Metadata, prefixTask, prefixEnvelope, prefixHeader, prefixTask)
+	d.extensions()
+}
+
+// extensions moves members of task_metadata to the fields of the message.
+func (d *decoder) extensions() {
+	meta := d.out.Metadata
+	if v := meta[exchange.MetaPriority]; v != nil && !jsonscan.IsNull(v) {
+		p, ok := priorityOf(v)
+		if !ok {
+			d.Wrong("mcp_header.task_metadata.priority", "a whole number from 1 to 5, got %.16s", v)
+		}
+		d.out.Priority = p // the exact value stays, to be written again
+	}
+	for _, name := range []string{"task_id", "required_accuracy"} {
+		if v := meta[name]; !jsonscan.IsNone(v) && v[0] != '"' {
+			d.Invalid("mcp_header.task_metadata."+name, "a string", v)
+		}
+	}
+	exchange.TakeExtensions(&d.out)
+}
+
+// priorityOf reads a priority, which is a whole number from 1 to 5.
+func priorityOf(v []byte) (performatives.Priority, bool) {
+	if len(v) != 1 || v[0] < '1' || v[0] > '5' {
+		return performatives.Normal, false
+	}
+	return exchange.Priority(v)
+}
+
+// numbers has the number of each priority.
+var numbers = map[performatives.Priority]json.RawMessage{
+	performatives.Low: []byte("2"), performatives.Normal: []byte("3"), performatives.High: []byte("4"), performatives.Urgent: []byte("5"),
+}
+
+// collect takes the metadata of the message, and the fields that belong there.
+func (w *writer) collect() {
+	w.Meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
+	for name, v := range w.Message.AllMetadata() {
+		if n, ok := strings.CutPrefix(name, prefixHeader); ok && !isOfHeader(n) {
+			w.header[n] = v
+		} else if n, ok := strings.CutPrefix(name, prefixEnvelope); ok && n != memHeader && n != memPayload {
+			w.top[n] = v
+		} else {
+			w.Meta[strings.TrimPrefix(name, prefixTask)] = v
+		}
+	}
+	came := w.Meta[exchange.MetaPriority]
+	if p, ok := priorityOf(came); p != w.Message.Priority() || !ok && !jsonscan.IsNone(came) {
+		w.Meta[exchange.MetaPriority] = numbers[w.Message.Priority()]
+	}
+	for _, name := range []string{"task_id", "required_accuracy"} { // of another dialect
+		if v := w.Meta[name]; !jsonscan.IsNone(v) && v[0] != '"' {
+			delete(w.Meta, name)
+		}
+	}
+	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
+}
+
+// object writes an object, sorted by name.
+func object(m performatives.Members) []byte {
+	if m == nil {
+		return []byte("{}")
+	}
+	text, err := json.Marshal(m)
+	if err != nil {
+		return []byte("{}") // the members have been scanned before
+	}
+	return text
 }

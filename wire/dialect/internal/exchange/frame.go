@@ -3,8 +3,12 @@ package exchange
 import (
 	"bytes"
 	"fmt"
+	"slices"
+	"strings"
+	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -68,9 +72,17 @@ func Keys(s *jsonscan.Scanner, each func(name string)) bool {
 type Names []string
 
 // Find returns the index of a name, or the number of names for an unknown one.
-func (n Names) Find(name []byte) int {
-	for i, known := range n {
-		if known == string(name) {
+func (n Names) Find(name []byte) int { return n.findFrom(0, name) }
+
+// findFrom is Find that looks at the names from an index on first.
+func (n Names) findFrom(at int, name []byte) int {
+	for i := at; i < len(n); i++ {
+		if n[i] == string(name) {
+			return i
+		}
+	}
+	for i := range min(at, len(n)) {
+		if n[i] == string(name) {
 			return i
 		}
 	}
@@ -80,8 +92,9 @@ func (n Names) Find(name []byte) int {
 // Members has the members of an envelope before they are decoded. The values are slices of the
 // frame.
 type Members struct {
-	Values  [12][]byte // by the index of the name; nil = absent
+	Values  [17][]byte // by the index of the name; nil = absent
 	Unknown []Member
+	next    int // the index after that of the last known name: nearly all members come in order
 }
 
 // Member is a member of an object.
@@ -104,7 +117,15 @@ func (m *Members) Had() (had, null Set) {
 }
 
 // Set is a set of members of an envelope, by their index.
-type Set uint16
+type Set uint32
+
+// SetOf returns the set of those members.
+func SetOf(members ...int) (set Set) {
+	for _, i := range members {
+		set |= 1 << i
+	}
+	return set
+}
 
 // Has reports whether a member is in the set.
 func (s Set) Has(i int) bool { return s&(1<<i) != 0 }
@@ -116,33 +137,50 @@ func (m *Members) Scan(s *jsonscan.Scanner, names Names) bool {
 		return false
 	}
 	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
+		i, name, more, ok := m.Name(s, names, first)
 		switch {
 		case !ok:
 			return false
 		case !more:
 			return s.End()
-		case !m.member(s, names, quoted):
+		case !m.Value(s, i, name):
 			return false
 		}
 	}
 }
 
-func (m *Members) member(s *jsonscan.Scanner, names Names, quoted []byte) bool {
+// Name reads the name of the next member of the object that is open at s, and returns its index,
+// which is -1 for a name that is not known. It reports false for more at the end of the object.
+func (m *Members) Name(s *jsonscan.Scanner, names Names, first bool) (i int, name []byte, more, ok bool) {
+	quoted, more, ok := s.Key(first)
+	if !ok || !more {
+		return 0, nil, more, ok
+	}
 	at := s.Pos
-	name, ok := s.Name(quoted)
+	name, ok = s.Name(quoted)
 	if !ok {
-		return s.Fail(at, "a name without half a surrogate pair")
+		return 0, nil, true, s.Fail(at, "a name without half a surrogate pair")
 	}
-	i := names.Find(name)
-	if i < len(names) && m.Values[i] != nil {
-		return s.Fail(at, "no second "+names[i])
+	if i = names.findFrom(m.next, name); i == len(names) {
+		return unknown, name, true, true
 	}
+	if m.next = i + 1; m.Values[i] != nil {
+		return i, name, true, s.Fail(at, "no second "+names[i])
+	}
+	return i, name, true, true
+}
+
+// unknown is the index of a name that is not known.
+const unknown = -1
+
+// Value reads the value of the member with that index and name.
+func (m *Members) Value(s *jsonscan.Scanner, i int, name []byte) bool {
+	at := s.Pos
 	value, ok := s.Taken()
 	switch {
 	case !ok:
 		return false
-	case i < len(names):
+	case i != unknown:
 		m.Values[i] = value
 		return true
 	case len(m.Unknown) == MaxUnknown:
@@ -150,4 +188,87 @@ func (m *Members) member(s *jsonscan.Scanner, names Names, quoted []byte) bool {
 	}
 	m.Unknown = append(m.Unknown, Member{string(name), value})
 	return true
+}
+
+// Reader reads the members of an envelope. It stores the first error.
+type Reader struct {
+	Fault
+	Members
+	Names Names
+	Path  string // what the names begin with in errors, such as "mcp_header."
+}
+
+// Open finds the members of a frame. It reports false for a frame that cannot be read.
+func (r *Reader) Open(frame []byte, maxBytes, depth int) bool {
+	s, bad := Open(frame, maxBytes, depth)
+	if bad == nil && !r.Scan(&s, r.Names) {
+		bad = Broken(s.Problem())
+	}
+	r.Refusal = bad
+	return bad == nil
+}
+
+// Required reads a string that must be there and must not be empty.
+func (r *Reader) Required(i int) string {
+	v := r.Values[i]
+	if !jsonscan.Is(v, '"') || len(v) == len(`""`) {
+		r.Invalid(r.Path+r.Names[i], "a non-empty string", v)
+		return ""
+	}
+	text, ok := jsonscan.Unquote(v)
+	if !ok {
+		r.Invalid(r.Path+r.Names[i], "text", v)
+	}
+	return string(text)
+}
+
+// Optional reads a string. It is empty if the member is absent or null.
+func (r *Reader) Optional(i int) string {
+	v := r.Values[i]
+	if !jsonscan.IsNone(v) && !jsonscan.Is(v, '"') {
+		r.Invalid(r.Path+r.Names[i], "a string or null", v)
+	}
+	return jsonscan.Text(v)
+}
+
+// Time reads a time that must be there.
+func (r *Reader) Time(i int) time.Time {
+	v := r.Values[i]
+	if !jsonscan.Is(v, '"') {
+		r.Invalid(r.Path+r.Names[i], "an ISO 8601 time", v)
+		return time.Time{}
+	}
+	text := jsonscan.TextBytes(v)
+	t, ok := isotime.Parse(text)
+	if !ok || t.IsZero() {
+		r.Wrong(r.Path+r.Names[i], "an ISO 8601 time, got %.48q", text)
+	}
+	return t
+}
+
+// KeepAll adds the unknown members of an object to the metadata of a message, under their names
+// with a prefix.
+func (f *Fault) KeepAll(unknown []Member, metadata *performatives.Members, prefix string) {
+	for _, u := range unknown {
+		if _, twice := (*metadata)[prefix+u.Name]; twice {
+			f.Refuse(Broken("want no second " + u.Name))
+		}
+		Keep(metadata, prefix+u.Name, u.Value)
+	}
+}
+
+// KeepObject adds the members of the object at a path to the metadata of a message. A name that
+// begins with one of the reserved texts gets the prefix.
+func (f *Fault) KeepObject(path string, object []byte, metadata *performatives.Members, prefix string, reserved ...string) {
+	var m Members
+	s := jsonscan.Scanner{Data: object, Depth: MaxDepth}
+	if !m.Scan(&s, nil) {
+		f.Refuse(Broken(path + ": " + s.Problem()))
+	}
+	for i, u := range m.Unknown {
+		if slices.ContainsFunc(reserved, func(r string) bool { return strings.HasPrefix(u.Name, r) }) {
+			m.Unknown[i].Name = prefix + u.Name
+		}
+	}
+	f.KeepAll(m.Unknown, metadata, "")
 }

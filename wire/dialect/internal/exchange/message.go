@@ -1,6 +1,8 @@
 package exchange
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 
@@ -45,4 +47,42 @@ func PayloadAs[T any](m *performatives.Message) (T, error) {
 		return v, fmt.Errorf("payload: %w", err)
 	}
 	return v, nil
+}
+
+// Acts is a set of acts.
+type Acts uint64
+
+// ActsOf returns the set of those acts.
+func ActsOf(acts ...performatives.Performative) (set Acts) {
+	for _, act := range acts {
+		set |= 1 << act
+	}
+	return set
+}
+
+// Has reports whether an act is in the set.
+func (s Acts) Has(act performatives.Performative) bool { return s&(1<<act) != 0 }
+
+var (
+	// Refusals has the acts that say no to a request.
+	Refusals = ActsOf(performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse)
+	// Interim has the acts that only say how a request comes on, before its answer.
+	Interim = ActsOf(performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate)
+	// Opening has the acts that may travel as the call of a tool.
+	Opening = ActsOf(performatives.ActTaskRequest, performatives.ActRequest)
+)
+
+// Digest returns a digest of some texts, and of the payload of a message. The boundaries of the
+// texts count.
+func Digest(payload []byte, texts ...string) (sum [sha256.Size]byte) {
+	var room [512]byte
+	b := room[:0]
+	for _, text := range texts {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	h := sha256.New()
+	_, _ = h.Write(b) // never fails
+	_, _ = h.Write(payload)
+	h.Sum(sum[:0])
+	return sum
 }

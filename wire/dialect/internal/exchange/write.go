@@ -77,6 +77,13 @@ func (w *Writer) Plain() {
 	w.Marshal(w.Message.Payload())
 }
 
+// Content returns the payload of a message that is written by b: see [PayloadAs].
+func Content[T any](b *jsonscan.Builder, m *performatives.Message) T {
+	v, err := PayloadAs[T](m)
+	b.Fail(err)
+	return v
+}
+
 // Marshal sets the payload, which must be an object.
 func (w *Writer) Marshal(v any) {
 	text, err := Object(w.Dialect, v)

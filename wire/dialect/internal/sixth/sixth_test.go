@@ -10,7 +10,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
@@ -76,7 +75,7 @@ type codec struct {
 
 	mu           sync.Mutex
 	calls, asked exchange.Pending[*call]
-	withdrawn    recent.Withdrawn[string]
+	withdrawn    exchange.Withdrawn[string]
 }
 
 type decoder struct {
@@ -142,7 +141,7 @@ func (d *decoder) read(c *codec) {
 			TaskType: jsonscan.Text(jsonscan.Member(what, "task")), Parameters: performatives.RawContent(jsonscan.Member(what, "with")),
 		}
 		if c.withdrawn.Overtook(id, d.out.ID, func() time.Time { return stamp.Time }) {
-			d.Refuse(recent.Canceled(d.out.ID))
+			d.Refuse(exchange.Canceled(d.out.ID))
 			return
 		}
 		c.calls.Add(&call{exchange.RequestOf(&d.out, verb)})
