@@ -41,7 +41,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time.Time) ([]byte, error) {
 	h := headerTo(m)
 	h.id, h.timeout = q.envelope, timeLeft(m, now)
-	return c.appendCall(dst, h, q.method, q.number(), func(b *jsonscan.Builder) error { return c.params(b, m, q) })
+	return c.appendCall(dst, h, q.method, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
 }
 
 // register adds a request to the pending ones and gives it its ids. again is true for a
@@ -90,4 +90,81 @@ func headerTo(m *performatives.Message) header {
 		h.correlation = v
 	}
 	return h
+}
+
+// methodOf returns the method of a request: tools/call for a task; resources/read for QUERY_REF;
+// initialize for a query with Capabilities of the end that opened the connection; else tools/list.
+func (c *codec) methodOf(m *performatives.Message) (string, error) {
+	if exchange.Opening.Has(m.Performative()) {
+		return methodCall, nil
+	}
+	if m.Performative() == performatives.ActQueryRef {
+		return methodRead, nil
+	}
+	p, err := exchange.PayloadAs[performatives.QueryCapabilities](m)
+	if err == nil && c.session.Initiator && p.Capabilities != nil {
+		return methodInitialize, nil
+	}
+	return methodList, err
+}
+
+// params writes the params of a request.
+func (c *codec) params(b *jsonscan.Builder, m *performatives.Message, q *request) {
+	switch q.method {
+	case methodList:
+		b.Raw("params", withMessageType([]byte("{}"), m, performatives.ActQueryCapabilities))
+		return
+	case methodInitialize:
+		params, err := c.introduce(exchange.Content[performatives.QueryCapabilities](b, m))
+		b.Fail(err)
+		b.Raw("params", params)
+		return
+	}
+	b.Open("params")
+	switch {
+	case q.method == methodRead:
+		b.Text("uri", exchange.Content[performatives.QueryRef](b, m).Reference)
+		b.Open(memberMeta)
+		q.writeMeta(b)
+		b.End()
+	case m.MessageType() != "":
+		typedParams(b, m, q)
+	default:
+		callParams(b, m, q)
+	}
+	b.End()
+}
+
+// callParams writes the params of tools/call, with the id of the request as the progress token.
+func callParams(b *jsonscan.Builder, m *performatives.Message, q *request) {
+	p := exchange.Content[performatives.TaskRequest](b, m)
+	b.Text("name", p.TaskType)
+	if p.Description != "" {
+		b.Text("task_description", p.Description)
+	}
+	if !p.Parameters.IsZero() {
+		exchange.PutContent(b, "arguments", p.Parameters)
+	}
+	b.Sorted(p.Extra, "name", "arguments", memberMeta, "task_description", "task_type", "task_parameters")
+	b.Open(memberMeta)
+	q.writeMeta(b)
+	if meta := p.Extra[memberMeta]; jsonscan.Valid(meta) {
+		jsonscan.Read(meta, func(name string, v []byte) {
+			if name != metaTrace || m.Trace() == "" {
+				b.Raw(name, v)
+			}
+		}, jsonscan.Find(metaToken, new([]byte)))
+	}
+	b.End()
+}
+
+// metaTrace is the member of a _meta with the trace of a call (SEP-414).
+const metaTrace = "traceparent"
+
+// writeMeta writes the progress token and the trace of a request, the members of its _meta.
+func (q *request) writeMeta(b *jsonscan.Builder) {
+	b.Raw(metaToken, q.number())
+	if trace := q.message.Trace(); trace != "" {
+		b.Text(metaTrace, trace)
+	}
 }

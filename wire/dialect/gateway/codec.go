@@ -8,10 +8,12 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // codec has the state of one session: the pending requests of both ends.
 type codec struct {
+	exchange.Handover[*call]
 	opts       Options
 	session    wire.CodecOptions
 	connection performatives.MessageID // a random id of the connection; of the reader
@@ -32,6 +34,7 @@ type codec struct {
 func newCodec(o Options, s wire.CodecOptions) *codec {
 	c := &codec{opts: o, session: s, formed: s.Initiator}
 	c.pending.init(s.MaxPending)
+	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.pending.calls}
 	c.form.Store(uint32(enveloped))
 	return c
 }
@@ -154,7 +157,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 	for i := range messages {
 		o := c.originOf(e, &messages[i])
 		if messages[i].answered() {
-			o.batch, o.Slot = b, slot
+			o.batch, o.slot = b, slot
 			slot++
 		}
 		take(c.inbound(e, &messages[i], o))

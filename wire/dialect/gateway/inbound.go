@@ -13,7 +13,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // inbound returns the meaning of one JSON-RPC message of the peer.
@@ -125,7 +124,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 			c.connection = cmp.Or(c.connection, s.ID)
 			of := jsonID{e.source.Fold(), key(r.id)}
 			if env.ID = c.requestID(of, e, r); c.overtaken(of, env.ID, s.Time) {
-				return c.refused(e, o, recent.Canceled(env.ID))
+				return c.refused(e, o, exchange.Canceled(env.ID))
 			}
 		}
 	}

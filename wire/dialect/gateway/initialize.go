@@ -2,12 +2,16 @@ package gateway
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
@@ -84,4 +88,240 @@ func (c *codec) noVersion(e *envelope, o *origin) wire.Inbound {
 	f := faultOf(refusal)
 	f.data = faultData{Supported: slices.Concat(supported, mcpVersions)}
 	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, &o.address, f)}
+}
+
+// The supported versions of this protocol, and of the Model Context Protocol, the newest
+// first (addenda §5).
+var (
+	versions    = []string{"1.1", "1.0"}
+	mcpVersions = []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"}
+)
+
+// supported has the versions of this protocol in the order of wire.
+var supported = slices.Sorted(slices.Values(versions))
+
+var date = regexp.MustCompile(`^\d{4}-\d{2}-\d{2}$`)
+
+// hello is the result of the negotiation of an initialize.
+type hello struct {
+	version string
+	mcp     bool // it is a version of MCP
+	gzip    bool // both ends compress after the reply
+}
+
+// negotiate chooses a version: the preferred version of the peer if it is supported, else
+// the newest in common. The answer to an unknown date is the newest supported date: MCP
+// leaves it to the peer whether to accept that. It reports false without a version in
+// common.
+func negotiate(preferred string, others []string) (hello, bool) {
+	known := slices.Concat(versions, mcpVersions)
+	at := slices.Index(known, preferred)
+	if at < 0 {
+		at = slices.IndexFunc(known, func(v string) bool { return slices.Contains(others, v) })
+	}
+	if at < 0 && date.MatchString(preferred) {
+		at = len(versions)
+	}
+	if at < 0 {
+		return hello{}, false
+	}
+	return hello{version: known[at], mcp: at >= len(versions)}, true
+}
+
+// program is a clientInfo or a serverInfo.
+type program struct {
+	Name              string   `json:"name"`
+	Version           string   `json:"version"`
+	SupportedVersions []string `json:"supportedVersions,omitempty"`
+}
+
+// offered has the capabilities in the answer to initialize (wire, Capability Discovery).
+type offered struct {
+	Tools          any      `json:"tools"`
+	Resources      any      `json:"resources"`
+	Streaming      bool     `json:"streaming"`
+	BinaryProtocol bool     `json:"binary_protocol"`
+	PerMessageAuth bool     `json:"per_message_auth"`
+	RateLimiting   limits   `json:"rate_limiting"`
+	Compression    []string `json:"compression,omitempty"`
+}
+
+type limits struct {
+	Enabled      bool   `json:"enabled"`
+	DefaultLimit int    `json:"default_limit,omitempty"`
+	Window       string `json:"window,omitempty"`
+}
+
+// welcome returns the result of initialize.
+func (c *codec) welcome(h *hello) ([]byte, error) {
+	o := offered{
+		Tools: true, Resources: true, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
+	}
+	if h.mcp {
+		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), json.RawMessage("{}") // MCP demands objects
+	}
+	if c.opts.Rate.Messages > 0 {
+		d := wire.ErrorObjectOf(&wire.LimitError{Limit: c.opts.Rate}).Details
+		o.RateLimiting = limits{Enabled: true, DefaultLimit: d.Limit, Window: d.Window}
+	}
+	if h.gzip {
+		o.Compression = []string{compressionGzip}
+	}
+	return jsonscan.Marshal(struct {
+		ProtocolVersion string  `json:"protocolVersion"`
+		ServerInfo      program `json:"serverInfo"`
+		Capabilities    offered `json:"capabilities"`
+	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
+}
+
+// introduce returns the params of an initialize of this node.
+func (c *codec) introduce(q performatives.QueryCapabilities) ([]byte, error) {
+	capabilities, err := c.offer(*q.Capabilities)
+	if err != nil {
+		return nil, err
+	}
+	params := extraMembers(q.Extra)
+	if _, ok := params["clientInfo"]; !ok {
+		params["clientInfo"] = program{Name: c.opts.Name, Version: c.opts.Version}
+	}
+	params["protocolVersion"], params["supportedVersions"], params["capabilities"] = versions[0], supported, capabilities
+	return jsonscan.Marshal(params)
+}
+
+// introduced reads the answer to an initialize of this node.
+func (c *codec) introduced(result []byte) (performatives.InformCapabilities, error) {
+	var version, offers []byte
+	out := performatives.InformCapabilities{}
+	jsonscan.Read(result, exchange.Rest(&out.Extra, nil), jsonscan.Find("protocolVersion", &version), jsonscan.Find("capabilities", &offers))
+	if v := jsonscan.Text(version); !slices.Contains(versions, v) && !slices.Contains(mcpVersions, v) {
+		return out, &performatives.Refusal{Code: performatives.CodeInvalidPayload, Text: fmt.Sprintf("the peer speaks version %.32q of the protocol", v)}
+	}
+	exchange.Keep(&out.Extra, "protocolVersion", version)
+	own := capabilitiesOf(offers)
+	out.Capabilities = &own
+	if c.offers() && slices.Contains(compressions(offers), compressionGzip) {
+		c.agree()
+	}
+	return out, nil
+}
+
+// agree starts the compression, unless it has started.
+func (c *codec) agree() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.done {
+		c.done, c.agreed = true, compressionGzip
+	}
+}
+
+// mayOffer reports whether an initialize of this node offers a compression: at most one
+// per connection does.
+func (c *codec) mayOffer() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.offers() && !c.done
+}
+
+// offering records a request of this node before it is written. An initialize offers a
+// compression.
+func (c *codec) offering(q *request) {
+	if q.method != methodInitialize || !c.mayOffer() {
+		return
+	}
+	c.mu.Lock()
+	c.offered = q
+	c.mu.Unlock()
+}
+
+// settled records the answer to a request of this node.
+func (c *codec) settled(q *request) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.offered == q {
+		c.offered, c.done = nil, true
+	}
+}
+
+// compressionGzip is the one compression of TCP frames (addenda §5).
+const compressionGzip = "gzip"
+
+// offers reports whether the connection can compress.
+func (c *codec) offers() bool { return slices.Contains(c.session.Compression, compressionGzip) }
+
+// compression is the member of capabilities with the supported compressions.
+const compression = "compression"
+
+// compressions reads the compression of some capabilities: a list, or one name.
+func compressions(capabilities []byte) []string {
+	var v []byte
+	jsonscan.Read(capabilities, nil, jsonscan.Find(compression, &v))
+	if name := jsonscan.Text(v); name != "" {
+		return []string{name}
+	}
+	return stringsOf(v)
+}
+
+// maxList is the number of elements that are read of a list of names.
+const maxList = 1024
+
+// stringsOf reads the strings of an array.
+func stringsOf(v []byte) (out []string) {
+	n := 0
+	for elem := range jsonscan.Elements(v) {
+		if s := jsonscan.Text(elem); s != "" {
+			out = append(out, s)
+		}
+		if n++; n == maxList {
+			break
+		}
+	}
+	return out
+}
+
+// capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources,
+// topics and ontologies (extensions), and all other members unchanged.
+func capabilitiesOf(v []byte) performatives.Capabilities {
+	out := performatives.Capabilities{}
+	rest := exchange.Rest(&out.Extra, nil)
+	jsonscan.Read(v, func(name string, v []byte) {
+		switch list := jsonscan.Is(v, '['); {
+		case name == "tools" && list:
+			out.Actions = actionsOf(v)
+		case name == "resources" && list:
+			out.Resources = resourcesOf(v)
+		case name == "topics" && list:
+			out.Topics = stringsOf(v)
+		case name == "ontologies" && list:
+			out.Ontologies = stringsOf(v)
+		default:
+			rest(name, v)
+		}
+	})
+	return out
+}
+
+// offer returns the capabilities of an agent of this node for initialize.
+func (c *codec) offer(own performatives.Capabilities) (map[string]any, error) {
+	out := extraMembers(own.Extra)
+	delete(out, compression) // it belongs to the connection of the peer, not to the agent
+	if len(own.Actions) > 0 {
+		tools, err := toolsOf(own.Actions, false)
+		if err != nil {
+			return nil, err
+		}
+		out["tools"] = tools
+	}
+	if len(own.Resources) > 0 {
+		out["resources"] = own.Resources
+	}
+	if len(own.Topics) > 0 {
+		out["topics"] = own.Topics
+	}
+	if len(own.Ontologies) > 0 {
+		out["ontologies"] = own.Ontologies
+	}
+	if c.mayOffer() {
+		out[compression] = []string{compressionGzip}
+	}
+	return out, nil
 }

@@ -101,21 +101,21 @@ func writeMetadata(b *jsonscan.Builder, h header) {
 	if h.message == nil {
 		return
 	}
-	var own, outer performatives.Members
+	own, outer := performatives.Members{}, performatives.Members{}
 	for name, v := range h.message.AllMetadata() {
 		switch of, isOuter := strings.CutPrefix(name, prefixEnvelope); {
 		case secret(name), name == "priority", strings.HasPrefix(name, prefixPayload):
 		case !isOuter:
-			own = with(own, name, v)
+			own[name] = v
 		case envelopeMembers.Find([]byte(of)) == len(envelopeMembers):
-			outer = with(outer, of, v)
+			outer[of] = v
 		}
 	}
 	if v := priorityFor(h.message); v != nil {
-		own = with(own, "priority", v)
+		own["priority"] = v
 	}
 	if h.timeout > 0 {
-		own = with(own, "timeout_ms", strconv.AppendInt(nil, max(h.timeout.Milliseconds(), 1), 10))
+		own["timeout_ms"] = strconv.AppendInt(nil, max(h.timeout.Milliseconds(), 1), 10)
 	}
 	b.Sorted(outer)
 	if len(own) > 0 {

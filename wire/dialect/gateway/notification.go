@@ -2,12 +2,14 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"strconv"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // notification returns the meaning of a notification of the peer. It gets no answer.
@@ -45,7 +47,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return wire.Inbound{Token: e.token, Err: refusal, Ref: o}
 	}
 	own := *r
-	own.extra = with(r.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
+	exchange.Keep(&own.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
 	env := performatives.Envelope{ID: c.stamp().ID, Performative: act, MessageType: t.name}
 	if r.method == methodListChanged && payload == nil {
 		env.Ontology = performatives.OntologyCapabilityInformation
@@ -135,18 +137,17 @@ func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives
 	if refusal != nil {
 		return nil, refusal
 	}
-	if t.name != "" {
-		t.act = performatives.ActStatusUpdate
+	if t.act = performatives.ActStatusUpdate; t.name != "" {
 		payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", results)
 		if err != nil {
 			return nil, err
 		}
-		return c.typedReply(e, r, q.message, t, payload)
+		return c.reply(e, r, q.message, t, payload)
 	}
 	if results != nil {
 		update.Results = performatives.RawContent(objectOf(bytes.Clone(results), "result"))
 	}
-	return c.reply(e, r, q.message, performatives.ActStatusUpdate, update)
+	return c.reply(e, r, q.message, t, update)
 }
 
 // percentage returns the progress in percent; nil means unknown.
@@ -163,17 +164,132 @@ func percentage(done, total []byte) *float64 {
 	return &p
 }
 
-// reply makes the peer's message about a request of this node. Its sender is the receiver
-// of the request, also when the envelope has another source: that source answers on the
-// receiver's behalf.
-func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, act performatives.Performative, payload any) (*performatives.Message, error) {
-	from := to.Receiver()
-	if from == "" {
-		from = e.source
+// reply makes the peer's message about a request of this node, with an act and a message type, which
+// may be empty. Its sender is the receiver of the request, also when the envelope has another
+// source: that source answers on the receiver's behalf.
+func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageType, payload any) (*performatives.Message, error) {
+	untyped := payload
+	if t.name != "" {
+		untyped = performatives.Raw{} // it fits every act
 	}
-	m, err := to.ReplyFrom(from, performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, act, payload)
-	if err != nil || len(e.metadata)+len(r.extra) == 0 {
+	m, err := to.ReplyFrom(cmp.Or(to.Receiver(), e.source), performatives.Stamp{ID: c.stamp().ID, Time: e.timestamp}, t.act, untyped)
+	if err != nil || t.name == "" && len(e.metadata)+len(r.extra) == 0 {
 		return m, err
 	}
-	return m.With(func(env *performatives.Envelope) { env.Metadata = metadataFor(e, r) })
+	return m.With(func(env *performatives.Envelope) {
+		env.Metadata = metadataFor(e, r)
+		env.MessageType, env.Payload = t.name, payload
+	})
 }
+
+// own writes a message that answers no request of the peer.
+func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
+	switch act := m.Performative(); act { //nolint:exhaustive // the default handles all other acts
+	case performatives.ActTaskRequest, performatives.ActQueryCapabilities:
+		return c.ask(dst, m)
+	case performatives.ActQueryRef:
+		if m.MessageType() != "" {
+			return dst, errWordless
+		}
+		return c.ask(dst, m)
+	case performatives.ActRequest:
+		if m.MessageType() == "" {
+			return dst, errWordless
+		}
+		return c.ask(dst, m)
+	case performatives.ActCancel:
+		return c.cancel(dst, m)
+	case performatives.ActStatusUpdate:
+		return dst, nil // its request is no longer pending
+	case performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm:
+		if m.InReplyTo() != "" {
+			return dst, nil // its request is no longer pending, as with a late CANCEL
+		}
+		if m.Payload() == nil && m.Ontology() == performatives.OntologyCapabilityInformation {
+			return c.listChanged(dst, m)
+		}
+		return c.notify(dst, m)
+	default:
+		if act.IsReply() && !act.ExpectsReply() {
+			return dst, nil
+		}
+		return dst, errWordless
+	}
+}
+
+// listChanged tells a client of MCP that its list of tools has changed. No other client was
+// promised that.
+func (c *codec) listChanged(dst []byte, m *performatives.Message) ([]byte, error) {
+	c.mu.Lock()
+	mcp := c.mcp
+	c.mu.Unlock()
+	if !mcp {
+		return dst, nil
+	}
+	return c.announce(dst, m, methodListChanged, nil)
+}
+
+// cancel withdraws a request from the peer. JSON-RPC has no receipt: [codec.answerTo]
+// makes one of an answer to the request.
+func (c *codec) cancel(dst []byte, m *performatives.Message) ([]byte, error) {
+	stub, err := exchange.Outline(m)
+	if err != nil {
+		return dst, err
+	}
+	c.mu.Lock()
+	q := c.pending.parties.Latest(exchange.PartyOf(m))
+	if q == nil {
+		c.pending.ahead.Note(m, c.stamp().Time)
+	}
+	if q == nil || q.cancel != nil {
+		c.mu.Unlock()
+		return dst, nil // it is not pending, or is withdrawn already
+	}
+	q.cancel = stub
+	c.pending.requests.Expire(q) // MCP asks the peer not to answer it
+	c.mu.Unlock()
+	p, err := exchange.PayloadAs[performatives.Cancel](m)
+	if err != nil {
+		return dst, err
+	}
+	params := jsonscan.OpenObject(nil)
+	params.Raw("requestId", q.number())
+	if p.Reason != "" {
+		params.Text("reason", p.Reason)
+	}
+	return c.announce(dst, m, methodCancelled, withMessageType(append(params.JSON, '}'), m, performatives.ActCancel))
+}
+
+// notify writes an act without an answer as a notification. The method is that of the
+// decoded notification, or else has the name of the act.
+func (c *codec) notify(dst []byte, m *performatives.Message) ([]byte, error) {
+	method := notifications + strings.ToLower(m.Performative().String())
+	if v, ok := m.Metadata(metadataMethod); ok && jsonscan.Valid(v) && jsonscan.Text(v) != "" {
+		method = jsonscan.Text(v)
+	}
+	if m.Payload() == nil && m.MessageType() == "" {
+		return c.announce(dst, m, method, nil)
+	}
+	params, err := exchange.Object(Name, m.Payload())
+	if err != nil {
+		return dst, err
+	}
+	return c.announce(dst, m, method, withMessageType(params, m, m.Performative()))
+}
+
+// announce writes a notification. Nil params are none.
+func (c *codec) announce(dst []byte, m *performatives.Message, method string, params []byte) ([]byte, error) {
+	return c.appendCall(dst, headerTo(m), method, nil, rawParams(params))
+}
+
+// rawParams returns a function that writes the params of a request or a notification.
+func rawParams(params []byte) func(*jsonscan.Builder) {
+	return func(b *jsonscan.Builder) {
+		if params != nil {
+			b.Raw("params", params)
+		}
+	}
+}
+
+// errWordless is the refusal of an act that this protocol cannot express.
+var errWordless = &performatives.Refusal{Code: performatives.CodeUnknownPerformative, Text: "the peer's protocol has no words for this act"}

@@ -108,6 +108,6 @@ func (p pages) listed(last []byte) performatives.InformCapabilities {
 // cut returns the list of the received pages, after the peer failed to send the next.
 func (p pages) cut() performatives.InformCapabilities {
 	out := p.listed(nil)
-	out.Extra = with(nil, resultNextCursor, p.next)
+	out.Extra = performatives.Members{resultNextCursor: p.next}
 	return out
 }

@@ -1,21 +1,22 @@
 package gateway
 
 import (
+	"bytes"
+	"slices"
 	"strconv"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // address is the address of an answer: the message of the peer that it answers.
 type address struct {
 	RPC         []byte // the JSON-RPC id; nil for a message without an answer
 	Correlation string // the envelope's id
-	Batch, Slot int    // see [codec.Requests]
-	batch       *batch // nil outside a batch
+	batch       *batch // nil outside a batch, and for a call that another session has handed over
+	slot        int
 }
 
 // origin is the Ref of a [wire.Inbound].
@@ -98,8 +99,8 @@ type pending struct {
 	paged     int // bytes of the pages of incomplete lists
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node.
-	withdrawn recent.Withdrawn[jsonID]
-	ahead     recent.Cancels
+	withdrawn exchange.Withdrawn[jsonID]
+	ahead     exchange.Cancels
 }
 
 func (p *pending) init(limit int) {
@@ -128,4 +129,32 @@ func (p *pending) add(q *request) {
 	q.ID = performatives.MessageID(strconv.FormatUint(p.counter, 10))
 	p.requests.Add(q)
 	p.paged += q.pages.bytes
+}
+
+// batch is a JSON-RPC batch of the peer. Its answers are written together, in the order
+// of the requests, when the last is there. The codec's lock guards it.
+type batch struct {
+	answers [][]byte // nil = missing; empty = the request gets none
+	left    int      // the number of missing answers
+	bytes   int
+}
+
+func newBatch(requests int) *batch { return &batch{answers: make([][]byte, requests), left: requests} }
+
+// put stores an answer, and replaces an earlier answer to the same request.
+func (b *batch) put(slot int, answer []byte) {
+	if b.answers[slot] == nil {
+		b.left--
+	}
+	b.bytes += len(answer) - len(b.answers[slot])
+	b.answers[slot] = append([]byte{}, answer...)
+}
+
+// text returns the answers as an array, or nil when there is none.
+func (b *batch) text() []byte {
+	given := slices.DeleteFunc(slices.Clone(b.answers), func(answer []byte) bool { return len(answer) == 0 })
+	if len(given) == 0 {
+		return nil
+	}
+	return append(append([]byte{'['}, bytes.Join(given, []byte{','})...), ']')
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // codeNoResource is the code of MCP for a resource that is not there. Elsewhere, it is that of
@@ -68,7 +69,8 @@ func resourceList(p performatives.InformCapabilities, of performatives.AgentID) 
 			if err != nil {
 				return nil, err
 			}
-			r.Extra = with(maps.Clone(r.Extra), toolMeta, meta)
+			r.Extra = maps.Clone(r.Extra)
+			exchange.Keep(&r.Extra, toolMeta, meta)
 			delete(r.Extra, toolAgent)
 			all = append(all, r)
 		}

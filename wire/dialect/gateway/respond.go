@@ -2,6 +2,9 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
+	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -65,12 +68,12 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	wrong := r.Refusal != nil || r.result == nil
 	switch {
 	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are valid
-		return c.reply(e, r, q.message, performatives.ActInformCapabilities, q.pages.cut())
+		return c.reply(e, r, q.message, messageType{act: performatives.ActInformCapabilities}, q.pages.cut())
 	case r.Refusal != nil:
 		return nil, r.Refusal
 	case r.result == nil && q.cancel != nil:
 		// The error is the receipt: the peer has ended the cancelled request.
-		return c.reply(e, r, q.cancel, performatives.ActInform, performatives.Receipt{Text: "the peer has ended the request"})
+		return c.reply(e, r, q.cancel, messageType{act: performatives.ActInform}, performatives.Receipt{Text: "the peer has ended the request"})
 	case r.result == nil:
 		refusal, data := refusalOf(r.fault)
 		if q.method == methodRead && refusal.Code == performatives.CodeForbidden && jsonscan.Member(data, "reason_code") == nil {
@@ -78,10 +81,9 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		}
 		return c.refusal(e, r, q, refusal, data)
 	}
-	if q.method == methodCall {
-		if m, ok, err := c.typedAnswer(e, r, q); ok {
-			return m, err
-		}
+	t, refusal := readMessageType(metaOf(r.result), "mcp_payload.result."+memberMeta)
+	if refusal != nil {
+		return nil, refusal
 	}
 	switch q.method {
 	case methodInitialize:
@@ -89,17 +91,18 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		if err != nil {
 			return c.refusal(e, r, q, wire.AsRefusal(err), nil)
 		}
-		return c.reply(e, r, q.message, performatives.ActInformCapabilities, p)
+		return c.reply(e, r, q.message, messageType{act: performatives.ActInformCapabilities}, p)
 	case methodList:
-		return c.listedReply(e, r, q)
+		t.act = performatives.ActInformCapabilities
+		return c.reply(e, r, q.message, t, q.pages.listed(r.result))
 	case methodRead:
 		p, err := exchange.PayloadAs[performatives.QueryRef](q.message)
 		if err != nil {
 			return nil, err
 		}
-		return c.reply(e, r, q.message, performatives.ActInformRef, performatives.InformRef{Reference: p.Reference, Value: valueOf(r.result)})
+		return c.reply(e, r, q.message, messageType{act: performatives.ActInformRef}, performatives.InformRef{Reference: p.Reference, Value: valueOf(r.result)})
 	}
-	return c.reply(e, r, q.message, performatives.ActInformResult, resultOf(r.result))
+	return c.resultReply(e, r, q, t)
 }
 
 // refusal makes the refusal of a request of this node.
@@ -149,4 +152,118 @@ func shortened(s string) string {
 		return s
 	}
 	return strings.ToValidUTF8(s[:maxErrorText], "")
+}
+
+// usualAnswer is the act of the result that answers a request, unless its _meta names
+// another.
+func usualAnswer(request performatives.Performative) performatives.Performative {
+	if request == performatives.ActRequest {
+		return performatives.ActInform
+	}
+	return performatives.ActInformResult
+}
+
+// results has the acts that may travel as the result of a call. Any other act is an error,
+// progress, or has no place in JSON-RPC.
+var results = exchange.ActsOf(
+	performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInform, performatives.ActInformIf,
+	performatives.ActInformRef, performatives.ActConfirm, performatives.ActDisconfirm,
+)
+
+// typedResult returns the result of a call for an answer with a message type: as the
+// payload of the application for ns.method, and in structuredContent for tools/call.
+func typedResult(m *performatives.Message, call *call) ([]byte, error) {
+	payload, err := exchange.Object(Name, m.Payload())
+	if err != nil {
+		return nil, err
+	}
+	usual := usualAnswer(call.Act)
+	if call.Method != methodCall {
+		return withMessageType(payload, m, usual), nil
+	}
+	p, err := exchange.PayloadAs[performatives.InformResult](m)
+	out := map[string]any{resultIsError: err == nil && p.Status == performatives.StatusFailure, resultContent: []textContent{}}
+	if m.Payload() != nil {
+		out[resultContent], out[resultStructured] = content("", payload), json.RawMessage(payload)
+	}
+	text, err := jsonscan.Marshal(out)
+	return withMessageType(text, m, usual), err
+}
+
+// resultReply makes the answer to a call of ours that a result with that message type is.
+func (c *codec) resultReply(e *envelope, r *rpc, q *request, t messageType) (*performatives.Message, error) {
+	usual := usualAnswer(q.message.Performative())
+	switch {
+	case t.name == "" && usual == performatives.ActInformResult:
+		return c.reply(e, r, q.message, messageType{act: usual}, resultOf(r.result))
+	case t.name == "":
+		return c.untypedAnswer(e, r, q)
+	}
+	if t.act = cmp.Or(t.act, usual); !results.Has(t.act) {
+		return nil, fmt.Errorf("gateway: a result cannot be %s", t.act)
+	}
+	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", payloadOf(r.result))
+	if err != nil {
+		return nil, err
+	}
+	return c.reply(e, r, q.message, t, payload)
+}
+
+// untypedAnswer makes the answer to a REQUEST of ours that a result without a message
+// type is: a FAILURE for the error of a tool, else an INFORM.
+func (c *codec) untypedAnswer(e *envelope, r *rpc, q *request) (*performatives.Message, error) {
+	if p := resultOf(r.result); p.Status == performatives.StatusFailure {
+		why := &performatives.Refusal{Code: performatives.CodeFailed, Text: shortened(p.Summary)}
+		return c.refusal(e, r, q, why, nil)
+	}
+	payload := payloadOf(r.result)
+	if payload == nil { // a tool whose answer is its content
+		payload = bytes.Clone(r.result)
+	}
+	return c.reply(e, r, q.message, messageType{act: performatives.ActInform}, performatives.Raw(payload))
+}
+
+// payloadOf returns the payload of the application in a result: structuredContent where
+// it has the form of a tool's, else all of it. It is nil for a tool without any.
+func payloadOf(result []byte) []byte {
+	var contents, structured []byte
+	jsonscan.Read(result, nil, jsonscan.Find(resultContent, &contents), jsonscan.Find(resultStructured, &structured))
+	switch {
+	case !jsonscan.Is(contents, '['):
+		return objectOf(withoutMessageType(result), "result")
+	case structured == nil || jsonscan.IsNull(structured):
+		return nil
+	}
+	return objectOf(bytes.Clone(structured), "result")
+}
+
+// refusalType returns the _meta and the payload that the data of an error has for a
+// refusal with a message type, or nothing.
+func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
+	if m.MessageType() == "" {
+		return nil, nil
+	}
+	b := jsonscan.OpenObject(nil)
+	writeMessageType(&b, m, m.Performative())
+	meta, _ = b.Close() // its members are texts
+	if m.Payload() != nil {
+		payload, _ = exchange.Object(Name, m.Payload()) // without it, the error still has its code and text
+	}
+	return meta, payload
+}
+
+// typedRefusal reads the data of an error: the message type of the refusal, and its
+// payload for that act. The payload is nil where the data has none that fits.
+func (c *codec) typedRefusal(act performatives.Performative, data []byte) (name string, payload any) {
+	var text []byte
+	jsonscan.Read(data, nil, jsonscan.Find("payload", &text))
+	t, refusal := readMessageType(metaOf(data), memberMeta)
+	if refusal != nil || t.name == "" {
+		return "", nil
+	}
+	payload, err := c.session.Registry.DecodeTyped(act, t.name, "", text)
+	if err != nil || payload == nil || performatives.CheckPayload(act, payload) != nil {
+		return t.name, nil
+	}
+	return t.name, payload
 }
