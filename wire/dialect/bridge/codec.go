@@ -49,3 +49,25 @@ func (c *Codec) Encode(m *performatives.Message) ([]byte, error) { return c.Appe
 func (c *Codec) Append(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.append(dst, m, extras{})
 }
+
+// The limits that the zero [Options] stands for.
+const (
+	DefaultMaxBytes = exchange.DefaultMaxBytes
+	DefaultMaxDepth = exchange.DefaultMaxDepth
+)
+
+// Options are the settings of a [Codec]. The zero value works.
+type Options struct {
+	// Registry has the payload types of the application; nil means the types of package
+	// performatives only.
+	Registry *performatives.Registry
+	// Stamper tells the time from which the timeout of a request counts, and makes the ids of
+	// error messages. Nil means random UUIDs and the system's clock.
+	Stamper performatives.Stamper
+	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
+	// DefaultMaxBytes.
+	MaxBytes int
+	// MaxDepth is how deep objects and arrays may nest, the envelope being the
+	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
+	MaxDepth int
+}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"bytes"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -16,7 +17,6 @@ type decoder struct {
 	call        *call      // that a CANCEL withdraws
 	ask         *ask       // that the message answers
 	extensions  extensions // of a handshake
-	notice      bool       // it is a nack, which is not acknowledged itself
 	kind        kind
 	correlation string
 	act         performatives.Performative // of metadata.performative; zero = none
@@ -38,18 +38,20 @@ func (d *decoder) message() *performatives.Message {
 	d.priority()
 	d.unknown()
 	d.metadata()
-	if d.Refusal == nil {
-		d.payload()
-	}
 	if d.Refusal != nil {
 		return nil
 	}
-	if d.session != nil {
+	if s := d.session; s != nil {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+	}
+	if d.payload(); d.session != nil && d.Refusal == nil {
 		d.session.checkRoute(d)
 		d.session.checkSealed(d)
-		if d.session.resolve(d); d.Refusal != nil {
-			return nil
-		}
+		d.session.resolve(d)
+	}
+	if d.Refusal != nil {
+		return nil
 	}
 	return d.made()
 }
@@ -145,4 +147,97 @@ func (d *decoder) unknown() {
 	if v := d.Values[memAccepted]; v != nil && d.kind != kindHandshakeResponse {
 		exchange.Keep(&d.out.Metadata, memberNames[memAccepted], v)
 	}
+}
+
+// payload reads the payload, whose members depend on the message type.
+func (d *decoder) payload() {
+	v := d.Values[memPayload]
+	if !jsonscan.Is(v, '{') {
+		d.Invalid("payload", "an object", v)
+		return
+	}
+	v = bytes.Clone(v) // the message keeps parts of it
+	d.shape.payload = v
+	switch d.kind {
+	case kindHandshakeRequest:
+		d.handshakeRequest(v)
+	case kindHandshakeResponse:
+		d.handshakeResponse(v)
+	case kindRequest:
+		d.request(v)
+	case kindResponse:
+		d.response(v)
+	case kindNotification:
+		d.notification(v)
+	case kindError:
+		d.error(v)
+	case endOfKinds:
+	}
+}
+
+// field is the path of a member of the payload.
+func field(name string) string { return "payload." + name }
+
+// name reads a member of the payload that is a non-empty string.
+func (d *decoder) name(member, what string, v []byte) string {
+	s := jsonscan.Text(v)
+	switch {
+	case !jsonscan.Is(v, '"'):
+		d.Invalid(field(member), what, v)
+	case s == "":
+		d.Wrong(field(member), "%s, got an empty string", what)
+	}
+	return s
+}
+
+// kinded reads a member of the payload that is null, absent, or begins with one of those
+// characters.
+func (d *decoder) kinded(member, what, begins string, v []byte) {
+	if !jsonscan.IsNone(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
+		d.Invalid(field(member), what, v)
+	}
+}
+
+// typed sets the payload of an application's message type, and keeps the members of the payload
+// that have no place in it.
+func (d *decoder) typed(act performatives.Performative, content []byte, rest performatives.Members) {
+	d.out.Performative = act
+	if jsonscan.IsNull(content) {
+		content = nil
+	}
+	if len(content) > 0 && content[0] != '{' {
+		d.Wrong("payload", "an object as the content of the message type")
+		return
+	}
+	if content == nil && d.out.MessageType == "" && performatives.CheckPayload(act, nil) != nil {
+		content = []byte("{}") // the act has a payload, all of whose members are absent
+	}
+	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
+	if err != nil {
+		d.fail(err)
+		return
+	}
+	d.out.Payload = p
+	if len(rest) > 0 {
+		text, err := jsonscan.Marshal(rest)
+		if err != nil {
+			d.fail(err)
+			return
+		}
+		exchange.Keep(&d.out.Metadata, payloadRest, text)
+	}
+}
+
+// other reports whether the act of a message is not the usual one of its message type, or it has
+// an application's message type: then its content is the act's, or the application's.
+func (d *decoder) other(usual performatives.Performative) bool {
+	return d.out.MessageType != "" || d.act != 0 && d.act != usual
+}
+
+// actOr returns the act that the metadata names, or usual.
+func (d *decoder) actOr(usual performatives.Performative) performatives.Performative {
+	if d.act != 0 {
+		return d.act
+	}
+	return usual
 }

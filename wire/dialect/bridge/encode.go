@@ -1,9 +1,9 @@
 package bridge
 
 import (
+	"fmt"
 	"slices"
 	"time"
-	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -12,21 +12,19 @@ import (
 
 // writer writes one message.
 type writer struct {
+	exchange.Writer
 	codec       *Codec
-	m           *performatives.Message
 	shape       *shape
 	extras      extras
 	kind        kind
 	act         performatives.Performative // the usual act of the message
 	correlation string
-	out         jsonscan.Builder
 }
 
 // extras has the session's data about a message that it writes.
 type extras struct {
 	session    bool       // there is a session
 	extensions extensions // of a handshake
-	compress   bool       // the receiver reads compressed payloads
 	answers    bool       // it answers a request of the peer, which expects one answer
 	handshake  bool       // it answers a handshake of the peer
 	tool       string
@@ -37,16 +35,12 @@ type extras struct {
 }
 
 func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
-	w := writer{codec: c, m: m, shape: shapeOf(m), extras: x}
+	w := writer{Writer: exchange.NewWriter("bridge", m, dst, c.opts.MaxDepth), codec: c, shape: shapeOf(m), extras: x}
 	if err := w.choose(); err != nil {
 		return dst, err
 	}
-	w.out = jsonscan.OpenObject(dst)
 	w.message()
-	out, err := w.out.Close()
-	if err == nil && !utf8.Valid(out[len(dst):]) {
-		err = errNoUTF8
-	}
+	out, err := w.Finish()
 	if err != nil {
 		return dst, err
 	}
@@ -58,18 +52,21 @@ func (w *writer) exact() bool {
 	if w.extras.session && (w.kind == kindHandshakeRequest || w.kind == kindHandshakeResponse) {
 		return false // the extensions are those of another connection
 	}
-	return w.shape.of == w.m && w.kind == w.shape.kind
+	return w.shape.of == w.Message && w.kind == w.shape.kind
 }
 
 // now returns the time of writing.
 func (w *writer) now() time.Time { return w.codec.opts.Stamper.Stamp().Time }
 
+// text writes a member of the envelope that is a string.
+func (w *writer) text(m int, s string) { w.Text(memberNames[m], s) }
+
 // message writes the members, in the order in which the specification lists them.
 func (w *writer) message() {
-	m := w.m
-	w.out.Text(memberNames[memID], string(m.ID()))
-	w.out.Text(memberNames[memType], w.kind.String())
-	w.out.Text(memberNames[memSender], string(m.Sender()))
+	m := w.Message
+	w.text(memID, string(m.ID()))
+	w.text(memType, w.kind.String())
+	w.text(memSender, string(m.Sender()))
 	receiver := string(m.Receiver())
 	if w.extras.toAll {
 		receiver = ""
@@ -80,7 +77,7 @@ func (w *writer) message() {
 	w.priority()
 	w.payload()
 	if w.kind == kindHandshakeResponse && (w.shape.kind != w.kind || w.shape.accepted[0]) {
-		w.out.Value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
+		w.Value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
 	}
 	w.metadata()
 	w.unknown()
@@ -90,12 +87,12 @@ func (w *writer) message() {
 func (w *writer) optional(m int, s string) {
 	switch {
 	case s != "":
-		w.out.Text(memberNames[m], s)
+		w.text(m, s)
 	case !w.shape.had.Has(m):
-	case w.shape != unread && !w.shape.blanks.Has(m) && w.shape.of == w.m:
-		w.out.Text(memberNames[m], "")
+	case w.shape != unread && !w.shape.blanks.Has(m) && w.shape.of == w.Message:
+		w.text(m, "")
 	default:
-		w.out.Raw(memberNames[m], []byte("null"))
+		w.null(memberNames[m])
 	}
 }
 
@@ -103,102 +100,167 @@ func (w *writer) timestamp() {
 	switch {
 	case w.exact() && !w.shape.had.Has(memTimestamp):
 	case w.exact() && w.shape.blanks.Has(memTimestamp):
-		w.out.Raw(memberNames[memTimestamp], []byte("null"))
+		w.null(memberNames[memTimestamp])
 	default:
-		w.out.Text(memberNames[memTimestamp], exchange.FormatTime(w.m.Timestamp()))
+		w.text(memTimestamp, exchange.FormatTime(w.Message.Timestamp()))
 	}
 }
 
 func (w *writer) priority() {
-	p := w.m.Priority()
+	p := w.Message.Priority()
 	if came := w.shape.priority; came != "" {
 		if read, ok := exchange.Priority([]byte(came)); ok && read == p {
-			w.out.Raw(memberNames[memPriority], []byte(came))
+			w.Raw(memberNames[memPriority], []byte(came))
 			return
 		}
 	}
 	if w.shape.had.Has(memPriority) || p != performatives.Normal {
-		w.out.Text(memberNames[memPriority], p.String())
+		w.text(memPriority, p.String())
 	}
 }
 
-// payload writes the payload. A long one is compressed for a receiver that reads that.
+// payload writes the payload: unchanged, for a decoded message.
 func (w *writer) payload() {
-	v, err := w.content()
-	w.out.Fail(err)
-	if w.extras.compress && len(v) >= compressFrom {
-		if short, ok := compressed(v); ok {
-			w.out.Raw(memberNames[memPayload], short)
-			w.out.Text(memberEncoding, methodGzip)
-			return
-		}
-	}
-	w.out.Raw(memberNames[memPayload], v)
-}
-
-// content returns the payload: unchanged, for a decoded message.
-func (w *writer) content() ([]byte, error) {
+	name := memberNames[memPayload]
 	if w.exact() {
-		return w.shape.payload, nil
+		w.Raw(name, w.shape.payload)
+		return
 	}
+	if w.kind == kindNotification && w.isEvent() {
+		w.Raw(name, w.Payload)
+		return
+	}
+	w.Open(name)
 	switch w.kind {
 	case kindHandshakeRequest:
-		return w.handshakeRequest()
+		w.handshakeRequest()
 	case kindHandshakeResponse:
-		return w.handshakeResponse()
+		w.handshakeResponse()
 	case kindRequest:
-		return w.request()
+		w.request()
 	case kindResponse:
-		return w.response()
+		w.response()
 	case kindNotification:
-		return w.notification()
+		w.notification()
 	case kindError:
-		return w.error()
+		f, err := w.fault()
+		w.Fail(err)
+		f.write(&w.Builder)
 	case endOfKinds:
 	}
-	return nil, errNoObject
+	w.End()
 }
 
 // unknown writes the members without a field, sorted by name. It leaves out a member with a name
 // of this dialect's envelope: another dialect stored it, with another meaning.
 func (w *writer) unknown() {
 	var names []string
-	for name := range w.m.AllMetadata() {
-		m := memberNames.Find([]byte(name))
-		switch {
-		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
-		case m == len(memberNames), m == memAccepted && w.kind != kindHandshakeResponse:
+	for name := range w.Message.AllMetadata() {
+		if m := memberNames.Find([]byte(name)); m == len(memberNames) || m == memAccepted && w.kind != kindHandshakeResponse {
 			names = append(names, name)
 		}
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		if v, _ := w.m.Metadata(name); len(v) > 0 {
-			w.out.Checked(name, v)
+		if v, _ := w.Message.Metadata(name); len(v) > 0 {
+			w.Checked(name, v)
 		}
 	}
 }
 
 // restOf returns the members of the payload that came beside the content of a message type.
 func (w *writer) restOf() (rest performatives.Members) {
-	v, ok := w.m.Metadata(payloadRest)
+	v, ok := w.Message.Metadata(payloadRest)
 	if ok && jsonscan.Is(v, '{') && jsonscan.Valid(v) {
 		jsonscan.Read(v, exchange.Rest(&rest, nil))
 	}
 	return rest
 }
 
-// rest writes them.
-func (w *writer) rest(b *jsonscan.Builder, without ...string) { b.Sorted(w.restOf(), without...) }
-
 // member writes the payload as a member of the payload of bridge. It leaves a missing one out.
-func (w *writer) member(b *jsonscan.Builder, name string) error {
-	if w.m.Payload() == nil {
-		return nil
+func (w *writer) member(name string) {
+	if w.Message.Payload() != nil {
+		w.Marshal(w.Message.Payload())
+		w.Raw(name, w.Payload)
 	}
-	v, err := exchange.Object("bridge", w.m.Payload())
-	if err == nil {
-		b.Raw(name, v)
+}
+
+// wordless returns the refusal of an act that this protocol cannot express (addenda §2).
+func wordless(m *performatives.Message, why string) error {
+	return &performatives.Refusal{
+		Code: performatives.CodeUnknownPerformative, About: m.ID(), Field: "performative",
+		Text: fmt.Sprintf("the peer's protocol (bridge) has no words for %s%s", m.Performative(), why),
 	}
-	return err
+}
+
+// choose sets the kind of the message and its usual act.
+func (w *writer) choose() error {
+	var err error
+	if w.shape.act == w.Message.Performative() && !w.extras.answers && !w.extras.handshake {
+		w.kind = w.shape.kind
+	} else if w.kind, err = w.kindFor(); err != nil {
+		return err
+	}
+	w.correlation = w.correlated()
+	word := ""
+	if w.kind == kindError {
+		f, err := w.fault()
+		if err != nil {
+			return err
+		}
+		if word = f.word; word == "" {
+			word = ErrorCodes.Of(f.code)
+		}
+	}
+	w.act = usualAct(w.kind, word, w.Message.Performative() != performatives.ActRefuse)
+	if w.kind == kindNotification && w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {
+		w.act = performatives.ActCancel
+	}
+	return nil
+}
+
+// kindFor returns the message type for an act (addenda §2, §8).
+func (w *writer) kindFor() (kind, error) {
+	m, typed := w.Message, w.Message.MessageType() != ""
+	switch act := m.Performative(); {
+	case act == performatives.ActTaskRequest, act == performatives.ActRequest && typed:
+		return kindRequest, nil
+	case act == performatives.ActRefuse && !typed && (w.extras.handshake || refusesHandshake(m)):
+		return kindHandshakeResponse, nil
+	case refusals.Has(act):
+		return kindError, nil
+	case act == performatives.ActInformResult, w.extras.answers && !m.Performative().ExpectsReply() && !exchange.Interim.Has(act):
+		return kindResponse, nil
+	case typed, act == performatives.ActInform, act == performatives.ActCancel, act == performatives.ActStatusUpdate && w.extras.session:
+		return kindNotification, nil
+	case act == performatives.ActQueryCapabilities:
+		if q, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
+			return 0, wordless(m, " of the type "+string(q.Type))
+		}
+		return kindHandshakeRequest, nil
+	case act == performatives.ActInformCapabilities:
+		return kindHandshakeResponse, nil
+	}
+	return 0, wordless(m, "")
+}
+
+// refusesHandshake reports whether a REFUSE has the members of a handshake_response.
+func refusesHandshake(m *performatives.Message) bool {
+	r, err := exchange.PayloadAs[performatives.Refuse](m)
+	return err == nil && len(r.Extra[capsID]) > 0
+}
+
+// correlated returns the correlation_id, or nothing.
+func (w *writer) correlated() string {
+	m := w.Message
+	switch {
+	case m.InReplyTo() == noReference && m.Performative().IsReply():
+		return ""
+	case m.InReplyTo() != "":
+		return m.InReplyTo()
+	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
+		v, _ := m.Metadata(memberNames[memCorrelation])
+		return jsonscan.Text(v)
+	}
+	return ""
 }

@@ -1,6 +1,12 @@
 package bridge
 
-import "github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+import (
+	"strings"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
 
 // The members of the envelope that this dialect knows (bridge, Base Message Structure; the last two
 // are those of addenda §2 and §8), in the order in which they are written.
@@ -20,3 +26,91 @@ const (
 var memberNames = exchange.Names{
 	"message_id", "message_type", "sender_id", "receiver_id", "timestamp", "correlation_id", "priority", "payload", "accepted", "metadata",
 }
+
+// kind is a message type of the specification (bridge, Message Types). The zero kind is none.
+type kind uint8
+
+const (
+	kindHandshakeRequest kind = iota + 1
+	kindHandshakeResponse
+	kindRequest
+	kindResponse
+	kindNotification
+	kindError
+
+	endOfKinds // one past the last kind
+)
+
+var kindNames = [endOfKinds]string{
+	kindHandshakeRequest:  "handshake_request",
+	kindHandshakeResponse: "handshake_response",
+	kindRequest:           "request",
+	kindResponse:          "response",
+	kindNotification:      "notification",
+	kindError:             "error",
+}
+
+// String returns the name of the message type.
+func (k kind) String() string { return kindNames[k] }
+
+// kindOf returns the kind of that name, and whether there is one.
+func kindOf(name []byte) (kind, bool) {
+	for k, n := range kindNames {
+		if n == string(name) && k > 0 {
+			return kind(k), true
+		}
+	}
+	return 0, false
+}
+
+// allKinds is the list of the message types, as text for a peer.
+var allKinds = strings.Join(kindNames[1:], ", ")
+
+// refusals has the acts that travel as an error.
+var refusals = exchange.Refusals | exchange.ActsOf(performatives.ActRejectProposal)
+
+// usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
+// code is that of an error; accepted is that of a handshake_response.
+func usualAct(k kind, code string, accepted bool) performatives.Performative {
+	switch {
+	case k == kindError:
+		return usualRefusal(code)
+	case k == kindHandshakeResponse && !accepted:
+		return performatives.ActRefuse
+	}
+	return usualActs[k]
+}
+
+var usualActs = [endOfKinds]performatives.Performative{
+	kindHandshakeRequest: performatives.ActQueryCapabilities, kindHandshakeResponse: performatives.ActInformCapabilities,
+	kindRequest: performatives.ActTaskRequest, kindResponse: performatives.ActInformResult, kindNotification: performatives.ActInform,
+}
+
+// shape is the value of [performatives.Message.Shape] for this dialect: the form of the
+// message on the wire, as far as its fields do not determine it. A shape never leaves the node.
+type shape struct {
+	kind     kind
+	act      performatives.Performative
+	had      exchange.Set           // the members of the envelope
+	blanks   exchange.Set           // the members that are null
+	priority string                 // the JSON of the priority; empty = its usual name
+	accepted [2]bool                // a handshake_response has it beside the payload, and in it
+	code     string                 // the error_code
+	timeout  string                 // the JSON of the timeout
+	replyBy  time.Time              // what the timeout became
+	wrapped  bool                   // the result is the only member of the details, as they must be an object
+	of       *performatives.Message // the decoded message
+	payload  []byte                 // the text of its payload
+	metadata []byte                 // the text of its metadata; nil = none
+}
+
+// shapeOf returns the shape of m, which is empty for a message that this dialect has not read.
+func shapeOf(m *performatives.Message) *shape {
+	if sh, ok := m.Shape().(*shape); ok {
+		return sh
+	}
+	return unread
+}
+
+// unread is the shape of a message that was made here, or that another dialect has read.
+var unread = &shape{had: 1<<(memMetadata+1) - 1}

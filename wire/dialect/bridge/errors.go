@@ -2,16 +2,10 @@ package bridge
 
 import (
 	"cmp"
-	"errors"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-)
-
-var (
-	errNoObject = errors.New("bridge: payload: want a JSON object")
-	errNoUTF8   = errors.New("bridge: want UTF-8")
 )
 
 // DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
@@ -91,13 +85,10 @@ func envelopeOf(k kind, s performatives.Stamp, from, to performatives.AgentID, c
 // errorFrame returns a report as JSON.
 func errorFrame(r report) []byte {
 	b := envelopeOf(kindError, r.stamp, r.from, r.to, r.about, performatives.Normal)
-	payload, err := r.fault.payload()
-	b.Raw(memberNames[memPayload], payload)
-	out, errOut := b.Close()
-	if err != nil || errOut != nil {
-		return nil // cannot be: this package has made all of it
-	}
-	return out
+	b.Open(memberNames[memPayload])
+	r.fault.write(&b)
+	b.End()
+	return append(b.JSON, '}')
 }
 
 // fieldNames has the names of bridge for the fields of a message.

@@ -14,20 +14,14 @@ const capsExtensions = "extensions"
 
 // The extensions. docs/bridge-extensions.md has their formats.
 const (
-	extensionProgress        = "progress"
-	extensionCompression     = "compression"
-	extensionRouting         = "routing"
-	extensionAcknowledgement = "acknowledgement"
-	extensionBatching        = "batching"
-	extensionEncryption      = "encryption"
+	extensionProgress   = "progress"
+	extensionRouting    = "routing"
+	extensionEncryption = "encryption"
 )
 
-// parameters has the extensions with parameters: the member, which is a list, and its one element
-// that this end supports.
-var parameters = map[string]struct{ member, name string }{
-	extensionCompression: {"methods", methodGzip},
-	extensionEncryption:  {"formats", performatives.TypeSealed},
-}
+// parameterFormats is the parameter of the extension encryption: a list, of which this end supports
+// [performatives.TypeSealed].
+const parameterFormats = "formats"
 
 // extensions is a set of the names of extensions, sorted.
 type extensions []string
@@ -36,7 +30,7 @@ func (e extensions) has(name string) bool { return slices.Contains(e, name) }
 
 // supported returns the extensions that this end offers.
 func (s *session) supported() extensions {
-	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionEncryption, extensionProgress}
+	all := extensions{extensionEncryption, extensionProgress}
 	if s.node != "" {
 		all = append(all, extensionRouting)
 	}
@@ -57,9 +51,8 @@ func (s *session) agreeable(offer []byte) (out extensions) {
 
 // fits reports whether the parameters of an extension allow what this end does.
 func fits(extension string, v []byte) bool {
-	p, has := parameters[extension]
-	names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
-	return !has || slices.Contains(names, p.name)
+	names, _ := jsonscan.Texts(jsonscan.Member(v, parameterFormats))
+	return extension != extensionEncryption || slices.Contains(names, performatives.TypeSealed)
 }
 
 // appendTo writes the member of a handshake.
@@ -67,8 +60,8 @@ func (e extensions) appendTo(b *jsonscan.Builder) {
 	b.Open(capsExtensions)
 	for _, name := range e {
 		b.Open(name)
-		if p, has := parameters[name]; has {
-			b.Value(p.member, []string{p.name})
+		if name == extensionEncryption {
+			b.Value(parameterFormats, []string{performatives.TypeSealed})
 		}
 		b.End()
 	}
@@ -88,51 +81,52 @@ func (s *session) agreedBetween(own, agent performatives.AgentID) extensions {
 	return s.pending.greeted[agent.Fold()]
 }
 
-// agrees reports whether both ends use an extension in messages between an agent of this end and
-// one of the peer.
-func (s *session) agrees(own, agent performatives.AgentID, extension string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.agreedBetween(own, agent).has(extension)
-}
-
 // agreed reports whether both ends use an extension in a message of the peer that is being read.
-// One without a receiver is for the agent that has asked.
+// One without a receiver is for the agent that has asked. The session's lock is held.
 func (d *decoder) agreed(extension string) bool {
-	s := d.session
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	own := d.out.Receiver
-	if q := s.pending.askFor(d.correlation, own); own == "" && q != nil {
+	if q := d.session.pending.askFor(d.correlation, own); own == "" && q != nil {
 		own = q.message.Sender()
 	}
-	return s.agreedBetween(own, d.out.Sender).has(extension)
+	return d.session.agreedBetween(own, d.out.Sender).has(extension)
 }
 
-// agreesWithAny reports whether any agent has agreed on an extension.
-func (s *session) agreesWithAny(extension string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range s.hellos.byAgent {
-		if h.extensions.has(extension) {
-			return true
-		}
-	}
-	for _, e := range s.pending.greeted {
-		if e.has(extension) {
-			return true
-		}
-	}
-	return false
-}
-
-// progressed reports whether a notification is the progress of a request of this node.
+// progressed reports whether a notification is the progress of a request of this node. The
+// session's lock is held.
 func (s *session) progressed(d *decoder, event string) bool {
 	if event != eventProgress || d.correlation == "" {
 		return false
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	q := s.pending.askFor(d.correlation, d.out.Receiver)
 	return q != nil && s.agreedBetween(q.message.Sender(), d.out.Sender).has(extensionProgress)
+}
+
+// Extension encryption: messages with sealed payloads, which only their receivers can read. The
+// codec writes and reads them like messages of any other message type.
+
+// checkSealed refuses a sealed payload of a peer that has not agreed to the extension.
+func (s *session) checkSealed(d *decoder) {
+	if performatives.IsSealedType(d.out.MessageType) && !d.agreed(extensionEncryption) {
+		d.Wrong("metadata.message_type",
+			"another one than %.64q: the handshake has not agreed on the extension %s", d.out.MessageType, extensionEncryption)
+	}
+}
+
+// refuseSealed returns the refusal of a sealed payload for a peer that has not agreed to the
+// extension. It never has another form.
+func refuseSealed(m *performatives.Message) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: performatives.CodeIncapable, About: m.ID(), Field: "metadata.message_type",
+		Text: "the peer takes no sealed payloads: its handshake has not agreed on the extension " + extensionEncryption,
+	}
+}
+
+// greets reports whether the handshake of an agent of this end still has no answer. The session's
+// lock is held.
+func (s *session) greets(agent performatives.AgentID) bool {
+	if !s.opts.Initiator {
+		return false
+	}
+	h := s.hellos.byAgent[agent.Fold()]
+	return h == nil || !h.done
 }

@@ -119,12 +119,13 @@ func (s *session) greetingAnswered(d *decoder, m *performatives.Message, take fu
 			return h.own
 		}
 		for _, q := range waiting {
-			if accepted && q.message.Sealed() && !d.extensions.has(extensionEncryption) {
+			switch {
+			case !accepted:
+				take(s.unsent(q.message, ungreeted(m)))
+			case q.message.Sealed() && !d.extensions.has(extensionEncryption):
 				take(s.unsent(q.message, refuseSealed(q.message)))
-			} else if accepted {
+			default:
 				take(wire.Inbound{Answer: q.frame})
-			} else if refusal := s.ungreeted(q.message, m); refusal != nil {
-				take(wire.Inbound{Message: refusal})
 			}
 		}
 	}
@@ -138,9 +139,6 @@ func (s *session) unhold(h *hello, accepted bool) []queued {
 	h.held = nil
 	for _, q := range waiting {
 		s.hellos.held -= len(q.frame)
-		if !accepted {
-			s.pending.asks.Remove(s.pending.asks.Find(q.message.Sender(), string(q.message.ID())))
-		}
 	}
 	if len(waiting) == 0 {
 		h.done = accepted
@@ -161,14 +159,13 @@ func (s *session) unsent(held *performatives.Message, why *performatives.Refusal
 	return wire.Inbound{Err: why}
 }
 
-// ungreeted returns the refusal of a request whose sender the peer has not accepted; nil for a
-// message that expects no reply.
-func (s *session) ungreeted(held, answer *performatives.Message) *performatives.Message {
-	why := performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the peer has not accepted the handshake"}
+// ungreeted returns the refusal of a message whose sender the peer has not accepted.
+func ungreeted(answer *performatives.Message) *performatives.Refusal {
+	why := &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "the peer has not accepted the handshake"}
 	if answer != nil {
 		if r := answer.AsRefusal(); r != nil && r.Code != performatives.CodeUnspecified {
 			why.Code, why.Text = r.Code, why.Text+": "+r.Text
 		}
 	}
-	return held.RefuseCopy(held.Receiver(), s.opts.Stamper.Stamp(), &why)
+	return why
 }

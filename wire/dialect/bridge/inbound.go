@@ -5,18 +5,13 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // resolve sets the fields of a message that only its session knows: the conversation, and the
-// receiver of an answer that names none.
+// receiver of an answer that names none. The lock is held.
 func (s *session) resolve(d *decoder) {
-	if d.correlation == "" {
-		return
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	switch {
+	case d.correlation == "":
 	case d.kind == kindRequest, d.kind == kindHandshakeRequest:
 		s.resolveRequest(d)
 	case d.withdraws():
@@ -85,7 +80,7 @@ func (s *session) called(d *decoder, in wire.Inbound) wire.Inbound {
 		return in // it has come again: its receiver knows it
 	}
 	if d.kind == kindRequest && p.early.Overtook(exchange.KeyOf(m.Sender(), string(m.ID())), m.ID(), d.arrival) {
-		return s.refused(d, in, recent.Canceled("")) // it never starts work, nor does a copy of it
+		return s.refused(d, in, exchange.Canceled("")) // it never starts work, nor does a copy of it
 	}
 	c := &call{
 		Request:  exchange.Request{ID: m.ID(), Asker: m.Sender(), Conversation: m.ConversationID(), Expires: exchange.Expiry(m.ReplyBy(), now, unlimited)},

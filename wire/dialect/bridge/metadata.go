@@ -81,13 +81,13 @@ func (d *decoder) rest(path string, object []byte, rest *performatives.Members, 
 
 // metadata writes the member metadata, if there is anything in it.
 func (w *writer) metadata() {
-	m := w.m
+	m := w.Message
 	switch {
 	case w.exact() && w.shape.metadata != nil:
-		w.out.Raw(memberNames[memMetadata], w.shape.metadata)
+		w.Raw(memberNames[memMetadata], w.shape.metadata)
 		return
 	case w.exact() && w.shape.blanks.Has(memMetadata):
-		w.out.Raw(memberNames[memMetadata], []byte("null"))
+		w.null(memberNames[memMetadata])
 		return
 	}
 	b := jsonscan.OpenObject(nil)
@@ -117,8 +117,8 @@ func (w *writer) metadata() {
 		})
 	}
 	if out, err := b.Close(); !b.Empty() {
-		w.out.Fail(err)
-		w.out.Raw(memberNames[memMetadata], out)
+		w.Fail(err)
+		w.Raw(memberNames[memMetadata], out)
 	}
 }
 
@@ -128,5 +128,5 @@ func (w *writer) implied() string {
 	if w.correlation != "" {
 		return w.correlation
 	}
-	return string(w.m.ID())
+	return string(w.Message.ID())
 }

@@ -70,40 +70,33 @@ func eventFor(messageType string, act performatives.Performative) string {
 	return strings.ToLower(act.String())
 }
 
-// notification writes a NotificationMessage.
-func (w *writer) notification() ([]byte, error) {
-	m := w.m
-	b := jsonscan.OpenObject(nil)
-	if m.Performative() == performatives.ActInform && m.MessageType() == "" {
-		content, err := exchange.Object("bridge", w.m.Payload())
-		switch {
-		case err != nil:
-			return nil, err
-		case isEvent(content):
-			return content, nil
-		}
-		b.Text(notificationEvent, eventInform)
-		b.Raw(notificationData, content)
-		return b.Close()
+// notification writes a NotificationMessage whose payload is the data of an event.
+func (w *writer) notification() {
+	m, rest := w.Message, w.restOf()
+	switch v := rest[notificationEvent]; {
+	case m.Performative() == performatives.ActInform && m.MessageType() == "":
+		w.Text(notificationEvent, eventInform)
+		w.Raw(notificationData, w.Payload)
+		return
+	case jsonscan.Is(v, '"') && jsonscan.Valid(v):
+		w.Raw(notificationEvent, v)
+	default:
+		w.Text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
 	}
-	rest := w.restOf()
-	if v := rest[notificationEvent]; jsonscan.Is(v, '"') && jsonscan.Valid(v) {
-		b.Raw(notificationEvent, v)
-	} else {
-		b.Text(notificationEvent, eventFor(m.MessageType(), m.Performative()))
-	}
-	if err := w.member(&b, notificationData); err != nil {
-		return nil, err
-	}
-	b.Sorted(rest, notificationEvent, notificationData)
-	return b.Close()
+	w.member(notificationData)
+	w.Sorted(rest, notificationEvent, notificationData)
 }
 
-// isEvent reports whether the content of an INFORM is the payload of a notification.
-func isEvent(content []byte) bool {
+// isEvent reports whether the content of an INFORM, which it marshals, is the payload of a
+// notification.
+func (w *writer) isEvent() bool {
+	if w.Message.Performative() != performatives.ActInform || w.Message.MessageType() != "" {
+		return false
+	}
+	w.Marshal(w.Message.Payload())
 	var event, data []byte
 	others := false
-	jsonscan.Read(content, func(string, []byte) { others = true }, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
+	jsonscan.Read(w.Payload, func(string, []byte) { others = true }, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
 	name := jsonscan.Text(event)
 	if name == "" || !jsonscan.IsNone(data) && data[0] != '{' {
 		return false

@@ -5,7 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // call is a request of the peer without an answer. A handshake has no Agent: it is not handed over.
@@ -43,8 +42,8 @@ type pending struct {
 	parties *exchange.Index[exchange.Party, *ask]
 
 	// The CANCELs that have overtaken their requests: of the peer, and of this node.
-	early recent.Withdrawn[exchange.Key]
-	ahead recent.Cancels
+	early exchange.Withdrawn[exchange.Key]
+	ahead exchange.Cancels
 }
 
 // maxGreeted is the largest number of agents that shake hands over one session.
@@ -59,22 +58,6 @@ func (p *pending) init(limit int) {
 	p.asks.Init(limit, true, nil)
 	p.askIDs = exchange.IndexOf(&p.asks, (*ask).id)
 	p.parties = exchange.IndexOf(&p.asks, (*ask).party)
-}
-
-// Requests returns the requests of an agent of the peer. It implements [wire.HandoverCodec].
-func (s *session) Requests(agent performatives.AgentID) ([]byte, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.pending.calls.Requests(agent)
-}
-
-// Adopt takes over the requests that Requests of another session has returned. It implements
-// [wire.HandoverCodec].
-func (s *session) Adopt(requests []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	_, err := s.pending.calls.Adopt(requests)
-	return err
 }
 
 // callOf returns the call that a message of this node answers, and whether it answers the CANCEL

@@ -90,46 +90,38 @@ func (d *decoder) timeout(v []byte) {
 }
 
 // request writes a ToolRequest.
-func (w *writer) request() ([]byte, error) {
-	m := w.m
-	b := jsonscan.OpenObject(nil)
-	if m.MessageType() != "" {
-		b.Text(requestTool, m.MessageType())
-		if err := w.member(&b, requestArguments); err != nil {
-			return nil, err
-		}
-		w.timeout(&b)
-		w.rest(&b, requestTool, requestArguments, requestTimeout)
-		return b.Close()
+func (w *writer) request() {
+	if typed := w.Message.MessageType(); typed != "" {
+		w.Text(requestTool, typed)
+		w.member(requestArguments)
+		w.timeout()
+		w.Sorted(w.restOf(), requestTool, requestArguments, requestTimeout)
+		return
 	}
-	task, err := exchange.PayloadAs[performatives.TaskRequest](m)
-	if err != nil {
-		return nil, err
-	}
-	b.Text(requestTool, task.TaskType)
+	task := exchange.Content[performatives.TaskRequest](&w.Builder, w.Message)
+	w.Text(requestTool, task.TaskType)
 	if task.Parameters.IsZero() {
-		b.Raw(requestArguments, []byte("{}"))
+		w.Raw(requestArguments, []byte("{}"))
 	} else {
-		exchange.PutContent(&b, requestArguments, task.Parameters)
+		exchange.PutContent(&w.Builder, requestArguments, task.Parameters)
 	}
-	w.timeout(&b)
+	w.timeout()
 	if task.Description != "" {
-		b.Text(requestDescription, task.Description)
+		w.Text(requestDescription, task.Description)
 	}
-	b.Sorted(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
-	return b.Close()
+	w.Sorted(task.Extra, requestTool, requestArguments, requestTimeout, requestDescription)
 }
 
 // timeout writes the time that is left for the request in whole seconds, rounded up: the field
 // is a whole number in the text. A deadline beyond maxTimeout is written as that.
-func (w *writer) timeout(b *jsonscan.Builder) {
-	by := w.m.ReplyBy()
+func (w *writer) timeout() {
+	by := w.Message.ReplyBy()
 	switch {
 	case by.IsZero():
 	case w.shape.timeout != "" && by.Equal(w.shape.replyBy):
-		b.Raw(requestTimeout, []byte(w.shape.timeout))
+		w.Raw(requestTimeout, []byte(w.shape.timeout))
 	default:
 		left := math.Ceil(by.Sub(w.now()).Seconds())
-		b.Raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
+		w.Raw(requestTimeout, strconv.AppendInt(nil, int64(min(max(left, 1), maxTimeout)), 10))
 	}
 }

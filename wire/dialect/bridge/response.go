@@ -83,98 +83,100 @@ func (d *decoder) wrap(result []byte) []byte {
 }
 
 // response writes a ToolResponse.
-func (w *writer) response() ([]byte, error) {
-	b := jsonscan.OpenObject(nil)
-	if w.act != w.m.Performative() || w.m.MessageType() != "" {
-		return w.otherResponse(b)
+func (w *writer) response() {
+	if w.act != w.Message.Performative() || w.Message.MessageType() != "" {
+		w.otherResponse()
+		return
 	}
-	p, err := exchange.PayloadAs[performatives.InformResult](w.m)
-	if err != nil {
-		return nil, err
-	}
+	p := exchange.Content[performatives.InformResult](&w.Builder, w.Message)
 	success := p.Status != performatives.StatusFailure
-	b.Value(responseSuccess, success)
+	w.Value(responseSuccess, success)
 	summarized := false
 	switch {
 	case !p.Details.IsZero():
-		w.unwrapped(&b, p.Details)
+		w.unwrapped(p.Details)
 	case success && p.Summary != "":
-		b.Text(responseResult, p.Summary)
+		w.Text(responseResult, p.Summary)
 		summarized = true
 	default:
-		b.Raw(responseResult, []byte("null"))
+		w.null(responseResult)
 	}
-	w.elapsed(&b, p.Extra[responseTime])
-	switch {
-	case !success && p.Summary != "":
-		b.Text(responseError, p.Summary)
-	case success && len(p.Extra[responseError]) > 0:
-		b.Checked(responseError, p.Extra[responseError])
-	default:
-		b.Raw(responseError, []byte("null"))
+	w.elapsed(p.Extra[responseTime])
+	if !success && p.Summary != "" {
+		w.Text(responseError, p.Summary)
+	} else if success {
+		w.orNull(responseError, p.Extra[responseError])
+	} else {
+		w.null(responseError)
 	}
 	if p.Status == performatives.StatusPartial {
-		b.Text(responseStatus, string(p.Status))
+		w.Text(responseStatus, string(p.Status))
 	}
 	switch {
 	case success && p.Summary != "" && !summarized:
-		b.Text(responseSummary, p.Summary)
+		w.Text(responseSummary, p.Summary)
 	case !success && len(p.Extra[responseSummary]) > 0:
-		b.Checked(responseSummary, p.Extra[responseSummary])
+		w.Checked(responseSummary, p.Extra[responseSummary])
 	}
 	if len(p.Artifacts) > 0 {
-		b.Value(responseArtifacts, p.Artifacts)
+		w.Value(responseArtifacts, p.Artifacts)
 	}
-	b.Sorted(p.Extra, responseSuccess, responseResult, responseTime, responseError, responseStatus, responseSummary, responseArtifacts)
-	return b.Close()
+	w.Sorted(p.Extra, responseSuccess, responseResult, responseTime, responseError, responseStatus, responseSummary, responseArtifacts)
 }
 
 // otherResponse writes an answer whose content is that of another act, or the application's own.
-func (w *writer) otherResponse(b jsonscan.Builder) ([]byte, error) {
+func (w *writer) otherResponse() {
 	rest := w.restOf()
 	if v := rest[responseSuccess]; len(v) > 0 {
-		b.Checked(responseSuccess, v)
+		w.Checked(responseSuccess, v)
 	} else {
-		b.Raw(responseSuccess, []byte("true"))
+		w.Value(responseSuccess, true)
 	}
-	if w.m.Payload() == nil {
-		b.Raw(responseResult, []byte("null"))
+	if w.Message.Payload() == nil {
+		w.null(responseResult)
 	} else {
-		w.unwrapped(&b, performatives.ContentOf(w.m.Payload()))
+		w.unwrapped(performatives.ContentOf(w.Message.Payload()))
 	}
-	w.elapsed(&b, rest[responseTime])
-	if v := rest[responseError]; len(v) > 0 {
-		b.Checked(responseError, v)
-	} else {
-		b.Raw(responseError, []byte("null"))
+	w.elapsed(rest[responseTime])
+	w.orNull(responseError, rest[responseError])
+	w.Sorted(rest, responseSuccess, responseResult, responseTime, responseError)
+}
+
+// null writes a member that is null.
+func (w *writer) null(name string) { w.Raw(name, []byte("null")) }
+
+// orNull writes a member as it came, which is null if it is absent.
+func (w *writer) orNull(name string, v []byte) {
+	if len(v) == 0 {
+		w.null(name)
+		return
 	}
-	b.Sorted(rest, responseSuccess, responseResult, responseTime, responseError)
-	return b.Close()
+	w.Checked(name, v)
 }
 
 // unwrapped writes the result: an object, or the other value that the peer's result was.
-func (w *writer) unwrapped(b *jsonscan.Builder, details performatives.Content) {
+func (w *writer) unwrapped(details performatives.Content) {
 	if !w.shape.wrapped {
-		exchange.PutContent(b, responseResult, details)
+		exchange.PutContent(&w.Builder, responseResult, details)
 		return
 	}
 	v, err := jsonscan.Marshal(details)
-	w.out.Fail(err)
+	w.Fail(err)
 	var inner []byte
 	others := false
 	jsonscan.Read(v, func(string, []byte) { others = true }, jsonscan.Find(responseResult, &inner))
 	if inner != nil && !others {
 		v = inner
 	}
-	b.Raw(responseResult, v)
+	w.Raw(responseResult, v)
 }
 
 // elapsed writes the time that the work took: as it came, or as the session has measured it.
-func (w *writer) elapsed(b *jsonscan.Builder, came []byte) {
+func (w *writer) elapsed(came []byte) {
 	switch {
 	case len(came) > 0:
-		b.Checked(responseTime, came)
+		w.Checked(responseTime, came)
 	case w.extras.measured:
-		b.Value(responseTime, float64(w.extras.elapsed.Milliseconds())/1000)
+		w.Value(responseTime, float64(w.extras.elapsed.Milliseconds())/1000)
 	}
 }

@@ -91,9 +91,8 @@ func (r route) json() []byte {
 
 // routed returns m with its route for an agent of the peer: longer by this node, or none where the
 // peer has not agreed to the extension.
-func (s *session) routed(m *performatives.Message) (*performatives.Message, error) {
+func (s *session) routed(m *performatives.Message, agreed bool) (*performatives.Message, error) {
 	came, ok := m.Metadata(memberRoute)
-	agreed := s.agrees(m.Sender(), m.Receiver(), extensionRouting)
 	if !agreed && !ok {
 		return m, nil
 	}

@@ -8,7 +8,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
@@ -54,12 +53,14 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, "system")
 	s := &session{codec: codec, opts: o, node: d.Node, hellos: newHellos()}
 	s.pending.init(o.MaxPending)
+	s.Handover = exchange.Handover[*call]{Lock: &s.mu, Calls: &s.pending.calls}
 	return s, nil
 }
 
 // session is the codec of one session: it knows which agents have shaken hands, and the requests
 // without an answer.
 type session struct {
+	exchange.Handover[*call]
 	codec *Codec
 	opts  wire.CodecOptions
 	node  string
@@ -67,21 +68,12 @@ type session struct {
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
-	nacked  performatives.MessageID // the last refused message; only the reader uses it
 
-	broadcasts recent.Map[exchange.Key, struct{}] // to the peer
+	broadcasts exchange.Recent[exchange.Key, struct{}] // to the peer
 }
 
-// Decode reads one message, or the messages of a batch.
+// Decode reads one message.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
-	if s.batches(frame) {
-		s.decodeBatch(frame, take)
-		return
-	}
-	s.decodeOne(frame, take)
-}
-
-func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 	d := decoder{codec: s.codec, session: s}
 	m, failed := s.codec.decode(&d, frame)
 	if failed != nil {
@@ -99,7 +91,7 @@ func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 		take(wire.Inbound{Token: in.Token})
 		return
 	}
-	s.acknowledge(&d, s.received(&d, in), take)
+	take(s.received(&d, in))
 }
 
 // received applies a message to the state of the session.
@@ -109,9 +101,6 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	if d.kind != kindHandshakeRequest && !s.shookHands(d.out.Sender) {
 		return s.refused(d, in, &performatives.Refusal{Code: performatives.CodeHandshakeRequired, Text: "send a handshake_request first"})
 	}
-	if out, ok := s.acknowledges(d, in); ok {
-		return out
-	}
 	switch {
 	case d.kind == kindHandshakeRequest, d.kind == kindRequest:
 		return s.called(d, in)
@@ -120,11 +109,11 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 	case d.ask != nil:
 		return s.answered(d, in)
 	case d.kind == kindError:
-		return unasked(in, d.reported())
+		return wire.Inbound{Token: in.Token, Err: d.reported()} // it gets no answer itself
 	case d.kind != kindNotification:
-		return unasked(in, &performatives.Refusal{
+		return wire.Inbound{Token: in.Token, Err: &performatives.Refusal{
 			Code: performatives.CodeUnexpectedAct, Field: "correlation_id", Text: "correlation_id: want the message_id of a request that waits for an answer",
-		})
+		}}
 	}
 	return in
 }
@@ -134,11 +123,6 @@ func (s *session) received(d *decoder, in wire.Inbound) wire.Inbound {
 func (s *session) shookHands(agent performatives.AgentID) bool {
 	_, greeted := s.pending.greeted[agent.Fold()]
 	return s.opts.Initiator || greeted
-}
-
-// unasked is an answer that nothing waits for. It gets no answer itself.
-func unasked(in wire.Inbound, r *performatives.Refusal) wire.Inbound {
-	return wire.Inbound{Token: in.Token, Err: r}
 }
 
 // reported returns an error of the peer that is about no request, for the log.
@@ -167,9 +151,8 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 // broken passes on the error of a frame that is no message, with the answer to the peer. If it was
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
-	in := wire.Inbound{Err: e.Refusal, Answer: e.Answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())}
-	q := s.failed(e)
-	if q != nil {
+	q, in := s.failed(e), wire.Inbound{Err: e.Refusal}
+	if q != nil || e.Type != kindError.String() {
 		in.Answer = e.answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())
 	}
 	take(in)
@@ -211,10 +194,6 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	if r := performatives.RefusalOf(err); r != nil && r.Field != "" {
 		err = renamed(err)
-	}
-	s.nacked = in.Message.ID()
-	if nack := s.nack(in.Message, err); nack != nil && !in.Message.Performative().ExpectsReply() {
-		return append(dst, nack...)
 	}
 	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
 	if answer == nil {

@@ -15,7 +15,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/recent"
 )
 
 // Every vector of bridge, and none of the other dialects, is recognized.
@@ -401,10 +400,10 @@ func TestCancelOvertakes(t *testing.T) {
 		t.Errorf("%d requests are open", n)
 	}
 	p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}, func(e *performatives.Envelope) { e.ID = "other" }))
-	for i := range 2 * recent.MaxEntries {
+	for i := range 2 * exchange.MaxRecent {
 		p.one(frame(fmt.Sprint("c-", i), "notification", "agent-1", "Bob", fmt.Sprint("x-", i), `{"event_type":"cancel"}`))
 	}
-	if early, _ := p.codec.(*session).pending.early.Len(); early < recent.MaxEntries/2 || early > recent.MaxEntries {
+	if early, _ := p.codec.(*session).pending.early.Len(); early < exchange.MaxRecent/2 || early > exchange.MaxRecent {
 		t.Errorf("%d are kept", early)
 	}
 }
@@ -581,13 +580,5 @@ func TestRetryAfter(t *testing.T) {
 	}
 	if again, err := newCodec(t, Options{}).Encode(m); err != nil || !cmp.Equal(jsonOf(again), jsonOf([]byte(text))) {
 		t.Errorf("%s became %s, %v", text, again, err)
-	}
-}
-
-// A nack says it, too.
-func TestRetryAfterInANack(t *testing.T) {
-	w, err := (&fault{code: performatives.CodeBusy, again: 1000}).payload()
-	if err != nil || !strings.Contains(string(w), `"details":{"reason_code":"busy","retry_after_ms":1000}`) {
-		t.Errorf("%s, %v", w, err)
 	}
 }
