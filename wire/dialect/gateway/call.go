@@ -23,25 +23,18 @@ func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	r.read, r.meta = true, meta
 	switch {
 	case !jsonscan.Is(name, '"') || len(name) == 2:
-		return c.refused(e, o, invalidParams("name", "a non-empty string", name))
+		r.Refuse(invalidParams("name", "a non-empty string", name))
 	case !isObjectOrNone(arguments):
-		return c.refused(e, o, invalidParams("arguments", "an object", arguments))
+		r.Refuse(invalidParams("arguments", "an object", arguments))
 	case !jsonscan.IsNone(description) && !jsonscan.Is(description, '"'):
-		return c.refused(e, o, invalidParams("task_description", "a string", description))
+		r.Refuse(invalidParams("task_description", "a string", description))
 	case !isObjectOrNone(meta):
-		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
+		r.Refuse(invalidParams(memberMeta, "an object", meta))
 	case jsonscan.Is(arguments, '{'):
 		task.Parameters = performatives.RawContent(bytes.Clone(arguments))
 	}
-	to, tool, refusal := c.toolRoute(e, jsonscan.Text(name))
-	if refusal != nil {
-		return c.refused(e, o, refusal)
-	}
-	t, refusal := c.openingType(tool, meta)
-	if refusal != nil {
-		return c.refused(e, o, refusal)
-	}
-	if t.name != "" {
+	to, tool := c.toolRoute(e, r, jsonscan.Text(name))
+	if t := c.openingType(r, tool); t.name != "" {
 		return c.typedCall(e, r, o, to, t, bytes.Clone(arguments), "arguments")
 	}
 	task.TaskType, task.Description = tool, jsonscan.Text(description)
@@ -83,24 +76,20 @@ func progressToken(meta []byte) (token []byte) {
 // openingType returns the message type and the act of a call of the tool name: those
 // that its _meta names, else those that are registered under the name of the tool. The
 // message type is empty for an ordinary task.
-func (c *codec) openingType(name string, meta []byte) (messageType, *performatives.Refusal) {
-	const path = "mcp_payload.params." + memberMeta
-	t, refusal := readMessageType(meta, path)
-	if refusal != nil {
-		return t, refusal
-	}
+func (c *codec) openingType(r *rpc, name string) messageType {
+	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
 	if t.act != 0 && !exchange.Opening.Has(t.act) {
-		return t, exchange.Wrong(path+"."+metaPerformative, "TASK_REQUEST or REQUEST, got %s", t.act)
+		r.Refuse(exchange.Wrong(pathMeta+"."+metaPerformative, "TASK_REQUEST or REQUEST, got %s", t.act))
 	}
 	act, known := c.session.Registry.MessageTypeAct(name)
 	if t.name == "" && known && exchange.Opening.Has(act) {
-		return messageType{name, act}, nil
+		return messageType{name, act}
 	}
 	if act, known = c.session.Registry.MessageTypeAct(t.name); t.act == 0 && known && exchange.Opening.Has(act) {
 		t.act = act
 	}
 	t.act = cmp.Or(t.act, performatives.ActTaskRequest)
-	return t, nil
+	return t
 }
 
 // typedCall serves a call that has a message type, for the receiver to. Its arguments, which the
@@ -110,15 +99,14 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 	if len(arguments) == 0 || jsonscan.IsNull(arguments) {
 		arguments = []byte("{}")
 	}
-	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name}
 	payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", arguments)
 	if err == nil {
-		env.Payload = payload
 		err = performatives.CheckPayload(t.act, payload)
 	}
 	if err != nil {
-		return c.refused(e, o, exchange.Renamed(err, map[string]string{"payload": strings.TrimSuffix("mcp_payload.params."+name, ".")}, true))
+		r.Refuse(exchange.Renamed(err, map[string]string{"payload": strings.TrimSuffix("mcp_payload.params."+name, ".")}, true))
 	}
+	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name, Payload: payload}
 	return c.serve(e, r, o, env, &call{Token: progressToken(r.readMeta())})
 }
 

@@ -61,15 +61,8 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 // methodCall serves ns.method of the peer: a task of the type method, or a message of the
 // message type method.
 func (c *codec) methodCall(e *envelope, r *rpc, o *origin) wire.Inbound {
-	to, method, refusal := c.methodRoute(e, r.method)
-	if refusal != nil {
-		return c.refused(e, o, refusal)
-	}
-	t, refusal := c.openingType(method, r.readMeta())
-	if refusal != nil {
-		return c.refused(e, o, refusal)
-	}
-	if t.name != "" {
+	to, method := c.methodRoute(e, r)
+	if t := c.openingType(r, method); t.name != "" {
 		return c.typedCall(e, r, o, to, t, objectOf(withoutMessageType(r.params), "params"), "")
 	}
 	task := performatives.TaskRequest{TaskType: method}
@@ -85,18 +78,14 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch cursor := jsonscan.Member(r.params, paramCursor); {
 	case jsonscan.IsNone(cursor), string(cursor) == `""`: // the first page
 	case !jsonscan.Is(cursor, '"'):
-		return c.refused(e, o, invalidParams(paramCursor, "a string", cursor))
+		r.Refuse(invalidParams(paramCursor, "a string", cursor))
 	default:
-		return c.refused(e, o, exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
+		r.Refuse(exchange.Wrong("mcp_payload.params."+paramCursor, "none: the first page has all"))
 	}
-	meta := r.readMeta()
-	if !isObjectOrNone(meta) {
-		return c.refused(e, o, invalidParams(memberMeta, "an object", meta))
+	if meta := r.readMeta(); !isObjectOrNone(meta) {
+		r.Refuse(invalidParams(memberMeta, "an object", meta))
 	}
-	t, refusal := readMessageType(meta, "mcp_payload.params."+memberMeta)
-	if refusal != nil {
-		return c.refused(e, o, refusal)
-	}
+	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
 	to, x := c.queried(e, r.method), &call{}
 	if r.method == methodResources {
 		to, x.Namespace = NamespaceSystem, to
@@ -116,6 +105,9 @@ func (c *codec) pong(o *origin) []byte {
 // has the payload, and the message type and act of a typed request. A call that repeats a pending
 // one gets the answer of that one. In a batch, which has an answer for each call, it is refused.
 func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope, call *call) wire.Inbound {
+	if r.Refusal != nil {
+		return c.refused(e, o, r.Refusal)
+	}
 	s := c.stamp()
 	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, c.opts.Timeout))
 	if call.startsWork(r.method) {

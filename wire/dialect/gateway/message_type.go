@@ -15,6 +15,8 @@ const (
 	metaMessageType  = "message_type"
 	metaPerformative = "performative"
 	metaToken        = "progressToken"
+
+	pathMeta = "mcp_payload.params." + memberMeta
 )
 
 // messageType is what a _meta says of the type of a message.
@@ -23,31 +25,30 @@ type messageType struct {
 	act  performatives.Performative // zero = the usual act of the place
 }
 
-// readMessageType reads the message type from a _meta at that path. The path is the
-// beginning of the field of a refusal.
-func readMessageType(meta []byte, path string) (t messageType, bad *performatives.Refusal) {
+// readMessageType reads the message type from a _meta at that path, with which the field of a
+// refusal begins.
+func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType) {
 	var name, act []byte
 	jsonscan.Read(meta, nil, jsonscan.Find(metaMessageType, &name), jsonscan.Find(metaPerformative, &act))
 	if jsonscan.IsNone(name) {
-		return t, nil
+		return t
 	}
 	field := path + "." + metaMessageType
-	if !jsonscan.Is(name, '"') {
-		return t, exchange.Invalid(field, "a string", name)
-	}
 	t.name = jsonscan.Text(name)
-	if err := performatives.CheckMessageType(t.name); err != nil {
-		return t, exchange.Renamed(err, map[string]string{"message_type": field}, false)
-	}
-	if jsonscan.IsNone(act) {
-		return t, nil
-	}
 	var err error
-	if t.act, err = performatives.ParsePerformative(jsonscan.Text(act)); err != nil {
-		bad = exchange.Wrong(path+"."+metaPerformative, "the name of an act")
-		bad.Code = performatives.CodeUnknownPerformative
+	if !jsonscan.IsNone(act) {
+		t.act, err = performatives.ParsePerformative(jsonscan.Text(act))
 	}
-	return t, bad
+	if !jsonscan.Is(name, '"') {
+		f.Refuse(exchange.Invalid(field, "a string", name))
+	} else if bad := performatives.CheckMessageType(t.name); bad != nil {
+		f.Refuse(exchange.Renamed(bad, map[string]string{"message_type": field}, false))
+	} else if err != nil {
+		f.Refuse(&performatives.Refusal{
+			Code: performatives.CodeUnknownPerformative, Field: path + "." + metaPerformative, Text: path + "." + metaPerformative + ": want the name of an act",
+		})
+	}
+	return t
 }
 
 // withMessageType returns a JSON object with the message type of m in its _meta, and with the act

@@ -42,9 +42,9 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if jsonscan.Is(payload, '[') { // a payload must be an object
 		payload = append(append([]byte(`{"params":`), payload...), '}')
 	}
-	t, refusal := readMessageType(metaOf(payload), "mcp_payload.params."+memberMeta)
-	if refusal != nil {
-		return wire.Inbound{Token: e.token, Err: refusal, Ref: o}
+	t := readMessageType(&r.Fault, metaOf(payload), pathMeta)
+	if r.Refusal != nil {
+		return wire.Inbound{Token: e.token, Err: r.Refusal, Ref: o}
 	}
 	own := *r
 	exchange.Keep(&own.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
@@ -74,9 +74,8 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var id, reason []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find("requestId", &id), jsonscan.Find("reason", &reason))
 	nothing := wire.Inbound{Token: e.token, Ref: o}
-	t, refusal := readMessageType(r.readMeta(), "mcp_payload.params."+memberMeta)
-	if refusal != nil {
-		nothing.Err = refusal
+	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
+	if nothing.Err = r.Refusal; r.Refusal != nil {
 		return nothing
 	}
 	c.mu.Lock()
@@ -133,9 +132,9 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 // progressed makes the STATUS_UPDATE of a notification. One with a message type has the
 // intermediate results as its payload.
 func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives.StatusUpdate, results []byte) (*performatives.Message, error) {
-	t, refusal := readMessageType(r.readMeta(), "mcp_payload.params."+memberMeta)
-	if refusal != nil {
-		return nil, refusal
+	t := readMessageType(&r.Fault, r.readMeta(), pathMeta)
+	if r.Refusal != nil {
+		return nil, r.Refusal
 	}
 	if t.act = performatives.ActStatusUpdate; t.name != "" {
 		payload, err := c.session.Registry.DecodeTyped(t.act, t.name, "", results)

@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
-	"maps"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // codeNoResource is the code of MCP for a resource that is not there. Elsewhere, it is that of
@@ -47,7 +45,7 @@ func (c *codec) read(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var uri []byte
 	jsonscan.Read(r.params, nil, jsonscan.Find("uri", &uri))
 	if !jsonscan.Is(uri, '"') || len(uri) == len(`""`) {
-		return c.refused(e, o, invalidParams("uri", "a non-empty string", uri))
+		r.Refuse(invalidParams("uri", "a non-empty string", uri))
 	}
 	return c.serve(e, r, o, performatives.Envelope{
 		Receiver: c.queried(e, r.method), Payload: performatives.QueryRef{Reference: jsonscan.Text(uri)},
@@ -57,27 +55,28 @@ func (c *codec) read(e *envelope, r *rpc, o *origin) wire.Inbound {
 // resourceList returns the result of resources/list, with the resources of the agents of a
 // namespace.
 func resourceList(p performatives.InformCapabilities, of performatives.AgentID) ([]byte, error) {
-	all := []performatives.Resource{}
+	all := []json.RawMessage{}
 	if p.Capabilities != nil {
 		for _, r := range p.Capabilities.Resources {
-			agent := r.Extra[toolAgent]
-			if of != "" && !contains(of, performatives.AgentID(jsonscan.Text(agent))) {
+			extra := r.Extra
+			if of != "" && !contains(of, performatives.AgentID(jsonscan.Text(extra[toolAgent]))) {
 				continue
 			}
-			r.Name = cmp.Or(r.Name, r.URI) // MCP demands one
-			meta, err := jsonscan.Marshal(metaWith(r.Extra[toolMeta], agent))
+			r.Name, r.Extra = cmp.Or(r.Name, r.URI), nil // MCP demands a name
+			text, err := jsonscan.Marshal(r)
 			if err != nil {
 				return nil, err
 			}
-			r.Extra = maps.Clone(r.Extra)
-			exchange.Keep(&r.Extra, toolMeta, meta)
-			delete(r.Extra, toolAgent)
-			all = append(all, r)
+			b := jsonscan.Reopen(text)
+			b.Sorted(extra, toolAgent, toolMeta)
+			putMeta(&b, extra)
+			if text, err = b.Close(); err != nil {
+				return nil, err
+			}
+			all = append(all, text)
 		}
 	}
-	return jsonscan.Marshal(struct {
-		Resources []performatives.Resource `json:"resources"`
-	}{all})
+	return jsonscan.Marshal(map[string]any{"resources": all})
 }
 
 // resourceResult returns the result of resources/read for the value of a reference.

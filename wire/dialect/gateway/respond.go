@@ -81,9 +81,9 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		}
 		return c.refusal(e, r, q, refusal, data)
 	}
-	t, refusal := readMessageType(metaOf(r.result), "mcp_payload.result."+memberMeta)
-	if refusal != nil {
-		return nil, refusal
+	t := readMessageType(&r.Fault, metaOf(r.result), "mcp_payload.result."+memberMeta)
+	if r.Refusal != nil {
+		return nil, r.Refusal
 	}
 	switch q.method {
 	case methodInitialize:
@@ -257,8 +257,9 @@ func refusalType(m *performatives.Message) (meta, payload json.RawMessage) {
 func (c *codec) typedRefusal(act performatives.Performative, data []byte) (name string, payload any) {
 	var text []byte
 	jsonscan.Read(data, nil, jsonscan.Find("payload", &text))
-	t, refusal := readMessageType(metaOf(data), memberMeta)
-	if refusal != nil || t.name == "" {
+	var f exchange.Fault
+	t := readMessageType(&f, metaOf(data), memberMeta)
+	if f.Refusal != nil || t.name == "" {
 		return "", nil
 	}
 	payload, err := c.session.Registry.DecodeTyped(act, t.name, "", text)

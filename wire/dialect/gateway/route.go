@@ -21,38 +21,38 @@ func (c *codec) queried(e *envelope, method string) performatives.AgentID {
 }
 
 // toolRoute returns the receiver of tools/call and the name of the tool there.
-func (c *codec) toolRoute(e *envelope, name string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
-	if to, tool, refusal = c.route(e, c.queried(e, methodCall), name, "params.name"); to != "" || refusal != nil {
-		return to, tool, refusal
+func (c *codec) toolRoute(e *envelope, r *rpc, name string) (to performatives.AgentID, tool string) {
+	if to, tool = c.route(e, r, c.queried(e, methodCall), name, "params.name"); to != "" {
+		return to, tool
 	}
-	return performatives.AgentID(Namespace(e.target, methodCall)), name, nil
+	return performatives.AgentID(Namespace(e.target, methodCall)), name
 }
 
 // methodRoute is [codec.toolRoute] for ns.method.
-func (c *codec) methodRoute(e *envelope, method string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
-	if to, tool, refusal = c.route(e, performatives.AgentID(Namespace(e.target, "")), method, "method"); to != "" || refusal != nil {
-		return to, tool, refusal
+func (c *codec) methodRoute(e *envelope, r *rpc) (to performatives.AgentID, tool string) {
+	if to, tool = c.route(e, r, performatives.AgentID(Namespace(e.target, "")), r.method, "method"); to != "" {
+		return to, tool
 	}
-	_, tool, _ = splitMethod(method)
-	to = performatives.AgentID(Namespace(e.target, method))
-	_, _, refusal = c.route(e, to, tool, "method")
-	return to, tool, refusal
+	_, tool, _ = splitMethod(r.method)
+	to = performatives.AgentID(Namespace(e.target, r.method))
+	c.route(e, r, to, tool, "method")
+	return to, tool
 }
 
 // route returns the receiver of a call to a namespace, and the name of the tool there. A tool of
 // that very name wins; else the name is AGENT.TOOL with an agent or a namespace of that namespace.
 // Without such a tool, to is empty. A tool of several agents is refused; field is the member with
 // the name.
-func (c *codec) route(e *envelope, of performatives.AgentID, name, field string) (to performatives.AgentID, tool string, refusal *performatives.Refusal) {
-	if c.session.Workers == nil {
-		return "", "", nil
+func (c *codec) route(e *envelope, r *rpc, of performatives.AgentID, name, field string) (to performatives.AgentID, tool string) {
+	if c.session.Workers == nil || r.Refusal != nil {
+		return "", ""
 	}
 	to, tool = of, name
 	workers, _ := c.session.Workers(e.source, of, name)
 	for dot := 0; len(workers) == 0; dot++ { // the id of an agent may have dots
 		next := strings.IndexByte(name[dot:], '.')
 		if next < 0 {
-			return "", "", nil
+			return "", ""
 		}
 		dot += next
 		to, tool = performatives.AgentID(name[:dot]), name[dot+1:]
@@ -65,9 +65,9 @@ func (c *codec) route(e *envelope, of performatives.AgentID, name, field string)
 		}
 	}
 	if len(workers) > 1 {
-		return "", "", ambiguous("mcp_payload."+field, tool, workers)
+		r.Refuse(ambiguous("mcp_payload."+field, tool, workers))
 	}
-	return to, tool, nil
+	return to, tool
 }
 
 // contains reports whether an agent belongs to a namespace, or is it.

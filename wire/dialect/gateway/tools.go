@@ -98,28 +98,26 @@ func toolOf(a performatives.Action, mcp bool) ([]byte, error) {
 	if len(a.InputSchema) == 0 && mcp {
 		a.InputSchema = anyObject
 	}
-	out, err := jsonscan.Marshal(struct {
-		Name        string          `json:"name"`
-		Description string          `json:"description,omitempty"`
-		Input       json.RawMessage `json:"inputSchema,omitempty"`
-		Output      json.RawMessage `json:"outputSchema,omitempty"`
-	}{a.Name, a.Description, a.InputSchema, a.OutputSchema})
-	if err != nil || len(a.Extra) == 0 {
-		return out, err
+	b := jsonscan.OpenObject(nil)
+	b.Text("name", a.Name)
+	if a.Description != "" {
+		b.Text("description", a.Description)
 	}
-	members := extraMembers(a.Extra)
-	if agent := a.Extra[toolAgent]; len(agent) > 0 {
-		delete(members, toolAgent)
-		members[toolMeta] = metaWith(a.Extra[toolMeta], agent)
-	}
-	jsonscan.Read(out, func(name string, v []byte) { members[name] = json.RawMessage(v) })
-	return jsonscan.Marshal(members)
+	b.Sorted(performatives.Members{"inputSchema": a.InputSchema, "outputSchema": a.OutputSchema})
+	b.Sorted(a.Extra, "name", "description", "inputSchema", "outputSchema", toolAgent, toolMeta)
+	putMeta(&b, a.Extra)
+	return b.Close()
 }
 
-// metaWith returns the _meta of a tool with its agent.
-func metaWith(meta, agent []byte) map[string]json.RawMessage {
-	out := map[string]json.RawMessage{}
-	jsonscan.Read(meta, func(name string, v []byte) { out[name] = v })
-	out[toolAgent] = agent
-	return out
+// putMeta writes the _meta of a tool or a resource, with the agent that has it.
+func putMeta(b *jsonscan.Builder, extra performatives.Members) {
+	meta, agent := extra[toolMeta], extra[toolAgent]
+	if len(agent) == 0 {
+		b.Sorted(performatives.Members{toolMeta: meta})
+		return
+	}
+	b.Open(toolMeta)
+	b.Checked(toolAgent, agent)
+	jsonscan.Read(meta, b.Raw, jsonscan.Find(toolAgent, new([]byte)))
+	b.End()
 }
