@@ -3,7 +3,6 @@ package exchange
 import (
 	"bytes"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -258,17 +257,24 @@ func (f *Fault) KeepAll(unknown []Member, metadata *performatives.Members, prefi
 }
 
 // KeepObject adds the members of the object at a path to the metadata of a message. A name that
-// begins with one of the reserved texts gets the prefix.
+// begins with one of the reserved texts gets the prefix. No member may come twice.
 func (f *Fault) KeepObject(path string, object []byte, metadata *performatives.Members, prefix string, reserved ...string) {
-	var m Members
-	s := jsonscan.Scanner{Data: object, Depth: MaxDepth}
-	if !m.Scan(&s, nil) {
-		f.Refuse(Broken(path + ": " + s.Problem()))
-	}
-	for i, u := range m.Unknown {
-		if slices.ContainsFunc(reserved, func(r string) bool { return strings.HasPrefix(u.Name, r) }) {
-			m.Unknown[i].Name = prefix + u.Name
+	n := 0
+	for quoted, v := range jsonscan.Members(object) {
+		name := string(quoted)
+		for _, r := range reserved {
+			if strings.HasPrefix(name, r) {
+				name = prefix + name
+				break
+			}
 		}
+		if _, twice := (*metadata)[name]; twice {
+			f.Refuse(Broken(path + ": want no second " + name))
+		}
+		if n++; n > MaxUnknown {
+			f.Wrong(path, "at most 1,024 members")
+			return
+		}
+		Keep(metadata, name, v)
 	}
-	f.KeepAll(m.Unknown, metadata, "")
 }

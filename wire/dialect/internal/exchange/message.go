@@ -35,10 +35,10 @@ func Outline(m *performatives.Message) (*performatives.Message, error) {
 // PayloadAs returns the payload as a type of package performatives. It converts a registered type
 // of the application through JSON.
 func PayloadAs[T any](m *performatives.Message) (T, error) {
-	v, err := performatives.PayloadAs[T](m)
-	if err == nil {
+	if v, err := performatives.PayloadAs[T](m); err == nil {
 		return v, nil
 	}
+	var v T // apart from the usual one, so that only it is on the heap
 	text, err := jsonscan.Marshal(m.Payload())
 	if err == nil {
 		err = json.Unmarshal(text, &v)

@@ -82,8 +82,8 @@ func Priority(v []byte) (performatives.Priority, bool) {
 	if jsonscan.Is(v, '"') {
 		text = jsonscan.TextBytes(v)
 	}
-	if p, ok := priorities[string(text)]; ok {
-		return p, true
+	if p, ok := priorities[string(text)]; ok || len(text) == 0 {
+		return p, ok
 	}
 	p, err := performatives.ParsePriority(string(text))
 	return p, err == nil
