@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/machine/verify"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // written has what an agent says to a peer of whom nothing is known, and the type, the metadata and
@@ -22,7 +23,7 @@ var written = map[string]struct {
 	"a task": {
 		performatives.Envelope{ReplyBy: noon.Add(time.Hour), Payload: performatives.TaskRequest{TaskType: "dig", Description: "a hole", Parameters: performatives.RawContent([]byte(`{"deep":1.0}`))}},
 		kindAssign, ``,
-		`{"task_name":"dig","task_description":"a hole","input_data":{"deep":1.0},"deadline":"2025-01-30T13:00:00Z","subtask_id":"` + uuidFor("m") + `"}`,
+		`{"task_name":"dig","task_description":"a hole","input_data":{"deep":1.0},"deadline":"2025-01-30T13:00:00Z","subtask_id":"` + uuidOf(exchange.Digest(nil, "eddy", "worker", "m")) + `"}`,
 	},
 	"a task without parameters": {
 		performatives.Envelope{Priority: performatives.High, Payload: performatives.TaskRequest{TaskType: "dig", Extra: performatives.Members{"subtask_id": json.RawMessage(`"s"`), "priority": json.RawMessage(`"high"`), "x": json.RawMessage(`1.0`)}}},
