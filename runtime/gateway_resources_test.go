@@ -53,9 +53,9 @@ func TestGatewayResources(t *testing.T) {
 		t.Errorf("the capabilities are %s", got)
 	}
 	const (
-		notes = `{"uri":"doc:notes","name":"notes","mimeType":"text/markdown","_meta":{"agent":"Archive"},"size":7}`
+		notes = `{"uri":"doc:notes","name":"notes","mimeType":"text/markdown","size":7,"_meta":{"agent":"Archive"}}`
 		logo  = `{"uri":"doc:logo","name":"doc:logo","_meta":{"agent":"Archive"}}`
-		file  = `{"uri":"file:///a","name":"a","mimeType":"text/plain","_meta":{"agent":"Files"},"own":1}`
+		file  = `{"uri":"file:///a","name":"a","mimeType":"text/plain","own":1,"_meta":{"agent":"Files"}}`
 	)
 	for of, want := range map[string]string{"": notes + "," + logo + "," + file, "nobody": notes + "," + logo + "," + file, "Archive": notes + "," + logo, "files": file} {
 		p.ask("2", of, "resources/list", "{}")
