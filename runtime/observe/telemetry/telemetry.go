@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/metric/noop"
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -76,32 +77,26 @@ func New(node *runtime.Node, o Options) (*Telemetry, error) {
 	case o.Tracers != nil && node.System().Tracing() == nil:
 		return nil, errors.New("telemetry: Options.Tracers needs a node with runtime.Options.Tracing")
 	}
-	t := &Telemetry{live: node.Conversations, closed: make(chan struct{}), done: make(chan struct{})}
-	columns := []events.Column{events.On(t.jobEnded)}
+	if o.Meters == nil {
+		o.Meters = noop.NewMeterProvider()
+	}
+	m, err := newMetrics(o.Meters.Meter(scope), node.System(), cmp.Or(o.Agents, DefaultAgents))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	t := &Telemetry{live: node.Conversations, metrics: m, closed: make(chan struct{}), done: make(chan struct{})}
 	if o.Tracers != nil {
 		t.spans = &spans{o.Tracers.Tracer(scope), o.FailureText}
 	}
-	if o.Meters != nil {
-		m, err := newMetrics(o.Meters.Meter(scope), node.System(), cmp.Or(o.Agents, DefaultAgents))
-		if err != nil {
-			return nil, fmt.Errorf("telemetry: %w", err)
-		}
-		t.metrics = m
-		columns = append(columns, events.OnOrLost(t.ended, m.lost.count), events.On(m.messageResent), events.On(m.jobFailed),
-			events.On(m.supervised), events.On(m.messageRefused), events.On(m.deadLetter), events.On(m.operatorRefused))
-	} else {
-		columns = append(columns, events.On(t.ended))
+	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), events.On(t.jobEnded), events.OnOrLost(t.ended, m.lost.count), events.On(m.messageResent),
+		events.On(m.jobFailed), events.On(m.supervised), events.On(m.messageRefused), events.On(m.deadLetter), events.On(m.operatorRefused))
+	lost := func() uint64 {
+		t.read()
+		return t.Lost()
 	}
-	t.events = node.Events().SubscribeBatches(cmp.Or(o.Queue, DefaultQueue), columns...)
-	if t.metrics != nil {
-		lost := func() uint64 {
-			t.read()
-			return t.Lost()
-		}
-		if err := errors.Join(t.metrics.watchAgents(t.handleAll), t.metrics.watch(node, o.Sessions, lost)); err != nil {
-			t.events.Close()
-			return nil, fmt.Errorf("telemetry: %w", err)
-		}
+	if err := errors.Join(m.watchAgents(t.handleAll), m.watch(node, o.Sessions, lost)); err != nil {
+		t.events.Close()
+		return nil, fmt.Errorf("telemetry: %w", err)
 	}
 	go t.run()
 	return t, nil
@@ -117,10 +112,8 @@ func (t *Telemetry) Close() {
 		close(t.closed)
 	})
 	<-t.done
-	if t.metrics != nil {
-		t.read()
-		t.metrics.close()
-	}
+	t.read()
+	t.metrics.close()
 }
 
 // interval is how long an event waits at most: often enough for a collector, and rare enough for a
@@ -166,25 +159,19 @@ func (t *Telemetry) read() {
 
 func (t *Telemetry) handleLocked() {
 	t.events.Handle()
-	if t.metrics != nil {
-		t.metrics.addLost()
-		t.metrics.flush()
-	}
+	t.metrics.addLost()
+	t.metrics.flush()
 }
 
 func (t *Telemetry) ended(_ uint64, e *lifecycle.Ended) {
-	if t.metrics != nil {
-		t.metrics.conversationEnded(e)
-	}
+	t.metrics.conversationEnded(e)
 	if t.spans != nil {
 		t.spans.conversation(e)
 	}
 }
 
 func (t *Telemetry) jobEnded(_ uint64, e *lifecycle.JobEnded) {
-	if t.metrics != nil {
-		t.metrics.jobEnded(e)
-	}
+	t.metrics.jobEnded(e)
 	if t.spans != nil {
 		t.spans.job(e)
 	}
