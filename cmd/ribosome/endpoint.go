@@ -88,8 +88,8 @@ func (c *nodeCmd) open(ctx context.Context, p *endpoint, messages messageLog) er
 		return c.notStarted(err)
 	}
 	if c.Audit != "" {
-		trail := audit.Options{File: c.Audit, Megabytes: int(c.AuditSize >> 20), Keep: c.AuditKeep, Logger: p.log}
-		if p.trail, err = audit.Open(p.node, trail); err != nil {
+		file := audit.FileOptions{Path: c.Audit, Megabytes: int(c.AuditSize >> 20), Keep: c.AuditKeep, Logger: p.log}
+		if p.trail, err = audit.Open(p.node, audit.Options{FileOptions: file}); err != nil {
 			return notWritable("--audit", c.Audit, err)
 		}
 	}

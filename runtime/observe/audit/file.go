@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -52,12 +53,7 @@ func (o FileOptions) withDefaults() (FileOptions, error) {
 	case o.Keep < 0:
 		return o, errors.New("audit: FileOptions.Keep must not be negative")
 	}
-	if o.Megabytes == 0 {
-		o.Megabytes = DefaultMegabytes
-	}
-	if o.Keep == 0 {
-		o.Keep = DefaultKeep
-	}
+	o.Megabytes, o.Keep = cmp.Or(o.Megabytes, DefaultMegabytes), cmp.Or(o.Keep, DefaultKeep)
 	o.Keep = (o.Keep + day - 1) / day * day
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

@@ -93,7 +93,7 @@ func TestFileOnAFullDisk(t *testing.T) {
 func TestTrailOnAFullDisk(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file, Kinds: []events.Kind{runtime.KindMemberLost}})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}, Kinds: []events.Kind{runtime.KindMemberLost}})
 	info, err := os.Stat(file)
 	if err != nil {
 		t.Fatal(err)
@@ -110,7 +110,7 @@ func TestTrailOnAFullDisk(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	// The process ends here. The next one ends the half line.
-	again := open(t, n, audit.Options{File: file, Kinds: []events.Kind{runtime.KindMemberLost}})
+	again := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}, Kinds: []events.Kind{runtime.KindMemberLost}})
 	if err := again.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,8 @@
 package audit
 
 import (
+	"cmp"
 	"errors"
-	"log/slog"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -31,12 +31,8 @@ func Kinds() []events.Kind {
 
 // Options configures a [Trail].
 type Options struct {
-	// File, Megabytes, Keep and Logger are the Path and the same fields of [FileOptions]. File is
-	// required.
-	File      string
-	Megabytes int
-	Keep      time.Duration
-	Logger    *slog.Logger
+	// FileOptions are those of the file, of which Path is required. Lost and Alive are the Trail's.
+	FileOptions
 
 	// Queue is how many events may wait to be written. Zero means [DefaultQueue].
 	Queue int
@@ -46,14 +42,10 @@ type Options struct {
 }
 
 func (o Options) withDefaults() (Options, error) {
-	switch {
-	case o.File == "":
-		return o, errors.New("audit: Options.File is empty: it must name the file to write")
-	case o.Queue < 0:
+	if o.Queue < 0 {
 		return o, errors.New("audit: Options.Queue must not be negative")
-	case o.Queue == 0:
-		o.Queue = DefaultQueue
 	}
+	o.Queue = cmp.Or(o.Queue, DefaultQueue)
 	if o.Kinds == nil {
 		o.Kinds = Kinds()
 	}

@@ -28,12 +28,10 @@ func Open(node *runtime.Node, o Options) (*Trail, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.Lost = func(n uint64) []byte { return fmt.Appendf(nil, `{"kind":"audit.lost","time":%q,"lost":%d}`, now(), n) }
+	o.Alive = func() []byte { return fmt.Appendf(nil, `{"kind":"audit.alive","time":%q}`, now()) }
 	t := &Trail{}
-	if t.file, err = OpenFile(FileOptions{
-		Path: o.File, Megabytes: o.Megabytes, Keep: o.Keep, Logger: o.Logger,
-		Lost:  func(n uint64) []byte { return fmt.Appendf(nil, `{"kind":"audit.lost","time":%q,"lost":%d}`, now(), n) },
-		Alive: func() []byte { return fmt.Appendf(nil, `{"kind":"audit.alive","time":%q}`, now()) },
-	}); err != nil {
+	if t.file, err = OpenFile(o.FileOptions); err != nil {
 		return nil, err
 	}
 	opened := struct {

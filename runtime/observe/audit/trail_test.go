@@ -90,7 +90,7 @@ func lines(t *testing.T, file string) []map[string]any {
 func TestTrail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}})
 	if err := n.Spawn(t.Context(), "w", func() actors.Agent { return worker{} }); err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestTrail(t *testing.T) {
 func TestMessagesThatNeitherAskNorAnswer(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file, Kinds: []events.Kind{events.KindMessageSent}})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}, Kinds: []events.Kind{events.KindMessageSent}})
 	for _, payload := range []any{
 		performatives.Cancel{}, performatives.RejectProposal{}, // one asks, one answers
 		performatives.StatusUpdate{Description: "half"},
@@ -182,7 +182,7 @@ func (b blocked) MarshalJSON() ([]byte, error) {
 func TestLostEventsAreInTheTrail(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
-	trail := open(t, n, audit.Options{File: file, Queue: 2, Kinds: []events.Kind{"test.blocked"}})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}, Queue: 2, Kinds: []events.Kind{"test.blocked"}})
 	begun, release := make(chan struct{}), make(chan struct{})
 	n.Events().Publish(blocked{begun: begun, release: release})
 	<-begun // it is out of the queue
@@ -211,7 +211,7 @@ func TestLinesThatCannotBeWritten(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
 	var log bytes.Buffer
-	trail := open(t, n, audit.Options{File: file, Kinds: []events.Kind{"test.blocked"}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file, Logger: slog.New(slog.NewTextHandler(&log, nil))}, Kinds: []events.Kind{"test.blocked"}})
 	bad := errors.New("no JSON for this one")
 	for _, err := range []error{bad, bad, nil, bad} {
 		n.Events().Publish(blocked{err: err})
@@ -239,7 +239,7 @@ func TestRotation(t *testing.T) {
 	}
 	n := newNode(t)
 	const number = 6000
-	trail := open(t, n, audit.Options{File: file, Megabytes: 1, Keep: 25 * time.Hour, Kinds: []events.Kind{events.KindAgentStopped}})
+	trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file, Megabytes: 1, Keep: 25 * time.Hour}, Kinds: []events.Kind{events.KindAgentStopped}})
 	long := performatives.AgentID(strings.Repeat("x", 200))
 	for i := range number {
 		n.Events().Publish(events.AgentStopped{At: events.At{Time: time.Unix(int64(i), 0)}, Agent: long})
@@ -285,7 +285,7 @@ func TestRotationWithoutEvents(t *testing.T) {
 			t.Fatal(err)
 		}
 		n := newNode(t)
-		trail := open(t, n, audit.Options{File: file, Keep: 24 * time.Hour, Kinds: []events.Kind{events.KindAgentStopped}})
+		trail := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file, Keep: 24 * time.Hour}, Kinds: []events.Kind{events.KindAgentStopped}})
 		time.Sleep(23 * time.Hour)
 		if _, err := os.Stat(old); err != nil {
 			t.Errorf("after 23 hours: %v", err)
@@ -308,7 +308,7 @@ func TestAFileIsContinued(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "audit.jsonl")
 	n := newNode(t)
 	for range 2 {
-		if err := open(t, n, audit.Options{File: file, Kinds: []events.Kind{runtime.KindMemberLost}}).Close(t.Context()); err != nil {
+		if err := open(t, n, audit.Options{FileOptions: audit.FileOptions{Path: file}, Kinds: []events.Kind{runtime.KindMemberLost}}).Close(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -322,16 +322,16 @@ func TestOpenFails(t *testing.T) {
 	dir := t.TempDir()
 	n := newNode(t)
 	for want, o := range map[string]audit.Options{
-		"Options.File is empty":            {},
-		"no such file or directory":        {File: filepath.Join(dir, "none", "audit.jsonl")},
-		"is a directory":                   {File: dir},
-		"Options.Keep must not be neg":     {File: filepath.Join(dir, "a"), Keep: -1},
-		"Options.Megabytes must not be":    {File: filepath.Join(dir, "a"), Megabytes: -1},
-		"Options.Queue must not be negati": {File: filepath.Join(dir, "a"), Queue: -1},
-		"no space left on device":          {File: "/dev/full"},
+		"Options.Path is empty":            {},
+		"no such file or directory":        {FileOptions: audit.FileOptions{Path: filepath.Join(dir, "none", "audit.jsonl")}},
+		"is a directory":                   {FileOptions: audit.FileOptions{Path: dir}},
+		"Options.Keep must not be neg":     {FileOptions: audit.FileOptions{Path: filepath.Join(dir, "a"), Keep: -1}},
+		"Options.Megabytes must not be":    {FileOptions: audit.FileOptions{Path: filepath.Join(dir, "a"), Megabytes: -1}},
+		"Options.Queue must not be negati": {FileOptions: audit.FileOptions{Path: filepath.Join(dir, "a")}, Queue: -1},
+		"no space left on device":          {FileOptions: audit.FileOptions{Path: "/dev/full"}},
 	} {
-		if strings.HasPrefix(o.File, "/dev") {
-			if _, err := os.Stat(o.File); err != nil {
+		if strings.HasPrefix(o.Path, "/dev") {
+			if _, err := os.Stat(o.Path); err != nil {
 				continue // not on Linux
 			}
 		}
