@@ -92,3 +92,15 @@ type Message struct {
 	Payload      json.RawMessage         `json:"payload,omitempty"`          // masked; nil when it is left out
 	LeftOut      string                  `json:"payload_left_out,omitempty"` // why there is no payload
 }
+
+// Add adds what another node has recorded of the message.
+func (m *Message) Add(other Message) {
+	m.Received, m.Refused = m.Received+other.Received, cmp.Or(m.Refused, other.Refused)
+	m.Sent = max(m.Sent, other.Sent) // the node of the receiver counts copies that have come to it
+	if other.Time.Before(m.Time) {
+		m.Time = other.Time
+	}
+	if m.Payload == nil {
+		m.Payload, m.LeftOut = other.Payload, other.LeftOut
+	}
+}

@@ -13,6 +13,7 @@ import (
 // Failure is a failure of code of an agent: the error or the panic of a job
 // ([lifecycle.JobFailed]), or one about which its supervisor has decided ([events.Supervised]).
 type Failure struct {
+	Node         string                       `json:"node"` // that has recorded it
 	Kind         events.Kind                  `json:"kind"` // that of its event
 	Seq          uint64                       `json:"seq"`  // the number of its event on the node
 	Time         time.Time                    `json:"time"`
@@ -44,8 +45,7 @@ func (r *Recorder) ShowFailure(of events.Record) (f Failure, ok bool) {
 	default:
 		return f, false
 	}
-	f.Reason = r.mask.Text(f.Reason)
-	return f, true
+	return r.shown(f), true
 }
 
 func failureOf(seq uint64, e *lifecycle.JobFailed) Failure {
@@ -76,10 +76,16 @@ func (r *Recorder) Failures(of performatives.AgentID, in performatives.Conversat
 	all := r.failures.latest()
 	mu.Unlock()
 	all = slices.DeleteFunc(all, func(f Failure) bool { return of != "" && !of.Is(f.Agent) || in != "" && in != f.Conversation })
-	for i := range all {
-		all[i].Reason = r.mask.Text(all[i].Reason)
+	for i, f := range all {
+		all[i] = r.shown(f)
 	}
 	return all
+}
+
+// shown completes a failure for its reader: the masking takes long.
+func (r *Recorder) shown(f Failure) Failure {
+	f.Node, f.Reason = r.name, r.mask.Text(f.Reason)
+	return f
 }
 
 // ring keeps the latest values of a list.
@@ -100,9 +106,9 @@ func (l *ring[T]) add(one T, most int) {
 	l.forgotten++
 }
 
-// latest returns the values, the latest first.
+// latest returns the values, the latest first; not nil.
 func (l *ring[T]) latest() []T {
-	all := slices.Concat(l.all[l.next:], l.all[:l.next])
+	all := append(append([]T{}, l.all[l.next:]...), l.all[:l.next]...)
 	slices.Reverse(all)
 	return all
 }

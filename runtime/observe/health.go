@@ -20,6 +20,8 @@ type vitals struct {
 	answered uint64    // requests
 	failed   uint64    // those of them whose answer is FAILURE
 	took     time.Duration
+
+	incidents Incidents // of a Recorder
 }
 
 // maxVitals is how many agents have [vitals].
@@ -80,12 +82,9 @@ func (r *Recorder) Health(id performatives.AgentID) (h runtime.Health, ok bool) 
 // the first call of Health, and costs nothing before. Its owner must call Close.
 type HealthCounter struct {
 	node *runtime.Node
+	once sync.Once // of begin; Close uses it up
 
-	state  sync.Mutex
-	begun  bool
-	closed bool // not to begin any more
-
-	listener // its lock guards vitals
+	listener // its lock guards vitals; it has no events before begin
 	vitals   health
 }
 
@@ -96,36 +95,28 @@ func NewHealthCounter(node *runtime.Node) *HealthCounter { return &HealthCounter
 // call, which returns zeros: see [runtime.Health.CountedSince]. After Close, Health returns the
 // counts until then. Safe for concurrent use.
 func (c *HealthCounter) Health(id performatives.AgentID) (h runtime.Health, ok bool) {
-	h, ok = c.node.Health(id)
-	if ok && !h.Reported && c.begin() {
+	if h, ok = c.node.Health(id); !ok || h.Reported {
+		return h, ok
+	}
+	if c.once.Do(c.begin); c.events != nil {
 		defer c.lock().Unlock()
 		c.vitals.complete(&h)
 	}
-	return h, ok
+	return h, true
 }
 
-// begin starts the counting, unless it has been started. It returns false if the counter was closed
-// before the start.
-func (c *HealthCounter) begin() bool {
-	c.state.Lock()
-	defer c.state.Unlock()
-	if !c.begun && !c.closed {
-		c.begun, c.vitals = true, newHealth()
-		c.listen(c.node, DefaultQueue,
-			events.On(func(_ uint64, ev *events.MessageSent) { c.vitals.sent(ev) }), events.On(func(_ uint64, ev *events.MessageReceived) { c.vitals.received(ev) }),
-			events.On(func(_ uint64, ev *events.AgentStarted) { c.vitals.started(ev) }), events.On(func(_ uint64, ev *events.AgentStopped) { c.vitals.forget(ev.Agent) }))
-	}
-	return c.begun
+// begin starts the counting.
+func (c *HealthCounter) begin() {
+	c.vitals = newHealth()
+	c.listen(c.node, DefaultQueue,
+		events.On(func(_ uint64, ev *events.MessageSent) { c.vitals.sent(ev) }), events.On(func(_ uint64, ev *events.MessageReceived) { c.vitals.received(ev) }),
+		events.On(c.vitals.started), events.On(c.vitals.stopped))
 }
 
 // Close ends the counting. It returns when the events that are queued are counted. Closing again
 // does nothing.
 func (c *HealthCounter) Close() {
-	c.state.Lock()
-	begun := c.begun
-	c.closed = true
-	c.state.Unlock()
-	if begun {
+	if c.once.Do(func() {}); c.events != nil {
 		c.end()
 	}
 }
@@ -149,11 +140,14 @@ func (h *health) complete(of *runtime.Health) {
 
 // started drops the counts of an agent that begins anew. An agent that its supervisor restarts
 // keeps its counts.
-func (h *health) started(ev *events.AgentStarted) {
+func (h *health) started(_ uint64, ev *events.AgentStarted) {
 	if !ev.Again {
-		h.forget(ev.Agent)
+		delete(h.agents, ev.Agent.Fold())
 	}
 }
+
+// stopped drops the counts of an agent that runs no more.
+func (h *health) stopped(_ uint64, ev *events.AgentStopped) { delete(h.agents, ev.Agent.Fold()) }
 
 // of returns the vitals of an agent; nil beyond the bound.
 func (h *health) of(folded performatives.AgentID) *vitals {
@@ -164,8 +158,6 @@ func (h *health) of(folded performatives.AgentID) *vitals {
 	}
 	return v
 }
-
-func (h *health) forget(agent performatives.AgentID) { delete(h.agents, agent.Fold()) }
 
 // received counts a message that an agent has taken out of its mailbox, and notes a request.
 func (h *health) received(ev *events.MessageReceived) {

@@ -9,32 +9,25 @@ type Incidents struct {
 	Restarts uint64
 }
 
-// maxIncidents is how many agents have [Incidents] of their own.
-const maxIncidents = 10_000
-
 // Incidents returns the incidents of each agent that has had some and runs, by the
 // [performatives.AgentID.Fold] of its id. The caller owns the result.
 func (r *Recorder) Incidents() map[performatives.AgentID]Incidents {
 	defer r.lock().Unlock()
-	all := make(map[performatives.AgentID]Incidents, len(r.incidents))
-	for id, i := range r.incidents {
-		all[id] = *i
+	all := make(map[performatives.AgentID]Incidents)
+	for id, v := range r.vitals.agents {
+		if v.incidents != (Incidents{}) {
+			all[id] = v.incidents
+		}
 	}
 	return all
 }
 
-// incidentsLocked returns the incidents of an agent.
+// incidentsLocked returns the incidents of an agent. Those of the agents beyond the bound of vitals
+// are counted together.
 func (r *Recorder) incidentsLocked(id performatives.AgentID) *Incidents {
-	id = id.Fold()
-	i := r.incidents[id]
-	switch {
-	case i != nil:
-	case len(r.incidents) >= maxIncidents:
-		r.counts.Uncounted++
-		return &Incidents{}
-	default:
-		i = &Incidents{}
-		r.incidents[id] = i
+	if v := r.vitals.of(id.Fold()); v != nil {
+		return &v.incidents
 	}
-	return i
+	r.counts.Uncounted++
+	return &Incidents{}
 }

@@ -70,10 +70,7 @@ func (r *Recorder) operatorActedLocked(_ uint64, ev *OperatorActed) {
 	if ev.Conversation == "" {
 		return
 	}
-	if len(r.acts) >= maxActs {
-		r.acts = slices.Delete(r.acts, 0, len(r.acts)-maxActs+1)
-	}
-	r.acts = append(r.acts, keptAct{ev.Conversation, Act{r.name, ev.Time, ev.Who, ev.Host, ev.What, r.mask.Text(ev.Reason), ev.Outcome}})
+	r.acts.add(keptAct{ev.Conversation, Act{r.name, ev.Time, ev.Who, ev.Host, ev.What, r.mask.Text(ev.Reason), ev.Outcome}}, maxActs)
 }
 
 // keptAct is an act with its conversation.
@@ -82,9 +79,9 @@ type keptAct struct {
 	Act
 }
 
-// actsLocked returns the acts on a conversation.
+// actsLocked returns the acts on a conversation, the oldest first.
 func (r *Recorder) actsLocked(id performatives.ConversationID) (all []Act) {
-	for _, a := range r.acts {
+	for _, a := range slices.Backward(r.acts.latest()) {
 		if a.of == id {
 			all = append(all, a.Act)
 		}

@@ -51,12 +51,11 @@ type Recorder struct {
 	counts Counts
 	rates  rates
 
-	lost      []LostNode // the latest last
-	acts      []keptAct  // the latest last
-	refusals  ring[Refusal]
-	failures  ring[Failure]
-	incidents map[performatives.AgentID]*Incidents
-	vitals    health
+	lost     []LostNode // the latest last
+	acts     ring[keptAct]
+	refusals ring[Refusal]
+	failures ring[Failure]
+	vitals   health
 }
 
 // New records the events of the node that are published from now on. The error names the option
@@ -71,12 +70,11 @@ func New(node *runtime.Node, o Options) (*Recorder, error) {
 	}
 	r := &Recorder{
 		name: node.Name(), mark: Mark{Run: time.Now().UnixNano()}, options: o, mask: NewMask(o.Mask), node: liveSides{node.Conversations, node.Conversation, children}, health: node.Health,
-		recent: newEntries(), incidents: map[performatives.AgentID]*Incidents{},
-		rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
+		recent: newEntries(), rates: rates{first: numberOf(time.Now())}, vitals: newHealth(),
 	}
 	r.listen(node, o.Queue, events.On(r.endedLocked), events.On(r.messageSentLocked), events.On(r.messageReceivedLocked),
 		events.On(r.messageRefusedLocked), events.On(r.deadLetterLocked), events.On(r.jobFailedLocked),
-		events.On(r.supervisedLocked), events.On(r.agentStartedLocked), events.On(r.agentStoppedLocked),
+		events.On(r.supervisedLocked), events.On(r.vitals.started), events.On(r.vitals.stopped),
 		events.On(r.memberLostLocked), events.On(r.memberJoinedLocked), events.On(r.memberLinkedLocked), events.On(r.operatorActedLocked))
 	return r, nil
 }
@@ -142,13 +140,8 @@ func (r *Recorder) deadLetterLocked(seq uint64, ev *events.DeadLetter) {
 
 func (r *Recorder) jobFailedLocked(seq uint64, ev *lifecycle.JobFailed) {
 	r.failures.add(failureOf(seq, ev), r.options.Failures)
-	r.errorLocked(ev.Agent, ev.Time)
-}
-
-// errorLocked counts an error of an agent.
-func (r *Recorder) errorLocked(of performatives.AgentID, at time.Time) {
-	r.incidentsLocked(of).Errors++
-	r.rates.at(at).Errors++
+	r.incidentsLocked(ev.Agent).Errors++
+	r.rates.at(ev.Time).Errors++
 }
 
 func (r *Recorder) supervisedLocked(seq uint64, ev *events.Supervised) {
@@ -156,18 +149,6 @@ func (r *Recorder) supervisedLocked(seq uint64, ev *events.Supervised) {
 	if ev.Directive == actor.RestartDirective && ev.Agent != "" {
 		r.incidentsLocked(ev.Agent).Restarts++
 	}
-}
-
-func (r *Recorder) agentStartedLocked(_ uint64, ev *events.AgentStarted) {
-	r.vitals.started(ev)
-	if !ev.Again {
-		delete(r.incidents, ev.Agent.Fold())
-	}
-}
-
-func (r *Recorder) agentStoppedLocked(_ uint64, ev *events.AgentStopped) {
-	r.vitals.forget(ev.Agent)
-	delete(r.incidents, ev.Agent.Fold())
 }
 
 // messageLocked returns the record of a message, and adds the record if the message is new. It

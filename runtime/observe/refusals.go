@@ -17,7 +17,8 @@ const (
 
 // Refusal is a message that was refused, or a dead letter.
 type Refusal struct {
-	Seq          uint64                       `json:"seq"` // the number of its event on the node
+	Node         string                       `json:"node"` // that has recorded it
+	Seq          uint64                       `json:"seq"`  // the number of its event on the node
 	Time         time.Time                    `json:"time"`
 	Kind         string                       `json:"kind"` // KindRefused or KindDeadLetter
 	Code         performatives.Code           `json:"code"`
@@ -39,7 +40,7 @@ func (r *Recorder) Refusals() []Refusal {
 	all := r.refusals.latest()
 	mu.Unlock()
 	for i := range all {
-		all[i].Text = r.mask.Text(all[i].Text)
+		all[i].Node, all[i].Text = r.name, r.mask.Text(all[i].Text)
 	}
 	return all
 }

@@ -40,13 +40,13 @@ func TestRefusals(t *testing.T) {
 	}
 	stopped := performatives.CodeStopped.Traits().Text
 	refused := observe.Refusal{
-		Time: at.Time, Kind: observe.KindRefused, Code: performatives.CodeBusy, Text: "password=***, and busy", From: m.Sender(), To: m.Receiver(),
+		Node: "node", Time: at.Time, Kind: observe.KindRefused, Code: performatives.CodeBusy, Text: "password=***, and busy", From: m.Sender(), To: m.Receiver(),
 		Act: m.Performative().String(), Message: m.ID(), Conversation: "c",
 	}
 	unknown, dead := refused, refused
 	unknown.Code, unknown.Text = performatives.CodeUnspecified, performatives.CodeUnspecified.Traits().Text
 	dead.Kind, dead.Code, dead.Text, dead.To = observe.KindDeadLetter, performatives.CodeStopped, stopped, "gone"
-	value := observe.Refusal{Time: at.Time, Kind: observe.KindDeadLetter, Code: performatives.CodeStopped, Text: stopped, To: "actor$1"}
+	value := observe.Refusal{Node: "node", Time: at.Time, Kind: observe.KindDeadLetter, Code: performatives.CodeStopped, Text: stopped, To: "actor$1"}
 	for i, want := range map[int]observe.Refusal{0: value, 1: dead, 2: unknown, 4: refused} {
 		if want.Seq = all[i].Seq; all[i] != want {
 			t.Errorf("%d: %+v, want %+v", i, all[i], want)

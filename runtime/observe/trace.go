@@ -1,6 +1,7 @@
 package observe
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -17,19 +18,13 @@ type Trace struct {
 	Messages []TracedMessage              `json:"messages"` // of its conversations, in the order in which they were first seen
 }
 
-// TracedMessage is a message of a [Trace].
+// TracedMessage is a message of a [Trace], without its payload.
 type TracedMessage struct {
-	ID           performatives.MessageID      `json:"id"`
+	Message
 	TraceID      string                       `json:"trace_id,omitempty"` // empty for a message that has none
 	Conversation performatives.ConversationID `json:"conversation_id"`
 	Parent       performatives.MessageID      `json:"parent,omitempty"`   // the message that it answers, or that had its sender begin the conversation; empty if unknown
 	Children     []performatives.MessageID    `json:"children,omitempty"` // those whose parent it is
-	Time         time.Time                    `json:"time"`
-	Performative string                       `json:"performative"`
-	MessageType  string                       `json:"message_type,omitempty"`
-	Sender       performatives.AgentID        `json:"sender"`
-	Receiver     performatives.AgentID        `json:"receiver,omitempty"`
-	Refused      performatives.Code           `json:"refused,omitempty"`
 }
 
 // Trace returns the trace to which a trace id, or the id of a conversation, belongs. It is false
@@ -73,21 +68,17 @@ func (r *Recorder) Trace(id string) (Trace, bool) {
 // traced returns a message of the conversation. above is the conversation in whose work it was
 // begun; nil for none.
 func (e *entry) traced(k *kept, above *entry) TracedMessage {
-	shown := k.view()
-	m := TracedMessage{
-		ID: shown.ID, Conversation: e.id, Time: shown.Time, Performative: shown.Performative, MessageType: shown.MessageType, Sender: shown.Sender,
-		Receiver: shown.Receiver, Refused: shown.Refused,
-	}
+	m := TracedMessage{Message: k.view(), Conversation: e.id}
 	if k.source != nil {
 		m.TraceID = rag.TraceID(k.source)
 	}
 	if m.TraceID == "" && rag.Conversation(string(e.id)) != e.id {
 		m.TraceID = string(e.id)
 	}
-	if shown.InReplyTo != "" {
-		m.Parent = e.named(shown.InReplyTo)
+	if m.InReplyTo != "" {
+		m.Parent = e.named(m.InReplyTo)
 	} else if above != nil {
-		m.Parent = above.causes(shown.Sender, shown.Time)
+		m.Parent = above.causes(m.Sender, m.Time)
 	}
 	return m
 }
@@ -120,19 +111,16 @@ func (t *Trace) Order() {
 	at := make(map[performatives.MessageID]int, len(t.Messages))
 	once := t.Messages[:0]
 	for _, m := range t.Messages {
-		i, known := at[m.ID]
-		if !known {
+		i, seen := at[m.ID]
+		if !seen {
 			m.Children = nil
 			at[m.ID] = len(once)
 			once = append(once, m)
 			continue
 		}
-		if once[i].Parent == "" {
-			once[i].Parent = m.Parent
-		}
-		if once[i].TraceID == "" {
-			once[i].TraceID = m.TraceID
-		}
+		known := &once[i]
+		known.Add(m.Message)
+		known.Parent, known.TraceID = cmp.Or(known.Parent, m.Parent), cmp.Or(known.TraceID, m.TraceID)
 	}
 	t.Messages = once
 	for _, m := range once {

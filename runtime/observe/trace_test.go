@@ -81,16 +81,16 @@ func TestTrace(t *testing.T) {
 func TestTraceOfTwoNodes(t *testing.T) {
 	at := func(s int64) time.Time { return time.Unix(s, 0) }
 	v := observe.Trace{Messages: []observe.TracedMessage{
-		{ID: "b", Parent: "a", Time: at(2), Children: []performatives.MessageID{"gone"}},
-		{ID: "c", Time: at(4)},
-		{ID: "a", Time: at(1)},
-		{ID: "c", Parent: "b", TraceID: "ret-c-001", Time: at(3)},
+		{Message: observe.Message{ID: "b", Time: at(2)}, Parent: "a", Children: []performatives.MessageID{"gone"}},
+		{Message: observe.Message{ID: "c", Time: at(4), Sent: 1, Refused: "busy"}},
+		{Message: observe.Message{ID: "a", Time: at(1)}},
+		{Message: observe.Message{ID: "c", Time: at(3), Sent: 1, Received: 1}, Parent: "b", TraceID: "ret-c-001"},
 	}}
 	v.Order()
 	want := []observe.TracedMessage{
-		{ID: "a", Time: at(1), Children: []performatives.MessageID{"b"}},
-		{ID: "b", Parent: "a", Time: at(2), Children: []performatives.MessageID{"c"}},
-		{ID: "c", Parent: "b", TraceID: "ret-c-001", Time: at(3)},
+		{Message: observe.Message{ID: "a", Time: at(1)}, Children: []performatives.MessageID{"b"}},
+		{Message: observe.Message{ID: "b", Time: at(2)}, Parent: "a", Children: []performatives.MessageID{"c"}},
+		{Message: observe.Message{ID: "c", Time: at(3), Sent: 1, Received: 1, Refused: "busy"}, Parent: "b", TraceID: "ret-c-001"},
 	}
 	if d := cmp.Diff(want, v.Messages); d != "" {
 		t.Error(d)

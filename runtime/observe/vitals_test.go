@@ -66,7 +66,7 @@ func TestHealthIsForgotten(t *testing.T) {
 		t.Fatal(err)
 	}
 	c := NewHealthCounter(n)
-	c.begin()
+	c.once.Do(c.begin)
 	defer c.Close()
 	r, err := New(n, Options{})
 	if err != nil {

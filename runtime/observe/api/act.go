@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,31 +20,31 @@ import (
 // drain.
 const maxAct = 30 * time.Second
 
-// stepView is a step that waits for a decision. Its content is the agent's, masked.
-type stepView struct {
+// StepView is a step that waits for a decision. Its content is the agent's, masked.
+type StepView struct {
 	ID           int                          `json:"id"`   // on its node
 	Node         string                       `json:"node"` // whose queue has it
 	From         performatives.AgentID        `json:"from"`
 	Conversation performatives.ConversationID `json:"conversation_id"`
 	Since        time.Time                    `json:"since"`
 	Until        time.Time                    `json:"until,omitzero"`
-	Step         any                          `json:"step"`
+	Step         json.RawMessage              `json:"step"`
 }
 
-// approvalList is the answer of GET /api/approvals.
-type approvalList struct {
-	Approvals []stepView `json:"approvals"`
+// ApprovalList is the answer of GET /api/approvals.
+type ApprovalList struct {
+	Approvals []StepView `json:"approvals"`
 	partial
 }
 
-func (h *Handler) approvals(w http.ResponseWriter, _ *http.Request) {
-	all := []stepView{}
+func (h *Handler) approvals(*http.Request) (ApprovalList, *failure) {
+	v := ApprovalList{Approvals: []StepView{}}
 	if q := h.options.Approvals; q != nil {
 		for _, o := range q.Open() {
-			all = append(all, stepView{o.ID, h.options.Node.Name(), o.From, o.Conversation, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
+			v.Approvals = append(v.Approvals, StepView{o.ID, h.options.Node.Name(), o.From, o.Conversation, o.Since, o.Until, h.options.Recorder.Masked(o.Step)})
 		}
 	}
-	answer(w, http.StatusOK, approvalList{Approvals: all})
+	return v, nil
 }
 
 // decision is the body of POST /api/approvals/{id}.
@@ -55,31 +56,29 @@ type decision struct {
 // maxReason is the longest reason of an act, in bytes.
 const maxReason = 1000
 
-// badReason answers a request whose reason is too long.
-func badReason(w http.ResponseWriter, reason string) bool {
+// checkReason refuses a reason that is too long.
+func checkReason(reason string) *failure {
 	if len(reason) <= maxReason {
-		return false
+		return nil
 	}
-	fail(w, http.StatusBadRequest, "reason", fmt.Sprintf("the reason has %d bytes; want at most %d", len(reason), maxReason))
-	return true
+	return badRequest("reason", fmt.Sprintf("the reason has %d bytes; want at most %d", len(reason), maxReason))
 }
 
-func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
-	act := observe.OperatorActed{What: "decide", Of: r.PathValue("id"), Outcome: "invalid"}
+func (h *Handler) decide(_ wire.Identity, r *http.Request, act *observe.OperatorActed) (any, *failure) {
+	act.What, act.Of = "decide", r.PathValue("id")
 	var d decision
 	err := readBody(r, &d)
 	if err == nil && d.Approve == nil {
 		err = errors.New("approve is missing: it has to be true or false")
 	}
 	if err != nil {
-		fail(w, http.StatusBadRequest, "body", `the body has to be JSON such as {"approve":true,"reason":"…"}: `+err.Error())
-		return act
+		return nil, badRequest("body", `the body has to be JSON such as {"approve":true,"reason":"…"}: `+err.Error())
 	}
 	if act.What = "deny"; *d.Approve {
 		act.What = "approve"
 	}
-	if badReason(w, d.Reason) {
-		return act
+	if f := checkReason(d.Reason); f != nil {
+		return nil, f
 	}
 	act.Reason = d.Reason
 	o, open := h.step(act.Of)
@@ -89,13 +88,10 @@ func (h *Handler) decide(_ wire.Identity, w http.ResponseWriter, r *http.Request
 		err = h.verdict(o.ID, d)
 	}
 	if err != nil {
-		act.Outcome = "not_open"
-		fail(w, http.StatusNotFound, "not_open", "no open step has this number: it was decided or withdrawn, or its deadline has passed")
-		return act
+		return nil, notFound("not_open", "no open step has this number: it was decided or withdrawn, or its deadline has passed")
 	}
 	act.Outcome = "decided"
-	answer(w, http.StatusOK, status{"decided"})
-	return act
+	return status{act.Outcome}, nil
 }
 
 // step returns the open step with a number.
@@ -119,8 +115,8 @@ func (h *Handler) verdict(id int, d decision) error {
 	return h.options.Approvals.Deny(id, d.Reason)
 }
 
-// drainView is the answer of POST /api/node/drain.
-type drainView struct {
+// DrainView is the answer of POST /api/node/drain.
+type DrainView struct {
 	Node    string `json:"node"`
 	Epoch   uint64 `json:"epoch"` // of this run of the node; zero without a cluster
 	Outcome string `json:"outcome"`
@@ -135,15 +131,13 @@ const (
 
 // drain has the node drain. The name of the node has to be part of the request, so that a wrong
 // address drains no other one.
-func (h *Handler) drain(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
+func (h *Handler) drain(who wire.Identity, r *http.Request, act *observe.OperatorActed) (any, *failure) {
 	n := h.options.Node
-	act := observe.OperatorActed{What: "drain", Of: n.Name(), Outcome: "forbidden"}
+	act.What, act.Of = "drain", n.Name()
 	if r.URL.Query().Get(nodeParam) == "" {
-		act.Outcome = "node"
-		fail(w, http.StatusBadRequest, "node", "say which node is to drain: POST /api/node/drain?node=NAME; GET /api/members lists those that there are")
-		return act
+		return nil, badRequest("node", "say which node is to drain: POST /api/node/drain?node=NAME; GET /api/members lists those that there are")
 	}
-	v, err := drainView{Node: n.Name(), Outcome: outcomeHandedOver}, error(performatives.CodeForbidden)
+	v, err := DrainView{Node: n.Name(), Outcome: outcomeHandedOver}, error(performatives.CodeForbidden)
 	for _, m := range n.Members() {
 		if m.Name == n.Name() {
 			v.Epoch = m.Epoch
@@ -156,14 +150,12 @@ func (h *Handler) drain(who wire.Identity, w http.ResponseWriter, r *http.Reques
 	}
 	switch {
 	case errors.Is(err, performatives.CodeForbidden):
-		fail(w, http.StatusForbidden, "forbidden", "only an operator of the node "+n.Name()+" may drain it; its --operators says who is one")
-		return act
+		return nil, failed(http.StatusForbidden, "forbidden", "only an operator of the node "+n.Name()+" may drain it; its --operators says who is one")
 	case err != nil:
 		v.Outcome = outcomeDraining
 	}
 	if act.Outcome = v.Outcome; v.Lost != "" {
 		act.Outcome += ": " + v.Lost
 	}
-	answer(w, http.StatusOK, v)
-	return act
+	return v, nil
 }

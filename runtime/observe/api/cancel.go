@@ -29,15 +29,15 @@ const (
 	outcomeRunning = "still_running" // the peer may still work
 )
 
-// cancelView is the answer of a cancellation.
-type cancelView struct {
+// CancelView is the answer of a cancellation.
+type CancelView struct {
 	Outcome string `json:"outcome"`
 	State   string `json:"state,omitempty"` // of the initiator's side, or of the responder's if that has ended for want of an initiator
 	partial        // the nodes that have not said what they have
 }
 
 // join adds the outcome of a further side. still_running counts most, and already_ended least.
-func (v *cancelView) join(other cancelView) {
+func (v *CancelView) join(other CancelView) {
 	order := []string{"", outcomeEnded, outcomeReceipt, outcomeRunning}
 	switch cmp.Compare(slices.Index(order, v.Outcome), slices.Index(order, other.Outcome)) {
 	case -1:
@@ -48,7 +48,7 @@ func (v *cancelView) join(other cancelView) {
 }
 
 // stopped reports whether a side has ended because of the cancellation, or may still run.
-func (v *cancelView) stopped() bool {
+func (v *CancelView) stopped() bool {
 	return v.Outcome == outcomeReceipt || v.Outcome == outcomeRunning
 }
 
@@ -71,36 +71,28 @@ type withdrawal struct {
 
 // cancel cancels a conversation on behalf of its initiator, wherever in the cluster that is. If it
 // is on none of the nodes, the responder ends its side.
-func (h *Handler) cancel(_ wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed {
-	act := observe.OperatorActed{What: "cancel", Of: r.PathValue("id"), Conversation: performatives.ConversationID(r.PathValue("id"))}
+func (h *Handler) cancel(_ wire.Identity, r *http.Request, act *observe.OperatorActed) (any, *failure) {
+	act.What, act.Of, act.Conversation = "cancel", r.PathValue("id"), performatives.ConversationID(r.PathValue("id"))
 	var body withdrawal
 	if err := readBody(r, &body); err != nil && !errors.Is(err, io.EOF) {
-		act.Outcome = "body"
-		fail(w, http.StatusBadRequest, act.Outcome, `the body has to be JSON such as {"reason":"…"}, or {}`)
-		return act
+		return nil, badRequest("body", `the body has to be JSON such as {"reason":"…"}, or {}`)
 	}
-	if badReason(w, body.Reason) {
-		act.Outcome = "reason"
-		return act
+	if f := checkReason(body.Reason); f != nil {
+		return nil, f
 	}
 	act.Reason = body.Reason
 	only := r.URL.Query().Get(sideParam)
-	switch only {
-	case "", machine.Initiator.String(), machine.Responder.String():
-	default:
-		fail(w, http.StatusBadRequest, sideParam, "side has to be initiator or responder")
-		act.Outcome = sideParam
-		return act
+	if only != "" && only != machine.Initiator.String() && only != machine.Responder.String() {
+		return nil, badRequest(sideParam, "side has to be initiator or responder")
 	}
 	ctx, end := context.WithTimeout(r.Context(), maxAct)
 	defer end()
-	c := &cancellation{h: h, r: r.WithContext(ctx), id: performatives.ConversationID(act.Of), only: only, silent: h.lost(r), reason: body.Reason}
+	c := &cancellation{h: h, r: r.WithContext(ctx), id: act.Conversation, only: only, peers: h.peers(r), silent: h.lost(r), reason: body.Reason}
 	c.sides = h.options.Node.Conversation(c.id)
 	c.ends = h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: 1 << 14, Kinds: []events.Kind{lifecycle.KindEnded}})
 	defer c.ends.Close()
 	c.run()
-	act.Outcome = c.answer(w)
-	return act
+	return c.answer(act)
 }
 
 // cancellation is one request to cancel a conversation, and its result. Several sides may have its
@@ -114,25 +106,16 @@ type cancellation struct {
 	reason string // of the operator; empty for none
 	ends   *events.Subscription
 
-	sides   []codons.Info // those at this node that were under way at first
-	nodes   []elsewhere   // the other nodes that have a side under way
-	view    cancelView    // of the sides that were told to end; zero for none
-	by      []string      // the nodes of these sides
-	noRow   bool          // the table of a responder does not let it end
-	refused *answered     // of a node that has a side and has refused to end it; nil for none
-	refuser string        // that node
-
-	known  bool     // another node knows the conversation
-	live   bool     // a side of it is under way at such a node
-	ended  bool     // all sides have ended at such a node
-	state  string   // the last one of an initiator's side that has ended at such a node
-	silent []absent // the nodes that have not said what they have
-}
-
-// elsewhere is another node that has a side under way.
-type elsewhere struct {
-	Peer
-	roles []string // of its sides under way
+	peers   []Peer
+	sides   []codons.Info            // those at this node that were under way at first
+	others  []part[ConversationView] // what other nodes know of it
+	silent  []Absent                 // the nodes that have not said what they have
+	view    CancelView               // of the sides that were told to end; zero for none
+	by      []string                 // the nodes of these sides
+	noRow   bool                     // the table of a responder does not let it end
+	ended   bool                     // another node has said that its sides had ended
+	refused *failure                 // of a node that has a side and has refused to end it; nil for none
+	refuser string                   // that node
 }
 
 // run has the initiators' sides end, or else those of the responders. The responders at this node
@@ -141,7 +124,7 @@ type elsewhere struct {
 func (c *cancellation) run() {
 	system, own := c.h.options.Node.System(), c.h.options.Node.Name()
 	var first, further []Peer
-	for _, p := range c.h.peers(c.r) {
+	for _, p := range c.peers {
 		if c.may(machine.Initiator) && c.initiates(p) {
 			first = append(first, p)
 		} else {
@@ -169,13 +152,13 @@ func (c *cancellation) run() {
 	if c.may(machine.Initiator) {
 		c.pass(machine.Initiator, nodes)
 	}
-	var here cancelView
+	var here CancelView
 	var awaits sync.WaitGroup
 	if stopped > 0 {
 		awaits.Go(func() { here = c.awaitEnds(stopped, machine.Responder) })
 	}
 	if c.may(machine.Responder) && (stopped > 0 || !c.view.stopped()) {
-		c.pass(machine.Responder, c.nodes)
+		c.pass(machine.Responder, c.others)
 	}
 	awaits.Wait()
 	if stopped > 0 {
@@ -196,63 +179,33 @@ func (c *cancellation) initiates(p Peer) bool {
 }
 
 // add adds the answer of a node whose sides were told to end.
-func (c *cancellation) add(node string, v cancelView) {
+func (c *cancellation) add(node string, v CancelView) {
 	c.view.join(v)
 	c.by = append(c.by, node)
 }
 
 // askNodes asks other nodes, all at once, which sides of the conversation they have, as its view
-// does. It returns those that have one under way.
-func (c *cancellation) askNodes(peers []Peer) []elsewhere {
-	before := len(c.nodes)
+// does. It returns what those know that do.
+func (c *cancellation) askNodes(peers []Peer) []part[ConversationView] {
 	asks := c.r.Clone(c.r.Context())
 	asks.Method, asks.URL.RawQuery = http.MethodGet, ""
 	asks.URL.Path, asks.URL.RawPath = strings.TrimSuffix(c.r.URL.Path, "/cancel"), strings.TrimSuffix(c.r.URL.EscapedPath(), "/cancel")
-	answers, errs := c.h.askPeers(asks, peers, "")
-	for i, p := range peers {
-		var v conversationView
-		switch a := answers[i]; {
-		case errs[i] != nil:
-			c.silent = append(c.silent, absent{p.Node, errs[i].Error()})
-		case a.status == http.StatusNotFound:
-		case a.status != http.StatusOK || json.Unmarshal(a.body, &v) != nil:
-			c.silent = append(c.silent, absent{p.Node, a.failed()})
-		default:
-			c.learn(p, v.Conversation)
-		}
-	}
-	return c.nodes[before:]
+	known, silent := ask[ConversationView](c.h, asks, peers)
+	c.others, c.silent = append(c.others, known...), append(c.silent, silent...)
+	return known
 }
 
-// learn records what another node knows.
-func (c *cancellation) learn(p Peer, has observe.Conversation) {
-	n := elsewhere{Peer: p}
-	for _, s := range has.Sides {
-		switch {
-		case has.Live && !s.Ended:
-			n.roles = append(n.roles, s.Role)
-		case s.Role == machine.Initiator.String():
-			c.state = s.State
-		}
-	}
-	c.known, c.live, c.ended = true, c.live || has.Live, c.ended || !has.Live && len(has.Sides) > 0
-	if len(n.roles) > 0 {
-		c.nodes = append(c.nodes, n)
-	}
-}
-
-// pass has other nodes that have sides with a role end them, all at once.
-func (c *cancellation) pass(role machine.Role, to []elsewhere) {
+// pass has other nodes that have sides with a role under way end them, all at once.
+func (c *cancellation) pass(role machine.Role, to []part[ConversationView]) {
 	asks := c.r.Clone(c.r.Context())
 	q := asks.URL.Query()
 	q.Set(sideParam, role.String())
 	asks.URL.RawQuery = q.Encode()
-	var peers []Peer
-	for _, n := range to {
-		if slices.Contains(n.roles, role.String()) {
-			peers = append(peers, n.Peer)
-		}
-	}
+	peers := slices.DeleteFunc(slices.Clone(c.peers), func(p Peer) bool {
+		return !slices.ContainsFunc(to, func(n part[ConversationView]) bool {
+			return n.node == p.Node && n.view.Live && slices.ContainsFunc(n.view.Sides, func(s observe.Side) bool { return !s.Ended && s.Role == role.String() })
+		})
+	})
 	body, _ := json.Marshal(withdrawal{c.reason}) // a text can be encoded
 	answers, errs := c.h.askPeers(asks, peers, string(body))
 	for i, p := range peers {
@@ -262,23 +215,24 @@ func (c *cancellation) pass(role machine.Role, to []elsewhere) {
 
 // passed records what another node has answered to the request to end its sides.
 func (c *cancellation) passed(node string, a *answered, err error) {
-	var v cancelView
+	var v CancelView
 	switch {
 	case err != nil:
-		c.add(node, cancelView{Outcome: outcomeRunning})
+		c.add(node, CancelView{Outcome: outcomeRunning})
 	case a.status == http.StatusNotFound:
 	case a.status == http.StatusConflict:
-		c.noRow = c.noRow || strings.HasPrefix(a.failed(), outcomeNoRow+": ")
+		c.noRow = c.noRow || a.failure().Error.Code == outcomeNoRow
 	case a.status == http.StatusOK && json.Unmarshal(a.body, &v) == nil:
 		c.ended = true
 		c.add(node, v)
 	default:
-		c.refused, c.refuser = a, node
+		c.refused, c.refuser = a.failure(), node
+		c.refused.Error.Code = cmp.Or(c.refused.Error.Code, "node_unreachable")
 	}
 }
 
 // awaitEnds waits until a number of sides with a role have ended.
-func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
+func (c *cancellation) awaitEnds(sides int, role machine.Role) (v CancelView) {
 	check := time.NewTicker(time.Second) // in case that an event was lost
 	defer check.Stop()
 	for gone := false; sides > 0; {
@@ -296,7 +250,7 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 			}
 			gone = over
 		case <-c.r.Context().Done():
-			return cancelView{Outcome: outcomeRunning}
+			return CancelView{Outcome: outcomeRunning}
 		}
 	}
 	return v
@@ -305,14 +259,14 @@ func (c *cancellation) awaitEnds(sides int, role machine.Role) (v cancelView) {
 // ended returns the outcome of a conversation of which a side has come to a terminal state. code is
 // why it is no good end; empty if that is not known. After [codons.StopWork], a responder says by
 // it whether something still runs.
-func ended(role machine.Role, state machine.State, code performatives.Code) cancelView {
+func ended(role machine.Role, state machine.State, code performatives.Code) CancelView {
 	switch {
 	case state == standard.StateCancelled, role == machine.Responder && state == standard.StateFailed && code == performatives.CodeCanceled:
-		return cancelView{Outcome: outcomeReceipt, State: string(state)}
+		return CancelView{Outcome: outcomeReceipt, State: string(state)}
 	case state == standard.StateAbandoned, state == standard.StateTimedOut, state == standard.StateFailed:
-		return cancelView{Outcome: outcomeRunning, State: string(state)}
+		return CancelView{Outcome: outcomeRunning, State: string(state)}
 	}
-	return cancelView{Outcome: outcomeEnded, State: string(state)}
+	return CancelView{Outcome: outcomeEnded, State: string(state)}
 }
 
 // endOf returns the recorded state of a side, and whether it is not under way.
@@ -331,49 +285,54 @@ func (h *Handler) endOf(id performatives.ConversationID, role machine.Role) (sta
 	return state, true
 }
 
-// answer answers the request, and returns the outcome. A side that cannot end, or whose node has
+// answer returns the answer, and notes the outcome. A side that cannot end, or whose node has
 // refused to end it, may still run.
-func (c *cancellation) answer(w http.ResponseWriter) (outcome string) {
+func (c *cancellation) answer(act *observe.OperatorActed) (any, *failure) {
 	if !c.view.stopped() {
-		return c.notCancelled(w)
+		return c.notCancelled(act)
 	}
 	if c.noRow || c.refused != nil {
-		c.view.join(cancelView{Outcome: outcomeRunning})
+		c.view.join(CancelView{Outcome: outcomeRunning})
 	}
 	c.view.lack(c.silent)
-	answer(w, http.StatusOK, c.view)
+	act.Outcome = c.view.Outcome
 	if by := slices.Compact(c.by); len(by) > 1 || by[0] != c.h.options.Node.Name() {
-		return strings.Join(by, ", ") + ": " + c.view.Outcome
+		act.Outcome = strings.Join(by, ", ") + ": " + c.view.Outcome
 	}
-	return c.view.Outcome
+	return c.view, nil
 }
 
-// notCancelled answers a cancellation of a conversation that no node which has answered has a side
-// of under way. That the record of the node has no such side does not say that it has ended: there
-// is no side of agents that are not of this node.
-func (c *cancellation) notCancelled(w http.ResponseWriter) (outcome string) {
-	own, found := c.h.options.Recorder.Conversation(c.id)
+// notCancelled is answer for a conversation that no node which has answered has a side of under
+// way. That the record of the node has no such side does not say that it has ended: there is no side
+// of agents that are not of this node.
+func (c *cancellation) notCancelled(act *observe.OperatorActed) (any, *failure) {
+	own, known := c.h.options.Recorder.Conversation(c.id)
 	state, _ := c.h.endOf(c.id, machine.Initiator)
-	state = cmp.Or(c.view.State, state, c.state)
+	live, ended := own.Live, c.ended || len(own.Sides) > 0
+	for _, n := range c.others {
+		known, live, ended = true, live || n.view.Live, ended || !n.view.Live && len(n.view.Sides) > 0
+		for _, s := range n.view.Sides {
+			if s.Role == machine.Initiator.String() && (s.Ended || !n.view.Live) {
+				state = cmp.Or(state, s.State)
+			}
+		}
+	}
+	state = cmp.Or(c.view.State, state)
 	missing := unanswered(c.silent)
 	switch {
 	case c.refused != nil:
-		c.refused.write(w)
-		return c.refuser + ": " + c.refused.failed()
+		act.Outcome = c.refuser + ": " + c.refused.text()
+		return nil, c.refused
 	case c.noRow:
-		fail(w, http.StatusConflict, outcomeNoRow, "its initiator is not an agent of a node that has answered, and the table of its codon has no row by which the responder can end now: only its initiator can cancel it"+missing)
-		return outcomeNoRow
+		return nil, failed(http.StatusConflict, outcomeNoRow, "its initiator is not an agent of a node that has answered, and the table of its codon has no row by which the responder can end now: only its initiator can cancel it"+missing)
 	case c.view.Outcome != "", c.only == machine.Initiator.String() && state != "": // it has ended
-	case !found && !c.known && missing == "":
-		fail(w, http.StatusNotFound, outcomeUnknown, "no conversation with this id is under way or recorded")
-		return outcomeUnknown
-	case !found && !c.known:
-		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered knows it"+missing)
-		return outcomeIncomplete
-	case own.Live || c.live || len(own.Sides) == 0 && !c.ended:
-		fail(w, http.StatusConflict, outcomeUnreachable, "neither side of it is an agent of a node that has answered: the nodes only pass its messages on, such as between two programs that have connected as agents, and only its initiator can cancel it"+missing)
-		return outcomeUnreachable
+	case !known && missing == "":
+		return nil, notFound(outcomeUnknown, "no conversation with this id is under way or recorded")
+	case !known:
+		return nil, notFound(outcomeIncomplete, "no node that has answered knows it"+missing)
+	case live || !ended:
+		return nil, failed(http.StatusConflict, outcomeUnreachable, "neither side of it is an agent of a node that has answered: the nodes only pass its messages on, such as between two programs that have connected as agents, and only its initiator can cancel it"+missing)
 	}
-	answer(w, http.StatusOK, cancelView{outcomeEnded, state, partial{c.silent}})
-	return outcomeEnded
+	act.Outcome = outcomeEnded
+	return CancelView{outcomeEnded, state, partial{c.silent}}, nil
 }

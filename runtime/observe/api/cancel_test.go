@@ -210,7 +210,7 @@ func TestCancelAmongNodes(t *testing.T) {
 		"ended elsewhere":            {fakeNodes{"n2": has("responder", says(`{"outcome":"already_ended"}`))}, true, stopped, 0},
 		"one does not end its side":  {fakeNodes{"n2": has("responder", hangs)}, true, stillRunning, 30 * time.Second},
 		"one has it, and is refused": {fakeNodes{"n2": has("responder", refuses(503))}, true, stillRunning, 0},
-		"only that one":              {fakeNodes{"n2": has("responder", refuses(503))}, false, "503 ", 0},
+		"only that one":              {fakeNodes{"n2": has("responder", refuses(503))}, false, `503 {"error":{"code":"node_unreachable","text":"it answers 503"}}`, 0},
 		"no row": {fakeNodes{"n2": has("responder", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusConflict)
 			says(`{"error":{"code":"no_row","text":"x"}}`)(w, nil)

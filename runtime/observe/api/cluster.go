@@ -42,18 +42,18 @@ const (
 	nodeParam   = "node"            // of a request that is about one node only
 )
 
-// absent is a node whose part of a view is missing.
-type absent struct {
+// Absent is a node whose part of a view is missing.
+type Absent struct {
 	Node string `json:"node"`
 	Why  string `json:"why"`
 }
 
 // partial is a part of each view of several nodes.
 type partial struct {
-	Missing []absent `json:"missing,omitempty"` // the nodes that have not answered
+	Missing []Absent `json:"missing,omitempty"` // the nodes that have not answered
 }
 
-func (p *partial) lack(nodes []absent) { p.Missing = nodes }
+func (p *partial) lack(nodes []Absent) { p.Missing = nodes }
 
 // part is the answer of one node.
 type part[T any] struct {
@@ -91,40 +91,38 @@ func (h *Handler) routed(w http.ResponseWriter, r *http.Request, own http.Handle
 		own(w, r)
 		return "", 0
 	}
-	p, ok := h.peer(w, r, name)
-	if !ok {
+	p, f := h.peer(r, name)
+	if f != nil {
+		fail(w, f)
 		return "", 0
 	}
 	body, err := io.ReadAll(r.Body) // here, since its end changes the header of the answer
 	if err != nil {
-		fail(w, http.StatusBadRequest, "body", fmt.Sprintf("the body cannot be read: %v", err))
+		fail(w, badRequest("body", fmt.Sprintf("the body cannot be read: %v", err)))
 		return p.Node, http.StatusBadRequest
 	}
 	a, err := h.askPeer(r, p, bytes.NewReader(body))
 	if err != nil {
-		fail(w, http.StatusBadGateway, "node_unreachable", fmt.Sprintf("the node %q does not answer: %v", name, err))
+		fail(w, failed(http.StatusBadGateway, "node_unreachable", fmt.Sprintf("the node %q does not answer: %v", name, err)))
 		return p.Node, http.StatusBadGateway
 	}
 	a.write(w)
 	return p.Node, a.status
 }
 
-// peer returns another node. If there is none, or the request has been passed on before, it answers
-// the request.
-func (h *Handler) peer(w http.ResponseWriter, r *http.Request, name string) (Peer, bool) {
+// peer returns another node. It refuses a request that has been passed on before.
+func (h *Handler) peer(r *http.Request, name string) (Peer, *failure) {
 	if r.Header.Get(viaHeader) != "" {
-		fail(w, http.StatusMisdirectedRequest, "misdirected", fmt.Sprintf("this is the node %q: the node %q announces a wrong address", h.options.Node.Name(), name))
-		return Peer{}, false
+		return Peer{}, failed(http.StatusMisdirectedRequest, "misdirected", fmt.Sprintf("this is the node %q: the node %q announces a wrong address", h.options.Node.Name(), name))
 	}
 	if h.options.Peers != nil {
 		for _, p := range h.options.Peers() {
 			if performatives.AgentID(name).Is(performatives.AgentID(p.Node)) {
-				return p, true
+				return p, nil
 			}
 		}
 	}
-	fail(w, http.StatusNotFound, "unknown_node", fmt.Sprintf("there is no node %q in the cluster; GET /api/members lists those that there are", name))
-	return Peer{}, false
+	return Peer{}, notFound("unknown_node", fmt.Sprintf("there is no node %q in the cluster; GET /api/members lists those that there are", name))
 }
 
 // answered is an answer that was read to its end.
@@ -146,12 +144,6 @@ func (a *answered) write(w http.ResponseWriter) {
 	}
 	send(w, a.status, a.body)
 }
-
-// Header, Write and WriteHeader make *answered an [http.ResponseWriter], which keeps the answer of
-// this node.
-func (a *answered) Header() http.Header         { return a.header }
-func (a *answered) WriteHeader(status int)      { a.status = status }
-func (a *answered) Write(b []byte) (int, error) { a.body = append(a.body, b...); return len(b), nil }
 
 // newRequest returns a request to another node for the same as r, with its token and no other of
 // its headers.
@@ -212,56 +204,47 @@ func reason(err error) error {
 	return err
 }
 
-// failed returns the reason of an answer that is no view.
-func (a *answered) failed() string {
-	var f failure
+// failure returns the reason of an answer that is no view.
+func (a *answered) failure() *failure {
+	f := failure{status: a.status}
 	if json.Unmarshal(a.body, &f) != nil || f.Error.Code == "" {
-		return "it answers " + strconv.Itoa(a.status)
+		f.Error = errorBody{"", "it answers " + strconv.Itoa(a.status)}
 	}
-	return f.Error.Code + ": " + f.Error.Text
+	return &f
 }
 
-// spread returns a view of all nodes: merge puts the parts together, of which the first is that of
+// spread serves a view of all nodes: merge puts the parts together, of which the first is that of
 // this node, if it has one.
 func spread[T any, P interface {
 	*T
-	lack(nodes []absent)
-}](h *Handler, own http.HandlerFunc, merge func(r *http.Request, parts []part[T]) T) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
+	lack(nodes []Absent)
+}](h *Handler, own func(*http.Request) (T, *failure), merge func(r *http.Request, parts []part[T]) T) http.HandlerFunc {
+	return serve(func(r *http.Request) (v T, f *failure) {
 		peers, lost := h.peers(r), h.lost(r)
-		if len(peers)+len(lost) == 0 {
-			own(w, r)
-			return
+		v, f = own(r)
+		if len(peers)+len(lost) == 0 || f != nil && f.status != http.StatusNotFound {
+			return v, f
 		}
-		mine := &answered{status: http.StatusOK, header: make(http.Header)}
-		if own(mine, r); mine.status != http.StatusOK && mine.status != http.StatusNotFound {
-			mine.write(w)
-			return
+		parts, missing := ask[T](h, r, peers)
+		if f == nil {
+			parts = slices.Insert(parts, 0, part[T]{h.options.Node.Name(), v})
 		}
-		answers, errs := h.askPeers(r, peers, "")
-		var got gathered[T]
-		got.add(h.options.Node.Name(), mine, nil)
-		for i, p := range peers {
-			got.add(p.Node, answers[i], errs[i])
+		if missing = append(missing, lost...); len(parts) == 0 && len(missing) > 0 {
+			return v, notFound(outcomeIncomplete, "no node that has answered knows it"+unanswered(missing))
 		}
-		got.missing = append(got.missing, lost...)
-		switch {
-		case len(got.parts) > 0:
-			v := merge(r, got.parts)
-			P(&v).lack(got.missing)
-			answer(w, http.StatusOK, v)
-		case len(got.missing) == 0:
-			mine.write(w)
-		default:
-			fail(w, mine.status, outcomeIncomplete, "no node that has answered knows it"+unanswered(got.missing))
+		if len(parts) == 0 {
+			return v, f
 		}
-	}
+		v = merge(r, parts)
+		P(&v).lack(missing)
+		return v, nil
+	})
 }
 
 // lost returns the other nodes that were lost in the last lostTime and have not come back. A
 // request about one node has none. A node that has left is missing only where a request is about
 // one subject: it has told its peers before.
-func (h *Handler) lost(r *http.Request) (all []absent) {
+func (h *Handler) lost(r *http.Request) (all []Absent) {
 	if h.options.Peers == nil || r.URL.Query().Has(nodeParam) {
 		return nil
 	}
@@ -272,48 +255,64 @@ func (h *Handler) lost(r *http.Request) (all []absent) {
 			slices.ContainsFunc(peers, func(p Peer) bool { return performatives.AgentID(p.Node).Is(performatives.AgentID(l.Node)) }):
 			continue
 		}
-		all = append(all, absent{l.Node, fmt.Sprintf("it is lost since %s (%s), with what only it knew", l.Time.UTC().Format(time.RFC3339), l.Reason)})
+		all = append(all, Absent{l.Node, fmt.Sprintf("it is lost since %s (%s), with what only it knew", l.Time.UTC().Format(time.RFC3339), l.Reason)})
 	}
 	return all
 }
 
 // unanswered returns the end of a text that names the missing nodes; empty without one.
-func unanswered(missing []absent) (text string) {
+func unanswered(missing []Absent) (text string) {
 	for i, m := range missing {
 		text += []string{"; no answer came from ", ", "}[min(i, 1)] + m.Node + " (" + m.Why + ")"
 	}
 	return text
 }
 
-// gathered are the answers of the nodes.
-type gathered[T any] struct {
-	parts   []part[T]
-	missing []absent
+// ask asks other nodes, all at once, for their parts of the view that a request is for. A node that
+// has nothing about the subject of the request has no part, and is not missing.
+func ask[T any](h *Handler, r *http.Request, peers []Peer) (parts []part[T], missing []Absent) {
+	answers, errs := h.askPeers(r, peers, "")
+	for i, p := range peers {
+		switch v, known, err := partOf[T](answers[i], errs[i]); {
+		case err != nil:
+			missing = append(missing, Absent{p.Node, err.Error()})
+		case known:
+			parts = append(parts, part[T]{p.Node, v})
+		}
+	}
+	return parts, missing
 }
 
-// add adds the answer of a node, or the reason why there is none.
-func (g *gathered[T]) add(node string, a *answered, err error) {
-	var v T
+// partOf reads the answer of a node.
+func partOf[T any](a *answered, err error) (v T, known bool, _ error) {
 	switch {
 	case err != nil:
-		g.missing = append(g.missing, absent{node, err.Error()})
-	case a.status == http.StatusNotFound && strings.HasPrefix(a.failed(), codeNoPath+": "):
-		g.missing = append(g.missing, absent{node, "its version does not have this view"})
-	case a.status == http.StatusNotFound: // the node has nothing about the subject of the request
+		return v, false, err
+	case a.status == http.StatusNotFound && a.failure().Error.Code == codeNoPath:
+		return v, false, errors.New("its version does not have this view")
+	case a.status == http.StatusNotFound:
+		return v, false, nil
 	case a.status != http.StatusOK:
-		g.missing = append(g.missing, absent{node, a.failed()})
-	default:
-		if err := json.Unmarshal(a.body, &v); err != nil {
-			g.missing = append(g.missing, absent{node, "its answer cannot be read: " + err.Error()})
-			return
-		}
-		g.parts = append(g.parts, part[T]{node, v})
+		return v, false, errors.New(a.failure().text())
 	}
+	if err := json.Unmarshal(a.body, &v); err != nil {
+		return v, false, fmt.Errorf("its answer cannot be read: %w", err)
+	}
+	return v, true, nil
+}
+
+// listed returns what the parts of a view list, one after the other; it is not nil.
+func listed[T, E any](parts []part[T], list func(T) []E) []E {
+	all := []E{}
+	for _, p := range parts {
+		all = append(all, list(p.view)...)
+	}
+	return all
 }
 
 // mergeAgents returns the view of each agent from its own node.
-func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
-	by := make(map[performatives.AgentID]agentView)
+func mergeAgents(_ *http.Request, parts []part[AgentList]) (v AgentList) {
+	by := make(map[performatives.AgentID]AgentView)
 	for i, p := range parts {
 		for _, a := range p.view.Agents {
 			if _, known := by[a.ID.Fold()]; !known && i == 0 || a.Node == p.node {
@@ -321,7 +320,7 @@ func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
 			}
 		}
 	}
-	v.Agents = make([]agentView, 0, len(by))
+	v.Agents = make([]AgentView, 0, len(by))
 	for _, a := range by {
 		v.Agents = append(v.Agents, a)
 	}
@@ -330,23 +329,16 @@ func mergeAgents(_ *http.Request, parts []part[agentList]) (v agentList) {
 }
 
 // mergePages puts pages together that were asked for with the same cursor.
-func mergePages(r *http.Request, parts []part[page]) page {
+func mergePages(r *http.Request, parts []part[ConversationList]) ConversationList {
 	limit, _ := limitOf(r) // this node has answered
-	by := make(map[performatives.ConversationID]*observe.Conversation)
-	more := false
+	by, more := make(forest), false
+	all := ConversationList{Conversations: []observe.Conversation{}, AsOf: marks{}}
 	for _, p := range parts {
 		more = more || p.view.Next != ""
-		for _, c := range p.view.Conversations {
-			if known := by[c.ID]; known != nil {
-				join(known, c)
-				continue
-			}
-			by[c.ID] = &c
-		}
-	}
-	all := page{Conversations: make([]observe.Conversation, 0, len(by)), AsOf: marks{}}
-	for _, p := range parts {
 		maps.Copy(all.AsOf, p.view.AsOf)
+		for _, c := range p.view.Conversations {
+			by.add(c)
+		}
 	}
 	for _, c := range by {
 		all.Conversations = append(all.Conversations, *c)
@@ -398,22 +390,14 @@ func joinMessages(a, b []observe.Message) []observe.Message {
 			a = append(a, m)
 			continue
 		}
-		k := &a[i]
-		k.Received, k.Refused = k.Received+m.Received, cmp.Or(k.Refused, m.Refused)
-		k.Sent = max(k.Sent, m.Sent) // the node of the receiver counts copies that have come to it
-		if m.Time.Before(k.Time) {
-			k.Time = m.Time
-		}
-		if k.Payload == nil {
-			k.Payload, k.LeftOut = m.Payload, m.LeftOut
-		}
+		a[i].Add(m)
 	}
 	slices.SortStableFunc(a, func(x, y observe.Message) int { return x.Time.Compare(y.Time) })
 	return a
 }
 
 // mergeConversation merges the records of one conversation from several nodes.
-func mergeConversation(_ *http.Request, parts []part[conversationView]) conversationView {
+func mergeConversation(_ *http.Request, parts []part[ConversationView]) ConversationView {
 	v := parts[0].view
 	for _, p := range parts[1:] {
 		join(&v.Conversation, p.view.Conversation)
@@ -428,12 +412,8 @@ func mergeConversation(_ *http.Request, parts []part[conversationView]) conversa
 }
 
 // mergeApprovals lists the steps that wait on any node, each with its node.
-func mergeApprovals(_ *http.Request, parts []part[approvalList]) approvalList {
-	v := approvalList{Approvals: []stepView{}}
-	for _, p := range parts {
-		v.Approvals = append(v.Approvals, p.view.Approvals...)
-	}
-	return v
+func mergeApprovals(_ *http.Request, parts []part[ApprovalList]) ApprovalList {
+	return ApprovalList{Approvals: listed(parts, func(l ApprovalList) []StepView { return l.Approvals })}
 }
 
 // askPeers sends a request with a body, empty for none, to all other nodes at once, and returns
@@ -546,7 +526,7 @@ func (s *relays) stream(ctx context.Context, p Peer, opened func()) error {
 	defer func() { _ = got.Body.Close() }()
 	if got.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(got.Body, maxBody)) // a part is enough to say why
-		return errors.New((&answered{got.StatusCode, got.Header, text}).failed())
+		return errors.New((&answered{got.StatusCode, got.Header, text}).failure().text())
 	}
 	opened()
 	lines := bufio.NewScanner(got.Body)

@@ -35,7 +35,7 @@ func Limit(server *http.Server, most int) {
 			return
 		}
 		w.Header().Set("Retry-After", "1")
-		fail(w, http.StatusServiceUnavailable, "busy", fmt.Sprintf("the interface serves at most %d connections at a time; close one, or try again later", most))
+		fail(w, failed(http.StatusServiceUnavailable, "busy", fmt.Sprintf("the interface serves at most %d connections at a time; close one, or try again later", most)))
 	})
 }
 

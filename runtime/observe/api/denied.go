@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/auth"
 )
 
 // The bounds of refused requests. The credentials of each request are checked before any of them: a
@@ -141,16 +142,15 @@ func addressOf(host string) netip.Prefix {
 	return network
 }
 
-// refuse counts and answers a request that is refused with a code. A login or an act that fails
+// refuse counts a request that is refused, and returns its answer. A login or an act that fails
 // again and again is answered later.
-func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, who wire.Identity, right, code string, answer func()) {
-	read := code != codeUnauthorized && r.Method == http.MethodGet
+func (h *Handler) refuse(r *http.Request, who wire.Identity, right auth.Right, f *failure) *failure {
+	read := f.status != http.StatusUnauthorized && r.Method == http.MethodGet
 	if read && r.Header.Get(viaHeader) != "" { // a part of a view, which says so
-		answer()
-		return
+		return f
 	}
 	wait, many, done := h.denied.note(observe.OperatorRefused{
-		At: now(), Who: string(who.Name), Host: hostOf(r.RemoteAddr), Right: right, Of: r.Method + " " + r.URL.Path, Code: code,
+		At: now(), Who: string(who.Name), Host: hostOf(r.RemoteAddr), Right: string(right), Of: r.Method + " " + r.URL.Path, Code: f.Error.Code,
 	})
 	switch {
 	case wait:
@@ -159,12 +159,9 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, who wire.Identi
 			h.pause(r)
 		}
 	case many && !read:
-		w.Header().Set("Connection", "close")
-		w.Header().Set("Retry-After", "1")
-		fail(w, http.StatusTooManyRequests, "busy", "too many requests of this address were refused; correct the token, and try again later")
-		return
+		return failed(http.StatusTooManyRequests, "busy", "too many requests of this address were refused; correct the token, and try again later")
 	}
-	answer()
+	return f
 }
 
 // pause waits for refusalWait, or until the client or the interface has gone.

@@ -33,8 +33,9 @@ type filter struct{ agent, act, codon, conversation string }
 func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	f := filter{q.Get("agent"), q.Get("act"), q.Get("codon"), q.Get("conversation")}
-	kinds, peers := h.streamed(w, r)
-	if kinds == nil {
+	kinds, peers, fault := h.streamed(r)
+	if fault != nil {
+		fail(w, fault)
 		return
 	}
 	s := h.options.Node.Events().Subscribe(events.SubscribeOptions{Capacity: maxUnread, Kinds: kinds})
@@ -84,19 +85,16 @@ func (h *Handler) events(w http.ResponseWriter, r *http.Request) {
 }
 
 // streamed returns the kinds of events of this node that a stream has, and the nodes whose events
-// it has, too. The kinds are nil when the request is refused, which is done.
-func (h *Handler) streamed(w http.ResponseWriter, r *http.Request) (kinds []events.Kind, peers func() []Peer) {
+// it has, too.
+func (h *Handler) streamed(r *http.Request) (kinds []events.Kind, peers func() []Peer, f *failure) {
 	if name := r.URL.Query().Get(nodeParam); name != "" && !performatives.AgentID(name).Is(performatives.AgentID(h.options.Node.Name())) {
-		p, ok := h.peer(w, r, name)
-		if !ok {
-			return nil, nil
-		}
-		return []events.Kind{noKind}, func() []Peer { return []Peer{p} }
+		p, f := h.peer(r, name)
+		return []events.Kind{noKind}, func() []Peer { return []Peer{p} }, f
 	}
 	return []events.Kind{
 		events.KindMessageSent, events.KindMessageRefused, events.KindMessageDeadLettered, lifecycle.KindTransition, lifecycle.KindEnded, lifecycle.KindJobFailed,
 		events.KindSupervisionDecided, events.KindNodeOverload,
-	}, func() []Peer { return h.peers(r) }
+	}, func() []Peer { return h.peers(r) }, nil
 }
 
 // stream writes to one reader.

@@ -17,10 +17,10 @@ func (h *Handler) Frame(record events.Record) string { return h.event(filter{}, 
 
 // Answers has a value of the type of the answer of each route that answers with JSON.
 var Answers = map[string]any{
-	"GET /healthz": status{}, "GET /readyz": readiness{}, "GET /api/node": nodeView{}, "GET /api/nodes": nodeList{}, "POST /api/node/drain": drainView{},
-	"GET /api/members": memberList{}, "GET /api/agents": agentList{}, "GET /api/refusals": refusalList{}, "GET /api/failures": failureList{}, "GET /api/rates": rateView{},
-	"GET /api/conversations": page{}, "GET /api/conversations/{id}": conversationView{}, "GET /api/traces/{id}": traceView{}, "GET /api/conversations/{id}/tree": treeView{}, "GET /api/session": sessionView{},
-	"POST /api/conversations/{id}/cancel": cancelView{}, "GET /api/codons/{name}": codonView{}, "GET /api/approvals": approvalList{},
+	"GET /healthz": status{}, "GET /readyz": readiness{}, "GET /api/node": NodeView{}, "GET /api/nodes": NodeList{}, "POST /api/node/drain": DrainView{},
+	"GET /api/members": MemberList{}, "GET /api/agents": AgentList{}, "GET /api/refusals": refusalList{}, "GET /api/failures": failureList{}, "GET /api/rates": rateView{},
+	"GET /api/conversations": ConversationList{}, "GET /api/conversations/{id}": ConversationView{}, "GET /api/traces/{id}": traceView{}, "GET /api/conversations/{id}/tree": TreeView{}, "GET /api/session": SessionView{},
+	"POST /api/conversations/{id}/cancel": CancelView{}, "GET /api/codons/{name}": codonView{}, "GET /api/approvals": ApprovalList{},
 	"POST /api/approvals/{id}": status{},
 }
 
@@ -38,13 +38,13 @@ var (
 // has no messages, and the keys of what is queued are priorities.
 func Complete(answer any) any {
 	switch v := answer.(type) {
-	case page:
+	case ConversationList:
 		v.Conversations[0].Messages = nil
 		return v
-	case treeView:
+	case TreeView:
 		v.Conversations[0].Messages = nil
 		return v
-	case agentList:
+	case AgentList:
 		v.Agents[0].Queued = map[string]int{"low": 1, "normal": 1, "high": 1, "urgent": 1}
 		return v
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -46,27 +47,27 @@ func New(o Options) (*Handler, error) {
 	for _, c := range append(library.Codons(), o.Codons...) {
 		h.machines[c.Name()] = c.Machine()
 	}
-	h.handle("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, status{"ok"}) })
+	h.handle("GET /healthz", serve(func(*http.Request) (status, *failure) { return status{"ok"}, nil }))
 	h.handle("GET /readyz", h.ready)
 	h.handle("GET /api/openapi.json", func(w http.ResponseWriter, _ *http.Request) { send(w, http.StatusOK, openAPI) })
-	h.handle("GET /api/session", h.session)
-	h.handle("GET /api/node", h.reads(h.node))
+	h.handle("GET /api/session", h.admits(noRight, h.session))
+	h.handle("GET /api/node", h.reads(serve(h.node)))
 	h.handle("GET /api/nodes", h.reads(spread(h, h.nodes, mergeNodes)))
 	h.handle("POST /api/node/drain", h.acts(h.drain))
-	h.handle("GET /api/members", h.reads(h.members))
+	h.handle("GET /api/members", h.reads(serve(h.members)))
 	h.handle("GET /api/agents", h.reads(spread(h, h.agents, mergeAgents)))
 	h.handle("GET /api/refusals", h.reads(spread(h, h.refusals, mergeRefusals)))
 	h.handle("GET /api/failures", h.reads(spread(h, h.failures, mergeFailures)))
 	h.handle("GET /api/rates", h.reads(spread(h, h.rates, mergeRates)))
 	h.handle("GET /api/conversations", h.reads(spread(h, h.conversations, mergePages)))
 	h.handle("GET /api/conversations/{id}", h.reads(spread(h, h.conversation, mergeConversation)))
-	h.handle("GET /api/conversations/{id}/tree", h.reads(h.tree))
+	h.handle("GET /api/conversations/{id}/tree", h.reads(serve(h.tree)))
 	h.handle("GET /api/traces/{id}", h.reads(spread(h, h.trace, mergeTraces)))
 	h.handle("POST /api/conversations/{id}/cancel", h.acts(h.cancel))
-	h.handle("GET /api/codons/{name}", h.reads(h.codon))
+	h.handle("GET /api/codons/{name}", h.reads(serve(h.codon)))
 	h.handle("GET /api/approvals", h.reads(spread(h, h.approvals, mergeApprovals)))
 	h.handle("POST /api/approvals/{id}", h.acts(h.decide))
-	h.handle("GET /api/events", h.admits(h.events))
+	h.handle("GET /api/events", h.admits(auth.RightRead, func(_ wire.Identity, w http.ResponseWriter, r *http.Request) { h.events(w, r) }))
 	if o.Metrics != nil {
 		h.handle("GET /metrics", h.reads(o.Metrics.ServeHTTP))
 	}
@@ -87,11 +88,11 @@ func (h *Handler) unrouted(w http.ResponseWriter, r *http.Request) {
 	for _, method := range []string{http.MethodGet, http.MethodPost} { // no path has both
 		if _, pattern := h.mux.Handler(&http.Request{Method: method, URL: r.URL, Host: r.Host}); strings.HasPrefix(pattern, method+" ") {
 			w.Header().Set("Allow", strings.Replace(method, http.MethodGet, "GET, HEAD", 1))
-			fail(w, http.StatusMethodNotAllowed, "method", "this path takes "+method+" requests only; docs/api.md lists what there is")
+			fail(w, failed(http.StatusMethodNotAllowed, "method", "this path takes "+method+" requests only; docs/api.md lists what there is"))
 			return
 		}
 	}
-	fail(w, http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is")
+	fail(w, failed(http.StatusNotFound, codeNoPath, "there is nothing at this path; docs/api.md lists what there is"))
 }
 
 // openAPI describes the interface; the tests check the answers against it
@@ -126,12 +127,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "no-referrer")
 	header.Set("Cache-Control", "no-store")
-	if code, text := h.foreign(r); code != "" {
-		fail(w, http.StatusForbidden, code, text)
+	if f := h.foreign(r); f != nil {
+		fail(w, f)
 		return
 	}
 	if !plain(r.URL.EscapedPath()) {
-		fail(w, http.StatusBadRequest, "path", "a part of the path is empty, . or ..; write the dots of an id as %2E")
+		fail(w, badRequest("path", "a part of the path is empty, . or ..; write the dots of an id as %2E"))
 		return
 	}
 	h.mux.ServeHTTP(&reply{w, r}, r)
@@ -151,35 +152,41 @@ func plain(path string) bool {
 
 // reads serves a view of this node, or with the parameter node that of another one.
 func (h *Handler) reads(next http.HandlerFunc) http.HandlerFunc {
-	return h.admits(func(w http.ResponseWriter, r *http.Request) { h.routed(w, r, next) })
+	return h.admits(auth.RightRead, func(_ wire.Identity, w http.ResponseWriter, r *http.Request) { h.routed(w, r, next) })
 }
 
-// admits checks a request that reads.
-func (h *Handler) admits(next http.HandlerFunc) http.HandlerFunc {
+// admits serves the requests of clients that have a right.
+func (h *Handler) admits(right auth.Right, next func(who wire.Identity, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		if _, ok := h.admit(w, r, auth.RightRead); ok {
-			next(w, r)
+		who, f := h.admit(r, right)
+		if f != nil {
+			fail(w, f)
+			return
 		}
+		next(who, w, r)
 	}
 }
 
-// acts checks a request that changes something, and publishes its outcome. A page of another site
-// cannot send such a request: for this content type, the browser asks the node for permission
-// first.
-func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http.Request) observe.OperatorActed) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		who, ok := h.admit(w, r, auth.RightAct)
-		switch {
-		case !ok:
-			return
-		case r.Header.Get("Content-Type") != "application/json":
-			fail(w, http.StatusUnsupportedMediaType, "content_type", "the header Content-Type has to be application/json")
+// acts serves a request that changes something, and publishes its outcome, which is the code of the
+// error if do returns one and has set none. A page of another site cannot send such a request: for
+// this content type, the browser asks the node for permission first.
+func (h *Handler) acts(do func(who wire.Identity, r *http.Request, act *observe.OperatorActed) (view any, f *failure)) http.HandlerFunc {
+	return h.admits(auth.RightAct, func(who wire.Identity, w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Content-Type") != "application/json" {
+			fail(w, failed(http.StatusUnsupportedMediaType, "content_type", "the header Content-Type has to be application/json"))
 			return
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
 		var a observe.OperatorActed
-		if node, status := h.routed(w, r, func(w http.ResponseWriter, r *http.Request) { a = do(who, w, r) }); node != "" {
-			a = observe.OperatorActed{What: "forward", Of: r.Method + " " + r.URL.Path, Outcome: fmt.Sprint(node, ": ", status)}
+		node, code := h.routed(w, r, serve(func(r *http.Request) (any, *failure) {
+			view, f := do(who, r, &a)
+			if f != nil {
+				a.Outcome = cmp.Or(a.Outcome, f.Error.Code)
+			}
+			return view, f
+		}))
+		if node != "" {
+			a = observe.OperatorActed{What: "forward", Of: r.Method + " " + r.URL.Path, Outcome: fmt.Sprint(node, ": ", code)}
 		}
 		if a.What == "" {
 			return // it was misdirected, and nothing was tried
@@ -187,7 +194,7 @@ func (h *Handler) acts(do func(who wire.Identity, w http.ResponseWriter, r *http
 		a.At, a.Who, a.Host = now(), string(who.Name), hostOf(r.RemoteAddr)
 		h.options.Node.Events().Publish(a)
 		h.options.Logger.Info("operator acted", "who", a.Who, "host", a.Host, "what", a.What, "of", a.Of, "agent", string(a.Agent), "conversation", string(a.Conversation), "reason", a.Reason, "result", a.Outcome)
-	}
+	})
 }
 
 func now() events.At { return events.At{Time: time.Now()} }
@@ -225,6 +232,8 @@ func (h *Handler) ready(w http.ResponseWriter, _ *http.Request) {
 // failure is the answer to a request that is refused.
 type failure struct {
 	Error errorBody `json:"error"`
+
+	status int
 }
 
 type errorBody struct {
@@ -232,8 +241,37 @@ type errorBody struct {
 	Text string `json:"text"` // what to do
 }
 
-func fail(w http.ResponseWriter, status int, code, text string) {
-	answer(w, status, failure{errorBody{code, text}})
+// text returns the failure in one line. Only the answer of something that is no node has no code.
+func (f *failure) text() string { return strings.TrimPrefix(f.Error.Code+": "+f.Error.Text, ": ") }
+
+func failed(status int, code, text string) *failure { return &failure{errorBody{code, text}, status} }
+
+func badRequest(code, text string) *failure { return failed(http.StatusBadRequest, code, text) }
+
+func notFound(code, text string) *failure { return failed(http.StatusNotFound, code, text) }
+
+// serve answers each request with a view, or with the reason why there is none.
+func serve[T any](view func(r *http.Request) (T, *failure)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		v, f := view(r)
+		if f != nil {
+			fail(w, f)
+			return
+		}
+		answer(w, http.StatusOK, v)
+	}
+}
+
+// fail answers a request that is refused.
+func fail(w http.ResponseWriter, f *failure) {
+	switch f.status {
+	case http.StatusUnauthorized:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+	case http.StatusTooManyRequests:
+		w.Header().Set("Connection", "close")
+		w.Header().Set("Retry-After", "1")
+	}
+	answer(w, f.status, f)
 }
 
 // answer writes JSON, with < and > escaped.

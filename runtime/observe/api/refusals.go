@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/base64"
 	"fmt"
+	"maps"
 	"net/http"
 	"regexp"
 	"slices"
@@ -12,79 +13,68 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// refusalView is a refusal or a dead letter, and the node that has recorded it.
-type refusalView struct {
-	observe.Refusal
-	Node string `json:"node"`
-}
-
 // refusalList is the answer of GET /api/refusals.
 type refusalList struct {
-	Refusals []refusalView `json:"refusals"`
-	Next     string        `json:"next,omitempty"` // the cursor of the next page; empty at the end
+	Refusals []observe.Refusal `json:"refusals"`
+	Next     string            `json:"next,omitempty"` // the cursor of the next page; empty at the end
 	partial
 }
 
-func (h *Handler) refusals(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) refusals(r *http.Request) (v refusalList, f *failure) {
 	q := r.URL.Query()
-	limit, ok := limitIn(w, r)
-	if !ok {
-		return
+	limit, f := limitOf(r)
+	if f != nil {
+		return v, f
 	}
 	kind, agent, code := q.Get("kind"), q.Get("agent"), q.Get("code")
 	if kind != "" && kind != observe.KindRefused && kind != observe.KindDeadLetter {
-		fail(w, http.StatusBadRequest, "kind", "kind has to be "+observe.KindRefused+" or "+observe.KindDeadLetter)
-		return
+		return v, badRequest("kind", "kind has to be "+observe.KindRefused+" or "+observe.KindDeadLetter)
 	}
-	after, ok := keyIn(w, r, refusalKey)
-	if !ok {
-		return
+	after, f := keyIn(r, refusalKeys)
+	if f != nil {
+		return v, f
 	}
-	some := []refusalView{}
-	for _, one := range h.options.Recorder.Refusals() {
-		v := refusalView{one, h.options.Node.Name()}
+	some := []observe.Refusal{}
+	for _, v := range h.options.Recorder.Refusals() {
 		is := agent == "" || strings.EqualFold(agent, string(v.From)) || strings.EqualFold(agent, string(v.To))
-		if is && (kind == "" || kind == v.Kind) && (code == "" || code == string(v.Code)) && (len(after) == 0 || v.key() < after) {
+		if is && (kind == "" || kind == v.Kind) && (code == "" || code == string(v.Code)) && (len(after) == 0 || refusalKey(v) < after) {
 			some = append(some, v)
 		}
 	}
-	answer(w, http.StatusOK, pageOf(some, limit, false))
+	return pageOf(some, limit, false), nil
 }
 
 // pageOf returns the latest refusals of a list. more says that there are more than those in the
 // list.
-func pageOf(all []refusalView, limit int, more bool) (v refusalList) {
-	slices.SortFunc(all, func(a, b refusalView) int {
+func pageOf(all []observe.Refusal, limit int, more bool) (v refusalList) {
+	slices.SortFunc(all, func(a, b observe.Refusal) int {
 		return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Seq, a.Seq), cmp.Compare(b.Node, a.Node))
 	})
 	if v.Refusals = all; len(all) > limit {
 		v.Refusals, more = all[:limit], true
 	}
 	if more && len(v.Refusals) > 0 {
-		v.Next = base64.RawURLEncoding.EncodeToString([]byte(v.Refusals[len(v.Refusals)-1].key()))
+		v.Next = base64.RawURLEncoding.EncodeToString([]byte(refusalKey(v.Refusals[len(v.Refusals)-1])))
 	}
 	return v
 }
 
-// key returns a text that sorts refusals by time, those of one time by number, and those of one
+// refusalKey returns a text that sorts refusals by time, those of one time by number, and those of one
 // number by node.
-func (v refusalView) key() string {
+func refusalKey(v observe.Refusal) string {
 	return v.Time.UTC().Format(sortedTime) + fmt.Sprintf("%0*d", digitsOfSeq, v.Seq) + v.Node
 }
 
 const digitsOfSeq = 20
 
-// refusalKey matches what [refusalView.key] returns behind the time.
-var refusalKey = regexp.MustCompile(fmt.Sprintf(`^[0-9]{%d}(?s:.*)$`, digitsOfSeq))
+// refusalKeys matches what refusalKey returns behind the time.
+var refusalKeys = regexp.MustCompile(fmt.Sprintf(`^[0-9]{%d}(?s:.*)$`, digitsOfSeq))
 
 // mergeRefusals puts pages together that were asked for with the same cursor.
 func mergeRefusals(r *http.Request, parts []part[refusalList]) refusalList {
 	limit, _ := limitOf(r) // this node has answered
-	all, more := []refusalView{}, false
-	for _, p := range parts {
-		all, more = append(all, p.view.Refusals...), more || p.view.Next != ""
-	}
-	return pageOf(all, limit, more)
+	more := slices.ContainsFunc(parts, func(p part[refusalList]) bool { return p.view.Next != "" })
+	return pageOf(listed(parts, func(l refusalList) []observe.Refusal { return l.Refusals }), limit, more)
 }
 
 // rateView is the answer of GET /api/rates.
@@ -94,27 +84,18 @@ type rateView struct {
 	partial
 }
 
-func (h *Handler) rates(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, rateView{Interval: observe.RateInterval.Seconds(), Samples: h.options.Recorder.Rates()})
+func (h *Handler) rates(*http.Request) (rateView, *failure) {
+	return rateView{Interval: observe.RateInterval.Seconds(), Samples: h.options.Recorder.Rates()}, nil
 }
 
 // mergeRates adds the counts of the nodes for each interval.
 func mergeRates(_ *http.Request, parts []part[rateView]) rateView {
-	by := make(map[int64]*observe.Sample)
-	v := rateView{Interval: observe.RateInterval.Seconds(), Samples: []observe.Sample{}}
-	for _, p := range parts {
-		for _, s := range p.view.Samples {
-			sum := by[s.Time.UnixNano()]
-			if sum == nil {
-				sum = &observe.Sample{Time: s.Time}
-				by[s.Time.UnixNano()] = sum
-			}
-			sum.Add(s)
+	by := make(map[int64]observe.Sample)
+	for _, s := range listed(parts, func(v rateView) []observe.Sample { return v.Samples }) {
+		if sum, known := by[s.Time.UnixNano()]; known {
+			s.Add(sum)
 		}
+		by[s.Time.UnixNano()] = s
 	}
-	for _, s := range by {
-		v.Samples = append(v.Samples, *s)
-	}
-	slices.SortFunc(v.Samples, func(a, b observe.Sample) int { return a.Time.Compare(b.Time) })
-	return v
+	return rateView{Interval: observe.RateInterval.Seconds(), Samples: slices.SortedFunc(maps.Values(by), func(a, b observe.Sample) int { return a.Time.Compare(b.Time) })}
 }

@@ -12,13 +12,12 @@ type traceView struct {
 	partial
 }
 
-func (h *Handler) trace(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) trace(r *http.Request) (traceView, *failure) {
 	t, ok := h.options.Recorder.Trace(r.PathValue("id"))
 	if !ok {
-		fail(w, http.StatusNotFound, "unknown_trace", "no message of this trace is recorded on this node")
-		return
+		return traceView{}, notFound("unknown_trace", "no message of this trace is recorded on this node")
 	}
-	answer(w, http.StatusOK, traceView{Trace: t})
+	return traceView{Trace: t}, nil
 }
 
 // mergeTraces puts together the messages of one trace that the nodes have recorded. The id of the

@@ -11,8 +11,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// treeView is the answer of GET /api/conversations/{id}/tree.
-type treeView struct {
+// TreeView is the answer of GET /api/conversations/{id}/tree.
+type TreeView struct {
 	Root          performatives.ConversationID `json:"root"`          // the topmost one that is known
 	Conversations []observe.Conversation       `json:"conversations"` // without messages; each behind its parent
 	Truncated     bool                         `json:"truncated"`     // there are more than maxTree
@@ -33,7 +33,7 @@ type forest map[performatives.ConversationID]*observe.Conversation
 // tree returns the conversations that are connected with those of ids, known or not: from the
 // topmost one above each on, level by level. Of more than maxTree, it has those next above the ids
 // first.
-func (f forest) tree(ids []performatives.ConversationID) (v treeView) {
+func (f forest) tree(ids []performatives.ConversationID) (v TreeView) {
 	below := map[performatives.ConversationID][]performatives.ConversationID{}
 	for _, c := range f {
 		if c.Parent == "" {
@@ -82,9 +82,9 @@ func (f forest) tree(ids []performatives.ConversationID) (v treeView) {
 	return v
 }
 
-// tree answers with all conversations of the tree of one, of all nodes. A node that knows a part of
-// the tree is asked again for the conversations connected with the parts of others.
-func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
+// tree returns all conversations of the tree of one, of all nodes. A node that knows a part of the
+// tree is asked again for the conversations connected with the parts of others.
+func (h *Handler) tree(r *http.Request) (v TreeView, f *failure) {
 	fresh := []performatives.ConversationID{performatives.ConversationID(r.PathValue("id"))}
 	for also := range strings.SplitSeq(r.URL.Query().Get(alsoParam), "\n") {
 		fresh = append(fresh, performatives.ConversationID(also))
@@ -95,7 +95,7 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
 		h.relay(&c)
 		own[c.ID] = &c
 	}
-	peers, got, cut := h.peers(r), gathered[treeView]{missing: h.lost(r)}, false
+	peers, missing, cut := h.peers(r), h.lost(r), false
 	for asked := 0; len(fresh) > 0; asked++ {
 		part := own.tree(fresh)
 		ids := fresh
@@ -116,9 +116,15 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
 		if cut = cut || asked == maxTreeAsk || len(also) > maxTreeIDs; cut {
 			break
 		}
-		got.parts, fresh = nil, nil
-		peers = h.askTree(r, peers, also, &got)
-		for _, p := range got.parts {
+		asks := r.Clone(r.Context())
+		asks.URL.RawQuery = url.Values{alsoParam: {strings.TrimSuffix(also, "\n")}}.Encode()
+		others, silent := ask[TreeView](h, asks, peers)
+		missing = append(missing, silent...)
+		peers = slices.DeleteFunc(slices.Clone(peers), func(p Peer) bool {
+			return slices.ContainsFunc(silent, func(a Absent) bool { return a.Node == p.Node })
+		})
+		fresh = nil
+		for _, p := range others {
 			cut = cut || p.view.Truncated
 			for _, c := range p.view.Conversations {
 				if all.add(p.node, c) {
@@ -127,32 +133,16 @@ func (h *Handler) tree(w http.ResponseWriter, r *http.Request) {
 			}
 		}
 	}
-	v := all.forest.tree(wanted)
-	switch {
-	case len(v.Conversations) > 0:
-		v.Truncated = v.Truncated || cut
-		v.lack(got.missing)
-		answer(w, http.StatusOK, v)
-	case len(got.missing) > 0:
-		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered knows it"+unanswered(got.missing))
-	default:
-		fail(w, http.StatusNotFound, outcomeUnknown, "no conversation with this id is under way or recorded")
+	v = all.forest.tree(wanted)
+	v.Truncated = v.Truncated || cut
+	v.lack(missing)
+	if len(v.Conversations) > 0 {
+		return v, nil
 	}
-}
-
-// askTree asks other nodes for the conversations connected with some, and returns the nodes that
-// have answered.
-func (h *Handler) askTree(r *http.Request, peers []Peer, also string, got *gathered[treeView]) (answering []Peer) {
-	r = r.Clone(r.Context())
-	r.URL.RawQuery = url.Values{alsoParam: {strings.TrimSuffix(also, "\n")}}.Encode()
-	answers, errs := h.askPeers(r, peers, "")
-	for i, p := range peers {
-		missing := len(got.missing)
-		if got.add(p.Node, answers[i], errs[i]); len(got.missing) == missing {
-			answering = append(answering, p)
-		}
+	if len(missing) > 0 {
+		return v, notFound(outcomeIncomplete, "no node that has answered knows it"+unanswered(missing))
 	}
-	return answering
+	return v, notFound(outcomeUnknown, "no conversation with this id is under way or recorded")
 }
 
 // parts joins what several nodes know.
@@ -165,15 +155,21 @@ type parts struct {
 // new.
 func (p parts) add(node string, c observe.Conversation) bool {
 	key := node + "\n" + string(c.ID)
-	known := p.forest[c.ID]
-	switch {
-	case p.has[key]:
+	if p.has[key] {
 		return false
-	case known != nil:
-		join(known, c)
-	default:
-		p.forest[c.ID] = &c
 	}
 	p.has[key] = true
-	return known == nil
+	return p.forest.add(c)
+}
+
+// add merges a node's knowledge of a conversation into the known one, and reports whether it is
+// new.
+func (f forest) add(c observe.Conversation) bool {
+	known := f[c.ID]
+	if known != nil {
+		join(known, c)
+		return false
+	}
+	f[c.ID] = &c
+	return true
 }

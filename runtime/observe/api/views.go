@@ -23,8 +23,8 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
-// nodeView is the answer of GET /api/node.
-type nodeView struct {
+// NodeView is the answer of GET /api/node.
+type NodeView struct {
 	Node        string         `json:"node"`
 	Refused     uint64         `json:"messages_refused"`
 	DeadLetters uint64         `json:"dead_letters"`
@@ -41,72 +41,74 @@ type nodeView struct {
 	Recorder    observe.Counts `json:"recorder"`
 }
 
-func (h *Handler) counts() nodeView {
+func (h *Handler) node(*http.Request) (NodeView, *failure) {
 	n := h.options.Node
 	c := n.Counts()
 	links, up := n.Links()
-	return nodeView{
+	return NodeView{
 		n.Name(), c.Refused, c.DeadLetters, c.Agents, c.Remote, c.Open, c.Working, c.Queued, c.Refusing, c.Overload, max(1, len(n.Members())), links, up, h.options.Recorder.Counts(),
-	}
+	}, nil
 }
 
-func (h *Handler) node(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, h.counts()) }
-
-// nodeList is the answer of GET /api/nodes.
-type nodeList struct {
-	Nodes []nodeView `json:"nodes"`
+// NodeList is the answer of GET /api/nodes.
+type NodeList struct {
+	Nodes []NodeView `json:"nodes"`
 	partial
 }
 
-func (h *Handler) nodes(w http.ResponseWriter, _ *http.Request) {
-	answer(w, http.StatusOK, nodeList{Nodes: []nodeView{h.counts()}})
+func (h *Handler) nodes(r *http.Request) (NodeList, *failure) {
+	v, f := h.node(r)
+	return NodeList{Nodes: []NodeView{v}}, f
 }
 
 // mergeNodes lists the nodes by name.
-func mergeNodes(_ *http.Request, parts []part[nodeList]) (v nodeList) {
-	for _, p := range parts {
-		v.Nodes = append(v.Nodes, p.view.Nodes...)
-	}
-	slices.SortFunc(v.Nodes, func(a, b nodeView) int { return cmp.Compare(a.Node, b.Node) })
+func mergeNodes(_ *http.Request, parts []part[NodeList]) (v NodeList) {
+	v.Nodes = listed(parts, func(l NodeList) []NodeView { return l.Nodes })
+	slices.SortFunc(v.Nodes, func(a, b NodeView) int { return cmp.Compare(a.Node, b.Node) })
 	return v
 }
 
-// memberView is a node of the cluster.
-type memberView struct {
+// MemberView is a node of the cluster.
+type MemberView struct {
 	Node    string            `json:"node"`
 	Epoch   uint64            `json:"epoch"`
 	Gossip  string            `json:"gossip,omitempty"`
 	Links   string            `json:"links,omitempty"`
-	Labels  map[string]string `json:"labels,omitempty"`
+	Labels  map[string]string `json:"labels"`
 	Leaving bool              `json:"leaving"`
 	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
 	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
 }
 
-// memberList is the answer of GET /api/members.
-type memberList struct {
-	Members []memberView `json:"members"`
+// MemberList is the answer of GET /api/members.
+type MemberList struct {
+	Members []MemberView `json:"members"`
 }
 
-func (h *Handler) members(w http.ResponseWriter, _ *http.Request) {
-	all, states := []memberView{}, h.options.Node.LinkStates()
+func (h *Handler) members(*http.Request) (MemberList, *failure) {
+	all, states := []MemberView{}, h.options.Node.LinkStates()
 	for _, m := range h.options.Node.Members() {
-		v := memberView{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving}
+		v := MemberView{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving}
 		if why := states[m.Incarnation]; why != nil {
 			v.Unlinked = why.Error()
 		}
 		all = append(all, v)
 	}
 	if len(all) == 0 {
-		all = append(all, memberView{Node: h.options.Node.Name()})
+		all = append(all, MemberView{Node: h.options.Node.Name()})
 	}
-	answer(w, http.StatusOK, memberList{all})
+	for i := range all {
+		if all[i].Labels == nil {
+			all[i].Labels = map[string]string{} // an object in JSON, not null
+		}
+	}
+	return MemberList{all}, nil
 }
 
-// agentView is an agent that discovery finds, or the node itself, which is the sender of what its
+// AgentView is an agent that discovery finds, or the node itself, which is the sender of what its
 // program begins.
-type agentView struct {
+type AgentView struct {
 	ID            performatives.AgentID `json:"agent"`
 	Node          string                `json:"node"`
 	Queued        map[string]int        `json:"queued,omitempty"` // by priority; of an agent of this node
@@ -129,21 +131,21 @@ type agentView struct {
 	Actions []string `json:"actions,omitempty"` // by name
 }
 
-// agentList is the answer of GET /api/agents.
-type agentList struct {
-	Agents []agentView `json:"agents"`
+// AgentList is the answer of GET /api/agents.
+type AgentList struct {
+	Agents []AgentView `json:"agents"`
 	partial
 }
 
-func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
+func (h *Handler) agents(*http.Request) (AgentList, *failure) {
 	n := h.options.Node
 	open := make(map[performatives.AgentID]int)
 	for _, i := range n.Conversations() {
 		open[i.Agent.Fold()]++
 	}
-	all, incidents := []agentView{}, h.options.Recorder.Incidents()
+	all, incidents := []AgentView{}, h.options.Recorder.Incidents()
 	for _, e := range append([]runtime.Entry{{ID: n.Self().ID(), Node: n.Name()}}, n.Directory().All()...) { // discovery does not find the node itself
-		a := agentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()], Topics: e.Capabilities.Topics}
+		a := AgentView{ID: e.ID, Node: e.Node, Conversations: open[e.ID.Fold()], Topics: e.Capabilities.Topics}
 		for _, action := range e.Capabilities.Actions {
 			a.Actions = append(a.Actions, action.Name)
 		}
@@ -159,11 +161,11 @@ func (h *Handler) agents(w http.ResponseWriter, _ *http.Request) {
 		all = append(all, a)
 	}
 	slices.SortFunc(all, byName)
-	answer(w, http.StatusOK, agentList{Agents: all})
+	return AgentList{Agents: all}, nil
 }
 
 // busy says since when and with what the agent's actor is busy.
-func (a *agentView) busy(self actors.Self) {
+func (a *AgentView) busy(self actors.Self) {
 	since, m := self.Busy()
 	switch a.BusySince = since.UTC(); {
 	case since.IsZero():
@@ -175,7 +177,7 @@ func (a *agentView) busy(self actors.Self) {
 	}
 }
 
-func byName(a, b agentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) }
+func byName(a, b AgentView) int { return cmp.Compare(a.ID.Fold(), b.ID.Fold()) }
 
 func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
 	by = make(map[string]int)
@@ -188,8 +190,8 @@ func queued(a actors.Self, now time.Time) (by map[string]int, wait float64) {
 	return by, wait
 }
 
-// page is the answer of GET /api/conversations.
-type page struct {
+// ConversationList is the answer of GET /api/conversations.
+type ConversationList struct {
 	Conversations []observe.Conversation `json:"conversations"`
 	Next          string                 `json:"next,omitempty"` // the cursor of the next page; empty at the end
 	AsOf          marks                  `json:"as_of"`          // what follows is since then
@@ -214,15 +216,13 @@ func (m *marks) UnmarshalText(text []byte) error {
 	return json.Unmarshal(text, (*map[string]observe.Mark)(m))
 }
 
-// since returns the mark of this node in a request. If the request has none that can be read, since
-// answers it.
-func (h *Handler) since(w http.ResponseWriter, r *http.Request) (mark observe.Mark, ok bool) {
+// since returns the mark of this node in a request. It refuses one that cannot be read.
+func (h *Handler) since(r *http.Request) (observe.Mark, *failure) {
 	var all marks
 	if text := r.URL.Query().Get(sinceParam); text != "" && all.UnmarshalText([]byte(text)) != nil {
-		fail(w, http.StatusBadRequest, sinceParam, "since is not the as_of of an answer of this interface; begin without one")
-		return mark, false
+		return observe.Mark{}, badRequest(sinceParam, "since is not the as_of of an answer of this interface; begin without one")
 	}
-	return all[h.options.Node.Name()], true
+	return all[h.options.Node.Name()], nil
 }
 
 // sinceParam is the parameter of a request for changes only.
@@ -234,26 +234,25 @@ const (
 	usualPage = 100
 )
 
-func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) conversations(r *http.Request) (p ConversationList, f *failure) {
 	q := r.URL.Query()
-	limit, ok := limitIn(w, r)
-	if !ok {
-		return
+	limit, f := limitOf(r)
+	if f != nil {
+		return p, f
 	}
 	if live := q.Get("live"); live != "" && live != "true" && live != "false" {
-		fail(w, http.StatusBadRequest, "live", "live has to be true or false")
-		return
+		return p, badRequest("live", "live has to be true or false")
 	}
-	after, ok := keyIn(w, r, conversationKey)
-	if !ok {
-		return
+	after, f := keyIn(r, conversationKey)
+	if f != nil {
+		return p, f
 	}
-	since, ok := h.since(w, r)
-	if !ok {
-		return
+	since, f := h.since(r)
+	if f != nil {
+		return p, f
 	}
 	all, mark := h.options.Recorder.ConversationsSince(since)
-	p := page{Conversations: []observe.Conversation{}, AsOf: marks{h.options.Node.Name(): mark}}
+	p = ConversationList{Conversations: []observe.Conversation{}, AsOf: marks{h.options.Node.Name(): mark}}
 	for _, c := range all {
 		key := keyOf(c)
 		h.relay(&c)
@@ -266,22 +265,16 @@ func (h *Handler) conversations(w http.ResponseWriter, r *http.Request) {
 		}
 		p.Conversations = append(p.Conversations, c)
 	}
-	answer(w, http.StatusOK, p)
+	return p, nil
 }
 
-// limitOf returns the largest number of entries that a request wants. It is false for one that is
-// not allowed.
-func limitOf(r *http.Request) (limit int, ok bool) {
+// limitOf returns the largest number of entries that a request wants.
+func limitOf(r *http.Request) (int, *failure) {
 	limit, err := strconv.Atoi(cmp.Or(r.URL.Query().Get("limit"), strconv.Itoa(usualPage)))
-	return limit, err == nil && limit >= 1 && limit <= maxPage
-}
-
-// limitIn is limitOf. It answers a request that is not allowed.
-func limitIn(w http.ResponseWriter, r *http.Request) (limit int, ok bool) {
-	if limit, ok = limitOf(r); !ok {
-		fail(w, http.StatusBadRequest, "limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
+	if err != nil || limit < 1 || limit > maxPage {
+		return 0, badRequest("limit", "limit has to be a number from 1 to "+strconv.Itoa(maxPage))
 	}
-	return limit, ok
+	return limit, nil
 }
 
 // cursorOf returns the cursor of the page after the one that ends with a conversation.
@@ -289,19 +282,18 @@ func cursorOf(c observe.Conversation) string {
 	return base64.RawURLEncoding.EncodeToString([]byte(keyOf(c)))
 }
 
-// keyIn returns the key of the cursor of a request, empty for an empty one. It answers a request
-// with any text but a cursor of this API: a key has a time, and behind it a text that rest matches.
-func keyIn(w http.ResponseWriter, r *http.Request, rest *regexp.Regexp) (key string, ok bool) {
+// keyIn returns the key of the cursor of a request, empty for an empty one. It refuses any text but
+// a cursor of this API: a key has a time, and behind it a text that rest matches.
+func keyIn(r *http.Request, rest *regexp.Regexp) (string, *failure) {
 	text, err := base64.RawURLEncoding.DecodeString(r.URL.Query().Get("cursor"))
 	if err == nil && len(text) == 0 {
-		return "", true
+		return "", nil
 	}
 	at := min(len(sortedTime), len(text))
 	if _, bad := time.Parse(sortedTime, string(text[:at])); err == nil && bad == nil && rest.Match(text[at:]) {
-		return string(text), true
+		return string(text), nil
 	}
-	fail(w, http.StatusBadRequest, "cursor", "the cursor is not one of this interface; begin without one")
-	return "", false
+	return "", badRequest("cursor", "the cursor is not one of this interface; begin without one")
 }
 
 // conversationKey matches what [keyOf] returns behind the time.
@@ -384,18 +376,18 @@ func (h *Handler) matches(c observe.Conversation, get func(string) string) bool 
 	})
 }
 
-// conversationView is the answer of GET /api/conversations/{id}.
-type conversationView struct {
+// ConversationView is the answer of GET /api/conversations/{id}.
+type ConversationView struct {
 	observe.Conversation
-	Failures []failureView                  `json:"failures"` // of the agents on its sides, the latest first
+	Failures []observe.Failure              `json:"failures"` // of the agents on its sides, the latest first
 	Children []performatives.ConversationID `json:"children"`
-	Next     []nextView                     `json:"next_moves"` // of the sides that are under way
+	Next     []NextView                     `json:"next_moves"` // of the sides that are under way
 	AsOf     marks                          `json:"as_of"`      // what follows is since then
 	partial
 }
 
-// nextView has the next moves of one side that the table of the codon allows.
-type nextView struct {
+// NextView has the next moves of one side that the table of the codon allows.
+type NextView struct {
 	Agent performatives.AgentID `json:"agent"`
 	Role  string                `json:"role"`
 	State string                `json:"state"`
@@ -403,32 +395,31 @@ type nextView struct {
 }
 
 // orderNext puts the next moves into an order that is the same from any node.
-func (v *conversationView) orderNext() {
-	slices.SortStableFunc(v.Next, func(a, b nextView) int {
+func (v *ConversationView) orderNext() {
+	slices.SortStableFunc(v.Next, func(a, b NextView) int {
 		return cmp.Or(cmp.Compare(a.Role, b.Role), cmp.Compare(a.Agent, b.Agent), cmp.Compare(a.State, b.State))
 	})
 }
 
-func (h *Handler) conversation(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) conversation(r *http.Request) (v ConversationView, f *failure) {
 	id := performatives.ConversationID(r.PathValue("id"))
-	since, ok := h.since(w, r)
-	if !ok {
-		return
+	since, f := h.since(r)
+	if f != nil {
+		return v, f
 	}
 	c, mark, ok := h.options.Recorder.ConversationSince(id, since)
 	if !ok {
-		fail(w, http.StatusNotFound, "unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
-		return
+		return v, notFound("unknown_conversation", "no conversation with this id is under way or recorded on this node: /api/conversations, and the command ribosome conversations, list those that are")
 	}
 	h.relay(&c)
-	v := conversationView{Conversation: c, Failures: h.failuresOf("", id), Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []nextView{}, AsOf: marks{h.options.Node.Name(): mark}}
+	v = ConversationView{Conversation: c, Failures: h.options.Recorder.Failures("", id), Children: append([]performatives.ConversationID{}, h.options.Recorder.Children(id)...), Next: []NextView{}, AsOf: marks{h.options.Node.Name(): mark}}
 	for _, s := range c.Sides {
 		if m := h.machines[c.Protocol]; m != nil && !s.Ended && c.Live {
-			v.Next = append(v.Next, nextView{s.Agent, s.Role, s.State, moves(m, s)})
+			v.Next = append(v.Next, NextView{s.Agent, s.Role, s.State, moves(m, s)})
 		}
 	}
 	v.orderNext()
-	answer(w, http.StatusOK, v)
+	return v, nil
 }
 
 func moves(m *machine.Machine, s observe.Side) []string {
@@ -472,11 +463,10 @@ type rolePart struct {
 	Mermaid string `json:"mermaid"`
 }
 
-func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
+func (h *Handler) codon(r *http.Request) (codonView, *failure) {
 	m := h.machines[r.PathValue("name")]
 	if m == nil {
-		h.codonElsewhere(w, r)
-		return
+		return h.codonElsewhere(r)
 	}
 	t := m.Table()
 	v := codonView{
@@ -490,29 +480,19 @@ func (h *Handler) codon(w http.ResponseWriter, r *http.Request) {
 			v.Diagrams = append(v.Diagrams, rolePart{role.String(), t.Diagram(role)})
 		}
 	}
-	answer(w, http.StatusOK, v)
+	return v, nil
 }
 
-// codonElsewhere answers with the table that another node has of a codon, or names the nodes that
+// codonElsewhere returns the table that another node has of a codon. The error names the nodes that
 // perhaps have it and have not answered.
-func (h *Handler) codonElsewhere(w http.ResponseWriter, r *http.Request) {
-	peers := h.peers(r)
-	answers, errs := h.askPeers(r, peers, "")
-	var silent []string
-	for i, p := range peers {
-		switch {
-		case errs[i] == nil && answers[i].status == http.StatusOK:
-			answers[i].write(w)
-			return
-		case errs[i] != nil || answers[i].status != http.StatusNotFound:
-			silent = append(silent, p.Node)
-		}
+func (h *Handler) codonElsewhere(r *http.Request) (v codonView, f *failure) {
+	switch others, missing := ask[codonView](h, r, h.peers(r)); {
+	case len(others) > 0:
+		return others[0].view, nil
+	case len(missing) > 0:
+		return v, notFound(outcomeIncomplete, "no node that has answered has this codon"+unanswered(missing))
 	}
-	if len(silent) > 0 {
-		fail(w, http.StatusNotFound, outcomeIncomplete, "no node that has answered has this codon; no answer came from "+strings.Join(silent, ", "))
-		return
-	}
-	fail(w, http.StatusNotFound, "unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
+	return v, notFound("unknown_codon", "there is no codon of this name; the protocol of a conversation is one")
 }
 
 func state(s machine.State) string { return string(s) }
