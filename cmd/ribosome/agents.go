@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/query"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // agentsCmd is ribosome agents.
@@ -43,9 +44,6 @@ func showList[T any](
 	ctx context.Context, std streams, c *clientFlags, f listFlags, reference string,
 	byInterface func(context.Context, streams) ([]T, error), rows func([]T) [][]string,
 ) error {
-	if f.Deadline <= 0 {
-		return usagef("--deadline 0s leaves no time; give it some, such as 10s")
-	}
 	find := byInterface
 	if !c.byHTTP() {
 		find = func(ctx context.Context, std streams) ([]T, error) {
@@ -84,17 +82,13 @@ func (c *agentsCmd) byInterface(ctx context.Context, std streams) ([]present, er
 }
 
 // agents returns the agents that the operator's interface lists, without the nodes themselves.
-func (f *clientFlags) agents(ctx context.Context, list listFlags) ([]present, []absentNode, error) {
-	var answer struct {
-		Agents []struct {
-			ID      performatives.AgentID `json:"agent"`
-			Node    string                `json:"node"`
-			Topics  []string              `json:"topics"`
-			Actions []string              `json:"actions"`
-		} `json:"agents"`
-		Missing []absentNode `json:"missing"`
+func (f *clientFlags) agents(ctx context.Context, list listFlags) ([]present, []api.Absent, error) {
+	flags, err := f.operator()
+	if err != nil {
+		return nil, nil, err
 	}
-	if err := f.view(ctx, list, "/api/agents", &answer); err != nil {
+	answer, err := view[api.AgentList](ctx, flags, list.Deadline, "/api/agents")
+	if err != nil {
 		return nil, nil, err
 	}
 	all := []present{}

@@ -40,13 +40,9 @@ func (c *nodeCmd) tokens(log *slog.Logger) (wire.Authenticator, error) {
 	if c.Tokens == "" {
 		return nil, nil //nolint:nilnil // there are none
 	}
-	text, err := readFile("--tokens", c.Tokens, maxSecret)
+	list, err := parseFile("--tokens", c.Tokens, auth.ParseTokens, "write an agent and its token a line")
 	if err != nil {
 		return nil, err
-	}
-	list, err := auth.ParseTokens(text)
-	if err != nil {
-		return nil, usagef("--tokens %s: %s; write an agent and its token a line", c.Tokens, reason(err))
 	}
 	if len(list) == 0 {
 		return nil, usagef("--tokens %s has no token in it; write an agent and its token a line", c.Tokens)
@@ -126,15 +122,7 @@ func (c *nodeCmd) rules() (auth.Rules, error) {
 	if c.Rules == "" {
 		return nil, nil
 	}
-	text, err := readFile("--rules", c.Rules, maxSecret)
-	if err != nil {
-		return nil, err
-	}
-	rules, err := auth.ParseRules(text)
-	if err != nil {
-		return nil, usagef(`--rules %s: %s; write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`, c.Rules, reason(err))
-	}
-	return rules, nil
+	return parseFile("--rules", c.Rules, auth.ParseRules, `write a JSON array such as [{"agent":"crm","allow":["Eddy"]}]`)
 }
 
 // config returns the TLS configuration of a node; nil for none. A changed certificate that cannot

@@ -17,13 +17,13 @@ import (
 
 // callCmd is ribosome call.
 type callCmd struct {
-	Agent  string `arg:"" help:"Agent that is to perform the task"`
-	Action string `arg:"" help:"Kind of task, such as debug_code"`
+	Agent  string `arg:"" type:"name" help:"Agent that is to perform the task"`
+	Action string `arg:"" type:"name" help:"Kind of task, such as debug_code"`
 
 	Data        string        `short:"d" placeholder:"JSON" help:"Parameters of the task: JSON as it is, @FILE, or @- for stdin"`
 	Description string        `placeholder:"TEXT" help:"What the task is about, for people"`
 	Input       string        `placeholder:"FILE" help:"Answers to questions of the agent: JSON objects or strings, one for each question; - for stdin. Without it, a terminal is asked"`
-	Deadline    time.Duration `default:"5m" help:"How long it may take"`
+	Deadline    time.Duration `default:"5m" type:"positive" help:"How long it may take"`
 	JSON        bool          `name:"json" help:"Print one JSON object: the outcome, the result, the error"`
 	Quiet       bool          `short:"q" help:"Print no progress"`
 
@@ -35,9 +35,6 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 	task, err := c.task(std)
 	if err != nil {
 		return err
-	}
-	if c.Deadline <= 0 {
-		return usagef("--deadline 0s leaves no time; give it some, such as 30s")
 	}
 	answers, err := c.answers(task, std)
 	if err != nil {
@@ -56,9 +53,6 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 // task returns the task of the flags.
 func (c *callCmd) task(std streams) (task performatives.TaskRequest, err error) {
 	task = performatives.TaskRequest{TaskType: c.Action, Description: c.Description}
-	if c.Agent == "" || c.Action == "" {
-		return task, usagef("the agent and its action may not be empty; see ribosome agents for what there is")
-	}
 	if c.Data == "@-" && c.Input == "-" {
 		return task, usagef("--data and --input both read stdin; name a file for one")
 	}

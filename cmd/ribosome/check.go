@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // checkCmd is ribosome check.
@@ -13,41 +15,19 @@ type checkCmd struct {
 	operatorFlags `group:"The operator's interface of the node:"`
 }
 
-// nodeState is what a node says about itself.
-type nodeState struct {
-	Node       string `json:"node"`
-	Overloaded bool   `json:"overloaded"`
-	Refused    uint64 `json:"overload_refused"`
-	Queued     int    `json:"queued_handlers"`
-	Links      int    `json:"links"`
-	LinksUp    int    `json:"links_up"`
-}
-
-// nodeStates is the answer of all nodes.
-type nodeStates struct {
-	Nodes   []nodeState  `json:"nodes"`
-	Missing []absentNode `json:"missing"`
-}
-
-// nodes asks for the states of all nodes.
-func (o *operator) nodes(ctx context.Context) (all nodeStates, err error) {
-	err = o.ask(ctx, "GET", "/api/nodes", nil, nil, &all)
-	return all, err
-}
-
-// overload says that the node refuses work; the text is empty while it does not.
-func (n *nodeState) overload() string {
+// overload says that a node refuses work; the text is empty while it does not.
+func overload(n *api.NodeView) string {
 	if !n.Overloaded {
 		return ""
 	}
-	return fmt.Sprintf("it refuses new work that its processors cannot do in time: %d requests refused for this since it started, %d handlers wait for a processor", n.Refused, n.Queued)
+	return fmt.Sprintf("it refuses new work that its processors cannot do in time: %d requests refused for this since it started, %d handlers wait for a processor", n.Overload, n.Queued)
 }
 
 // tellOverloaded prints the nodes that refuse work.
-func tellOverloaded(std streams, nodes []nodeState) {
+func tellOverloaded(std streams, nodes []api.NodeView) {
 	say := newPrinter(std.err)
 	for _, n := range nodes {
-		if text := n.overload(); text != "" {
+		if text := overload(&n); text != "" {
 			say.line(fmt.Sprintf("ribosome: the node %s: %s", n.Node, text))
 		}
 	}
@@ -68,15 +48,15 @@ func (c *checkCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer done()
-	nodes, err := o.nodes(ctx)
+	nodes, err := get[api.NodeList](ctx, o, "/api/nodes", nil)
 	if err != nil {
 		return err
 	}
-	agents, _, err := o.agents(ctx)
+	agents, err := get[api.AgentList](ctx, o, "/api/agents", nil)
 	if err != nil {
 		return err
 	}
-	all, out := findings(nodes, agents), newPrinter(std.out)
+	all, out := findings(nodes, agents.Agents), newPrinter(std.out)
 	switch {
 	case c.JSON:
 		out.json(all)
@@ -94,13 +74,13 @@ func (c *checkCmd) run(ctx context.Context, std streams) error {
 	return failf("")
 }
 
-func findings(of nodeStates, agents []busyAgent) []finding {
+func findings(of api.NodeList, agents []api.AgentView) []finding {
 	all := []finding{}
 	for _, m := range of.Missing {
 		all = append(all, finding{Node: m.Node, What: "missing", Text: m.Why})
 	}
 	for _, n := range of.Nodes {
-		if text := n.overload(); text != "" {
+		if text := overload(&n); text != "" {
 			all = append(all, finding{Node: n.Node, What: "overloaded", Text: text})
 		}
 		if n.LinksUp < n.Links {
@@ -109,7 +89,7 @@ func findings(of nodeStates, agents []busyAgent) []finding {
 	}
 	for _, a := range agents {
 		if !a.BusySince.IsZero() {
-			all = append(all, finding{a.Node, a.ID, "blocked", fmt.Sprintf("the code of the agent %s has blocked its actor since %s: %s", a.ID, a.BusySince.Local().Format(time.DateTime), a.BusyWith)})
+			all = append(all, finding{a.Node, string(a.ID), "blocked", fmt.Sprintf("the code of the agent %s has blocked its actor since %s: %s", a.ID, a.BusySince.Local().Format(time.DateTime), a.BusyWith)})
 		}
 	}
 	return all

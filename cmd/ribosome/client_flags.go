@@ -14,7 +14,7 @@ import (
 // listFlags are the flags of commands that print a list.
 type listFlags struct {
 	JSON     bool          `name:"json" help:"Print one JSON array"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	Deadline time.Duration `default:"10s" type:"positive" help:"How long the node may take"`
 }
 
 // print prints a list, of which the rows are the table for people.

@@ -6,6 +6,8 @@ import (
 	"cmp"
 	"crypto/tls"
 	"encoding/base64"
+	"errors"
+	"fmt"
 	"net"
 	"strings"
 
@@ -41,21 +43,16 @@ func (c *clusterFlags) check(n *nodeCmd) error {
 	if within, ok := strings.CutPrefix(c.Advertise, "["); ok && strings.HasSuffix(within, "]") {
 		c.Advertise = strings.TrimSuffix(within, "]")
 	}
-	switch {
-	case c.Advertise != "" && (!isHost(c.Advertise) || net.ParseIP(c.Advertise).IsUnspecified()):
-		return usagef("--advertise %s: want the host alone by which other nodes reach this one, such as 10.0.0.1, 2001:db8::1 or n1.example.org", shown(c.Advertise))
-	case strings.Contains(host+c.Advertise, "%"):
-		return usagef("--gossip and --advertise: members cannot use an address of IPv6 with a zone; give one without")
-	case n.GRPC == "":
-		return usagef("--gossip needs --grpc, where other nodes reach the agents of this one")
-	case n.TLSCert != "" && n.ClientCA == "":
-		return usagef("--gossip with --tls-cert needs --client-ca, the authorities that have signed the certificates of the nodes")
-	case c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()):
-		return usagef("--gossip %s is all addresses of this machine; say with --advertise which of them other nodes use", c.Gossip)
-	case c.GossipKey == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
-		return usagef("--gossip %s would let everyone in who reaches it; add --gossip-key, or use 127.0.0.1 or [::1]", c.Gossip)
-	case n.ClientCA == "" && host != "localhost" && (ip == nil || !ip.IsLoopback()):
-		return usagef("--gossip %s: everyone who reaches --grpc could speak as another node; add --tls-cert, --tls-key and --client-ca, or use 127.0.0.1 or [::1]", c.Gossip)
+	if err := firstBroken(
+		rule{c.Advertise != "" && (!isHost(c.Advertise) || net.ParseIP(c.Advertise).IsUnspecified()), fmt.Sprintf("--advertise %s: want the host alone by which other nodes reach this one, such as 10.0.0.1, 2001:db8::1 or n1.example.org", shown(c.Advertise))},
+		rule{strings.Contains(host+c.Advertise, "%"), "--gossip and --advertise: members cannot use an address of IPv6 with a zone; give one without"},
+		rule{n.GRPC == "", "--gossip needs --grpc, where other nodes reach the agents of this one"},
+		rule{n.TLSCert != "" && n.ClientCA == "", "--gossip with --tls-cert needs --client-ca, the authorities that have signed the certificates of the nodes"},
+		rule{c.Advertise == "" && (host == "" || ip != nil && ip.IsUnspecified()), fmt.Sprintf("--gossip %s is all addresses of this machine; say with --advertise which of them other nodes use", c.Gossip)},
+		rule{c.GossipKey == "" && !isLocal(host), fmt.Sprintf("--gossip %s would let everyone in who reaches it; add --gossip-key, or use 127.0.0.1 or [::1]", c.Gossip)},
+		rule{n.ClientCA == "" && !isLocal(host), fmt.Sprintf("--gossip %s: everyone who reaches --grpc could speak as another node; add --tls-cert, --tls-key and --client-ca, or use 127.0.0.1 or [::1]", c.Gossip)},
+	); err != nil {
+		return err
 	}
 	for _, addr := range c.Join {
 		if err := checkAddress("--join", addr); err != nil {
@@ -110,14 +107,14 @@ func (c *nodeCmd) openOperators(p *endpoint, secure bool) (url string, err error
 }
 
 // keys returns the keys of the file of --gossip-key.
-func (c *clusterFlags) keys() (keys [][]byte, err error) {
+func (c *clusterFlags) keys() ([][]byte, error) {
 	if c.GossipKey == "" {
 		return nil, nil
 	}
-	text, err := readFile("--gossip-key", c.GossipKey, maxSecret)
-	if err != nil {
-		return nil, err
-	}
+	return parseFile("--gossip-key", c.GossipKey, parseKeys, "make one with openssl rand -base64 32")
+}
+
+func parseKeys(text []byte) (keys [][]byte, err error) {
 	for lines := bufio.NewScanner(bytes.NewReader(text)); lines.Scan(); {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" || line[0] == '#' {
@@ -125,12 +122,12 @@ func (c *clusterFlags) keys() (keys [][]byte, err error) {
 		}
 		key, err := base64.StdEncoding.DecodeString(line)
 		if err != nil || len(key) != 16 && len(key) != 24 && len(key) != 32 {
-			return nil, usagef("--gossip-key %s: a line is no key of 16, 24 or 32 bytes in base64; make one with openssl rand -base64 32", c.GossipKey)
+			return nil, errors.New("a line is no key of 16, 24 or 32 bytes in base64")
 		}
 		keys = append(keys, key)
 	}
 	if len(keys) == 0 {
-		return nil, usagef("--gossip-key %s has no key in it; make one with openssl rand -base64 32", c.GossipKey)
+		return nil, errors.New("it has no key in it")
 	}
 	return keys, nil
 }

@@ -182,7 +182,7 @@ func TestBadConfig(t *testing.T) {
 		"bad duration":     {"tcp: x\nping-timeout: 30\n", "", `c.yaml, line 2: ping-timeout: want a length of time, such as 500ms, 30s or 5m, not "30"; see ribosome node --help`},
 		"bad choice":       {"log-level: loud\n", "", `c.yaml, line 1: log-level must be one of "debug","info","warn","error" but got "loud"; see ribosome node --help`},
 		"bad boolean":      {"no-auth: maybe\n", "", `c.yaml, line 1: no-auth: bool value must be true, 1, yes, false, 0 or no but got "maybe"; see ribosome node --help`},
-		"bad number":       {"max-connections: many\n", "", `c.yaml, line 1: max-connections: expected a valid 64 bit int but got "many"; see ribosome node --help`},
+		"bad number":       {"max-connections: many\n", "", `c.yaml, line 1: max-connections: want a number, not "many"; see ribosome node --help`},
 		"bad environment":  {"", "many", `RIBOSOME_RATE: want a number of messages and a window, such as 100/1m, not "many"; see ribosome node --help`},
 		"environment wins": {"rate: x\n", "many", `RIBOSOME_RATE: want a number of messages and a window, such as 100/1m, not "many"; see ribosome node --help`},
 	} {

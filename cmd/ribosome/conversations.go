@@ -3,15 +3,14 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // conversationsCmd is ribosome conversations.
@@ -22,24 +21,11 @@ type conversationsCmd struct {
 	State string `placeholder:"STATE" help:"Only those with a side in this state"`
 	Text  string `placeholder:"TEXT" help:"Only those with this text in their id or in a payload"`
 	Live  bool   `help:"Only those that are under way, or whose end no node can know"`
-	Limit int    `default:"50" help:"Most that are listed, the latest first"`
+	Limit int    `default:"50" type:"positive" help:"Most that are listed, the latest first"`
 
 	listFlags
 
 	operatorFlags `group:"The operator's interface of the node:"`
-}
-
-// seenConversation is a conversation in the answers of a node.
-type seenConversation struct {
-	observe.Conversation
-	Failures []observe.Failure `json:"failures"`
-	Next     []struct {
-		Agent string   `json:"agent"`
-		Moves []string `json:"moves"`
-	} `json:"next_moves"`
-	Missing []absentNode `json:"missing"`
-
-	raw json.RawMessage // as the node wrote it
 }
 
 // failureText returns a failure in one line, and the stack of a panic below it.
@@ -56,24 +42,8 @@ func stackOf(stack string) string {
 	return b.String()
 }
 
-// UnmarshalJSON keeps the text, too.
-func (c *seenConversation) UnmarshalJSON(text []byte) error {
-	type plain seenConversation
-	if err := json.Unmarshal(text, (*plain)(c)); err != nil {
-		return err
-	}
-	c.raw = append(json.RawMessage(nil), text...)
-	return nil
-}
-
-// MarshalJSON returns the text.
-func (c seenConversation) MarshalJSON() ([]byte, error) { return c.raw, nil }
-
 // run prints the conversations.
 func (c *conversationsCmd) run(ctx context.Context, std streams) error {
-	if c.Limit < 1 {
-		return usagef("--limit %d lists nothing; want a number above 0", c.Limit)
-	}
 	o, ctx, done, err := c.begin(ctx, c.Deadline)
 	if err != nil {
 		return err
@@ -88,26 +58,17 @@ func (c *conversationsCmd) run(ctx context.Context, std streams) error {
 }
 
 // list asks for as many pages as are needed.
-func (c *conversationsCmd) list(ctx context.Context, o *operator) (all []seenConversation, missing []absentNode, err error) {
-	all = []seenConversation{} // --json prints an empty list, not null
-	query := url.Values{}
-	for name, value := range map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "state": c.State, "text": c.Text} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+func (c *conversationsCmd) list(ctx context.Context, o *operator) (all []observe.Conversation, missing []api.Absent, err error) {
+	all = []observe.Conversation{} // --json prints an empty list, not null
+	query := parameters(map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "state": c.State, "text": c.Text})
 	if c.Live {
 		query.Set("live", "true")
 	}
 	const largest = 1000 // of a page
 	for more := true; more; {
 		query.Set("limit", strconv.Itoa(min(largest, c.Limit-len(all))))
-		var page struct {
-			Conversations []seenConversation `json:"conversations"`
-			Next          string             `json:"next"`
-			Missing       []absentNode       `json:"missing"`
-		}
-		if err := o.ask(ctx, "GET", "/api/conversations", query, nil, &page); err != nil {
+		page, err := get[api.ConversationList](ctx, o, "/api/conversations", query)
+		if err != nil {
 			return nil, nil, err
 		}
 		all, missing = append(all, page.Conversations...), page.Missing
@@ -117,12 +78,12 @@ func (c *conversationsCmd) list(ctx context.Context, o *operator) (all []seenCon
 	return all, missing, nil
 }
 
-func conversationRows(all []seenConversation) [][]string {
+func conversationRows(all []observe.Conversation) [][]string {
 	rows := [][]string{{"BEGAN", "STATE", "CODON", "FROM", "TO", "MESSAGES", "CONVERSATION"}}
 	for _, c := range all {
-		from, to := c.between()
+		from, to := between(&c)
 		rows = append(rows, []string{
-			c.Began.Local().Format(time.DateTime), oneLine(c.state()), oneLine(cmp.Or(c.Protocol, "-")), oneLine(string(from)), oneLine(string(to)),
+			c.Began.Local().Format(time.DateTime), oneLine(stateOf(&c)), oneLine(cmp.Or(c.Protocol, "-")), oneLine(string(from)), oneLine(string(to)),
 			strconv.Itoa(c.Count), oneLine(string(c.ID)),
 		})
 	}
@@ -132,7 +93,7 @@ func conversationRows(all []seenConversation) [][]string {
 // between returns the initiator and the responder of a conversation: the sender and the receiver of
 // its first message if no side is known. A hyphen stands for an unknown agent, and all for the
 // receivers of a broadcast.
-func (c *seenConversation) between() (from, to performatives.AgentID) {
+func between(c *observe.Conversation) (from, to performatives.AgentID) {
 	for _, s := range c.Sides {
 		if s.Role == "initiator" {
 			return s.Agent, cmp.Or(s.Peer, "-")
@@ -145,8 +106,8 @@ func (c *seenConversation) between() (from, to performatives.AgentID) {
 	return cmp.Or(from, "-"), cmp.Or(to, "-")
 }
 
-// state returns the states of the sides: one word if they agree.
-func (c *seenConversation) state() string {
+// stateOf returns the states of the sides: one word if they agree.
+func stateOf(c *observe.Conversation) string {
 	switch {
 	case c.Lost != "":
 		return "lost"
@@ -163,8 +124,8 @@ func (c *seenConversation) state() string {
 }
 
 // summary returns a conversation in one line.
-func (c *seenConversation) summary() string {
-	from, to := c.between()
+func summary(c *observe.Conversation) string {
+	from, to := between(c)
 	took := ""
 	switch {
 	case c.Lost != "":
@@ -172,5 +133,5 @@ func (c *seenConversation) summary() string {
 	case !c.Live && !c.Relayed:
 		took = ", " + c.Updated.Sub(c.Began).Round(time.Millisecond).String()
 	}
-	return fmt.Sprintf("%s  %s  %s → %s  %s%s", c.ID, cmp.Or(c.Protocol, "-"), from, to, c.state(), took)
+	return fmt.Sprintf("%s  %s  %s → %s  %s%s", c.ID, cmp.Or(c.Protocol, "-"), from, to, stateOf(c), took)
 }

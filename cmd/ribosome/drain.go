@@ -5,19 +5,21 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/request"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // drainCmd is ribosome drain.
 type drainCmd struct {
-	Node string `arg:"" help:"Name of the node: that at --addr, or with --addr http:// or https:// any of its cluster"`
+	Node string `arg:"" type:"name" help:"Name of the node: that at --addr, or with --addr http:// or https:// any of its cluster"`
 
 	JSON     bool          `name:"json" help:"Print one JSON object: the node, and which agents were lost"`
-	Deadline time.Duration `default:"1m" help:"How long the node may take"`
+	Deadline time.Duration `default:"1m" type:"positive" help:"How long the node may take"`
 
 	clientFlags `group:"The node:"`
 }
@@ -37,12 +39,6 @@ type drained struct {
 // run has the node drain, and waits until it has left: until it ends the connection, or is no
 // member any more.
 func (c *drainCmd) run(ctx context.Context, std streams) error {
-	switch {
-	case c.Node == "":
-		return usagef("the node may not be empty; see ribosome members for a list")
-	case c.Deadline <= 0:
-		return usagef("--deadline 0s leaves no time; give it some, such as 1m")
-	}
 	drain := c.bySession
 	if c.byHTTP() {
 		drain = c.byInterface
@@ -109,13 +105,6 @@ func (c *drainCmd) ask(ctx context.Context, l *link) (result drained, err error)
 	return result, err
 }
 
-// draining is an answer of the operator's interface.
-type draining struct {
-	drained
-	Epoch   uint64 `json:"epoch"` // of the run of the node
-	Outcome string `json:"outcome"`
-}
-
 // byInterface asks a node of the cluster by its operator's interface.
 func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) {
 	flags, err := c.operator()
@@ -127,11 +116,11 @@ func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) 
 		return drained{}, err
 	}
 	defer done()
-	var asked struct{ Node string }
-	if err := o.ask(ctx, http.MethodGet, "/api/node", nil, nil, &asked); err != nil {
+	asked, err := get[api.NodeView](ctx, o, "/api/node", nil)
+	if err != nil {
 		return drained{}, err
 	}
-	a := draining{Outcome: "draining"}
+	a := api.DrainView{Outcome: "draining"}
 	for begun := false; a.Outcome == "draining"; begun = true {
 		err := o.ask(ctx, http.MethodPost, "/api/node/drain", url.Values{"node": {c.Node}}, struct{}{}, &a)
 		switch {
@@ -141,7 +130,7 @@ func (c *drainCmd) byInterface(ctx context.Context, _ streams) (drained, error) 
 			return drained{}, err
 		}
 	}
-	return a.drained, c.left(ctx, o, a, asked.Node == a.Node)
+	return drained{a.Node, a.Lost}, c.left(ctx, o, a, asked.Node == a.Node)
 }
 
 // leftAgain is the time between two looks at the members.
@@ -149,26 +138,16 @@ const leftAgain = 100 * time.Millisecond
 
 // left waits until a node that has drained is no member any more. The one that is asked may be that
 // node: then it waits until that ends.
-func (c *drainCmd) left(ctx context.Context, o *operator, a draining, asked bool) error {
+func (c *drainCmd) left(ctx context.Context, o *operator, a api.DrainView, asked bool) error {
 	for {
-		var all struct {
-			Members []struct {
-				Node  string `json:"node"`
-				Epoch uint64 `json:"epoch"`
-			} `json:"members"`
-		}
-		err := o.ask(ctx, http.MethodGet, "/api/members", nil, nil, &all)
+		all, err := get[api.MemberList](ctx, o, "/api/members", nil)
 		switch {
 		case err != nil && asked && ctx.Err() == nil && !is[*apiError](err):
 			return nil
 		case err != nil:
 			return err
 		}
-		member := false
-		for _, m := range all.Members {
-			member = member || m.Node == a.Node && m.Epoch == a.Epoch
-		}
-		if !member {
+		if !slices.ContainsFunc(all.Members, func(m api.MemberView) bool { return m.Node == a.Node && m.Epoch == a.Epoch }) {
 			return nil
 		}
 		select {

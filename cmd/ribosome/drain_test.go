@@ -213,9 +213,9 @@ func TestDrainThatIsRefused(t *testing.T) {
 		"is another one: this node is node, not \"n2\"; give with --addr the address of n2, such as that of LINKS": {
 			"n2", "--token", "Vq0m8cQy5m3kz7o2hZ4p1A", "--as", "ops/ana",
 		},
-		"the node may not be empty":  {""},
-		"--deadline 0s leaves no":    {"node", "--deadline", "0s"},
-		"does not accept the token:": {"node", "--token", "another"},
+		"<node>: it may not be empty":  {""},
+		"--deadline: want more than 0": {"node", "--deadline", "0s"},
+		"does not accept the token:":   {"node", "--token", "another"},
 	} {
 		if r := runs(t, append([]string{"drain", "--addr", n.at["tcp"]}, args...)...); r.code == exitDone || r.stdout != "" || !strings.Contains(r.stderr, want) {
 			t.Errorf("%v: got %+v, want %q", args, r, want)
@@ -228,7 +228,7 @@ func TestDrainThatIsRefused(t *testing.T) {
 		t.Errorf("the node ended with %+v", r)
 	}
 	for want, args := range map[string][]string{
-		"--drain-time 0s leaves no time": {"--drain-time", "0s"},
+		"--drain-time: want more than 0": {"--drain-time", "0s"},
 		"--operators has an empty name":  {"--operators", "ops,,x"},
 		"unknown flag --operator":        {"--operator", "x"},
 	} {
@@ -261,7 +261,7 @@ func TestDrainThroughAnotherNode(t *testing.T) {
 		"only an operator of the node n3 may drain it; its --operators says": {"n3"},
 		`there is no node "n9" in the cluster`:                               {"n9"},
 		"--oauth-url is for":                                                 {"n2", "--oauth-url", "https://example.org"},
-		"--deadline 0s leaves no":                                            {"n2", "--deadline", "0s"},
+		"--deadline: want more than 0":                                       {"n2", "--deadline", "0s"},
 		"does not accept this token":                                         {"n2", "--token", "another"},
 		"says more than where":                                               {"n2", "--addr", n1.http + "/api"},
 	} {

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // hostileText has terminal escapes in C0 and C1, line ends, and characters that change the
@@ -69,7 +70,7 @@ func TestNoEscapesOfPeers(t *testing.T) {
 				t.Errorf("%s does not show the text: %q", name, printed[name])
 			}
 		}
-		var all []seenConversation
+		var all []observe.Conversation
 		if err := json.Unmarshal([]byte(printed["conversations --json"]), &all); err != nil || len(all) == 0 {
 			t.Fatalf("%v: %s", err, printed["conversations --json"])
 		}

@@ -242,10 +242,10 @@ func TestRecordFlags(t *testing.T) {
 		t.Errorf("got %+v", r)
 	}
 	for want, args := range map[string][]string{
-		"--record-conversations 0 keeps nothing": {"--http", "127.0.0.1:0", "--record-conversations", "0"},
-		"want a number of bytes":                 {"--http", "127.0.0.1:0", "--record-bytes", "0"},
-		"are about what --http serves":           {"--tcp", "127.0.0.1:0", "--record-conversations", "5"},
-		"add it, such as --http":                 {"--tcp", "127.0.0.1:0", "--record-bytes", "5KiB"},
+		"--record-conversations: want more than 0": {"--http", "127.0.0.1:0", "--record-conversations", "0"},
+		"want a number of bytes":                   {"--http", "127.0.0.1:0", "--record-bytes", "0"},
+		"are about what --http serves":             {"--tcp", "127.0.0.1:0", "--record-conversations", "5"},
+		"add it, such as --http":                   {"--tcp", "127.0.0.1:0", "--record-bytes", "5KiB"},
 	} {
 		if r := runs(t, append([]string{"node", "--no-auth"}, args...)...); r.code != exitUsage || !strings.Contains(r.stderr, want) {
 			t.Errorf("%v: %+v", args, r)
@@ -273,7 +273,7 @@ func TestHTTPConnections(t *testing.T) {
 	if r := n.end(); r.code != exitDone || strings.Contains(r.stderr, "had not stopped") {
 		t.Errorf("got %+v", r)
 	}
-	if r := runs(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "0"); r.code != exitUsage || !strings.Contains(r.stderr, "lets nobody in") {
+	if r := runs(t, "node", "--no-auth", "--http", "127.0.0.1:0", "--max-http-connections", "0"); r.code != exitUsage || !strings.Contains(r.stderr, "--max-http-connections: want more than 0") {
 		t.Errorf("got %+v", r)
 	}
 }

@@ -37,6 +37,18 @@ func readFile(flag, name string, limit int) ([]byte, error) {
 	return nil, usagef("%s %s: %v", flag, shown(name), err)
 }
 
+// parseFile reads the file of a flag, which may be secret. The advice says what has to be in it.
+func parseFile[T any](flag, name string, parse func(text []byte) (T, error), advice string) (v T, err error) {
+	text, err := readFile(flag, name, maxSecret)
+	if err != nil {
+		return v, err
+	}
+	if v, err = parse(text); err != nil {
+		return v, usagef("%s %s: %s; %s", flag, shown(name), reason(err), advice)
+	}
+	return v, nil
+}
+
 func readAll(r io.Reader, limit int) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
 	if err == nil && len(text) > limit {

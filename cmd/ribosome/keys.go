@@ -71,13 +71,5 @@ func newKeys(name string) error {
 
 // readKeys reads the keys in the file that a flag names.
 func readKeys(flag, name string) (sealed.Keys, error) {
-	text, err := readFile(flag, name, maxSecret)
-	if err != nil {
-		return sealed.Keys{}, err
-	}
-	keys, err := sealed.ParseKeys(text)
-	if err != nil {
-		return sealed.Keys{}, usagef("%s %s: %v; make keys by ribosome keys --new", flag, shown(name), err)
-	}
-	return keys, nil
+	return parseFile(flag, name, sealed.ParseKeys, "make keys by ribosome keys --new")
 }

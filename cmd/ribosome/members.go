@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // membersCmd is ribosome members.
@@ -19,16 +21,8 @@ const membersReference = "members"
 
 // member is one node in the answer of a node.
 type member struct {
-	Node    string            `json:"node"`
-	Epoch   uint64            `json:"epoch"`
-	Gossip  string            `json:"gossip"`
-	Links   string            `json:"links"`
-	Labels  map[string]string `json:"labels"`
-	Leaving bool              `json:"leaving"`
-	Agents  int               `json:"agents"`
-	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
-	// if they do.
-	Unlinked string `json:"unlinked,omitempty"`
+	api.MemberView
+	Agents int `json:"agents"`
 }
 
 // run queries the node, and prints the nodes of its cluster.
@@ -38,25 +32,26 @@ func (c *membersCmd) run(ctx context.Context, std streams) error {
 
 // byInterface asks a node by its operator's interface.
 func (c *membersCmd) byInterface(ctx context.Context, _ streams) ([]member, error) {
-	var answer struct {
-		Members []member `json:"members"`
+	flags, err := c.operator()
+	if err != nil {
+		return nil, err
 	}
-	if err := c.view(ctx, c.listFlags, "/api/members", &answer); err != nil {
+	answer, err := view[api.MemberList](ctx, flags, c.Deadline, "/api/members")
+	if err != nil {
 		return nil, err
 	}
 	agents, _, err := c.agents(ctx, c.listFlags)
-	for i := range answer.Members {
-		m := &answer.Members[i]
-		if m.Labels == nil {
-			m.Labels = map[string]string{} // an object in JSON, not null
-		}
+	all := []member{}
+	for _, m := range answer.Members {
+		n := 0
 		for _, a := range agents {
 			if a.Node == m.Node {
-				m.Agents++
+				n++
 			}
 		}
+		all = append(all, member{m, n})
 	}
-	return answer.Members, err
+	return all, err
 }
 
 // rowsOfMembers returns the table of nodes.

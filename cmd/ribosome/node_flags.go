@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
@@ -25,7 +27,7 @@ type nodeCmd struct {
 	Docs        string        `placeholder:"DIR" help:"Folder whose Markdown, text, CSV and PDF files the swarm rag answers from; without it, a few sample documents"`
 	Types       []string      `name:"type" sep:"none" placeholder:"NAME=ACT:SCHEMA.json" help:"Message types of your own, each with its act and the JSON Schema of its payload, one a flag"`
 	Approvals   string        `placeholder:"NAME" help:"Agent that other agents ask for approval, whose steps an operator decides by --http"`
-	DrainTime   time.Duration `default:"10s" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
+	DrainTime   time.Duration `default:"10s" type:"positive" help:"How long the agents that the cluster has placed may take to move to other nodes, after a signal to stop or ribosome drain"`
 	StopTimeout time.Duration `default:"10s" help:"How long what is under way may take after a signal to stop"`
 
 	listenFlags  `group:"Listeners, at least one:"`
@@ -83,9 +85,9 @@ type limitFlags struct {
 	Rate           rate          `placeholder:"N/WINDOW" help:"Messages of each agent, and of each connection, such as 100/1m; without it, no bound"`
 	ReplayWindow   time.Duration `placeholder:"DURATION" help:"How far the timestamp of a message may be from now, and how long its id may not come again; without it, neither is checked"`
 	MaxFrame       size          `default:"16MiB" help:"Longest frame"`
-	MaxConnections int           `default:"16384" help:"Most connections at a time"`
+	MaxConnections int           `default:"16384" type:"positive" help:"Most connections at a time"`
 	MaxPerHost     int           `default:"0" help:"Most connections of one host at a time; 0 is a quarter of all, and no bound for this machine"`
-	MaxHTTP        int           `name:"max-http-connections" default:"1024" help:"Most connections at a time to --http; further ones are answered 503"`
+	MaxHTTP        int           `name:"max-http-connections" default:"1024" type:"positive" help:"Most connections at a time to --http; further ones are answered 503"`
 	PingInterval   time.Duration `default:"30s" help:"Silence after which a peer is asked whether it is there; 0s is never"`
 	PingTimeout    time.Duration `default:"60s" help:"Silence after which a peer is given up; 0s is never"`
 }
@@ -93,20 +95,13 @@ type limitFlags struct {
 // recordFlags has the bounds of the recorder, which is on with --http: nothing else reads it
 // (docs/adr/0048-recorder-of-the-program.md).
 type recordFlags struct {
-	RecordConversations int  `default:"1000" help:"Most conversations that are kept; those without a message for the longest time are forgotten"`
+	RecordConversations int  `default:"1000" type:"positive" help:"Most conversations that are kept; those without a message for the longest time are forgotten"`
 	RecordBytes         size `default:"64MiB" help:"Most memory of the kept conversations, estimated"`
 }
 
-// check returns an error for bounds that keep nothing, or that nothing reads.
-func (f *recordFlags) check(http string) error {
-	changed := f.RecordConversations != observe.DefaultConversations || f.RecordBytes != observe.DefaultBytes
-	switch {
-	case f.RecordConversations < 1:
-		return usagef("--record-conversations %d keeps nothing; want a number above 0", f.RecordConversations)
-	case changed && http == "":
-		return usagef("--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080")
-	}
-	return nil
+// isDefault reports whether no flag changes the bounds.
+func (f *recordFlags) isDefault() bool {
+	return f.RecordConversations == observe.DefaultConversations && f.RecordBytes == observe.DefaultBytes
 }
 
 // logFlags has the settings of the log.
@@ -117,14 +112,30 @@ type logFlags struct {
 	MessageLog  string `placeholder:"FILE" help:"Append each message with its content to a file, as a line of its own: MCP_MESSAGE_SENT: {…}; - is stdout"`
 
 	MessageLogSize size          `default:"64MiB" help:"Size at which that file is rotated, in whole MiB"`
-	MessageLogKeep time.Duration `default:"2160h" help:"How long its lines are kept at least, in whole days"`
+	MessageLogKeep time.Duration `default:"2160h" type:"positive" help:"How long its lines are kept at least, in whole days"`
 
 	Mask     []string `sep:"none" placeholder:"NAME" help:"Further members of payloads whose values nobody is shown, by name or by path, such as card.number, one a flag; password, token, api_key and their like always are"`
 	Unmasked bool     `name:"unmasked" help:"Write the messages of --log-messages and --message-log as they are, with their secrets"`
 
 	Audit     string        `placeholder:"FILE" help:"Append the audit trail to a file, as JSON lines without contents: who asked what of whom, and how it ended"`
 	AuditSize size          `default:"64MiB" help:"Size at which that file is rotated, in whole MiB"`
-	AuditKeep time.Duration `default:"2160h" help:"How long its lines are kept at least, in whole days"`
+	AuditKeep time.Duration `default:"2160h" type:"positive" help:"How long its lines are kept at least, in whole days"`
+}
+
+// rule is a rule of a combination of flags.
+type rule struct {
+	broken bool
+	text   string // what is wrong, and an advice
+}
+
+// firstBroken returns the error of the first rule that is broken.
+func firstBroken(rules ...rule) error {
+	for _, r := range rules {
+		if r.broken {
+			return usagef("%s", r.text)
+		}
+	}
+	return nil
 }
 
 // addresses returns the flags of the listeners with their values.
@@ -149,60 +160,23 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 			return err
 		}
 	}
-	if err := c.checkAuth(addresses); err != nil {
-		return err
-	}
-	if err := c.clusterFlags.check(c); err != nil {
-		return err
-	}
-	if err := c.otlpFlags.check(); err != nil {
-		return err
-	}
-	if _, err := c.bridgeFlags.plan(c.MaxFrame); err != nil {
-		return err
-	}
-	if err := c.recordFlags.check(c.HTTP); err != nil {
-		return err
-	}
-	switch {
-	case c.Approvals != "" && c.HTTP == "":
-		return usagef("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)
-	case c.Pace > 0 && c.Swarm != swarm.Name:
-		return usagef("--pace %v: it is the time of the steps of the swarm eddyjules; leave it out, or add --swarm eddyjules", c.Pace)
-	case c.CodeRoot != "" && c.Swarm != swarm.Name:
-		return usagef("--code-root %s: it is for the code of the swarm eddyjules; leave it out, or add --swarm eddyjules", shown(c.CodeRoot))
-	case c.CodeRoot != "" && !isFolder(c.CodeRoot):
-		return usagef("--code-root %s: there is no such folder", shown(c.CodeRoot))
-	case c.Docs != "" && c.Swarm != ragswarm.Name:
-		return usagef("--docs %s: it is the folder of the swarm rag; leave it out, or add --swarm rag", shown(c.Docs))
-	case c.Docs != "" && !isFolder(c.Docs):
-		return usagef("--docs %s: there is no such folder", shown(c.Docs))
-	case c.DrainTime <= 0:
-		return usagef("--drain-time %v leaves no time; give it some, such as 10s", c.DrainTime)
-	case slices.Contains(c.Operators, ""):
-		return usagef("--operators has an empty name; give names such as ops, or * for everyone who may connect")
-	case badOrigin(c.WSOrigin) != "":
-		return usagef("--ws-origin %s: want a scheme and a host, such as https://example.org, or *", badOrigin(c.WSOrigin))
-	case c.WSPath == "" || c.WSPath[0] != '/':
-		return usagef("--ws-path %s: want a path that begins with a slash, such as /mcp", c.WSPath)
-	case c.MaxConnections <= 0:
-		return usagef("--max-connections %d lets nobody in; want a number above 0", c.MaxConnections)
-	case c.MaxPerHost < 0:
-		return usagef("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)
-	case c.MaxHTTP <= 0:
-		return usagef("--max-http-connections %d lets nobody in; want a number above 0", c.MaxHTTP)
-	case c.AuditSize%(1<<20) != 0:
-		return usagef("--audit-size: want whole MiB, such as 64MiB")
-	case c.AuditKeep <= 0:
-		return usagef("--audit-keep %v keeps nothing; want a time above 0, such as 720h", c.AuditKeep)
-	case c.MessageLogSize%(1<<20) != 0:
-		return usagef("--message-log-size: want whole MiB, such as 64MiB")
-	case c.MessageLogKeep <= 0:
-		return usagef("--message-log-keep %v keeps nothing; want a time above 0, such as 720h", c.MessageLogKeep)
-	case c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout:
-		return usagef("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)
-	}
-	return c.checkSwarm(known)
+	_, bridge := c.bridgeFlags.plan(c.MaxFrame)
+	return cmp.Or(c.checkAuth(addresses), c.clusterFlags.check(c), c.otlpFlags.check(), bridge, firstBroken(
+		rule{c.HTTP == "" && !c.isDefault(), "--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080"},
+		rule{c.Approvals != "" && c.HTTP == "", fmt.Sprintf("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)},
+		rule{c.Pace > 0 && c.Swarm != swarm.Name, fmt.Sprintf("--pace %v: it is the time of the steps of the swarm eddyjules; leave it out, or add --swarm eddyjules", c.Pace)},
+		rule{c.CodeRoot != "" && c.Swarm != swarm.Name, fmt.Sprintf("--code-root %s: it is for the code of the swarm eddyjules; leave it out, or add --swarm eddyjules", shown(c.CodeRoot))},
+		rule{c.CodeRoot != "" && !isFolder(c.CodeRoot), fmt.Sprintf("--code-root %s: there is no such folder", shown(c.CodeRoot))},
+		rule{c.Docs != "" && c.Swarm != ragswarm.Name, fmt.Sprintf("--docs %s: it is the folder of the swarm rag; leave it out, or add --swarm rag", shown(c.Docs))},
+		rule{c.Docs != "" && !isFolder(c.Docs), fmt.Sprintf("--docs %s: there is no such folder", shown(c.Docs))},
+		rule{slices.Contains(c.Operators, ""), "--operators has an empty name; give names such as ops, or * for everyone who may connect"},
+		rule{badOrigin(c.WSOrigin) != "", fmt.Sprintf("--ws-origin %s: want a scheme and a host, such as https://example.org, or *", badOrigin(c.WSOrigin))},
+		rule{c.WSPath == "" || c.WSPath[0] != '/', fmt.Sprintf("--ws-path %s: want a path that begins with a slash, such as /mcp", c.WSPath)},
+		rule{c.MaxPerHost < 0, fmt.Sprintf("--max-per-host %d lets nobody in; want a number above 0, or 0 for a quarter of --max-connections", c.MaxPerHost)},
+		rule{c.AuditSize%(1<<20) != 0, "--audit-size: want whole MiB, such as 64MiB"},
+		rule{c.MessageLogSize%(1<<20) != 0, "--message-log-size: want whole MiB, such as 64MiB"},
+		rule{c.PingTimeout > 0 && c.PingInterval >= c.PingTimeout, fmt.Sprintf("--ping-timeout %v is not longer than --ping-interval %v, so that no peer had time to answer; make it longer", c.PingTimeout, c.PingInterval)},
+	), c.checkSwarm(known))
 }
 
 func isFolder(name string) bool {
@@ -234,6 +208,9 @@ func isHost(text string) bool {
 	_, err := netip.ParseAddr(text)
 	return err == nil || text != "" && !strings.ContainsAny(text, ":[]%/@ ")
 }
+
+// isLocal reports whether only this machine reaches a host.
+func isLocal(host string) bool { return host == "localhost" || net.ParseIP(host).IsLoopback() }
 
 // badOrigin returns the first text that is no origin of a page (RFC 6454 §6), or nothing.
 func badOrigin(origins []string) string {
@@ -270,29 +247,20 @@ func (c *nodeCmd) operators() (ids []performatives.AgentID) {
 func (c *nodeCmd) checkAuth(addresses [][2]string) error {
 	some := c.authenticates()
 	jwt := c.JWTKey != "" || c.JWKSURL != ""
-	switch {
-	case c.NoAuth && some:
-		return usagef("--no-auth lets everyone in, and other flags say who may; leave one or the other")
-	case !c.NoAuth && !some && !c.readOnly():
-		return usagef("nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address")
-	case c.Discovery && !some:
-		return usagef("--public-discovery is about peers without a token, and nothing here needs one; leave it out")
-	case c.JWTKey != "" && c.JWKSURL != "":
-		return usagef("--jwt-key and --jwks-url both say where the keys are; leave one")
-	case !jwt && (len(c.JWTAlg) > 0 || c.JWTIssuer != "" || c.JWTAudience != ""):
-		return usagef("--jwt-alg, --jwt-issuer and --jwt-audience are about tokens that nothing checks; add --jwt-key or --jwks-url")
-	case (c.Introspect == "") != (c.IntroClient == "") || (c.Introspect == "") != (c.IntroSecret == "") || c.Introspect == "" && c.IntroAud != "":
-		return usagef("--introspect-url, --introspect-client and --introspect-secret-file belong together; give all three")
-	case c.Introspect != "" && c.Tokens != "":
-		return usagef("--tokens and --introspect-url both say which opaque tokens count; leave one")
-	case (c.TLSCert == "") != (c.TLSKey == ""):
-		return usagef("--tls-cert and --tls-key belong together; give both")
-	case c.ClientCA != "" && c.TLSCert == "":
-		return usagef("--client-ca needs TLS; add --tls-cert and --tls-key")
-	case c.ClientAgent != "" && c.ClientCA == "":
-		return usagef("--client-agent needs --client-ca, which says whose certificates count")
-	case c.RequireClientCert && c.ClientCA == "":
-		return usagef("--require-client-cert needs --client-ca, which says whose certificates count")
+	if err := firstBroken(
+		rule{c.NoAuth && some, "--no-auth lets everyone in, and other flags say who may; leave one or the other"},
+		rule{!c.NoAuth && !some && !c.readOnly(), "nothing says who may connect; give --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca, or --no-auth on a loopback address"},
+		rule{c.Discovery && !some, "--public-discovery is about peers without a token, and nothing here needs one; leave it out"},
+		rule{c.JWTKey != "" && c.JWKSURL != "", "--jwt-key and --jwks-url both say where the keys are; leave one"},
+		rule{!jwt && (len(c.JWTAlg) > 0 || c.JWTIssuer != "" || c.JWTAudience != ""), "--jwt-alg, --jwt-issuer and --jwt-audience are about tokens that nothing checks; add --jwt-key or --jwks-url"},
+		rule{(c.Introspect == "") != (c.IntroClient == "") || (c.Introspect == "") != (c.IntroSecret == "") || c.Introspect == "" && c.IntroAud != "", "--introspect-url, --introspect-client and --introspect-secret-file belong together; give all three"},
+		rule{c.Introspect != "" && c.Tokens != "", "--tokens and --introspect-url both say which opaque tokens count; leave one"},
+		rule{(c.TLSCert == "") != (c.TLSKey == ""), "--tls-cert and --tls-key belong together; give both"},
+		rule{c.ClientCA != "" && c.TLSCert == "", "--client-ca needs TLS; add --tls-cert and --tls-key"},
+		rule{c.ClientAgent != "" && c.ClientCA == "", "--client-agent needs --client-ca, which says whose certificates count"},
+		rule{c.RequireClientCert && c.ClientCA == "", "--require-client-cert needs --client-ca, which says whose certificates count"},
+	); err != nil {
+		return err
 	}
 	switch {
 	case c.NoAuth:
@@ -330,13 +298,12 @@ func (c *nodeCmd) readers() string {
 // address that another machine could reach.
 func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 	const nobody = "without a flag that says who may connect, nobody may do more than read by --http; add --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca"
-	switch {
-	case c.Approvals != "":
-		return usagef("--approvals %.40q: "+nobody+", or --no-auth, which lets everyone on this machine decide", c.Approvals)
-	case len(c.Operators) > 0:
-		return usagef("--operators: " + nobody + ", or --no-auth, which lets everyone on this machine act")
-	case c.Rules != "":
-		return usagef("--rules: " + nobody)
+	if err := firstBroken(
+		rule{c.Approvals != "", fmt.Sprintf("--approvals %.40q: "+nobody+", or --no-auth, which lets everyone on this machine decide", c.Approvals)},
+		rule{len(c.Operators) > 0, "--operators: " + nobody + ", or --no-auth, which lets everyone on this machine act"},
+		rule{c.Rules != "", "--rules: " + nobody},
+	); err != nil {
+		return err
 	}
 	return onLoopback(addresses, "without a flag that says who may connect, everyone who reaches %s %s may read")
 }
@@ -346,7 +313,7 @@ func (c *nodeCmd) checkReadOnly(addresses [][2]string) error {
 func onLoopback(addresses [][2]string, risk string) error {
 	for _, a := range addresses {
 		host, port, _ := net.SplitHostPort(a[1])
-		if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		if !isLocal(host) {
 			return usagef(risk+"; use 127.0.0.1:%s, or say who may connect with --tokens, --jwt-key, --jwks-url, --introspect-url or --client-ca", a[0], a[1], port)
 		}
 	}

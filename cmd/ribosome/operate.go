@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -13,37 +12,27 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // cancelCmd is ribosome cancel.
 type cancelCmd struct {
-	ID string `arg:"" help:"Conversation, as ribosome conversations lists it"`
+	ID string `arg:"" type:"name" help:"Conversation, as ribosome conversations lists it"`
 
 	Reason   string        `placeholder:"TEXT" help:"Reason for the record and for the agents; on a terminal it is asked for"`
 	JSON     bool          `name:"json" help:"Print one JSON object: the outcome and the state"`
-	Deadline time.Duration `default:"40s" help:"How long the receipt may take"`
+	Deadline time.Duration `default:"40s" type:"positive" help:"How long the receipt may take"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }
 
-// cancelled is the answer to a cancellation.
-type cancelled struct {
-	Outcome string `json:"outcome"`
-	State   string `json:"state,omitempty"`
-
-	Missing []absentNode `json:"missing,omitempty"` // they may have a side that runs on
-}
-
 // run cancels the conversation, and waits for the receipt.
 func (c *cancelCmd) run(ctx context.Context, std streams) error {
-	if c.ID == "" {
-		return usagef("the conversation may not be empty; see ribosome conversations for a list")
-	}
 	reason, err := askReason(ctx, std, c.Reason)
 	if err != nil {
 		return err
 	}
-	var a cancelled
+	var a api.CancelView
 	err = c.act(ctx, c.Deadline, "/api/conversations/"+url.PathEscape(c.ID)+"/cancel", nil, struct {
 		Reason string `json:"reason,omitempty"`
 	}{reason}, &a)
@@ -99,43 +88,24 @@ type approvalsCmd struct {
 	operatorFlags `group:"The operator's interface of the node:"`
 }
 
-// waitingStep is a step that waits for a decision.
-type waitingStep struct {
-	ID           int             `json:"id"`
-	Node         string          `json:"node"`
-	From         string          `json:"from"`
-	Conversation string          `json:"conversation_id,omitempty"`
-	Since        time.Time       `json:"since"`
-	Until        time.Time       `json:"until,omitzero"`
-	Step         json.RawMessage `json:"step"`
-}
-
 // run prints the steps that wait.
 func (c *approvalsCmd) run(ctx context.Context, std streams) error {
-	o, ctx, done, err := c.begin(ctx, c.Deadline)
+	answer, err := view[api.ApprovalList](ctx, &c.operatorFlags, c.Deadline, "/api/approvals")
 	if err != nil {
-		return err
-	}
-	defer done()
-	var answer struct {
-		Approvals []waitingStep `json:"approvals"`
-		Missing   []absentNode  `json:"missing"`
-	}
-	if err := o.ask(ctx, http.MethodGet, "/api/approvals", nil, nil, &answer); err != nil {
 		return err
 	}
 	tellMissing(std, answer.Missing)
 	return c.print(std, answer.Approvals, approvalRows(answer.Approvals))
 }
 
-func approvalRows(all []waitingStep) [][]string {
+func approvalRows(all []api.StepView) [][]string {
 	rows := [][]string{{"NUMBER", "NODE", "FROM", "SINCE", "UNTIL", "CONVERSATION", "STEP"}}
 	for _, s := range all {
 		until := "-"
 		if !s.Until.IsZero() {
 			until = s.Until.Local().Format(time.DateTime)
 		}
-		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(s.From), s.Since.Local().Format(time.DateTime), until, oneLine(cmp.Or(s.Conversation, "-")), oneLine(string(plainJSON(s.Step)))})
+		rows = append(rows, []string{strconv.Itoa(s.ID), oneLine(s.Node), oneLine(string(s.From)), s.Since.Local().Format(time.DateTime), until, oneLine(string(cmp.Or(s.Conversation, "-"))), oneLine(string(plainJSON(s.Step)))})
 	}
 	return rows
 }
@@ -147,7 +117,7 @@ type decisionFlags struct {
 	On       string        `placeholder:"NODE" help:"Node of the step, in a cluster; without it, the node at --addr"`
 	Reason   string        `placeholder:"TEXT" help:"Reason for the record and for the agent; on a terminal it is asked for"`
 	JSON     bool          `name:"json" help:"Print one JSON object: the decision"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	Deadline time.Duration `default:"10s" type:"positive" help:"How long the node may take"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }
@@ -173,16 +143,12 @@ type denyCmd struct{ decisionFlags }
 func (c *denyCmd) run(ctx context.Context, std streams) error { return c.decide(ctx, std, false) }
 
 func (c *decisionFlags) decide(ctx context.Context, std streams, approve bool) error {
-	query := url.Values{}
-	if c.On != "" {
-		query.Set("node", c.On)
-	}
 	var err error
 	if c.Reason, err = askReason(ctx, std, c.Reason); err != nil {
 		return err
 	}
 	var a struct{ Status string }
-	err = c.act(ctx, c.Deadline, fmt.Sprint("/api/approvals/", c.Number), query, struct {
+	err = c.act(ctx, c.Deadline, fmt.Sprint("/api/approvals/", c.Number), parameters(map[string]string{"node": c.On}), struct {
 		Approve bool   `json:"approve"`
 		Reason  string `json:"reason"`
 	}{approve, c.Reason}, &a)

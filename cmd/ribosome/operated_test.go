@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe"
 )
 
 // The address that a node with --http prints serves all commands. That of agents serves theirs, and
@@ -19,7 +20,7 @@ func TestOneAddress(t *testing.T) {
 	t.Setenv("RIBOSOME_ADDR", n.http)
 	const call = "Jules debug_code -q -d @testdata/task.json"
 	runs(t, append([]string{"call"}, strings.Fields(call)...)...)
-	var all []seenConversation
+	var all []observe.Conversation
 	if r := runs(t, "conversations", "--json"); json.Unmarshal([]byte(r.stdout), &all) != nil || len(all) == 0 {
 		t.Fatalf("%+v", r)
 	}

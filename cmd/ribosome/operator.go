@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // operatorGroup is the group of the flags of commands that use the operator's interface of a node.
@@ -103,6 +104,33 @@ func (o *operator) ask(ctx context.Context, method, path string, query url.Value
 	return nil
 }
 
+// get asks for a view.
+func get[T any](ctx context.Context, o *operator, path string, query url.Values) (view T, err error) {
+	err = o.ask(ctx, http.MethodGet, path, query, nil, &view)
+	return view, err
+}
+
+// view is get for a command that asks for one view only, and takes at most that long.
+func view[T any](ctx context.Context, f *operatorFlags, deadline time.Duration, path string) (v T, err error) {
+	o, ctx, done, err := f.begin(ctx, deadline)
+	if err != nil {
+		return v, err
+	}
+	defer done()
+	return get[T](ctx, o, path, nil)
+}
+
+// parameters returns those of a query that are not empty.
+func parameters(all map[string]string) url.Values {
+	query := url.Values{}
+	for name, value := range all {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return query
+}
+
 // send sends a request. The error is that of the command: an answer other than 200 is one, too. The
 // caller closes the body of the answer.
 func (o *operator) send(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
@@ -186,36 +214,18 @@ func withoutAddress(err error) error {
 	return err
 }
 
-// within returns a context for a command that takes at most that long.
-func within(ctx context.Context, deadline time.Duration) (context.Context, context.CancelFunc, error) {
-	if deadline <= 0 {
-		return nil, nil, usagef("--deadline 0s leaves no time; give it some, such as 10s")
-	}
-	ctx, cancel := context.WithTimeout(ctx, deadline)
-	return ctx, cancel, nil
-}
-
 // begin makes a client for a command that takes at most that long. The caller calls done at the
 // end.
 func (f *operatorFlags) begin(ctx context.Context, deadline time.Duration) (o *operator, bounded context.Context, done func(), err error) {
 	if o, err = f.plan(); err != nil {
 		return nil, nil, nil, err
 	}
-	bounded, cancel, err := within(ctx, deadline)
-	if err != nil {
-		return nil, nil, nil, err
-	}
+	bounded, cancel := context.WithTimeout(ctx, deadline)
 	return o, bounded, func() { cancel(); o.close() }, nil
 }
 
-// absentNode is a node whose part of an answer is missing.
-type absentNode struct {
-	Node string `json:"node"`
-	Why  string `json:"why"`
-}
-
 // tellMissing prints the nodes that have not answered.
-func tellMissing(std streams, nodes []absentNode) {
+func tellMissing(std streams, nodes []api.Absent) {
 	say := newPrinter(std.err)
 	for _, n := range nodes {
 		say.line(fmt.Sprintf("ribosome: the node %s is missing: %s", n.Node, n.Why))
@@ -274,30 +284,12 @@ func (f *clientFlags) operator() (*operatorFlags, error) {
 	return &operatorFlags{Addr: f.Addr, credentialFlags: f.credentialFlags}, nil
 }
 
-// view asks the operator's interface for a view.
-func (f *clientFlags) view(ctx context.Context, list listFlags, path string, into any) error {
-	flags, err := f.operator()
-	if err != nil {
-		return err
-	}
-	o, ctx, done, err := flags.begin(ctx, list.Deadline)
-	if err != nil {
-		return err
-	}
-	defer done()
-	return o.ask(ctx, http.MethodGet, path, nil, nil, into)
-}
-
 // find asks the operator's interface at --addr where agents connect, and which name the token has.
 func (l *link) find(ctx context.Context) (name performatives.AgentID, err error) {
-	var session struct {
-		As        string   `json:"as"`
-		Listeners []string `json:"listeners"`
-	}
 	patient, cancel := context.WithTimeout(ctx, introductionTime)
 	defer cancel()
 	defer l.operator.close()
-	err = l.operator.ask(patient, http.MethodGet, "/api/session", nil, nil, &session)
+	session, err := get[api.SessionView](patient, l.operator, "/api/session", nil)
 	switch {
 	case errors.Is(err, context.Canceled):
 		return "", err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // FuzzOperatorTexts: whatever names, texts and payloads a node has, what the commands for operators
@@ -25,27 +26,24 @@ func FuzzOperatorTexts(f *testing.F) {
 		m := observe.Message{Time: now, Performative: text, MessageType: name, Sender: performatives.AgentID(name), Receiver: performatives.AgentID(text), Sent: 2, Refused: performatives.Code(text), Payload: payload}
 		left := m
 		left.LeftOut = text
-		c := seenConversation{Conversation: observe.Conversation{
+		c := api.ConversationView{Conversation: observe.Conversation{
 			ID: performatives.ConversationID(id), Protocol: text, Began: now, Updated: now, Messages: []observe.Message{m, left}, Forgotten: 1,
 			Sides: []observe.Side{{Agent: performatives.AgentID(name), Peer: performatives.AgentID(text), Role: "initiator", State: text}},
 		}}
-		c.Next = append(c.Next, struct {
-			Agent string   `json:"agent"`
-			Moves []string `json:"moves"`
-		}{name, []string{text, id}})
-		agent := busyAgent{BusySince: now, BusyWith: text, ID: name, Node: text, Queued: map[string]int{"high": 1}}
-		step := waitingStep{ID: 1, Node: text, From: name, Since: now, Step: payload}
+		c.Next = append(c.Next, api.NextView{Agent: performatives.AgentID(name), Moves: []string{text, id}})
+		agent := api.AgentView{BusySince: now, BusyWith: text, ID: performatives.AgentID(name), Node: text, Queued: map[string]int{"high": 1}}
+		step := api.StepView{ID: 1, Node: text, From: performatives.AgentID(name), Since: now, Step: payload}
 		event := live{Kind: text, Time: now, Conversation: id, Agent: name, Role: text, From: text, To: name}
 		of := live{Kind: text, Time: now, Conversation: id, Code: performatives.Code(text), Message: &m}
 		for what, shown := range map[string]struct {
 			text  string
 			lines int
 		}{
-			"the list of conversations": {table(conversationRows([]seenConversation{c, c})), 3},
+			"the list of conversations": {table(conversationRows([]observe.Conversation{c.Conversation, c.Conversation})), 3},
 			"the tree":                  {treeOf([]traced{{c, 0, true}, {c, 1, false}, {c, 1, true}}, c.ID), 3},
-			"the sequence":              {c.sequence(), 5},
-			"top":                       {table(topRows([]busyAgent{agent, {ID: name, Node: text}})), 3},
-			"the approvals":             {table(approvalRows([]waitingStep{step})), 2},
+			"the sequence":              {sequence(&c), 5},
+			"top":                       {table(topRows([]api.AgentView{agent, {ID: agent.ID, Node: text}})), 3},
+			"the approvals":             {table(approvalRows([]api.StepView{step})), 2},
 			"a step of tail":            {oneLine(event.line()) + "\n", 1},
 			"a message of tail":         {oneLine(of.line()) + "\n", 1},
 		} {

@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // operated is a node with the swarm, an inbox of approvals and an operator's interface, which has
@@ -32,7 +33,7 @@ func operated(t *testing.T, args ...string) (n begun, url, id string) {
 		t.Fatalf("got %+v", r)
 	}
 	nothingLive(t, url)
-	var all []seenConversation
+	var all []observe.Conversation
 	r := operates(t, url, "conversations", "--agent", "jules", "--act", "TASK_REQUEST", "--json")
 	if err := json.Unmarshal([]byte(r.stdout), &all); err != nil || len(all) != 1 {
 		t.Fatalf("%v: %+v", err, r)
@@ -254,7 +255,7 @@ func TestOperatorCancelsWhatIsUnderWay(t *testing.T) {
 	for agent, said := range map[string]string{"Jules": "Eddy gave no result: the request was cancelled (canceled)", "cli": "an operator has stopped the work"} {
 		call := begins(t, "call", "Eddy", "debug_code", "-d", task, "--addr", n.at["tcp"], "--as", "cli")
 		call.shows(&call.stderr, "reading the traceback")
-		var live []seenConversation
+		var live []observe.Conversation
 		r := operates(t, url, "conversations", "--live", "--agent", agent, "--codon", "task-delegation", "--json") // a whisper to Jules may have just been answered
 		if err := json.Unmarshal([]byte(r.stdout), &live); err != nil || len(live) != 1 {
 			t.Fatalf("%v: under way is %+v", err, r)
@@ -292,7 +293,7 @@ func TestOperatorApproves(t *testing.T) {
 			a, _ := approval.Approve(t.Context(), l, "ops", approval.Step{What: "deploy", Data: performatives.ContentOf(map[string]string{"api_key": anasToken})})
 			asked <- a
 		}()
-		var steps []waitingStep
+		var steps []api.StepView
 		for late := time.Now().Add(patience.Time); len(steps) == 0 && time.Now().Before(late); {
 			r := operates(t, url, "approvals", "--json")
 			noSecrets(t, r)
@@ -318,7 +319,7 @@ func TestOperatorApproves(t *testing.T) {
 			t.Errorf("%s: the agent gets %+v", word, a)
 		}
 		acts = append(acts, observe.OperatorActed{What: strings.Fields(word)[0], Of: number, Reason: "because", Outcome: "decided", Agent: performatives.AgentID(steps[0].From), Conversation: performatives.ConversationID(steps[0].Conversation)})
-		if r := operates(t, url, "trace", steps[0].Conversation); !strings.Contains(r.stdout, "deployer/client-") || !strings.Contains(r.stdout, " → ops") {
+		if r := operates(t, url, "trace", string(steps[0].Conversation)); !strings.Contains(r.stdout, "deployer/client-") || !strings.Contains(r.stdout, " → ops") {
 			t.Errorf("the trace of the step is %s", r.stdout)
 		}
 	}
@@ -434,10 +435,10 @@ func TestOperatorsToken(t *testing.T) {
 		"--addr has a name or a password":         {"top", "--addr", "http://ann:" + anasToken + "@127.0.0.1:1"},
 		"--addr says more than where the node is": {"tail", "--addr", url + "/api/events"},
 		"is where agents connect":                 {"tail", "--addr", n.at["tcp"]},
-		"--limit 0 lists nothing":                 {"conversations", "--limit", "0"},
-		"leaves no time between two lists":        {"top", "--every", "0s"},
-		"--deadline 0s leaves no time":            {"approvals", "--deadline", "0s"},
-		"the conversation may not be empty":       {"cancel", ""},
+		"--limit: want more than 0":               {"conversations", "--limit", "0"},
+		"--every: want more than 0, not 0s":       {"top", "--every", "0s"},
+		"--deadline: want more than 0":            {"approvals", "--deadline", "0s"},
+		"<id>: it may not be empty":               {"cancel", ""},
 	} {
 		if len(args) < 2 || args[1] != "--addr" {
 			args = append(args, "--addr", url)
@@ -459,7 +460,7 @@ func TestOperatorsToken(t *testing.T) {
 func TestTree(t *testing.T) {
 	one := func(id performatives.ConversationID, depth int, last bool) traced {
 		sides := []observe.Side{{Agent: "a", Peer: "b", Role: "initiator", State: "s"}}
-		return traced{seenConversation{Conversation: observe.Conversation{ID: id, Protocol: "p", Live: true, Sides: sides}}, depth, last}
+		return traced{api.ConversationView{Conversation: observe.Conversation{ID: id, Protocol: "p", Live: true, Sides: sides}}, depth, last}
 	}
 	got := treeOf([]traced{one("0", 0, true), one("1", 1, false), one("2", 2, true), one("3", 3, true), one("4", 1, true), one("5", 2, false), one("6", 2, true)}, "3")
 	const want = `0 p a → b s
@@ -497,11 +498,11 @@ func FuzzTail(f *testing.F) {
 
 // Of a conversation that the node only relays, it is not known whether it has ended.
 func TestRelayedConversationIsUnknown(t *testing.T) {
-	c := seenConversation{Conversation: observe.Conversation{ID: "c", From: "a", To: "b", Relayed: true}}
-	if row := conversationRows([]seenConversation{c})[1]; row[1] != "unknown" || row[3] != "a" || row[4] != "b" {
+	c := observe.Conversation{ID: "c", From: "a", To: "b", Relayed: true}
+	if row := conversationRows([]observe.Conversation{c})[1]; row[1] != "unknown" || row[3] != "a" || row[4] != "b" {
 		t.Errorf("%q", row)
 	}
-	if got := c.summary(); !strings.HasSuffix(got, "a → b  unknown") {
+	if got := summary(&c); !strings.HasSuffix(got, "a → b  unknown") {
 		t.Errorf("%q", got)
 	}
 }
@@ -519,7 +520,7 @@ func TestAnswersWithLittle(t *testing.T) {
 	if r := runs(t, "conversations", "--json", "--addr", node.URL); r.code != exitDone || r.stdout != "[]\n" {
 		t.Errorf("conversations: %+v", r)
 	}
-	if r := runs(t, "trace", "c", "--json", "--addr", node.URL); r.code != exitDone || r.stdout != "["+answers["/api/conversations/c"]+"]\n" || strings.Count(r.stderr, "n2 is missing: x") != 1 {
+	if r := runs(t, "trace", "c", "--json", "--addr", node.URL); r.code != exitDone || !strings.HasPrefix(r.stdout, `[{"conversation_id":"c",`) || !strings.HasSuffix(r.stdout, `,"missing":[{"node":"n2","why":"x"}]}]`+"\n") || strings.Count(r.stderr, "n2 is missing: x") != 1 {
 		t.Errorf("trace: %+v", r)
 	}
 }

@@ -49,15 +49,11 @@ const defaultMetricsInterval = time.Minute
 // check returns an error for flags that contradict each other.
 func (f *otlpFlags) check() error {
 	if f.OTLP == "" {
-		switch {
-		case f.TraceRatio != 1:
-			return usagef("--trace-ratio is about traces that nothing exports; add --otlp")
-		case f.OTLPContent:
-			return usagef("--otlp-content is about traces that nothing exports; add --otlp")
-		case f.MetricsInterval != defaultMetricsInterval:
-			return usagef("--metrics-interval is about metrics that nothing exports; add --otlp, or scrape /metrics of --http")
-		}
-		return nil
+		return firstBroken(
+			rule{f.TraceRatio != 1, "--trace-ratio is about traces that nothing exports; add --otlp"},
+			rule{f.OTLPContent, "--otlp-content is about traces that nothing exports; add --otlp"},
+			rule{f.MetricsInterval != defaultMetricsInterval, "--metrics-interval is about metrics that nothing exports; add --otlp, or scrape /metrics of --http"},
+		)
 	}
 	if _, err := f.collector(); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -30,6 +31,8 @@ func newParser(g *cli, stdout io.Writer, exit func(int), more ...kong.Option) *k
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.ValueFormatter(helpOf),
 		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
+		kong.NamedMapper("positive", kong.MapperFunc(decodePositive)),
+		kong.NamedMapper("name", kong.MapperFunc(decodeName)),
 	}, more...)...)
 }
 
@@ -137,6 +140,47 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 		return fmt.Errorf("want a length of time, such as 500ms, 30s or 5m, not %.40q", shown(text))
 	}
 	target.SetInt(int64(d))
+	return nil
+}
+
+// decodePositive reads a length of time, or a number, above zero.
+func decodePositive(ctx *kong.DecodeContext, target reflect.Value) error {
+	decode := decodeNumber
+	if target.Type() == reflect.TypeFor[time.Duration]() {
+		decode = decodeDuration
+	}
+	if err := decode(ctx, target); err != nil {
+		return err
+	}
+	if target.Int() <= 0 {
+		return fmt.Errorf("want more than 0, not %v", target)
+	}
+	return nil
+}
+
+func decodeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("number", &text); err != nil {
+		return err
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return fmt.Errorf("want a number, not %.40q", shown(text))
+	}
+	target.SetInt(int64(n))
+	return nil
+}
+
+// decodeName reads a name that is not empty.
+func decodeName(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("name", &text); err != nil {
+		return err
+	}
+	if text == "" {
+		return errors.New("it may not be empty")
+	}
+	target.SetString(text)
 	return nil
 }
 

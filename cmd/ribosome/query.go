@@ -16,11 +16,11 @@ import (
 
 // queryCmd is ribosome query.
 type queryCmd struct {
-	Agent     string `arg:"" help:"Agent that is asked"`
+	Agent     string `arg:"" type:"name" help:"Agent that is asked"`
 	Reference string `arg:"" optional:"" help:"What the value is asked of (QUERY_REF), such as agents"`
 
 	If       string        `name:"if" placeholder:"JSON" help:"Condition of which it is asked whether it is true (QUERY_IF), in place of a reference: JSON as it is, @FILE, or @- for stdin"`
-	Deadline time.Duration `default:"1m" help:"How long the answer may take"`
+	Deadline time.Duration `default:"1m" type:"positive" help:"How long the answer may take"`
 	JSON     bool          `name:"json" help:"Print one JSON object: the outcome, the value, the error"`
 
 	clientFlags `group:"The node:"`
@@ -63,10 +63,6 @@ func (c *queryCmd) run(ctx context.Context, std streams) error {
 // condition returns the condition of --if; an empty one for a reference.
 func (c *queryCmd) condition(stdin io.Reader) (json.RawMessage, error) {
 	switch {
-	case c.Agent == "":
-		return nil, usagef("the agent may not be empty; see ribosome agents for a list")
-	case c.Deadline <= 0:
-		return nil, usagef("--deadline 0s leaves no time; give it some, such as 30s")
 	case c.Reference == "" && c.If == "":
 		return nil, usagef("nothing to ask; give a reference, or a condition with --if")
 	case c.Reference != "" && c.If != "":

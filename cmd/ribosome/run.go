@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -129,28 +130,13 @@ func parse(args []string, stdout io.Writer, from *sources) (command, error) {
 // versionCmd is ribosome version.
 type versionCmd struct{}
 
+// run prints the version, which names the commit, the Go release and the platform.
 func (*versionCmd) run(_ context.Context, std streams) error {
-	p := newPrinter(std.out)
-	info, _ := debug.ReadBuildInfo()
-	p.line(versionOf(info))
-	return p.end()
-}
-
-// versionOf returns the version, the commit, the Go release and the platform.
-func versionOf(info *debug.BuildInfo) string {
-	version, commit := "(devel)", ""
-	if info != nil {
-		if info.Main.Version != "" {
-			version = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			switch {
-			case s.Key == "vcs.revision":
-				commit = fmt.Sprintf(" commit %.12s", s.Value) + commit
-			case s.Key == "vcs.modified" && s.Value == "true":
-				commit += " with changes"
-			}
-		}
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = cmp.Or(info.Main.Version, version)
 	}
-	return fmt.Sprintf("ribosome %s%s %s %s/%s", version, commit, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH)
+	p := newPrinter(std.out)
+	p.line(fmt.Sprintf("ribosome %s %s %s/%s", version, goruntime.Version(), goruntime.GOOS, goruntime.GOARCH))
+	return p.end()
 }

@@ -10,13 +10,13 @@ import (
 
 // sendCmd is ribosome send.
 type sendCmd struct {
-	Agent string `arg:"" help:"Agent that the message is for"`
+	Agent string `arg:"" type:"name" help:"Agent that the message is for"`
 	Act   string `arg:"" help:"Act of the message, such as REQUEST or INFORM"`
 
 	MessageType string        `placeholder:"NAME" help:"Message type of the application, such as REVIEW_REQUEST"`
 	Protocol    string        `placeholder:"NAME" help:"Protocol that the message belongs to, such as code-review"`
 	Data        string        `short:"d" placeholder:"JSON" help:"Payload of the message: JSON as it is, @FILE, or @- for stdin"`
-	Deadline    time.Duration `default:"5m" help:"How long the answer may take"`
+	Deadline    time.Duration `default:"5m" type:"positive" help:"How long the answer may take"`
 	JSON        bool          `name:"json" help:"Print the answer as the JSON that it travels as"`
 
 	clientFlags `group:"The node:"`
@@ -28,9 +28,6 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 	change, err := c.envelope(std)
 	if err != nil {
 		return err
-	}
-	if c.Deadline <= 0 {
-		return usagef("--deadline 0s leaves no time; give it some, such as 30s")
 	}
 	l, err := c.plan(std.err)
 	if err != nil {
@@ -51,9 +48,6 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 
 // envelope returns the option that makes a message of the flags.
 func (c *sendCmd) envelope(std streams) (runtime.AskOption, error) {
-	if c.Agent == "" {
-		return nil, usagef("the agent may not be empty; see ribosome agents for a list")
-	}
 	act, err := performatives.ParsePerformative(c.Act)
 	if err != nil {
 		return nil, usagef("%.40q is no act; want one such as REQUEST or INFORM", c.Act)

@@ -19,7 +19,7 @@ import (
 
 // subscribeCmd is ribosome subscribe.
 type subscribeCmd struct {
-	Agent string   `arg:"" help:"Agent that publishes"`
+	Agent string   `arg:"" type:"name" help:"Agent that publishes"`
 	Topic []string `arg:"" name:"topic" help:"Topics of the agent"`
 
 	Data  string `short:"d" placeholder:"JSON" help:"Parameters of the subscriptions: JSON as it is, @FILE, or @- for stdin"`
@@ -77,8 +77,8 @@ func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 func (c *subscribeCmd) parameters(stdin io.Reader) (performatives.Content, error) {
 	var none performatives.Content
 	switch {
-	case c.Agent == "" || slices.Contains(c.Topic, ""):
-		return none, usagef("the agent and the topics may not be empty")
+	case slices.Contains(c.Topic, ""):
+		return none, usagef("a topic may not be empty")
 	case isNode(c.Agent):
 		return none, usagef("%s stands for all agents of a node, and publishes nothing; name an agent, see ribosome agents for a list", c.Agent)
 	case c.Data == "":

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"net/url"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -69,12 +68,7 @@ func (c *tailCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer o.close()
-	query := url.Values{}
-	for name, value := range map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "conversation": c.Conversation} {
-		if value != "" {
-			query.Set(name, value)
-		}
-	}
+	query := parameters(map[string]string{"agent": c.Agent, "act": c.Act, "codon": c.Codon, "conversation": c.Conversation})
 	ctx, cancel := terminal.UntilUnread(ctx, std.out)
 	defer cancel()
 	out, say := newPrinter(std.out), newPrinter(std.err)

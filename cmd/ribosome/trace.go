@@ -13,30 +13,28 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
+	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
 
 // traceCmd is ribosome trace.
 type traceCmd struct {
-	ID string `arg:"" help:"Conversation, as ribosome conversations lists it, or a trace id of the Agentic RAG specification"`
+	ID string `arg:"" type:"name" help:"Conversation, as ribosome conversations lists it, or a trace id of the Agentic RAG specification"`
 
 	JSON     bool          `name:"json" help:"Print one JSON array: the conversations of the tree, each before those that it began"`
-	Deadline time.Duration `default:"10s" help:"How long the node may take"`
+	Deadline time.Duration `default:"10s" type:"positive" help:"How long the node may take"`
 
 	operatorFlags `group:"The operator's interface of the node:"`
 }
 
 // traced is a conversation of the tree.
 type traced struct {
-	seenConversation
+	api.ConversationView
 	depth int
 	last  bool // it is the last one of its parent
 }
 
 // run prints the tree of a conversation, and then each conversation of it.
 func (c *traceCmd) run(ctx context.Context, std streams) error {
-	if c.ID == "" {
-		return usagef("the conversation may not be empty; see ribosome conversations for a list")
-	}
 	o, ctx, done, err := c.begin(ctx, c.Deadline)
 	if err != nil {
 		return err
@@ -46,7 +44,7 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	all := tree.inOrder()
+	all := inOrder(&tree)
 	for i := range all {
 		if err := all[i].complete(ctx, o); err != nil {
 			return err
@@ -60,45 +58,30 @@ func (c *traceCmd) run(ctx context.Context, std streams) error {
 	}
 	for _, one := range all {
 		if !c.JSON {
-			out.text("\n" + one.sequence())
+			out.text("\n" + sequence(&one.ConversationView))
 		}
 		tree.Missing = append(tree.Missing, one.Missing...)
 	}
-	slices.SortStableFunc(tree.Missing, func(a, b absentNode) int { return cmp.Compare(a.Node, b.Node) })
-	tellMissing(std, slices.CompactFunc(tree.Missing, func(a, b absentNode) bool { return a.Node == b.Node }))
+	slices.SortStableFunc(tree.Missing, func(a, b api.Absent) int { return cmp.Compare(a.Node, b.Node) })
+	tellMissing(std, slices.CompactFunc(tree.Missing, func(a, b api.Absent) bool { return a.Node == b.Node }))
 	if tree.Truncated {
 		newPrinter(std.err).line(fmt.Sprintf("ribosome: the tree has more than %d conversations; trace one further down", len(all)))
 	}
 	return out.end()
 }
 
-// conversation asks for one conversation.
-func (o *operator) conversation(ctx context.Context, id performatives.ConversationID) (c seenConversation, err error) {
-	err = o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(string(id)), nil, nil, &c)
-	return c, err
-}
-
-// seenTree is the answer of a node about a tree, each conversation without its messages and behind
-// its parent.
-type seenTree struct {
-	Root          performatives.ConversationID `json:"root"`
-	Conversations []seenConversation           `json:"conversations"`
-	Truncated     bool                         `json:"truncated"`
-	Missing       []absentNode                 `json:"missing"`
-}
-
 // treeAround returns the tree of a conversation, by its id or by a trace id of one of its messages,
 // and its id.
-func treeAround(ctx context.Context, o *operator, id performatives.ConversationID) (shown performatives.ConversationID, tree seenTree, err error) {
-	ask := func(id performatives.ConversationID) error {
-		return o.ask(ctx, "GET", "/api/conversations/"+url.PathEscape(string(id))+"/tree", nil, nil, &tree)
+func treeAround(ctx context.Context, o *operator, id performatives.ConversationID) (shown performatives.ConversationID, tree api.TreeView, err error) {
+	ask := func(id performatives.ConversationID) (api.TreeView, error) {
+		return get[api.TreeView](ctx, o, "/api/conversations/"+url.PathEscape(string(id))+"/tree", nil)
 	}
-	err = ask(id)
+	tree, err = ask(id)
 	if unknown, ok := errors.AsType[*apiError](err); !ok || unknown.status != http.StatusNotFound {
 		return id, tree, err
 	}
-	var trace observe.Trace
-	if o.ask(ctx, "GET", "/api/traces/"+url.PathEscape(string(id)), nil, nil, &trace) != nil || len(trace.Messages) == 0 {
+	trace, none := get[observe.Trace](ctx, o, "/api/traces/"+url.PathEscape(string(id)), nil)
+	if none != nil || len(trace.Messages) == 0 {
 		return id, tree, err
 	}
 	of := trace.Messages[0].Conversation
@@ -107,25 +90,26 @@ func treeAround(ctx context.Context, o *operator, id performatives.ConversationI
 			of = m.Conversation
 		}
 	}
-	return of, tree, ask(of)
+	tree, err = ask(of)
+	return of, tree, err
 }
 
 // inOrder returns the conversations of the tree, each before those that it began.
-func (t *seenTree) inOrder() []traced {
+func inOrder(t *api.TreeView) []traced {
 	all := []traced{}
-	below := map[performatives.ConversationID][]seenConversation{}
-	var root []seenConversation
+	below := map[performatives.ConversationID][]observe.Conversation{}
+	var root []observe.Conversation
 	for _, c := range t.Conversations {
 		if c.ID == t.Root {
-			root = []seenConversation{c}
+			root = []observe.Conversation{c}
 			continue
 		}
 		below[c.Parent] = append(below[c.Parent], c)
 	}
-	var add func(level []seenConversation, depth int)
-	add = func(level []seenConversation, depth int) {
+	var add func(level []observe.Conversation, depth int)
+	add = func(level []observe.Conversation, depth int) {
 		for i, c := range level {
-			all = append(all, traced{c, depth, i == len(level)-1})
+			all = append(all, traced{api.ConversationView{Conversation: c}, depth, i == len(level)-1})
 			next := below[c.ID]
 			delete(below, c.ID) // once, also of a tree that a node describes as a circle
 			add(next, depth+1)
@@ -138,12 +122,12 @@ func (t *seenTree) inOrder() []traced {
 // complete asks for the messages of the conversation. One that was forgotten meanwhile stays as it
 // is.
 func (t *traced) complete(ctx context.Context, o *operator) error {
-	c, err := o.conversation(ctx, t.ID)
+	c, err := get[api.ConversationView](ctx, o, "/api/conversations/"+url.PathEscape(string(t.ID)), nil)
 	if unknown, ok := errors.AsType[*apiError](err); ok && unknown.status == http.StatusNotFound {
 		return nil
 	}
 	if err == nil {
-		t.seenConversation = c
+		t.ConversationView = c
 	}
 	return err
 }
@@ -161,7 +145,7 @@ func treeOf(all []traced, mark performatives.ConversationID) string {
 			indent += map[bool]string{true: "└─ ", false: "├─ "}[one.last]
 		}
 		open = append(open[:one.depth], !one.last)
-		line := indent + oneLine(one.summary())
+		line := indent + oneLine(summary(&one.Conversation))
 		if one.ID == mark && len(all) > 1 {
 			line += "  ←"
 		}
@@ -171,9 +155,9 @@ func treeOf(all []traced, mark performatives.ConversationID) string {
 }
 
 // sequence returns the messages of a conversation, one a line.
-func (c *seenConversation) sequence() string {
+func sequence(c *api.ConversationView) string {
 	var b strings.Builder
-	b.WriteString(oneLine(c.summary()) + "\n")
+	b.WriteString(oneLine(summary(&c.Conversation)) + "\n")
 	if c.Forgotten > 0 {
 		fmt.Fprintf(&b, "  (%d messages before are not kept)\n", c.Forgotten)
 	}
@@ -194,7 +178,7 @@ func (c *seenConversation) sequence() string {
 	}
 	for _, n := range c.Next {
 		if len(n.Moves) > 0 {
-			b.WriteString("  next for " + oneLine(n.Agent+": "+strings.Join(n.Moves, ", ")) + "\n")
+			b.WriteString("  next for " + oneLine(string(n.Agent)+": "+strings.Join(n.Moves, ", ")) + "\n")
 		}
 	}
 	return b.String()
