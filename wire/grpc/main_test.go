@@ -7,7 +7,6 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func TestMain(m *testing.M) { leakcheck.Main(m) }
@@ -28,15 +27,4 @@ func listen(t testing.TB, server *wire.Server, o Options) *Listener {
 		}
 	})
 	return l
-}
-
-func TestTransport(t *testing.T) {
-	wiretest.Run(t, wiretest.Transport{
-		Listen: func(t testing.TB, server *wire.Server) string {
-			return "grpc://" + listen(t, server, Options{}).Addr().String()
-		},
-		Dial: func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error) {
-			return Dial(ctx, addr, DialOptions{Limits: l})
-		},
-	})
 }

@@ -1,4 +1,3 @@
-// Package wiretest is the conformance suite for transports: [Run] checks a transport against
-// everything that a [wire.Session] relies on. It also has tools for tests of sessions: a
-// small [Dialect], a [Recorder], and [Pipe], an in-memory transport.
+// Package wiretest has tools for tests of sessions: a small [Dialect], a [Recorder], and [Pipe], an
+// in-memory transport. The suite that each transport passes is in wire/conformance.
 package wiretest

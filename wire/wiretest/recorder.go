@@ -107,6 +107,12 @@ func (r *Recorder) AwaitEnd(t testing.TB, n int) []error {
 	return r.Ends()
 }
 
+// AwaitUndelivered blocks until n messages in total have been returned.
+func (r *Recorder) AwaitUndelivered(t testing.TB, n int) {
+	t.Helper()
+	r.wait(t, "a message to be returned", func() bool { return len(r.undelivered) >= n })
+}
+
 // Received returns the messages received so far.
 func (r *Recorder) Received() []*performatives.Message {
 	r.mu.Lock()

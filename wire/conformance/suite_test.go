@@ -1,4 +1,4 @@
-package wiretest
+package conformance
 
 import (
 	"context"
@@ -8,25 +8,26 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
-// Transport is a transport under test.
-type Transport struct {
-	// Listen accepts connections for server until the end of the test (by t.Cleanup), and
-	// returns the address for Dial.
-	Listen func(t testing.TB, server *wire.Server) (addr string)
-	// Dial opens a connection.
-	Dial func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error)
-	// NoCloseFrame means that the transport has no close frame: closing the connection is its
+// transport is a transport under test.
+type transport struct {
+	// listen accepts connections for server until the end of the test (by t.Cleanup), and
+	// returns the address for dial.
+	listen func(t testing.TB, server *wire.Server) (addr string)
+	// dial opens a connection.
+	dial func(ctx context.Context, addr string, l wire.Limits) (wire.Conn, error)
+	// noCloseFrame means that the transport has no close frame: closing the connection is its
 	// only way to end.
-	NoCloseFrame bool
+	noCloseFrame bool
 }
 
-// Run checks everything that sessions rely on, as subtests.
-func Run(t *testing.T, tr Transport) {
+// run checks everything that sessions rely on, as subtests.
+func run(t *testing.T, tr transport) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, Transport)
+		run  func(*testing.T, transport)
 	}{
 		{"both ways, in order", bothWays},
 		{"all fields of a message", allFields},
@@ -55,15 +56,15 @@ func Run(t *testing.T, tr Transport) {
 // host is a server with its listener.
 type host struct {
 	*wire.Server
-	Recorder
+	wiretest.Recorder
 	addr string
 }
 
 // serve starts a server, which is anonymous unless change configures it otherwise.
-func serve(t *testing.T, tr Transport, change func(*wire.Options)) *host {
+func serve(t *testing.T, tr transport, change func(*wire.Options)) *host {
 	t.Helper()
 	h := &host{}
-	o := wire.Options{Handler: &h.Recorder, Dialects: []wire.Dialect{Dialect{}}, Anonymous: true}
+	o := wire.Options{Handler: &h.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}, Anonymous: true}
 	if change != nil {
 		change(&o)
 	}
@@ -71,7 +72,7 @@ func serve(t *testing.T, tr Transport, change func(*wire.Options)) *host {
 	if h.Server, err = wire.NewServer(o); err != nil {
 		t.Fatal(err)
 	}
-	h.addr = tr.Listen(t, h.Server)
+	h.addr = tr.listen(t, h.Server)
 	t.Cleanup(func() { h.stop(t) })
 	return h
 }
@@ -88,15 +89,15 @@ func (h *host) stop(t testing.TB) {
 // client is a session with its recorder.
 type client struct {
 	*wire.Session
-	Recorder
+	wiretest.Recorder
 }
 
 // dial opens a connection.
-func dial(t *testing.T, tr Transport, addr string, l wire.Limits) wire.Conn {
+func dial(t *testing.T, tr transport, addr string, l wire.Limits) wire.Conn {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 	defer cancel()
-	conn, err := tr.Dial(ctx, addr, l)
+	conn, err := tr.dial(ctx, addr, l)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -105,10 +106,10 @@ func dial(t *testing.T, tr Transport, addr string, l wire.Limits) wire.Conn {
 }
 
 // connect opens a session.
-func connect(t *testing.T, tr Transport, addr string, change func(*wire.Options)) *client {
+func connect(t *testing.T, tr transport, addr string, change func(*wire.Options)) *client {
 	t.Helper()
 	g := &client{}
-	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{Dialect{}}}
+	o := wire.Options{Handler: &g.Recorder, Dialects: []wire.Dialect{wiretest.Dialect{}}}
 	if change != nil {
 		change(&o)
 	}
@@ -139,7 +140,7 @@ func send(t testing.TB, s *wire.Session, m *performatives.Message) {
 // echo returns a Recorder.Answer that replies with the payload of the message.
 func echo(t testing.TB) func(*wire.Session, *performatives.Message) error {
 	return func(s *wire.Session, m *performatives.Message) error {
-		return s.Send(Of(t, performatives.Envelope{
+		return s.Send(wiretest.Of(t, performatives.Envelope{
 			Sender: m.Receiver(), Receiver: m.Sender(), ConversationID: m.ConversationID(), InReplyTo: string(m.ID()),
 			Performative: performatives.ActInform, Payload: m.Payload(),
 		}))

@@ -1,4 +1,4 @@
-package wiretest
+package conformance
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // outcomes checks every way in which a session ends during concurrent sends. Each accepted message
 // is written or returned exactly once, no call follows Closed, and the counts match.
-func outcomes(t *testing.T, tr Transport) {
+func outcomes(t *testing.T, tr transport) {
 	for name, end := range map[string]func(near, far *wire.Session, conn wire.Conn){
 		"this end stops":       func(near, _ *wire.Session, _ wire.Conn) { _ = near.Stop(context.Background()) },
 		"this end cuts it off": func(near, _ *wire.Session, _ wire.Conn) { _ = near.Stop(ended()) },
@@ -34,7 +35,7 @@ func outcomes(t *testing.T, tr Transport) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for range Many(20) {
+			for range wiretest.Many(20) {
 				oneOutcome(t, tr, end)
 			}
 		})
@@ -48,18 +49,18 @@ func ended() context.Context {
 	return ctx
 }
 
-func oneOutcome(t *testing.T, tr Transport, end func(near, far *wire.Session, conn wire.Conn)) {
+func oneOutcome(t *testing.T, tr transport, end func(near, far *wire.Session, conn wire.Conn)) {
 	near := &outcomeRecorder{}
 	h := serve(t, tr, func(o *wire.Options) {
 		o.Handler, o.Limits.Outbox, o.Limits.CloseTime = near, 64, patience.Time
 	})
-	far := &Recorder{}
+	far := &wiretest.Recorder{}
 	conn := dial(t, tr, h.addr, wire.Limits{})
-	peer, err := wire.Connect(conn, wire.Options{Handler: far, Dialects: []wire.Dialect{Dialect{}}, Limits: wire.Limits{CloseTime: patience.Time}})
+	peer, err := wire.Connect(conn, wire.Options{Handler: far, Dialects: []wire.Dialect{wiretest.Dialect{}}, Limits: wire.Limits{CloseTime: patience.Time}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	send(t, peer, Message(t, "a", "b", "hello"))
+	send(t, peer, wiretest.Message(t, "a", "b", "hello"))
 	near.Await(t, 1)
 	session := near.Session(t, 0)
 	var sending sync.WaitGroup
@@ -80,7 +81,7 @@ func oneOutcome(t *testing.T, tr Transport, end func(near, far *wire.Session, co
 
 // outcomeRecorder is a handler that records the outcome of each message it has sent.
 type outcomeRecorder struct {
-	Recorder
+	wiretest.Recorder
 	outcomes account.Messages[performatives.MessageID]
 	ended    atomic.Bool
 	late     atomic.Bool
@@ -107,8 +108,8 @@ func (l *outcomeRecorder) Closed(s *wire.Session, err error) {
 // send sends messages of several bands until the session has ended.
 func (l *outcomeRecorder) send(t testing.TB, s *wire.Session, n int) {
 	for i := 0; ; i++ {
-		m := Of(t, performatives.Envelope{
-			Sender: "b", Receiver: "a", Performative: performatives.ActInform, Payload: Raw(fmt.Sprint(n, i)),
+		m := wiretest.Of(t, performatives.Envelope{
+			Sender: "b", Receiver: "a", Performative: performatives.ActInform, Payload: wiretest.Raw(fmt.Sprint(n, i)),
 			Priority: performatives.Priority(i % 3),
 		})
 		switch err := s.Send(m); {

@@ -1,4 +1,4 @@
-package wiretest
+package conformance
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // oneToken is an authenticator that accepts one token for the agent a.
@@ -30,31 +31,31 @@ func (o oneToken) Authenticate(_ context.Context, c wire.Credentials) (wire.Iden
 
 // serverStops checks that messages sent before the stop arrive, and that both ends end in
 // order.
-func serverStops(t *testing.T, tr Transport) {
+func serverStops(t *testing.T, tr transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
-	send(t, g.Session, Message(t, "a", "b", "hello"))
+	send(t, g.Session, wiretest.Message(t, "a", "b", "hello"))
 	h.Await(t, 1)
 	const n = 200
 	for i := range n {
-		send(t, h.Session(t, 0), Message(t, "b", "a", fmt.Sprint(i)))
+		send(t, h.Session(t, 0), wiretest.Message(t, "b", "a", fmt.Sprint(i)))
 	}
 	h.stop(t)
 	wantEnd(t, h.AwaitEnd(t, 1)[0], nil)
 	wantEnd(t, g.AwaitEnd(t, 1)[0], nil)
 	inOrder(t, g.Await(t, n))
-	if err := h.Session(t, 0).Send(Message(t, "b", "a", "late")); !errors.Is(err, performatives.CodeStopped) {
+	if err := h.Session(t, 0).Send(wiretest.Message(t, "b", "a", "late")); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("Send after the end: %v", err)
 	}
 	refused(t, tr, h.addr)
 }
 
-func clientStops(t *testing.T, tr Transport) {
+func clientStops(t *testing.T, tr transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
 	const n = 200
 	for i := range n {
-		send(t, g.Session, Message(t, "a", "b", fmt.Sprint(i)))
+		send(t, g.Session, wiretest.Message(t, "a", "b", fmt.Sprint(i)))
 	}
 	g.stop(t)
 	wantEnd(t, g.Err(), nil)
@@ -62,17 +63,17 @@ func clientStops(t *testing.T, tr Transport) {
 	inOrder(t, h.Await(t, n))
 }
 
-func clientCloses(t *testing.T, tr Transport) {
+func clientCloses(t *testing.T, tr transport) {
 	h := serve(t, tr, nil)
 	conn := dial(t, tr, h.addr, wire.Limits{})
 	h.Session(t, 0)
 	_ = conn.Close()
-	if h.AwaitEnd(t, 1)[0] == nil && !tr.NoCloseFrame {
+	if h.AwaitEnd(t, 1)[0] == nil && !tr.noCloseFrame {
 		t.Error("the session ended in order without a close frame")
 	}
 }
 
-func sessionStops(t *testing.T, tr Transport) {
+func sessionStops(t *testing.T, tr transport) {
 	h := serve(t, tr, nil)
 	g := connect(t, tr, h.addr, nil)
 	ctx, cancel := context.WithTimeout(t.Context(), patience.Time)
@@ -84,7 +85,7 @@ func sessionStops(t *testing.T, tr Transport) {
 }
 
 // keepAlive checks that an idle server pings and receives pongs.
-func keepAlive(t *testing.T, tr Transport) {
+func keepAlive(t *testing.T, tr transport) {
 	often := func(o *wire.Options) {
 		o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: patience.Time}
 	}
@@ -124,18 +125,18 @@ func keepAlive(t *testing.T, tr Transport) {
 }
 
 // silentPeer checks that the session of a peer that does not answer pings ends with ErrDead.
-func silentPeer(t *testing.T, tr Transport) {
+func silentPeer(t *testing.T, tr transport) {
 	h := serve(t, tr, func(o *wire.Options) {
 		o.KeepAlive = wire.KeepAlive{Interval: 5 * time.Millisecond, Timeout: 50 * time.Millisecond}
 	})
-	if conn, err := tr.Dial(t.Context(), h.addr, wire.Limits{}); err == nil { // the session may have ended before a slow client has negotiated the version
+	if conn, err := tr.dial(t.Context(), h.addr, wire.Limits{}); err == nil { // the session may have ended before a slow client has negotiated the version
 		t.Cleanup(func() { _ = conn.Close() })
 	}
 	wantEnd(t, h.AwaitEnd(t, 1)[0], wire.ErrDead)
 }
 
 // silentConnections checks that unauthenticated connections free their slots after AuthTime.
-func silentConnections(t *testing.T, tr Transport) {
+func silentConnections(t *testing.T, tr transport) {
 	const slots = 3
 	h := serve(t, tr, func(o *wire.Options) {
 		o.Anonymous, o.Auth, o.AuthTime, o.MaxConnections = false, oneToken("secret"), time.Second, slots
@@ -165,16 +166,16 @@ func silentConnections(t *testing.T, tr Transport) {
 }
 
 // canConnect reports whether an authenticated client gets a session.
-func canConnect(ctx context.Context, t *testing.T, tr Transport, addr string, received <-chan struct{}) bool {
-	conn, err := tr.Dial(ctx, addr, wire.Limits{})
+func canConnect(ctx context.Context, t *testing.T, tr transport, addr string, received <-chan struct{}) bool {
+	conn, err := tr.dial(ctx, addr, wire.Limits{})
 	if err != nil {
 		return false
 	}
-	s, err := wire.Connect(conn, wire.Options{Handler: &Recorder{}, Dialects: []wire.Dialect{Dialect{}}, Token: func() string { return "secret" }})
+	s, err := wire.Connect(conn, wire.Options{Handler: &wiretest.Recorder{}, Dialects: []wire.Dialect{wiretest.Dialect{}}, Token: func() string { return "secret" }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_ = s.Send(Message(t, "a", "b", "here I am")) // fails if the session has already ended
+	_ = s.Send(wiretest.Message(t, "a", "b", "here I am")) // fails if the session has already ended
 	select {
 	case <-received:
 		_ = s.Stop(ctx)
@@ -186,7 +187,7 @@ func canConnect(ctx context.Context, t *testing.T, tr Transport, addr string, re
 
 // neverReads checks a peer that does not read: its outbox fills up, further messages are refused,
 // another peer is served, and each message is written or returned.
-func neverReads(t *testing.T, tr Transport) {
+func neverReads(t *testing.T, tr transport) {
 	const capacity = 64
 	h := serve(t, tr, func(o *wire.Options) {
 		o.Limits.Outbox = capacity
@@ -209,7 +210,7 @@ func neverReads(t *testing.T, tr Transport) {
 	}
 	sent := 0
 	for ; ; sent++ {
-		err := session.Send(Message(t, "b", "a", Long(64<<10)))
+		err := session.Send(wiretest.Message(t, "b", "a", wiretest.Long(64<<10)))
 		if errors.Is(err, performatives.CodeBusy) {
 			break
 		}
@@ -221,7 +222,7 @@ func neverReads(t *testing.T, tr Transport) {
 		}
 	}
 	other := connect(t, tr, h.addr, nil)
-	send(t, other.Session, Ask(t, "c", "d", "are you there?"))
+	send(t, other.Session, wiretest.Ask(t, "c", "d", "are you there?"))
 	other.Await(t, 1)
 	_ = idle.Close()
 	h.AwaitEnd(t, 1)
@@ -233,21 +234,21 @@ func neverReads(t *testing.T, tr Transport) {
 }
 
 // stress opens, uses and ends sessions concurrently in every way.
-func stress(t *testing.T, tr Transport) {
+func stress(t *testing.T, tr transport) {
 	h := serve(t, tr, nil)
 	h.Answer = echo(t)
 	var running sync.WaitGroup
 	for i := range 20 {
 		conn := dial(t, tr, h.addr, wire.Limits{})
 		running.Go(func() {
-			var r Recorder
-			s, err := wire.Connect(conn, wire.Options{Handler: &r, Dialects: []wire.Dialect{Dialect{}}})
+			var r wiretest.Recorder
+			s, err := wire.Connect(conn, wire.Options{Handler: &r, Dialects: []wire.Dialect{wiretest.Dialect{}}})
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			for j := range i {
-				_ = s.Send(Ask(t, "a", "b", fmt.Sprint(j)))
+				_ = s.Send(wiretest.Ask(t, "a", "b", fmt.Sprint(j)))
 			}
 			ctx, cancel := context.WithTimeout(context.Background(), patience.Time)
 			defer cancel()
