@@ -28,15 +28,6 @@ type Capabilities struct {
 // Offers reports whether an agent with the capabilities offers anything to others.
 func (c Capabilities) Offers() bool { return len(c.Topics)+len(c.Actions)+len(c.Resources) > 0 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (c Capabilities) MarshalJSON() ([]byte, error) { return marshalMembers(c.fields(), c.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
-	c.Extra, err = unmarshalMembers(b, c.fields())
-	return err
-}
-
 // Action is one task that an agent performs.
 type Action struct {
 	Name         string          `json:"name"`
@@ -46,15 +37,6 @@ type Action struct {
 	Examples     []Content       `json:"examples"`
 	Ontology     string          `json:"ontology"` // of a request for the action that names none (addenda §7; extension); empty = none
 	Extra        Members         `json:"-"`
-}
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (a Action) MarshalJSON() ([]byte, error) { return marshalMembers(a.fields(), a.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (a *Action) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a.fields())
-	return err
 }
 
 // FoldCapability returns the form under which names of capabilities are

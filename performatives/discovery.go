@@ -46,15 +46,6 @@ func (q QueryParameters) IsZero() bool {
 	return len(q.Capabilities) == 0 && q.MatchType == "" && q.ActionName == "" && q.Extra == nil
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (q QueryParameters) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
-	return err
-}
-
 // Act returns [ActQueryCapabilities].
 func (QueryCapabilities) Act() Performative { return ActQueryCapabilities }
 
@@ -85,15 +76,6 @@ func (q QueryParameters) validateSpecific() error {
 	return invalid("query_parameters.match_type", "all or any", fmt.Sprintf("%.32q", string(q.MatchType)))
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (q QueryCapabilities) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
-	return err
-}
-
 // InformCapabilities is the content of INFORM_CAPABILITIES. Which fields are set
 // depends on the kind of query that it answers (acl §4.9, addenda §3).
 type InformCapabilities struct {
@@ -101,19 +83,8 @@ type InformCapabilities struct {
 	MatchResult  *bool         `json:"match_result"`         // of a specific query
 	Matched      []string      `json:"matched_capabilities"` // of a specific query
 	Action       *Action       `json:"action"`               // of action_details
-	Extra        Members       `json:"-"`
+	Extra        Members       `json:"-" status:"success"`
 }
 
 // Act returns [ActInformCapabilities].
 func (InformCapabilities) Act() Performative { return ActInformCapabilities }
-
-// MarshalJSON writes the fields that are set, the status "success", then Extra.
-func (i InformCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalStatus(i.fields(), "success", i.Extra)
-}
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalStatus(b, i.fields(), "success")
-	return err
-}

@@ -6,86 +6,328 @@ func (a *Action) fields() fieldList {
 	return fieldList{{"name", &a.Name}, {"description", &a.Description}, {"input_schema", &a.InputSchema}, {"output_schema", &a.OutputSchema}, {"examples", &a.Examples}, {"ontology", &a.Ontology}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (a Action) MarshalJSON() ([]byte, error) {
+	return marshalMembers(a.fields(), a.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (a *Action) UnmarshalJSON(b []byte) (err error) {
+	a.Extra, err = unmarshalMembers(b, a.fields())
+	return err
+}
+
 func (a *Artifact) fields() fieldList {
 	return fieldList{{"type", &a.Type}, {"path", &a.Path}, {"content", &a.Content}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (a Artifact) MarshalJSON() ([]byte, error) {
+	return marshalMembers(a.fields(), a.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (a *Artifact) UnmarshalJSON(b []byte) (err error) {
+	a.Extra, err = unmarshalMembers(b, a.fields())
+	return err
 }
 
 func (c *Cancel) fields() fieldList {
 	return fieldList{{"reason", &c.Reason}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (c Cancel) MarshalJSON() ([]byte, error) {
+	return marshalMembers(c.fields(), c.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (c *Cancel) UnmarshalJSON(b []byte) (err error) {
+	c.Extra, err = unmarshalMembers(b, c.fields())
+	return err
+}
+
 func (c *Capabilities) fields() fieldList {
 	return fieldList{{"topics", &c.Topics}, {"actions", &c.Actions}, {"ontologies", &c.Ontologies}, {"languages", &c.Languages}, {"resource_list", &c.Resources}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (c Capabilities) MarshalJSON() ([]byte, error) {
+	return marshalMembers(c.fields(), c.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (c *Capabilities) UnmarshalJSON(b []byte) (err error) {
+	c.Extra, err = unmarshalMembers(b, c.fields())
+	return err
 }
 
 func (f *Failure) fields() fieldList {
 	return fieldList{{"error_code", &f.ErrorCode}, {"error_text", &f.ErrorText}, {"retry_after_ms", &f.RetryAfter}}
 }
 
+// MarshalJSON writes the fields that are set, the status "failure", then Extra.
+func (f Failure) MarshalJSON() ([]byte, error) {
+	return marshalStatus(f.fields(), "failure", f.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (f *Failure) UnmarshalJSON(b []byte) (err error) {
+	f.Extra, err = unmarshalStatus(b, f.fields(), "failure")
+	return err
+}
+
 func (i *InformCapabilities) fields() fieldList {
 	return fieldList{{"capabilities", &i.Capabilities}, {"match_result", &i.MatchResult}, {"matched_capabilities", &i.Matched}, {"action", &i.Action}}
+}
+
+// MarshalJSON writes the fields that are set, the status "success", then Extra.
+func (i InformCapabilities) MarshalJSON() ([]byte, error) {
+	return marshalStatus(i.fields(), "success", i.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (i *InformCapabilities) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalStatus(b, i.fields(), "success")
+	return err
 }
 
 func (i *InformIf) fields() fieldList {
 	return fieldList{{"condition", &i.Condition}, {"truth", &i.Truth}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (i InformIf) MarshalJSON() ([]byte, error) {
+	return marshalMembers(i.fields(), i.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalMembers(b, i.fields())
+	return err
+}
+
 func (i *InformRef) fields() fieldList {
 	return fieldList{{"reference", &i.Reference}, {"value", &i.Value}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (i InformRef) MarshalJSON() ([]byte, error) {
+	return marshalMembers(i.fields(), i.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalMembers(b, i.fields())
+	return err
 }
 
 func (i *InformResult) fields() fieldList {
 	return fieldList{{"task_status", &i.Status}, {"result_summary", &i.Summary}, {"result_details", &i.Details}, {"artifacts", &i.Artifacts}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (i InformResult) MarshalJSON() ([]byte, error) {
+	return marshalMembers(i.fields(), i.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (i *InformResult) UnmarshalJSON(b []byte) (err error) {
+	i.Extra, err = unmarshalMembers(b, i.fields())
+	return err
+}
+
 func (n *NotUnderstood) fields() fieldList {
 	return fieldList{{"reason_code", &n.ReasonCode}, {"reason_text", &n.ReasonText}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (n NotUnderstood) MarshalJSON() ([]byte, error) {
+	return marshalMembers(n.fields(), n.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (n *NotUnderstood) UnmarshalJSON(b []byte) (err error) {
+	n.Extra, err = unmarshalMembers(b, n.fields())
+	return err
 }
 
 func (q *QueryCapabilities) fields() fieldList {
 	return fieldList{{"query_type", &q.Type}, {"query_parameters", &q.Parameters}, {"capabilities", &q.Capabilities}, {"schemas", &q.Schemas}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryCapabilities) MarshalJSON() ([]byte, error) {
+	return marshalMembers(q.fields(), q.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (q *QueryCapabilities) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q.fields())
+	return err
+}
+
 func (q *QueryIf) fields() fieldList {
 	return fieldList{{"condition", &q.Condition}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryIf) MarshalJSON() ([]byte, error) {
+	return marshalMembers(q.fields(), q.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q.fields())
+	return err
 }
 
 func (q *QueryParameters) fields() fieldList {
 	return fieldList{{"capabilities", &q.Capabilities}, {"match_type", &q.MatchType}, {"action_name", &q.ActionName}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryParameters) MarshalJSON() ([]byte, error) {
+	return marshalMembers(q.fields(), q.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (q *QueryParameters) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q.fields())
+	return err
+}
+
 func (q *QueryRef) fields() fieldList {
 	return fieldList{{"reference", &q.Reference}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (q QueryRef) MarshalJSON() ([]byte, error) {
+	return marshalMembers(q.fields(), q.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
+	q.Extra, err = unmarshalMembers(b, q.fields())
+	return err
 }
 
 func (r *Receipt) fields() fieldList {
 	return fieldList{{"text", &r.Text}}
 }
 
+// MarshalJSON writes the fields that are set, the status "done", then Extra.
+func (r Receipt) MarshalJSON() ([]byte, error) {
+	return marshalStatus(r.fields(), "done", r.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (r *Receipt) UnmarshalJSON(b []byte) (err error) {
+	r.Extra, err = unmarshalMembers(b, r.fields())
+	return err
+}
+
 func (r *Refuse) fields() fieldList {
 	return fieldList{{"reason_code", &r.ReasonCode}, {"reason_text", &r.ReasonText}, {"retry_after_ms", &r.RetryAfter}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (r Refuse) MarshalJSON() ([]byte, error) {
+	return marshalMembers(r.fields(), r.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (r *Refuse) UnmarshalJSON(b []byte) (err error) {
+	r.Extra, err = unmarshalMembers(b, r.fields())
+	return err
 }
 
 func (r *RejectProposal) fields() fieldList {
 	return fieldList{{"reason_code", &r.ReasonCode}, {"reason_text", &r.ReasonText}, {"retry_after_ms", &r.RetryAfter}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (r RejectProposal) MarshalJSON() ([]byte, error) {
+	return marshalMembers(r.fields(), r.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (r *RejectProposal) UnmarshalJSON(b []byte) (err error) {
+	r.Extra, err = unmarshalMembers(b, r.fields())
+	return err
+}
+
 func (r *Resource) fields() fieldList {
 	return fieldList{{"uri", &r.URI}, {"name", &r.Name}, {"description", &r.Description}, {"mimeType", &r.MIMEType}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (r Resource) MarshalJSON() ([]byte, error) {
+	return marshalMembers(r.fields(), r.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (r *Resource) UnmarshalJSON(b []byte) (err error) {
+	r.Extra, err = unmarshalMembers(b, r.fields())
+	return err
 }
 
 func (s *StatusUpdate) fields() fieldList {
 	return fieldList{{"progress_percentage", &s.Progress}, {"status_description", &s.Description}, {"intermediate_results", &s.Results}}
 }
 
+// MarshalJSON writes the fields that are set, then Extra.
+func (s StatusUpdate) MarshalJSON() ([]byte, error) {
+	return marshalMembers(s.fields(), s.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (s *StatusUpdate) UnmarshalJSON(b []byte) (err error) {
+	s.Extra, err = unmarshalMembers(b, s.fields())
+	return err
+}
+
 func (t *TaskAccept) fields() fieldList {
 	return fieldList{{"task_id_assigned", &t.TaskID}, {"estimated_completion_time", &t.Estimate}, {"comments", &t.Comments}}
+}
+
+// MarshalJSON writes the fields that are set, the status "accepted", then Extra.
+func (t TaskAccept) MarshalJSON() ([]byte, error) {
+	return marshalStatus(t.fields(), "accepted", t.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalStatus(b, t.fields(), "accepted")
+	return err
 }
 
 func (t *TaskReject) fields() fieldList {
 	return fieldList{{"reason_code", &t.ReasonCode}, {"reason_text", &t.ReasonText}, {"retry_after_ms", &t.RetryAfter}}
 }
 
+// MarshalJSON writes the fields that are set, the status "rejected", then Extra.
+func (t TaskReject) MarshalJSON() ([]byte, error) {
+	return marshalStatus(t.fields(), "rejected", t.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalStatus(b, t.fields(), "rejected")
+	return err
+}
+
 func (t *TaskRequest) fields() fieldList {
 	return fieldList{{"task_type", &t.TaskType}, {"task_description", &t.Description}, {"task_parameters", &t.Parameters}}
+}
+
+// MarshalJSON writes the fields that are set, then Extra.
+func (t TaskRequest) MarshalJSON() ([]byte, error) {
+	return marshalMembers(t.fields(), t.Extra)
+}
+
+// UnmarshalJSON reads an object and keeps members without a field in Extra.
+func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
+	t.Extra, err = unmarshalMembers(b, t.fields())
+	return err
 }

@@ -14,12 +14,3 @@ type RejectProposal struct {
 
 // Act returns [ActRejectProposal].
 func (RejectProposal) Act() Performative { return ActRejectProposal }
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (r RejectProposal) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (r *RejectProposal) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
-	return err
-}

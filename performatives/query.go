@@ -20,15 +20,6 @@ func (q QueryIf) Validate() error {
 	return nil
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (q QueryIf) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (q *QueryIf) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
-	return err
-}
-
 // InformIf is the content of INFORM_IF, the answer to QUERY_IF (addenda §2).
 type InformIf struct {
 	Condition Content `json:"condition"` // the condition of the query
@@ -45,15 +36,6 @@ func (i InformIf) Validate() error {
 		return invalid("truth", "true or false", "nothing")
 	}
 	return nil
-}
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (i InformIf) MarshalJSON() ([]byte, error) { return marshalMembers(i.fields(), i.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (i *InformIf) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i.fields())
-	return err
 }
 
 // QueryRef is the content of QUERY_REF, which asks for the value of a reference (acl §4.4).
@@ -73,15 +55,6 @@ func (q QueryRef) Validate() error {
 	return nil
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (q QueryRef) MarshalJSON() ([]byte, error) { return marshalMembers(q.fields(), q.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (q *QueryRef) UnmarshalJSON(b []byte) (err error) {
-	q.Extra, err = unmarshalMembers(b, q.fields())
-	return err
-}
-
 // InformRef is the content of INFORM_REF, the answer to QUERY_REF (addenda §2).
 type InformRef struct {
 	Reference string  `json:"reference"` // the reference of the query
@@ -94,15 +67,6 @@ func (InformRef) Act() Performative { return ActInformRef }
 
 // Validate checks that there is a value.
 func (i InformRef) Validate() error { return requireContent("value", i.Value) }
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (i InformRef) MarshalJSON() ([]byte, error) { return marshalMembers(i.fields(), i.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (i *InformRef) UnmarshalJSON(b []byte) (err error) {
-	i.Extra, err = unmarshalMembers(b, i.fields())
-	return err
-}
 
 func requireContent(field string, c Content) error {
 	if c.IsZero() {

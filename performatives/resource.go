@@ -12,15 +12,6 @@ type Resource struct {
 	Extra       Members `json:"-"`
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (r Resource) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (r *Resource) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
-	return err
-}
-
 // ResourceContent is the content of a [Resource]: a text, or bytes if Blob is not empty.
 type ResourceContent struct {
 	MIMEType string `json:"mimeType,omitempty"`

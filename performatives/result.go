@@ -55,15 +55,6 @@ func (r InformResult) Validate() error {
 	return requireObject("result_details", r.Details)
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (r InformResult) MarshalJSON() ([]byte, error) { return marshalMembers(r.fields(), r.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (r *InformResult) UnmarshalJSON(b []byte) (err error) {
-	r.Extra, err = unmarshalMembers(b, r.fields())
-	return err
-}
-
 // RequestForUser returns the question of a worker that needs more input: the member
 // request_for_user of Details, when the status is partial_success. The initiator may
 // answer it by a new TASK_REQUEST in the same conversation (addenda §3). It is empty
@@ -87,13 +78,4 @@ type Artifact struct {
 	Path    string  `json:"path"`
 	Content string  `json:"content"`
 	Extra   Members `json:"-"`
-}
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (a Artifact) MarshalJSON() ([]byte, error) { return marshalMembers(a.fields(), a.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (a *Artifact) UnmarshalJSON(b []byte) (err error) {
-	a.Extra, err = unmarshalMembers(b, a.fields())
-	return err
 }

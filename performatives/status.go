@@ -22,12 +22,3 @@ func (s StatusUpdate) Validate() error {
 	}
 	return requireObject("intermediate_results", s.Results)
 }
-
-// MarshalJSON writes the fields that are set, then Extra.
-func (s StatusUpdate) MarshalJSON() ([]byte, error) { return marshalMembers(s.fields(), s.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (s *StatusUpdate) UnmarshalJSON(b []byte) (err error) {
-	s.Extra, err = unmarshalMembers(b, s.fields())
-	return err
-}

@@ -23,55 +23,24 @@ func (t TaskRequest) Validate() error {
 	return requireObject("task_parameters", t.Parameters)
 }
 
-// MarshalJSON writes the fields that are set, then Extra.
-func (t TaskRequest) MarshalJSON() ([]byte, error) { return marshalMembers(t.fields(), t.Extra) }
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalMembers(b, t.fields())
-	return err
-}
-
 // TaskAccept is the content of TASK_ACCEPT: the task has been taken on (acl §4.2).
 type TaskAccept struct {
 	TaskID   string   `json:"task_id_assigned"`          // the worker's own id of the task
 	Estimate Estimate `json:"estimated_completion_time"` // zero = none given
 	Comments string   `json:"comments"`
-	Extra    Members  `json:"-"`
+	Extra    Members  `json:"-" status:"accepted"`
 }
 
 // Act returns [ActTaskAccept].
 func (TaskAccept) Act() Performative { return ActTaskAccept }
-
-// MarshalJSON writes the fields that are set, the status "accepted", then Extra.
-func (t TaskAccept) MarshalJSON() ([]byte, error) {
-	return marshalStatus(t.fields(), "accepted", t.Extra)
-}
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (t *TaskAccept) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t.fields(), "accepted")
-	return err
-}
 
 // TaskReject is the content of TASK_REJECT: the task was never taken on (acl §4.5).
 type TaskReject struct {
 	ReasonCode Code          `json:"reason_code"` // such as [CodeBusy], [CodeIncapable], [CodeUnauthorized]
 	ReasonText string        `json:"reason_text"`
 	RetryAfter time.Duration `json:"retry_after_ms"` // see [Refusal]
-	Extra      Members       `json:"-"`
+	Extra      Members       `json:"-" status:"rejected"`
 }
 
 // Act returns [ActTaskReject].
 func (TaskReject) Act() Performative { return ActTaskReject }
-
-// MarshalJSON writes the fields that are set, the status "rejected", then Extra.
-func (t TaskReject) MarshalJSON() ([]byte, error) {
-	return marshalStatus(t.fields(), "rejected", t.Extra)
-}
-
-// UnmarshalJSON reads an object and keeps members without a field in Extra.
-func (t *TaskReject) UnmarshalJSON(b []byte) (err error) {
-	t.Extra, err = unmarshalStatus(b, t.fields(), "rejected")
-	return err
-}
