@@ -169,8 +169,7 @@ func TestCorpusForReal(t *testing.T) {
 		}
 		t.Run(c.name, func(t *testing.T) {
 			v, err := Verify(context.Background(), VerifyOptions{
-				Original: c.input().Code, Fixed: d.FixedCode, ErrorType: d.ErrorType, ExitCode: d.ExitCode, Interpreter: python,
-				InterpreterArgs: []string{"-I", "-B", "-S"},
+				Original: c.input().Code, Fixed: d.FixedCode, ErrorType: d.ErrorType, ExitCode: d.ExitCode, Interpreter: []string{python, "-I", "-B", "-S"},
 			})
 			if err != nil {
 				t.Fatal(err)

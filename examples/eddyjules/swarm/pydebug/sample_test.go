@@ -47,7 +47,7 @@ func TestSampleForReal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := Verify(context.Background(), VerifyOptions{Original: Sample().Code, Fixed: d.FixedCode, ErrorType: d.ErrorType, Interpreter: python})
+	v, err := Verify(context.Background(), VerifyOptions{Original: Sample().Code, Fixed: d.FixedCode, ErrorType: d.ErrorType, Interpreter: []string{python, "-I", "-B"}})
 	if err != nil || !v.Passed {
 		t.Fatalf("%v: %+v", err, v)
 	}

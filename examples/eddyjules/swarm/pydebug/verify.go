@@ -16,11 +16,11 @@ import (
 // ErrNoPython means that the interpreter was not found or could not be started.
 var ErrNoPython = errors.New("pydebug: no python3 found")
 
-// Defaults of [VerifyOptions].
-const (
-	DefaultTimeout     = 10 * time.Second
-	DefaultOutputLimit = 64 << 10
-)
+// DefaultTimeout is the default of [VerifyOptions].Timeout.
+const DefaultTimeout = 10 * time.Second
+
+// maxOutput is the number of bytes that are kept of each stream of a run.
+const maxOutput = 64 << 10
 
 // VerifyOptions configures [Verify].
 type VerifyOptions struct {
@@ -31,37 +31,24 @@ type VerifyOptions struct {
 	ErrorType string
 	// ExitCode is the expected exit code of Fixed; see [Diagnosis].ExitCode.
 	ExitCode int
-	// Interpreter is the program that runs a script. Empty means the python3 of
-	// the PATH.
-	Interpreter string
-	// InterpreterArgs precede the name of the script. Nil means -I -B: no
-	// site-packages of the user, no PYTHON* variables, no .pyc files.
-	InterpreterArgs []string
+	// Interpreter is the program that runs a script, with the arguments before the name of the
+	// script. Nil means python3 -I -B: no site-packages of the user, no PYTHON* variables, no .pyc
+	// files.
+	Interpreter []string
 	// Args are the arguments of the script.
 	Args []string
 	// Timeout bounds each run; zero means [DefaultTimeout].
 	Timeout time.Duration
-	// OutputLimit is the number of bytes that are kept of each run: the first of
-	// stdout and the last of stderr. Zero means [DefaultOutputLimit].
-	OutputLimit int
 }
 
 func (o VerifyOptions) withDefaults() (VerifyOptions, error) {
-	o.Interpreter = cmp.Or(o.Interpreter, "python3")
-	path, err := exec.LookPath(o.Interpreter)
-	if err != nil {
+	if o.Interpreter == nil {
+		o.Interpreter = []string{"python3", "-I", "-B"}
+	}
+	if _, err := exec.LookPath(o.Interpreter[0]); err != nil {
 		return o, fmt.Errorf("%w: %w", ErrNoPython, err)
 	}
-	o.Interpreter = path
-	if o.InterpreterArgs == nil {
-		o.InterpreterArgs = []string{"-I", "-B"}
-	}
-	if o.Timeout <= 0 {
-		o.Timeout = DefaultTimeout
-	}
-	if o.OutputLimit <= 0 {
-		o.OutputLimit = DefaultOutputLimit
-	}
+	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
 	return o, nil
 }
 
@@ -125,8 +112,8 @@ func (o VerifyOptions) run(ctx context.Context, source string) (RunResult, error
 	}
 	limited, cancel := context.WithTimeout(ctx, o.Timeout)
 	defer cancel()
-	stdout, stderr := &boundedBuffer{limit: o.OutputLimit}, &boundedBuffer{limit: o.OutputLimit, last: true} // a traceback is at the end
-	cmd := exec.CommandContext(limited, o.Interpreter, slices.Concat(o.InterpreterArgs, []string{script}, o.Args)...)
+	stdout, stderr := &boundedBuffer{limit: maxOutput}, &boundedBuffer{limit: maxOutput, last: true} // a traceback is at the end
+	cmd := exec.CommandContext(limited, o.Interpreter[0], slices.Concat(o.Interpreter[1:], []string{script}, o.Args)...)
 	cmd.Dir, cmd.Env = dir, minimalEnv(dir)
 	cmd.Stdout, cmd.Stderr = stdout, stderr
 	cmd.WaitDelay = time.Second

@@ -22,7 +22,7 @@ func fake(t *testing.T, original, fixed string) VerifyOptions {
 	}
 	return VerifyOptions{
 		Original: original, Fixed: fixed, ErrorType: "IndexError",
-		Interpreter: self, InterpreterArgs: []string{fakeFlag}, Timeout: 30 * time.Second,
+		Interpreter: []string{self, fakeFlag}, Timeout: 30 * time.Second,
 	}
 }
 
@@ -94,9 +94,7 @@ func TestVerifyIsolatesTheScript(t *testing.T) {
 
 func TestVerifyBoundsOutput(t *testing.T) {
 	racetest.Skip(t)
-	o := fake(t, "raise IndexError: x", "flood")
-	o.OutputLimit = 100
-	if n := len(verify(t, o).Fixed.Stdout); n != 100 {
+	if n := len(verify(t, fake(t, "raise IndexError: x", "flood")).Fixed.Stdout); n != maxOutput {
 		t.Errorf("kept %d bytes", n)
 	}
 }
@@ -124,7 +122,7 @@ func TestVerifyEndsWhatHangs(t *testing.T) {
 }
 
 func TestVerifyWithoutPython(t *testing.T) {
-	o := VerifyOptions{Original: "x", Fixed: "y", Interpreter: filepath.Join(t.TempDir(), "python3")}
+	o := VerifyOptions{Original: "x", Fixed: "y", Interpreter: []string{filepath.Join(t.TempDir(), "python3")}}
 	if _, err := Verify(context.Background(), o); !errors.Is(err, ErrNoPython) {
 		t.Errorf("got %v", err)
 	}
