@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"golang.org/x/oauth2"
@@ -36,24 +35,12 @@ const (
 	renewTime  = 10 * time.Second // for one attempt
 )
 
-// clientToken is a TokenSource for the client credentials grant. The first caller after the
-// renewal time renews the token. Concurrent callers use the current token and block only if
-// there is none.
+// clientToken is a TokenSource for the client credentials grant.
 type clientToken struct {
 	opaque
 	config clientcredentials.Config
 	client *http.Client
-	lock   chan struct{} // a mutex whose lock can be cancelled by a context
-	state  atomic.Pointer[granted]
-}
-
-// granted is the result of the last attempts: the current token and the last error.
-type granted struct {
-	token   Secret
-	renew   time.Time // when to renew; zero for never
-	expires time.Time // zero for never
-	retry   time.Time // earliest time of the next attempt
-	err     error     // of the last attempt
+	token  *renewed[Secret]
 }
 
 // ClientCredentials returns a source of tokens from an OAuth 2.0 issuer. It requests the
@@ -71,12 +58,12 @@ func ClientCredentials(o ClientCredentialsOptions) (TokenSource, error) {
 	if o.Secret, err = clientSecret("ClientCredentialsOptions", o.Secret, o.SecretFile); err != nil {
 		return nil, err
 	}
-	c := &clientToken{opaque: "auth.ClientCredentials", client: httpClient(o.Client), lock: make(chan struct{}, 1)}
+	c := &clientToken{opaque: "auth.ClientCredentials", client: httpClient(o.Client)}
 	c.config = clientcredentials.Config{ClientID: o.ClientID, ClientSecret: string(o.Secret), TokenURL: u.String(), Scopes: slices.Clone(o.Scopes)}
 	if o.Audience != "" {
 		c.config.EndpointParams = map[string][]string{"audience": {o.Audience}}
 	}
-	c.state.Store(&granted{})
+	c.token = newRenewed(c.request)
 	return c, nil
 }
 
@@ -100,73 +87,34 @@ func clientSecret(options string, secret Secret, file string) (Secret, error) {
 
 // Token implements [TokenSource]. It blocks only while there is no valid token.
 func (c *clientToken) Token(ctx context.Context) (string, error) {
-	g := c.state.Load()
-	now := time.Now()
+	there := func(token Secret) bool { return token != "" }
+	g, own, err := c.token.get(ctx, there)
 	switch {
-	case g.fresh(now):
-		return string(g.token), nil
-	case g.valid(now):
-		if now.Before(g.retry) {
-			return string(g.token), nil
-		}
-		select {
-		case c.lock <- struct{}{}:
-		default: // another caller renews it
-			return string(g.token), nil
-		}
-	default:
-		select {
-		case c.lock <- struct{}{}:
-		case <-ctx.Done():
-			return "", fmt.Errorf("auth: no token: %w", context.Cause(ctx))
-		}
+	case err != nil:
+		return "", fmt.Errorf("auth: no token: %w", err)
+	case !g.valid(there):
+		return "", fmt.Errorf("auth: no token: %w", g.err)
+	case own:
+		return string(g.value), g.err
 	}
-	defer func() { <-c.lock }()
-	return c.renew(ctx)
+	return string(g.value), nil
 }
 
-// renew requests a token unless another caller just did. The caller holds the lock.
-func (c *clientToken) renew(ctx context.Context) (string, error) {
-	g := c.state.Load()
-	now := time.Now()
-	if !g.fresh(now) && !now.Before(g.retry) {
-		g = c.request(ctx, g)
-		if ctx.Err() == nil || g.err == nil { // a failure due to the caller's context is not the issuer's
-			c.state.Store(g)
-		}
-	}
-	if g.valid(time.Now()) {
-		return string(g.token), g.err
-	}
-	return "", fmt.Errorf("auth: no token: %w", g.err)
-}
-
-// fresh reports whether there is a token that does not need renewal.
-func (g *granted) fresh(now time.Time) bool {
-	return g.token != "" && (g.renew.IsZero() || now.Before(g.renew))
-}
-
-// valid reports whether there is a token that has not expired.
-func (g *granted) valid(now time.Time) bool {
-	return g.token != "" && (g.expires.IsZero() || now.Before(g.expires))
-}
-
-// request requests a token.
-func (c *clientToken) request(ctx context.Context, before *granted) *granted {
-	ctx, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), renewTime)
+// request requests a token. A failure due to the caller's context is not the issuer's, and not kept.
+func (c *clientToken) request(ctx context.Context, g attempt[Secret]) (attempt[Secret], bool) {
+	within, cancel := context.WithTimeout(context.WithValue(ctx, oauth2.HTTPClient, c.client), renewTime)
 	defer cancel()
 	asked := time.Now()
-	t, err := c.config.Token(ctx)
+	t, err := c.config.Token(within)
 	if err != nil {
-		g := *before
 		g.err, g.retry = refusedBy(err), time.Now().Add(renewRetry)
-		return &g
+		return g, ctx.Err() == nil
 	}
-	g := &granted{token: Secret(t.AccessToken), expires: t.Expiry}
+	g = attempt[Secret]{value: Secret(t.AccessToken), expires: t.Expiry}
 	if !t.Expiry.IsZero() {
-		g.renew = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(asked)/2))
+		g.due = t.Expiry.Add(-min(renewEarly, t.Expiry.Sub(asked)/2))
 	}
-	return g
+	return g, true
 }
 
 // oauthErrors are the error codes of RFC 6749 §5.2. Other codes are not included in errors,

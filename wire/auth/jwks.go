@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
@@ -31,22 +30,12 @@ const (
 	maxKeySet     = 1 << 20          // bytes
 )
 
-// keySet is the cached key set of a URL. The first caller after the refresh time fetches it.
-// Concurrent callers use the cached keys and block only if the key that they need is missing.
+// keySet is the cached key set of a URL.
 type keySet struct {
 	opts   JWKSOptions
 	url    *url.URL
 	client *http.Client
-	lock   chan struct{} // a mutex whose lock can be cancelled by a context
-	state  atomic.Pointer[fetched]
-}
-
-// fetched is the last key set and the result of the last attempt to fetch it.
-type fetched struct {
-	keys  []webKey
-	at    time.Time // when keys were fetched
-	tried time.Time // when the last attempt ended
-	err   error     // of the last attempt
+	keys   *renewed[[]webKey]
 }
 
 func newKeySet(o JWKSOptions) (*keySet, error) {
@@ -54,80 +43,41 @@ func newKeySet(o JWKSOptions) (*keySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("auth: JWKSOptions.URL: %w", err)
 	}
-	s := &keySet{opts: o, url: u, client: httpClient(o.Client), lock: make(chan struct{}, 1)}
-	s.state.Store(&fetched{})
+	s := &keySet{opts: o, url: u, client: httpClient(o.Client)}
+	s.keys = newRenewed(s.refresh)
 	return s, nil
 }
 
 // find implements keySource.
 func (s *keySet) find(ctx context.Context, kid, alg string) (any, error) {
-	f := s.state.Load()
-	if time.Since(f.at) >= keyRefresh && s.due(f) {
-		select {
-		case s.lock <- struct{}{}:
-			f = s.refresh(ctx, f)
-			<-s.lock
-		default: // another caller fetches the keys
-		}
-	}
-	if key, ok := s.lookUp(f, kid, alg); ok {
-		return key, nil
-	}
-	f, err := s.renewed(ctx, f)
-	if err != nil {
-		return nil, err
-	}
-	if key, ok := s.lookUp(f, kid, alg); ok {
-		return key, nil
-	}
-	if s.usable(f) == nil {
+	serves := func(keys []webKey) bool { return lookUp(keys, kid, alg) != nil }
+	f, _, err := s.keys.get(ctx, serves)
+	switch {
+	case err != nil:
+		return nil, &RejectedError{Method: methodJWT, Reason: "the connection ended before the keys were fetched", Err: wire.ErrClosed, internal: true}
+	case f.valid(serves):
+		return lookUp(f.value, kid, alg), nil
+	case !f.valid(func(keys []webKey) bool { return keys != nil }):
 		return nil, &RejectedError{Method: methodJWT, Reason: "the keys could not be fetched", Err: f.err, internal: true}
 	}
 	return nil, ErrNoKey
 }
 
-// renewed returns a state after f: it fetches the keys if minKeyRefresh allows.
-func (s *keySet) renewed(ctx context.Context, f *fetched) (*fetched, error) {
-	if !s.due(f) {
-		return f, nil
-	}
-	select {
-	case s.lock <- struct{}{}:
-		defer func() { <-s.lock }()
-		return s.refresh(ctx, f), nil
-	case <-ctx.Done():
-		return nil, &RejectedError{Method: methodJWT, Reason: "the connection ended before the keys were fetched", Err: wire.ErrClosed, internal: true}
-	}
-}
-
-// due reports whether minKeyRefresh has passed since the last attempt.
-func (s *keySet) due(f *fetched) bool {
-	return f.tried.IsZero() || time.Since(f.tried) >= minKeyRefresh
-}
-
-// refresh fetches the keys unless another caller has fetched them after seen was loaded. The
-// caller holds the lock. The fetch continues when ctx ends, because every attempt counts
-// against minKeyRefresh: otherwise a peer that connects and disconnects could waste each
-// attempt.
-func (s *keySet) refresh(ctx context.Context, seen *fetched) *fetched {
-	f := s.state.Load()
-	if f != seen && !s.due(f) {
-		return f
-	}
-	next := *f
+// refresh fetches the keys. The fetch continues when ctx ends, because every attempt counts against
+// minKeyRefresh: otherwise a peer that connects and disconnects could waste each attempt.
+func (s *keySet) refresh(ctx context.Context, f attempt[[]webKey]) (attempt[[]webKey], bool) {
 	text, err := s.fetch(context.WithoutCancel(ctx))
 	if err == nil {
 		var keys []webKey
 		if keys, err = parseKeys(text); err == nil {
-			next.keys, next.at = keys, time.Now()
+			f.value, f.due, f.expires = keys, time.Now().Add(keyRefresh), time.Now().Add(maxKeyAge)
 		}
 	}
-	next.tried, next.err = time.Now(), err
-	s.state.Store(&next)
+	f.retry, f.err = time.Now().Add(minKeyRefresh), err
 	if err != nil && s.opts.Failed != nil {
 		s.opts.Failed(fmt.Errorf("auth: the keys of %s: %w", s.url.Host, err))
 	}
-	return &next
+	return f, true
 }
 
 // fetch returns the text of the key set.
@@ -142,24 +92,15 @@ func (s *keySet) fetch(ctx context.Context) ([]byte, error) {
 	return bodyOf(s.client, r, maxKeySet)
 }
 
-// usable returns the keys unless they are too old.
-func (s *keySet) usable(f *fetched) []webKey {
-	if time.Since(f.at) >= maxKeyAge {
-		return nil
-	}
-	return f.keys
-}
-
-// lookUp returns the key with the given id for alg. Without an id it returns the only key for
-// alg, and nothing if there are several.
-func (s *keySet) lookUp(f *fetched, kid, alg string) (any, bool) {
-	keys := s.usable(f)
+// lookUp returns the key with the given id for alg. Without an id it returns the only key for alg.
+// It returns nil for none, and without an id if there are several.
+func lookUp(keys []webKey, kid, alg string) any {
 	serves := func(k webKey) bool {
 		return (kid == "" || k.kid == kid) && (k.alg == "" || k.alg == alg) && fits(alg, k.key)
 	}
 	i := slices.IndexFunc(keys, serves)
 	if i < 0 || kid == "" && slices.ContainsFunc(keys[i+1:], serves) {
-		return nil, false
+		return nil
 	}
-	return keys[i].key, true
+	return keys[i].key
 }

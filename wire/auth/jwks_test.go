@@ -360,8 +360,7 @@ func TestKeySetLookUp(t *testing.T) {
 	rsaOnly := jwkOf("r", rsaKey().Public())
 	pinned := jwkOf("pinned", otherRSA().Public())
 	pinned["alg"] = "PS256"
-	set := &keySet{}
-	f := &fetched{at: time.Now(), keys: must(parseKeys(jwks(rsaOnly, pinned, jwkOf("e", edKey().Public()), jwkOf("same", p256().Public()), jwkOf("same", p384().Public()))))}
+	keys := must(parseKeys(jwks(rsaOnly, pinned, jwkOf("e", edKey().Public()), jwkOf("same", p256().Public()), jwkOf("same", p384().Public()))))
 	for _, tt := range []struct {
 		kid, alg string
 		want     any
@@ -380,9 +379,9 @@ func TestKeySetLookUp(t *testing.T) {
 		{"", "PS256", nil}, // ambiguous
 		{"", "RS256", rsaKey().Public()},
 	} {
-		got, ok := set.lookUp(f, tt.kid, tt.alg)
-		if ok != (tt.want != nil) || ok && !tt.want.(interface{ Equal(x crypto.PublicKey) bool }).Equal(got) {
-			t.Errorf("%q with %s: found %v", tt.kid, tt.alg, ok)
+		got := lookUp(keys, tt.kid, tt.alg)
+		if (got == nil) != (tt.want == nil) || got != nil && !tt.want.(interface{ Equal(x crypto.PublicKey) bool }).Equal(got) {
+			t.Errorf("%q with %s: found %v", tt.kid, tt.alg, got)
 		}
 	}
 }

@@ -69,7 +69,7 @@ func TestJWTConfusion(t *testing.T) {
 	file := publicPEM(t, rsaKey().Public())
 	auth := must(JWT(JWTOptions{KeyFile: writeFile(t, file)}))
 	set := must(newKeySet(JWKSOptions{URL: "https://id.example.org/keys"}))
-	set.state.Store(&fetched{keys: must(parseKeys(jwks(jwkOf("a", rsaKey().Public())))), at: time.Now(), tried: time.Now()})
+	set.keys.last.Store(&attempt[[]webKey]{value: must(parseKeys(jwks(jwkOf("a", rsaKey().Public())))), retry: time.Now().Add(time.Hour)})
 	published := must(JWT(JWTOptions{JWKS: JWKSOptions{URL: "https://id.example.org/keys"}, Algorithms: []string{"HS256", "RS256"}}))
 	published.(*jwtAuth).keys = set
 	for name, key := range map[string][]byte{"PEM": file, "without newline": []byte(strings.TrimSpace(string(file)))} {
