@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -98,11 +99,11 @@ func play(t *testing.T, p *peer, data []byte) {
 			continue
 		}
 		if answer := in.Message.Refuse("node", stampOf(), performatives.CodeBusy, ""); answer != nil {
-			if _, err := p.codec.Encode(nil, answer); err != nil {
+			if _, err := wiretest.Encode(t, p.codec, answer); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if answer := p.codec.Refuse(nil, in, performatives.CodeBusy); answer == nil {
+		if answer := wiretest.Refuse(t, p.codec, in, performatives.CodeBusy); answer == nil {
 			t.Fatalf("no answer to %s", data)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func task(t *testing.T, from performatives.AgentID, name string) *performatives.Message {
@@ -70,7 +71,7 @@ func TestAnswersBeforeTheHandshakeIsAnswered(t *testing.T) {
 		p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true})
 		hello := read(t, p.send(task(t, "Eddy", "one")))
 		answer := asked(t, payload, func(e *performatives.Envelope) { e.Sender, e.InReplyTo, e.Receiver = "Eddy", "far-1", "far" })
-		if got, err := p.codec.Encode(nil, answer); err != nil || len(got) > 0 {
+		if got, err := wiretest.Encode(t, p.codec, answer); err != nil || len(got) > 0 {
 			t.Errorf("%s: %q, %v; want it to wait", name, got, err)
 		}
 		if got := p.all(accept(hello.ID, welcome)); len(got) < 2 || len(got[1].Answer) == 0 {
@@ -167,7 +168,7 @@ func TestHeldFramesAreBounded(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node", Initiator: true, MaxBytes: 400})
 	refused := false
 	for range 4 {
-		_, err := p.codec.Encode(nil, task(t, "Eddy", "one"))
+		_, err := wiretest.Encode(t, p.codec, task(t, "Eddy", "one"))
 		refused = refused || errors.Is(err, performatives.CodeBusy)
 	}
 	if s := p.codec.(*session); !refused || s.hellos.held > 800 || s.pending.asks.Len() > 3 {
@@ -251,7 +252,7 @@ func TestExtensionsOfEachAgent(t *testing.T) {
 		if sent := p.send(request); strings.Contains(sent, `"route"`) != agreed {
 			t.Errorf("%s sends %.200s", agent, sent)
 		}
-		if _, err := p.codec.Encode(nil, sealedMessage(t, performatives.ActInform, func(e *performatives.Envelope) { e.Sender = agent })); (err == nil) != agreed {
+		if _, err := wiretest.Encode(t, p.codec, sealedMessage(t, performatives.ActInform, func(e *performatives.Envelope) { e.Sender = agent })); (err == nil) != agreed {
 			t.Errorf("%s sends a sealed payload: %v", agent, err)
 		}
 		for _, receiver := range []string{string(agent), ""} {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // peer is the codec of a session, with the frames that it writes and the messages that it takes.
@@ -88,7 +89,7 @@ func (p *peer) message(text string) wire.Inbound {
 // send writes a message. It returns the empty string when there is nothing to write.
 func (p *peer) send(m *performatives.Message) string {
 	p.t.Helper()
-	out, err := p.codec.Encode(nil, m)
+	out, err := wiretest.Encode(p.t, p.codec, m)
 	if err != nil {
 		p.t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // Every vector of bridge, and none of the other dialects, is recognized.
@@ -91,7 +92,7 @@ func TestHandshakeNotAccepted(t *testing.T) {
 	t.Run("by the session", func(t *testing.T) {
 		p := newPeer(t, wire.CodecOptions{Local: "node"})
 		in := p.message(wellFormed["handshake_request"])
-		answer := read(t, string(p.codec.Refuse(nil, in, performatives.CodeUnauthorized)))
+		answer := read(t, string(wiretest.Refuse(t, p.codec, in, performatives.CodeUnauthorized)))
 		if answer.Type != "error" || answer.Correlation != "m-1" {
 			t.Errorf("got %+v", answer)
 		}
@@ -114,7 +115,7 @@ func TestHandshakeNotAccepted(t *testing.T) {
 	t.Run("again", func(t *testing.T) {
 		p := greeted(t, wire.CodecOptions{Local: "node"})
 		in := p.message(wellFormed["handshake_request"])
-		p.codec.Refuse(nil, in, performatives.CodeBusy)
+		wiretest.Refuse(t, p.codec, in, performatives.CodeBusy)
 		p.message(frame("m-2", "notification", "agent-1", "", "", note))
 	})
 }
@@ -188,7 +189,7 @@ func TestCanceled(t *testing.T) {
 	p := greeted(t, wire.CodecOptions{Local: "node"})
 	p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
 	cancel := p.message(frame("m-2", "notification", "agent-1", "", "m-1", `{"event_type":"cancel"}`))
-	if got := read(t, string(p.codec.Refuse(nil, cancel, performatives.CodeBusy))); got.Correlation != "m-2" {
+	if got := read(t, string(wiretest.Refuse(t, p.codec, cancel, performatives.CodeBusy))); got.Correlation != "m-2" {
 		t.Errorf("got %+v", got)
 	}
 	p.message(frame("m-3", "notification", "agent-1", "", "m-1", `{"event_type":"cancel"}`)) // it can be withdrawn again
@@ -205,7 +206,7 @@ func TestCanceledAndAnswered(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for _, m := range []*performatives.Message{result, answered(t, cancel, performatives.Receipt{})} {
-		if out, err := p.codec.Encode(nil, m); err != nil || len(out) != 0 {
+		if out, err := wiretest.Encode(t, p.codec, m); err != nil || len(out) != 0 {
 			t.Errorf("a further answer: wrote %s, %v", out, err)
 		}
 	}
@@ -272,17 +273,17 @@ func TestErrorsNameTheTool(t *testing.T) {
 func TestRefuse(t *testing.T) {
 	p := greeted(t, wire.CodecOptions{Local: "node"})
 	in := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
-	got := read(t, string(p.codec.Refuse(nil, in, &wire.LimitError{Limit: wire.Rate{Messages: 3, Window: time.Minute}, RetryAfter: time.Second})))
+	got := read(t, string(wiretest.Refuse(t, p.codec, in, &wire.LimitError{Limit: wire.Rate{Messages: 3, Window: time.Minute}, RetryAfter: time.Second})))
 	if got.Payload["error_code"] != codeInternal || got.details()["limit"] != 3.0 || got.details()["reason_code"] != "rate_limited" || got.Sender != "Bob" {
 		t.Errorf("got %+v", got)
 	}
 	in = p.message(frame("m-2", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
-	got = read(t, string(p.codec.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeForbidden, Field: "sender", Text: "not you"})))
+	got = read(t, string(wiretest.Refuse(t, p.codec, in, &performatives.Refusal{Code: performatives.CodeForbidden, Field: "sender", Text: "not you"})))
 	if got.Payload["error_code"] != codeUnauthorized || got.details()["field"] != "sender_id" || got.Payload["error_message"] != "sender_id: not you" {
 		t.Errorf("got %+v", got)
 	}
 	in = p.message(frame("m-3", "notification", "agent-1", "Bob", "", `{"event_type":"e"}`))
-	if got := p.codec.Refuse(nil, in, performatives.CodeBusy); got != nil {
+	if got := wiretest.Refuse(t, p.codec, in, performatives.CodeBusy); got != nil {
 		t.Errorf("a notification is answered: %s", got)
 	}
 	if got := p.codec.Refuse([]byte("x"), wire.Inbound{}, performatives.CodeBusy); string(got) != "x" {
@@ -392,7 +393,7 @@ func TestCancelOvertakes(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for range 2 {
-		if out, err := p.codec.Encode(nil, request); !errors.Is(err, performatives.CodeCanceled) || len(out) != 0 {
+		if out, err := wiretest.Encode(t, p.codec, request); !errors.Is(err, performatives.CodeCanceled) || len(out) != 0 {
 			t.Errorf("a request after its CANCEL: wrote %s, %v", out, err)
 		}
 	}
@@ -472,7 +473,7 @@ func TestMessageTypes(t *testing.T) {
 	if m := p.message(answer).Message; m.Performative() != performatives.ActInform || m.MessageType() != "REVIEW_DONE" || m.Receiver() != "Eddy" {
 		t.Errorf("got %+v", m.Envelope())
 	}
-	if _, err := p.codec.Encode(nil, asked(t, review{"x"}, func(e *performatives.Envelope) { e.Performative = performatives.ActRequest })); !errors.Is(err, performatives.CodeUnknownPerformative) {
+	if _, err := wiretest.Encode(t, p.codec, asked(t, review{"x"}, func(e *performatives.Envelope) { e.Performative = performatives.ActRequest })); !errors.Is(err, performatives.CodeUnknownPerformative) {
 		t.Errorf("a REQUEST without a message type: %v", err)
 	}
 }
@@ -491,7 +492,7 @@ func TestLimits(t *testing.T) {
 	if !errors.Is(in.Err, performatives.CodeBusy) || read(t, string(in.Answer)).details()["reason_code"] != "busy" {
 		t.Errorf("got %v", in.Err)
 	}
-	if _, err := p.codec.Encode(nil, asked(t, performatives.TaskRequest{TaskType: "paint"})); !errors.Is(err, performatives.CodeBusy) {
+	if _, err := wiretest.Encode(t, p.codec, asked(t, performatives.TaskRequest{TaskType: "paint"})); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("got %v", err)
 	}
 	at.now = at.now.Add(2 * time.Minute)
@@ -515,7 +516,7 @@ func (c *movingClock) Stamp() performatives.Stamp {
 func TestTooLong(t *testing.T) {
 	p := newPeer(t, wire.CodecOptions{Local: "node", MaxBytes: 600, Initiator: true})
 	long := asked(t, performatives.TaskRequest{TaskType: "paint", Description: strings.Repeat("x", 600)})
-	if _, err := p.codec.Encode(nil, long); !errors.Is(err, performatives.CodeInvalidPayload) {
+	if _, err := wiretest.Encode(t, p.codec, long); !errors.Is(err, performatives.CodeInvalidPayload) {
 		t.Errorf("got %v", err)
 	}
 	if s := p.codec.(*session); s.pending.asks.Len() != 0 {
@@ -552,7 +553,7 @@ func TestRetryAfter(t *testing.T) {
 	request := p.message(frame("m-1", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`)).Message
 	text := p.send(request.RefuseWith("Bob", stampOf(), why))
 	in := p.message(frame("m-2", "request", "agent-1", "Bob", "", `{"tool_name":"build"}`))
-	for _, text := range []string{text, string(p.codec.Refuse(nil, in, why))} {
+	for _, text := range []string{text, string(wiretest.Refuse(t, p.codec, in, why))} {
 		if got := read(t, text).details(); got["retry_after_ms"] != 1000.0 || got["reason_code"] != "busy" {
 			t.Errorf("got %s", text)
 		}

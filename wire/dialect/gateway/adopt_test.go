@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // A session writes the answers to the open calls in a batch of another one, each by itself.
@@ -35,7 +36,7 @@ func TestBatchIsAdopted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		text, err := codecs[1-i].Encode(nil, answer) // the later one before the batch is adopted
+		text, err := wiretest.Encode(t, codecs[1-i], answer) // the later one before the batch is adopted
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 const withdrawal = `{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}}`
@@ -69,16 +70,16 @@ func TestOwnRequestAfterItsCancel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := c.Encode(nil, cancel); err != nil || len(out) != 0 {
+	if out, err := wiretest.Encode(t, c, cancel); err != nil || len(out) != 0 {
 		t.Errorf("%v, written %s", err, out)
 	}
 	for range 2 {
 		var r *performatives.Refusal
-		if out, err := c.Encode(nil, m); !errors.As(err, &r) || r.Code != performatives.CodeCanceled || r.About != m.ID() || len(out) != 0 {
+		if out, err := wiretest.Encode(t, c, m); !errors.As(err, &r) || r.Code != performatives.CodeCanceled || r.About != m.ID() || len(out) != 0 {
 			t.Errorf("%v, written %s", err, out)
 		}
 	}
-	if out, err := c.Encode(nil, ask(t, 2, performatives.TaskRequest{TaskType: "a"})); err != nil || len(out) == 0 {
+	if out, err := wiretest.Encode(t, c, ask(t, 2, performatives.TaskRequest{TaskType: "a"})); err != nil || len(out) == 0 {
 		t.Errorf("%v, written %s", err, out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // A frame is one JSON object of a bounded depth, and nothing after it.
@@ -42,7 +43,7 @@ func TestFrames(t *testing.T) {
 // Each message of a batch has metadata of its own: that of an answer is not all of it.
 func TestBatchSharesNoMetadata(t *testing.T) {
 	c := open(t, Options{}, wire.CodecOptions{})
-	if _, err := c.Encode(nil, ask(t, 1, performatives.TaskRequest{TaskType: "a"})); err != nil {
+	if _, err := wiretest.Encode(t, c, ask(t, 1, performatives.TaskRequest{TaskType: "a"})); err != nil {
 		t.Fatal(err)
 	}
 	var all []*performatives.Message

@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func frames(t testing.TB) (out []string) {
@@ -124,7 +125,7 @@ func (s *session) answer(i int, payload acting) {
 }
 
 func (s *session) encode(m *performatives.Message) {
-	out, err := s.codec.Encode(nil, m)
+	out, err := wiretest.Encode(s.t, s.codec, m)
 	if err != nil && len(out) > 0 {
 		s.t.Fatalf("wrote %s and failed: %v", out, err)
 	}
@@ -133,7 +134,7 @@ func (s *session) encode(m *performatives.Message) {
 }
 
 func (s *session) refuse(i int) {
-	s.wrote(s.codec.Refuse(nil, s.inbound[i], errors.New("inner")))
+	s.wrote(wiretest.Refuse(s.t, s.codec, s.inbound[i], errors.New("inner")))
 }
 
 func (s *session) checkBounds() {

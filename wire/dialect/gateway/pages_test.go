@@ -9,6 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // paged is the answer to the codec's last request, with the tools and a cursor.
@@ -20,7 +21,7 @@ func paged(t *testing.T, c *codec, tools string) wire.Inbound {
 
 func askForTools(t *testing.T, c *codec, n int) {
 	t.Helper()
-	if _, err := c.Encode(nil, ask(t, n, performatives.QueryCapabilities{Type: performatives.QuerySummary})); err != nil {
+	if _, err := wiretest.Encode(t, c, ask(t, n, performatives.QueryCapabilities{Type: performatives.QuerySummary})); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // clock is a Stamper whose time the test sets.
@@ -43,7 +44,7 @@ func TestRequestsExpire(t *testing.T) {
 	at := &clock{}
 	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 2})
 	send := func(n int) error {
-		_, err := c.Encode(nil, ask(t, n, performatives.TaskRequest{TaskType: "a"}))
+		_, err := wiretest.Encode(t, c, ask(t, n, performatives.TaskRequest{TaskType: "a"}))
 		return err
 	}
 	if err := errors.Join(send(1), send(2)); err != nil {
@@ -101,7 +102,7 @@ func TestCancelledRequestsAreForgotten(t *testing.T) {
 	for i := range 300 {
 		at.ahead += time.Second
 		for _, m := range []*performatives.Message{ask(t, i, performatives.TaskRequest{TaskType: "a"}), ask(t, i, performatives.Cancel{})} {
-			if out, err := c.Encode(nil, m); err != nil || len(out) == 0 {
+			if out, err := wiretest.Encode(t, c, m); err != nil || len(out) == 0 {
 				t.Fatalf("wrote %q, %v", out, err)
 			}
 		}
@@ -129,7 +130,7 @@ func TestAnswersThatAreTooLong(t *testing.T) {
 		t.Errorf("got %s, %d bytes held", out, c.held)
 	}
 	task := performatives.TaskRequest{TaskType: "a", Description: strings.Repeat("x", 1<<13)}
-	if _, err := c.Encode(nil, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || c.pending.requests.Len() != 0 {
+	if _, err := wiretest.Encode(t, c, ask(t, 1, task)); !errors.Is(err, performatives.CodeInvalidPayload) || c.pending.requests.Len() != 0 {
 		t.Errorf("got %v, %d requests", err, c.pending.requests.Len())
 	}
 }
@@ -147,12 +148,12 @@ func TestAnswersThatCannotBeWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out, err := c.Encode(nil, m)
+		out, err := wiretest.Encode(t, c, m)
 		if r := parse(t, out); err != nil || r.Payload.Error == nil || string(r.Payload.ID) != "1" {
 			t.Errorf("%s: %v, %s", name, err, out)
 		}
 		task := performatives.TaskRequest{TaskType: "a", Parameters: details}
-		if out, err := c.Encode(nil, ask(t, 1, task)); err == nil || len(out) > 0 || c.pending.requests.Len() > 0 {
+		if out, err := wiretest.Encode(t, c, ask(t, 1, task)); err == nil || len(out) > 0 || c.pending.requests.Len() > 0 {
 			t.Errorf("%s: wrote %s, %v", name, out, err)
 		}
 	}
@@ -167,14 +168,14 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 	wg.Go(func() {
 		defer close(written)
 		for i := range n {
-			out, err := c.Encode(nil, ask(t, i, performatives.TaskRequest{TaskType: "a"}))
+			out, err := wiretest.Encode(t, c, ask(t, i, performatives.TaskRequest{TaskType: "a"}))
 			if err != nil {
 				t.Error(err)
 				return
 			}
 			written <- string(parse(t, out).Payload.ID)
 			if i%10 == 0 {
-				if _, err := c.Encode(nil, ask(t, i, performatives.Cancel{})); err != nil {
+				if _, err := wiretest.Encode(t, c, ask(t, i, performatives.Cancel{})); err != nil {
 					t.Error(err)
 				}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 var (
@@ -109,7 +110,7 @@ func TestTasksSurvive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		frame, err := client.Encode(nil, asked)
+		frame, err := wiretest.Encode(t, client, asked)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -129,7 +130,7 @@ func TestTasksSurvive(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		frame, err = server.Encode(nil, sent)
+		frame, err = wiretest.Encode(t, server, sent)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -170,7 +171,7 @@ func TestManyInFlight(t *testing.T) {
 		for i := range n {
 			c.Decode([]byte(toolCall(fmt.Sprint(i))), func(in wire.Inbound) {
 				if i%10 == 9 { // the session refuses some
-					if out := c.Refuse(nil, in, performatives.CodeBusy); string(parse(t, out).Payload.ID) != fmt.Sprint(i) {
+					if out := wiretest.Refuse(t, c, in, performatives.CodeBusy); string(parse(t, out).Payload.ID) != fmt.Sprint(i) {
 						t.Errorf("%d: refused by %s", i, out)
 					}
 					return
@@ -233,7 +234,7 @@ func TestFarDeadlines(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frame, err := client.Encode(nil, m)
+		frame, err := wiretest.Encode(t, client, m)
 		if err != nil {
 			t.Fatal(err)
 		}

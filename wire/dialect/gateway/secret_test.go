@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // A token is in Inbound.Token and nowhere else, however the frame is wrong.
@@ -35,7 +36,7 @@ func TestTokensStayWhereTheyBelong(t *testing.T) {
 			if in.Message != nil {
 				shown += describe(t, in.Message)
 			}
-			shown += string(c.Refuse(nil, in, performatives.CodeInternal))
+			shown += string(wiretest.Refuse(t, c, in, performatives.CodeInternal))
 			if strings.Contains(shown, secret) {
 				t.Error(shown)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // vector is one line of testdata: a message as it arrives and what it must show.
@@ -189,7 +190,7 @@ func TestTheTextsReplies(t *testing.T) {
 func TestRateLimit(t *testing.T) {
 	c := open(t, Options{}, wire.CodecOptions{})
 	in := one(t, c, toolCall(`"x"`))
-	out := parse(t, c.Refuse(nil, in, &wire.LimitError{Limit: wire.Rate{Messages: 100, Window: 60e9}, RetryAfter: 45e9}))
+	out := parse(t, wiretest.Refuse(t, c, in, &wire.LimitError{Limit: wire.Rate{Messages: 100, Window: 60e9}, RetryAfter: 45e9}))
 	want := &wire.ErrorObject{Code: "RATE_LIMIT_EXCEEDED", Message: "rate limit exceeded", Details: &wire.ErrorDetails{Limit: 100, Window: "1m", RetryAfter: 45}}
 	if diff := cmp.Diff(want, out.Error); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -216,7 +217,7 @@ func answered(t testing.TB, c *codec, in wire.Inbound, from performatives.AgentI
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := c.Encode(nil, m)
+	out, err := wiretest.Encode(t, c, m)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -240,9 +241,9 @@ func TestRetryAfter(t *testing.T) {
 	why := &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second}
 	client, server := open(t, Options{}, wire.CodecOptions{Initiator: true}), open(t, Options{}, wire.CodecOptions{})
 	for _, refuse := range []func(in wire.Inbound) []byte{
-		func(in wire.Inbound) []byte { return server.Refuse(nil, in, why) },
+		func(in wire.Inbound) []byte { return wiretest.Refuse(t, server, in, why) },
 		func(in wire.Inbound) []byte {
-			out, err := server.Encode(nil, in.Message.RefuseWith("Jules", performatives.Stamp{ID: "r", Time: epoch}, why))
+			out, err := wiretest.Encode(t, server, in.Message.RefuseWith("Jules", performatives.Stamp{ID: "r", Time: epoch}, why))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -255,7 +256,7 @@ func TestRetryAfter(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		frame, err := client.Encode(nil, asked)
+		frame, err := wiretest.Encode(t, client, asked)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -36,7 +37,7 @@ func FuzzDecode(f *testing.F) {
 				return // a heartbeat
 			}
 			progress := exchange.Interim.Has(in.Message.Performative()) && in.Message.MessageType() == ""
-			out, err := c.Encode(nil, in.Message)
+			out, err := wiretest.Encode(t, c, in.Message)
 			if err != nil {
 				t.Fatalf("read and not written: %v", err)
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 var (
@@ -92,7 +93,7 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 			}
 			m = in.Message
 		}
-		out, err := c.Encode(nil, m)
+		out, err := wiretest.Encode(t, c, m)
 		if err != nil {
 			t.Fatalf("%v: %s", err, data)
 		}
@@ -117,7 +118,7 @@ func TestTypeWithMetadataOfATask(t *testing.T) {
 			if in.Err != nil || in.Message.Performative() != performatives.ActRequest || in.Message.MessageType() != typeIngestion {
 				t.Fatalf("%v, %v", in.Message, in.Err)
 			}
-			out, err := c.Encode(nil, in.Message)
+			out, err := wiretest.Encode(t, c, in.Message)
 			if diff := cmp.Diff(exact(t, []byte(data)), exact(t, out)); err != nil || diff != "" {
 				t.Errorf("%v -came +went:\n%s", err, diff)
 			}
@@ -130,7 +131,7 @@ func TestTypeWithMetadataOfATask(t *testing.T) {
 func TestEncodeDecodeKeepsWhatItCanSay(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := generated(t)
-		out, err := openCodec().Encode(nil, m)
+		out, err := wiretest.Encode(t, openCodec(), m)
 		if err != nil {
 			t.Fatalf("%v of %+v", err, m.Envelope())
 		}
@@ -148,7 +149,7 @@ func TestEncodeDecodeKeepsWhatItCanSay(t *testing.T) {
 		if diff := cmp.Diff(said(t, m), said(t, got)); diff != "" {
 			t.Fatalf("-sent +read:\n%s\n%s", diff, out)
 		}
-		again, err := openCodec().Encode(nil, got)
+		again, err := wiretest.Encode(t, openCodec(), got)
 		if err != nil {
 			t.Fatal(err)
 		}

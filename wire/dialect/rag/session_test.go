@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // value returns a value in a frame.
@@ -472,7 +473,7 @@ func TestRefusedByTheHandler(t *testing.T) {
 	c := open(t)
 	all := c.items(frameOf(typeRetrieval, "A", "B", "ret-c-001", query))
 	limit := &wire.LimitError{Limit: wire.Rate{Messages: 5, Window: 60e9}, RetryAfter: 2e9}
-	expect(t, string(c.Refuse(nil, all[0], limit)), map[string]string{
+	expect(t, string(wiretest.Refuse(t, c, all[0], limit)), map[string]string{
 		"type": typeError, "sender": "B", "receiver": "A", "payload.error_code": "RATE_LIMITED", "payload.details.retry_after": "2",
 		"payload.original_request": `{"type":"RETRIEVAL_REQUEST","trace_id":"ret-c-001"}`, "trace_id": "err-c-002", "payload.retry_possible": "true",
 	})
@@ -480,7 +481,7 @@ func TestRefusedByTheHandler(t *testing.T) {
 		t.Error("the request is open")
 	}
 	refused := c.items(frameOf(typeError, "A", "B", "err-1", `{"error_code":"X","error_message":""}`))
-	if out := c.Refuse(nil, refused[0], performatives.CodeUnknownAgent); len(out) > 0 {
+	if out := wiretest.Refuse(t, c, refused[0], performatives.CodeUnknownAgent); len(out) > 0 {
 		t.Errorf("an error is answered by %s", out)
 	}
 	if in := c.items(frameOf(typeError, "A", "B", "err-1", `{}`)); in[0].Err == nil || len(in[0].Answer) > 0 {
@@ -528,7 +529,7 @@ func TestUnwritable(t *testing.T) {
 		"receiver":      {Sender: "A", Performative: performatives.ActInform},
 		"payload.query": {Sender: "A", Receiver: "B", Payload: performatives.TaskRequest{TaskType: "retrieval_request"}},
 	} {
-		_, err := c.Encode(nil, newMessage(t, e))
+		_, err := wiretest.Encode(t, c, newMessage(t, e))
 		var r *performatives.Refusal
 		if !errors.As(err, &r) || r.Field != name || !strings.HasPrefix(r.Text, name+": ") {
 			t.Errorf("%s: %v", name, err)
@@ -726,7 +727,7 @@ func TestOwnReasonCodes(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
 	for code, want := range map[performatives.Code]string{performatives.CodeForbidden: `"forbidden"`, performatives.CodeUnauthorized: "", performatives.CodeBusy: ""} {
-		out := open(t).Refuse(nil, in, &performatives.Refusal{Code: code})
+		out := wiretest.Refuse(t, open(t), in, &performatives.Refusal{Code: code})
 		if got := jsonscan.Member(jsonscan.Member(out, "payload"), memberReason); string(got) != want {
 			t.Errorf("%s is refused with the reason_code %s", code, got)
 		}
@@ -738,7 +739,7 @@ func TestOwnReasonCodes(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(typeRetrieval, "A", "B", "ret-002", `{"query":"x"}`))[0]
-	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
+	out := wiretest.Refuse(t, c, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
 	if got := jsonscan.Member(jsonscan.Member(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
 		t.Errorf("got %s", out)
 	}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 const withdrawal = `{"reason":"late"}`
@@ -56,7 +57,7 @@ func TestOwnRequestAfterItsCancel(t *testing.T) {
 	write(t, c, cancel)
 	for range 2 {
 		var r *performatives.Refusal
-		if out, err := c.Encode(nil, m); !errors.As(err, &r) || r.Code != performatives.CodeCanceled || r.About != m.ID() || len(out) != 0 {
+		if out, err := wiretest.Encode(t, c, m); !errors.As(err, &r) || r.Code != performatives.CodeCanceled || r.About != m.ID() || len(out) != 0 {
 			t.Errorf("%v, written %s", err, out)
 		}
 	}

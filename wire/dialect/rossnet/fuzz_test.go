@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 func FuzzDecode(f *testing.F) {
@@ -34,7 +35,7 @@ func FuzzDecode(f *testing.F) {
 			if in.Message == nil {
 				return // PING or PONG
 			}
-			out, err := c.Encode(nil, in.Message)
+			out, err := wiretest.Encode(t, c, in.Message)
 			if err != nil {
 				t.Fatalf("read and not written: %v", err)
 			}
@@ -76,7 +77,7 @@ func FuzzDecode(f *testing.F) {
 func TestFormOfTheReader(t *testing.T) {
 	c := open(t)
 	m := accept(t, c, `{"mcp_header":{"sender_id":"r","recipient_id":"r","timestamp":"2026-01-01T00:00:00Z","version":"1.0","message_type":"TASK_ASSIGN"},"payload":{"query":"q","depth":[0]}}`)
-	out, err := c.Encode(nil, m)
+	out, err := wiretest.Encode(t, c, m)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 var (
@@ -89,7 +90,7 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 			}
 			m = in.Message
 		}
-		out, err := c.Encode(nil, m)
+		out, err := wiretest.Encode(t, c, m)
 		if err != nil {
 			t.Fatalf("%v: %s", err, data)
 		}
@@ -102,7 +103,7 @@ func TestDecodeEncodeIsTheIdentity(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if out, err = openCodec().Encode(nil, plain); err != nil {
+		if out, err = wiretest.Encode(t, openCodec(), plain); err != nil {
 			t.Fatalf("%v: %s", err, data)
 		}
 		again := openCodec().items(string(out))

@@ -12,6 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 const task = `{"subtask_id":"s-1","task_name":"t","input_data":{}}`
@@ -64,7 +65,7 @@ func TestRefuse(t *testing.T) {
 		if in.Message == nil {
 			t.Fatal(in.Err)
 		}
-		out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: "no such agent"})
+		out := wiretest.Refuse(t, c, in, &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: "no such agent"})
 		if tt.kind == "" {
 			if len(out) != 0 {
 				t.Errorf("answered by %s", out)
@@ -112,7 +113,7 @@ func TestBroadcast(t *testing.T) {
 		t.Fatal(err)
 	}
 	var r *performatives.Refusal
-	if _, err := open(t).Encode(nil, m); !errors.As(err, &r) || r.Field != "receiver" {
+	if _, err := wiretest.Encode(t, open(t), m); !errors.As(err, &r) || r.Field != "receiver" {
 		t.Errorf("got %v", err)
 	}
 }
@@ -274,7 +275,7 @@ func TestEqualIDsOfTwoAgents(t *testing.T) {
 func TestRetryAfter(t *testing.T) {
 	c := open(t)
 	in := c.items(frameOf(kindAssign, "A", "B", "c", `{"subtask_id":"018bcfe5-6800-7000-8000-000000000001","task_name":"t","input_data":{}}`))[0]
-	out := c.Refuse(nil, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
+	out := wiretest.Refuse(t, c, in, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second})
 	if got := jsonscan.Member(jsonscan.Member(out, "payload"), performatives.MemberRetryAfter); string(got) != "1000" {
 		t.Errorf("got %s", out)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
 // counter makes stamps that count.
@@ -57,7 +58,7 @@ func accept(t testing.TB, c *codec, data string) *performatives.Message {
 // write encodes a message as one frame.
 func write(t testing.TB, c *codec, m *performatives.Message) string {
 	t.Helper()
-	out, err := c.Encode(nil, m)
+	out, err := wiretest.Encode(t, c, m)
 	if err != nil {
 		t.Fatal(err)
 	}
