@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -151,6 +152,60 @@ func TestLoggedMessagesRoundTrip(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Messages are logged as the mask leaves them, in both logs. One that it cannot mask is in neither.
+func TestMaskedMessages(t *testing.T) {
+	var out, lines buffer
+	runLogged(t, runtime.Options{Logger: runtime.NewLogger(&out, slog.LevelInfo), LogMessages: true, MessageLog: &lines, MaskMessages: func(message []byte) (json.RawMessage, error) {
+		if !bytes.Contains(message, []byte(`"n":1`)) {
+			return nil, errors.New("no number")
+		}
+		return bytes.ReplaceAll(message, []byte(`"n":1`), []byte(`"n":"***"`)), nil
+	}})
+	logged, unmasked := 0, 0
+	for _, line := range out.lines(t) {
+		what := line["msg"].(string)
+		if strings.HasPrefix(what, "MCP_MESSAGE_SENT: {") && strings.Contains(what, `"n":"***"`) {
+			logged++
+		}
+		if what == "message not logged" && line["err"] == "no number" && line["performative"] != "" {
+			unmasked++
+		}
+	}
+	if logged == 0 || unmasked == 0 || strings.Contains(lines.text()+out.text(), `"n":1`) {
+		t.Errorf("%d are masked, and %d cannot be:\n%s", logged, unmasked, out.text())
+	}
+	for line := range strings.Lines(lines.text()) {
+		if !strings.HasPrefix(line, "MCP_MESSAGE_") || !strings.Contains(line, `"n":"***"`) {
+			t.Errorf("another line: %s", line)
+		}
+	}
+}
+
+// At debug, the log has the states of each conversation.
+func TestTransitionsAreLogged(t *testing.T) {
+	var out buffer
+	n := newNode(t, runtime.Options{Name: "n1", Logger: runtime.NewLogger(&out, slog.LevelDebug)})
+	if err := n.Spawn(t.Context(), "Rev", func() actors.Agent { return colleague{} }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Delegate(patience.Context(t), "Rev", performatives.TaskRequest{TaskType: "review"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := n.Stop(patience.Context(t)); err != nil {
+		t.Fatal(err)
+	}
+	var first []string
+	for _, line := range out.lines(t) {
+		if line["msg"] == "conversation" && line["from"] == "idle" {
+			first = append(first, fmt.Sprint(line["protocol"], " ", line["role"], " of ", line["agent"], " with ", line["peer"], " on ", line["on"]))
+		}
+	}
+	slices.Sort(first)
+	if want := []string{"task-delegation initiator of n1 with Rev on command start", "task-delegation responder of Rev with n1 on receive TASK_REQUEST"}; !slices.Equal(first, want) {
+		t.Errorf("got %q", first)
 	}
 }
 

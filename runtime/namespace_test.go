@@ -2,6 +2,7 @@ package runtime_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
@@ -215,6 +216,17 @@ func TestListOfAgents(t *testing.T) {
 	}](a.Value)
 	if err != nil || len(agents) != 1 || agents[0].ID != "Jules" || agents[0].Node != "hub" || len(agents[0].Actions) != 1 {
 		t.Errorf("got %+v, %v", agents, err)
+	}
+	m, err = o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "members"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err = performatives.PayloadAs[performatives.InformRef](m); err != nil {
+		t.Fatal(err)
+	}
+	const members = `[{"node":"hub","epoch":0,"gossip":"","links":"","labels":{},"leaving":false,"agents":1}]` // a node without a cluster is the only one
+	if got, err := json.Marshal(a.Value); err != nil || string(got) != members {
+		t.Errorf("the members are %s, %v", got, err)
 	}
 	if _, err := o.Ask(patience.Context(t), "system", performatives.QueryRef{Reference: "weather"}); !errors.Is(err, performatives.CodeUnknownReference) {
 		t.Errorf("an unknown reference: %v", err)
