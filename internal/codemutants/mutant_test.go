@@ -343,7 +343,7 @@ func (s *source) swap(call *ast.CallExpr, stack []ast.Node) {
 		a, b := s.textOf(x), s.textOf(y)
 		same := types.Identical(s.info.TypeOf(x), s.info.TypeOf(y))
 		constants := s.info.Types[x].Value != nil && s.info.Types[y].Value != nil
-		if !same || a == b || constants || !s.pure(x) || !s.pure(y) || s.isFormat(call, i) {
+		if !same || a == b || constants || !s.pure(x) || !s.pure(y) || s.isLabel(call, i) {
 			continue
 		}
 		m := s.add("swap", call, stack, fmt.Sprintf("%s(… %s, %s …)", s.textOf(call.Fun), b, a), "", "")
@@ -355,14 +355,16 @@ func (s *source) swap(call *ast.CallExpr, stack []ast.Node) {
 	}
 }
 
-// isFormat reports whether an argument is a format or a message before values of any type.
-func (s *source) isFormat(call *ast.CallExpr, i int) bool {
+// isLabel reports whether an argument and the next one are a format or a message before values of
+// any type, or a constant among them, such as the name of an attribute.
+func (s *source) isLabel(call *ast.CallExpr, i int) bool {
 	f, ok := s.info.TypeOf(call.Fun).Underlying().(*types.Signature)
-	if !ok || !f.Variadic() || i != f.Params().Len()-2 {
+	if !ok || !f.Variadic() || i < f.Params().Len()-2 {
 		return false
 	}
-	values, ok := f.Params().At(i + 1).Type().(*types.Slice)
-	return ok && types.IsInterface(values.Elem())
+	values, ok := f.Params().At(f.Params().Len() - 1).Type().(*types.Slice)
+	constant := func(i int) bool { return s.info.Types[call.Args[i]].Value != nil }
+	return ok && types.IsInterface(values.Elem()) && (i == f.Params().Len()-2 || constant(i) || constant(i+1))
 }
 
 // pure reports whether an expression may be evaluated twice.

@@ -84,11 +84,11 @@ var operators = map[string]struct {
 			"drop: g(a, a, c) -> nothing", "zero: return g(g(b, a, c), b, c) -> return zero values", "swap: g(b, a, c) -> g(… a, b …)",
 		},
 	},
-	"formats": {
-		"import \"fmt\"\n\nfunc f(a, b string) { fmt.Println(fmt.Sprintf(\"%s %s\", a, b)); fmt.Println(a, b) }",
+	"labels": {
+		"import \"fmt\"\n\nfunc f(a, b string) { fmt.Println(fmt.Sprintf(\"%s %s\", a, b)); fmt.Println(a, b); fmt.Println(\"a\", a) }",
 		[]string{
 			"drop: fmt.Println(fmt.Sprintf(\"%s %s\", a, b)) -> nothing", "swap: fmt.Sprintf(\"%s %s\", a, b) -> fmt.Sprintf(… b, a …)",
-			"drop: fmt.Println(a, b) -> nothing", "swap: fmt.Println(a, b) -> fmt.Println(… b, a …)",
+			"drop: fmt.Println(a, b) -> nothing", "swap: fmt.Println(a, b) -> fmt.Println(… b, a …)", "drop: fmt.Println(\"a\", a) -> nothing",
 		},
 	},
 	"symmetric": {"import \"strings\"\n\nfunc f(a, b string) { _ = strings.EqualFold(a, b); _ = strings.Contains(a, b) }", []string{"swap: strings.Contains(a, b) -> strings.Contains(… b, a …)"}},
