@@ -45,12 +45,14 @@ func Invalid(field, want string, got []byte) *performatives.Refusal {
 	return Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
 }
 
-// Wrong is the refusal of a member with a wrong value. The text after "want" is made by
-// [fmt.Sprintf].
+// Wrong is the refusal of a member with a wrong value, or of a whole message for an empty field. The
+// text after "want" is made by [fmt.Sprintf].
 func Wrong(field, want string, args ...any) *performatives.Refusal {
-	return &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: field, Text: field + ": want " + fmt.Sprintf(want, args...),
+	text := "want " + fmt.Sprintf(want, args...)
+	if field != "" {
+		text = field + ": " + text
 	}
+	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: field, Text: text}
 }
 
 // IsAnswer reports whether a message only answers another one: no error answers it (addenda §9). A
