@@ -5,7 +5,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -65,10 +64,7 @@ func newResponder(self actors.Self, role Approver, t codons.Times) actors.Respon
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		v, err := role.DecideStep(ctx, ProposedStep{
-			Step: step, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
-		})
+		v, err := role.DecideStep(ctx, ProposedStep{Step: step, Message: h.Message(), Agent: self, agree: h.Agree})
 		if err != nil {
 			return h.TurnDown(err)
 		}

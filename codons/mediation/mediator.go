@@ -119,7 +119,7 @@ func (m *mediation) run(ctx context.Context) (ProxyReplies, error) {
 	if err := m.mediator.ConsiderProxy(ctx, m.q); err != nil {
 		return ProxyReplies{}, err
 	}
-	if err := m.handler.Say(codons.Command{Name: standard.CommandAgree}); err != nil {
+	if err := m.handler.Agree(); err != nil {
 		return ProxyReplies{}, err
 	}
 	ctx, cancel := withReserve(ctx)

@@ -95,10 +95,7 @@ var IfService = codons.NewService(IfCodon, codons.ServiceOptions{Usual: true}, f
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		truth, err := agent.HandleQueryIf(ctx, AskedIf{
-			Condition: asked.Condition, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
-		})
+		truth, err := agent.HandleQueryIf(ctx, AskedIf{Condition: asked.Condition, Message: h.Message(), Agent: self, agree: h.Agree})
 		if err != nil {
 			return h.TurnDown(err)
 		}

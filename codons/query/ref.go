@@ -71,10 +71,7 @@ var RefService = codons.NewService(RefCodon, codons.ServiceOptions{Usual: true},
 		if err != nil {
 			return h.TurnDown(err)
 		}
-		value, err := agent.HandleQueryRef(ctx, AskedRef{
-			Reference: asked.Reference, Message: h.Message(), Agent: self,
-			agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
-		})
+		value, err := agent.HandleQueryRef(ctx, AskedRef{Reference: asked.Reference, Message: h.Message(), Agent: self, agree: h.Agree})
 		if err != nil {
 			return h.TurnDown(err)
 		}

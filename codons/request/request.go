@@ -62,9 +62,7 @@ func (r Requested) Agree() error { return r.agree() }
 // Service makes every [Handler] answer REQUEST.
 var Service = codons.NewService(Codon, codons.ServiceOptions{Usual: true}, func(self actors.Self, agent Handler, t codons.Times) actors.Responder {
 	return codons.AnswerWith(self, agent, Codon, t, func(ctx context.Context, h *codons.Handler) codons.Command {
-		answer, err := agent.HandleRequest(ctx, Requested{
-			Message: h.Message(), Agent: self, agree: func() error { return h.Say(codons.Command{Name: standard.CommandAgree}) },
-		})
+		answer, err := agent.HandleRequest(ctx, Requested{Message: h.Message(), Agent: self, agree: h.Agree})
 		if err != nil {
 			return h.TurnDown(err)
 		}
