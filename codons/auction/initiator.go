@@ -24,6 +24,27 @@ type initiatorSide struct {
 	result  performatives.InformResult
 }
 
+func initiating() codons.Side { return &initiatorSide{} }
+
+// initiatorData is the data of the auctioneer's side.
+type initiatorData struct {
+	Asked   any         `json:"asked"`
+	Lot     Lot         `json:"lot"`
+	Latest  calledPrice `json:"latest"`
+	End     End         `json:"end"` // the content of the INFORM to the winner; zero for other bidders
+	Invalid string      `json:"invalid,omitempty"`
+}
+
+// Data returns the data that Reduce keeps.
+func (s *initiatorSide) Data() any {
+	d := s.kept
+	d.Asked = s.InitiatorSide.Data()
+	if s.invalid != nil {
+		d.Invalid = s.invalid.Error()
+	}
+	return d
+}
+
 // hasWon reports whether the bidder has won, and the auction was not withdrawn.
 func (s *initiatorSide) hasWon() bool {
 	return s.kept.End.Won && !errors.Is(s.Err(), performatives.CodeCanceled)

@@ -30,6 +30,16 @@ type Initiator struct {
 	unserved error
 }
 
+// initiatorData is the recorded data of an [Initiator].
+type initiatorData struct {
+	Asked   any                         `json:"asked"`
+	Partial *performatives.InformResult `json:"partial"`
+	Given   bool                        `json:"given"`
+}
+
+// Data returns the data that Reduce keeps. Its type is not exported; it has a JSON form.
+func (i *Initiator) Data() any { return initiatorData{i.InitiatorSide.Data(), i.partial, i.given} }
+
 // New makes a delegation that has not begun: the caller begins it with the Begin method or in
 // a [group.Group]. The error is a [*performatives.Refusal] or one of those of [Start] about
 // ctx.

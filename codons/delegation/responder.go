@@ -65,6 +65,14 @@ type responding struct {
 	inquiry  inquiry                      // of the handler that runs
 }
 
+// responderData is the recorded data of the responder's side.
+type responderData struct {
+	Previous []performatives.InformResult `json:"previous"`
+}
+
+// Data returns the data that Reduce keeps.
+func (s *responding) Data() any { return responderData{s.previous} }
+
 // Reduce keeps the partial results.
 func (s *responding) Reduce(v *codons.Value, e *codons.Input) {
 	if r, ok := partialResult(e); ok && e.Sends() && !v.Ended() {

@@ -2,6 +2,7 @@ package request
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -29,3 +30,69 @@ var WhenCodon = codons.MustDefine(codons.Definition{
 		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
 	},
 })
+
+// table returns the table of a request (addenda §6).
+func table() machine.Table {
+	return standard.Exchange{
+		Name: "request", Title: "Request",
+		Purpose: "One agent asks another to do something. The other refuses, or does it and answers, with a result if there is one. " +
+			"When the answer takes a while, it may agree first.",
+		Source:  "addenda §6; FIPA Request Interaction Protocol (SC00026H)",
+		Opening: performatives.ActRequest, Agree: true,
+		Opened: "the agent wants something done",
+		Job:    "the agent does the action that was requested",
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the action is done, with a result if there is one"},
+		},
+	}.Table()
+}
+
+// whenTable returns the table of a request that is carried out once a condition is true
+// (addenda §6). It is an exchange whose responder has two jobs: it always agrees before it acts.
+func whenTable() machine.Table {
+	x := standard.Exchange{
+		Name: "request-when", Title: "Request when",
+		Purpose: "One agent asks another to do something as soon as a condition is true. The other refuses or agrees. " +
+			"Then it waits for the condition, does the action once and answers, with a result if there is one.",
+		Source:  "addenda §6; FIPA Request When Interaction Protocol (SC00028H)",
+		Opening: performatives.ActRequestWhen, Agree: true,
+		Opened: "the agent wants something done once a condition is true",
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the condition became true and the action is done, with a result if there is one"},
+		},
+	}
+	t := x.Own()
+	t.Jobs = []machine.Job{
+		{
+			Role: machine.Responder, Name: standard.JobConsider,
+			Ends: []string{standard.CommandAgree},
+			Doc:  "the agent decides whether it will do the action once the condition is true",
+		},
+		{
+			Role: machine.Responder, Name: standard.JobAnswer,
+			Ends: []string{standard.CommandAnswer},
+			Doc:  "the agent waits until the condition is true, and does the action",
+		},
+	}
+	t.Rows = append(x.Ask(), agreeRows(x)...)
+	return standard.All.MustComplete(t)
+}
+
+// agreeRows returns the rows about the agreement, and the responder's rows until the answer.
+func agreeRows(x standard.Exchange) []machine.Row {
+	rows := []machine.Row{
+		machine.Asks(standard.StateAsked).When(machine.Receive(performatives.ActAgree)).
+			Goto(standard.StateAgreed, machine.Arm(machine.TimerRetry), machine.Report(standard.ReportAgreed)).
+			Because("the action will be done; AGREE may be skipped, lost or overtaken (addenda §6)"),
+		machine.Answers(machine.Idle).When(machine.Receive(x.Opening)).
+			Goto(standard.StateAnswering, machine.Run(standard.JobConsider)).
+			Because("the agent decides whether it will do the action"),
+		machine.Answers(standard.StateAnswering).When(machine.Commanded(standard.CommandAgree)).
+			Goto(standard.StateAgreed, machine.Send(performatives.ActAgree), machine.Run(standard.JobAnswer)).
+			Because("AGREE is sent even where the condition is true already"),
+	}
+	for _, a := range x.Answers {
+		rows = append(rows, machine.Answers(standard.StateAgreed).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+	}
+	return rows
+}

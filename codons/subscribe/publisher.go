@@ -79,6 +79,9 @@ type publisherSide struct {
 	row      int                    // number of events sent in a row
 }
 
+// Data returns the subscription, which is all that Reduce keeps.
+func (s *publisherSide) Data() any { return s.subscription }
+
 // progress says which events were sent and confirmed.
 // Invariant: confirmed <= number, asked <= number.
 type progress struct {

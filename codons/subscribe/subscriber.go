@@ -92,6 +92,15 @@ type subscriberSide[T any] struct {
 	heard  bool // the publisher has agreed
 }
 
+// subscriberData is what the subscriber's side keeps.
+type subscriberData struct {
+	Asked any `json:"asked"`
+	Beats int `json:"beats"`
+}
+
+// Data returns what Reduce keeps.
+func (f *subscriberSide[T]) Data() any { return subscriberData{f.InitiatorSide.Data(), f.beats} }
+
 // Reduce counts the heartbeats.
 func (f *subscriberSide[T]) Reduce(v *codons.Value, e *codons.Input) {
 	f.InitiatorSide.Reduce(v, e)

@@ -22,3 +22,27 @@ var Codon = codons.MustDefine(codons.Definition{
 	},
 	Example: "ExampleCall",
 })
+
+// table returns the table of a tool call (bridge, Request/Response Flow; addenda §2): a
+// delegation without acceptance, progress and further rounds.
+func table() machine.Table {
+	t := standard.Exchange{
+		Name: "tool-call", Title: "Tool call",
+		Purpose: "One agent has another run a tool: a TASK_REQUEST whose task type is the tool's name and whose parameters are its arguments. " +
+			"Arguments that do not fit the tool's schema are not understood, with the reason. A call of a tool that the agent does not have is rejected.",
+		Source:  "bridge, Request/Response Flow and Error Handling; addenda §2; FIPA Request Interaction Protocol (SC00026H)",
+		Opening: performatives.ActTaskRequest,
+		Denial:  &standard.AnswerAct{Command: standard.CommandRefuse, Act: performatives.ActTaskReject, End: standard.StateRejected, Why: "the call was not taken on (acl §4.5)"},
+		Opened:  "the agent needs a tool of another",
+		Job:     "the arguments are checked, then the tool runs",
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInformResult, End: standard.StateAnswered, Why: "the result of the tool, whether success or failure (addenda §2)"},
+		},
+	}.Own()
+	t.Rows = append(t.Rows, machine.Asks(standard.StateAsked).When(
+		machine.Receive(performatives.ActTaskAccept), machine.Receive(performatives.ActStatusUpdate),
+	).
+		Stay(machine.Report(standard.ReportProgress)).
+		Because("a peer outside of the runtime may answer as in a delegation; its result is the same"))
+	return standard.All.MustComplete(t)
+}
