@@ -36,7 +36,6 @@ func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(conte
 	}
 	ctx, cancel := Bounded(ctx, time.Time{})
 	defer cancel()
-	by, _ := ctx.Deadline()
 	for n := 1; ; n++ {
 		result, err := ask(ctx)
 		r := performatives.RefusalOf(err)
@@ -44,15 +43,23 @@ func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(conte
 			return result, err
 		}
 		wait := busyWait(r, r.About, n)
-		if wait == 0 || time.Until(by) <= wait || !pause(ctx, p.Self(), wait) {
+		if wait == 0 || !pause(ctx, p.Self(), wait) {
 			return result, err
 		}
 	}
 }
 
-// pause waits for d, and for its turn of the system's dispatcher. It returns false when ctx ends
-// before.
+// Pause waits for the time of [Retry.WaitAfter]. It returns false when ctx ends before, at once when
+// ctx's deadline is not after the wait.
+func (r Retry) Pause(ctx context.Context, p Party, err error, of performatives.MessageID, n int) bool {
+	return pause(ctx, p.Self(), r.WaitAfter(err, of, n))
+}
+
+// pause waits for d, as [Retry.Pause] does, and for its turn of the system's dispatcher.
 func pause(ctx context.Context, self actors.Self, d time.Duration) bool {
+	if by, ok := ctx.Deadline(); d == Never || ok && time.Until(by) <= d {
+		return false
+	}
 	turn := self.System().Turn()
 	defer turn()
 	t := time.NewTimer(d)

@@ -109,7 +109,7 @@ func (r *run) beginUndo(ctx context.Context, step Step, i int) {
 		if err := r.saga.tell(ctx, record); err != nil {
 			r.party.Self().Logger().Error("saga: the record was not journalled", "step", step.Name, "err", err)
 		}
-		if err := step.undo(ctx, done, r.party.Self().System().Turn()); err != nil {
+		if err := step.undo(ctx, done, r.party); err != nil {
 			return outcome{command: commandLost(i), step: i, err: err}
 		}
 		return outcome{command: commandUndone(i), step: i}
@@ -118,7 +118,7 @@ func (r *run) beginUndo(ctx context.Context, step Step, i int) {
 
 // undo calls Undo until it succeeds, until ctx ends, or until the agent that runs the saga
 // has stopped.
-func (s Step) undo(ctx context.Context, done any, turn func()) error {
+func (s Step) undo(ctx context.Context, done any, p codons.Party) error {
 	if s.Undo == nil {
 		return nil
 	}
@@ -127,27 +127,9 @@ func (s Step) undo(ctx context.Context, done any, turn func()) error {
 		if err == nil {
 			return nil
 		}
-		waited := !errors.Is(err, actors.ErrStopped) && await(ctx, s.Retry.WaitAfter(err, performatives.MessageID(s.Name), n))
-		turn()
-		if !waited {
+		if errors.Is(err, actors.ErrStopped) || !s.Retry.Pause(ctx, p, err, performatives.MessageID(s.Name), n) {
 			return err
 		}
-	}
-}
-
-// await waits for d and returns true. It returns false when ctx ends before, at once when
-// ctx's deadline is not after the wait.
-func await(ctx context.Context, d time.Duration) bool {
-	if by, ok := ctx.Deadline(); d == codons.Never || ok && time.Until(by) <= d {
-		return false
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
 	}
 }
 
