@@ -21,26 +21,15 @@ const (
 type Transition struct {
 	events.At                         // At is the time of the step.
 	*Subject                          // Subject is the side.
-	From, To  machine.State           // From and To are the states before and after the step.
-	On        machine.Symbol          // On is the symbol of the event.
-	Message   performatives.MessageID // Message is the id of the received message; empty without one.
-	Ended     bool                    // Ended says that To is terminal.
+	From      machine.State           `json:"from"`                 // From is the state before the step.
+	To        machine.State           `json:"to"`                   // To is the state after it.
+	On        machine.Symbol          `json:"on"`                   // On is the symbol of the event.
+	Message   performatives.MessageID `json:"message_id,omitempty"` // Message is the id of the received message; empty without one.
+	Ended     bool                    `json:"ended"`                // Ended says that To is terminal.
 }
 
 // Kind returns KindTransition.
 func (Transition) Kind() events.Kind { return KindTransition }
-
-// MarshalJSON writes the members of the transition.
-func (t Transition) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		*Subject
-		From    machine.State           `json:"from"`
-		To      machine.State           `json:"to"`
-		On      string                  `json:"on"`
-		Message performatives.MessageID `json:"message_id,omitempty"`
-		Ended   bool                    `json:"ended"`
-	}{t.Subject, t.From, t.To, t.On.String(), t.Message, t.Ended})
-}
 
 // JobFailed is published when a job of an agent has returned an error, and when code of an agent or
 // a caller has panicked or ended its goroutine on a goroutine of a conversation, such as a handler,

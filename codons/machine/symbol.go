@@ -138,6 +138,9 @@ func (s Symbol) String() string {
 	return text + " " + s.Name
 }
 
+// MarshalText returns the text of String.
+func (s Symbol) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
 // wildcard returns the symbols that a wildcard stands for at an act, nil for other symbols.
 func (s Symbol) wildcard() func(performatives.Performative) []Symbol {
 	switch s.Kind {
