@@ -14,19 +14,7 @@ const WhisperName = "whispering-wind"
 // (acl §4.8, §4.9 and §9; addenda §3). One
 // conversation is one query; [WhisperAll] holds many such conversations.
 var WhisperCodon = codons.MustDefine(codons.Definition{
-	Table:         whisperTable(),
-	Complete:      true,
-	Example:       "ExampleWhisperAll",
-	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
-	ResponderSide: func(r *codons.ResponderSide) codons.Side { return whisperResponder{r} },
-	Payloads: []codons.Payload{
-		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
-		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Commands: []string{standard.CommandAnswer}, Doc: "the answer, which may be that nothing matches"},
-	},
-})
-
-func whisperTable() machine.Table {
-	return standard.All.MustComplete(machine.Table{
+	Table: machine.Table{
 		Name:  WhisperName,
 		Title: "Whispering Wind",
 		Purpose: "One agent asks another what it can do: a summary, whether it has certain capabilities, " +
@@ -40,8 +28,15 @@ func whisperTable() machine.Table {
 			Initiator: []machine.State{standard.StateAbandoned}, Responder: []machine.State{machine.Idle}, ToldOnce: true,
 			Why: "both the query and its CANCEL were lost, and the initiator waits for neither",
 		}}},
-	})
-}
+	},
+	Example:       "ExampleWhisperAll",
+	InitiatorSide: func() codons.Side { return &whisperInitiator{} },
+	ResponderSide: func(r *codons.ResponderSide) codons.Side { return whisperResponder{r} },
+	Payloads: []codons.Payload{
+		{Act: performatives.ActQueryCapabilities, Type: performatives.QueryCapabilities{}, Doc: "the query: a summary, certain capabilities, or one action"},
+		{Act: performatives.ActInformCapabilities, Type: performatives.InformCapabilities{}, Commands: []string{standard.CommandAnswer}, Doc: "the answer, which may be that nothing matches"},
+	},
+})
 
 // whisperAsk returns the rows of the initiator. It does not wait for the receipt of its CANCEL.
 func whisperAsk() []machine.Row {

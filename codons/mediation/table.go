@@ -25,8 +25,7 @@ var BrokeringCodon = codons.MustDefine(codons.Definition{
 		Answers: []standard.AnswerAct{
 			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the answers of all agents"},
 		},
-	}.Table(),
-	Complete: true,
+	}.Own(),
 	Uses: []codons.Use{
 		usesWhisper, usesTurns,
 		{Codon: delegation.Codon.Name(), For: "a proxied task, with each agent that is asked"},
@@ -52,8 +51,7 @@ var RecruitingCodon = codons.MustDefine(codons.Definition{
 		Answers: []standard.AnswerAct{
 			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "which agents were recruited, and which deliveries were confirmed"},
 		},
-	}.Table(),
-	Complete: true,
+	}.Own(),
 	Uses: []codons.Use{
 		usesWhisper, usesTurns,
 		{Codon: delegation.Codon.Name(), For: "the task, with each agent that is asked"},
@@ -104,9 +102,8 @@ var DeliveryCodon = codons.MustDefine(codons.Definition{
 			Command: standard.CommandRefuse, Act: performatives.ActDisconfirm, End: stateDisconfirmed,
 			Why: "the receiver does not expect the delivery; a delivery asks for nothing that could be refused",
 		},
-	}.Table(),
-	Complete: true,
-	Example:  "ExampleRecruit",
+	}.Own(),
+	Example: "ExampleRecruit",
 	Outcomes: map[machine.State]string{
 		stateConfirmed:    "the recruit has delivered",
 		stateDisconfirmed: "the recruit tells the recruiter that the receiver did not accept it",

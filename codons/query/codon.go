@@ -2,40 +2,13 @@ package query
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // IfCodon is the query-if codon: its table, its payloads and its documentation.
 var IfCodon = codons.MustDefine(codons.Definition{
-	Table:    ifTable(),
-	Complete: true,
-	Example:  "ExampleIf",
-	Payloads: []codons.Payload{
-		{Act: performatives.ActQueryIf, Type: performatives.QueryIf{}, Doc: "the condition"},
-		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the answer will follow"},
-		{Act: performatives.ActInformIf, Type: performatives.InformIf{}, Commands: []string{standard.CommandAnswer}, Doc: "whether the condition is true, with the condition"},
-	},
-})
-
-// RefCodon is the query-ref codon: its table, its payloads and its documentation.
-var RefCodon = codons.MustDefine(codons.Definition{
-	Table:    refTable(),
-	Complete: true,
-	Example:  "ExampleRef",
-	Payloads: []codons.Payload{
-		{Act: performatives.ActQueryRef, Type: performatives.QueryRef{}, Doc: "the reference"},
-		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the answer will follow"},
-		{Act: performatives.ActInformRef, Type: performatives.InformRef{}, Commands: []string{standard.CommandAnswer}, Doc: "the value, with the reference"},
-	},
-})
-
-const source = "addenda §2 and §6; FIPA Query Interaction Protocol (SC00027H)"
-
-// ifTable returns the table of a question that is answered by true or false (addenda §6).
-func ifTable() machine.Table {
-	return standard.Exchange{
+	Table: standard.Exchange{
 		Name: "query-if", Title: "Query if",
 		Purpose: "One agent asks another whether a condition is true. The other refuses, or answers true or false. " +
 			"When the answer takes a while, it may agree first.",
@@ -46,12 +19,18 @@ func ifTable() machine.Table {
 		Answers: []standard.AnswerAct{
 			{Command: standard.CommandAnswer, Act: performatives.ActInformIf, End: standard.StateAnswered, Why: "true or false, with the condition that was asked about (addenda §2)"},
 		},
-	}.Table()
-}
+	}.Own(),
+	Example: "ExampleIf",
+	Payloads: []codons.Payload{
+		{Act: performatives.ActQueryIf, Type: performatives.QueryIf{}, Doc: "the condition"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the answer will follow"},
+		{Act: performatives.ActInformIf, Type: performatives.InformIf{}, Commands: []string{standard.CommandAnswer}, Doc: "whether the condition is true, with the condition"},
+	},
+})
 
-// refTable returns the table of a question for a value (addenda §6).
-func refTable() machine.Table {
-	return standard.Exchange{
+// RefCodon is the query-ref codon: its table, its payloads and its documentation.
+var RefCodon = codons.MustDefine(codons.Definition{
+	Table: standard.Exchange{
 		Name: "query-ref", Title: "Query ref",
 		Purpose: "One agent asks another for the value of a reference. The other refuses, or answers with the value. " +
 			"When the answer takes a while, it may agree first.",
@@ -62,5 +41,13 @@ func refTable() machine.Table {
 		Answers: []standard.AnswerAct{
 			{Command: standard.CommandAnswer, Act: performatives.ActInformRef, End: standard.StateAnswered, Why: "the value, with the reference that was asked about (addenda §2)"},
 		},
-	}.Table()
-}
+	}.Own(),
+	Example: "ExampleRef",
+	Payloads: []codons.Payload{
+		{Act: performatives.ActQueryRef, Type: performatives.QueryRef{}, Doc: "the reference"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the answer will follow"},
+		{Act: performatives.ActInformRef, Type: performatives.InformRef{}, Commands: []string{standard.CommandAnswer}, Doc: "the value, with the reference"},
+	},
+})
+
+const source = "addenda §2 and §6; FIPA Query Interaction Protocol (SC00027H)"

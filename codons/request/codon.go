@@ -9,31 +9,7 @@ import (
 
 // Codon is the request codon: its table, its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
-	Table:    table(),
-	Complete: true,
-	Example:  "ExampleRequest",
-	Payloads: []codons.Payload{
-		{Act: performatives.ActRequest, Type: performatives.Raw{}, Doc: "the action, in a type of the application"},
-		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done"},
-		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
-	},
-})
-
-// WhenCodon is the request-when codon: its table, its payloads and its documentation.
-var WhenCodon = codons.MustDefine(codons.Definition{
-	Table:    whenTable(),
-	Complete: true,
-	Example:  "ExampleAskWhen",
-	Payloads: []codons.Payload{
-		{Act: performatives.ActRequestWhen, Type: When{}, Doc: "the action, and the condition that has to be true first"},
-		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done once the condition is true"},
-		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
-	},
-})
-
-// table returns the table of a request (addenda §6).
-func table() machine.Table {
-	return standard.Exchange{
+	Table: standard.Exchange{
 		Name: "request", Title: "Request",
 		Purpose: "One agent asks another to do something. The other refuses, or does it and answers, with a result if there is one. " +
 			"When the answer takes a while, it may agree first.",
@@ -44,10 +20,27 @@ func table() machine.Table {
 		Answers: []standard.AnswerAct{
 			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the action is done, with a result if there is one"},
 		},
-	}.Table()
-}
+	}.Own(),
+	Example: "ExampleRequest",
+	Payloads: []codons.Payload{
+		{Act: performatives.ActRequest, Type: performatives.Raw{}, Doc: "the action, in a type of the application"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done"},
+		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
+	},
+})
 
-// whenTable returns the table of a request that is carried out once a condition is true
+// WhenCodon is the request-when codon: its table, its payloads and its documentation.
+var WhenCodon = codons.MustDefine(codons.Definition{
+	Table:   whenTable(),
+	Example: "ExampleAskWhen",
+	Payloads: []codons.Payload{
+		{Act: performatives.ActRequestWhen, Type: When{}, Doc: "the action, and the condition that has to be true first"},
+		{Act: performatives.ActAgree, Commands: []string{standard.CommandAgree}, Doc: "the action will be done once the condition is true"},
+		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
+	},
+})
+
+// whenTable returns the own rows of a request that is carried out once a condition is true
 // (addenda §6). It is an exchange whose responder has two jobs: it always agrees before it acts.
 func whenTable() machine.Table {
 	x := standard.Exchange{
@@ -75,7 +68,7 @@ func whenTable() machine.Table {
 		},
 	}
 	t.Rows = append(x.Ask(), agreeRows(x)...)
-	return standard.All.MustComplete(t)
+	return t
 }
 
 // agreeRows returns the rows about the agreement, and the responder's rows until the answer.

@@ -35,7 +35,6 @@ var WheneverCodon = newCodon(stream{
 func newCodon(x stream, example, opening string) *codons.Codon {
 	return codons.MustDefine(codons.Definition{
 		Table:         x.table(),
-		Complete:      true,
 		Example:       example,
 		InitiatorSide: func() codons.Side { return &subscriberSide[any]{} }, // the type of the events matters to the stream only
 		ResponderSide: func(r *codons.ResponderSide) codons.Side { return &publisherSide{ResponderSide: r} },
@@ -84,7 +83,7 @@ const (
 )
 
 func (x stream) table() machine.Table {
-	return standard.All.MustComplete(machine.Table{
+	return machine.Table{
 		Name: x.name, Title: x.title, Purpose: x.purpose, Source: x.source,
 		Terminal: []machine.State{stateLost},
 		Jobs: []machine.Job{{
@@ -95,7 +94,7 @@ func (x stream) table() machine.Table {
 		Rows:         slices.Concat(x.subscribe(), x.follow(), streamUnsubscribe(), x.consider(), x.publish()),
 		Agree:        streamPairs(),
 		Declarations: declarations(x.opening),
-	})
+	}
 }
 
 func streamTimers() []machine.Timer {

@@ -9,8 +9,7 @@ import (
 
 // Codon is the codon of a tool call: its table, its payloads and its documentation.
 var Codon = codons.MustDefine(codons.Definition{
-	Table:    table(),
-	Complete: true,
+	Table: table(),
 	Payloads: []codons.Payload{
 		{Act: performatives.ActTaskRequest, Type: performatives.TaskRequest{}, Doc: "task_type is the name of the tool, and task_parameters are its arguments"},
 		{Act: performatives.ActInformResult, Type: performatives.InformResult{}, Commands: []string{standard.CommandAnswer}, Doc: "result_details is the result of the tool; a task_status other than success says that the tool could not do it"},
@@ -44,5 +43,5 @@ func table() machine.Table {
 	).
 		Stay(machine.Report(standard.ReportProgress)).
 		Because("a peer outside of the runtime may answer as in a delegation; its result is the same"))
-	return standard.All.MustComplete(t)
+	return t
 }
