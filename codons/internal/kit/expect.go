@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
+	"github.com/ribosome-agents/ribosome/codons/codontest"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -54,4 +56,13 @@ func NoSecret(t *testing.T, err error) {
 	if strings.Contains(err.Error(), "secret") {
 		t.Errorf("the peer got an internal error: %v", err)
 	}
+}
+
+// Seeds is the number of seeds for the conformance test of a family: few, because there is a test
+// for each codon, and many in the long tests.
+func Seeds() codontest.Option {
+	if exhaustive.Enabled() {
+		return codontest.Seeds(1000)
+	}
+	return codontest.Seeds(8)
 }
