@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -135,43 +134,28 @@ type program struct {
 	SupportedVersions []string `json:"supportedVersions,omitempty"`
 }
 
-// offered has the capabilities in the answer to initialize (wire, Capability Discovery).
-type offered struct {
-	Tools          any      `json:"tools"`
-	Resources      any      `json:"resources"`
-	Streaming      bool     `json:"streaming"`
-	BinaryProtocol bool     `json:"binary_protocol"`
-	PerMessageAuth bool     `json:"per_message_auth"`
-	RateLimiting   limits   `json:"rate_limiting"`
-	Compression    []string `json:"compression,omitempty"`
-}
-
-type limits struct {
-	Enabled      bool   `json:"enabled"`
-	DefaultLimit int    `json:"default_limit,omitempty"`
-	Window       string `json:"window,omitempty"`
-}
-
-// welcome returns the result of initialize.
+// welcome returns the result of initialize (wire, Capability Discovery).
 func (c *codec) welcome(h *hello) ([]byte, error) {
-	o := offered{
-		Tools: true, Resources: true, BinaryProtocol: c.opts.BinaryProtocol, PerMessageAuth: c.opts.PerMessageAuth,
-	}
-	if h.mcp {
-		o.Tools, o.Resources = json.RawMessage(`{"listChanged":true}`), json.RawMessage("{}") // MCP demands objects
-	}
+	limit := map[string]any{"enabled": false}
 	if c.opts.Rate.Messages > 0 {
 		d := wire.ErrorObjectOf(&wire.LimitError{Limit: c.opts.Rate}).Details
-		o.RateLimiting = limits{Enabled: true, DefaultLimit: d.Limit, Window: d.Window}
+		limit = map[string]any{"enabled": true, "default_limit": d.Limit, "window": d.Window}
+	}
+	offers := map[string]any{
+		"tools": true, "resources": true, "streaming": false, "binary_protocol": c.opts.BinaryProtocol, "per_message_auth": c.opts.PerMessageAuth,
+		"rate_limiting": limit,
+	}
+	if h.mcp { // MCP demands objects
+		offers["tools"], offers["resources"] = map[string]bool{"listChanged": true}, struct{}{}
 	}
 	if h.gzip {
-		o.Compression = []string{compressionGzip}
+		offers[compression] = []string{compressionGzip}
 	}
 	return jsonscan.Marshal(struct {
-		ProtocolVersion string  `json:"protocolVersion"`
-		ServerInfo      program `json:"serverInfo"`
-		Capabilities    offered `json:"capabilities"`
-	}{h.version, program{c.opts.Name, c.opts.Version, supported}, o})
+		ProtocolVersion string         `json:"protocolVersion"`
+		ServerInfo      program        `json:"serverInfo"`
+		Capabilities    map[string]any `json:"capabilities"`
+	}{h.version, program{c.opts.Name, c.opts.Version, supported}, offers})
 }
 
 // introduce returns the params of an initialize of this node.
@@ -261,21 +245,10 @@ func compressions(capabilities []byte) []string {
 	return stringsOf(v)
 }
 
-// maxList is the number of elements that are read of a list of names.
-const maxList = 1024
-
-// stringsOf reads the strings of an array.
-func stringsOf(v []byte) (out []string) {
-	n := 0
-	for elem := range jsonscan.Elements(v) {
-		if s := jsonscan.Text(elem); s != "" {
-			out = append(out, s)
-		}
-		if n++; n == maxList {
-			break
-		}
-	}
-	return out
+// stringsOf reads the strings of an array, up to the first other element.
+func stringsOf(v []byte) []string {
+	texts, _ := jsonscan.Texts(v)
+	return texts
 }
 
 // capabilitiesOf reads the capabilities of an end: its listed tools as actions, its resources,
