@@ -76,10 +76,7 @@ func (d *decoder) messageType() {
 	}
 	k, ok := kindOf([]byte(jsonscan.Text(v)))
 	if !ok {
-		r := exchange.Wrong("message_type", "one of %s, got %.64q", allKinds, jsonscan.Text(v))
-		r.Code = performatives.CodeUnknownPerformative
-		d.Refuse(r)
-		return
+		d.WrongAs(performatives.CodeUnknownPerformative, "message_type", "one of %s, got %.64q", allKinds, jsonscan.Text(v))
 	}
 	d.kind = k
 }

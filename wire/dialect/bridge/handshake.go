@@ -246,31 +246,24 @@ func (w *writer) own(came []byte, id string) string {
 	return id
 }
 
-// details writes the descriptions and schemas of the tools.
+// details writes the descriptions and schemas of the tools, and those of tools that are not listed.
 func (w *writer) details(c performatives.Capabilities) {
-	about := jsonscan.OpenObject(nil)
-	written := make(map[string]bool, len(c.Actions))
-	if v := c.Extra[capsDetails]; jsonscan.Is(v, '{') && jsonscan.Valid(v) { // of tools that are not listed
-		jsonscan.Read(v, func(name string, v []byte) {
-			if !written[name] {
-				written[name] = true
-				about.Raw(name, v)
-			}
-		})
+	about := make(performatives.Members)
+	if v := c.Extra[capsDetails]; jsonscan.Is(v, '{') && jsonscan.Valid(v) {
+		jsonscan.Read(v, exchange.Rest(&about, nil))
 	}
 	for _, a := range c.Actions {
 		name := a.Name
 		a.Name = ""
 		v, err := jsonscan.Marshal(a)
 		w.Fail(err)
-		if string(v) == "{}" || written[name] {
-			continue
+		if string(v) != "{}" && about[name] == nil {
+			about[name] = v
 		}
-		written[name] = true
-		about.Raw(name, v)
 	}
-	if v, err := about.Close(); !about.Empty() {
-		w.Fail(err)
-		w.Raw(capsDetails, v)
+	if len(about) > 0 {
+		w.Open(capsDetails)
+		w.Sorted(about)
+		w.End()
 	}
 }

@@ -71,9 +71,7 @@ func (s *session) checkRoute(d *decoder) {
 	case err != nil:
 		d.fail(err)
 	case slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }):
-		d.Refuse(&performatives.Refusal{
-			Code: performatives.CodeUnknownAgent, Field: memberRoute, Text: fmt.Sprintf("route: the message has passed the node %.64q before", s.node),
-		})
+		d.WrongAs(performatives.CodeUnknownAgent, memberRoute, "a way that has not passed the node %.64q before", s.node)
 	default:
 		r.path = append(r.path, s.node)
 		exchange.Keep(&d.out.Metadata, memberRoute, r.json())

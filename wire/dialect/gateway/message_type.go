@@ -44,9 +44,7 @@ func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType
 	} else if bad := performatives.CheckMessageType(t.name); bad != nil {
 		f.Refuse(exchange.Renamed(bad, map[string]string{"message_type": field}, false))
 	} else if err != nil {
-		f.Refuse(&performatives.Refusal{
-			Code: performatives.CodeUnknownPerformative, Field: path + "." + metaPerformative, Text: path + "." + metaPerformative + ": want the name of an act",
-		})
+		f.WrongAs(performatives.CodeUnknownPerformative, path+"."+metaPerformative, "the name of an act")
 	}
 	return t
 }

@@ -64,9 +64,7 @@ func (d *decoder) id() performatives.MessageID {
 func (d *decoder) content(payload []byte) {
 	d.act()
 	if d.out.MessageType == "" || slices.Contains(specific, d.kind) {
-		if bad := checkPayload(d.kind, payload); bad != nil {
-			d.Refuse(bad)
-		}
+		d.Refuse(checkPayload(d.kind, payload))
 	}
 	if d.Refusal != nil {
 		return

@@ -51,8 +51,7 @@ func (d *decoder) content() {
 		d.typed(p)
 		return
 	}
-	if bad := checkPayload(d.kind, p); bad != nil {
-		d.Refuse(bad)
+	if d.Refuse(checkPayload(d.kind, p)); d.Refusal != nil {
 		return
 	}
 	switch d.kind {

@@ -79,10 +79,7 @@ func (d *decoder) version() {
 // ownPath refuses a sender that is not the agent of the connection's path.
 func (d *decoder) ownPath() {
 	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
-		d.Refuse(&performatives.Refusal{
-			Code: performatives.CodeForbidden, Field: "mcp_header.sender_id",
-			Text: fmt.Sprintf("mcp_header.sender_id: want the agent of the path, %.64q, got %.64q", owner, d.out.Sender),
-		})
+		d.WrongAs(performatives.CodeForbidden, "mcp_header.sender_id", "the agent of the path, %.64q, got %.64q", owner, d.out.Sender)
 	}
 }
 
@@ -160,10 +157,7 @@ func (d *decoder) act() {
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	default:
-		d.Refuse(&performatives.Refusal{
-			Code: performatives.CodeUnknownPerformative, Field: "mcp_header.message_type",
-			Text: fmt.Sprintf("mcp_header.message_type: want a known type, or task_metadata.performative beside it, got %.64q", d.kind),
-		})
+		d.WrongAs(performatives.CodeUnknownPerformative, "mcp_header.message_type", "a known type, or task_metadata.performative beside it, got %.64q", d.kind)
 	}
 }
 

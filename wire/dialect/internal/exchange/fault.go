@@ -34,9 +34,14 @@ func (f *Fault) Invalid(field, want string, got []byte) {
 
 // Wrong stores the refusal of a member with another value: see [Wrong].
 func (f *Fault) Wrong(field, want string, args ...any) {
+	f.WrongAs(cmp.Or(f.Code, performatives.CodeInvalidPayload), field, want, args...)
+}
+
+// WrongAs stores the refusal of a member with another value, with that code.
+func (f *Fault) WrongAs(code performatives.Code, field, want string, args ...any) {
 	if f.Refusal == nil {
 		f.Refusal = Wrong(field, want, args...)
-		f.Refusal.Code = cmp.Or(f.Code, f.Refusal.Code)
+		f.Refusal.Code = code
 	}
 }
 
