@@ -230,11 +230,3 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 func (d *decoder) other(usual performatives.Performative) bool {
 	return d.out.MessageType != "" || d.act != 0 && d.act != usual
 }
-
-// actOr returns the act that the metadata names, or usual.
-func (d *decoder) actOr(usual performatives.Performative) performatives.Performative {
-	if d.act != 0 {
-		return d.act
-	}
-	return usual
-}

@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -208,9 +209,7 @@ func (w *writer) choose() error {
 		if err != nil {
 			return err
 		}
-		if word = f.word; word == "" {
-			word = ErrorCodes.Of(f.code)
-		}
+		word = cmp.Or(f.word, ErrorCodes.Of(f.code))
 	}
 	w.act = usualAct(w.kind, word, w.Message.Performative() != performatives.ActRefuse)
 	if w.kind == kindNotification && w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {

@@ -97,7 +97,7 @@ func (d *decoder) error(v []byte) {
 		return
 	}
 	d.shape.code = word
-	d.out.Performative = d.actOr(usualRefusal(word))
+	d.out.Performative = cmp.Or(d.act, usualRefusal(word))
 	if d.out.MessageType != "" {
 		var content []byte
 		jsonscan.Read(details, nil, jsonscan.Find(detailsPayload, &content))
@@ -151,10 +151,7 @@ func faultOf(r *performatives.Refusal) fault {
 
 // write writes the members of the payload of an error.
 func (f fault) write(b *jsonscan.Builder) {
-	word := f.word
-	if word == "" {
-		word = ErrorCodes.Of(f.code)
-	}
+	word := cmp.Or(f.word, ErrorCodes.Of(f.code))
 	b.Text(errorCode, word)
 	b.Text(errorMessage, f.text)
 	switch {

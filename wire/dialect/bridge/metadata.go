@@ -90,35 +90,27 @@ func (w *writer) metadata() {
 		w.null(memberNames[memMetadata])
 		return
 	}
-	b := jsonscan.OpenObject(nil)
+	meta := make(performatives.Members)
+	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
+		jsonscan.Read(rest, exchange.Rest(&meta, nil))
+	}
+	for _, name := range metaNames {
+		delete(meta, name)
+	}
 	if m.MessageType() != "" {
-		b.Text(exchange.MetaMessageType, m.MessageType())
+		meta[exchange.MetaMessageType] = exchange.Quoted(m.MessageType())
 	}
 	if w.act != m.Performative() {
-		b.Text(exchange.MetaAct, m.Performative().String())
+		meta[exchange.MetaAct] = exchange.Quoted(m.Performative().String())
 	}
-	if implied := w.implied(); implied != string(m.ConversationID()) {
-		b.Text(metaConversation, string(m.ConversationID()))
+	if own := string(m.ConversationID()); w.implied() != own {
+		meta[metaConversation] = exchange.Quoted(own)
 	}
-	if m.Protocol() != "" {
-		b.Text(exchange.MetaProtocol, m.Protocol())
-	}
-	if m.Trace() != "" {
-		b.Text(exchange.MetaTrace, m.Trace())
-	}
-	if !m.Budget().IsZero() {
-		exchange.PutContent(&b, exchange.MetaBudget, m.Budget())
-	}
-	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
-		jsonscan.Read(rest, func(name string, v []byte) {
-			if metaNames.Find([]byte(name)) == len(metaNames) {
-				b.Raw(name, v)
-			}
-		})
-	}
-	if out, err := b.Close(); !b.Empty() {
-		w.Fail(err)
-		w.Raw(memberNames[memMetadata], out)
+	w.Fail(exchange.PutExtensions(meta, m))
+	if len(meta) > 0 {
+		w.Open(memberNames[memMetadata])
+		w.Sorted(meta)
+		w.End()
 	}
 }
 

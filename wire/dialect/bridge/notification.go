@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -41,10 +42,10 @@ func (d *decoder) notification(v []byte) {
 		d.act = performatives.ActStatusUpdate
 	}
 	if d.other(performatives.ActInform) {
-		if name != eventFor(d.out.MessageType, d.actOr(performatives.ActInform)) {
+		if name != eventFor(d.out.MessageType, cmp.Or(d.act, performatives.ActInform)) {
 			exchange.Keep(&rest, notificationEvent, event)
 		}
-		d.typed(d.actOr(performatives.ActInform), data, rest)
+		d.typed(cmp.Or(d.act, performatives.ActInform), data, rest)
 		return
 	}
 	d.out.Performative = performatives.ActInform

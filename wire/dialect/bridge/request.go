@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strconv"
@@ -35,7 +36,7 @@ func (d *decoder) request(v []byte) {
 	}
 	if d.out.MessageType != "" {
 		exchange.Keep(&rest, requestDescription, description)
-		d.typed(d.actOr(performatives.ActTaskRequest), arguments, rest)
+		d.typed(cmp.Or(d.act, performatives.ActTaskRequest), arguments, rest)
 		return
 	}
 	d.out.Performative = performatives.ActTaskRequest

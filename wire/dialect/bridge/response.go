@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -45,7 +46,7 @@ func (d *decoder) response(v []byte) {
 		if jsonscan.Is(success, 'f') {
 			exchange.Keep(&rest, responseSuccess, success)
 		}
-		d.typed(d.actOr(performatives.ActInformResult), d.wrap(result), rest)
+		d.typed(cmp.Or(d.act, performatives.ActInformResult), d.wrap(result), rest)
 		return
 	}
 	d.out.Performative = performatives.ActInformResult

@@ -34,13 +34,10 @@ var notified = map[string]performatives.Performative{
 
 // inform makes the message of a notification.
 func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
-	act := performatives.ActInform
-	if a, ok := notified[strings.TrimPrefix(r.method, notifications)]; ok {
-		act = a
-	}
+	act := cmp.Or(notified[strings.TrimPrefix(r.method, notifications)], performatives.ActInform)
 	payload := bytes.Clone(r.params)
-	if jsonscan.Is(payload, '[') { // a payload must be an object
-		payload = append(append([]byte(`{"params":`), payload...), '}')
+	if payload != nil {
+		payload = objectOf(payload, "params")
 	}
 	t := readMessageType(&r.Fault, metaOf(payload), pathMeta)
 	if r.Refusal != nil {
@@ -181,39 +178,28 @@ func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageT
 	})
 }
 
-// own writes a message that answers no request of the peer.
+// notices has the acts that may travel as a notification.
+var notices = exchange.ActsOf(performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm)
+
+// own writes a message that answers no request of the peer. An answer is to a request that is no
+// longer pending.
 func (c *codec) own(dst []byte, m *performatives.Message) ([]byte, error) {
-	switch act := m.Performative(); act { //nolint:exhaustive // the default handles all other acts
-	case performatives.ActTaskRequest, performatives.ActQueryCapabilities:
+	typed := m.MessageType() != ""
+	switch act := m.Performative(); {
+	case act == performatives.ActTaskRequest, act == performatives.ActQueryCapabilities,
+		act == performatives.ActQueryRef && !typed, act == performatives.ActRequest && typed:
 		return c.ask(dst, m)
-	case performatives.ActQueryRef:
-		if m.MessageType() != "" {
-			return dst, errWordless
-		}
-		return c.ask(dst, m)
-	case performatives.ActRequest:
-		if m.MessageType() == "" {
-			return dst, errWordless
-		}
-		return c.ask(dst, m)
-	case performatives.ActCancel:
+	case act == performatives.ActCancel:
 		return c.cancel(dst, m)
-	case performatives.ActStatusUpdate:
-		return dst, nil // its request is no longer pending
-	case performatives.ActInform, performatives.ActConfirm, performatives.ActDisconfirm:
-		if m.InReplyTo() != "" {
-			return dst, nil // its request is no longer pending, as with a late CANCEL
-		}
+	case notices.Has(act) && m.InReplyTo() == "":
 		if m.Payload() == nil && m.Ontology() == performatives.OntologyCapabilityInformation {
 			return c.listChanged(dst, m)
 		}
 		return c.notify(dst, m)
-	default:
-		if act.IsReply() && !act.ExpectsReply() {
-			return dst, nil
-		}
-		return dst, errWordless
+	case notices.Has(act), act == performatives.ActStatusUpdate, act.IsReply() && !act.ExpectsReply():
+		return dst, nil
 	}
+	return dst, errWordless
 }
 
 // listChanged tells a client of MCP that its list of tools has changed. No other client was
