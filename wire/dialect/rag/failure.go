@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -62,11 +63,7 @@ func (w *writer) failure() {
 		rest[memberRetry] = strconv.AppendBool(nil, r.Code.Traits().Retry)
 		rest[memberSuggested] = exchange.Quoted(suggestion(r.Code, ""))
 	}
-	for name, v := range extra {
-		if len(v) > 0 {
-			rest[name] = v
-		}
-	}
+	maps.Copy(rest, extra)
 	if x := w.call; x != nil && jsonscan.Text(jsonscan.Member(extra[memberOriginal], "trace_id")) != x.Trace {
 		kind := x.Kind
 		if w.ofCancel() {

@@ -64,17 +64,13 @@ func (w *writer) failure() {
 // codeOf writes a code as a word of rossnet §7, and its own name beside it where the word stands
 // for several.
 func (w *writer) codeOf(code performatives.Code) {
-	switch code { //nolint:exhaustive // the codes with a word that the table does not tell
-	case dependencyFailed:
-		w.set(memberCode, codeDependency)
-		return
-	case performatives.CodeUnauthorized: // an agent refuses a right: E001 is failed authentication
-		w.set(memberCode, ErrorCodes.Of(performatives.CodeForbidden))
-		w.set(memberReason, string(code))
-		return
-	}
 	word, exact := ErrorCodes.Own(code), ErrorCodes.Exact(code)
-	if word == codeDependency {
+	switch {
+	case code == dependencyFailed:
+		word, exact = codeDependency, ""
+	case code == performatives.CodeUnauthorized: // an agent refuses a right: E001 is failed authentication
+		word, exact = ErrorCodes.Of(performatives.CodeForbidden), code
+	case word == codeDependency:
 		exact = code
 	}
 	w.set(memberCode, word)
