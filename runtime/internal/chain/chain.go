@@ -142,11 +142,7 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 	r, fault := performatives.RefusalOf(err), new(faultError)
 	failed := errors.As(err, &fault) || r == nil
 	if failed {
-		text := "failed"
-		if fault.text != "" {
-			text = fault.text
-		}
-		r = &performatives.Refusal{Code: performatives.CodeMiddleware, Text: fmt.Sprintf("the middleware %q %s", l.name, text)}
+		r = &performatives.Refusal{Code: performatives.CodeMiddleware, Text: fmt.Sprintf("the middleware %q %s", l.name, cmp.Or(fault.text, "failed"))}
 		l.failed.Add(1)
 		args := []any{
 			"middleware", l.name, "performative", m.Performative().String(), "agent", string(m.Sender()), "conversation", string(m.ConversationID()),
@@ -174,13 +170,13 @@ func check(m, next *performatives.Message) (*performatives.Message, error) {
 	case m:
 		return m, nil
 	case nil:
-		return nil, &faultError{text: "failed", cause: errors.New("it has returned neither a message nor an error")}
+		return nil, &faultError{cause: errors.New("it has returned neither a message nor an error")}
 	}
 	if field := changedField(m, next); field != "" {
-		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has changed %s", field)}
+		return nil, &faultError{cause: fmt.Errorf("it has changed %s", field)}
 	}
 	if err := checkChanged(m, next); err != nil {
-		return nil, &faultError{text: "failed", cause: fmt.Errorf("it has made an invalid payload: %w", err)}
+		return nil, &faultError{cause: fmt.Errorf("it has made an invalid payload: %w", err)}
 	}
 	return next, nil
 }
@@ -335,33 +331,27 @@ func (l *link) handle(ctx context.Context, s *actors.System, m *performatives.Me
 
 // run calls the function of the middleware and makes an error of a panic.
 func (l *link) run(ctx context.Context, m *performatives.Message) (next *performatives.Message, err error) {
-	returned := false
 	defer func() {
-		if returned {
-			return
-		}
 		if v := recover(); v != nil { // runtime.Goexit continues by itself
-			next, err = nil, &faultError{text: "failed", cause: fmt.Errorf("panic: %v", v), stack: debug.Stack()}
+			next, err = nil, &faultError{cause: fmt.Errorf("panic: %v", v), stack: debug.Stack()}
 		}
 	}()
-	next, err = l.call(ctx, m)
-	returned = true
-	return next, err
+	return l.call(ctx, m)
 }
 
 // faultError is the error of a middleware that has failed.
 type faultError struct {
-	text  string // for the sender
+	text  string // for the sender; empty: the middleware failed, for the cause
 	cause error
 	stack []byte // of a panic
 }
 
-// Error returns both texts.
+// Error returns the text of the cause, or else that for the sender.
 func (e *faultError) Error() string {
 	if e.cause == nil {
 		return e.text
 	}
-	return e.text + ": " + e.cause.Error()
+	return "failed: " + e.cause.Error()
 }
 
 // Unwrap returns the cause.
