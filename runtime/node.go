@@ -19,22 +19,22 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // Node runs agents and gives Go code access to them. All methods may be called from any
 // goroutine. A method that waits must not be called on an agent's own actor.
 type Node struct {
-	system  *actors.System
-	self    actors.Self  // the sender of the node's own methods
-	watch   *watch.Watch // nil without Options.Watch
-	log     *eventLog    // nil for a logger that discards everything
-	relay   *relay.Relay
-	chain   *chain.Chain                            // nil without middleware
-	sealers map[performatives.AgentID]actors.Sealer // see Options.Sealers
-	mesh    *mesh.Mesh
-	catalog *namespace.Catalog
-	uplinks *uplinks.Uplinks
+	system   *actors.System
+	self     actors.Self  // the sender of the node's own methods
+	watch    *watch.Watch // nil without Options.Watch
+	log      *eventLog    // nil for a logger that discards everything
+	relay    *relay.Relay
+	chain    *chain.Chain                            // nil without middleware
+	sealers  map[performatives.AgentID]actors.Sealer // see Options.Sealers
+	mesh     *mesh.Mesh
+	sessions *sessions.Sessions
+	catalog  *namespace.Catalog
 
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
@@ -49,7 +49,7 @@ func New(o Options) (*Node, error) {
 	if n.chain, err = n.chainOf(o.Middleware); err != nil {
 		return nil, err
 	}
-	so, err := o.system(n.mesh, n.agentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
+	so, err := o.system(n.mesh, n.mesh.AgentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,14 @@ func New(o Options) (*Node, error) {
 	}
 	n.catalog = namespace.New(n.system)
 	n.relay = relay.New(n.system, o.codons(), n.mesh.LinkOf, n.mesh.ActivatesHere)
-	n.uplinks = uplinks.New(n.system, n.chain, n.relay, n.mesh.Knows, n.mesh.Stopped)
+	n.sessions = sessions.New(sessions.Host{
+		System: n.system, Chain: n.chain, Relay: n.relay, Catalog: n.catalog, Handover: &n.handover,
+		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
+		Report: n.reportOf, Members: func() any { return n.listMembers() },
+	})
 	limits := PeerOptions{}.withDefaults().limits()
 	n.mesh.Begin(mesh.Host{
-		System: n.system, Relay: n.relay, Uplinks: n.uplinks, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
+		System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
 	})
 	n.log = logEvents(o, n.Events())
 	if err := n.start(o); err != nil {
@@ -289,17 +293,6 @@ func (n *Node) Stop(ctx context.Context) error {
 		err = unlogged
 	}
 	return err
-}
-
-// agentChanged informs the node's links of an agent that has started, has announced its
-// capabilities or has stopped. It is OnChange of the node's [actors.Options]: the links
-// must miss no change, and inform their peers before the agent sends its next message.
-func (n *Node) agentChanged(id performatives.AgentID) {
-	if _, here := n.system.Find(id); !here {
-		n.mesh.AgentStopped(id)
-	}
-	n.uplinks.AgentChanged(id)
-	n.mesh.AgentChanged(id)
 }
 
 // Conversations returns the conversations that are under way on the node, both sides of

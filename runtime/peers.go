@@ -147,13 +147,9 @@ func NewPeers(node *Node, o PeerOptions) (*Peers, error) {
 		o.Health = node.Health
 	}
 	p := &Peers{node: node, opts: o, drained: make(chan struct{})}
-	p.peers = sessions.New(sessions.Host{
-		System: node.system, Chain: node.chain, Relay: node.relay, Catalog: node.catalog, Uplinks: node.uplinks, Handover: &node.handover,
-		Knows: node.mesh.Knows, Stopped: node.mesh.Stopped, Changed: node.mesh.AgentChanged,
-		Report:  node.reportOf,
-		Health:  func(id performatives.AgentID) (any, bool) { return o.Health(id) },
-		Members: func() any { return node.listMembers() },
-		Operate: p.operate,
-	}, o.MaxAgents, o.limits())
+	p.peers = node.sessions.NewPeers(sessions.PeerOptions{
+		MaxAgents: o.MaxAgents, Limits: o.limits(), Operate: p.operate,
+		Health: func(id performatives.AgentID) (any, bool) { return o.Health(id) },
+	})
 	return p, nil
 }

@@ -8,7 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -17,9 +17,9 @@ var (
 	// or both have none.
 	ErrUplink = errors.New("runtime: the node has an uplink for that already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
-	ErrConnected = uplinks.ErrConnected
+	ErrConnected = sessions.ErrConnected
 	// ErrUplinkStopped is returned by [Uplink.Connect] after [Uplink.Stop].
-	ErrUplinkStopped = uplinks.ErrStopped
+	ErrUplinkStopped = sessions.ErrUplinkStopped
 )
 
 // UplinkOptions configures an [Uplink]. Dial is required.
@@ -61,7 +61,7 @@ func (o UplinkOptions) peerOptions() PeerOptions {
 // The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
 // among the agents of the far node, including the far node's own name. Broadcasts stay on
 // this node.
-type Uplink struct{ up *uplinks.Uplink }
+type Uplink struct{ up *sessions.Uplink }
 
 // Uplink creates the node's uplink, which is not connected yet. Its owner must call
 // [Uplink.Stop], after Node.Stop, so that the node's final messages are sent. The error
@@ -76,7 +76,7 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 	if o.Backoff == (actors.Backoff{}) {
 		o.Backoff.Jitter = 0.5
 	}
-	u := n.uplinks.Add(uplinks.Options{
+	u := n.sessions.NewUplink(sessions.UplinkOptions{
 		Dial: o.Dial, Names: o.Names, Introduce: o.Introduce, Backoff: o.Backoff, Limits: o.peerOptions().limits(),
 	})
 	if u == nil {

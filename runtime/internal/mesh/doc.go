@@ -10,8 +10,8 @@
 // placed agent that moves is handed over with its state and the messages that wait for it. A
 // node that leaves in order hands over all of its placed agents.
 //
-// The rooms have an order: route, chain, namespace, relay, uplinks, sessions, mesh. None imports a
-// later one, which the linter checks. This room imports route, relay, uplinks and sessions. They
+// The rooms have an order: route, chain, namespace, relay, sessions, mesh. None imports a
+// later one, which the linter checks. This room imports route, relay and sessions. They
 // reach it by the functions and interfaces that they get. The lock Handover of the node is taken
 // before the locks in here.
 package mesh

@@ -10,7 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
-	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -19,7 +19,7 @@ import (
 type Mesh struct {
 	system          *actors.System
 	relay           *relay.Relay
-	uplinks         *uplinks.Uplinks
+	sessions        *sessions.Sessions
 	events          Events
 	self            performatives.AgentID // the sender of what the node itself says
 	grace, patience time.Duration         // of the records of links
@@ -64,17 +64,17 @@ func New(handover *sync.Mutex, decide Decider) *Mesh {
 
 // Host is what the mesh has of its node.
 type Host struct {
-	System  *actors.System
-	Relay   *relay.Relay
-	Uplinks *uplinks.Uplinks
-	Events  Events
+	System   *actors.System
+	Relay    *relay.Relay
+	Sessions *sessions.Sessions
+	Events   Events
 
 	Grace, Patience time.Duration // of the records of links: see [relay.Limits]
 }
 
 // Begin gives the mesh its node.
 func (n *Mesh) Begin(h Host) {
-	n.system, n.relay, n.uplinks, n.events, n.self = h.System, h.Relay, h.Uplinks, h.Events, performatives.AgentID(h.System.Node())
+	n.system, n.relay, n.sessions, n.events, n.self = h.System, h.Relay, h.Sessions, h.Events, performatives.AgentID(h.System.Node())
 	n.grace, n.patience = h.Grace, h.Patience
 	n.cluster = newClustered(n)
 }
@@ -101,7 +101,7 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 	if l := n.cluster.heard.lives(id); l != nil {
 		return l.Link
 	}
-	return n.uplinks.LinkOf(id)
+	return n.sessions.LinkOf(id)
 }
 
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
@@ -110,17 +110,20 @@ func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
 	return refused(performatives.CodeStopped, n.cluster.unreachable(id))
 }
 
-// AgentStopped forgets an agent of this process that has stopped, unless it moves.
-func (n *Mesh) AgentStopped(id performatives.AgentID) {
-	if !n.placer.leaves(id) { // else its records go along
-		n.relay.AgentStopped(id)
+// AgentChanged tells the other nodes, also those beyond uplinks, that an agent of this node has
+// started, has announced its capabilities or has stopped. One that has stopped is forgotten, unless
+// it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and inform
+// their peers before the agent sends its next message.
+func (n *Mesh) AgentChanged(id performatives.AgentID) {
+	if _, here := n.system.Find(id); !here {
+		if !n.placer.leaves(id) { // else its records go along
+			n.relay.AgentStopped(id)
+		}
+		n.placer.agentStopped(id)
 	}
-	n.placer.agentStopped(id)
+	n.sessions.AgentChanged(id)
+	n.cluster.agentChanged(id)
 }
-
-// AgentChanged tells the other nodes that an agent of this node has started, has announced its
-// capabilities or has stopped.
-func (n *Mesh) AgentChanged(id performatives.AgentID) { n.cluster.agentChanged(id) }
 
 // CheckCapabilities returns an error if the capabilities of an agent of this process cannot be told
 // to other nodes.

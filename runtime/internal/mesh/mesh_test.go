@@ -12,7 +12,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
-	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // newMesh returns the mesh of a node n1, to be stopped.
@@ -20,25 +20,17 @@ func newMesh(t *testing.T) *Mesh {
 	t.Helper()
 	n := New(new(sync.Mutex), route.Decide)
 	system, err := actors.NewSystem(actors.Options{
-		Node: "n1", Remote: n, Logger: slog.New(slog.DiscardHandler), OnChange: func(id performatives.AgentID) { changed(n, id) },
+		Node: "n1", Remote: n, Logger: slog.New(slog.DiscardHandler), OnChange: n.AgentChanged,
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r := relay.New(system, library.Codons(), n.LinkOf, n.ActivatesHere)
 	n.Begin(Host{
-		System: system, Relay: r, Uplinks: uplinks.New(system, nil, r, n.Knows, n.Stopped), Events: unheard{},
+		System: system, Relay: r, Sessions: sessions.New(sessions.Host{System: system, Relay: r, Knows: n.Knows, Stopped: n.Stopped}), Events: unheard{},
 		Grace: time.Second, Patience: time.Minute,
 	})
 	return n
-}
-
-// changed is what a node does when an agent has changed.
-func changed(n *Mesh, id performatives.AgentID) {
-	if _, here := n.system.Find(id); !here {
-		n.AgentStopped(id)
-	}
-	n.AgentChanged(id)
 }
 
 func stop(ctx context.Context, n *Mesh) error {

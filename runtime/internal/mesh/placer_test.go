@@ -378,7 +378,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 		t.Error("it does not leave")
 	}
 	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
-	changed(p.node, "k/a")
+	p.node.AgentChanged("k/a")
 	if open := p.node.relay.Open(); open != 1 {
 		t.Errorf("%d records are open after it has stopped to leave, want 1", open)
 	}

@@ -82,7 +82,7 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 		err = n.placer.activate(k, m.Receiver(), m)
 		return n.activated(m, err)
 	case route.Beyond:
-		return false, n.uplinks.For(m.Receiver()).Deliver(m)
+		return false, n.sessions.UplinkFor(m.Receiver()).Deliver(m)
 	}
 	l := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
 	switch {

@@ -92,7 +92,7 @@ func (v view) Run(id performatives.AgentID) route.Run {
 
 // Uplink implements [route.View].
 func (v view) Uplink(id performatives.AgentID) (there, connected bool) {
-	u := v.n.uplinks.For(id)
+	u := v.n.sessions.UplinkFor(id)
 	return u != nil, u != nil && u.Connected()
 }
 

@@ -23,10 +23,6 @@ var errReplaced = refused(performatives.CodeStopped, "another connection speaks 
 // sessions.
 var errTakenOver = refused(performatives.CodeForbidden, "another connection speaks for the agent")
 
-func refused(code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, Text: text}
-}
-
 // speaker returns the agent that a message over l comes from, and registers it with its first
 // message. It is called by the reader of l.
 func (p *Peers) speaker(l *link, m *performatives.Message) (*Agent, error) {
@@ -67,7 +63,7 @@ func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.
 	case p.reserved(m.Sender().Fold()):
 		return nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
 	}
-	if len(l.agents) >= p.maxAgents && !l.makeRoomLocked() {
+	if len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked() {
 		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
 	a := &Agent{id: id, label: m.Sender(), principal: m.Principal(), link: l}
@@ -242,8 +238,8 @@ func (l *link) idsLocked() []performatives.AgentID {
 }
 
 // converses reports whether an agent of this process has a conversation with the agent open.
-func (h *Host) converses(peer performatives.AgentID) bool {
-	for c := range h.System.Conversations() {
+func (n *Sessions) converses(peer performatives.AgentID) bool {
+	for c := range n.System.Conversations() {
 		if c.Key().Peer.Is(peer) {
 			return true
 		}

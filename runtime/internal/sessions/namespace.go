@@ -39,7 +39,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
-		if u := p.node.Uplinks.For(m.Receiver()); u != nil && u.Connected() {
+		if u := p.node.UplinkFor(m.Receiver()); u != nil && u.Connected() {
 			return l.Deliver(m, from.id)
 		}
 		if p.node.System.HasRun(m.Receiver()) {
@@ -153,7 +153,7 @@ func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool s
 		workers = own
 	}
 	known = all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "")
-	if u := p.node.Uplinks.For(of); !known && u != nil {
+	if u := p.node.UplinkFor(of); !known && u != nil {
 		known = u.Connected()
 	}
 	return workers, known

@@ -7,37 +7,13 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
-	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
-	"github.com/ribosome-agents/ribosome/runtime/internal/uplinks"
 	"github.com/ribosome-agents/ribosome/wire"
 )
-
-// Host is what the room needs of its node.
-type Host struct {
-	System   *actors.System
-	Chain    *chain.Chain
-	Relay    *relay.Relay
-	Catalog  *namespace.Catalog
-	Uplinks  *uplinks.Uplinks
-	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
-
-	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without uplinks
-	Stopped func(performatives.AgentID) *performatives.Refusal            // of a message for an agent that is not there any more
-	Changed func(performatives.AgentID)                                   // tells other nodes of an agent of a session
-	Report  func(performatives.QueryCapabilities) (health any, only bool) // the health that a query reports; only says that it has no other purpose
-	Health  func(performatives.AgentID) (health any, ok bool)             // of an agent, for the namespace system
-	Members func() any                                                    // the nodes of the cluster, for the namespace system
-
-	// Operate returns what a REQUEST to the namespace system has the node do, or why it does not.
-	// It may take long, and tells the answer.
-	Operate func(*performatives.Message) (perform func(tell func(answer any)), err error)
-}
 
 // Elsewhere is the destination of an agent of another node.
 type Elsewhere interface {
@@ -51,10 +27,9 @@ type Elsewhere interface {
 // Peers is the [wire.Handler] of a server's sessions: it makes the agents of other processes agents
 // of the node.
 type Peers struct {
-	node      *Host
-	maxAgents int // of a session
-	limits    relay.Limits
-	self      performatives.AgentID // the name of the node
+	node *Sessions
+	opts PeerOptions
+	self performatives.AgentID // the name of the node
 
 	lastGuest atomic.Int64                                   // the number of the latest guest
 	services  atomic.Pointer[map[performatives.AgentID]bool] // names of services in the dialects of the peers, folded
@@ -63,17 +38,29 @@ type Peers struct {
 	groups    performatives.AgentID // the delegator of tasks for groups; empty without one
 }
 
+// PeerOptions configures [Peers].
+type PeerOptions struct {
+	MaxAgents int // of a session
+	Limits    relay.Limits
+
+	// Health returns the health of an agent, for the namespace system.
+	Health func(performatives.AgentID) (health any, ok bool)
+	// Operate returns what a REQUEST to the namespace system has the node do, or why it does not.
+	// It may take long, and tells the answer.
+	Operate func(*performatives.Message) (perform func(tell func(answer any)), err error)
+}
+
 var _ wire.HostHandler = (*Peers)(nil)
 
-// New returns the handler of a server for a node, and bounds each of its sessions.
-func New(h Host, maxAgents int, limits relay.Limits) *Peers {
-	return &Peers{node: &h, maxAgents: maxAgents, limits: limits, self: performatives.AgentID(h.System.Node())}
+// NewPeers returns the handler of a server.
+func (n *Sessions) NewPeers(o PeerOptions) *Peers {
+	return &Peers{node: n, opts: o, self: performatives.AgentID(n.System.Node())}
 }
 
 // link is the link of one session of Peers.
 type link struct {
 	*relay.Link
-	node    *Host
+	node    *Sessions
 	session *wire.Session
 
 	agents map[performatives.AgentID]*Agent // by folded id; guarded by Host.Handover
@@ -104,7 +91,7 @@ func (l *link) pause(d time.Duration) {
 
 func newLink(p *Peers, s *wire.Session) *link {
 	return &link{
-		Link: p.node.Relay.NewLink(relay.Session, s, p.limits), node: p.node,
+		Link: p.node.Relay.NewLink(relay.Session, s, p.opts.Limits), node: p.node,
 		session: s,
 		agents:  make(map[performatives.AgentID]*Agent),
 		guests:  make(map[performatives.AgentID]performatives.AgentID),

@@ -30,7 +30,7 @@ func TestSessionsCopyNames(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = system.Stop(context.WithoutCancel(t.Context())) })
 	r := relay.New(system, nil, nil, nil)
-	p := New(Host{System: system, Relay: r, Handover: new(sync.Mutex), Changed: func(performatives.AgentID) {}}, 1, relay.Limits{})
+	p := New(Host{System: system, Relay: r, Handover: new(sync.Mutex), Changed: func(performatives.AgentID) {}}).NewPeers(PeerOptions{MaxAgents: 1})
 	l := newLink(p, &wire.Session{})
 	if guest, err := p.speaker(l, m); err != nil || guest.id != "peer/client-1@n1" || guest.label != name {
 		t.Errorf("the guest is %+v, %v", guest, err)

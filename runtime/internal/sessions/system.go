@@ -14,7 +14,7 @@ import (
 
 // operate has the node do what a REQUEST to the namespace system asks for.
 func (p *Peers) operate(l *link, m *performatives.Message) error {
-	perform, err := p.node.Operate(m)
+	perform, err := p.opts.Operate(m)
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
 	}
@@ -43,13 +43,13 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 	if q.Agent == "" {
 		all := []any{}
 		for _, a := range p.directory() {
-			if h, ok := p.node.Health(a.ID()); ok {
+			if h, ok := p.opts.Health(a.ID()); ok {
 				all = append(all, h)
 			}
 		}
 		answer = map[string]any{"agents": all}
 	} else {
-		h, ok := p.node.Health(q.Agent)
+		h, ok := p.opts.Health(q.Agent)
 		if !ok {
 			return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
 		}

@@ -1,9 +1,11 @@
-package uplinks
+package sessions
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -20,12 +22,12 @@ import (
 
 // The errors of [Uplink.Connect].
 var (
-	ErrConnected = errors.New("runtime: the uplink is connected already") // there is a session
-	ErrStopped   = errors.New("runtime: the uplink has stopped")
+	ErrConnected     = errors.New("runtime: the uplink is connected already") // there is a session
+	ErrUplinkStopped = errors.New("runtime: the uplink has stopped")
 )
 
-// Options configures an [Uplink]. The options of the runtime say what each field means.
-type Options struct {
+// UplinkOptions configures an [Uplink]. The options of the runtime say what each field means.
+type UplinkOptions struct {
 	Dial      func(ctx context.Context, h wire.Handler) (*wire.Session, error)
 	Names     []performatives.AgentID
 	Introduce bool
@@ -33,52 +35,32 @@ type Options struct {
 	Limits    relay.Limits
 }
 
-// Uplinks are the uplinks of a node. They are safe for concurrent use.
-type Uplinks struct {
-	system  *actors.System
-	chain   *chain.Chain
-	relay   *relay.Relay
-	knows   func(performatives.AgentID) bool
-	stopped func(performatives.AgentID) *performatives.Refusal
-
-	mu   sync.Mutex                // held to change list
-	list atomic.Pointer[[]*Uplink] // nil without an uplink
-}
-
-// New returns no uplinks. knows reports whether the node has a way to an agent without them, and
-// stopped returns the refusal of a message for an agent that is not there any more.
-func New(
-	s *actors.System, c *chain.Chain, r *relay.Relay, knows func(performatives.AgentID) bool, stopped func(performatives.AgentID) *performatives.Refusal,
-) *Uplinks {
-	return &Uplinks{system: s, chain: c, relay: r, knows: knows, stopped: stopped}
-}
-
-// Add creates an uplink, which is not connected yet. It returns nil if another one has one of its
-// names, or both have none.
-func (us *Uplinks) Add(o Options) *Uplink {
-	u := &Uplink{Uplinks: us, opts: o}
-	us.mu.Lock()
-	defer us.mu.Unlock()
-	if slices.ContainsFunc(us.all(), u.overlaps) {
+// NewUplink creates an uplink, which is not connected yet. It returns nil if another one has one of
+// its names, or both have none.
+func (n *Sessions) NewUplink(o UplinkOptions) *Uplink {
+	u := &Uplink{node: n, opts: o}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if slices.ContainsFunc(n.allUplinks(), u.overlaps) {
 		return nil
 	}
-	all := append(slices.Clone(us.all()), u)
-	us.list.Store(&all)
+	all := append(slices.Clone(n.allUplinks()), u)
+	n.uplinks.Store(&all)
 	return u
 }
 
-func (us *Uplinks) all() []*Uplink {
-	if all := us.list.Load(); all != nil {
+func (n *Sessions) allUplinks() []*Uplink {
+	if all := n.uplinks.Load(); all != nil {
 		return *all
 	}
 	return nil
 }
 
-// For returns the uplink beyond which an id is that is unknown here, or nil.
-func (us *Uplinks) For(id performatives.AgentID) *Uplink {
+// UplinkFor returns the uplink beyond which an id is that is unknown here, or nil.
+func (n *Sessions) UplinkFor(id performatives.AgentID) *Uplink {
 	var found *Uplink
 	longest := -1
-	for _, u := range us.all() {
+	for _, u := range n.allUplinks() {
 		if len(u.opts.Names) == 0 && longest < 0 {
 			found, longest = u, 0
 		}
@@ -92,8 +74,8 @@ func (us *Uplinks) For(id performatives.AgentID) *Uplink {
 }
 
 // LinkOf returns the link of the uplink beyond which an unknown id is, or nil.
-func (us *Uplinks) LinkOf(id performatives.AgentID) *relay.Link {
-	if u := us.For(id); u != nil {
+func (n *Sessions) LinkOf(id performatives.AgentID) *relay.Link {
+	if u := n.UplinkFor(id); u != nil {
 		if l := u.current.Load(); l != nil {
 			return l.Link
 		}
@@ -102,8 +84,8 @@ func (us *Uplinks) LinkOf(id performatives.AgentID) *relay.Link {
 }
 
 // AgentChanged tells the far nodes of an agent of this node.
-func (us *Uplinks) AgentChanged(id performatives.AgentID) {
-	for _, u := range us.all() {
+func (n *Sessions) AgentChanged(id performatives.AgentID) {
+	for _, u := range n.allUplinks() {
 		if l := u.current.Load(); l != nil && u.opts.Introduce {
 			l.updateIntroduction(id)
 		}
@@ -113,17 +95,17 @@ func (us *Uplinks) AgentChanged(id performatives.AgentID) {
 // Uplink is a session to another node, which is opened anew when it is lost, and the destination of
 // the ids beyond it.
 type Uplink struct {
-	*Uplinks
-	opts Options
+	node *Sessions
+	opts UplinkOptions
 
-	mu      sync.Mutex              // held to attach and detach a session
-	current atomic.Pointer[session] // nil without a session
+	mu      sync.Mutex                    // held to attach and detach a session
+	current atomic.Pointer[uplinkSession] // nil without a session
 	dialing atomic.Bool
 	closed  atomic.Bool
 }
 
-// session is the link of one session of an Uplink.
-type session struct {
+// uplinkSession is the link of one session of an Uplink.
+type uplinkSession struct {
 	*relay.Link
 	uplink  *Uplink
 	session *wire.Session
@@ -151,7 +133,7 @@ func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
 	defer u.dialing.Store(false)
 	switch {
 	case u.closed.Load():
-		return nil, ErrStopped
+		return nil, ErrUplinkStopped
 	case u.Connected():
 		return nil, ErrConnected
 	}
@@ -162,7 +144,7 @@ func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
 	l := u.attach(s)
 	if u.closed.Load() { // the uplink was stopped during the attempt
 		_ = s.Stop(ctx) // the session ends in any case
-		return nil, ErrStopped
+		return nil, ErrUplinkStopped
 	}
 	u.introduceAll(l)
 	return s, nil
@@ -170,13 +152,13 @@ func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
 
 // attach makes a session the uplink's, unless it has ended already or the uplink has stopped.
 // Connect and Opened call it, in either order.
-func (u *Uplink) attach(s *wire.Session) *session {
+func (u *Uplink) attach(s *wire.Session) *uplinkSession {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	l, ok := s.Value().(*session)
+	l, ok := s.Value().(*uplinkSession)
 	if !ok {
-		l = &session{
-			Link: u.relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
+		l = &uplinkSession{
+			Link: u.node.Relay.NewLink(relay.Uplink, s, u.opts.Limits), uplink: u,
 			session: s, introduced: make(map[performatives.AgentID]bool),
 		}
 		s.SetValue(l)
@@ -196,7 +178,7 @@ func (u *Uplink) Run(ctx context.Context) error {
 	for attempt := 1; ; attempt++ {
 		s, err := u.Connect(ctx)
 		switch {
-		case errors.Is(err, ErrStopped), ctx.Err() != nil:
+		case errors.Is(err, ErrUplinkStopped), ctx.Err() != nil:
 			return nil
 		case errors.Is(err, ErrConnected):
 			return err
@@ -207,12 +189,12 @@ func (u *Uplink) Run(ctx context.Context) error {
 				return nil
 			}
 			if told := new(wire.PeerError); errors.As(s.Err(), &told) {
-				u.system.Logger().Warn("uplink ended by the far node", "attempt", attempt, "err", told)
+				u.node.System.Logger().Warn("uplink ended by the far node", "attempt", attempt, "err", told)
 			} else {
 				attempt = 0
 			}
 		default:
-			u.system.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)
+			u.node.System.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)
 		}
 		retry := time.NewTimer(u.opts.Backoff.Delay(max(attempt, 1), rand.Float64))
 		select {
@@ -248,8 +230,81 @@ func (u *Uplink) Deliver(m *performatives.Message) error {
 			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
 		}
 	}
-	if !u.knows(m.Sender()) && !u.system.HasRun(m.Sender()) && u.For(m.Sender()) == u {
-		return u.system.Deliver(m.Receiver(), m) // which says why it cannot
+	if !u.node.Knows(m.Sender()) && !u.node.System.HasRun(m.Sender()) && u.node.UplinkFor(m.Sender()) == u {
+		return u.node.System.Deliver(m.Receiver(), m) // which says why it cannot
 	}
 	return l.SendTo(m, m.Receiver(), relay.Unchanged)
 }
+
+var _ wire.Handler = (*Uplink)(nil)
+
+// Opened makes a new session the uplink's: what the far node sends first may be answered at once.
+func (u *Uplink) Opened(s *wire.Session) { u.attach(s) }
+
+// Receive routes a message to an agent of this node. A message for an unknown id is
+// refused and not sent back to the far node.
+func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
+	l := uplinkOf(s)
+	if l.handleIntroductionReply(m) {
+		return nil
+	}
+	passed, routed, err := u.node.Chain.Run(chain.Uplink, m)
+	if err != nil {
+		return u.node.Relay.Refuse(m, err)
+	}
+	m = passed
+	l.BeginReceive()
+	defer l.EndReceive()
+	worker := u.node.Relay.WorkerOf(m.Sender(), m, routed)
+	to := cmp.Or(worker, m.Receiver())
+	here := u.node.Knows(to)
+	_, own := u.node.System.Find(m.Sender())
+	switch {
+	case to != "" && !here && u.node.System.HasRun(to):
+		return u.node.Relay.Refuse(m, u.node.Stopped(to))
+	case to != "" && !here:
+		return u.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
+	case own:
+		return u.node.Relay.Refuse(m, refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
+	case u.node.UplinkFor(m.Sender()) != u:
+		return u.node.Relay.Refuse(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
+	case to == "":
+		return u.node.System.Pass(m)
+	case worker != "":
+		return l.DeliverAs(m, worker, m.Sender(), false)
+	}
+	return l.Deliver(m, m.Sender())
+}
+
+// Undelivered handles a message that the session did not deliver to the far node.
+func (u *Uplink) Undelivered(s *wire.Session, m *performatives.Message, why *performatives.Refusal) {
+	uplinkOf(s).Undelivered(m, why)
+}
+
+// linkLost is the reason that agents get when the session with the far node ends.
+var linkLost = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the connection to the agent's node was lost"}
+
+// Closed ends the link of a session.
+func (u *Uplink) Closed(s *wire.Session, _ error) {
+	l := uplinkOf(s)
+	l.Finish(linkLost, u.distantPeers()...)
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.current.CompareAndSwap(l, nil)
+}
+
+// distantPeers returns the peers of open conversations that are beyond the uplink.
+func (u *Uplink) distantPeers() []performatives.AgentID {
+	peers := make(map[performatives.AgentID]bool)
+	for c := range u.node.System.Conversations() {
+		peers[c.Key().Peer] = true
+	}
+	for id := range peers {
+		if u.node.Knows(id) || u.node.UplinkFor(id) != u {
+			delete(peers, id)
+		}
+	}
+	return slices.Collect(maps.Keys(peers))
+}
+
+func uplinkOf(s *wire.Session) *uplinkSession { return s.Value().(*uplinkSession) }

@@ -1,0 +1,43 @@
+package sessions
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
+	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
+	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+)
+
+// Sessions are the sessions of a node: those that peers open, see [Peers], and those that the node
+// opens, see [Uplink]. It is safe for concurrent use.
+type Sessions struct {
+	Host
+
+	mu      sync.Mutex                // held to change uplinks
+	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
+}
+
+// Host is what the room has of its node.
+type Host struct {
+	System   *actors.System
+	Chain    *chain.Chain
+	Relay    *relay.Relay
+	Catalog  *namespace.Catalog
+	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
+
+	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without uplinks
+	Stopped func(performatives.AgentID) *performatives.Refusal            // of a message for an agent that is not there any more
+	Changed func(performatives.AgentID)                                   // tells other nodes of an agent of a session
+	Report  func(performatives.QueryCapabilities) (health any, only bool) // the health that a query reports; only says that it has no other purpose
+	Members func() any                                                    // the nodes of the cluster, for the namespace system
+}
+
+// New returns the sessions of a node, which has none yet.
+func New(h Host) *Sessions { return &Sessions{Host: h} }
+
+func refused(code performatives.Code, text string) *performatives.Refusal {
+	return &performatives.Refusal{Code: code, Text: text}
+}
