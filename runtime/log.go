@@ -127,8 +127,7 @@ func (l *eventLog) stop(ctx context.Context) error {
 // logged where they happen.
 func (o *Options) logged() (kinds []events.Kind) {
 	ctx := context.Background() //nolint:forbidigo // slog asks for one; nothing is cancelled by it
-	_, none := o.Logger.Handler().(fallback)
-	if o.Logger.Enabled(ctx, slog.LevelWarn) && (!none || o.Watch != nil) {
+	if o.Logger.Enabled(ctx, slog.LevelWarn) && o.Watch != nil {
 		kinds = append(kinds, lifecycle.KindViolation)
 	}
 	if o.Logger.Enabled(ctx, slog.LevelInfo) {

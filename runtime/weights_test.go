@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/codons/watch"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 )
 
@@ -19,5 +20,19 @@ func TestUplinkIsBoundedAsPeersAre(t *testing.T) {
 	}
 	if err := (PeerOptions{MaxBytes: -1}).validate(); err == nil || !strings.Contains(err.Error(), "MaxBytes") {
 		t.Errorf("less than nothing: %v", err)
+	}
+}
+
+// Events are made for the log only where it writes them: those of a watch for a node without a
+// logger, and none without a watch.
+func TestNodeWithoutALoggerMakesNoEvents(t *testing.T) {
+	for _, tt := range []struct {
+		watch *watch.Options
+		want  int
+	}{{nil, 0}, {&watch.Options{}, 1}} {
+		o := Options{Watch: tt.watch}.withDefaults()
+		if kinds := o.logged(); len(kinds) != tt.want {
+			t.Errorf("with the watch %v it makes %v", tt.watch, kinds)
+		}
 	}
 }
