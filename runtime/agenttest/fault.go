@@ -19,6 +19,9 @@ type Fault struct {
 	act      performatives.Performative
 	left     int // messages that it may still meet; less than zero means all
 	do       func(n *network, m *performatives.Message) error
+
+	met   int  // messages, once it is set
+	ended bool // it was taken away
 }
 
 // Lose loses the messages of an act that an agent sends. An empty id stands for all
@@ -82,8 +85,8 @@ func (f Fault) String() string {
 	return fmt.Sprintf("%s(%q, %s)", f.name, f.from, act)
 }
 
-func (f Fault) meets(m *performatives.Message) bool {
-	return f.left != 0 && (f.act == 0 || f.act == m.Performative()) &&
+func (f *Fault) meets(m *performatives.Message) bool {
+	return f.left != 0 && !f.ended && (f.act == 0 || f.act == m.Performative()) &&
 		(f.from == "" || m.Sender().Is(f.from)) && (f.to == "" || m.Receiver().Is(f.to))
 }
 
@@ -97,25 +100,17 @@ type network struct {
 	system *actors.System
 
 	mu     sync.Mutex
-	faults []*active
-}
-
-// active is a fault that was set.
-type active struct {
-	Fault
-	met   int
-	ended bool
+	faults []*Fault
 }
 
 func (n *network) set(f Fault) (end func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	a := &active{Fault: f}
-	n.faults = append(n.faults, a)
+	n.faults = append(n.faults, &f)
 	return func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		a.ended = true
+		f.ended = true
 	}
 }
 
@@ -128,10 +123,10 @@ func (n *network) Route(m *performatives.Message) error {
 }
 
 // find returns the fault that meets m, and counts it.
-func (n *network) find(m *performatives.Message) *active {
+func (n *network) find(m *performatives.Message) *Fault {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	i := slices.IndexFunc(n.faults, func(a *active) bool { return !a.ended && a.meets(m) })
+	i := slices.IndexFunc(n.faults, func(f *Fault) bool { return f.meets(m) })
 	if i < 0 {
 		return nil
 	}
@@ -155,9 +150,9 @@ func (n *network) later(m *performatives.Message, d time.Duration) {
 func (n *network) unmet() (all []Fault) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for _, a := range n.faults {
-		if a.met == 0 || a.left > 0 {
-			all = append(all, a.Fault)
+	for _, f := range n.faults {
+		if f.met == 0 || f.left > 0 {
+			all = append(all, *f)
 		}
 	}
 	return all
