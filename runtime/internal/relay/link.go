@@ -126,12 +126,8 @@ func (l *Link) DeliverTo(r *actors.Registration, m *performatives.Message) error
 
 // receive notes a message and passes it on with the function on, which counts it if that fails.
 func (l *Link) receive(p passage, on func(*performatives.Message) error) error {
-	sent := false
-	err := l.relay.pass(p, func(m *performatives.Message) error {
-		sent = true
-		return on(m)
-	})
-	if err != nil && !sent {
+	unsent, err := l.relay.pass(p, on)
+	if err != nil && unsent == nil {
 		return l.relay.Refuse(p.message, err)
 	}
 	return err
@@ -140,11 +136,9 @@ func (l *Link) receive(p passage, on func(*performatives.Message) error) error {
 // SendTo passes a message on to an agent of the peer. form returns the form in which the peer gets
 // it. The error is a [*performatives.Refusal].
 func (l *Link) SendTo(m *performatives.Message, to performatives.AgentID, form func(*performatives.Message) *performatives.Message) error {
-	var unsent error
 	via, here := l.relay.whereIs(m.Sender())
-	err := l.relay.pass(passage{message: m, from: party{m.Sender(), via}, to: party{to, l}, here: here}, func(m *performatives.Message) error {
-		unsent = l.out.Send(form(m))
-		return unsent
+	unsent, err := l.relay.pass(passage{message: m, from: party{m.Sender(), via}, to: party{to, l}, here: here}, func(m *performatives.Message) error {
+		return l.out.Send(form(m))
 	})
 	switch {
 	case err == nil && unsent != nil: // its record was ended meanwhile: the sender was told so

@@ -24,12 +24,12 @@ type passage struct {
 
 // noted is what note did about a message, to be taken back if the message cannot be passed on.
 type noted struct {
-	record   *record               // nil: there is nothing to take back
-	as       performatives.AgentID // the namespace that the asker has named instead of the worker
-	message  *performatives.Message
-	began    bool
-	ended    bool
-	asks     bool // the message became record.asked
+	record  *record // nil: there is nothing to take back
+	message *performatives.Message
+	began   bool
+	ended   bool
+
+	// These are of the record before.
 	asked    *performatives.Message
 	copies   copies
 	due      time.Time
@@ -65,12 +65,11 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	case t.latest == p.message: // it was noted at the namespace that it is for
 		return noted{}, nil
 	}
-	n := noted{record: t, as: t.as, message: p.message, asked: t.asked, copies: t.copies, due: t.due, progress: t.progress}
+	n := noted{record: t, message: p.message, asked: t.asked, copies: t.copies, due: t.due, progress: t.progress}
 	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
 		if err := r.roomLocked(t, p, 0); err != nil {
 			return noted{}, err
 		}
-		n.asks = true
 		r.askLocked(t, p.message, now)
 	}
 	if n.ended = t.observe(p.message); n.ended {
@@ -96,28 +95,24 @@ func (r *Relay) begins(p passage) bool {
 	if t, ok := r.tables[m.Protocol()]; ok {
 		opens = opens || t.codon.Machine().Opens(m.Performative())
 	}
+	asks := p.from.via == nil
+	if !opens || p.as != "" || !asks && p.to.via != nil {
+		return opens
+	}
+	here := p.here
+	if side := p.to; here == nil {
+		if asks {
+			side = p.from
+		}
+		here, _ = r.system.Find(side.id)
+	}
 	switch {
-	case !opens:
-		return false
-	case p.as != "":
+	case here == nil: // it is not in the directory
 		return true
-	case p.from.via == nil:
-		here := r.entryOf(p.from, p)
-		return here == nil || !here.Conversing(m.ConversationID(), p.to.id)
-	case p.to.via == nil:
-		here := r.entryOf(p.to, p)
-		return here == nil || !here.Converses(m)
+	case asks:
+		return !here.Conversing(m.ConversationID(), p.to.id)
 	}
-	return true
-}
-
-// entryOf returns the entry of the only party of this process; nil: it is not in the directory.
-func (r *Relay) entryOf(side party, p passage) *actors.Registration {
-	if p.here != nil {
-		return p.here
-	}
-	here, _ := r.system.Find(side.id)
-	return here
+	return !here.Converses(m)
 }
 
 // recordOf returns the record of a message, and whether it is open; nil without one. Only the
@@ -194,7 +189,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.as})
 	}
 	r.askLocked(t, m, now)
-	return noted{record: t, as: t.as, message: m, began: true}, nil
+	return noted{record: t, message: m, began: true}, nil
 }
 
 // key is that of Relay.of.
@@ -289,6 +284,7 @@ func (r *Relay) takeBack(n noted) bool {
 		return false
 	case n.began:
 		r.removeLocked(t)
+		return true
 	case n.ended:
 		r.reopenLocked(t)
 	case t.gone:
@@ -298,7 +294,7 @@ func (r *Relay) takeBack(n noted) bool {
 		t.progress, t.latest = n.progress, nil
 		t.ids = slices.DeleteFunc(t.ids, func(id performatives.MessageID) bool { return id == n.message.ID() })
 	}
-	if n.asks {
+	if t.asked == n.message { // else a later request has its place
 		r.setAskedLocked(t, n.asked)
 		t.copies = n.copies
 		r.scheduleLocked(t, n.due)

@@ -90,20 +90,22 @@ func (r *Relay) find(id performatives.AgentID) (d Destination, found bool) {
 func (r *Relay) partyOf(id performatives.AgentID) party { return party{id, r.LinkOf(id)} }
 
 // pass notes a message in the records and passes it on with the function on. The reply of a worker
-// that the asker has called by a namespace is sent under the namespace's name.
-func (r *Relay) pass(p passage, on func(*performatives.Message) error) error {
+// that the asker has called by a namespace is sent under the namespace's name. unsent is the error of
+// on. err is the one for the sender: nil if the conversation was ended meanwhile, because its parties
+// were told so.
+func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, err error) {
 	noted, err := r.note(p, time.Now)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	m := p.message
-	if noted.as != "" && p.as == "" && !m.Sender().Is(noted.record.asker.id) {
-		m = noted.record.voiced(m)
+	if t := noted.record; t != nil && t.as != "" && p.as == "" && !m.Sender().Is(t.asker.id) {
+		m = t.voiced(m)
 	}
-	if err := on(m); err != nil && r.takeBack(noted) {
-		return err
+	if unsent = on(m); unsent != nil && r.takeBack(noted) {
+		return unsent, unsent
 	}
-	return nil // or the conversation was ended meanwhile, and its parties were told so
+	return unsent, nil
 }
 
 // Onward routes a message of an agent of this process that has passed the chain: to the agent to,
@@ -114,10 +116,12 @@ func (r *Relay) Onward(m *performatives.Message, to performatives.AgentID) error
 	switch {
 	case worker != "":
 		p := passage{message: m.Readdressed(m.Sender(), worker), from: r.partyOf(m.Sender()), to: r.partyOf(worker), as: as}
-		return refusedBy(as, r.pass(p, r.system.Route))
+		_, err := r.pass(p, r.system.Route)
+		return refusedBy(as, err)
 	case r.routed.Load() && m.Receiver() != "":
 		if to := r.partyOf(m.Receiver()); to.via == nil && r.voiced(m) { // else the link renames it
-			return r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, r.system.Route)
+			_, err := r.pass(passage{message: m, from: party{id: m.Sender()}, to: to}, r.system.Route)
+			return err
 		}
 	}
 	return r.system.Route(m)
