@@ -95,7 +95,7 @@ func (c *Chain) Counts(yield func(name string, passed, changed, routed, refused,
 
 // Run passes a message through the chain. It returns the message with the receiver that its sender
 // has named, unless it is a notice, and the agent that the message was routed to; empty: its
-// receiver. The error is a [*performatives.Refusal].
+// receiver. The error is a [*performatives.Refusal], and the message then the one that it got.
 func (c *Chain) Run(from Origin, m *performatives.Message) (out *performatives.Message, to performatives.AgentID, err error) {
 	if c == nil {
 		return m, "", nil
@@ -107,7 +107,7 @@ func (c *Chain) Run(from Origin, m *performatives.Message) (out *performatives.M
 			next, err = check(out, next)
 		}
 		if err != nil {
-			return nil, "", c.refuse(l, from, m, err)
+			return m, "", c.refuse(l, from, m, err)
 		}
 		l.passed.Add(1)
 		if next != out {

@@ -151,7 +151,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if agent.id != agent.label {
 		m = m.Readdressed(agent.id, m.Receiver())
 	}
-	in, to, err := p.node.Chain.Run(chain.Session, m)
+	m, to, err := p.node.Chain.Run(chain.Session, m)
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
 	}
@@ -160,7 +160,7 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 	if l.Ended() { // the peer may be disconnected already
 		return p.node.Relay.Refuse(m, errReplaced)
 	}
-	return p.pass(l, agent, in, to)
+	return p.pass(l, agent, m, to)
 }
 
 // pass routes a message from an agent of l, which the chain has routed to the agent routed.

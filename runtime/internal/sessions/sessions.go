@@ -16,8 +16,8 @@ import (
 type Sessions struct {
 	Host
 
-	mu      sync.Mutex                // held to change uplinks
-	uplinks atomic.Pointer[[]*Uplink] // nil without an uplink
+	mu      sync.Mutex // held to change uplinks
+	uplinks atomic.Pointer[[]*Uplink]
 }
 
 // Host is what the room has of its node.
@@ -36,7 +36,11 @@ type Host struct {
 }
 
 // New returns the sessions of a node, which has none yet.
-func New(h Host) *Sessions { return &Sessions{Host: h} }
+func New(h Host) *Sessions {
+	n := &Sessions{Host: h}
+	n.uplinks.Store(new([]*Uplink))
+	return n
+}
 
 func refused(code performatives.Code, text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: code, Text: text}

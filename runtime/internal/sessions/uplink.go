@@ -41,26 +41,20 @@ func (n *Sessions) NewUplink(o UplinkOptions) *Uplink {
 	u := &Uplink{node: n, opts: o}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if slices.ContainsFunc(n.allUplinks(), u.overlaps) {
+	others := *n.uplinks.Load()
+	if slices.ContainsFunc(others, u.overlaps) {
 		return nil
 	}
-	all := append(slices.Clone(n.allUplinks()), u)
+	all := append(slices.Clone(others), u)
 	n.uplinks.Store(&all)
 	return u
-}
-
-func (n *Sessions) allUplinks() []*Uplink {
-	if all := n.uplinks.Load(); all != nil {
-		return *all
-	}
-	return nil
 }
 
 // UplinkFor returns the uplink beyond which an id is that is unknown here, or nil.
 func (n *Sessions) UplinkFor(id performatives.AgentID) *Uplink {
 	var found *Uplink
 	longest := -1
-	for _, u := range n.allUplinks() {
+	for _, u := range *n.uplinks.Load() {
 		if len(u.opts.Names) == 0 && longest < 0 {
 			found, longest = u, 0
 		}
@@ -85,7 +79,7 @@ func (n *Sessions) LinkOf(id performatives.AgentID) *relay.Link {
 
 // AgentChanged tells the far nodes of an agent of this node.
 func (n *Sessions) AgentChanged(id performatives.AgentID) {
-	for _, u := range n.allUplinks() {
+	for _, u := range *n.uplinks.Load() {
 		if l := u.current.Load(); l != nil && u.opts.Introduce {
 			l.updateIntroduction(id)
 		}
@@ -125,7 +119,7 @@ func (u *Uplink) overlaps(other *Uplink) bool {
 }
 
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
-// ErrStopped.
+// ErrUplinkStopped.
 func (u *Uplink) Connect(ctx context.Context) (*wire.Session, error) {
 	if !u.dialing.CompareAndSwap(false, true) {
 		return nil, ErrConnected
@@ -248,11 +242,10 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	if l.handleIntroductionReply(m) {
 		return nil
 	}
-	passed, routed, err := u.node.Chain.Run(chain.Uplink, m)
+	m, routed, err := u.node.Chain.Run(chain.Uplink, m)
 	if err != nil {
 		return u.node.Relay.Refuse(m, err)
 	}
-	m = passed
 	l.BeginReceive()
 	defer l.EndReceive()
 	worker := u.node.Relay.WorkerOf(m.Sender(), m, routed)
