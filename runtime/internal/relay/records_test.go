@@ -603,14 +603,51 @@ func TestReceiptOfTheLost(t *testing.T) {
 	}
 }
 
-// An agent that has stopped is told nothing about its requests: its next run would not know them.
+// spawn starts an agent of this process without behaviour.
+func (d *recordsFixture) spawn(id p.AgentID) {
+	d.t.Helper()
+	if _, err := d.system.Spawn(d.t.Context(), actors.Spec{ID: id, New: func() actors.Agent { return client{} }}); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// An agent that has stopped is told nothing about its requests: its next run, which has begun here,
+// would not know them.
 func TestStoppedAgentIsNotTold(t *testing.T) {
 	d := newRecordsFixture(t)
 	d.bob.via = nil
 	d.must(act(t, "q", p.ActRequest, nil))
 	d.must(act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Sender, e.Receiver, e.ConversationID = "bob", "ann", "other" }))
+	d.spawn("bob")
 	d.AgentStopped("Bob")
 	d.wantEnds("cancel r", "q agent_stopped")
+}
+
+// An agent that has left its link gets no CANCEL where it is now, and its askers are told.
+func TestLostWorkerIsNotTold(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.must(act(t, "q", p.ActRequest, nil))
+	d.must(act(t, "r", p.ActRequest, func(e *p.Envelope) { e.Sender, e.Receiver, e.ConversationID = "bob", "ann", "other" }))
+	d.bob.via.LoseWorker("Bob")
+	d.wantEnds("q disconnected")
+	d.wantOpen(1)
+}
+
+// The record of a conversation of an agent of this process, which is kept for the name of a
+// namespace, tells nobody of its end: the conversation does.
+func TestRecordForTheNameIsSilent(t *testing.T) {
+	d := newRecordsFixture(t)
+	d.spawn("worker")
+	m := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
+		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
+	})
+	if _, err := d.Relay.note(passage{message: m, from: d.ann, to: party{id: "worker"}, as: "crm"}, d.clock); err != nil {
+		t.Fatal(err)
+	}
+	d.wantOpen(1)
+	d.AgentStopped("worker")
+	d.wantOpen(0)
+	d.wantEnds()
 }
 
 // bury ends so many requests, the first of which has the number from.
@@ -685,9 +722,7 @@ func (client) Describe() p.Capabilities { return p.Capabilities{} }
 // A request within a conversation of an agent of this process has no record.
 func TestConversationsHaveNoRecord(t *testing.T) {
 	d := newRecordsFixture(t)
-	if _, err := d.system.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return client{} }}); err != nil {
-		t.Fatal(err)
-	}
+	d.spawn("worker")
 	query := act(t, "q", p.ActQueryCapabilities, func(e *p.Envelope) {
 		e.Receiver, e.Payload = "worker", p.QueryCapabilities{Type: p.QuerySummary}
 	})
