@@ -227,7 +227,6 @@ func (c *cancellation) passed(node string, a *answered, err error) {
 		c.add(node, v)
 	default:
 		c.refused, c.refuser = a.failure(), node
-		c.refused.Error.Code = cmp.Or(c.refused.Error.Code, "node_unreachable")
 	}
 }
 
@@ -322,6 +321,9 @@ func (c *cancellation) notCancelled(act *observe.OperatorActed) (any, *failure) 
 	switch {
 	case c.refused != nil:
 		act.Outcome = c.refuser + ": " + c.refused.text()
+		if c.refused.Error.Code == "" {
+			return nil, failed(http.StatusBadGateway, "node_unreachable", "the node "+c.refuser+" does not answer as a node does: "+c.refused.text())
+		}
 		return nil, c.refused
 	case c.noRow:
 		return nil, failed(http.StatusConflict, outcomeNoRow, "its initiator is not an agent of a node that has answered, and the table of its codon has no row by which the responder can end now: only its initiator can cancel it"+missing)

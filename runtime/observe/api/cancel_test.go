@@ -210,7 +210,7 @@ func TestCancelAmongNodes(t *testing.T) {
 		"ended elsewhere":            {fakeNodes{"n2": has("responder", says(`{"outcome":"already_ended"}`))}, true, stopped, 0},
 		"one does not end its side":  {fakeNodes{"n2": has("responder", hangs)}, true, stillRunning, 30 * time.Second},
 		"one has it, and is refused": {fakeNodes{"n2": has("responder", refuses(503))}, true, stillRunning, 0},
-		"only that one":              {fakeNodes{"n2": has("responder", refuses(503))}, false, `503 {"error":{"code":"node_unreachable","text":"it answers 503"}}`, 0},
+		"only that one":              {fakeNodes{"n2": has("responder", refuses(503))}, false, `502 {"error":{"code":"node_unreachable","text":"the node n2 does not answer as a node does: it answers 503"}}`, 0},
 		"no row": {fakeNodes{"n2": has("responder", func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(http.StatusConflict)
 			says(`{"error":{"code":"no_row","text":"x"}}`)(w, nil)
@@ -287,8 +287,8 @@ func TestOutcomesAmongNodes(t *testing.T) {
 		"no row there":              {nodes: fakeNodes{"n2": has("responder", conflict("no_row"))}, want: `409 {"error":{"code":"no_row"`, act: "no_row"},
 		"another conflict there":    {nodes: fakeNodes{"n2": has("responder", conflict("x"))}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
 		"gone in between":           {nodes: fakeNodes{"n2": has("responder", refuses(404))}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
-		"refused there":             {nodes: fakeNodes{"n2": has("responder", refuses(503))}, want: "503 ", act: "n2: it answers 503"},
-		"no JSON":                   {nodes: fakeNodes{"n2": has("responder", says("x"))}, want: "200 x", act: "n2: it answers 200"},
+		"refused there":             {nodes: fakeNodes{"n2": has("responder", refuses(503))}, want: `502 {"error":{"code":"node_unreachable"`, act: "n2: it answers 503"},
+		"no JSON":                   {nodes: fakeNodes{"n2": has("responder", says("x"))}, want: `502 {"error":{"code":"node_unreachable"`, act: "n2: it answers 200"},
 		"only responders":           {nodes: fakeNodes{"n2": has("initiator", hangs)}, query: "?side=responder", want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
 		"only initiators":           {nodes: fakeNodes{"n2": has("responder", hangs)}, query: "?side=initiator", want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
 		"only initiators, one over": {nodes: fakeNodes{"n2": says(completed)}, query: "?side=initiator", want: `200 {"outcome":"already_ended","state":"completed"}`, act: "already_ended"},
