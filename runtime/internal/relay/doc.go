@@ -14,7 +14,7 @@
 // in number and in bytes.
 //
 // It may call the actor system, the tables of codons, the [Sender] of a link, and the two functions
-// that [New] gets, which ask the rooms mesh and uplinks. It imports no other room. One lock guards
+// that [New] gets, which ask the room mesh. It imports no other room. One lock guards
 // all records; while it is held, only the actor system is called, and at the stop of the node the
 // senders of links. Each link has a lock for the messages that come in by it. It is held while such
 // a message is routed, and taken before that of the records.
