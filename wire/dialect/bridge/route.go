@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,27 +32,14 @@ type route struct {
 	path []string
 }
 
-// readRoute reads a route. The error names the wrong member.
-func readRoute(v []byte) (r route, fault error) {
-	var limit, path []byte
-	jsonscan.Read(v, nil, jsonscan.Find(routeLimit, &limit), jsonscan.Find(routePath, &path))
-	if !jsonscan.Is(v, '{') {
-		return r, invalidRoute("", "an object")
+// routeOf reads a route. One that cannot be read is that of a message that has passed no node.
+func routeOf(v []byte) route {
+	left, err := strconv.Atoi(string(jsonscan.Member(v, routeLimit)))
+	names, wrong := jsonscan.Texts(jsonscan.Member(v, routePath))
+	if err != nil || left < 0 || left > maxHops || wrong >= 0 || len(names) > maxHops {
+		return route{left: hopLimit + 1}
 	}
-	left, err := strconv.Atoi(string(limit))
-	if err != nil || left < 0 || left > maxHops {
-		return r, invalidRoute("."+routeLimit, fmt.Sprintf("a whole number from 0 to %d", maxHops))
-	}
-	names, wrong := jsonscan.Texts(path)
-	if !jsonscan.Is(path, '[') || wrong >= 0 || len(names) > maxHops {
-		return r, invalidRoute("."+routePath, "the names of nodes")
-	}
-	return route{left, names}, nil
-}
-
-func invalidRoute(member, want string) error {
-	name := memberRoute + member
-	return &performatives.Refusal{Code: performatives.CodeInvalidPayload, Field: name, Text: name + ": want " + want}
+	return route{left, names}
 }
 
 // checkRoute refuses a message that has been on this node before, and adds this node to its route:
@@ -62,20 +48,13 @@ func (s *session) checkRoute(d *decoder) {
 	if s.node == "" || !d.agreed(extensionRouting) {
 		return
 	}
-	r := route{left: hopLimit + 1}
-	var err error
-	if v, ok := d.out.Metadata[memberRoute]; ok {
-		r, err = readRoute(v)
-	}
-	switch {
-	case err != nil:
-		d.fail(err)
-	case slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }):
+	r := routeOf(d.out.Metadata[memberRoute])
+	if slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }) {
 		d.WrongAs(performatives.CodeUnknownAgent, memberRoute, "a way that has not passed the node %.64q before", s.node)
-	default:
-		r.path = append(r.path, s.node)
-		exchange.Keep(&d.out.Metadata, memberRoute, r.json())
+		return
 	}
+	r.path = append(r.path, s.node)
+	exchange.Keep(&d.out.Metadata, memberRoute, r.json())
 }
 
 // json returns the member of the envelope.
@@ -94,16 +73,9 @@ func (s *session) routed(m *performatives.Message, agreed bool) (*performatives.
 	if !agreed && !ok {
 		return m, nil
 	}
-	r := route{left: hopLimit + 1}
-	if ok && agreed {
-		known, err := readRoute(came)
-		switch {
-		case err != nil: // of a peer that means something else by it
-		case known.left == 0:
-			return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Field: memberRoute, Text: "route: the hop limit is reached"}
-		default:
-			r = known
-		}
+	r := routeOf(came)
+	if agreed && r.left == 0 {
+		return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, About: m.ID(), Field: memberRoute, Text: "route: the hop limit is reached"}
 	}
 	return m.With(func(e *performatives.Envelope) {
 		delete(e.Metadata, memberRoute)
