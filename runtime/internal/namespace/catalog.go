@@ -97,7 +97,8 @@ func (a *Agent) Has(uri string) bool {
 
 func compareKey(a *Agent, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
 
-// Changed updates the entry of an agent. It is OnList of the node's [actors.Options].
+// Changed updates the entry of an agent, and has the watchers told if its actions have changed. It is
+// OnList of the node's [actors.Options].
 func (c *Catalog) Changed(id performatives.AgentID) {
 	if !c.used.Load() {
 		return // the first use sees the change
@@ -105,11 +106,16 @@ func (c *Catalog) Changed(id performatives.AgentID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	before := c.removeLocked(id.Fold())
-	var after *Agent
+	var after []performatives.Action
 	if r, ok := c.system.Find(id); ok && r.Visible() {
-		after = c.addLocked(r)
+		after = c.addLocked(r).has.Actions
 	}
-	c.compareLocked(before, after)
+	if len(c.watchers) == 0 || len(before)+len(after) == 0 || reflect.DeepEqual(before, after) {
+		return
+	}
+	if c.changed[id] = struct{}{}; len(c.changed) == 1 {
+		c.system.AfterFunc(burstTime, c.tell)
+	}
 }
 
 // useLocked lists the agents at the first use.
@@ -155,8 +161,8 @@ func (c *Catalog) offerLocked(a *Agent, n name, at int) {
 	}
 }
 
-// removeLocked removes the entry of an agent, and returns it; nil if there is none.
-func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
+// removeLocked removes the entry of an agent, if there is one, and returns its actions.
+func (c *Catalog) removeLocked(key performatives.AgentID) []performatives.Action {
 	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
 	if !there {
 		return nil
@@ -168,7 +174,7 @@ func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
 			delete(c.offers, of.name)
 		}
 	}
-	return a
+	return a.has.Actions
 }
 
 // Summary returns the JSON of [Union] of all agents but one.
@@ -327,25 +333,6 @@ func (c *Catalog) Unwatch(w Watcher) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.watchers, w)
-}
-
-// compareLocked notes that an agent has changed from one entry to another, for the watchers. A nil
-// entry is that of an agent that is not listed.
-func (c *Catalog) compareLocked(from, to *Agent) {
-	var before, after []performatives.Action
-	var id performatives.AgentID
-	if from != nil {
-		id, before = from.id, from.has.Actions
-	}
-	if to != nil {
-		id, after = to.id, to.has.Actions
-	}
-	if len(c.watchers) == 0 || len(before)+len(after) == 0 || reflect.DeepEqual(before, after) {
-		return
-	}
-	if c.changed[id] = struct{}{}; len(c.changed) == 1 {
-		c.system.AfterFunc(burstTime, c.tell)
-	}
 }
 
 // tell tells the watchers of the changes.
