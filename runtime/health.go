@@ -74,8 +74,8 @@ const (
 	extraRegistration = sessions.MemberRegistration
 )
 
-// reportOf returns the health that the sender of a query reports of itself, a [Health], or nil. only
-// is true if the query has no other purpose.
+// reportOf returns the health that the sender of a query reports of itself, a [Health], or nil.
+// only is true if the query has no other purpose.
 func (n *Node) reportOf(q performatives.QueryCapabilities) (health any, only bool) {
 	text, only := q.Extra[extraStatus], true
 	if text == nil {

@@ -97,8 +97,8 @@ func (a *Agent) Has(uri string) bool {
 
 func compareKey(a *Agent, key performatives.AgentID) int { return cmp.Compare(a.key, key) }
 
-// Changed updates the entry of an agent, and has the watchers told if its actions have changed. It is
-// OnList of the node's [actors.Options].
+// Changed updates the entry of an agent, and has the watchers told if its actions have changed. It
+// is OnList of the node's [actors.Options].
 func (c *Catalog) Changed(id performatives.AgentID) {
 	if !c.used.Load() {
 		return // the first use sees the change

@@ -231,8 +231,8 @@ func (l *Link) addWeight(w int) {
 	}
 }
 
-// roomLocked returns a refusal if a session of a passage has no room for a request, in t or in a new
-// conversation. own is how many of the conversations of its agents are the request's own.
+// roomLocked returns a refusal if a session of a passage has no room for a request, in t or in a
+// new conversation. own is how many of the conversations of its agents are the request's own.
 func (r *Relay) roomLocked(t *record, p passage, own int) error {
 	released := 0
 	if t != nil && t.asked != t.first {

@@ -98,8 +98,8 @@ func (d *recordsFixture) must(m *p.Message) noted {
 	return n
 }
 
-// ends returns what the parties of ended records were told since the last call: the askers a failure
-// by its code, and the workers a cancel.
+// ends returns what the parties of ended records were told since the last call: the askers a
+// failure by its code, and the workers a cancel.
 func (d *recordsFixture) ends() (all []string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -90,9 +90,9 @@ func (r *Relay) find(id performatives.AgentID) (d Destination, found bool) {
 func (r *Relay) partyOf(id performatives.AgentID) party { return party{id, r.LinkOf(id)} }
 
 // pass notes a message in the records and passes it on with the function on. The reply of a worker
-// that the asker has called by a namespace is sent under the namespace's name. unsent is the error of
-// on. err is the one for the sender: nil if the conversation was ended meanwhile, because its parties
-// were told so.
+// that the asker has called by a namespace is sent under the namespace's name. unsent is the error
+// of on. err is the one for the sender: nil if the conversation was ended meanwhile, because its
+// parties were told so.
 func (r *Relay) pass(p passage, on func(*performatives.Message) error) (unsent, err error) {
 	noted, err := r.note(p, time.Now)
 	if err != nil {

@@ -135,9 +135,9 @@ func (a *Agent) Labelled(m *performatives.Message) *performatives.Message {
 	return m.Readdressed(m.Sender(), a.label)
 }
 
-// introduce takes what a QUERY_CAPABILITIES says of its sender: what it can do, how it is, and that it
-// is to be told of changes of the answer. A peer that has tools and does not name them is asked. reports
-// is true if the query has no other purpose than to say how the agent is.
+// introduce takes what a QUERY_CAPABILITIES says of its sender: what it can do, how it is, and that
+// it is to be told of changes of the answer. A peer that has tools and does not name them is asked.
+// reports is true if the query has no other purpose than to say how the agent is.
 func (p *Peers) introduce(l *link, a *Agent, m *performatives.Message) (introduces, reports bool) {
 	if m.Performative() != performatives.ActQueryCapabilities {
 		return false, false

@@ -82,8 +82,8 @@ type agentListing struct {
 	BusySince    time.Time       `json:"busy_since,omitzero"` // of an agent of this node: see [actors.Self.Busy]
 }
 
-// listAgents returns the agents that discovery finds and the peer may call, and those of the peer. For
-// a query of rossnet for agents of any status, those that have registered as inactive follow.
+// listAgents returns the agents that discovery finds and the peer may call, and those of the peer.
+// For a query of rossnet for agents of any status, those that have registered as inactive follow.
 func (p *Peers) listAgents(l *link, m *performatives.Message, q performatives.QueryRef) []agentListing {
 	all, agents := p.directory(), []agentListing{}
 	if strings.EqualFold(string(q.Extra["required_status"]), `"ANY"`) {
