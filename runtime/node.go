@@ -17,7 +17,6 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/chain"
 	"github.com/ribosome-agents/ribosome/runtime/internal/mesh"
-	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
@@ -34,7 +33,6 @@ type Node struct {
 	sealers  map[performatives.AgentID]actors.Sealer // see Options.Sealers
 	mesh     *mesh.Mesh
 	sessions *sessions.Sessions
-	catalog  *namespace.Catalog
 
 	handover sync.Mutex // held while agents of sessions come and go; no message waits for it, save the first of its agent
 }
@@ -49,7 +47,7 @@ func New(o Options) (*Node, error) {
 	if n.chain, err = n.chainOf(o.Middleware); err != nil {
 		return nil, err
 	}
-	so, err := o.system(n.mesh, n.mesh.AgentChanged, func(id performatives.AgentID) { n.catalog.Changed(id) })
+	so, err := o.system(n.mesh, n.mesh.AgentChanged, func(id performatives.AgentID) { n.sessions.Catalog.Changed(id) })
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +57,9 @@ func New(o Options) (*Node, error) {
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}
-	n.catalog = namespace.New(n.system)
 	n.relay = relay.New(n.system, o.codons(), n.mesh.LinkOf, n.mesh.ActivatesHere)
 	n.sessions = sessions.New(sessions.Host{
-		System: n.system, Chain: n.chain, Relay: n.relay, Catalog: n.catalog, Handover: &n.handover,
+		System: n.system, Chain: n.chain, Relay: n.relay, Handover: &n.handover,
 		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
 		Report: n.reportOf, Members: func() any { return n.listMembers() },
 	})

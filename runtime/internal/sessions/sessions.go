@@ -15,6 +15,7 @@ import (
 // opens, see [Uplink]. It is safe for concurrent use.
 type Sessions struct {
 	Host
+	Catalog *namespace.Catalog // of the agents of the node
 
 	mu      sync.Mutex // held to change uplinks
 	uplinks atomic.Pointer[[]*Uplink]
@@ -25,7 +26,6 @@ type Host struct {
 	System   *actors.System
 	Chain    *chain.Chain
 	Relay    *relay.Relay
-	Catalog  *namespace.Catalog
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
 	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without uplinks
@@ -37,7 +37,7 @@ type Host struct {
 
 // New returns the sessions of a node, which has none yet.
 func New(h Host) *Sessions {
-	n := &Sessions{Host: h}
+	n := &Sessions{Host: h, Catalog: namespace.New(h.System)}
 	n.uplinks.Store(new([]*Uplink))
 	return n
 }
