@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // Drained returns a channel that is closed when the node has handed over its agents, by
@@ -80,23 +81,25 @@ type drained struct {
 	Lost string `json:"lost"` // which agents were not handed over; empty for none
 }
 
-// operate returns what a REQUEST to the namespace system has the node do, or why it does not.
-func (p *Peers) operate(m *performatives.Message) (perform func(tell func(answer any)), err error) {
+// operate does what a REQUEST to the namespace system asks for, or returns why it does not.
+func (p *Peers) operate(m *performatives.Message, reply sessions.Reply) error {
 	o, err := performatives.PayloadAs[operation](m)
 	switch {
 	case err != nil:
-		return nil, err
+		return err
 	case o.Operation != "drain":
-		return nil, &performatives.Refusal{Code: performatives.CodeIncapable, Text: fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)}
+		return &performatives.Refusal{Code: performatives.CodeIncapable, Text: fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)}
 	case p.mayOperate(m.Principal()) && !performatives.AgentID(o.Node).Is(performatives.AgentID(p.node.Name())):
-		return nil, &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)}
+		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)}
 	}
 	if err := p.beginDrain(m.Principal(), m.Sender()); err != nil {
-		return nil, err
+		return err
 	}
-	return func(tell func(any)) {
-		p.handOver(func(lost string) { tell(drained{p.node.Name(), lost}) })
-	}, nil
+	reply(performatives.ActAgree, nil)
+	p.node.system.Work(func() {
+		p.handOver(func(lost string) { reply(performatives.ActInform, drained{p.node.Name(), lost}) })
+	})
+	return nil
 }
 
 // mayOperate reports whether a principal is an operator of the node.

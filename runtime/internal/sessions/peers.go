@@ -45,10 +45,12 @@ type PeerOptions struct {
 
 	// Health returns the health of an agent, for the namespace system.
 	Health func(performatives.AgentID) (health any, ok bool)
-	// Operate returns what a REQUEST to the namespace system has the node do, or why it does not.
-	// It may take long, and tells the answer.
-	Operate func(*performatives.Message) (perform func(tell func(answer any)), err error)
+	// Operate does what a REQUEST to the namespace system asks for, or returns why it does not.
+	Operate func(*performatives.Message, Reply) error
 }
+
+// Reply sends a reply of the namespace system to a peer, unless it has gone.
+type Reply func(act performatives.Performative, payload any)
 
 var _ wire.HostHandler = (*Peers)(nil)
 

@@ -14,16 +14,10 @@ import (
 
 // operate has the node do what a REQUEST to the namespace system asks for.
 func (p *Peers) operate(l *link, m *performatives.Message) error {
-	perform, err := p.opts.Operate(m)
+	err := p.opts.Operate(m, func(act performatives.Performative, payload any) { _ = p.reply(l, m, act, payload) })
 	if err != nil {
 		return p.node.Relay.Refuse(m, err)
 	}
-	if err := p.reply(l, m, performatives.ActAgree, nil); err != nil {
-		return err
-	}
-	p.node.System.Work(func() {
-		perform(func(answer any) { _ = p.reply(l, m, performatives.ActInform, answer) }) // the sender may have gone
-	})
 	return nil
 }
 
