@@ -221,11 +221,11 @@ func BenchmarkMonitor(b *testing.B) {
 		}
 	})
 	b.Run("shared", func(b *testing.B) {
-		monitors := machine.NewMonitors(m)
+		begin := machine.NewProgress(m)
 		b.ReportAllocs()
 		for b.Loop() {
-			monitor := monitors.New()
-			conversation(b, monitor.Observe)
+			at := begin
+			conversation(b, func(u machine.Utterance) (err error) { at, err = at.Observe(u); return err })
 		}
 	})
 }

@@ -13,8 +13,8 @@ func (o *Monitor) Size(r Role) (hypotheses, positions int) {
 	return len(o.hypotheses), len(o.reachable(o.hypotheses[0], r))
 }
 
-// MaxSharedTraces is maxSharedTraces.
-const MaxSharedTraces = maxSharedTraces
+// MaxProgress is maxProgress.
+const MaxProgress = maxProgress
 
-// Traces returns the number of traces that are shared.
-func (s *Monitors) Traces() int { return s.traces }
+// Shared returns the number of Progress values that have the same beginning and are shared.
+func (p *Progress) Shared() int { return *p.shared }

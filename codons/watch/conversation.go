@@ -15,7 +15,7 @@ type conversation struct {
 	key      key
 	keys     []key // all keys that find it
 	protocol *protocol
-	monitor  machine.SharedMonitor
+	progress *machine.Progress
 	opening  performatives.MessageID
 	ids      []performatives.MessageID // of its messages
 	length   int                       // number of its messages, duplicates included
@@ -25,10 +25,10 @@ type conversation struct {
 	place    *list.Element             // in checker.idle
 }
 
-// protocol is a codon with the monitors of its conversations.
+// protocol is a codon with the beginning of its conversations.
 type protocol struct {
 	*codons.Codon
-	monitors *machine.Monitors
+	begin *machine.Progress
 }
 
 // key finds a conversation. The agent ids are folded.
@@ -51,7 +51,7 @@ func newConversation(p *protocol, o observation) *conversation {
 	m := o.message
 	return &conversation{
 		key:      keyOf(string(m.ConversationID()), m, machine.Initiator),
-		protocol: p, monitor: p.monitors.New(), opening: m.ID(), begun: o.seq,
+		protocol: p, progress: p.begin, opening: m.ID(), begun: o.seq,
 	}
 }
 
@@ -68,8 +68,10 @@ func (c *conversation) observe(role machine.Role, m *performatives.Message) *mac
 		return nil // the monitor has it from expectRefusal
 	}
 	u.Tag = c.tag(m)
+	var err error
+	c.progress, err = c.progress.Observe(u)
 	var violation *machine.ViolationError
-	errors.As(c.monitor.Observe(u), &violation)
+	errors.As(err, &violation)
 	return violation
 }
 
@@ -87,7 +89,7 @@ func (c *conversation) reopenedBy(m *performatives.Message) bool {
 	table := c.protocol.Machine()
 	goesOn := func(s machine.State) bool { return !table.Terminal(s) }
 	return table.Opens(m.Performative()) && m.Protocol() == table.Name() &&
-		!slices.ContainsFunc(c.monitor.States(machine.Responder), goesOn)
+		!slices.ContainsFunc(c.progress.States(machine.Responder), goesOn)
 }
 
 // runtimeRefusal is a refusal that the runtime gives on an agent's behalf.
@@ -107,7 +109,7 @@ func (c *conversation) expectRefusal(role machine.Role, m *performatives.Message
 	}
 	r := runtimeRefusal{role: role.Other(), act: act, about: [2]string{string(m.ID()), m.ReplyWith()}}
 	c.refusals = append(c.refusals, r)
-	c.monitor.Interject(r.role, r.act)
+	c.progress = c.progress.Interject(r.role, r.act)
 }
 
 // isRuntimeRefusal reports whether a message is a recorded refusal by the runtime, and

@@ -3,7 +3,7 @@
 //
 // A [Watch] subscribes to the event stream of a node. For each conversation that it sees
 // from the opening act on, it runs the monitor of the codon's table
-// ([machine.Monitors]). A message that no run of the table can produce is published as a
+// ([machine.Progress]). A message that no run of the table can produce is published as a
 // [lifecycle.Violation] on the same stream. The message itself is delivered all the same:
 // the receiver's own table decides what becomes of it.
 //

@@ -74,7 +74,7 @@ func (o Options) protocols() (map[string]*protocol, error) {
 		case all[c.Name()] != nil && all[c.Name()].Codon != c:
 			return nil, fmt.Errorf("watch: Options.Codons has two codons with the name %q", c.Name())
 		}
-		all[c.Name()] = &protocol{c, machine.NewMonitors(c.Machine())}
+		all[c.Name()] = &protocol{c, machine.NewProgress(c.Machine())}
 	}
 	return all, nil
 }

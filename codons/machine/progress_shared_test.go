@@ -11,25 +11,27 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestSharedMonitors compares monitors that share with monitors of their own, in more conversations
-// than are shared, with random messages of which many are illegal.
-func TestSharedMonitors(t *testing.T) {
+// TestProgressIsThatOfAMonitor compares shared Progress values with a monitor of each conversation, in
+// more conversations than are shared, with random messages of which many are illegal.
+func TestProgressIsThatOfAMonitor(t *testing.T) {
 	for _, table := range []machine.Table{tabletest.Ping(), tabletest.Echo(), tabletest.ContractNet(), tabletest.Auction()} {
 		t.Run(table.Name, func(t *testing.T) {
 			m := table.MustCompile()
-			shared, random := machine.NewMonitors(m), rand.New(rand.NewPCG(1, 2))
+			begin, random := machine.NewProgress(m), rand.New(rand.NewPCG(1, 2))
 			said := utterances(m)
 			for range 200 {
-				one, own := shared.New(), machine.NewMonitor(m)
+				one, own := begin, machine.NewMonitor(m)
 				for range 1 + random.IntN(8) {
 					u := said[random.IntN(min(len(said), 1+random.IntN(len(said))))] // the first ones most often
 					if random.IntN(8) == 0 {
-						one.Interject(u.From, u.Act)
+						one = one.Interject(u.From, u.Act)
 						own.Interject(u.From, u.Act)
 						continue
 					}
 					u.Again = random.IntN(8) == 0
-					if got, want := fmt.Sprint(one.Observe(u)), fmt.Sprint(own.Observe(u)); got != want {
+					var err error
+					one, err = one.Observe(u)
+					if got, want := fmt.Sprint(err), fmt.Sprint(own.Observe(u)); got != want {
 						t.Fatalf("%s: %s, want %s", u, got, want)
 					}
 					for _, r := range machine.Roles() {
@@ -39,8 +41,8 @@ func TestSharedMonitors(t *testing.T) {
 					}
 				}
 			}
-			if got := shared.Traces(); got < 2 || got > machine.MaxSharedTraces {
-				t.Errorf("%d traces are shared", got)
+			if got := begin.Shared(); got < 2 || got > machine.MaxProgress {
+				t.Errorf("%d are shared", got)
 			}
 		})
 	}
@@ -61,31 +63,29 @@ func utterances(m *machine.Machine) []machine.Utterance {
 	return all
 }
 
-// TestSharedMonitorsAreBounded has two conversations with the same messages, one that is longer
-// than what is shared, and more different ones than are shared.
-func TestSharedMonitorsAreBounded(t *testing.T) {
-	shared := machine.NewMonitors(tabletest.ContractNet().MustCompile())
+// TestSharedProgressIsBounded has two conversations with the same messages, and more different ones
+// than are shared.
+func TestSharedProgressIsBounded(t *testing.T) {
+	begin := machine.NewProgress(tabletest.ContractNet().MustCompile())
 	observe := func(trace []machine.Utterance) int {
 		t.Helper()
-		o := shared.New()
+		at := begin
 		for i, u := range trace {
-			if err := o.Observe(u); err != nil {
+			var err error
+			if at, err = at.Observe(u); err != nil {
 				t.Fatalf("message %d: %v", i, err)
 			}
 		}
-		if err := o.Observe(machine.Utterance{From: machine.Responder, Act: p.ActPropose}); err == nil {
+		if _, err := at.Observe(machine.Utterance{From: machine.Responder, Act: p.ActPropose}); err == nil {
 			t.Errorf("a proposal after the award is legal")
 		}
-		return shared.Traces()
+		return begin.Shared()
 	}
 	if got := observe(reported(2)); got != 7 { // the beginning, five messages, and the illegal one
-		t.Errorf("%d traces after one conversation", got)
+		t.Errorf("%d are shared after one conversation", got)
 	}
 	if got := observe(reported(2)); got != 7 {
-		t.Errorf("%d traces after two with the same messages", got)
-	}
-	if got := observe(reported(100)); got != 7+27 { // 32 messages: five of them were known
-		t.Errorf("%d traces after one with many messages", got)
+		t.Errorf("%d are shared after two with the same messages", got)
 	}
 	for i := range 1000 {
 		trace := reported(10)
@@ -94,7 +94,7 @@ func TestSharedMonitorsAreBounded(t *testing.T) {
 		}
 		observe(trace)
 	}
-	if got := shared.Traces(); got != machine.MaxSharedTraces {
-		t.Errorf("%d traces in the end", got)
+	if got := begin.Shared(); got != machine.MaxProgress {
+		t.Errorf("%d are shared in the end", got)
 	}
 }
