@@ -131,7 +131,7 @@ func TurnDown(err error) Command {
 func (h *Handler) Answer(command string, act performatives.Performative, payload any) Command {
 	if err := performatives.CheckPayload(act, payload); err != nil {
 		h.Failed(fmt.Errorf("%w: %s: %w", ErrInvalidAnswer, act, err))
-		return Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler returned no valid answer"}}
+		return invalidAnswer
 	}
 	return Command{command, payload}
 }

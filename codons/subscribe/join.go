@@ -51,7 +51,7 @@ func (a *joining) begin(since *Position, stream string) {
 	a.agreed = Agreed{Stream: stream, From: Position{t.epoch, a.at}, Buffered: t.buffer()}
 	switch {
 	case !a.queue.edge || a.at == 0:
-	case a.at > t.seq-uint64(len(t.history)):
+	case a.at > t.seq-uint64(t.history.n):
 		a.at-- // the event at that position says whether the condition held there
 	default:
 		a.resumed = false // it is unknown whether the condition held

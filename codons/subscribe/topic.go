@@ -81,8 +81,7 @@ type topic struct {
 	mu      sync.Mutex
 	epoch   string // empty before the first subscriber
 	seq     uint64
-	history []entry // the oldest is at next once the history is full
-	next    int
+	history ring[entry]
 	closed  *performatives.Failure
 }
 
@@ -159,28 +158,25 @@ func (t *topic) put(queues *[]*queue, wants []bool, v any) bool {
 
 // remember adds an event to the history.
 func (t *topic) remember(e entry) {
-	limit := t.historySize()
-	if limit == 0 {
+	if t.history.room = t.historySize(); t.history.room == 0 {
 		return
 	}
-	if len(t.history) < limit {
-		t.history = append(t.history, e)
-		return
+	if t.history.full() {
+		t.history.pop()
 	}
-	t.history[t.next] = e
-	t.next = (t.next + 1) % limit
+	t.history.push(e)
 }
 
 // after returns the remembered events after seq, the oldest first.
 func (t *topic) after(seq uint64) []entry {
-	oldest := t.seq - uint64(len(t.history)) // the latest event that is not remembered
-	skip := len(t.history)
+	oldest := t.seq - uint64(t.history.n) // the latest event that is not remembered
+	skip := t.history.n
 	if seq < t.seq {
 		skip = int(max(seq, oldest) - oldest)
 	}
-	out := make([]entry, 0, len(t.history)-skip)
-	for i := skip; i < len(t.history); i++ {
-		out = append(out, t.history[(t.next+i)%len(t.history)])
+	out := make([]entry, 0, t.history.n-skip)
+	for i := skip; i < t.history.n; i++ {
+		out = append(out, *t.history.at(i))
 	}
 	return out
 }
