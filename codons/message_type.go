@@ -2,6 +2,7 @@ package codons
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 
@@ -57,14 +58,7 @@ func (ms Messages) validate() error {
 	return nil
 }
 
-func (ms Messages) names() []string {
-	names := make([]string, 0, len(ms))
-	for name := range ms {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (ms Messages) names() []string { return slices.Sorted(maps.Keys(ms)) }
 
 // typesOf returns the names of the message types of an act, sorted.
 func (c *Codon) typesOf(act performatives.Performative) []string { return c.types[act] }

@@ -1,6 +1,7 @@
 package contractnet
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -34,15 +35,7 @@ type Selection struct {
 // proposals of the lowest cost. Of equal ones, those of earlier bidders win.
 func LowestCost(_ context.Context, b Bidding) Selection {
 	bids := slices.Clone(b.Bids)
-	slices.SortStableFunc(bids, func(a, b Bid) int {
-		switch {
-		case a.Proposal.Cost < b.Proposal.Cost:
-			return -1
-		case a.Proposal.Cost > b.Proposal.Cost:
-			return 1
-		}
-		return 0
-	})
+	slices.SortStableFunc(bids, func(a, b Bid) int { return cmp.Compare(a.Proposal.Cost, b.Proposal.Cost) })
 	var s Selection
 	for _, bid := range bids[:min(b.Open, len(bids))] {
 		s.Award = append(s.Award, bid.Bidder)

@@ -2,7 +2,6 @@ package request
 
 import (
 	"github.com/ribosome-agents/ribosome/codons"
-	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/codons/standard"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -31,7 +30,19 @@ var Codon = codons.MustDefine(codons.Definition{
 
 // WhenCodon is the request-when codon: its table, its payloads and its documentation.
 var WhenCodon = codons.MustDefine(codons.Definition{
-	Table:   whenTable(),
+	Table: standard.Exchange{
+		Name: "request-when", Title: "Request when",
+		Purpose: "One agent asks another to do something as soon as a condition is true. The other refuses or agrees. " +
+			"Then it waits for the condition, does the action once and answers, with a result if there is one.",
+		Source:  "addenda §6; FIPA Request When Interaction Protocol (SC00028H)",
+		Opening: performatives.ActRequestWhen, Agree: true,
+		Opened:   "the agent wants something done once a condition is true",
+		Consider: "the agent decides whether it will do the action once the condition is true; it agrees even where it is true already",
+		Job:      "the agent waits until the condition is true, and does the action",
+		Answers: []standard.AnswerAct{
+			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the condition became true and the action is done, with a result if there is one"},
+		},
+	}.Own(),
 	Example: "ExampleAskWhen",
 	Payloads: []codons.Payload{
 		{Act: performatives.ActRequestWhen, Type: When{}, Doc: "the action, and the condition that has to be true first"},
@@ -39,53 +50,3 @@ var WhenCodon = codons.MustDefine(codons.Definition{
 		{Act: performatives.ActInform, Type: performatives.Raw{}, Doc: "the action is done; its result, in a type of the application"},
 	},
 })
-
-// whenTable returns the own rows of a request that is carried out once a condition is true
-// (addenda §6). It is an exchange whose responder has two jobs: it always agrees before it acts.
-func whenTable() machine.Table {
-	x := standard.Exchange{
-		Name: "request-when", Title: "Request when",
-		Purpose: "One agent asks another to do something as soon as a condition is true. The other refuses or agrees. " +
-			"Then it waits for the condition, does the action once and answers, with a result if there is one.",
-		Source:  "addenda §6; FIPA Request When Interaction Protocol (SC00028H)",
-		Opening: performatives.ActRequestWhen, Agree: true,
-		Opened: "the agent wants something done once a condition is true",
-		Answers: []standard.AnswerAct{
-			{Command: standard.CommandAnswer, Act: performatives.ActInform, End: standard.StateAnswered, Why: "the condition became true and the action is done, with a result if there is one"},
-		},
-	}
-	t := x.Own()
-	t.Jobs = []machine.Job{
-		{
-			Role: machine.Responder, Name: standard.JobConsider,
-			Ends: []string{standard.CommandAgree},
-			Doc:  "the agent decides whether it will do the action once the condition is true",
-		},
-		{
-			Role: machine.Responder, Name: standard.JobAnswer,
-			Ends: []string{standard.CommandAnswer},
-			Doc:  "the agent waits until the condition is true, and does the action",
-		},
-	}
-	t.Rows = append(x.Ask(), agreeRows(x)...)
-	return t
-}
-
-// agreeRows returns the rows about the agreement, and the responder's rows until the answer.
-func agreeRows(x standard.Exchange) []machine.Row {
-	rows := []machine.Row{
-		machine.Asks(standard.StateAsked).When(machine.Receive(performatives.ActAgree)).
-			Goto(standard.StateAgreed, machine.Arm(machine.TimerRetry), machine.Report(standard.ReportAgreed)).
-			Because("the action will be done; AGREE may be skipped, lost or overtaken (addenda §6)"),
-		machine.Answers(machine.Idle).When(machine.Receive(x.Opening)).
-			Goto(standard.StateAnswering, machine.Run(standard.JobConsider)).
-			Because("the agent decides whether it will do the action"),
-		machine.Answers(standard.StateAnswering).When(machine.Commanded(standard.CommandAgree)).
-			Goto(standard.StateAgreed, machine.Send(performatives.ActAgree), machine.Run(standard.JobAnswer)).
-			Because("AGREE is sent even where the condition is true already"),
-	}
-	for _, a := range x.Answers {
-		rows = append(rows, machine.Answers(standard.StateAgreed).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
-	}
-	return rows
-}

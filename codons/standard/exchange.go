@@ -24,6 +24,9 @@ type Exchange struct {
 	Reports bool
 	// Job says what the handler of the responder does, for the documentation.
 	Job string
+	// Consider says what a first handler decides, for the documentation: the responder always
+	// agrees before [JobAnswer] begins. It needs Agree. Empty where one handler does both.
+	Consider string
 	// Opened says why the initiator opens the conversation, for the documentation.
 	Opened string
 	// Answers are the acts that answer the request.
@@ -66,35 +69,41 @@ func (x Exchange) Table() machine.Table { return All.MustComplete(x.Own()) }
 func (x Exchange) Own() machine.Table {
 	t := machine.Table{
 		Name: x.Name, Title: x.Title, Purpose: x.Purpose, Source: x.Source,
-		Jobs: []machine.Job{{Role: machine.Responder, Name: JobAnswer, Doc: x.Job}},
-		Rows: slices.Concat(x.Ask(), x.askLate(), x.serve()),
+		Rows: slices.Concat(x.ask(), x.askLate(), x.serve()),
+	}
+	answer := machine.Job{Role: machine.Responder, Name: JobAnswer, Doc: x.Job}
+	switch {
+	case x.Consider != "":
+		t.Jobs = append(t.Jobs, machine.Job{Role: machine.Responder, Name: JobConsider, Ends: []string{CommandAgree}, Doc: x.Consider})
+	case x.Agree:
+		answer.Says = append(answer.Says, CommandAgree)
 	}
 	if x.Agree {
-		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandAgree)
-		t.Rows = append(t.Rows, exchangeAgrees()...)
+		t.Rows = append(t.Rows, x.agrees()...)
 		t.Renewals = append(t.Renewals, machine.Renewal{
 			Role: machine.Initiator, Timer: machine.TimerRetry, In: []machine.State{StateAsked}, On: []machine.Symbol{machine.Receive(performatives.ActAgree)},
 		})
 	}
 	if x.Reports {
-		t.Jobs[0].Says = append(t.Jobs[0].Says, CommandReport)
+		answer.Says = append(answer.Says, CommandReport)
 		t.Rows = append(t.Rows, exchangeReports()...)
 	}
 	for _, a := range x.ownAnswers() {
-		t.Jobs[0].Ends = append(t.Jobs[0].Ends, a.Command)
+		answer.Ends = append(answer.Ends, a.Command)
 		t.Terminal = append(t.Terminal, a.End)
 		t.Ends = append(t.Ends,
 			machine.Ending{Role: machine.Initiator, On: machine.Receive(a.Act), To: a.End},
 			machine.Ending{Role: machine.Responder, On: machine.Commanded(a.Command), To: a.End})
 	}
 	if x.Denial != nil {
-		t.Jobs[0].Ends = append(t.Jobs[0].Ends, CommandNotUnderstood, CommandFail)
+		answer.Ends = append(answer.Ends, CommandNotUnderstood, CommandFail)
 	}
+	t.Jobs = append(t.Jobs, answer)
 	return t
 }
 
-// Ask returns the rows of the initiator from the opening act to the answer.
-func (x Exchange) Ask() []machine.Row {
+// ask returns the rows of the initiator from the opening act to the answer.
+func (x Exchange) ask() []machine.Row {
 	rows := []machine.Row{
 		machine.Asks(machine.Idle).When(machine.Commanded(machine.CommandStart)).
 			Goto(StateAsked, machine.Send(x.Opening), machine.Arm(machine.TimerRetry)). // also for an act that expects no reply by itself
@@ -122,13 +131,17 @@ func (x Exchange) askLate() []machine.Row {
 
 // serve returns the rows of the responder from the request to its answer.
 func (x Exchange) serve() []machine.Row {
+	first, during := JobAnswer, x.during(StateAnswering)
+	if x.Consider != "" {
+		first, during = JobConsider, []machine.State{StateAgreed}
+	}
 	rows := []machine.Row{
 		machine.Answers(machine.Idle).When(machine.Receive(x.Opening)).
-			Goto(StateAnswering, machine.Run(JobAnswer)).
+			Goto(StateAnswering, machine.Run(first)).
 			Because("the agent's handler takes it on"),
 	}
 	for _, a := range x.Answers {
-		rows = append(rows, machine.Answers(x.during(StateAnswering)...).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
+		rows = append(rows, machine.Answers(during...).When(machine.Commanded(a.Command)).Goto(a.End, machine.Send(a.Act)).Because(a.Why))
 	}
 	if x.Denial != nil {
 		rows = append(rows, machine.Answers(StateAnswering).When(machine.Commanded(x.Denial.Command)).Goto(x.Denial.End, machine.Send(x.Denial.Act)).Because(x.Denial.Why))
@@ -136,19 +149,26 @@ func (x Exchange) serve() []machine.Row {
 	return rows
 }
 
-// exchangeAgrees returns the rows for an AGREE before the answer.
-func exchangeAgrees() []machine.Row {
-	return []machine.Row{
+// agrees returns the rows for an AGREE before the answer.
+func (x Exchange) agrees() []machine.Row {
+	rows := []machine.Row{
 		machine.Asks(StateAsked).When(machine.Receive(performatives.ActAgree)).
 			Goto(StateAgreed, machine.Arm(machine.TimerRetry), machine.Report(ReportAgreed)).
 			Because("it will be done; agree may be skipped, lost or overtaken (addenda §6)"),
-		machine.Answers(StateAnswering).When(machine.Commanded(CommandAgree)).
-			Goto(StateAgreed, machine.Send(performatives.ActAgree)).
+	}
+	agrees := machine.Answers(StateAnswering).When(machine.Commanded(CommandAgree))
+	if x.Consider != "" {
+		return append(rows, agrees.Goto(StateAgreed, machine.Send(performatives.ActAgree), machine.Run(JobAnswer)).
+			Because("it will be done, by the next handler"))
+	}
+	return append(
+		rows,
+		agrees.Goto(StateAgreed, machine.Send(performatives.ActAgree)).
 			Because("it will be done, and takes a while"),
 		machine.Answers(StateAgreed).When(machine.Commanded(CommandAgree)).
 			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("once is enough"),
-	}
+	)
 }
 
 // exchangeReports returns the rows for progress before the answer.

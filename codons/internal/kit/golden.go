@@ -2,6 +2,7 @@ package kit
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -46,13 +47,8 @@ func readSections(t *testing.T) map[string]string {
 
 func writeSections(t *testing.T, sections map[string]string) {
 	t.Helper()
-	var names []string
-	for name := range sections {
-		names = append(names, name)
-	}
-	slices.Sort(names)
 	var b strings.Builder
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(sections)) {
 		b.WriteString("-- " + name + " --\n" + sections[name])
 	}
 	if err := os.MkdirAll(filepath.Dir(transcripts), 0o755); err != nil {
