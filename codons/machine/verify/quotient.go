@@ -39,14 +39,12 @@ func (g *graph) add(from int32, a arc) {
 // its possible actions with the classes that they lead to, repeated until no class is
 // split.
 func (g *graph) quotient() (*graph, []int32) {
-	comps, order := g.components()
-	r := &refinement{graph: g, comp: comps, order: order, class: make([]int32, len(g.labels))}
-	for n := 0; ; {
-		before := n
-		if n = r.refine(before > 0); n == before {
-			return r.graph.merged(r.class, n), r.class
-		}
+	r := &refinement{graph: g, class: make([]int32, len(g.labels))}
+	n := r.refine(make([][]uint64, len(r.class))) // by labels alone
+	for before := 0; n != before; {
+		before, n = n, r.refine(r.signatures())
 	}
+	return r.merged(r.class, n), r.class
 }
 
 // merged returns the graph of the classes.
@@ -66,51 +64,53 @@ func (g *graph) merged(class []int32, n int) *graph {
 // refinement computes the classes step by step.
 type refinement struct {
 	*graph
-	comp  []int32   // the component of each node
-	order [][]int32 // the nodes of each component; a component comes after those that it leads to
 	class []int32
 }
 
-// refine splits the classes once and returns their number. The first time, where
-// bySignature is false, it splits by labels alone.
-func (r *refinement) refine(bySignature bool) int {
+// refine splits the classes once, by the signatures of their nodes, and returns their number.
+func (r *refinement) refine(signs [][]uint64) int {
 	ids := map[string]int32{}
 	next := make([]int32, len(r.class))
-	signs := make([][]uint64, len(r.order))
-	for i, nodes := range r.order {
-		if bySignature {
-			signs[i] = r.signature(nodes, signs)
-		}
-		key := r.key(nodes[0], signs[i])
+	for at, sign := range signs {
+		key := r.key(int32(at), sign)
 		id, known := ids[key]
 		if !known {
 			id = int32(len(ids))
 			ids[key] = id
 		}
-		for _, at := range nodes {
-			next[at] = id
-		}
+		next[at] = id
 	}
 	r.class = next
 	return len(ids)
 }
 
-// signature returns the actions that are possible from the nodes of a component, each
-// with the class that it leads to.
-func (r *refinement) signature(nodes []int32, signs [][]uint64) []uint64 {
+// signatures returns the actions that are possible from each node after silent arcs within its
+// class, each with the class that it leads to.
+func (r *refinement) signatures() [][]uint64 {
+	signs := make([][]uint64, len(r.class))
+	for changed := true; changed; {
+		changed = false
+		for at := len(signs) - 1; at >= 0; at-- { // most arcs lead to nodes that were found later
+			sign := r.signature(int32(at), signs)
+			changed = changed || len(sign) > len(signs[at])
+			signs[at] = sign
+		}
+	}
+	return signs
+}
+
+// signature returns the signature of a node, by those of the others so far.
+func (r *refinement) signature(at int32, signs [][]uint64) []uint64 {
 	var sign []uint64
-	for _, at := range nodes {
-		for _, a := range r.arcs[at] {
-			switch {
-			case a.action != noAction || r.class[a.to] != r.class[at]:
-				sign = append(sign, uint64(a.action)<<32|uint64(r.class[a.to]))
-			case r.comp[a.to] != r.comp[at]:
-				sign = append(sign, signs[r.comp[a.to]]...)
-			}
+	for _, a := range r.arcs[at] {
+		if a.action == noAction && r.class[a.to] == r.class[at] {
+			sign = append(sign, signs[a.to]...)
+		} else {
+			sign = append(sign, uint64(a.action)<<32|uint64(r.class[a.to]))
 		}
 	}
 	slices.Sort(sign)
-	return slices.Clip(slices.Compact(sign))
+	return slices.Compact(sign)
 }
 
 // key identifies the next class of a node.
@@ -121,85 +121,4 @@ func (r *refinement) key(at int32, sign []uint64) string {
 		b = binary.LittleEndian.AppendUint64(b, s)
 	}
 	return string(b)
-}
-
-// components returns the strongly connected components of the silent arcs between nodes
-// of equal labels, and the component of each node. No class splits a component. A
-// component comes after those that it leads to (Tarjan 1972, without recursion).
-func (g *graph) components() (comp []int32, order [][]int32) {
-	n := len(g.labels)
-	s := &tarjan{graph: g, index: make([]int32, n), low: make([]int32, n), comp: make([]int32, n)}
-	for at := range g.labels {
-		if s.index[at] == 0 {
-			s.visit(int32(at))
-		}
-	}
-	return s.comp, s.order
-}
-
-// tarjan is a search for components.
-type tarjan struct {
-	*graph
-	count int32
-	index []int32 // 0 before the visit of the node, negative when its component is complete
-	low   []int32
-	stack []int32
-	calls []call
-	comp  []int32
-	order [][]int32
-}
-
-// call is an unfinished visit of a node.
-type call struct {
-	at   int32
-	next int // index into the node's arcs
-}
-
-func (s *tarjan) enter(at int32) {
-	s.count++
-	s.index[at], s.low[at] = s.count, s.count
-	s.stack, s.calls = append(s.stack, at), append(s.calls, call{at: at})
-}
-
-func (s *tarjan) visit(root int32) {
-	s.enter(root)
-	for len(s.calls) > 0 {
-		c := &s.calls[len(s.calls)-1]
-		if c.next == len(s.arcs[c.at]) {
-			s.leave(c.at)
-			continue
-		}
-		a := s.arcs[c.at][c.next]
-		c.next++
-		switch {
-		case a.action != noAction || s.labels[a.to] != s.labels[c.at]:
-		case s.index[a.to] == 0:
-			s.enter(a.to)
-		case s.index[a.to] > 0:
-			s.low[c.at] = min(s.low[c.at], s.index[a.to])
-		}
-	}
-}
-
-// leave finishes a visit. It completes a component at the first node of it that was
-// entered.
-func (s *tarjan) leave(at int32) {
-	s.calls = s.calls[:len(s.calls)-1]
-	if len(s.calls) > 0 {
-		above := s.calls[len(s.calls)-1].at
-		s.low[above] = min(s.low[above], s.low[at])
-	}
-	if s.low[at] != s.index[at] {
-		return
-	}
-	first := len(s.stack) - 1
-	for s.stack[first] != at {
-		first--
-	}
-	nodes := slices.Clone(s.stack[first:])
-	s.stack = s.stack[:first]
-	for _, n := range nodes {
-		s.index[n], s.comp[n] = -1, int32(len(s.order))
-	}
-	s.order = append(s.order, nodes)
 }
