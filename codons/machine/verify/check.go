@@ -86,52 +86,26 @@ func (x *explorer) rearmed(timers machine.Activity, t *machine.Transition) machi
 
 // checkEnds finds joint states from which not both sides can end.
 func (x *explorer) checkEnds() error {
-	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].at) }, nil)
+	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].at) })
 	if at := slices.Index(free, false); at >= 0 {
 		return x.counterexample(Stuck, int32(at), nil, "no sequence of events from here ends it on both sides")
 	}
 	return nil
 }
 
-// canReach returns, for each of n nodes, whether a path leads from it to a goal. The
-// nodes of more are goals too.
-func canReach(n int, edges []edge, goal func(int32) bool, more []int32) []bool {
-	first, before := backwards(n, edges)
-	free, todo := make([]bool, n), make([]int32, 0, n)
-	reach := func(at int32) {
-		if !free[at] {
-			free[at], todo = true, append(todo, at)
-		}
+// canReach returns, for each of n nodes, whether a path leads from it to a goal.
+func canReach(n int, edges []edge, goal func(int32) bool) []bool {
+	free := make([]bool, n)
+	for at := range n {
+		free[at] = goal(int32(at))
 	}
-	for at := range int32(n) {
-		if goal(at) {
-			reach(at)
-		}
-	}
-	for _, at := range more {
-		reach(at)
-	}
-	for ; len(todo) > 0; todo = todo[1:] {
-		for _, from := range before[first[todo[0]]:first[todo[0]+1]] {
-			reach(from)
+	for changed := true; changed; {
+		changed = false
+		for _, e := range slices.Backward(edges) { // most lead to nodes that were found later
+			if free[e.to] && !free[e.from] {
+				free[e.from], changed = true, true
+			}
 		}
 	}
 	return free
-}
-
-// backwards sorts the edges by their target. The sources of the edges to node i are
-// before[first[i]:first[i+1]].
-func backwards(n int, edges []edge) (first []int, before []int32) {
-	first, before = make([]int, n+2), make([]int32, len(edges))
-	for _, e := range edges {
-		first[e.to+2]++
-	}
-	for i := range n {
-		first[i+2] += first[i+1]
-	}
-	for _, e := range edges {
-		before[first[e.to+1]] = e.from
-		first[e.to+1]++
-	}
-	return first, before
 }

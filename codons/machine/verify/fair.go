@@ -181,10 +181,10 @@ func (x *fair) checkEnds() error {
 		must = slices.Concat(x.obliged, x.answered)
 	}
 	settled := func(at int32) bool { return x.settled(x.nodes[at].at) }
-	ends := canReach(len(x.nodes), must, settled, nil)
+	ends := canReach(len(x.nodes), must, settled)
 	if x.run.Amnesia != [2]bool{} || x.run.Forgets {
 		x.deadlines = x.awaits(ends)
-		ends = canReach(len(x.nodes), slices.Concat(must, x.late), settled, nil)
+		ends = canReach(len(x.nodes), slices.Concat(must, x.late), settled)
 	}
 	at := slices.Index(ends, false)
 	if at < 0 {

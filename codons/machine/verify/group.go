@@ -94,7 +94,7 @@ func (p *Groups) Explore(c machine.Coordination, n int, check func(GroupState) s
 	if err := CheckCoordination(c); err != nil {
 		return GroupResult{}, err
 	}
-	g := &group{pairs: p.pairs, coordination: c, n: n, check: check, decisions: map[string]int{}}
+	g := &group{pairs: p.pairs, coordination: c, n: n, check: check, decisions: map[string]int{}, excused: map[int32]bool{}}
 	if err := g.walk(); err != nil {
 		return g.result(), err
 	}
@@ -116,9 +116,9 @@ type group struct {
 	n            int
 	check        func(GroupState) string // see Groups.Explore; nil for none
 
-	visits[members, *machine.Rule]         // the rule of a decision
-	edges                          []edge  // without the transitions that an end must not depend on
-	excused                        []int32 // nodes that have reached Network.Repeat
+	visits[members, *machine.Rule]                // the rule of a decision
+	edges                          []edge         // without the transitions that an end must not depend on
+	excused                        map[int32]bool // nodes that have reached Network.Repeat
 	decisions                      map[string]int
 }
 

@@ -77,7 +77,7 @@ func (g *group) advance(at int32, i int) error {
 	switch {
 	case me.pending == noAction || delivered:
 	case g.beyond(me.class, me.pending):
-		g.excused = append(g.excused, at)
+		g.excused[at] = true
 	default:
 		return g.counterexample(Unhandled, at, fmt.Sprintf("no row of the initiator in %s for command %s, which is on its way",
 			g.stateOf(me.class, machine.Initiator), g.commands[me.pending-1]))
@@ -101,7 +101,7 @@ func (g *group) decide(at int32) error {
 	case !allowed:
 		return g.counterexample(Undecidable, at, fmt.Sprintf("rule %s is due, and allows no decision about %s", rule.Name, join(states)))
 	case bounded:
-		g.excused = append(g.excused, at)
+		g.excused[at] = true
 	}
 	return nil
 }
@@ -176,8 +176,8 @@ func (g *group) checkEnds() error {
 // free returns, for each state, whether all members can end from there.
 func (g *group) free() []bool {
 	return canReach(len(g.nodes), g.edges, func(at int32) bool {
-		return !slices.ContainsFunc(g.nodes[at].at[:g.n], func(m member) bool { return !g.over(m.class) })
-	}, g.excused)
+		return g.excused[at] || !slices.ContainsFunc(g.nodes[at].at[:g.n], func(m member) bool { return !g.over(m.class) })
+	})
 }
 
 // join separates the states with commas.

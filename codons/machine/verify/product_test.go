@@ -47,7 +47,7 @@ func explorePlainly(c machine.Coordination, n int, net Network) map[string]bool 
 	for at := int32(0); int(at) < len(g.nodes); at++ {
 		g.expand(at)
 	}
-	free := canReach(len(g.nodes), g.edges, g.over, nil)
+	free := canReach(len(g.nodes), g.edges, g.over)
 	seen := map[string]bool{}
 	for at, members := range g.nodes {
 		seen[g.label(members)+fmt.Sprint(free[at])] = true
