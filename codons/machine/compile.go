@@ -3,10 +3,7 @@ package machine
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"sync" //nolint:depguard // what only checks use is made once; Step neither locks nor waits
-
-	"github.com/ribosome-agents/ribosome/performatives"
 )
 
 // Compile checks the table and returns its [Machine]. It finds every fault that
@@ -19,17 +16,15 @@ import (
 func (t Table) Compile() (*Machine, error) {
 	c := &compiler{
 		table:   t,
-		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: newIndex(t)},
+		machine: &Machine{table: t, terminal: make(map[State]bool, len(t.Terminal)), index: index{}},
 	}
 	for _, s := range t.Terminal {
 		c.machine.terminal[s] = true
 	}
 	c.checkHeader()
-	c.addPlain()
-	c.machine.index.plain = len(c.machine.index.rows)
+	c.addRows()
 	c.machine.opening = c.machine.findOpening()
 	c.machine.refusable = c.machine.findRefusable()
-	c.addWildcards() // after all others, since a wildcard yields to a row with the symbol itself
 	for i, r := range t.Rows {
 		c.checkRow(i, r)
 	}
@@ -78,52 +73,13 @@ func (c *compiler) rowFault(i int, format string, args ...any) {
 	})
 }
 
-// keys calls add for each row, state and symbol.
-func (c *compiler) keys(add func(row int, k key)) {
-	for i, r := range c.table.Rows {
-		for _, from := range r.From {
-			for _, on := range r.On {
-				add(i, key{r.Role, from, on})
-			}
-		}
-	}
-}
-
-// addPlain indexes the transitions of the symbols that are no wildcards.
-func (c *compiler) addPlain() {
-	c.keys(func(row int, k key) {
-		if k.on.wildcard() != nil {
+// addRows indexes the rows.
+func (c *compiler) addRows() {
+	c.table.keys(func(row int, k key) {
+		if before, ok := c.machine.index[k]; ok {
+			c.rowFault(row, "row %d has %s in %s too", before, k.on, k.state)
 			return
 		}
-		if before, ok := c.machine.index.find(k); ok {
-			c.rowFault(row, "row %d has %s in %s too", c.machine.index.rows[before], k.on, k.state)
-			return
-		}
-		c.machine.index.add(k, row)
-	})
-}
-
-// addWildcards indexes the transitions of the wildcards, for the symbols without a row.
-func (c *compiler) addWildcards() {
-	c.keys(func(row int, k key) {
-		stands := k.on.wildcard()
-		if stands == nil {
-			return
-		}
-		refused := k.on.Kind == kindOtherRefused
-		for act := range performatives.Performatives() {
-			if refused && !slices.Contains(c.machine.Refusable(k.role), act) {
-				continue
-			}
-			for _, k.on = range stands(act) {
-				switch before, ok := c.machine.index.find(k); {
-				case !ok:
-					c.machine.index.add(k, row)
-				case int(before) >= c.machine.index.plain:
-					c.rowFault(row, "row %d has a wildcard for %s in %s too", c.machine.index.rows[before], k.on, k.state)
-					return
-				}
-			}
-		}
+		c.machine.index[k] = row
 	})
 }

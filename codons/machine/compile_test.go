@@ -30,7 +30,7 @@ func TestCompileRefuses(t *testing.T) {
 		},
 		{
 			"two wildcards for one event", add(machine.For(machine.Initiator, "done").When(machine.OtherDuplicates()).Stay(machine.Drop("again"))),
-			"row 4 has a wildcard for duplicate ACCEPT_PROPOSAL in done too",
+			"row 4 has any other duplicate in done too",
 		},
 		{"an unknown state to leave", add(machine.For(machine.Initiator, "limbo").When(machine.Commanded("go")).Goto("done")), `state "limbo" is not declared`},
 		{"an unknown state to enter", row(1, func(r *machine.Row) { r.To = "limbo" }), `row 1 (initiator in asked on receive INFORM_REF): state "limbo" is not declared`},

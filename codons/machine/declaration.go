@@ -185,7 +185,7 @@ func (c *compiler) checkCommand(command AgentCommand, earlier []AgentCommand) {
 		}) {
 			c.fault("the %s's command %s is declared twice in %s", command.Role, command.Name, s)
 		}
-		if _, ok := c.machine.index.find(key{command.Role, s, Commanded(command.Name)}); !ok {
+		if _, ok := c.machine.index[key{command.Role, s, Commanded(command.Name)}]; !ok {
 			c.fault("the %s has no row for its declared command %s in %s", command.Role, command.Name, s)
 		}
 	}

@@ -1,96 +1,118 @@
 package machine
 
-import "github.com/ribosome-agents/ribosome/performatives"
+import (
+	"cmp"
+	"slices"
 
-// index finds the transition of a symbol in a state by its number. The numbers are
-// those of Machine.Transitions, from 0.
-type index struct {
-	states map[State]int
-	acts   []int32       // by place: 1 + the number, 0 for none
-	named  map[key]int32 // the number of any other transition
-	rows   []int32       // the row of each transition
-	plain  int           // the number of transitions before those of wildcards
-}
+	"github.com/ribosome-agents/ribosome/performatives"
+)
 
-// key identifies a transition.
+// key identifies a transition, or a row of one of its states and symbols.
 type key struct {
 	role  Role
 	state State
 	on    Symbol
 }
 
-// actCount is the number of values that index.acts has for each role, state and kind.
-var actCount = func() int {
-	n := 1
-	for range performatives.Performatives() {
-		n++
-	}
-	return n
-}()
+// index has the number of the row of each key. Wildcards are symbols like all others there.
+type index map[key]int
 
-func newIndex(t Table) index {
-	x := index{states: map[State]int{Idle: 0}, named: map[key]int32{}}
-	for _, states := range [...][]State{t.Live, t.Terminal} {
-		for _, s := range states {
-			if _, twice := x.states[s]; !twice {
-				x.states[s] = len(x.states)
+// find returns the row of a symbol, and whether the row names it by a wildcard.
+func (m *Machine) find(k key) (row int, wildcard, ok bool) {
+	if row, ok = m.index[k]; ok && !k.on.wildcard() {
+		return row, false, true
+	}
+	k.on = m.wildcard(k.role, k.on)
+	row, ok = m.index[k]
+	return row, true, ok
+}
+
+// wildcard returns the wildcard that stands for a symbol of a role, or no symbol.
+func (m *Machine) wildcard(r Role, on Symbol) Symbol {
+	switch {
+	case !on.Act.Valid() || on.Name != "":
+	case on.Kind == KindReceive && on.Act.ExpectsReply():
+		return OtherRequests()
+	case on.Kind == KindReceive:
+		return OtherNotices()
+	case on.Kind == KindDuplicate:
+		return OtherDuplicates()
+	case (on.Kind == KindUndeliverable || on.Kind == KindUndelivered) && slices.Contains(m.Refusable(r), on.Act):
+		return OtherRefusedCopies()
+	}
+	return Symbol{}
+}
+
+// match returns the key of the transition that a step takes for a symbol in a state, and its row.
+func (m *Machine) match(k key) (at key, row int, ok bool) {
+	if row, _, ok = m.find(k); ok || k.on.Act == 0 {
+		return k, row, ok
+	}
+	if k.on.Name != "" { // a tag that the state has no row for is ignored
+		untagged := k
+		untagged.on.Name = ""
+		if row, _, ok = m.find(untagged); ok {
+			return untagged, row, true
+		}
+	}
+	if k.on.Kind == KindStale { // without a row of its own, a stale reply counts as a fresh one
+		k.on.Kind = KindReceive
+		return m.match(k)
+	}
+	return k, 0, false
+}
+
+// keys calls add for each row, state and symbol.
+func (t Table) keys(add func(row int, k key)) {
+	for i, r := range t.Rows {
+		for _, from := range r.From {
+			for _, on := range r.On {
+				add(i, key{r.Role, from, on})
 			}
 		}
 	}
-	x.acts = make([]int32, 2*len(x.states)*2*actCount)
-	return x
 }
 
-// offset returns the index in acts of the reception of an act without a tag, whether its
-// id is new or not. ok is false for all other symbols, states and roles.
-func (x *index) offset(k key) (i int, ok bool) {
-	if k.on.Name != "" || k.on.Kind != KindReceive && k.on.Kind != KindDuplicate || !k.on.Act.Valid() || !k.role.Valid() {
-		return 0, false
-	}
-	state, ok := x.states[k.state]
-	if !ok {
-		return 0, false
-	}
-	return ((int(k.role)*len(x.states)+state)*2+int(k.on.Kind-KindReceive))*actCount + int(k.on.Act), true
+// transitions are all transitions: in the order of the table, those of wildcards last.
+type transitions struct {
+	all   []Transition
+	index map[key]int
 }
 
-// find returns the number of a transition.
-func (x *index) find(k key) (number int32, ok bool) {
-	if i, ok := x.offset(k); ok {
-		return x.acts[i] - 1, x.acts[i] != 0
-	}
-	number, ok = x.named[k]
-	return number, ok
-}
-
-// add gives the next number to a transition that the index does not have.
-func (x *index) add(k key, row int) {
-	number := int32(len(x.rows))
-	x.rows = append(x.rows, int32(row))
-	if i, ok := x.offset(k); ok {
-		x.acts[i] = number + 1
-		return
-	}
-	x.named[k] = number
-}
-
-// keys returns the key of each transition by its number.
-func (x *index) keys() []key {
-	keys := make([]key, len(x.rows))
-	for k, number := range x.named {
-		keys[number] = k
-	}
-	for state := range x.states {
-		for _, role := range Roles() {
-			for _, kind := range [...]Kind{KindReceive, KindDuplicate} {
-				for act := range performatives.Performatives() {
-					k := key{role, state, Symbol{Kind: kind, Act: act}}
-					if number, ok := x.find(k); ok {
-						keys[number] = k
+// expand returns the transitions of m.
+func (m *Machine) expand() *transitions {
+	all := &transitions{index: map[key]int{}}
+	for _, wildcards := range [...]bool{false, true} {
+		m.table.keys(func(_ int, k key) {
+			if k.on.wildcard() != wildcards {
+				return
+			}
+			if !wildcards {
+				m.add(all, k)
+				return
+			}
+			stands := k.on
+			for act := range performatives.Performatives() {
+				for _, kind := range [...]Kind{KindReceive, KindDuplicate, KindUndeliverable, KindUndelivered} {
+					if k.on = (Symbol{Kind: kind, Act: act}); m.wildcard(k.role, k.on) == stands {
+						m.add(all, k)
 					}
 				}
 			}
-		}
+		})
 	}
-	return keys
+	return all
+}
+
+// add adds the transition of a key, unless it is there.
+func (m *Machine) add(all *transitions, k key) {
+	if _, known := all.index[k]; known {
+		return
+	}
+	row, wildcard, _ := m.find(k)
+	r := m.table.Rows[row]
+	all.index[k] = len(all.all)
+	all.all = append(all.all, Transition{
+		Role: k.role, From: k.state, On: k.on, To: cmp.Or(r.To, k.state), Do: slices.Clip(r.Do), Row: row, Wildcard: wildcard,
+	})
 }

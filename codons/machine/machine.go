@@ -20,7 +20,7 @@ type Machine struct {
 	refusable [2][]performatives.Performative // see Refusable
 
 	// What the step of a conversation does not need is made when it is first used.
-	transitions func() []Transition // by their numbers: in the order of the table, those of wildcards last
+	transitions func() *transitions
 	layout      func() *layout
 }
 
@@ -50,11 +50,11 @@ func (m *Machine) Start(role Role, at time.Time) Conversation {
 // does not allocate. The effects belong to the table: do not modify them. An event
 // without a row is an [*UnexpectedError] and changes nothing.
 func (m *Machine) Step(c Conversation, e Event) (Conversation, []Effect, error) {
-	number, ok := m.find(key{c.Role, c.State, e.On})
+	_, row, ok := m.match(key{c.Role, c.State, e.On})
 	if !ok {
 		return c, nil, &UnexpectedError{Table: m.table.Name, Role: c.Role, State: c.State, On: e.On}
 	}
-	r := &m.table.Rows[m.index.rows[number]]
+	r := &m.table.Rows[row]
 	to := cmp.Or(r.To, c.State)
 	if to != c.State && m.terminal[c.State] {
 		panic(fmt.Sprintf("machine: %s: %s would leave the terminal state %s for %s", m.table.Name, c.Role, c.State, to))
@@ -77,7 +77,7 @@ func (m *Machine) Terminal(s State) bool { return m.terminal[s] }
 // Takes reports whether the table has a row for the symbol in the state of the
 // conversation.
 func (m *Machine) Takes(c Conversation, on Symbol) bool {
-	_, ok := m.find(key{c.Role, c.State, on})
+	_, _, ok := m.match(key{c.Role, c.State, on})
 	return ok
 }
 

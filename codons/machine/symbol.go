@@ -141,21 +141,5 @@ func (s Symbol) String() string {
 // MarshalText returns the text of String.
 func (s Symbol) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// wildcard returns the symbols that a wildcard stands for at an act, nil for other symbols.
-func (s Symbol) wildcard() func(performatives.Performative) []Symbol {
-	switch s.Kind {
-	case kindOtherRequest, kindOtherNotice:
-		return func(act performatives.Performative) []Symbol {
-			if act.ExpectsReply() == (s.Kind == kindOtherRequest) {
-				return []Symbol{Receive(act)}
-			}
-			return nil
-		}
-	case kindOtherRepeat:
-		return func(act performatives.Performative) []Symbol { return []Symbol{Duplicate(act)} }
-	case kindOtherRefused:
-		return func(act performatives.Performative) []Symbol { return []Symbol{Undeliverable(act), Undelivered(act)} }
-	case KindReceive, KindDuplicate, KindStale, KindCommand, KindTimeout, KindUndeliverable, KindUndelivered, KindPeerLost:
-	}
-	return nil
-}
+// wildcard reports whether the symbol is a wildcard.
+func (s Symbol) wildcard() bool { return s.Kind >= kindOtherRequest }

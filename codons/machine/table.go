@@ -138,13 +138,7 @@ func (r Row) Stay(do ...Effect) Row { r.To, r.Do = "", do; return r }
 func (r Row) Because(why string) Row { r.Why = why; return r }
 
 // plain returns the symbols of the row that are no wildcards.
-func (r Row) plain() []Symbol {
-	wildcard := func(on Symbol) bool { return on.wildcard() != nil }
-	if !slices.ContainsFunc(r.On, wildcard) {
-		return r.On
-	}
-	return slices.DeleteFunc(slices.Clone(r.On), wildcard)
-}
+func (r Row) plain() []Symbol { return slices.DeleteFunc(slices.Clone(r.On), Symbol.wildcard) }
 
 // String returns words such as "initiator in requested, working on receive
 // TASK_REJECT".
