@@ -7,10 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 )
 
@@ -221,4 +225,215 @@ func publicReason(err error) string {
 		return r.Text
 	}
 	return err.Error()
+}
+
+// messageFields has the fields of a message as text, by the names that acl gives them. An empty
+// text stands for an absent field.
+var messageFields = []struct {
+	name string
+	text func(m *performatives.Message) string
+}{
+	{fieldMessageID, func(m *performatives.Message) string { return string(m.ID()) }},
+	{"performative", func(m *performatives.Message) string { return m.Performative().String() }},
+	{"message_type", (*performatives.Message).MessageType},
+	{"sender", func(m *performatives.Message) string { return string(m.Sender().Fold()) }},
+	{"receiver", func(m *performatives.Message) string { return string(m.Receiver().Fold()) }},
+	{"conversation_id", func(m *performatives.Message) string {
+		if string(m.ConversationID()) == string(m.ID()) { // of its own
+			return ""
+		}
+		return string(m.ConversationID())
+	}},
+	{"protocol", (*performatives.Message).Protocol},
+	{"in_reply_to", (*performatives.Message).InReplyTo},
+	{"reply_with", (*performatives.Message).ReplyWith},
+	{fieldReplyBy, func(m *performatives.Message) string { return timeText(m.ReplyBy()) }},
+	{"language", func(m *performatives.Message) string {
+		return strings.TrimPrefix(m.Language(), performatives.LanguageJSON)
+	}},
+	{"ontology", (*performatives.Message).Ontology},
+	{"priority", func(m *performatives.Message) string { return m.Priority().String() }},
+	{"timestamp", func(m *performatives.Message) string { return timeText(m.Timestamp()) }},
+	{"trace", (*performatives.Message).Trace},
+	{"budget", func(m *performatives.Message) string {
+		if m.Budget().IsZero() {
+			return ""
+		}
+		text, _ := m.Budget().MarshalJSON()
+		return string(text)
+	}},
+}
+
+// The fields with a special comparison.
+const (
+	fieldMessageID = "message_id"
+	fieldReplyBy   = "reply_by"
+)
+
+// sameDeadline reports whether both deadlines are the same, as far as a dialect can tell that
+// writes the time that is left.
+func sameDeadline(m, got *performatives.Message) bool {
+	return !got.ReplyBy().IsZero() && m.ReplyBy().Sub(got.ReplyBy()).Abs() < time.Second
+}
+
+func timeText(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339Nano)
+}
+
+// lost returns the names of the fields of a message that its reader in another dialect does not
+// have, or has with another value.
+func lost(m, got *performatives.Message) (names []string) {
+	for _, f := range messageFields {
+		if want := f.text(m); want != "" && f.text(got) != want && (f.name != fieldReplyBy || !sameDeadline(m, got)) {
+			names = append(names, f.name)
+		}
+	}
+	names = append(names, lostMembers("payload", payloadMembers(m), payloadMembers(got))...)
+	theirs := make(map[string]any)
+	for name, v := range got.AllMetadata() {
+		theirs[name] = valueOf(v)
+	}
+	ours := make(map[string]any)
+	for name, v := range m.AllMetadata() {
+		ours[name] = valueOf(v)
+	}
+	return append(names, lostMembers("metadata", ours, theirs)...)
+}
+
+// lostMembers returns the paths of the members that the other object lacks, or has with another
+// value.
+func lostMembers(path string, ours, theirs map[string]any) (names []string) {
+	for name, v := range ours {
+		if other, ok := theirs[name]; !ok && v != nil || ok && !reflect.DeepEqual(v, other) {
+			names = append(names, path+"."+name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// payloadMembers returns the members of a payload, without its priority, which is the message's.
+func payloadMembers(m *performatives.Message) map[string]any {
+	text, err := json.Marshal(m.Payload())
+	if err != nil {
+		return nil
+	}
+	members, _ := valueOf(text).(map[string]any)
+	delete(members, "priority")
+	return members
+}
+
+// valueOf returns a JSON value with exact numbers.
+func valueOf(text []byte) (v any) {
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil
+	}
+	return v
+}
+
+// bridgeMessages reads and writes messages of bridge by themselves: no handshake of a connection
+// comes before them.
+type bridgeMessages struct {
+	codec   *bridge.Codec
+	stamper performatives.Stamper
+}
+
+var _ wire.Codec = bridgeMessages{}
+
+// codecOf returns the codec by which a message of a dialect is translated.
+func codecOf(d wire.Dialect, o wire.CodecOptions) (wire.Codec, error) {
+	if _, ok := d.(bridge.Dialect); !ok {
+		return d.Open(o)
+	}
+	codec, err := bridge.New(bridge.Options{Stamper: o.Stamper, MaxBytes: o.MaxBytes})
+	return bridgeMessages{codec, o.Stamper}, err
+}
+
+// Decode reads one message.
+func (b bridgeMessages) Decode(frame []byte, take func(wire.Inbound)) {
+	m, err := b.codec.Decode(frame)
+	var refused *bridge.DecodeError
+	if errors.As(err, &refused) {
+		take(wire.Inbound{Err: refused.Refusal, Answer: refused.Answer(systemAgent, b.stamper.Stamp())})
+		return
+	}
+	take(wire.Inbound{Message: m})
+}
+
+// Encode writes one message.
+func (b bridgeMessages) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
+	return b.codec.Append(dst, m)
+}
+
+// Refuse writes nothing: a message that was read is not refused.
+func (bridgeMessages) Refuse(dst []byte, _ wire.Inbound, _ error) []byte { return dst }
+
+// gatewayMessages reads requests of the gateway, and their responses after them. A response has
+// only the id of its request, so that the end reads it which has sent that.
+type gatewayMessages struct {
+	wire.Codec
+	asks wire.Codec // sends the requests that were read
+	sent map[string]sentRequest
+}
+
+// sentRequest is a request as gatewayMessages.asks has sent it, by the id with which it came.
+type sentRequest struct {
+	id json.RawMessage
+	to performatives.AgentID
+}
+
+// members are those of an object; nil for any other value.
+type members map[string]json.RawMessage
+
+func membersOf(value []byte) (m members) {
+	_ = json.Unmarshal(value, &m) // m stays nil
+	return m
+}
+
+// Decode reads a frame.
+func (g gatewayMessages) Decode(frame []byte, take func(wire.Inbound)) {
+	envelope := membersOf(frame)
+	payload := membersOf(envelope["mcp_payload"])
+	if payload == nil { // without an envelope
+		envelope, payload = nil, envelope
+	}
+	key := string(payload["id"])
+	if request, ok := g.sent[key]; ok && payload["method"] == nil {
+		delete(g.sent, key)
+		if answer := request.answer(envelope, payload); answer != nil {
+			g.asks.Decode(answer, take)
+			return
+		}
+	}
+	g.Codec.Decode(frame, func(in wire.Inbound) {
+		if m := in.Message; m != nil && key != "" && m.Performative().ExpectsReply() {
+			if sent, err := g.asks.Encode(nil, m); err == nil {
+				g.sent[key] = sentRequest{membersOf(membersOf(sent)["mcp_payload"])["id"], m.Receiver()}
+			}
+		}
+		take(in)
+	})
+}
+
+// answer returns a response as the answer to the request that was sent; nil if it is none.
+func (r sentRequest) answer(envelope, payload members) []byte {
+	if envelope == nil {
+		own, _ := json.Marshal(map[string]any{"id": performatives.NewID(), "timestamp": time.Now().UTC(), "source": r.to}) // they always have a JSON form
+		envelope = membersOf(own)
+	}
+	var err error
+	payload["id"] = r.id
+	if envelope["mcp_payload"], err = json.Marshal(payload); err != nil {
+		return nil
+	}
+	text, err := json.Marshal(envelope)
+	if err != nil {
+		return nil
+	}
+	return text
 }

@@ -1,6 +1,9 @@
 package observe
 
 import (
+	"cmp"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -197,4 +200,102 @@ func (r *Recorder) endedLocked(_ uint64, ev *lifecycle.Ended) {
 	r.growLocked(e, (len(e.ends)-ends)*sideBytes+(len(ev.Path)-len(s.path))*stateBytes)
 	s.state, s.began, s.ended, s.path = ev.State, instantOf(ev.Began), instantOf(ev.Time), ev.Path
 	r.boundLocked()
+}
+
+// listener takes the events of a node in batches, under a lock that it shares with the readers of
+// the results.
+type listener struct {
+	events *events.Batches
+	closed chan struct{} // closed by end
+	close  sync.Once
+	done   chan struct{} // closed when the goroutine has ended
+
+	mu sync.Mutex
+}
+
+// listen begins to take the events that are published from now on, of which so many may wait. The
+// functions of the columns are called under the lock.
+func (l *listener) listen(node *runtime.Node, queue int, columns ...events.Column) {
+	l.closed, l.done = make(chan struct{}), make(chan struct{})
+	l.events = node.Events().SubscribeBatches(queue, columns...)
+	go l.run()
+}
+
+// end ends the subscription, and returns when all queued events have been taken. Calling it again
+// does nothing.
+func (l *listener) end() {
+	l.close.Do(func() {
+		l.events.Close()
+		close(l.closed)
+	})
+	<-l.done
+}
+
+func (l *listener) run() {
+	defer close(l.done)
+	for open := true; open; {
+		select {
+		case <-l.events.Ready:
+		case <-l.closed:
+			open = false
+		}
+		l.lock().Unlock()
+	}
+}
+
+// lock takes the lock, and all events that have been published.
+func (l *listener) lock() *sync.Mutex {
+	l.mu.Lock()
+	l.events.Handle()
+	return &l.mu
+}
+
+// LostNode is another node of the cluster that is lost, and has not come back.
+type LostNode struct {
+	Node   string
+	Time   time.Time // when this node lost it
+	Reason string    // left, failed or unreachable: see [runtime.MemberLost]
+}
+
+// maxLostNodes is how many lost nodes are kept: the last ones.
+const maxLostNodes = 100
+
+// LostNodes returns the nodes that are lost and have not come back, the latest first. The caller
+// owns the result.
+func (r *Recorder) LostNodes() []LostNode {
+	defer r.lock().Unlock()
+	all := slices.Clone(r.lost)
+	slices.Reverse(all)
+	return all
+}
+
+func (r *Recorder) memberLostLocked(_ uint64, ev *runtime.MemberLost) {
+	r.backLocked(ev.Node)
+	r.lost = append(r.lost, LostNode{ev.Node, ev.Time, ev.Reason})
+	r.lost = r.lost[max(0, len(r.lost)-maxLostNodes):]
+}
+
+func (r *Recorder) memberJoinedLocked(_ uint64, ev *runtime.MemberJoined) { r.backLocked(ev.Node) }
+func (r *Recorder) memberLinkedLocked(_ uint64, ev *runtime.MemberLinked) { r.backLocked(ev.Node) }
+
+// backLocked forgets that a node was lost.
+func (r *Recorder) backLocked(node string) {
+	r.lost = slices.DeleteFunc(r.lost, func(l LostNode) bool { return l.Node == node })
+}
+
+// lossLocked returns the text of the failure by which a conversation has ended because its
+// responder was lost; empty if its last message is none.
+func (e *entry) lossLocked(mask Mask) string {
+	if len(e.messages) == 0 {
+		return ""
+	}
+	m := e.messages[len(e.messages)-1].source
+	if m == nil || m.Performative() != performatives.ActFailure {
+		return ""
+	}
+	why := m.AsRefusal()
+	if why == nil || why.Code != performatives.CodeDisconnected {
+		return ""
+	}
+	return mask.Text(shortened(cmp.Or(why.Text, why.Code.Traits().Text), maxRefusalText))
 }
