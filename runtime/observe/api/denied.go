@@ -28,10 +28,10 @@ const (
 type refusals struct {
 	publish func(observe.OperatorRefused)
 	log     *slog.Logger
-	closed  <-chan struct{}
 
-	mu sync.Mutex
-	by map[netip.Prefix]*refused // the zero prefix is that of all addresses beyond mostAddrs
+	mu     sync.Mutex
+	by     map[netip.Prefix]*refused // the zero prefix is that of all addresses beyond mostAddrs
+	closed bool                      // no timer publishes any more
 }
 
 // refused has the refusals of an address.
@@ -102,25 +102,17 @@ func (s *refusals) tell(r *refused) {
 	r.timer = time.AfterFunc(refusalNews, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if r.timer = nil; r.latest.Count > 0 && !s.over() {
+		if r.timer = nil; r.latest.Count > 0 && !s.closed {
 			s.tell(r)
 		}
 	})
 }
 
-func (s *refusals) over() bool {
-	select {
-	case <-s.closed:
-		return true
-	default:
-		return false
-	}
-}
-
-// close publishes the remaining counts. The channel closed must be closed.
+// close publishes the remaining counts.
 func (s *refusals) close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.closed = true
 	for _, r := range s.by {
 		if r.timer != nil && r.timer.Stop() && r.latest.Count > 0 {
 			s.tell(r)

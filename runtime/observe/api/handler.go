@@ -42,7 +42,7 @@ func New(o Options) (*Handler, error) {
 	}
 	h := &Handler{options: o, client: newClient(o.PeerTLS), mux: http.NewServeMux(), machines: make(map[string]*machine.Machine), closed: make(chan struct{})}
 	h.denied = refusals{
-		publish: func(e observe.OperatorRefused) { o.Node.Events().Publish(e) }, log: o.Logger, closed: h.closed, by: make(map[netip.Prefix]*refused),
+		publish: func(e observe.OperatorRefused) { o.Node.Events().Publish(e) }, log: o.Logger, by: make(map[netip.Prefix]*refused),
 	}
 	for _, c := range append(library.Codons(), o.Codons...) {
 		h.machines[c.Name()] = c.Machine()

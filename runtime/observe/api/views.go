@@ -423,15 +423,14 @@ func (h *Handler) conversation(r *http.Request) (v ConversationView, f *failure)
 }
 
 func moves(m *machine.Machine, s observe.Side) []string {
+	role := machine.Initiator
+	if s.Role == machine.Responder.String() {
+		role = machine.Responder
+	}
 	texts := []string{}
-	for _, role := range []machine.Role{machine.Initiator, machine.Responder} {
-		if role.String() != s.Role {
-			continue
-		}
-		for _, on := range m.Expects(machine.Conversation{Role: role, State: machine.State(s.State)}) {
-			if text := on.String(); !slices.Contains(texts, text) {
-				texts = append(texts, text)
-			}
+	for _, on := range m.Expects(machine.Conversation{Role: role, State: machine.State(s.State)}) {
+		if text := on.String(); !slices.Contains(texts, text) {
+			texts = append(texts, text)
 		}
 	}
 	return texts
