@@ -10,8 +10,8 @@ import (
 
 // sendCmd is ribosome send.
 type sendCmd struct {
-	Agent string `arg:"" type:"name" help:"Agent that the message is for"`
-	Act   string `arg:"" help:"Act of the message, such as REQUEST or INFORM"`
+	Agent string                     `arg:"" type:"name" help:"Agent that the message is for"`
+	Act   performatives.Performative `arg:"" help:"Act of the message, such as REQUEST or INFORM"`
 
 	MessageType string        `placeholder:"NAME" help:"Message type of the application, such as REVIEW_REQUEST"`
 	Protocol    string        `placeholder:"NAME" help:"Protocol that the message belongs to, such as code-review"`
@@ -33,8 +33,7 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 	if err != nil {
 		return err
 	}
-	act, _ := performatives.ParsePerformative(c.Act) // checked by envelope
-	l.task = act == performatives.ActTaskRequest
+	l.task = c.Act == performatives.ActTaskRequest
 	answer, err := c.send(ctx, l, change)
 	if err != nil {
 		return l.explain(err, c.Agent).failure()
@@ -48,10 +47,6 @@ func (c *sendCmd) run(ctx context.Context, std streams) error {
 
 // envelope returns the option that makes a message of the flags.
 func (c *sendCmd) envelope(std streams) (runtime.AskOption, error) {
-	act, err := performatives.ParsePerformative(c.Act)
-	if err != nil {
-		return nil, usagef("%.40q is no act; want one such as REQUEST or INFORM", c.Act)
-	}
 	if c.MessageType != "" {
 		if err := performatives.CheckMessageType(c.MessageType); err != nil {
 			return nil, usagef("--message-type is no message type; want 1 to %d letters, digits and _ - . : /", performatives.MaxMessageTypeLength)
@@ -70,7 +65,7 @@ func (c *sendCmd) envelope(std streams) (runtime.AskOption, error) {
 		payload = performatives.Raw(text)
 	}
 	return func(e *performatives.Envelope) {
-		e.Performative, e.MessageType, e.Protocol, e.Payload = act, c.MessageType, c.Protocol, payload
+		e.Performative, e.MessageType, e.Protocol, e.Payload = c.Act, c.MessageType, c.Protocol, payload
 	}, nil
 }
 

@@ -103,7 +103,7 @@ func TestCalledWrongly(t *testing.T) {
 		"authority, tcp":     {append(call, "--ca", "token"), `--ca, --cert and --key are about TLS, and tcp://127.0.0.1:1 is without; use tcps://`},
 		"half a client pair": {append(call, "--cert", "token"), `--cert and --key belong together; give both`},
 		"no authority":       {[]string{"agents", "--addr", "tcps://127.0.0.1:1", "--ca", "token"}, `TLS: token: no certificate in it; check --ca, --cert and --key`},
-		"no act":             {[]string{"send", "Jules", "SHOUT", "--addr", "tcp://127.0.0.1:1"}, `"SHOUT" is no act; want one such as REQUEST or INFORM`},
+		"no act":             {[]string{"send", "Jules", "SHOUT", "--addr", "tcp://127.0.0.1:1"}, `<act>: performative "SHOUT" is none of the known acts (unknown_performative); see ribosome send --help`},
 		"message type":       {[]string{"send", "Jules", "REQUEST", "--message-type", "two words", "--addr", "tcp://127.0.0.1:1"}, `--message-type is no message type; want 1 to 64 letters, digits and _ - . : /`},
 		"no question":        {[]string{"query", "Jules", "--addr", "tcp://127.0.0.1:1"}, `nothing to ask; give a reference, or a condition with --if`},
 		"two questions":      {[]string{"query", "Jules", "x", "--if", "3", "--addr", "tcp://127.0.0.1:1"}, `there is a reference, and --if has a condition; leave one`},
