@@ -10,30 +10,30 @@ import (
 )
 
 // Envelope has the fields of a message. It is the argument of [New]. A later change
-// of the Envelope does not change the [Message].
+// of the Envelope does not change the [Message]. [MessageJSON] has its JSON.
 type Envelope struct {
-	ID             MessageID      // required
-	Performative   Performative   // zero stands for the act of a built-in Payload
-	Priority       Priority       // zero = Normal
-	Sender         AgentID        // required
-	Receiver       AgentID        // empty = broadcast
-	ConversationID ConversationID // empty = the message opens a conversation of its own, named after ID
-	Protocol       string         // name of the codon; empty = the one that the act opens
-	MessageType    string         // the application's own name on top of the act, such as REVIEW_REQUEST; empty = none; see [Message.MessageType]
-	InReplyTo      string         // the ID or the ReplyWith of the message that this one answers
-	ReplyWith      string         // the InReplyTo of an answer
-	ReplyBy        time.Time      // deadline of the answer; zero = none
-	Language       string         // of the payload; empty = application/json
-	Ontology       string         // vocabulary of the payload, such as [OntologyDebugRequest]
-	Timestamp      time.Time      // required: when the message was made
-	Trace          string         // W3C traceparent; empty = not traced
-	Budget         Content        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
-	Principal      string         // the authenticated name of the peer from which the message entered the system; empty = none; see [Message.Principal]
-	Activation     uint64         // the run of the sender, an agent that a cluster places; zero = it is not placed; see [Message.Activation]
-	Answers        uint64         // the Activation of the message that this one answers
-	Metadata       Members        // members of the envelope without a field of their own
-	Payload        any            // a payload type of this package, a registered one, or Raw
-	Shape          any            // private to the dialect that decoded the message: the form it had on the wire
+	ID             MessageID      `json:"id"`                     // required
+	Performative   Performative   `json:"performative"`           // zero stands for the act of a built-in Payload
+	Priority       Priority       `json:"priority,omitempty"`     // zero = Normal
+	Sender         AgentID        `json:"sender"`                 // required
+	Receiver       AgentID        `json:"receiver,omitempty"`     // empty = broadcast
+	ConversationID ConversationID `json:"conversation_id"`        // empty = the message opens a conversation of its own, named after ID
+	Protocol       string         `json:"protocol,omitempty"`     // name of the codon; empty = the one that the act opens
+	MessageType    string         `json:"message_type,omitempty"` // the application's own name on top of the act, such as REVIEW_REQUEST; empty = none; see [Message.MessageType]
+	InReplyTo      string         `json:"in_reply_to,omitempty"`  // the ID or the ReplyWith of the message that this one answers
+	ReplyWith      string         `json:"reply_with,omitempty"`   // the InReplyTo of an answer
+	ReplyBy        time.Time      `json:"reply_by,omitzero"`      // deadline of the answer; zero = none
+	Language       string         `json:"language,omitempty"`     // of the payload; empty = application/json
+	Ontology       string         `json:"ontology,omitempty"`     // vocabulary of the payload, such as [OntologyDebugRequest]
+	Timestamp      time.Time      `json:"timestamp"`              // required: when the message was made
+	Trace          string         `json:"trace,omitempty"`        // W3C traceparent; empty = not traced
+	Budget         Content        `json:"budget,omitzero"`        // the allowance of the work, and in an answer, the amount used; this package does not interpret it
+	Principal      string         `json:"principal,omitempty"`    // the authenticated name of the peer from which the message entered the system; empty = none; see [Message.Principal]
+	Activation     uint64         `json:"activation,omitempty"`   // the run of the sender, an agent that a cluster places; zero = it is not placed; see [Message.Activation]
+	Answers        uint64         `json:"answers,omitempty"`      // the Activation of the message that this one answers
+	Metadata       Members        `json:"metadata,omitempty"`     // members of the envelope without a field of their own
+	Payload        any            `json:"-"`                      // a payload type of this package, a registered one, or Raw
+	Shape          any            `json:"-"`                      // private to the dialect that decoded the message: the form it had on the wire
 }
 
 // Message is one act of communication between two agents. [New], a dialect, and [Message.Reply] and

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 )
@@ -19,28 +18,9 @@ const rawType = "raw"
 // but the Shape, which belongs to the dialect of one process. It is not a wire format:
 // a dialect writes messages for peers.
 type MessageJSON struct {
-	ID             MessageID       `json:"id"`
-	Performative   Performative    `json:"performative"`
-	Sender         AgentID         `json:"sender"`
-	Receiver       AgentID         `json:"receiver,omitempty"`
-	ConversationID ConversationID  `json:"conversation_id"`
-	Protocol       string          `json:"protocol,omitempty"`
-	MessageType    string          `json:"message_type,omitempty"`
-	InReplyTo      string          `json:"in_reply_to,omitempty"`
-	ReplyWith      string          `json:"reply_with,omitempty"`
-	ReplyBy        time.Time       `json:"reply_by,omitzero"`
-	Language       string          `json:"language,omitempty"`
-	Ontology       string          `json:"ontology,omitempty"`
-	Priority       Priority        `json:"priority,omitempty"`
-	Timestamp      time.Time       `json:"timestamp"`
-	Trace          string          `json:"trace,omitempty"`
-	Budget         json.RawMessage `json:"budget,omitempty"`
-	Principal      string          `json:"principal,omitempty"`
-	Activation     uint64          `json:"activation,omitempty"`
-	Answers        uint64          `json:"answers,omitempty"`
-	Metadata       Members         `json:"metadata,omitempty"`
-	PayloadType    string          `json:"payload_type,omitempty"` // see [TypeName]; empty without a payload
-	Payload        json.RawMessage `json:"payload,omitempty"`
+	Envelope                    // without the payload
+	PayloadType string          `json:"payload_type,omitempty"` // see [TypeName]; empty without a payload
+	Payload     json.RawMessage `json:"payload,omitempty"`
 }
 
 // TypeName returns the name by which a [MessageJSON] states the Go type of a payload:
@@ -58,23 +38,20 @@ func TypeName(payload any) string {
 // JSON returns the message for a record. The error says that its payload or its budget
 // cannot be marshalled.
 func (m *Message) JSON() (MessageJSON, error) {
-	e := m.envelope()
-	out := MessageJSON{
-		ID: e.ID, Performative: e.Performative, Sender: e.Sender, Receiver: e.Receiver, ConversationID: e.ConversationID,
-		Protocol: e.Protocol, MessageType: e.MessageType, InReplyTo: e.InReplyTo, ReplyWith: e.ReplyWith, ReplyBy: e.ReplyBy,
-		Language: e.Language, Ontology: e.Ontology, Priority: e.Priority, Timestamp: e.Timestamp, Trace: e.Trace, Principal: e.Principal, Activation: e.Activation, Answers: e.Answers,
-		Metadata: maps.Clone(e.Metadata), PayloadType: TypeName(e.Payload),
-	}
+	out := MessageJSON{Envelope: m.envelope(), PayloadType: TypeName(m.payload)}
+	out.Metadata, out.Shape, out.Envelope.Payload = maps.Clone(out.Metadata), nil, nil
 	maps.DeleteFunc(out.Metadata, func(_ string, value json.RawMessage) bool { return len(value) == 0 }) // see [Members]
 	var errBudget, errPayload error
-	if !e.Budget.IsZero() {
-		out.Budget, errBudget = e.Budget.MarshalJSON()
+	if !out.Budget.IsZero() {
+		var budget []byte
+		budget, errBudget = out.Budget.MarshalJSON()
+		out.Budget = RawContent(budget)
 	}
-	if e.Payload != nil {
-		out.Payload, errPayload = json.Marshal(e.Payload)
+	if m.payload != nil {
+		out.Payload, errPayload = json.Marshal(m.payload)
 	}
 	if err := errors.Join(errBudget, errPayload); err != nil {
-		return MessageJSON{}, fmt.Errorf("performatives: message %s as JSON: %w", e.ID, err)
+		return MessageJSON{}, fmt.Errorf("performatives: message %s as JSON: %w", m.id, err)
 	}
 	return out, nil
 }
@@ -87,12 +64,9 @@ func (j MessageJSON) Message(types map[string]reflect.Type) (*Message, error) {
 	if err != nil {
 		return nil, fmt.Errorf("performatives: payload %s of the recorded message %s: %w", j.PayloadType, j.ID, err)
 	}
-	return New(Envelope{
-		ID: j.ID, Performative: j.Performative, Sender: j.Sender, Receiver: j.Receiver, ConversationID: j.ConversationID,
-		Protocol: j.Protocol, MessageType: j.MessageType, InReplyTo: j.InReplyTo, ReplyWith: j.ReplyWith, ReplyBy: j.ReplyBy,
-		Language: j.Language, Ontology: j.Ontology, Priority: j.Priority, Timestamp: j.Timestamp, Trace: j.Trace,
-		Budget: RawContent(j.Budget), Principal: j.Principal, Activation: j.Activation, Answers: j.Answers, Metadata: j.Metadata, Payload: payload,
-	})
+	e := j.Envelope
+	e.Payload = payload
+	return New(e)
 }
 
 func (j MessageJSON) payload(types map[string]reflect.Type) (any, error) {

@@ -212,6 +212,6 @@ func with(m *performatives.Message, in performatives.MessageJSON, payload any) (
 	return m.With(func(e *performatives.Envelope) {
 		e.MessageType, e.Protocol, e.InReplyTo, e.ReplyWith, e.ReplyBy = in.MessageType, in.Protocol, in.InReplyTo, in.ReplyWith, in.ReplyBy
 		e.Language, e.Ontology, e.Priority, e.Timestamp = in.Language, in.Ontology, in.Priority, in.Timestamp
-		e.Budget, e.Metadata, e.Payload, e.Shape = performatives.RawContent(in.Budget), in.Metadata, payload, nil
+		e.Budget, e.Metadata, e.Payload, e.Shape = in.Budget, in.Metadata, payload, nil
 	})
 }
