@@ -145,23 +145,48 @@ func (s *Server) Authenticate(ctx context.Context, c Credentials) (*Identity, er
 // order. id is the identity that the connection proved. A nil id means that the messages of
 // the peer must carry credentials, unless the server is anonymous. Serve closes conn.
 func (s *Server) Serve(conn Conn, id *Identity) error {
+	session, err := s.begin(conn, id)
+	if err != nil {
+		return err
+	}
+	s.run(session)
+	return session.err
+}
+
+// Start is [Server.Serve], but returns when the session has begun. [Server.Stop] joins the session.
+// When Start fails, it has closed conn.
+func (s *Server) Start(conn Conn, id *Identity) error {
+	session, err := s.begin(conn, id)
+	if err != nil {
+		return err
+	}
+	go s.run(session)
+	return nil
+}
+
+// begin returns a new session of the server, which must run, because Stop waits for its end. After
+// an error it has closed conn.
+func (s *Server) begin(conn Conn, id *Identity) (*Session, error) {
 	session := newSession(s.core, conn, id, false)
 	if c, ok := conn.(DialectConn); ok { // messages can be written before the peer's first frame
 		l, err := session.open(c.Dialect())
 		if err != nil {
 			_ = conn.Close()
-			return err
+			return nil, err
 		}
 		session.decide(l)
 	}
-	if err := s.add(session); err != nil { // after add the session must run, because Stop waits for its end
+	if err := s.add(session); err != nil {
 		_ = conn.Write([]Frame{{Kind: KindError, Err: AsRefusal(err)}, {Kind: KindClose}}) // best effort
 		_ = conn.Close()
-		return err
+		return nil, err
 	}
+	return session, nil
+}
+
+func (s *Server) run(session *Session) {
 	defer s.remove(session)
 	session.run()
-	return session.err
 }
 
 func (s *Server) add(session *Session) error {

@@ -27,9 +27,6 @@ type conn struct {
 	healthSent    atomic.Bool // this end has sent a health check and has no answer yet
 	violated      atomic.Bool // the peer violated the framing; its further frames are discarded
 
-	onOwned func() // called once, when the session has taken over the duty to close the connection; nil for none
-	once    sync.Once
-
 	writing sync.Mutex
 	out     writer
 	timeout time.Duration // for one Write
@@ -59,7 +56,6 @@ func peerOf(raw net.Conn, secure bool) wire.Peer {
 
 // Read returns the next data frame. See [wire.Conn].
 func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
-	c.own()
 	for {
 		h, payload, err := c.in.next()
 		if err != nil {
@@ -144,18 +140,10 @@ func (c *conn) SetLimit(bytes int) { c.in.limit = bytes }
 // Close closes the connection. It sends no TLS close_notify: an orderly end has sent it
 // before.
 func (c *conn) Close() error {
-	c.own()
 	if err := c.raw.Close(); !errors.Is(err, net.ErrClosed) {
 		return err
 	}
 	return nil
-}
-
-// own records that the session has taken over the duty to close the connection.
-func (c *conn) own() {
-	if c.onOwned != nil {
-		c.once.Do(c.onOwned)
-	}
 }
 
 // Peer describes the other end.

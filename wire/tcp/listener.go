@@ -114,18 +114,17 @@ func (l *Listener) refuse(raw net.Conn, why error) {
 	_ = raw.Close() // the connection ends regardless of the error
 }
 
-// open performs the handshake and runs the session.
+// open performs the handshake and starts the session.
 func (l *Listener) open(raw net.Conn) {
+	defer l.running.Done()
 	conn, id, err := l.handshake(raw)
 	<-l.handshakes
 	if err != nil {
 		logger(l.server).Debug("connection refused", "peer", raw.RemoteAddr().String(), "err", err)
 		_ = raw.Close() // the connection ends regardless of the error
-		l.running.Done()
 		return
 	}
-	conn.onOwned = l.running.Done // Read and Close call it: from then on the server joins the session, or has refused it
-	_ = l.server.Serve(conn, id)  // the session has logged its end
+	_ = l.server.Start(conn, id) // the peer has been told
 }
 
 // handshake encrypts a connection and authenticates its peer.

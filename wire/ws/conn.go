@@ -3,7 +3,6 @@ package ws
 import (
 	"crypto/tls"
 	"net"
-	"sync"
 	"sync/atomic"
 
 	"github.com/gorilla/websocket"
@@ -29,8 +28,6 @@ type conn struct {
 
 	violation atomic.Pointer[violation] // set when the peer violated the protocol
 	peerCode  atomic.Uint32             // code of the peer's close frame; zero before it arrives
-	onOwned   func()                    // called once, when the session has taken over the duty to close the connection
-	once      sync.Once
 }
 
 var _ wire.Conn = (*conn)(nil)
@@ -83,16 +80,8 @@ func raw(network net.Conn) net.Conn {
 // Close closes the connection immediately. It sends TLS's close_notify only after the peer's
 // close frame: writing it could block on a peer that does not read.
 func (c *conn) Close() error {
-	c.own()
 	if c.peerCode.Load() != 0 && c.violation.Load() == nil {
 		return c.socket.Conn.Close()
 	}
 	return raw(c.socket.Conn).Close()
-}
-
-// own records that the session has taken over the duty to close the connection.
-func (c *conn) own() {
-	if c.onOwned != nil {
-		c.once.Do(c.onOwned)
-	}
 }

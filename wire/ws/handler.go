@@ -30,7 +30,7 @@ func Handler(server *wire.Server, o Options) http.Handler {
 type handler struct {
 	server  *wire.Server
 	opts    Options
-	pending sync.WaitGroup // requests and connections without a session
+	pending sync.WaitGroup // requests
 
 	lock    sync.Mutex
 	streams map[string]*stream // by token
@@ -65,18 +65,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.server.Options().Logger.Debug("no upgrade", "peer", r.RemoteAddr, "err", err)
 		return
 	}
-	h.serve(c, id)
-}
-
-// serve runs the session on a new goroutine, because the goroutine of the request would keep
-// the request and the HTTP server's buffers in memory. The server's Stop joins it.
-func (h *handler) serve(c *conn, id *wire.Identity) {
-	h.pending.Add(1)
-	c.onOwned = h.pending.Done
-	go func() {
-		defer c.own()
-		_ = h.server.Serve(c, id) // the session has logged its end
-	}()
+	// The goroutine of the request would keep the request and the HTTP server's buffers in memory.
+	_ = h.server.Start(c, id) // the peer has been told
 }
 
 // admit returns the identity of the peer, or the error to answer with. wellFormed checks the form of

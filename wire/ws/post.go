@@ -130,7 +130,7 @@ func (h *handler) open(r *http.Request, id *wire.Identity) *stream {
 	limits := h.server.Limits()
 	s := &stream{
 		token: rand.Text(), id: id, peer: peerOf(r), patience: limits.FrameTime, most: limits.Frame, frames: make(chan posted), control: make(chan wire.Frame, 4),
-		changed: make(chan struct{}, 1), room: make(chan struct{}, 1), gone: make(chan struct{}), done: make(chan struct{}), owned: make(chan struct{}), turn: make(chan struct{}, 1),
+		changed: make(chan struct{}, 1), room: make(chan struct{}, 1), gone: make(chan struct{}), done: make(chan struct{}), turn: make(chan struct{}, 1),
 	}
 	s.peer.Transport = "http"
 	s.dialect = noting{h.opts.Posts, s}
@@ -141,14 +141,12 @@ func (h *handler) open(r *http.Request, id *wire.Identity) *stream {
 	}
 	h.streams[s.token] = s
 	h.lock.Unlock()
-	go func() {
-		_ = h.server.Serve(s, id) // the session has logged its end
-		_ = s.Close()             // also if there was none
+	s.forget = func() {
 		h.lock.Lock()
+		defer h.lock.Unlock()
 		delete(h.streams, s.token)
-		h.lock.Unlock()
-	}()
-	<-s.owned
+	}
+	_ = h.server.Start(s, id) // it has closed the stream
 	return s
 }
 

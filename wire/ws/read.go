@@ -13,7 +13,6 @@ import (
 
 // Read returns the next message. See [wire.Conn].
 func (c *conn) Read(control func(wire.Frame)) ([]byte, error) {
-	c.own()
 	c.release()
 	if c.failed != nil {
 		return nil, c.failed

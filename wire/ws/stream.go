@@ -32,10 +32,9 @@ type stream struct {
 	noting  chan<- taken // of the frame that is decoded; of the session's reader
 
 	changed, room chan struct{} // signals: there is another answer, there is room for one
-	owned         chan struct{} // closed when the session reads, or there is none
 	gone          chan struct{} // closed when the client has not read for unreadTime
 	done          chan struct{} // closed by Close
-	ownOnce       sync.Once
+	forget        func()        // called by Close
 	goneOnce      sync.Once
 	doneOnce      sync.Once
 
@@ -73,18 +72,18 @@ func (s *stream) SetLimit(bytes int) { s.limit.Store(int64(bytes)) }
 
 // Close ends the stream. See [wire.Conn].
 func (s *stream) Close() error {
-	s.own()
-	s.doneOnce.Do(func() { close(s.done) })
+	s.doneOnce.Do(func() {
+		close(s.done)
+		s.forget()
+	})
 	s.unread.Stop()
 	return nil
 }
 
-func (s *stream) own()    { s.ownOnce.Do(func() { close(s.owned) }) }
 func (s *stream) expire() { s.goneOnce.Do(func() { close(s.gone) }) }
 
 // Read returns the next message of the client. See [wire.Conn].
 func (s *stream) Read(control func(wire.Frame)) ([]byte, error) {
-	s.own()
 	for {
 		select {
 		case f := <-s.control:
