@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"strings"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -22,15 +21,13 @@ type DialOptions struct {
 	// address, and no encryption for any other.
 	TLS *tls.Config
 	// Limits bounds the resources that the server can occupy. Only Frame and FrameTime are
-	// used. They should equal those of [wire.Options].
+	// used. They should equal those of [wire.Options]. FrameTime also bounds connecting, TLS
+	// handshake and version negotiation together.
 	Limits wire.Limits
 	// Versioned selects the form with 16-byte headers, which has no compression.
 	Versioned bool
 	// NoCompression disables gzip.
 	NoCompression bool
-	// HandshakeTime bounds connecting, TLS handshake and version negotiation together. Zero
-	// means 10 s.
-	HandshakeTime time.Duration
 }
 
 // Dial connects to addr: host:port, tcp://host:port, or tcps://host:port for TLS. It blocks
@@ -42,8 +39,8 @@ func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.HandshakeTime = cmp.Or(o.HandshakeTime, DefaultHandshakeTime)
-	ctx, cancel := context.WithTimeout(ctx, o.HandshakeTime)
+	o.Limits = o.Limits.WithDefaults()
+	ctx, cancel := context.WithTimeout(ctx, o.Limits.FrameTime)
 	defer cancel()
 	c, err := o.dial(ctx, hostport, config)
 	if err != nil {
@@ -69,7 +66,7 @@ func (o DialOptions) dial(ctx context.Context, hostport string, config *tls.Conf
 		}
 		stream = secure
 	}
-	co := connOptions{form: plain, noCompression: o.NoCompression, limits: o.Limits.WithDefaults()}
+	co := connOptions{form: plain, noCompression: o.NoCompression, limits: o.Limits}
 	if !o.Versioned {
 		return newConn(raw, stream, co), nil
 	}

@@ -34,7 +34,6 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	if server == nil {
 		return nil, errors.New("tcp: the server is nil")
 	}
-	o = o.withDefaults()
 	if err := o.validate(); err != nil {
 		return nil, err
 	}
@@ -48,7 +47,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives the call that started it
 	l := &Listener{
 		server: server, opts: o, net: nl, ctx: ctx, cancel: cancel,
-		handshakes: make(chan struct{}, o.MaxHandshakes), stopped: make(chan struct{}),
+		handshakes: make(chan struct{}, server.Options().MaxConnections), stopped: make(chan struct{}),
 	}
 	l.running.Go(l.accept)
 	return l, nil
@@ -129,7 +128,7 @@ func (l *Listener) open(raw net.Conn) {
 
 // handshake encrypts a connection and authenticates its peer.
 func (l *Listener) handshake(raw net.Conn) (*conn, *wire.Identity, error) {
-	ctx, cancel := context.WithTimeout(l.ctx, l.opts.HandshakeTime)
+	ctx, cancel := context.WithTimeout(l.ctx, l.server.Options().AuthTime)
 	defer cancel()
 	stream, cred, err := l.encrypt(ctx, raw)
 	if err != nil {

@@ -24,12 +24,10 @@ func TestListenOptions(t *testing.T) {
 		o    tcp.Options
 		want string
 	}{
-		"no address":       {tcp.Options{}, "Options.Addr is empty"},
-		"a taken one":      {tcp.Options{Addr: server.addr}, "tcp: listen"},
-		"no port":          {tcp.Options{Addr: "127.0.0.1"}, "missing port"},
-		"no certificate":   {tcp.Options{Addr: "127.0.0.1:0", TLS: &tls.Config{}}, "Options.TLS has no certificate"},
-		"a negative time":  {tcp.Options{Addr: "127.0.0.1:0", HandshakeTime: -1}, "Options.HandshakeTime is -1ns"},
-		"a negative count": {tcp.Options{Addr: "127.0.0.1:0", MaxHandshakes: -1}, "Options.MaxHandshakes is -1"},
+		"no address":     {tcp.Options{}, "Options.Addr is empty"},
+		"a taken one":    {tcp.Options{Addr: server.addr}, "tcp: listen"},
+		"no port":        {tcp.Options{Addr: "127.0.0.1"}, "missing port"},
+		"no certificate": {tcp.Options{Addr: "127.0.0.1:0", TLS: &tls.Config{}}, "Options.TLS has no certificate"},
 	} {
 		l, err := tcp.Listen(server.Server, tt.o)
 		if err == nil {
@@ -123,12 +121,12 @@ func TestListenerStopKeepsSessions(t *testing.T) {
 // does not wait for it.
 func TestSilentHandshake(t *testing.T) {
 	pki := newPKI(t)
-	h := serve(t, tcp.Options{TLS: pki.server(), MaxHandshakes: 1}, nil)
+	h := serve(t, tcp.Options{TLS: pki.server()}, func(o *wire.Options) { o.MaxConnections = 1 })
 	silent := rawDial(t, h)
 	silent.write([]byte{0x16, 0x03, 0x01})
 	for refused := false; !refused; { // until the silent connection has been accepted
 		conn, err := tcp.Dial(t.Context(), "tcps://"+h.addr, tcp.DialOptions{TLS: pki.client()})
-		if refused = err != nil; !refused {
+		if refused = err != nil && len(h.Sessions()) == 0; err == nil {
 			_ = conn.Close()
 		}
 	}
@@ -139,7 +137,7 @@ func TestSilentHandshake(t *testing.T) {
 // A connection ends when its handshake exceeds the time limit.
 func TestSlowHandshake(t *testing.T) {
 	pki := newPKI(t)
-	h := serve(t, tcp.Options{TLS: pki.server(), HandshakeTime: 20 * time.Millisecond}, nil)
+	h := serve(t, tcp.Options{TLS: pki.server()}, func(o *wire.Options) { o.AuthTime = 20 * time.Millisecond })
 	r := rawDial(t, h)
 	r.ends()
 	patient := serve(t, tcp.Options{TLS: pki.server()}, nil)
@@ -157,7 +155,7 @@ func (blockingAuth) Authenticate(ctx context.Context, _ wire.Credentials) (wire.
 }
 
 func TestSlowAuthentication(t *testing.T) {
-	h := serve(t, tcp.Options{HandshakeTime: 20 * time.Millisecond}, func(o *wire.Options) { o.Anonymous, o.Auth = false, blockingAuth{} })
+	h := serve(t, tcp.Options{}, func(o *wire.Options) { o.Anonymous, o.Auth, o.AuthTime = false, blockingAuth{}, 20*time.Millisecond })
 	rawDial(t, h).refused("UNAUTHORIZED", performatives.CodeUnauthorized.Traits().Text)
 }
 
