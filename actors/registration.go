@@ -91,7 +91,7 @@ func (s *System) Register(id performatives.AgentID, d Destination) (*Registratio
 		err = ErrStopped
 	default:
 		r := s.newRegistration(id, d)
-		if s.addRegistration(r) {
+		if s.takeID(nil, r) {
 			return r, nil
 		}
 		err = ErrExists
@@ -104,9 +104,10 @@ func (s *System) newRegistration(id performatives.AgentID, d Destination) *Regis
 	return &Registration{sys: s, id: id, folded: id.Fold(), destination: d, unannounced: true, removal: new(stopCalls)}
 }
 
-// addRegistration reports false when the id is taken.
-func (s *System) addRegistration(r *Registration) bool {
-	if !s.registrations.swap(r.folded, nil, r) {
+// takeID puts r in the place of the entry of its folded id, nil for none. It reports false when that
+// is not the entry.
+func (s *System) takeID(former, r *Registration) bool {
+	if !s.registrations.swap(r.folded, former, r) {
 		return false
 	}
 	if r.folded != r.id {
@@ -140,14 +141,9 @@ func (s *System) removeRegistration(r *Registration) (removed bool) {
 // new entry is not announced. It reports false when the agent was removed before.
 func (r *Registration) Replace(id performatives.AgentID, d Destination) (*Registration, bool) {
 	by := r.sys.newRegistration(id, d)
-	if r.local != nil || !id.Is(r.id) || !r.sys.registrations.swap(r.folded, r, by) {
+	if r.local != nil || !id.Is(r.id) || !r.sys.takeID(r, by) {
 		return nil, false
 	}
-	if id != r.folded {
-		r.sys.registrations.swap(id, anyEntry, by)
-	}
-	r.sys.capabilities.add(by)
-	r.sys.remote.add(1)
 	r.Remove()
 	return by, true
 }

@@ -239,15 +239,8 @@ func (v *Reservation) refuse(all []undelivered) {
 // false when r was removed before.
 func (r *Registration) swap(by *Registration) bool {
 	s := r.sys
-	if !s.registrations.swap(r.folded, r, by) {
+	if !s.takeID(r, by) {
 		return false
-	}
-	if by.id != r.folded {
-		s.registrations.swap(by.id, anyEntry, by)
-	}
-	s.capabilities.add(by)
-	if by.local == nil {
-		s.remote.add(1)
 	}
 	s.removeRegistration(r)
 	if !s.capabilities.has(by) { // it has stopped meanwhile

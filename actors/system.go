@@ -264,7 +264,7 @@ func (s *System) register(ctx context.Context, c *cell) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if !s.addRegistration(&c.Registration) {
+	if !s.takeID(nil, &c.Registration) {
 		return ErrExists
 	}
 	s.running.add(1)
