@@ -11,7 +11,6 @@ type broadcasts struct {
 	// transmitted[i] are deltas that were sent i times, the oldest first.
 	transmitted [][]delta
 	length      int
-	dropped     uint64
 	seen        seenDeltas
 }
 
@@ -27,7 +26,6 @@ func (b *broadcasts) add(d delta) {
 			}
 		}
 		b.length--
-		b.dropped++
 	}
 	b.put(0, d)
 }

@@ -276,13 +276,6 @@ func (g *Gossip) Members() []cluster.Member { return g.view.members() }
 // Keys returns the keys that encrypt the gossip.
 func (g *Gossip) Keys() *Keys { return g.keys }
 
-// Dropped returns the number of deltas that were dropped because Options.BroadcastQueue was full.
-func (g *Gossip) Dropped() uint64 {
-	g.queueMu.Lock()
-	defer g.queueMu.Unlock()
-	return g.queue.dropped
-}
-
 // Sent returns the number of bytes that this node has sent to others, in packets and over streams,
 // without the heads of IP, UDP and TCP.
 func (g *Gossip) Sent() uint64 { return g.transport.sent.Load() }

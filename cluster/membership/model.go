@@ -223,13 +223,6 @@ func (m *Model) Self() cluster.Member { return m.view.current().member }
 // Members returns the members believed to be alive, this node included, by name.
 func (m *Model) Members() []cluster.Member { return m.view.members() }
 
-// Dropped returns the number of deltas that were dropped because Options.BroadcastQueue was full.
-func (m *Model) Dropped() uint64 {
-	m.net.mu.Lock()
-	defer m.net.mu.Unlock()
-	return m.queue.dropped
-}
-
 // Joined reports whether this node has another member, or no other node to join. The error is that
 // of the last attempt to join, if it failed.
 func (m *Model) Joined() (bool, error) {
