@@ -47,14 +47,14 @@ func (j *janitor) PerformTask(ctx context.Context, t delegation.Task) (performat
 			return performatives.InformResult{}, refusal(err)
 		}
 	}
-	return j.report(performatives.StatusSuccess, dir, "Deleted "+count(len(files))+", as "+string(decision.By)+" approved"+reasonSuffix(decision.Reason))
+	return j.report(performatives.StatusSuccess, dir, fmt.Sprintf("Deleted %d files, as %s approved%s", len(files), decision.By, reasonSuffix(decision.Reason)))
 }
 
 // makeFiles makes the files and returns their names.
 func (j *janitor) makeFiles(dir string) ([]string, error) {
 	var files []string
-	for i := range j.files {
-		file := filepath.Join(dir, fmt.Sprintf("log-%03d.txt", i+1))
+	for i := range 3 {
+		file := filepath.Join(dir, fmt.Sprintf("log-%d.txt", i+1))
 		if err := os.WriteFile(file, []byte("something that nobody has read for years\n"), 0o600); err != nil {
 			return nil, err
 		}
@@ -69,7 +69,7 @@ func (j *janitor) ask(ctx context.Context, t delegation.Task, dir string, files 
 	ctx, cancel := context.WithTimeout(ctx, j.deadline)
 	defer cancel()
 	return approval.Approve(ctx, t.Agent, personID, approval.Step{
-		What: fmt.Sprintf("delete %s in %s", count(len(files)), dir),
+		What: fmt.Sprintf("delete %d files in %s", len(files), dir),
 		Why:  "nobody has read them for years",
 		Data: performatives.ContentOf(files),
 	}, approval.WithDefault(false))
@@ -81,7 +81,7 @@ func (*janitor) report(s performatives.TaskStatus, dir, text string) (performati
 	if err != nil {
 		return performatives.InformResult{}, refusal(err)
 	}
-	return performatives.InformResult{Status: s, Summary: fmt.Sprintf("%s. %s left.", text, count(len(left)))}, nil
+	return performatives.InformResult{Status: s, Summary: fmt.Sprintf("%s. %d files left.", text, len(left))}, nil
 }
 
 func reason(d approval.Approval) string {
@@ -96,13 +96,6 @@ func reasonSuffix(why string) string {
 		return ""
 	}
 	return " (" + why + ")"
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 file"
-	}
-	return fmt.Sprintf("%d files", n)
 }
 
 // refusal wraps an error whose text the asker receives. A node sends the text of a

@@ -15,23 +15,18 @@ them. Answer y or n, and a reason if you like.
 
   --deadline DURATION how long you have, such as 500ms or 1m (default 1m), at most 24h; without
                       an answer by then, the files are kept
-  --files N           how many files to make, 1 to 1000 (default 3)
   --keep              keep the folder; without this flag, it is deleted at the end
                       with its content
 
 Exit codes: 0 deleted, 1 failed or interrupted, 2 called wrongly, 3 not approved.
 `
 
-// The largest values of the flags.
-const (
-	maxFiles    = 1000
-	maxDeadline = 24 * time.Hour
-)
+// maxDeadline is the largest value of --deadline.
+const maxDeadline = 24 * time.Hour
 
 // options are the flags.
 type options struct {
 	deadline time.Duration
-	files    int
 	keep     bool
 }
 
@@ -39,7 +34,6 @@ func parse(args []string) (*options, error) {
 	var o options
 	f := flag.NewFlagSet(name, flag.ContinueOnError)
 	f.DurationVar(&o.deadline, "deadline", time.Minute, "")
-	f.IntVar(&o.files, "files", 3, "")
 	f.BoolVar(&o.keep, "keep", false, "")
 	if err := program.Parse(f, args); err != nil {
 		return nil, err
@@ -49,8 +43,6 @@ func parse(args []string) (*options, error) {
 		return nil, fmt.Errorf("unexpected argument %q; --help lists the flags", f.Arg(0))
 	case o.deadline > maxDeadline:
 		return nil, fmt.Errorf("--deadline %v: want at most %v", o.deadline, maxDeadline)
-	case o.files < 1 || o.files > maxFiles:
-		return nil, fmt.Errorf("--files %d: want 1 to %d", o.files, maxFiles)
 	}
 	return &o, program.CheckDeadline(o.deadline)
 }

@@ -61,18 +61,11 @@ func (p *person) decide(a approval.Open) {
 	}
 }
 
-// shown is the largest number of files that a request lists.
-const shown = 5
-
 // listed returns the files of a step, one on each line.
 func listed(data performatives.Content) string {
 	files, _ := performatives.Decode[[]string](data) // a step without files has none to list
 	var b strings.Builder
-	for i, file := range files {
-		if i == shown {
-			fmt.Fprintf(&b, "  … and %d more\n", len(files)-shown)
-			break
-		}
+	for _, file := range files {
 		b.WriteString("  " + file + "\n")
 	}
 	return b.String()
