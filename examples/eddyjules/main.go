@@ -13,7 +13,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 
@@ -60,7 +59,7 @@ func (o *options) ask(ctx context.Context, out output) (_ performatives.InformRe
 	}
 	observing := node.Events().Subscribe(events.SubscribeOptions{Capacity: maxWaiting}).Handle(out.observe)
 	defer func() {
-		if late := observeRest(observing); err == nil {
+		if late := program.StopHandler(observing); err == nil {
 			err = late
 		}
 	}()
@@ -81,15 +80,3 @@ func (o *options) ask(ctx context.Context, out output) (_ performatives.InformRe
 
 // maxWaiting is how many events may wait to be printed.
 const maxWaiting = 1 << 14
-
-// observeRest waits until the remaining events are printed. The error says that some
-// were not.
-func observeRest(observing *events.Handler) error {
-	ctx, cancel := context.WithTimeout(context.Background(), program.StopTime)
-	defer cancel()
-	err := observing.Stop(ctx)
-	if n := observing.Lost(); err == nil && n > 0 {
-		err = fmt.Errorf("%d events were not printed: the output is too slow", n)
-	}
-	return err
-}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strings"
@@ -13,58 +14,26 @@ import (
 // transcript prints the messages between agents in the order in which they are sent. Its
 // methods may be called from any goroutine.
 type transcript struct {
-	events *events.Subscription
-	lines  chan string // of the program itself
-	done   chan struct{}
-	failed error // of the writer; valid once done is closed
+	out    *program.Output
+	events *events.Handler
 }
 
 // newTranscript starts to print the messages of events. When 512 events wait to be
 // printed, further messages are lost, so that a slow output delays no agent.
 func newTranscript(stream *events.Stream, w io.Writer) *transcript {
-	t := &transcript{lines: make(chan string), done: make(chan struct{})}
-	t.events = stream.Subscribe(events.SubscribeOptions{Capacity: 512, Kinds: []events.Kind{events.KindMessageSent, events.KindAgentAnnounced}})
-	go t.print(w)
+	t := &transcript{out: program.NewOutput(w)}
+	of := events.SubscribeOptions{Capacity: 512, Kinds: []events.Kind{events.KindMessageSent, events.KindAgentAnnounced}}
+	t.events = stream.Subscribe(of).Handle(func(r events.Record) { t.say("%s", describe(r.Event)) })
 	return t
 }
 
-func (t *transcript) print(w io.Writer) {
-	defer close(t.done)
-	for {
-		select {
-		case r, open := <-t.events.C:
-			if !open {
-				return
-			}
-			t.write(w, describe(r.Event))
-		case line := <-t.lines:
-			t.write(w, line)
-		}
-	}
-}
-
-func (t *transcript) write(w io.Writer, line string) {
-	if _, err := fmt.Fprintln(w, line); err != nil && t.failed == nil {
-		t.failed = err
-	}
-}
-
 // say prints a line of the program itself.
-func (t *transcript) say(format string, args ...any) {
-	select {
-	case t.lines <- fmt.Sprintf(format, args...):
-	case <-t.done:
-	}
-}
+func (t *transcript) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
 // stop prints the waiting events and returns the first error of the output.
 func (t *transcript) stop() error {
-	t.events.Close()
-	<-t.done
-	if n := t.events.Lost(); n > 0 && t.failed == nil {
-		return fmt.Errorf("%d messages were not printed: the output is too slow", n)
-	}
-	return t.failed
+	late := program.StopHandler(t.events)
+	return cmp.Or(t.out.Err(), late)
 }
 
 // describe returns the line for an event.

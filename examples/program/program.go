@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/runtime"
 )
 
@@ -99,4 +100,16 @@ func StopNode(n *runtime.Node) {
 	ctx, cancel := context.WithTimeout(context.Background(), StopTime)
 	defer cancel()
 	_ = n.Stop(ctx)
+}
+
+// StopHandler waits until a handler that prints has handled the remaining events, within
+// [StopTime]. The error says that some were not printed.
+func StopHandler(h *events.Handler) error {
+	ctx, cancel := context.WithTimeout(context.Background(), StopTime)
+	defer cancel()
+	err := h.Stop(ctx)
+	if n := h.Lost(); err == nil && n > 0 {
+		err = fmt.Errorf("%d events were not printed: the output is too slow", n)
+	}
+	return err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -47,6 +48,25 @@ func TestOutputKeepsTheFirstError(t *testing.T) {
 	out.Fail(late)
 	if _, err := out.Write([]byte("b")); !errors.Is(err, full) || !errors.Is(out.Err(), full) || text.String() != "a" {
 		t.Errorf("got %v, %v, and wrote %q", err, out.Err(), text.String())
+	}
+}
+
+func TestStopHandler(t *testing.T) {
+	for published, lost := range map[int]bool{2: false, 9: true} {
+		var stream events.Stream
+		printed := 0
+		begin := make(chan struct{})
+		h := stream.Subscribe(events.SubscribeOptions{Capacity: 2}).Handle(func(events.Record) {
+			<-begin
+			printed++
+		})
+		for range published {
+			stream.Publish(events.AgentAnnounced{})
+		}
+		close(begin)
+		if err := program.StopHandler(h); (err != nil) != lost || !lost && printed != published {
+			t.Errorf("%d of %d events printed, %v", printed, published, err)
+		}
 	}
 }
 
