@@ -8,37 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// bruteForce returns the least cost of jobs i and later, by trying every allocation.
-func bruteForce(p problem, i int, at [maxWorkers]point) float64 {
-	if i == len(p.Jobs) {
-		return 0
-	}
-	least, job := math.Inf(1), p.Jobs[i]
-	for k, w := range p.Workers {
-		if w.can(job) {
-			then := at
-			then[k] = job.point
-			least = min(least, w.cost(at[k], job)+bruteForce(p, i+1, then))
-		}
-	}
-	return least
-}
-
-func TestOptimum(t *testing.T) {
-	for seed := range uint64(60) {
-		p := generate(seed, 1+int(seed%maxWorkers), 1+int(seed%8))
-		var at [maxWorkers]point
-		for i, w := range p.Workers {
-			at[i] = w.point
-		}
-		if got, want := p.optimum(), bruteForce(p, 0, at); math.Abs(got-want) > 1e-9 {
-			t.Errorf("seed %d: %v, want %v", seed, got, want)
-		}
-	}
-}
-
 // TestAllocations checks that each job is done by a capable worker with the lowest bid,
-// that the price is at least the cost, and that the total is not below the optimum.
+// and that the price is at least the cost.
 func TestAllocations(t *testing.T) {
 	for seed := range uint64(6) {
 		for _, iterated := range []bool{false, true} {
@@ -54,7 +25,7 @@ func TestAllocations(t *testing.T) {
 			for i, got := range r.Jobs {
 				o.problem.checkJob(t, i, got, where)
 			}
-			if r.Cost < r.Optimum-1e-9 || len(r.Jobs) != 10 {
+			if len(r.Jobs) != 10 {
 				t.Errorf("seed %d: %+v", seed, r)
 			}
 		}
@@ -128,7 +99,7 @@ func TestFollowedByHand(t *testing.T) {
 			{Job: "barn", Skill: "roof", Bids: []offer{{"Bob", 12}, {"Ada", 60}}, Winner: "Bob", Rounds: 1, Price: 12, Cost: 8},
 			{Job: "shed", Skill: "wiring", Bids: []offer{{"Bob", 36}}, Winner: "Bob", Rounds: 1, Price: 36, Cost: 24},
 		},
-		Price: 48, Cost: 32, Optimum: 32,
+		Price: 48, Cost: 32,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -137,7 +108,7 @@ func TestFollowedByHand(t *testing.T) {
 	if err := got.print(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, line := range []string{"barn  roof    Bob     12.00  8.00   Bob 12.00, Ada 60.00\n", "ratio         1.000"} {
+	for _, line := range []string{"barn  roof    Bob     12.00  8.00   Bob 12.00, Ada 60.00\n", "paid       48.00\ncost       32.00 "} {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("got\n%s\nwant %q", text.String(), line)
 		}

@@ -22,7 +22,7 @@ const maxRounds = 20
 
 // allocate calls for proposals for each job, in the order of the queue.
 func (a *auctioneer) allocate(ctx context.Context, p problem) (*report, error) {
-	r := &report{Optimum: p.optimum()}
+	r := &report{}
 	for _, job := range p.Jobs {
 		all, err := contractnet.CallForProposals(ctx, a.self, a.bidders, contractnet.Call{
 			Task: performatives.TaskRequest{TaskType: "job", Description: job.Name, Parameters: performatives.ContentOf(job)},

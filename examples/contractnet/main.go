@@ -1,6 +1,5 @@
 // Contractnet allocates a queue of jobs among workers that bid for them, one contract
-// net after the other, and prints the winners, their costs, and the cost of the
-// cheapest allocation.
+// net after the other, and prints the winners, their prices and their costs.
 //
 //	go run ./examples/contractnet
 //	go run ./examples/contractnet --jobs 12 --workers 5 --seed 7 --iterated

@@ -51,8 +51,8 @@ func TestRun(t *testing.T) {
 		stdout string // in it
 		stderr string // in it
 	}{
-		"by chance": {"", 0, "\nratio ", ""},
-		"one":       {"--workers 1 --jobs 1", 0, "ratio         1.000", ""},
+		"by chance": {"", 0, "\ncost ", ""},
+		"one":       {"--workers 1 --jobs 1", 0, "\njob 1  ", ""},
 		"most":      {"--workers 5 --jobs 20 --iterated", 0, "\njob 20 ", ""},
 		"help":      {"--help", 0, "usage: contractnet", ""},
 		"no time":   {"--deadline 1ns", 1, "", "longer --deadline"},

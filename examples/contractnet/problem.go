@@ -7,7 +7,7 @@ import (
 	"slices"
 )
 
-// The bounds of a problem, so that [problem.optimum] takes less than a second.
+// The bounds of a problem.
 const (
 	maxWorkers = 5
 	maxJobs    = 20

@@ -16,10 +16,9 @@ import (
 
 // report is the outcome of the queue.
 type report struct {
-	Jobs    []outcome
-	Price   float64 // the sum of the winners' bids
-	Cost    float64 // the sum of the winners' costs
-	Optimum float64 // the least possible sum of costs
+	Jobs  []outcome
+	Price float64 // the sum of the winners' bids
+	Cost  float64 // the sum of the winners' costs
 }
 
 // outcome is the outcome of one job.
@@ -85,8 +84,6 @@ func (r *report) table(w io.Writer) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "\npaid     %10.2f\ncost     %10.2f  of the jobs, to the workers\n"+
-		"optimum  %10.2f  the least it could be for the same jobs in the same order, to someone who knew them all\n"+
-		"ratio    %10.3f  of cost to optimum\n", r.Price, r.Cost, r.Optimum, r.Cost/r.Optimum)
+	_, err := fmt.Fprintf(w, "\npaid  %10.2f\ncost  %10.2f  of the jobs, to the workers\n", r.Price, r.Cost)
 	return err
 }
