@@ -17,29 +17,16 @@ type Input struct {
 }
 
 // Status is the outcome of a diagnosis.
-type Status int
+type Status string
 
 const (
 	// NeedsInput means that the input is incomplete; RequestForUser names the missing part.
-	NeedsInput Status = iota
+	NeedsInput Status = "needs-input"
 	// Fixed means that FixedCode is expected to run without the error.
-	Fixed
+	Fixed Status = "fixed"
 	// Unfixed means that there is no fix; Analysis describes the cause.
-	Unfixed
+	Unfixed Status = "unfixed"
 )
-
-// String returns the status in lower case.
-func (s Status) String() string {
-	switch s {
-	case Fixed:
-		return "fixed"
-	case Unfixed:
-		return "unfixed"
-	case NeedsInput:
-		return "needs-input"
-	}
-	return "unknown"
-}
 
 // Diagnosis is the result of [Diagnose].
 type Diagnosis struct {

@@ -27,21 +27,21 @@ func newFix(change, effect string, edits ...Edit) *fix {
 	return &fix{change: change, effect: effect, edits: edits}
 }
 
-// apply returns src with the edits made; false if the edits overlap.
-func apply(src string, edits []Edit) (string, bool) {
+// Apply returns the source with the edits made; false if they overlap.
+func (s *Module) Apply(edits []Edit) (string, bool) {
 	sorted := slices.Clone(edits)
 	slices.SortStableFunc(sorted, func(a, b Edit) int { return cmp.Or(a.Start-b.Start, a.End-b.End) })
 	var b strings.Builder
 	at := 0
 	for _, e := range sorted {
-		if e.Start < at || e.End < e.Start || e.End > len(src) {
+		if e.Start < at || e.End < e.Start || e.End > len(s.Source) {
 			return "", false
 		}
-		b.WriteString(src[at:e.Start])
+		b.WriteString(s.Source[at:e.Start])
 		b.WriteString(e.Text)
 		at = e.End
 	}
-	b.WriteString(src[at:])
+	b.WriteString(s.Source[at:])
 	return b.String(), true
 }
 

@@ -94,9 +94,6 @@ func (s *Module) LineStart(line int) int {
 // IsKeyword reports whether a word cannot be a variable.
 func IsKeyword(word string) bool { return keywords[word] }
 
-// Apply returns the source with the edits made; false if they overlap.
-func (s *Module) Apply(edits []Edit) (string, bool) { return apply(s.Source, edits) }
-
 var lineEnding = regexp.MustCompile("\r\n|\r|\n")
 
 // lineStarts returns the offsets at which the lines of src begin.

@@ -47,7 +47,7 @@ func (s *session) explain(f *fix) string {
 // changed returns the script with the edits made; nil if the edits overlap, change
 // nothing or cause a syntax error.
 func (s *Module) changed(edits []Edit) *Module {
-	src, ok := apply(s.Source, edits)
+	src, ok := s.Apply(edits)
 	if !ok || src == s.Source {
 		return nil
 	}
