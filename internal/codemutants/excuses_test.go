@@ -12,6 +12,7 @@ type excuse struct {
 	function *regexp.Regexp // of the function; nil for all
 	node     *regexp.Regexp // of the text of the node; nil for all
 	call     *regexp.Regexp // of one of the mutant's calls; nil for all
+	lint     string         // the linter that finds the fault; empty for all
 	reason   string
 }
 
@@ -24,12 +25,14 @@ var excuses = []excuse{
 	{function: regexp.MustCompile(`\.(String|GoString|LogValue)$`), reason: "texts for people who debug"},
 	{call: regexp.MustCompile(`^(capacity of make|slices\.Grow|\(\*(strings\.Builder|bytes\.Buffer)\)\.Grow)$`), reason: "memory comes earlier or later"},
 	{operator: "drop", call: regexp.MustCompile(`^\(\*sync\.Pool\)\.Put$`), reason: "memory comes earlier or later"},
+	{lint: "nilerr", reason: "a lost error is for the linter nilerr"},
 }
 
 // excuseOf returns the first excuse of a mutant, or nil.
 func excuseOf(m *mutant) *excuse {
 	for i, e := range excuses {
-		if (e.operator == "" || e.operator == m.operator) && matches(e.function, m.function) && matches(e.node, m.node) && matches(e.call, m.calls...) {
+		if (e.operator == "" || e.operator == m.operator) && (e.lint == "" || e.lint == m.lint) &&
+			matches(e.function, m.function) && matches(e.node, m.node) && matches(e.call, m.calls...) {
 			return &excuses[i]
 		}
 	}

@@ -20,6 +20,7 @@ type mutant struct {
 	function string   // the declaration around the node, with the type of its receiver
 	node     string   // the text of the node
 	calls    []string // the functions that the node calls, or that are called with it or its result
+	lint     string   // the linter that finds the fault; empty for none
 	change   string   // what the node becomes, for the output
 	wraps    []wrap
 }
@@ -213,9 +214,82 @@ func (s *source) statement(n ast.Stmt, stack []ast.Node) {
 		if len(n.Results) == 0 {
 			drop()
 		} else if slices.ContainsFunc(n.Results, s.isNotZero) {
-			s.add("zero", n, stack, "return zero values", "if %ON { return "+s.zeroResults(stack)+" }; ", "")
+			m := s.add("zero", n, stack, "return zero values", "if %ON { return "+s.zeroResults(stack)+" }; ", "")
+			if s.losesError(n, stack) {
+				m.lint = "nilerr"
+			}
 		}
 	}
+}
+
+// losesError reports whether a return of zero values is nil in place of an error that has just been
+// compared with nil: it is directly in an if or a case for err != nil, where nothing else uses err
+// nor branches, and in a function without defer: the linter does not look into others.
+func (s *source) losesError(n *ast.ReturnStmt, stack []ast.Node) bool {
+	if s.defers(stack) {
+		return false
+	}
+	var condition ast.Expr
+	var body []ast.Stmt
+	switch parent := stack[len(stack)-1].(type) {
+	case *ast.BlockStmt:
+		if branch, ok := stack[len(stack)-2].(*ast.IfStmt); ok && branch.Body == parent {
+			condition, body = branch.Cond, parent.List
+		}
+	case *ast.CaseClause:
+		if len(parent.List) == 1 {
+			condition, body = parent.List[0], parent.Body
+		}
+	}
+	comparison, ok := condition.(*ast.BinaryExpr)
+	if !ok || comparison.Op != token.NEQ || s.textOf(comparison.Y) != "nil" {
+		return false
+	}
+	err, ok := comparison.X.(*ast.Ident)
+	if !ok || s.info.TypeOf(err).String() != "error" {
+		return false
+	}
+	uses := func(n ast.Node) (found bool) {
+		ast.Inspect(n, func(n ast.Node) bool {
+			name, ok := n.(*ast.Ident)
+			found = found || ok && s.info.Uses[name] == s.info.Uses[err]
+			return true
+		})
+		return found
+	}
+	last := n.Results[len(n.Results)-1]
+	other := func(n ast.Stmt) bool {
+		switch n.(type) {
+		case *ast.ExprStmt, *ast.AssignStmt, *ast.IncDecStmt:
+			return uses(n)
+		}
+		return true
+	}
+	return body[len(body)-1] == n && !slices.ContainsFunc(body[:len(body)-1], other) &&
+		uses(last) && types.Implements(s.info.TypeOf(last), types.Universe.Lookup("error").Type().Underlying().(*types.Interface))
+}
+
+// defers reports whether the innermost function of a stack has a defer, or a loop over a function.
+func (s *source) defers(stack []ast.Node) (found bool) {
+	for _, n := range slices.Backward(stack) {
+		switch n.(type) {
+		case *ast.FuncDecl, *ast.FuncLit:
+			ast.Inspect(n, func(child ast.Node) bool {
+				switch child := child.(type) {
+				case *ast.DeferStmt:
+					found = true
+				case *ast.RangeStmt:
+					_, is := s.info.TypeOf(child.X).Underlying().(*types.Signature)
+					found = found || is
+				case *ast.FuncLit:
+					return child == n
+				}
+				return true
+			})
+			return found
+		}
+	}
+	return false
 }
 
 // isNotZero reports whether an expression is no literal of a zero value, and none of a boolean,

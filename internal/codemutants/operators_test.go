@@ -184,8 +184,88 @@ func (s *server) f(v []string, n int, b *bytes.Buffer) {
 }
 `
 
-func TestExcusedCode(t *testing.T) {
-	files := map[string]string{"go.mod": "module fixture\n\ngo 1.26\n", "excused/excused.go": excused}
+// lostErrors has returns whose errors the linter finds if they are lost, and others.
+const lostErrors = `package lost
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+func found(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 1, err
+	}
+	if _, err := strconv.Atoi(text); err != nil {
+		n++
+		return 2, fmt.Errorf("x: %w", err)
+	}
+	switch {
+	case err != nil:
+		return 3, errors.Join(err)
+	}
+	return n, nil
+}
+
+func others(text string) (int, error) {
+	n, err := strconv.Atoi(text)
+	if err != nil && n > 0 {
+		return 4, err
+	}
+	if err != nil {
+		println(err.Error())
+		return 5, err
+	}
+	if err == nil {
+		return 6, err
+	}
+	if err != nil {
+		return 7, nil
+	}
+	if err != nil {
+		return 8, errors.New("x")
+	}
+	if err != nil {
+		n++
+	} else {
+		return 9, err
+	}
+	return n, err
+}
+
+func deferred(text string) (int, error) {
+	defer func() { println() }()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 10, err
+	}
+	return n, nil
+}
+
+func looped(all func(func(string) bool)) (int, error) {
+	for text := range all {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			if n > 0 {
+				n++
+			}
+			return 11, err
+		}
+		if err != nil {
+			return 12, err
+		}
+	}
+	n, err := strconv.Atoi("1")
+	return n, err
+}
+`
+
+// excusedMutants returns the mutants of a package that are excused, and those that are not.
+func excusedMutants(t *testing.T, text string) (is, not []string) {
+	t.Helper()
+	files := map[string]string{"go.mod": "module fixture\n\ngo 1.26\n", "fixture.go": text}
 	m, err := newModule(t.Context(), filepath.Join(t.TempDir(), "module"), writeModule(t, files), []string{"./..."})
 	if err != nil {
 		t.Fatal(err)
@@ -194,17 +274,41 @@ func TestExcusedCode(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
 	for _, one := range all {
-		if excuseOf(one) == nil {
-			got = append(got, one.operator+": "+short(one.node))
+		if line := one.operator + ": " + short(one.node); excuseOf(one) != nil {
+			is = append(is, line)
+		} else {
+			not = append(not, line)
 		}
 	}
+	return is, not
+}
+
+func TestExcusedCode(t *testing.T) {
+	_, not := excusedMutants(t, excused)
 	want := []string{
 		"zero: return slog.Default()", "drop: v = slices.Grow(v, n+1)", "drop: println(make([]string, n+2, n+3), make([]string, n+4), make( …",
 		"arithmetic: n+2", "constant: 2", "arithmetic: n+4", "constant: 4", "arithmetic: n+6", "constant: 6",
 	}
-	if diff := cmp.Diff(want, got); diff != "" {
+	if diff := cmp.Diff(want, not); diff != "" {
 		t.Error(diff)
+	}
+	lost, _ := excusedMutants(t, lostErrors)
+	want = []string{"zero: return 1, err", `zero: return 2, fmt.Errorf("x: %w", err)`, "zero: return 3, errors.Join(err)"}
+	if diff := cmp.Diff(want, lost); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestLintersAreOn looks for the linters of excuses in the configuration.
+func TestLintersAreOn(t *testing.T) {
+	text, err := os.ReadFile("../../.golangci.yml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range excuses {
+		if e.lint != "" && !strings.Contains(string(text), "\n    - "+e.lint+" ") {
+			t.Errorf("%s is not on", e.lint)
+		}
 	}
 }
