@@ -78,7 +78,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		return err
 	}
 	var all []*mutant
-	excused := map[*excuse]int{}
+	excused := map[string]int{} // by reason
 	for _, p := range m.packages {
 		made, err := m.addSwitches(p)
 		if err != nil {
@@ -86,7 +86,7 @@ func run(ctx context.Context, out io.Writer, o options) error {
 		}
 		for _, one := range made {
 			if e := excuseOf(one); e != nil {
-				excused[e]++
+				excused[e.reason]++
 			} else if only.MatchString(one.String()) {
 				all = append(all, one)
 			}
@@ -98,10 +98,8 @@ func run(ctx context.Context, out io.Writer, o options) error {
 	o.seed = cmp.Or(o.seed, rand.Uint64N(1e6)+1)
 	chosen := sample(all, o.size, o.seed)
 	fmt.Fprintf(out, "%d of %d mutants, SEED=%d\n", len(chosen), len(all), o.seed)
-	for i := range excuses {
-		if e := &excuses[i]; excused[e] > 0 {
-			fmt.Fprintf(out, "%d more are excused: %s\n", excused[e], e.reason)
-		}
+	for _, reason := range slices.Sorted(maps.Keys(excused)) {
+		fmt.Fprintf(out, "%d more are excused: %s\n", excused[reason], reason)
 	}
 	s := &suite{module: m, limit: o.limit, reach: map[string][]test{}}
 	if err := s.record(ctx, o.workers, o.patterns); err != nil {
