@@ -50,6 +50,31 @@ func TestAnyFrameResetsKeepAlive(t *testing.T) {
 	}
 }
 
+// While frames of the peer may wait to be read, its silence does not end the session.
+func TestSilenceOfABusySession(t *testing.T) {
+	l := newLifecycle(stateOpen)
+	l.step(event{kind: timerFired, at: at(30)})
+	if e := l.step(event{kind: timerFired, at: at(60), busy: true}); e.end || len(e.send) > 0 {
+		t.Errorf("after 60 s: %+v", e)
+	}
+	if e := l.step(event{kind: timerFired, at: at(90)}); e.end || len(e.send) != 1 {
+		t.Errorf("after 30 s more: %+v", e)
+	}
+	if e := l.step(event{kind: timerFired, at: at(120)}); !e.end || !errors.Is(l.reason, ErrDead) {
+		t.Errorf("after 60 s more: %+v, %v", e, l.reason)
+	}
+	for name, keep := range map[string]KeepAlive{"no timeout": {Interval: 30 * time.Second, Timeout: -1}, "no interval": {Interval: -1, Timeout: 60 * time.Second}} {
+		for _, busy := range []bool{false, true} {
+			l := newLifecycle(stateOpen)
+			l.keep = keep
+			e := l.step(event{kind: timerFired, at: at(60), busy: busy})
+			if e.end != (keep.Timeout > 0 && !busy) || len(e.send) > 0 != (keep.Interval > 0) {
+				t.Errorf("%s, busy: %v: %+v", name, busy, e)
+			}
+		}
+	}
+}
+
 func TestLifecycleWithoutKeepAlive(t *testing.T) {
 	l := newLifecycle(stateOpen)
 	l.keep = KeepAlive{Interval: -1, Timeout: -1}

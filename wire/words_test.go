@@ -30,3 +30,23 @@ func TestWordsRead(t *testing.T) {
 		}
 	}
 }
+
+// Each code has the status of its word.
+func TestStatusOf(t *testing.T) {
+	statuses := map[string]int{
+		"INVALID_REQUEST": 400, "UNAUTHORIZED": 401, "FORBIDDEN": 403, "NOT_FOUND": 404, "RATE_LIMIT_EXCEEDED": 429, "INTERNAL_ERROR": 500, "SERVICE_UNAVAILABLE": 503,
+	}
+	for _, c := range performatives.Codes() {
+		if got, want := wire.StatusOf(c.Code), statuses[wire.ErrorCodes.Of(c.Code)]; got != want || want == 0 {
+			t.Errorf("%s has the status %d, want %d", c.Code, got, want)
+		}
+	}
+	for code, want := range map[performatives.Code]int{
+		performatives.CodeInvalidPayload: 400, performatives.CodeUnauthorized: 401, performatives.CodeForbidden: 403, performatives.CodeUnknownAgent: 404,
+		performatives.CodeRateLimited: 429, performatives.CodeInternal: 500, performatives.CodeBusy: 503,
+	} {
+		if got := wire.StatusOf(code); got != want {
+			t.Errorf("%s has the status %d, want %d", code, got, want)
+		}
+	}
+}
