@@ -101,6 +101,15 @@ func TestCompileRefuses(t *testing.T) {
 		{"a job without a final command", func(t *machine.Table) { t.Jobs[0].Ends = nil }, "has no final command"},
 		{"a command of a job without a row", func(t *machine.Table) { t.Jobs[0].Says = []string{"hum"} }, "the responder's job answer gives command hum, which has no row"},
 		{"a pair of live states", func(t *machine.Table) { t.Agree = append(t.Agree, machine.Pair{Initiator: "asked", Responder: "done"}) }, "the pair asked, done: asked is no terminal state"},
+		{"a pair of a live state of the responder", func(t *machine.Table) {
+			t.Agree = append(t.Agree, machine.Pair{Initiator: "done", Responder: "answering"})
+		}, "the pair done, answering: answering is no terminal state"},
+		{
+			"states that lead only to each other", func(t *machine.Table) {
+				t.Live = append(t.Live, "left", "right")
+				t.Rows = append(t.Rows, machine.For(machine.Initiator, "left").When(machine.Commanded("go")).Goto("right"), machine.For(machine.Initiator, "right").When(machine.Commanded("go")).Goto("left"))
+			}, "row 12 (initiator in left on command go): the initiator never gets to left",
+		},
 		{"a pair twice", func(t *machine.Table) { t.Agree = append(t.Agree, t.Agree[0]) }, "is declared twice"},
 		{
 			"a declared command without a row", func(t *machine.Table) {
