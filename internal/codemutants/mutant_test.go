@@ -292,9 +292,12 @@ func (s *source) defers(stack []ast.Node) (found bool) {
 	return false
 }
 
-// isNotZero reports whether an expression is no literal of a zero value, and none of a boolean,
-// which the operator of constants changes.
+// isNotZero reports whether an expression is no literal and no constant of a zero value, and none of
+// a boolean, which the operator of constants changes.
 func (s *source) isNotZero(e ast.Expr) bool {
+	if v := s.info.Types[e].Value; v != nil && (v.Kind() == constant.Int || v.Kind() == constant.String) {
+		return v.ExactString() != "0" && v.ExactString() != `""`
+	}
 	text := strings.Join(strings.Fields(s.textOf(e)), "")
 	literal, ok := e.(*ast.CompositeLit)
 	return !(ok && len(literal.Elts) == 0) && !slices.Contains([]string{"nil", "0", `""`, "false", "true"}, text)

@@ -71,10 +71,10 @@ var operators = map[string]struct {
 	"not dropped": {"func f(v any) { _ = v; for { select { case v = <-make(chan any): panic(v) } } }", nil},
 	"zero": {
 		"type list[T any] struct{ first *T }\nfunc (l list[T]) get() (v T, _ error) { if l.first == nil { return v, nil }; return *l.first, nil }\n" +
-			"func none() any { return nil }",
+			"type n uint\nconst ( no n = iota; one )\nfunc constants() (n, n) { return no, 0 }\nfunc two() (n, n) { return no, one }\nfunc none() any { return nil }",
 		[]string{
 			"negate: l.first == nil -> !(l.first == nil)", "zero: return v, nil -> return zero values",
-			"zero: return *l.first, nil -> return zero values",
+			"zero: return *l.first, nil -> return zero values", "zero: return no, one -> return zero values",
 		},
 	},
 	"swapped arguments": {
