@@ -85,3 +85,13 @@ func TestRatesOfBegins(t *testing.T) {
 		t.Errorf("%+v", all)
 	}
 }
+
+// Add adds each of the counts.
+func TestAddSamples(t *testing.T) {
+	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	sum := Sample{Time: at, Messages: 1, Refused: 2, DeadLetters: 3, Begun: 4, Ended: 5, Errors: 6, Failed: 7}
+	sum.Add(Sample{Time: at.Add(time.Hour), Messages: 10, Refused: 20, DeadLetters: 30, Begun: 40, Ended: 50, Errors: 60, Failed: 70})
+	if want := (Sample{Time: at, Messages: 11, Refused: 22, DeadLetters: 33, Begun: 44, Ended: 55, Errors: 66, Failed: 77}); sum != want {
+		t.Errorf("got %+v", sum)
+	}
+}

@@ -96,3 +96,71 @@ func TestTraceOfTwoNodes(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// What one node does not know of a message, another one may.
+func TestOrderOfATraceOfSeveralNodes(t *testing.T) {
+	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
+	trace := observe.Trace{Messages: []observe.TracedMessage{
+		{ID: "c", Time: at(3), Parent: "a"},
+		{ID: "b", Time: at(2), Children: []performatives.MessageID{"x"}},
+		{ID: "a", Time: at(1), TraceID: "t"},
+		{ID: "b", Time: at(4), Parent: "a", TraceID: "u"},
+		{ID: "a", Time: at(5), Parent: "z", TraceID: "v"},
+		{ID: "c", Time: at(6), Parent: "b"},
+	}}
+	trace.Order()
+	want := []observe.TracedMessage{
+		{ID: "a", Time: at(1), Parent: "z", TraceID: "t", Children: []performatives.MessageID{"b", "c"}},
+		{ID: "b", Time: at(2), Parent: "a", TraceID: "u"},
+		{ID: "c", Time: at(3), Parent: "a"},
+	}
+	if diff := cmp.Diff(want, trace.Messages); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A conversation shows the acts of operators on it: of all acts, the last thousand are kept.
+func TestActsAreShown(t *testing.T) {
+	n, r := record(t, observe.Options{})
+	for _, id := range []performatives.ConversationID{"c", "d"} {
+		m, err := performatives.New(performatives.Envelope{ID: performatives.MessageID("m-" + id), Sender: "a", Receiver: "b", ConversationID: id, Timestamp: time.Unix(1, 0), Payload: performatives.TaskRequest{TaskType: "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sent(n, m)
+	}
+	act := func(second int64, of performatives.ConversationID, who string) {
+		n.Events().Publish(observe.OperatorActed{
+			At: events.At{Time: time.Unix(second, 0)}, Conversation: of, Who: who, Host: "h", What: "cancel", Outcome: "receipt", Reason: "why",
+		})
+	}
+	acts := func(id performatives.ConversationID) (who string) {
+		c, ok := r.Conversation(id)
+		if !ok {
+			t.Fatalf("there is no conversation %s", id)
+		}
+		for _, a := range c.Acts {
+			if who += a.Who; a.Host != "h" || a.What != "cancel" || a.Result != "receipt" || a.Reason != "why" || a.Node != n.Name() || a.Time.IsZero() {
+				t.Errorf("the act is %+v", a)
+			}
+		}
+		return who
+	}
+	act(1, "c", "x")
+	act(2, "d", "y")
+	act(3, "", "z")
+	act(4, "c", "w")
+	if acts("c") != "xw" || acts("d") != "y" {
+		t.Errorf("the acts are %q and %q", acts("c"), acts("d"))
+	}
+	for i := range int64(998) {
+		act(5+i, "e", "v")
+	}
+	if acts("c") != "w" || acts("d") != "y" {
+		t.Errorf("after 1,001 acts they are %q and %q", acts("c"), acts("d"))
+	}
+	act(2000, "e", "v")
+	if acts("c") != "w" || acts("d") != "" {
+		t.Errorf("after one more they are %q and %q", acts("c"), acts("d"))
+	}
+}
