@@ -115,3 +115,72 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
+
+// What encode would not write is not read.
+func TestMalformedMetadata(t *testing.T) {
+	t.Parallel()
+	good, err := meta{epoch: 7, links: "l", labels: map[string]string{"a": "1", "b": "2"}}.encode()
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed := func(change func(b []byte) []byte) []byte { return change(bytes.Clone(good)) }
+	bad := map[string][]byte{
+		"version":  changed(func(b []byte) []byte { b[0]++; return b }),
+		"flags":    changed(func(b []byte) []byte { b[1] = 4; return b }),
+		"epoch":    changed(func(b []byte) []byte { b[9] = 0; return b }),
+		"trailing": append(bytes.Clone(good), 0),
+		"order":    bytes.Replace(good, []byte("\x01a\x011\x01b\x012"), []byte("\x01b\x012\x01a\x011"), 1),
+		"twice":    bytes.Replace(good, []byte("\x01b"), []byte("\x01a"), 1),
+		"long":     append(bytes.Clone(good), make([]byte, maxMeta)...),
+	}
+	for i := range good {
+		bad[string(rune('0'+i))] = good[:i]
+	}
+	for name, b := range bad {
+		if m, err := decodeMeta(b); !errors.Is(err, errFormat) || m.epoch != 0 {
+			t.Errorf("%s: %+v, %v", name, m, err)
+		}
+		if _, err := decodeAnnouncement(memberName("n", 1), "a:1", b); !errors.Is(err, errFormat) {
+			t.Errorf("an announcement of %s: %v", name, err)
+		}
+	}
+	if _, err := decodeAnnouncement("n", "a:1", good); !errors.Is(err, errFormat) {
+		t.Errorf("an announcement without a token: %v", err)
+	}
+}
+
+func TestStateTravels(t *testing.T) {
+	t.Parallel()
+	one, two := ended{cluster.Incarnation{Name: "n", Epoch: 1}, 1 << 63}, ended{cluster.Incarnation{Name: "name", Epoch: 300}, 7}
+	for _, history := range [][]ended{nil, {one}, {one, two}} {
+		b := encodeState(history, []byte("state"))
+		got, state, err := decodeState(b)
+		if diff := cmp.Diff(history, got, cmp.AllowUnexported(ended{})); err != nil || diff != "" || string(state) != "state" {
+			t.Errorf("%v, %q\n%s", err, state, diff)
+		}
+		for i := range len(b) - len("state") { // the state may have any length
+			if got, _, err := decodeState(b[:i]); !errors.Is(err, errFormat) || got != nil {
+				t.Errorf("%d of %d bytes: %+v, %v", i, len(b), got, err)
+			}
+		}
+	}
+	many := make([]ended, maxEnded+1)
+	for i := range many {
+		many[i] = one
+	}
+	if got, _, err := decodeState(encodeState(many[1:], nil)); err != nil || len(got) != maxEnded {
+		t.Errorf("%d incarnations, %v", len(got), err)
+	}
+	for name, b := range map[string][]byte{
+		"too many":       encodeState(many, nil),
+		"no epoch":       encodeState([]ended{{cluster.Incarnation{Name: "n"}, 1}}, nil),
+		"no name":        encodeState([]ended{{cluster.Incarnation{Epoch: 1}, 1}}, nil),
+		"version":        {formatVersion + 1, 0},
+		"a long varint":  {formatVersion, 0x81, 0},
+		"an endless one": {formatVersion, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff},
+	} {
+		if got, _, err := decodeState(b); !errors.Is(err, errFormat) {
+			t.Errorf("%s: %+v, %v", name, got, err)
+		}
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/internal/exhaustive"
 )
 
@@ -310,9 +311,22 @@ func TestCallbacksMayCall(t *testing.T) {
 	if _, err := w.Start(Options{Name: "c", Bind: "a:7946"}); err == nil {
 		t.Error("two nodes at one address")
 	}
+	to := cluster.Incarnation{Name: "nobody", Epoch: 1}
+	for name, test := range map[string]struct{ got, want error }{
+		"a long broadcast":      {a.Broadcast(make([]byte, MaxBroadcast+1)), ErrTooLong},
+		"the longest":           {a.Broadcast(make([]byte, MaxBroadcast)), nil},
+		"long bulk":             {a.SendBulk(to, make([]byte, MaxBulk+1)), ErrTooLong},
+		"the longest to nobody": {a.SendBulk(to, make([]byte, MaxBulk)), ErrUnknownMember},
+	} {
+		if !errors.Is(test.got, test.want) {
+			t.Errorf("%s: %v", name, test.got)
+		}
+	}
 	_ = a.Stop(t.Context())
-	if err := a.Broadcast(nil); !errors.Is(err, ErrStopped) {
-		t.Errorf("after Stop: %v", err)
+	for name, err := range map[string]error{"broadcast": a.Broadcast(nil), "bulk": a.SendBulk(to, nil), "update": a.Update(nil, false)} {
+		if !errors.Is(err, ErrStopped) {
+			t.Errorf("a %s after Stop: %v", name, err)
+		}
 	}
 }
 
