@@ -101,18 +101,18 @@ func TestTraceOfTwoNodes(t *testing.T) {
 func TestOrderOfATraceOfSeveralNodes(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 2, 3, 4, second, 0, time.UTC) }
 	trace := observe.Trace{Messages: []observe.TracedMessage{
-		{ID: "c", Time: at(3), Parent: "a"},
-		{ID: "b", Time: at(2), Children: []performatives.MessageID{"x"}},
-		{ID: "a", Time: at(1), TraceID: "t"},
-		{ID: "b", Time: at(4), Parent: "a", TraceID: "u"},
-		{ID: "a", Time: at(5), Parent: "z", TraceID: "v"},
-		{ID: "c", Time: at(6), Parent: "b"},
+		{Message: observe.Message{ID: "c", Time: at(3)}, Parent: "a"},
+		{Message: observe.Message{ID: "b", Time: at(2)}, Children: []performatives.MessageID{"x"}},
+		{Message: observe.Message{ID: "a", Time: at(1)}, TraceID: "t"},
+		{Message: observe.Message{ID: "b", Time: at(4)}, Parent: "a", TraceID: "u"},
+		{Message: observe.Message{ID: "a", Time: at(5)}, Parent: "z", TraceID: "v"},
+		{Message: observe.Message{ID: "c", Time: at(6)}, Parent: "b"},
 	}}
 	trace.Order()
 	want := []observe.TracedMessage{
-		{ID: "a", Time: at(1), Parent: "z", TraceID: "t", Children: []performatives.MessageID{"b", "c"}},
-		{ID: "b", Time: at(2), Parent: "a", TraceID: "u"},
-		{ID: "c", Time: at(3), Parent: "a"},
+		{Message: observe.Message{ID: "a", Time: at(1)}, Parent: "z", TraceID: "t", Children: []performatives.MessageID{"b", "c"}},
+		{Message: observe.Message{ID: "b", Time: at(2)}, Parent: "a", TraceID: "u"},
+		{Message: observe.Message{ID: "c", Time: at(3)}, Parent: "a"},
 	}
 	if diff := cmp.Diff(want, trace.Messages); diff != "" {
 		t.Error(diff)
