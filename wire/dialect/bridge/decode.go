@@ -153,6 +153,10 @@ func (d *decoder) payload() {
 		d.Invalid("payload", "an object", v)
 		return
 	}
+	if v = d.inflated(v); d.Refusal != nil {
+		return
+	}
+	d.Values[memPayload] = v
 	v = bytes.Clone(v) // the message keeps parts of it
 	d.shape.payload = v
 	switch d.kind {

@@ -61,8 +61,9 @@
 // request whose correlation_id names the first one continues its conversation. Any other
 // correlation_id of a request is the peer's own.
 //
-// Some of the extensions that the specification announces are agreed in the handshake: streamed
-// progress, routing over several nodes and encryption. docs/bridge-extensions.md has their formats.
+// The announced extensions of the specification are agreed in the handshake: streamed progress,
+// compression of large payloads, routing over several nodes, acknowledgements, batches and
+// encryption. docs/bridge-extensions.md has their formats.
 //
 // # Lossless round trip
 //

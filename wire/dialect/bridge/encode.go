@@ -26,6 +26,7 @@ type writer struct {
 type extras struct {
 	session    bool       // there is a session
 	extensions extensions // of a handshake
+	compress   bool       // the receiver reads compressed payloads
 	answers    bool       // it answers a request of the peer, which expects one answer
 	handshake  bool       // it answers a handshake of the peer
 	tool       string
@@ -120,18 +121,30 @@ func (w *writer) priority() {
 	}
 }
 
-// payload writes the payload: unchanged, for a decoded message.
+// payload writes the payload. A long one is compressed for a receiver that reads that.
 func (w *writer) payload() {
-	name := memberNames[memPayload]
-	if w.exact() {
-		w.Raw(name, w.shape.payload)
+	w.Name(memberNames[memPayload])
+	start := len(w.JSON)
+	w.content()
+	if w.extras.compress && len(w.JSON)-start >= compressFrom {
+		if short, ok := compressed(w.JSON[start:]); ok {
+			w.JSON = append(w.JSON[:start], short...)
+			w.Text(memberEncoding, methodGzip)
+		}
+	}
+}
+
+// content writes the value of the payload: unchanged, for a decoded message.
+func (w *writer) content() {
+	switch {
+	case w.exact():
+		w.JSON = append(w.JSON, w.shape.payload...)
+		return
+	case w.kind == kindNotification && w.isEvent():
+		w.JSON = append(w.JSON, w.Payload...)
 		return
 	}
-	if w.kind == kindNotification && w.isEvent() {
-		w.Raw(name, w.Payload)
-		return
-	}
-	w.Open(name)
+	w.JSON = append(w.JSON, '{')
 	switch w.kind {
 	case kindHandshakeRequest:
 		w.handshakeRequest()
@@ -157,7 +170,10 @@ func (w *writer) payload() {
 func (w *writer) unknown() {
 	var names []string
 	for name := range w.Message.AllMetadata() {
-		if m := memberNames.Find([]byte(name)); m == len(memberNames) || m == memAccepted && w.kind != kindHandshakeResponse {
+		m := memberNames.Find([]byte(name))
+		switch {
+		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
+		case m == len(memberNames), m == memAccepted && w.kind != kindHandshakeResponse:
 			names = append(names, name)
 		}
 	}

@@ -135,17 +135,24 @@ func sealedFrame(t *testing.T, messageType string, change ...func(*performatives
 	}}, change...)...))
 }
 
-// A sealed payload of a peer that has not agreed is refused to the peer, and reaches no agent.
+// A sealed payload of a peer that has not agreed is refused to the peer, alone and in a batch, and
+// reaches no agent.
 func TestSealedOfAPeerThatHasNotAgreed(t *testing.T) {
 	for _, messageType := range []string{"jose", "jose:REVIEW"} {
 		text := sealedFrame(t, messageType)
 		for name, p := range map[string]*peer{"none": greeted(t, wire.CodecOptions{Local: "node"}), "others": extended(t, wire.CodecOptions{Local: "node"})} {
-			in := p.one(text)
-			if in.Message != nil || in.Err == nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) || in.Err.Field != "metadata.message_type" {
-				t.Fatalf("%s, %s: %+v", messageType, name, in)
+			texts := []string{text}
+			if name == "others" {
+				texts = append(texts, "["+text+"]")
 			}
-			if got := read(t, string(in.Answer)); got.Type != "error" || got.Payload["error_code"] != "INVALID_ARGUMENTS" || got.Receiver != "agent-1" || strings.Contains(string(in.Answer), canary) {
-				t.Errorf("%s, %s: the peer is told %s", messageType, name, in.Answer)
+			for _, text := range texts {
+				in := p.one(text)
+				if in.Message != nil || in.Err == nil || !errors.Is(in.Err, performatives.CodeInvalidPayload) || in.Err.Field != "metadata.message_type" {
+					t.Fatalf("%s, %s: %+v", messageType, name, in)
+				}
+				if got := read(t, string(in.Answer)); got.Type != "error" || got.Payload["error_code"] != "INVALID_ARGUMENTS" || got.Receiver != "agent-1" || strings.Contains(string(in.Answer), canary) {
+					t.Errorf("%s, %s: the peer is told %s", messageType, name, in.Answer)
+				}
 			}
 		}
 		if in := offering(t, `{"encryption":{"formats":["jose"]}}`).one(text); in.Message == nil || !in.Message.Sealed() || in.Message.MessageType() != messageType {

@@ -115,12 +115,17 @@ func (d *decoder) error(v []byte) {
 	}
 	exchange.Keep(&rest, errorType, category)
 	exchange.Keep(&rest, errorDetails, details)
-	var again []byte
-	jsonscan.Read(details, nil, jsonscan.Find(performatives.MemberRetryAfter, &again))
-	r := performatives.Refusal{
-		Act: d.out.Performative, Code: reasonOf(word, details), Text: jsonscan.Text(message), RetryAfter: performatives.ParseRetryAfter(again),
-	}
+	r := refusalIn(code, message, details)
+	r.Act = d.out.Performative
 	d.out.Payload = r.Payload(rest)
+}
+
+// refusalIn returns the refusal that members of an error are.
+func refusalIn(code, message, details []byte) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: reasonOf(jsonscan.Text(code), details), Text: jsonscan.Text(message),
+		RetryAfter: performatives.ParseRetryAfter(jsonscan.Member(details, performatives.MemberRetryAfter)),
+	}
 }
 
 // reasonOf returns the code of an error: the reason_code of its details where that agrees with the

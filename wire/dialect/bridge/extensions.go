@@ -14,14 +14,20 @@ const capsExtensions = "extensions"
 
 // The extensions. docs/bridge-extensions.md has their formats.
 const (
-	extensionProgress   = "progress"
-	extensionRouting    = "routing"
-	extensionEncryption = "encryption"
+	extensionProgress        = "progress"
+	extensionCompression     = "compression"
+	extensionRouting         = "routing"
+	extensionAcknowledgement = "acknowledgement"
+	extensionBatching        = "batching"
+	extensionEncryption      = "encryption"
 )
 
-// parameterFormats is the parameter of the extension encryption: a list, of which this end supports
-// [performatives.TypeSealed].
-const parameterFormats = "formats"
+// parameters has the extensions with parameters: the member, which is a list, and its one element
+// that this end supports.
+var parameters = map[string]struct{ member, name string }{
+	extensionCompression: {"methods", methodGzip},
+	extensionEncryption:  {"formats", performatives.TypeSealed},
+}
 
 // extensions is a set of the names of extensions, sorted.
 type extensions []string
@@ -30,7 +36,7 @@ func (e extensions) has(name string) bool { return slices.Contains(e, name) }
 
 // supported returns the extensions that this end offers.
 func (s *session) supported() extensions {
-	all := extensions{extensionEncryption, extensionProgress}
+	all := extensions{extensionAcknowledgement, extensionBatching, extensionCompression, extensionEncryption, extensionProgress}
 	if s.node != "" {
 		all = append(all, extensionRouting)
 	}
@@ -51,8 +57,9 @@ func (s *session) agreeable(offer []byte) (out extensions) {
 
 // fits reports whether the parameters of an extension allow what this end does.
 func fits(extension string, v []byte) bool {
-	names, _ := jsonscan.Texts(jsonscan.Member(v, parameterFormats))
-	return extension != extensionEncryption || slices.Contains(names, performatives.TypeSealed)
+	p, has := parameters[extension]
+	names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
+	return !has || slices.Contains(names, p.name)
 }
 
 // appendTo writes the member of a handshake.
@@ -60,8 +67,8 @@ func (e extensions) appendTo(b *jsonscan.Builder) {
 	b.Open(capsExtensions)
 	for _, name := range e {
 		b.Open(name)
-		if name == extensionEncryption {
-			b.Value(parameterFormats, []string{performatives.TypeSealed})
+		if p, has := parameters[name]; has {
+			b.Value(p.member, []string{p.name})
 		}
 		b.End()
 	}

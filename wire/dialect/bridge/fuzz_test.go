@@ -19,9 +19,12 @@ func FuzzDecode(f *testing.F) {
 	}
 	for _, text := range wellFormed {
 		f.Add([]byte(text))
+		f.Add([]byte("[" + text + "," + text + "]"))
 		f.Add([]byte(beside(text, `"route":{"hop_limit":1,"path":["n2"]}`)))
 	}
 	f.Add([]byte(frame("m-1", "error", "agent-1", "Bob", "", `{"error_code":"INTERNAL_ERROR","error_message":"x","details":{"reason_code":"busy","retry_after_ms":250}}`)))
+	packed, _ := compressed([]byte(`{"event_type":"` + long + `"}`))
+	f.Add([]byte(beside(frame("m-1", "notification", "agent-1", "Bob", "", string(packed)), `"payload_encoding":"gzip"`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c := newCodec(t, Options{MaxBytes: 1 << 16})
 		m, err := c.Decode(data)

@@ -242,14 +242,14 @@ func TestExtensionsOfEachAgent(t *testing.T) {
 			t.Fatalf("got %+v", items)
 		}
 	}
-	greet("Eddy", `,"extensions":{"progress":{},"routing":{},"encryption":{"formats":["jose"]}}`)
+	greet("Eddy", `,"extensions":{"progress":{},"compression":{"methods":["gzip"]},"routing":{},"acknowledgement":{},"encryption":{"formats":["jose"]}}`)
 	greet("Ada", "")
 	for agent, agreed := range map[performatives.AgentID]bool{"Eddy": true, "Ada": false} {
 		from := func(e *performatives.Envelope) {
-			e.Sender = agent
+			e.Sender, e.Payload = agent, performatives.TaskRequest{TaskType: "debug", Description: long}
 		}
 		request := asked(t, performatives.TaskRequest{TaskType: "debug"}, from)
-		if sent := p.send(request); strings.Contains(sent, `"route"`) != agreed {
+		if sent := p.send(request); strings.Contains(sent, "payload_encoding") != agreed || strings.Contains(sent, `"route"`) != agreed {
 			t.Errorf("%s sends %.200s", agent, sent)
 		}
 		if _, err := wiretest.Encode(t, p.codec, sealedMessage(t, performatives.ActInform, func(e *performatives.Envelope) { e.Sender = agent })); (err == nil) != agreed {
@@ -260,6 +260,14 @@ func TestExtensionsOfEachAgent(t *testing.T) {
 			if (news.Message.Performative() == performatives.ActStatusUpdate) != agreed {
 				t.Errorf("the progress for %s, to %q, is a %s", agent, receiver, news.Message.Performative())
 			}
+			acked := p.all(frame("n-"+string(agent)+receiver, "notification", "agent-1", string(agent), "", `{"event_type":"x","data":{}}`))
+			if (len(acked) == 2) != agreed {
+				t.Errorf("a notification for %s: %+v", agent, acked)
+			}
+		}
+		compressed := frame("c-"+string(agent), "notification", "agent-1", string(agent), "", `{"data":"H4sIAAAAAAAA/6uuBQBDv6ajAgAAAA=="}`)
+		if in := p.all(beside(compressed, `"payload_encoding":"rot13"`))[0]; (in.Err != nil && in.Err.Field == "payload_encoding") != agreed {
+			t.Errorf("a payload of an unknown encoding for %s: %+v", agent, in)
 		}
 	}
 }

@@ -97,6 +97,7 @@ func (s *session) write(dst []byte, m *performatives.Message, x extras) ([]byte,
 	case x.handshake:
 		x.extensions = agreed
 	default:
+		x.compress = agreed.has(extensionCompression)
 		var err error
 		if m, err = s.routed(m, agreed.has(extensionRouting)); err != nil {
 			return dst, err

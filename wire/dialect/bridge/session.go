@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// Dialect is bridge as the language of a [wire.Session]. A frame is one message. The zero
-// value works.
+// Dialect is bridge as the language of a [wire.Session]. A frame is one message, or a batch of
+// them where an agent has agreed to those. The zero value works.
 //
 // bridge leaves authentication to the transport. Over a transport without a place for a
 // token, such as TCP, a message may have it in the member auth_token, with or without the
@@ -68,12 +68,28 @@ type session struct {
 	mu      sync.Mutex
 	pending pending
 	hellos  hellos
+	nacked  bool // the message that is being read was refused; only the reader uses it
 
 	broadcasts exchange.Recent[exchange.Key, struct{}] // to the peer
 }
 
-// Decode reads one message.
+// Decode reads one message, or those of a batch, in order. One that is invalid does not affect the
+// others.
 func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
+	if !s.batches(frame) {
+		s.decodeOne(frame, take)
+		return
+	}
+	if bad := s.checkBatch(frame); bad != nil {
+		s.broken(&DecodeError{Refusal: bad}, take)
+		return
+	}
+	for message := range jsonscan.Elements(frame) {
+		s.decodeOne(message, take)
+	}
+}
+
+func (s *session) decodeOne(frame []byte, take func(wire.Inbound)) {
 	d := decoder{codec: s.codec, session: s}
 	m, failed := s.codec.decode(&d, frame)
 	if failed != nil {
@@ -91,7 +107,11 @@ func (s *session) Decode(frame []byte, take func(wire.Inbound)) {
 		take(wire.Inbound{Token: in.Token})
 		return
 	}
-	take(s.received(&d, in))
+	if notice, ok := s.acknowledged(&d, in); ok {
+		take(notice)
+		return
+	}
+	s.acknowledge(&d, s.received(&d, in), take)
 }
 
 // received applies a message to the state of the session.
@@ -194,6 +214,10 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	}
 	if r := performatives.RefusalOf(err); r != nil && r.Field != "" {
 		err = renamed(err)
+	}
+	s.nacked = true
+	if !in.Message.Performative().ExpectsReply() && s.acknowledges(in.Message) {
+		return append(dst, s.notice(in.Message, eventNack, err)...)
 	}
 	answer := wire.RefusalOf(in.Message, s.opts.Local, s.opts.Stamper.Stamp(), err)
 	if answer == nil {

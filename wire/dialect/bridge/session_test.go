@@ -583,3 +583,18 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("%s became %s, %v", text, again, err)
 	}
 }
+
+// A nack says it, too.
+func TestRetryAfterInANack(t *testing.T) {
+	p := extended(t, wire.CodecOptions{Local: "node"})
+	note := wire.Inbound{Message: p.all(frame("m-1", "notification", "agent-1", "Bob", "", `{"event_type":"e"}`))[0].Message}
+	text := string(wiretest.Refuse(t, p.codec, note, &performatives.Refusal{Code: performatives.CodeBusy, RetryAfter: time.Second}))
+	if !strings.Contains(text, `"event_type":"nack"`) || !strings.Contains(text, `"details":{"reason_code":"busy","retry_after_ms":1000}`) {
+		t.Fatal(text)
+	}
+	about := read(t, p.send(asked(t, performatives.TaskRequest{TaskType: "paint"}))).ID
+	text = strings.NewReplacer(`"sender_id":"Bob"`, `"sender_id":"agent-1"`, `"receiver_id":"agent-1"`, `"receiver_id":"Eddy"`, `"correlation_id":"m-1"`, `"correlation_id":"`+about+`"`).Replace(text)
+	if r := p.message(text).Message.AsRefusal(); r == nil || r.RetryAfter != time.Second || r.Code != performatives.CodeBusy {
+		t.Errorf("%s is %+v", text, r)
+	}
+}

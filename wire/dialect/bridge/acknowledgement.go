@@ -1,0 +1,72 @@
+package bridge
+
+import (
+	"cmp"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
+)
+
+// The event types of the extension acknowledgement. The correlation_id names the message.
+const (
+	eventAck  = "ack"  // the message has been accepted
+	eventNack = "nack" // it has been refused; the data are those of an error
+)
+
+// acknowledges reports whether the sender of a message of the peer has agreed to acknowledgements.
+func (s *session) acknowledges(m *performatives.Message) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.agreedBetween(m.Receiver(), m.Sender()).has(extensionAcknowledgement)
+}
+
+// acknowledge passes a message on, and acknowledges it unless it is refused.
+func (s *session) acknowledge(d *decoder, in wire.Inbound, take func(wire.Inbound)) {
+	s.nacked = false
+	take(in)
+	shakes := d.kind == kindHandshakeRequest || d.kind == kindHandshakeResponse
+	if m := d.shape.of; in.Message != nil && !shakes && !s.nacked && s.acknowledges(m) {
+		take(wire.Inbound{Token: in.Token, Answer: s.notice(m, eventAck, nil)})
+	}
+}
+
+// notice returns a notification about a message of the peer: an ack without an error, or a nack.
+func (s *session) notice(m *performatives.Message, event string, err error) []byte {
+	b := envelopeOf(kindNotification, s.opts.Stamper.Stamp(), cmp.Or(m.Receiver(), s.opts.Local), m.Sender(), string(m.ID()), m.Priority())
+	b.Open(memberNames[memPayload])
+	b.Text(notificationEvent, event)
+	b.Open(notificationData)
+	if err != nil {
+		f := faultOf(wire.AsRefusal(err))
+		f.text = cmp.Or(f.text, f.code.Traits().Text)
+		f.write(&b)
+	}
+	b.End()
+	b.End()
+	return append(b.JSON, '}')
+}
+
+// acknowledged returns what comes of an ack or a nack of the peer, and reports whether d is one. A
+// nack of a request of this node is its answer.
+func (s *session) acknowledged(d *decoder, in wire.Inbound) (out wire.Inbound, ok bool) {
+	if d.kind != kindNotification || d.correlation == "" || d.other(performatives.ActInform) || !s.acknowledges(in.Message) {
+		return out, false
+	}
+	out.Token = in.Token
+	if event := jsonscan.Text(jsonscan.Member(d.shape.payload, notificationEvent)); event != eventNack {
+		return out, event == eventAck
+	}
+	data := jsonscan.Member(d.shape.payload, notificationData)
+	r := refusalIn(jsonscan.Member(data, errorCode), jsonscan.Member(data, errorMessage), jsonscan.Member(data, errorDetails))
+	r.Code = cmp.Or(r.Code, performatives.CodeUnspecified)
+	r.From, r.About = d.out.Sender, performatives.MessageID(d.correlation)
+	if d.ask != nil {
+		s.forget(d.ask.message)
+		out.Message = d.ask.message.RefuseWith(d.out.Sender, performatives.Stamp{ID: d.out.ID, Time: d.out.Timestamp}, r)
+	}
+	if out.Message == nil {
+		out.Err = r
+	}
+	return out, true
+}
