@@ -203,3 +203,28 @@ func TestBothDirectionsAtOnce(t *testing.T) {
 		t.Errorf("%d of %d requests were answered", ends, n)
 	}
 }
+
+// An answer has the further members of its envelope. One to a request that is not pending is not
+// written.
+func TestAnswersOfThePeer(t *testing.T) {
+	c := open(t, Options{}, wire.CodecOptions{})
+	if _, err := c.Encode(nil, ask(t, 1, performatives.TaskRequest{TaskType: "a"})); err != nil {
+		t.Fatal(err)
+	}
+	m := one(t, c, `{"id":null,"timestamp":"2024-01-15T10:30:45Z","source":"peer","metadata":{"x":1},"mcp_payload":{"jsonrpc":"2.0","id":1,"result":{"y":2}}}`).Message
+	if m == nil {
+		t.Fatal("no message")
+	}
+	if v, _ := m.Metadata("x"); string(v) != "1" || m.Performative() != performatives.ActInformResult {
+		t.Errorf("got %+v", m.Envelope())
+	}
+	late, err := ask(t, 2, performatives.TaskRequest{TaskType: "a"}).With(func(e *performatives.Envelope) {
+		e.Performative, e.Payload, e.InReplyTo = performatives.ActInform, nil, "m-9"
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Encode(nil, late); err != nil || len(out) != 0 {
+		t.Errorf("wrote %s, %v", out, err)
+	}
+}

@@ -1,6 +1,7 @@
 package exchange_test
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,5 +211,29 @@ func TestDigest(t *testing.T) {
 			t.Errorf("%q has the digest of %s", parts, other)
 		}
 		seen[sum] = strings.Join(parts, "|")
+	}
+}
+
+// The members of an object are kept under their names, of which the reserved ones get a prefix. None
+// may come twice, and there may be so many.
+func TestKeepObject(t *testing.T) {
+	var kept performatives.Members
+	var f exchange.Fault
+	f.KeepObject("metadata", []byte(`{"a":1,"own.b":2}`), &kept, "metadata.", "own.")
+	if f.Refusal != nil || len(kept) != 2 || string(kept["a"]) != "1" || string(kept["metadata.own.b"]) != "2" {
+		t.Errorf("kept %s, %v", kept, f.Refusal)
+	}
+	var many strings.Builder
+	for i := range exchange.MaxUnknown + 1 {
+		fmt.Fprintf(&many, `,"%d":0`, i)
+	}
+	for object, want := range map[string]performatives.Code{
+		`{"a":1,"a":2}`: performatives.CodeParsingError, "{" + many.String()[1:] + "}": performatives.CodeInvalidPayload,
+	} {
+		var kept performatives.Members
+		var f exchange.Fault
+		if f.KeepObject("metadata", []byte(object), &kept, "metadata."); f.Refusal == nil || f.Refusal.Code != want {
+			t.Errorf("%.20s: %v", object, f.Refusal)
+		}
 	}
 }
