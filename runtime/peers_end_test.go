@@ -280,6 +280,31 @@ func TestUplinksOfOneName(t *testing.T) {
 	running.Wait()
 }
 
+// An uplink that is stopped during an attempt to connect keeps no session.
+func TestUplinkStopsDuringAnAttempt(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	var o *outpost
+	var late *wire.Session
+	o = newOutpost(t, h, "out", func(u *runtime.UplinkOptions) {
+		dial := u.Dial
+		u.Dial = func(ctx context.Context, handler wire.Handler) (s *wire.Session, err error) {
+			if err := o.up.Stop(ctx); err != nil {
+				t.Errorf("Uplink.Stop: %v", err)
+			}
+			late, err = dial(ctx, handler)
+			return late, err
+		}
+	})
+	if err := o.up.Connect(patience.Context(t)); !errors.Is(err, runtime.ErrUplinkStopped) || o.up.Connected() {
+		t.Errorf("it is connected: %t, %v", o.up.Connected(), err)
+	}
+	select {
+	case <-late.Done():
+	case <-patience.Context(t).Done():
+		t.Error("the session goes on")
+	}
+}
+
 func TestUplinkWithoutSession(t *testing.T) {
 	h := newHub(t, noPeerOptions)
 	h.spawn("Jules", returning(reporter))
