@@ -77,14 +77,14 @@ func (o *Monitor) reach(h hypothesis, r Role, sends func(output, side)) []side {
 		}
 	}
 	for ; len(todo) > 0; todo = todo[1:] {
-		for out, to := range o.steps(h, r, todo[0], kinds) {
+		o.steps(h, r, todo[0], kinds, func(out output, to side) {
 			switch {
 			case out != (output{}):
 				sends(out, to)
 			case reached.add(to):
 				todo = append(todo, to)
 			}
-		}
+		})
 	}
 	return reached.sides
 }

@@ -1,9 +1,6 @@
 package machine
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // cause is an event that a trace does not show.
 type cause struct {
@@ -12,20 +9,15 @@ type cause struct {
 	message int  // the index of a message with a new id, negative for every other event
 }
 
-// steps yields every step that a role can take from a canonical position: the message that the step
-// sends, and the position after it, which is canonical. An event without a row changes nothing.
-func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind) iter.Seq2[output, side] {
-	return func(yield func(output, side) bool) {
-		for c := range o.causes(h, r, from, kinds) {
-			t := o.machine.Find(r, o.states[from.state], c.on)
-			if t == nil {
-				continue
-			}
-			if !yield(o.apply(r, t, c)) {
-				return
-			}
+// steps calls do for every step that a role can take from a canonical position: with the message that
+// the step sends, and the position after it, which is canonical. An event without a row changes
+// nothing.
+func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind, do func(output, side)) {
+	o.causes(h, r, from, kinds, func(c cause) {
+		if t := o.machine.Find(r, o.states[from.state], c.on); t != nil {
+			do(o.apply(r, t, c))
 		}
-	}
+	})
 }
 
 // apply returns the message that a transition sends, and the position after it.
@@ -70,32 +62,25 @@ func (o *Monitor) output(r Role, e Effect, from *side, c *cause, before output) 
 	return before
 }
 
-// causes yields the events that can come to a role: expiries of its timers, commands,
+// causes emits the events that can come to a role: expiries of its timers, commands,
 // refusals by the runtime, the loss of its peer, and the messages of the other side.
-func (o *Monitor) causes(h hypothesis, r Role, from side, kinds []kind) iter.Seq[cause] {
-	return func(yield func(cause) bool) {
-		for on, activity := range o.machine.Timeouts(from.activity, r) {
-			if !yield(from.caused(on, activity)) {
-				return
-			}
+func (o *Monitor) causes(h hypothesis, r Role, from side, kinds []kind, emit func(cause)) {
+	for on, activity := range o.machine.Timeouts(from.activity, r) {
+		emit(from.caused(on, activity))
+	}
+	silent := len(o.trace[r.Other()]) == 0
+	for on, activity := range o.machine.commands(from.activity, r, from.state) {
+		if !silent || o.machine.CommandKind(r, o.states[from.state], on.Name) != CommandMisreads { // which needs a message
+			emit(from.caused(on, activity))
 		}
-		silent := len(o.trace[r.Other()]) == 0
-		for on, activity := range o.machine.commands(from.activity, r, from.state) {
-			if silent && o.machine.CommandKind(r, o.states[from.state], on.Name) == CommandMisreads {
-				continue // there is no message to read
-			}
-			if !yield(from.caused(on, activity)) {
-				return
-			}
+	}
+	for _, on := range o.layout.failures[r] { // of messages of the role, if the table has rows for them
+		if on.Kind == KindPeerLost || slices.ContainsFunc(o.trace[r], func(m traced) bool { return m.Act == on.Act }) {
+			emit(cause{on, from, -1})
 		}
-		if !o.failures(r, from, yield) {
-			return
-		}
-		for _, k := range kinds {
-			if !o.arrivals(h, r, from, k, yield) {
-				return
-			}
-		}
+	}
+	for _, k := range kinds {
+		o.arrivals(h, r, from, k, emit)
 	}
 }
 
@@ -105,26 +90,14 @@ func (s side) caused(on Symbol, activity Activity) cause {
 	return cause{on, s, -1}
 }
 
-// failures yields the refusals by the runtime of messages of the role, and the loss of its peer, if
-// the table has rows for them. It reports whether to go on.
-func (o *Monitor) failures(r Role, from side, yield func(cause) bool) bool {
-	for _, on := range o.layout.failures[r] {
-		possible := on.Kind == KindPeerLost || slices.ContainsFunc(o.trace[r], func(m traced) bool { return m.Act == on.Act })
-		if possible && !yield(cause{on, from, -1}) {
-			return false
-		}
-	}
-	return true
-}
-
-// arrivals yields the receptions of messages of a kind. It reports whether to go on.
-func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, yield func(cause) bool) bool {
+// arrivals emits the receptions of messages of a kind.
+func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, emit func(cause)) {
 	first := o.trace[r.Other()][k.first]
-	if (from.received&k.messages != 0 || first.many) && !yield(cause{Duplicate(first.Act), from, -1}) {
-		return false
+	if from.received&k.messages != 0 || first.many {
+		emit(cause{Duplicate(first.Act), from, -1})
 	}
 	if from.received&k.messages == k.messages && !first.many {
-		return true
+		return
 	}
 	to, i := from, k.first
 	if !first.many { // the first that has not arrived, so that the position stays canonical
@@ -136,10 +109,12 @@ func (o *Monitor) arrivals(h hypothesis, r Role, from side, k kind, yield func(c
 	if r == Initiator {
 		stale, fresh = o.freshness(h, i)
 	}
-	if stale && !yield(cause{Symbol{Kind: KindStale, Act: first.Act, Name: first.Tag}, to, i}) {
-		return false
+	if stale {
+		emit(cause{Symbol{Kind: KindStale, Act: first.Act, Name: first.Tag}, to, i})
 	}
-	return !fresh || yield(cause{ReceiveTagged(first.Act, first.Tag), to, i})
+	if fresh {
+		emit(cause{ReceiveTagged(first.Act, first.Tag), to, i})
+	}
 }
 
 // overtaken reports whether the responder has received a later request of the same act.

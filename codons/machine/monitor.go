@@ -212,14 +212,11 @@ func (o *Monitor) has(u Utterance) bool {
 func (o *Monitor) expected(r Role) []Utterance {
 	var all []Utterance
 	for _, h := range o.hypotheses {
-		kinds := o.kinds(h, r)
-		for _, from := range o.reachable(h, r) {
-			for out := range o.steps(h, r, from, kinds) {
-				if out.Utterance != (Utterance{}) && !slices.Contains(all, out.Utterance) {
-					all = append(all, out.Utterance)
-				}
+		o.reach(h, r, func(out output, _ side) {
+			if !slices.Contains(all, out.Utterance) {
+				all = append(all, out.Utterance)
 			}
-		}
+		})
 	}
 	slices.SortFunc(all, func(a, b Utterance) int {
 		return cmp.Or(cmp.Compare(a.Act, b.Act), cmp.Compare(a.Tag, b.Tag), cmp.Compare(a.String(), b.String()))

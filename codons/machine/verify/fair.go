@@ -296,12 +296,11 @@ func (x *explorer) job(r machine.Role, name string) machine.Job {
 	return jobs[slices.IndexFunc(jobs, func(j machine.Job) bool { return j.Role == r && j.Name == name })]
 }
 
-// do takes one step and yields it. It reports whether to go on.
-func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, must duty, yield func(step) bool) bool {
+// do takes one step and emits it.
+func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, must duty, emit func(step)) {
 	before := j.joint[r].out
-	more := true
 	x.handed = -1
-	x.take(j.joint, r, on, msg, func(to joint, via Move) bool {
+	x.take(j.joint, r, on, msg, func(to joint, via Move) {
 		next := j
 		next.joint = to
 		if x.handed >= 0 && before.Has(x.handed) {
@@ -310,10 +309,8 @@ func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, 
 		if next.cut {
 			next = next.afterCut()
 		}
-		more = yield(step{Move: via, to: next, duty: must})
-		return more
+		emit(step{Move: via, to: next, duty: must})
 	})
-	return more && x.problem == nil
 }
 
 // violation returns a counterexample with the path to a joint state, and with one more move

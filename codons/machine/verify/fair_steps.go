@@ -11,20 +11,22 @@ import (
 // steps yields every move from a joint state. It stops at the first violation.
 func (x *fair) steps(j fairJoint) iter.Seq[step] {
 	return func(yield func(step) bool) {
+		more := true
+		emit := func(s step) { more = more && yield(s) && x.problem == nil }
 		x.former = j.former
-		if !x.cuts(j, yield) {
-			return
-		}
+		x.cuts(j, emit)
 		for _, r := range machine.Roles() {
-			if !x.expiries(j, r, yield) || !x.orders(j, r, yield) || !x.arrivals(j, r, yield) || !x.gone(j, r, yield) || !x.forgets(j, r, yield) {
-				return
-			}
+			x.expiries(j, r, emit)
+			x.orders(j, r, emit)
+			x.arrivals(j, r, emit)
+			x.gone(j, r, emit)
+			x.forgets(j, r, emit)
 		}
 	}
 }
 
-// expiries yields the expiry of the armed timers of a role.
-func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool {
+// expiries emits the expiry of the armed timers of a role.
+func (x *fair) expiries(j fairJoint, r machine.Role, emit func(step)) {
 	quiet := j.joint[machine.Initiator].out|j.joint[machine.Responder].out == 0
 	for on, activity := range x.Timeouts(j.joint[r].activity, r) {
 		ticks := x.ticks(r, on.Name)
@@ -39,22 +41,19 @@ func (x *fair) expiries(j fairJoint, r machine.Role, yield func(step) bool) bool
 		}
 		next := j
 		next.joint[r].activity = activity
-		if !x.do(next, r, on, nil, must, yield) {
-			return false
-		}
+		x.do(next, r, on, nil, must, emit)
 	}
-	return true
 }
 
 func (x *explorer) ticks(r machine.Role, timer string) bool {
 	return slices.ContainsFunc(x.Table().Timers, func(t machine.Timer) bool { return t.Role == r && t.Name == timer && t.Ticks })
 }
 
-// orders yields the commands of a role's agent and of its running jobs.
-func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
+// orders emits the commands of a role's agent and of its running jobs.
+func (x *fair) orders(j fairJoint, r machine.Role, emit func(step)) {
 	state := x.state(j.joint, r)
 	if j.memory[r] == amnesiac && state == machine.Idle {
-		return true
+		return
 	}
 	for on, activity := range x.Commands(j.joint[r].activity, r, state) {
 		next := j
@@ -77,11 +76,8 @@ func (x *fair) orders(j fairJoint, r machine.Role, yield func(step) bool) bool {
 			}
 			must = dueIf(kind == machine.CommandOwed || kind == machine.CommandOpens)
 		}
-		if !x.do(next, r, on, nil, must, yield) {
-			return false
-		}
+		x.do(next, r, on, nil, must, emit)
 	}
-	return true
 }
 
 // sentBefore reports whether a side has sent a message before with the act and the tag that a row
@@ -109,35 +105,30 @@ func (x *fair) issuer(before, after machine.Activity, r machine.Role, command st
 
 // arrivals yields, of each message on its way to a role, the delivery, the loss and the refusal
 // of a copy.
-func (x *fair) arrivals(j fairJoint, r machine.Role, yield func(step) bool) bool {
+func (x *fair) arrivals(j fairJoint, r machine.Role, emit func(step)) {
 	from := r.Other()
 	for i := range j.joint[from].out.All {
 		msg, next := &x.messages[from][i], x.withoutCopy(j, from, i)
-		if x.mayFail(j) && !x.loses(next, from, i, yield) {
-			return false
+		if x.mayFail(j) {
+			x.loses(next, from, i, emit)
 		}
 		on := x.classify(j.joint, r, i, msg)
 		next.joint[r] = next.joint[r].receive(i)
-		if !x.receives(j, next, r, i, on, yield) || !x.garbles(j, next, r, on, msg, yield) {
-			return false
-		}
+		x.receives(j, next, r, i, on, emit)
+		x.garbles(j, next, r, on, msg, emit)
 	}
-	return true
 }
 
-// garbles yields the delivery of a message whose content arrives as another one, where the table
+// garbles emits the delivery of a message whose content arrives as another one, where the table
 // declares that. It counts as a loss.
-func (x *fair) garbles(j, next fairJoint, r machine.Role, on machine.Symbol, msg *message, yield func(step) bool) bool {
+func (x *fair) garbles(j, next fairJoint, r machine.Role, on machine.Symbol, msg *message, emit func(step)) {
 	for _, g := range x.Table().Garbled {
 		if g.Role != r || on.Kind != machine.KindReceive || on.Act != g.On.Act || !x.mayFail(j) {
 			continue
 		}
 		next.wrong++
-		if !x.do(next, r, g.On, msg, free, yield) {
-			return false
-		}
+		x.do(next, r, g.On, msg, free, emit)
 	}
-	return true
 }
 
 // mayFail reports whether the network may lose or garble another message.
@@ -153,27 +144,28 @@ func (x *fair) withoutCopy(j fairJoint, from machine.Role, i int) fairJoint {
 	return j
 }
 
-// loses yields the loss of the copy of message i that next has no more, or its refusal by the
+// loses emits the loss of the copy of message i that next has no more, or its refusal by the
 // runtime.
-func (x *fair) loses(next fairJoint, from machine.Role, i int, yield func(step) bool) bool {
+func (x *fair) loses(next fairJoint, from machine.Role, i int, emit func(step)) {
 	next.lost++
 	if x.run.Refusals {
-		return x.refuses(next, from, i, yield)
+		x.refuses(next, from, i, emit)
+		return
 	}
 	at := x.state(next.joint, from)
-	return yield(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
+	emit(step{Move: Move{Role: from, From: at, To: at, Message: "the network loses " + x.messages[from][i].String()}, to: next})
 }
 
-// cuts yields the loss of the connection between the two sides. The messages under way are lost,
+// cuts emits the loss of the connection between the two sides. The messages under way are lost,
 // and so are all later ones.
-func (x *fair) cuts(j fairJoint, yield func(step) bool) bool {
+func (x *fair) cuts(j fairJoint, emit func(step)) {
 	if !x.run.Cut || j.cut || !x.losesPeers || x.state(j.joint, machine.Initiator) == machine.Idle {
-		return true
+		return
 	}
 	at := x.state(j.joint, machine.Initiator)
 	next := j
 	next.cut = true
-	return yield(step{Move: Move{From: at, To: at, Message: "the connection between them is lost"}, to: next.afterCut()})
+	emit(step{Move: Move{From: at, To: at, Message: "the connection between them is lost"}, to: next.afterCut()})
 }
 
 // afterCut returns the joint state without the messages that the lost connection does not carry.
@@ -187,10 +179,9 @@ func (j fairJoint) afterCut() fairJoint {
 	return j
 }
 
-// gone yields the loss of a role's peer after the connection was lost.
-func (x *fair) gone(j fairJoint, r machine.Role, yield func(step) bool) bool {
-	if s := x.state(j.joint, r); !j.cut || s == machine.Idle || x.Terminal(s) {
-		return true
+// gone emits the loss of a role's peer after the connection was lost.
+func (x *fair) gone(j fairJoint, r machine.Role, emit func(step)) {
+	if s := x.state(j.joint, r); j.cut && s != machine.Idle && !x.Terminal(s) {
+		x.do(j, r, machine.PeerLost(), nil, due, emit)
 	}
-	return x.do(j, r, machine.PeerLost(), nil, due, yield)
 }

@@ -19,23 +19,20 @@ const (
 // ForgetsReplies is the Message of the [Move] by which a side that has ended forgets its replies.
 const ForgetsReplies = "forgets its replies"
 
-// forgets yields the events by which a role forgets.
-func (x *fair) forgets(j fairJoint, r machine.Role, yield func(step) bool) bool {
+// forgets emits the events by which a role forgets.
+func (x *fair) forgets(j fairJoint, r machine.Role, emit func(step)) {
 	state := x.state(j.joint, r)
 	if state == machine.Idle || j.memory[r] != intact {
-		return true
+		return
 	}
 	if x.run.Forgets && x.Terminal(state) && x.repeats(r, state) {
 		next := j
 		next.memory[r] = replyless
-		if !yield(step{Move: Move{Role: r, From: state, To: state, Message: ForgetsReplies}, to: next}) {
-			return false
-		}
+		emit(step{Move: Move{Role: r, From: state, To: state, Message: ForgetsReplies}, to: next})
 	}
-	if !x.run.Amnesia[r] {
-		return true
+	if x.run.Amnesia[r] {
+		emit(step{Move: Move{Role: r, From: state, To: machine.Idle, Message: "loses its memory"}, to: x.withoutMemory(j, r)})
 	}
-	return yield(step{Move: Move{Role: r, From: state, To: machine.Idle, Message: "loses its memory"}, to: x.withoutMemory(j, r)})
 }
 
 // repeats reports whether a terminal state of a role has a row that sends a message again.
@@ -82,15 +79,16 @@ func (x *fair) withoutPast(j fairJoint) fairJoint {
 	return j
 }
 
-// receives yields the reception of message i by a role, which next has received. j is the joint
+// receives emits the reception of message i by a role, which next has received. j is the joint
 // state before.
-func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Symbol, yield func(step) bool) bool {
+func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Symbol, emit func(step)) {
 	msg, state := &x.messages[r.Other()][i], x.state(j.joint, r)
 	switch {
 	case j.memory[r] == amnesiac && state == machine.Idle:
 		opens := r == machine.Responder && (x.Opens(msg.act) || msg.act == performatives.ActCancel) && x.Find(r, state, on) != nil
 		if !opens || j.known.Has(i) {
-			return x.notTakenOn(next, r, i, yield)
+			x.notTakenOn(next, r, i, emit)
+			return
 		}
 	case j.known.Has(i) && r == machine.Responder && on.Kind == machine.KindReceive && !x.Terminal(state):
 		on = machine.Duplicate(msg.act) // of a request that it has taken on before
@@ -98,12 +96,12 @@ func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Sym
 	t := x.Find(r, state, on)
 	if t != nil && on.Kind == machine.KindDuplicate && msg.act != performatives.ActCancel && has(t, machine.EffectRun) {
 		x.violate(SecondRun, "the repeated "+msg.String()+" starts a job")
-		return yield(step{Move: Move{Role: r, On: on, From: state, To: t.To, Message: msg.String()}, to: next})
+		emit(step{Move: Move{Role: r, On: on, From: state, To: t.To, Message: msg.String()}, to: next})
+	} else if t != nil && has(t, machine.EffectResend) && (j.memory[r] == replyless || j.memory[r] == amnesiac && !x.sentSince(j, t)) {
+		x.answersWithoutReply(next, t, i, emit)
+	} else {
+		x.do(next, r, on, msg, due, emit)
 	}
-	if t != nil && has(t, machine.EffectResend) && (j.memory[r] == replyless || j.memory[r] == amnesiac && !x.sentSince(j, t)) {
-		return x.answersWithoutReply(next, t, i, yield)
-	}
-	return x.do(next, r, on, msg, due, yield)
 }
 
 // sentSince reports whether a side that lost its memory has sent what a row sends again since then.
@@ -112,47 +110,47 @@ func (x *fair) sentSince(j fairJoint, t *machine.Transition) bool {
 	return x.sentBefore(j.joint, t)
 }
 
-// notTakenOn yields the answer to a message for which a side without memory opens no conversation:
+// notTakenOn emits the answer to a message for which a side without memory opens no conversation:
 // to a request that was taken on before that it has ended, to any other that the agent has no role
 // for it.
-func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, yield func(step) bool) bool {
-	act := x.messages[r.Other()][i].act
-	switch {
+func (x *fair) notTakenOn(next fairJoint, r machine.Role, i int, emit func(step)) {
+	var reply message
+	switch act := x.messages[r.Other()][i].act; {
 	case r == machine.Initiator: // its agent may be gone, too
-		return x.answers(next, r, i, message{}, yield)
 	case next.known.Has(i) || act == performatives.ActCancel:
-		return x.answers(next, r, i, message{act: performatives.ActFailure}, yield)
+		reply.act = performatives.ActFailure
 	case act.ExpectsReply():
-		return x.answers(next, r, i, message{act: machine.Refuse(performatives.CodeIncapable).Answer(act)}, yield)
+		reply.act = machine.Refuse(performatives.CodeIncapable).Answer(act)
 	}
-	return x.answers(next, r, i, message{}, yield)
+	x.answers(next, r, i, reply, emit)
 }
 
-// answersWithoutReply yields the answer of a side that has ended and forgotten what the row t sends
+// answersWithoutReply emits the answer of a side that has ended and forgotten what the row t sends
 // again: to a CANCEL another receipt, to a rejected proposal another rejection, to any other
 // request that the conversation has ended.
-func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int, yield func(step) bool) bool {
+func (x *fair) answersWithoutReply(next fairJoint, t *machine.Transition, i int, emit func(step)) {
 	act := x.messages[t.Role.Other()][i].act
 	receipt := func(e machine.Effect) bool {
 		latest := x.latestOf(next.joint[t.Role], t.Role, e.Act)
 		return e.Kind == machine.EffectResend && latest >= 0 && x.messages[t.Role][latest].tag == tagReceipt
 	}
+	var reply message
 	switch {
 	case act == performatives.ActPropose && slices.Contains(t.Do, machine.Resend(performatives.ActRejectProposal)):
-		return x.answers(next, t.Role, i, message{act: performatives.ActRejectProposal}, yield)
+		reply.act = performatives.ActRejectProposal
 	case act == performatives.ActCancel && slices.ContainsFunc(t.Do, receipt):
-		return x.answers(next, t.Role, i, message{act: performatives.ActInform, tag: tagReceipt}, yield)
+		reply = message{act: performatives.ActInform, tag: tagReceipt}
 	case act.ExpectsReply():
-		return x.answers(next, t.Role, i, message{act: machine.Refuse(performatives.CodeConversationEnded).Answer(act)}, yield)
+		reply.act = machine.Refuse(performatives.CodeConversationEnded).Answer(act)
 	case x.Opens(act):
-		return x.answers(next, t.Role, i, message{act: performatives.ActFailure}, yield)
+		reply.act = performatives.ActFailure
 	}
-	return x.answers(next, t.Role, i, message{}, yield)
+	x.answers(next, t.Role, i, reply, emit)
 }
 
-// answers yields the reception of message i, and a reply that no row of the table gives. If the
+// answers emits the reception of message i, and a reply that no row of the table gives. If the
 // reply has no act, the message is dropped without one.
-func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yield func(step) bool) bool {
+func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, emit func(step)) {
 	msg, state := x.messages[r.Other()][i], x.state(next.joint, r)
 	move := Move{Role: r, On: machine.ReceiveTagged(msg.act, msg.tag), Message: msg.String(), From: state, To: state}
 	if reply.act != 0 {
@@ -168,7 +166,7 @@ func (x *fair) answers(next fairJoint, r machine.Role, i int, reply message, yie
 			next.former = next.former.With(x.handed)
 		}
 	}
-	return yield(step{Move: move, to: next, duty: due}) && x.problem == nil
+	emit(step{Move: move, to: next, duty: due})
 }
 
 // forgotten reports whether a side has lost its state.

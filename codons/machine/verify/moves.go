@@ -20,39 +20,36 @@ type Move struct {
 	Utterance machine.Utterance // the same message for a Monitor; zero for none
 }
 
-// yields receives a transition and says whether to go on.
-type yields func(joint, Move) bool
-
 // moves yields every move from a joint state. It stops at the first violation, which
 // it stores in x.problem: an event without a row, or a row that cannot be performed.
 func (x *explorer) moves(j joint) iter.Seq2[joint, Move] {
 	return func(yield func(joint, Move) bool) {
+		more := true
+		emit := func(to joint, via Move) { more = more && yield(to, via) && x.problem == nil }
 		for _, r := range machine.Roles() {
-			if !x.timeouts(j, r, yield) || !x.commands(j, r, yield) || !x.deliveries(j, r, yield) ||
-				!x.refusals(j, r, yield) || !x.loss(j, r, yield) {
-				return
-			}
+			x.timeouts(j, r, emit)
+			x.commands(j, r, emit)
+			x.deliveries(j, r, emit)
+			x.refusals(j, r, emit)
+			x.loss(j, r, emit)
 		}
 	}
 }
 
-// timeouts yields the expiry of each armed timer of a role.
-func (x *explorer) timeouts(j joint, r machine.Role, yield yields) bool {
+// timeouts emits the expiry of each armed timer of a role.
+func (x *explorer) timeouts(j joint, r machine.Role, emit func(joint, Move)) {
 	if x.net.NoTimeouts {
-		return true
+		return
 	}
 	for on, activity := range x.Timeouts(j[r].activity, r) {
 		next := j
 		next[r].activity = activity
-		if !x.take(next, r, on, nil, yield) {
-			return false
-		}
+		x.take(next, r, on, nil, emit)
 	}
-	return true
 }
 
-// commands yields the commands of a role's agent and of its running jobs.
-func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
+// commands emits the commands of a role's agent and of its running jobs.
+func (x *explorer) commands(j joint, r machine.Role, emit func(joint, Move)) {
 	for on, activity := range x.Commands(j[r].activity, r, x.state(j, r)) {
 		stop := on == machine.Commanded(commandStop)
 		if stop && x.net.NoStops || x.misreads(r, x.state(j, r), on) && (x.net.NoStops || !x.mayMisread(j, r)) {
@@ -60,11 +57,8 @@ func (x *explorer) commands(j joint, r machine.Role, yield yields) bool {
 		}
 		next := j
 		next[r].activity = activity
-		if !x.take(next, r, on, nil, yield) {
-			return false
-		}
+		x.take(next, r, on, nil, emit)
 	}
-	return true
 }
 
 // mayMisread reports whether the peer of a role has sent a message.
@@ -72,25 +66,21 @@ func (x *explorer) mayMisread(j joint, r machine.Role) bool {
 	return j[r.Other()].sent != 0
 }
 
-// deliveries yields the delivery of each message on its way to a role.
-func (x *explorer) deliveries(j joint, r machine.Role, yield yields) bool {
+// deliveries emits the delivery of each message on its way to a role.
+func (x *explorer) deliveries(j joint, r machine.Role, emit func(joint, Move)) {
 	for i := range j[r.Other()].out.All {
 		msg, next := &x.messages[r.Other()][i], j
 		next[r] = next[r].receive(i)
 		next[r.Other()].out = x.afterCopy(j[r.Other()], i)
-		if !x.take(next, r, x.classify(j, r, i, msg), msg, yield) {
-			return false
-		}
+		x.take(next, r, x.classify(j, r, i, msg), msg, emit)
 	}
-	return true
 }
 
-// loss yields the loss of a role's peer.
-func (x *explorer) loss(j joint, r machine.Role, yield yields) bool {
-	if s := x.state(j, r); !x.losesPeers || x.net.Reliable || s == machine.Idle || x.Terminal(s) {
-		return true
+// loss emits the loss of a role's peer.
+func (x *explorer) loss(j joint, r machine.Role, emit func(joint, Move)) {
+	if s := x.state(j, r); x.losesPeers && !x.net.Reliable && s != machine.Idle && !x.Terminal(s) {
+		x.take(j, r, machine.PeerLost(), nil, emit)
 	}
-	return x.take(j, r, machine.PeerLost(), nil, yield)
 }
 
 // afterCopy returns the messages of a side that the network may still deliver after

@@ -33,13 +33,13 @@ func newRefusable(m *machine.Machine, r machine.Role, strict bool) refusable {
 	return f
 }
 
-// refusals yields the refusals by the runtime of copies of each message that a role has sent.
+// refusals emits the refusals by the runtime of copies of each message that a role has sent.
 // A copy that is refused changes nothing in the network, where others may exist. The message
 // is undelivered if none has arrived, and no message of the peer since it was sent; then none
 // arrives any more.
-func (x *explorer) refusals(j joint, r machine.Role, yield yields) bool {
+func (x *explorer) refusals(j joint, r machine.Role, emit func(joint, Move)) {
 	if x.net.Reliable {
-		return true
+		return
 	}
 	for i := range j[r].out.All {
 		act := x.messages[r][i].act
@@ -48,43 +48,43 @@ func (x *explorer) refusals(j joint, r machine.Role, yield yields) bool {
 		}
 		next := j
 		next[r].out = x.afterCopy(j[r], i)
-		if !x.copyRefused(j, next, r, machine.Undeliverable(act), yield) || !x.undelivered(j, r, i, yield) {
-			return false
-		}
+		x.copyRefused(j, next, r, machine.Undeliverable(act), emit)
+		x.undelivered(j, r, i, emit)
 	}
-	return true
 }
 
-// copyRefused yields the refusal of a copy, unless it changes nothing.
-func (x *explorer) copyRefused(j, next joint, r machine.Role, on machine.Symbol, yield yields) bool {
+// copyRefused emits the refusal of a copy, unless it changes nothing.
+func (x *explorer) copyRefused(j, next joint, r machine.Role, on machine.Symbol, emit func(joint, Move)) {
 	if t := x.Find(r, x.state(j, r), on); t != nil && t.Inert() && next == j {
 		x.taken[t] = true
-		return true
+	} else {
+		x.take(next, r, on, nil, emit)
 	}
-	return x.take(next, r, on, nil, yield)
 }
 
-// undelivered yields the refusal of the last copy of message i, if no copy has arrived.
-func (x *explorer) undelivered(j joint, r machine.Role, i int, yield yields) bool {
+// undelivered emits the refusal of the last copy of message i, if no copy has arrived.
+func (x *explorer) undelivered(j joint, r machine.Role, i int, emit func(joint, Move)) {
 	act, next := x.messages[r][i].act, j
 	if x.anyRefusal {
-		return x.take(next, r, machine.Undelivered(act), nil, yield)
+		x.take(next, r, machine.Undelivered(act), nil, emit)
+		return
 	}
 	if j[r.Other()].received.Has(i) {
-		return true
+		return
 	}
 	on := machine.Undelivered(act)
 	if !x.refusable[r].tracked[act] {
-		return x.copyRefused(j, next, r, on, yield)
+		x.copyRefused(j, next, r, on, emit)
+		return
 	}
 	if !j[r].unheard.Has(i) {
-		return true
+		return
 	}
 	if t := x.Find(r, x.state(j, r), on); x.net.Strict && t != nil {
 		x.checkUndelivered(t, j[r])
 	}
 	next[r].out = j[r].out.Without(i)
-	return x.take(next, r, on, nil, yield)
+	x.take(next, r, on, nil, emit)
 }
 
 // latestOf returns the index of the latest message of an act that a conversation of a side has
@@ -127,17 +127,18 @@ func (x *explorer) checkUndelivered(t *machine.Transition, me side) {
 	}
 }
 
-// refuses yields the refusal of the copy of message i that next has no more. The message is
+// refuses emits the refusal of the copy of message i that next has no more. The message is
 // undelivered if no other copy is under way.
-func (x *fair) refuses(next fairJoint, from machine.Role, i int, yield func(step) bool) bool {
+func (x *fair) refuses(next fairJoint, from machine.Role, i int, emit func(step)) {
 	act, me := x.messages[from][i].act, next.joint[from]
 	if !x.refusable[from].copies[act] || x.latestOf(me, from, act) != i {
-		return true
+		return
 	}
 	arrives := me.out.Has(i) || next.joint[from.Other()].received.Has(i)
 	if arrives || x.refusable[from].tracked[act] && !me.unheard.Has(i) {
-		return x.do(next, from, machine.Undeliverable(act), nil, free, yield)
+		x.do(next, from, machine.Undeliverable(act), nil, free, emit)
+		return
 	}
 	next.undelivered = next.undelivered || x.refusable[from].tracked[act]
-	return x.do(next, from, machine.Undelivered(act), nil, free, yield)
+	x.do(next, from, machine.Undelivered(act), nil, free, emit)
 }

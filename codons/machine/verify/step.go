@@ -9,9 +9,8 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// take takes one step and yields the joint state after it. It reports whether to go
-// on.
-func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message, yield yields) bool {
+// take takes one step and emits the joint state after it.
+func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message, emit func(joint, Move)) {
 	state := x.state(j, r)
 	move := Move{Role: r, On: on, From: state, To: state}
 	if msg != nil {
@@ -20,18 +19,18 @@ func (x *explorer) take(j joint, r machine.Role, on machine.Symbol, msg *message
 	t := x.Find(r, state, on)
 	if t == nil {
 		x.violate(Unhandled, "no row for "+on.String())
-		yield(j, move)
-		return false
+		emit(j, move)
+		return
 	}
 	if on.Kind == machine.KindCommand && x.exhausted(j, r, t) {
-		return true
+		return
 	}
 	x.taken[t] = true
 	if x.net.Strict {
 		x.checkStrict(t, j[r], msg)
 	}
 	move.To = t.To
-	return yield(x.apply(j, t, msg, &move), move) && x.problem == nil
+	emit(x.apply(j, t, msg, &move), move)
 }
 
 // exhausted reports whether a command would send more different messages of one act and tag
