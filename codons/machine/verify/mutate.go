@@ -3,7 +3,6 @@ package verify
 import (
 	"errors"
 	"fmt"
-	"maps"
 	goruntime "runtime"
 	"slices"
 	"sync" //nolint:depguard // mutants are checked at once; each check is pure
@@ -165,12 +164,12 @@ const (
 )
 
 // try checks one mutant.
-func (s Suite) try(t machine.Table, does map[event]outcome, original *unused) verdict {
+func (s Suite) try(t machine.Table, does []string, original *unused) verdict {
 	m, err := t.Compile()
 	if err != nil {
 		return noticed
 	}
-	if maps.EqualFunc(behaviour(m), does, outcome.equal) {
+	if slices.Equal(behaviour(m), does) {
 		return same
 	}
 	if _, err := s.check(m, original); err != nil {
@@ -179,26 +178,11 @@ func (s Suite) try(t machine.Table, does map[event]outcome, original *unused) ve
 	return survives
 }
 
-// event is the key by which a machine finds a transition.
-type event struct {
-	role machine.Role
-	from machine.State
-	on   machine.Symbol
-}
-
-// outcome is the effect of a transition: the next state and the effects of the row.
-type outcome struct {
-	to machine.State
-	do []machine.Effect
-}
-
-func (o outcome) equal(p outcome) bool { return o.to == p.to && slices.Equal(o.do, p.do) }
-
-// behaviour returns the outcomes of all events of a machine. It leaves out effects that change
-// nothing: the Disarm of a timer that the same row arms afterwards, or that ends with the
-// conversation.
-func behaviour(m *machine.Machine) map[event]outcome {
-	all := map[event]outcome{}
+// behaviour returns what a machine does on each event, in words and in no order of the table. It
+// leaves out effects that change nothing: the Disarm of a timer that the same row arms afterwards, or
+// that ends with the conversation.
+func behaviour(m *machine.Machine) []string {
+	var all []string
 	for t := range m.Transitions() {
 		do := slices.Clone(t.Do)
 		for i := len(do) - 1; i >= 0; i-- {
@@ -207,7 +191,8 @@ func behaviour(m *machine.Machine) map[event]outcome {
 				do = slices.Delete(do, i, i+1)
 			}
 		}
-		all[event{t.Role, t.From, t.On}] = outcome{t.To, do}
+		all = append(all, fmt.Sprint(t.Role, t.From, t.On, t.To, do))
 	}
+	slices.Sort(all)
 	return all
 }

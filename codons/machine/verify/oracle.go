@@ -1,9 +1,6 @@
 package verify
 
 import (
-	"encoding/binary"
-	"slices"
-
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/bitset"
 )
@@ -12,9 +9,8 @@ import (
 // that a trace may have led to (the subset construction of Rabin and Scott 1959 over the graph of
 // [Explore]). It shares the semantics of the table with a Monitor, and no part of the algorithm.
 type oracle struct {
-	x       *explorer
-	next    [][]observed // the moves of each joint state, nil until they are listed
-	beliefs map[string]*belief
+	x    *explorer
+	next [][]observed // the moves of each joint state, nil until they are listed
 }
 
 // observed is a move of a joint state, reduced to the message that a trace shows.
@@ -25,7 +21,7 @@ type observed struct {
 
 // belief is the set of joint states in which a conversation may be after a trace.
 type belief struct {
-	at    []int32 // sorted; closed under moves that send nothing
+	at    []int32 // closed under moves that send nothing
 	after map[machine.Utterance]*belief
 }
 
@@ -34,7 +30,7 @@ type belief struct {
 func newOracle(m *machine.Machine) *oracle {
 	x := newExplorer(m, Network{Repeat: bitset.Size}.withDefaults())
 	x.anyRefusal = true
-	return &oracle{x: x, beliefs: map[string]*belief{}}
+	return &oracle{x: x}
 }
 
 // start returns the belief before the first message.
@@ -101,22 +97,7 @@ func (o *oracle) closure(at []int32) (*belief, error) {
 			}
 		}
 	}
-	slices.Sort(all)
-	return o.intern(all), nil
-}
-
-// intern returns the one belief of those joint states.
-func (o *oracle) intern(at []int32) *belief {
-	var key []byte
-	for _, n := range at {
-		key = binary.LittleEndian.AppendUint32(key, uint32(n))
-	}
-	b := o.beliefs[string(key)]
-	if b == nil {
-		b = &belief{at: at, after: map[machine.Utterance]*belief{}}
-		o.beliefs[string(key)] = b
-	}
-	return b
+	return &belief{all, map[machine.Utterance]*belief{}}, nil
 }
 
 // expand lists the moves of a joint state, once.
