@@ -183,7 +183,7 @@ func (l *link) stay(ctx context.Context, connect func(context.Context) error, be
 			}
 		}
 		if ctx.Err() != nil {
-			return nil
+			return nil //nolint:nilerr // the end of ctx is no error
 		}
 		why := l.explain(err, string(systemAgent))
 		if why == nil {

@@ -56,7 +56,7 @@ func (c *nodeCmd) run(ctx context.Context, std streams) error {
 		_ = p.stop(c.StopTimeout) // err is the reason
 		_ = messages.close()
 		if ctx.Err() != nil {
-			return nil // it was stopped while it started
+			return nil //nolint:nilerr // it was stopped while it started
 		}
 		return err
 	}

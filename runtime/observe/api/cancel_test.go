@@ -280,8 +280,10 @@ func TestOutcomesAmongNodes(t *testing.T) {
 		"ended and passed on":       {nodes: fakeNodes{"n2": says(ended), "n3": says(passed)}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
 		"without sides":             {nodes: fakeNodes{"n2": says(`{"conversation_id":"c","sides":[]}`)}, want: `409 {"error":{"code":"unreachable"`, act: "unreachable"},
 		"stopped there":             {nodes: fakeNodes{"n2": has("responder", says(`{"outcome":"receipt","state":"failed"}`))}, want: stopped, act: "n2: receipt"},
-		"stopped at two": {nodes: fakeNodes{"n2": has("responder", says(`{"outcome":"receipt"}`)), "n3": has("responder", says(`{"outcome":"receipt","state":"failed"}`))},
-			want: stopped, act: "n2, n3: receipt"},
+		"stopped at two": {
+			nodes: fakeNodes{"n2": has("responder", says(`{"outcome":"receipt"}`)), "n3": has("responder", says(`{"outcome":"receipt","state":"failed"}`))},
+			want:  stopped, act: "n2, n3: receipt",
+		},
 		"ended at two, one state":   {nodes: fakeNodes{"n2": has("responder", over("")), "n3": has("responder", over("x"))}, want: `200 {"outcome":"already_ended","state":"x"}`, act: "already_ended"},
 		"ended at two, two states":  {nodes: fakeNodes{"n2": has("responder", over("x")), "n3": has("responder", over("y"))}, want: `200 {"outcome":"already_ended","state":"x"}`, act: "already_ended"},
 		"no row there":              {nodes: fakeNodes{"n2": has("responder", conflict("no_row"))}, want: `409 {"error":{"code":"no_row"`, act: "no_row"},

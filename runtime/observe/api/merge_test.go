@@ -67,11 +67,13 @@ var joined = map[string]struct{ one, other, want observe.Conversation }{
 		observe.Conversation{Count: 2, Messages: []observe.Message{{ID: "m", Time: at(1)}, {ID: "n", Time: at(2)}}},
 	},
 	"relayed by both": {
-		observe.Conversation{Relayed: true, Lost: "node_lost"}, observe.Conversation{Relayed: true},
+		observe.Conversation{Relayed: true, Lost: "node_lost"},
+		observe.Conversation{Relayed: true},
 		observe.Conversation{Relayed: true, Lost: "node_lost"},
 	},
 	"relayed by one": {
-		observe.Conversation{Relayed: true, Lost: "node_lost"}, observe.Conversation{Sides: []observe.Side{{Agent: "a"}}},
+		observe.Conversation{Relayed: true, Lost: "node_lost"},
+		observe.Conversation{Sides: []observe.Side{{Agent: "a"}}},
 		observe.Conversation{Sides: []observe.Side{{Agent: "a"}}},
 	},
 	"sides and acts": {
