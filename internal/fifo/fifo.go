@@ -1,6 +1,8 @@
 // Package fifo has a first-in-first-out queue.
 package fifo
 
+import "slices"
+
 // Queue is a first-in-first-out queue in one slice, which it uses again. The zero value is empty. It
 // is not safe for concurrent use.
 type Queue[T any] struct {
@@ -17,15 +19,25 @@ func (q *Queue[T]) Len() int { return len(q.items) - q.head }
 // All returns the elements, the oldest first. It is valid until the next call of a method.
 func (q *Queue[T]) All() []T { return q.items[q.head:] }
 
-// Push appends an element. Before the slice grows, Push uses the places of removed elements again,
-// if they are at least half of it: each element is moved once at most, on average.
+// Push appends an element.
 func (q *Queue[T]) Push(v T) {
-	if len(q.items) == cap(q.items) && q.head > 0 && q.head >= q.Len() {
-		n := copy(q.items, q.items[q.head:])
-		clear(q.items[n:])
-		q.items, q.head = q.items[:n], 0
+	if len(q.items) == cap(q.items) {
+		q.makeRoom()
 	}
 	q.items = append(q.items, v)
+}
+
+// makeRoom uses the places of removed elements again if they are at least half of a full slice, so
+// that each element is moved once at most, on average. Otherwise it doubles the slice, which append
+// does for short ones only.
+func (q *Queue[T]) makeRoom() {
+	if q.head == 0 || q.head < q.Len() {
+		q.items = slices.Grow(q.items, max(8, len(q.items)))
+		return
+	}
+	n := copy(q.items, q.items[q.head:])
+	clear(q.items[n:])
+	q.items, q.head = q.items[:n], 0
 }
 
 // Pop removes the oldest element, which must exist, and returns it. An empty queue keeps the memory
