@@ -53,19 +53,11 @@ func (c *Connections) Context(ctx context.Context, conn net.Conn) context.Contex
 		return ctx
 	}
 	if len(c.surplus) == Spare {
-		closeNow(c.surplus[0]) // the HTTP server notices and reports StateClosed
+		_ = Raw(c.surplus[0]).Close() // without a farewell of TLS, for which Close would wait; the HTTP server notices and reports StateClosed
 		c.surplus = slices.Delete(c.surplus, 0, 1)
 	}
 	c.surplus = append(c.surplus, conn)
 	return context.WithValue(ctx, surplusKey{}, true)
-}
-
-// closeNow closes a connection without a farewell of TLS, for which Close would wait.
-func closeNow(conn net.Conn) {
-	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
-		conn = secure.NetConn()
-	}
-	_ = conn.Close() // nothing is sent any more
 }
 
 // State counts a connection.

@@ -51,21 +51,12 @@ func Dial(ctx context.Context, addr string, o DialOptions) (wire.Conn, error) {
 
 // dial connects, encrypts and negotiates the version.
 func (o DialOptions) dial(ctx context.Context, hostport string, config *tls.Config) (*conn, error) {
-	var d net.Dialer // TCP_NODELAY and keep-alive are on by default
-	raw, err := d.DialContext(ctx, "tcp", hostport)
+	stream, err := sockets.Dial(ctx, hostport, config)
 	if err != nil {
 		return nil, err
 	}
+	raw := sockets.Raw(stream)
 	sockets.Shorten(raw)
-	stream := raw
-	if config != nil {
-		secure := tls.Client(raw, config)
-		if err := secure.HandshakeContext(ctx); err != nil {
-			_ = raw.Close() // err is the cause
-			return nil, err
-		}
-		stream = secure
-	}
 	co := connOptions{form: plain, noCompression: o.NoCompression, limits: o.Limits}
 	if !o.Versioned {
 		return newConn(raw, stream, co), nil

@@ -1,8 +1,6 @@
 package ws
 
 import (
-	"crypto/tls"
-	"net"
 	"sync/atomic"
 
 	"github.com/gorilla/websocket"
@@ -64,17 +62,9 @@ func (c *conn) Write(frames []wire.Frame) error {
 	broken := c.violation.Load()
 	err := c.out.write(frames, broken, int(c.peerCode.Load()))
 	if err == nil && broken != nil && c.out.closed && broken.Code != performatives.CodeTimeout {
-		sockets.Linger(raw(c.socket.Conn), c.out.time)
+		sockets.Linger(sockets.Raw(c.socket.Conn), c.out.time)
 	}
 	return err
-}
-
-// raw returns the network connection below TLS.
-func raw(network net.Conn) net.Conn {
-	if t, ok := network.(*tls.Conn); ok {
-		return t.NetConn()
-	}
-	return network
 }
 
 // Close closes the connection immediately. It sends TLS's close_notify only after the peer's
@@ -83,5 +73,5 @@ func (c *conn) Close() error {
 	if c.peerCode.Load() != 0 && c.violation.Load() == nil {
 		return c.socket.Conn.Close()
 	}
-	return raw(c.socket.Conn).Close()
+	return sockets.Raw(c.socket.Conn).Close()
 }

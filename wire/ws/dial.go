@@ -88,7 +88,7 @@ func (o DialOptions) dial(ctx context.Context, u *url.URL) (*conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	stop := context.AfterFunc(ctx, func() { _ = raw(network).Close() })
+	stop := context.AfterFunc(ctx, func() { _ = sockets.Raw(network).Close() })
 	c, err := o.upgrade(ctx, u, network)
 	if !stop() && err == nil {
 		return nil, context.Cause(ctx)
@@ -98,10 +98,8 @@ func (o DialOptions) dial(ctx context.Context, u *url.URL) (*conn, error) {
 
 // connect opens the TCP or TLS connection.
 func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) {
-	var d net.Dialer
-	network, err := d.DialContext(ctx, "tcp", hostPort(u))
-	if err != nil || u.Scheme == "ws" {
-		return network, err
+	if u.Scheme == "ws" {
+		return sockets.Dial(ctx, hostPort(u), nil)
 	}
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if o.TLS != nil {
@@ -109,12 +107,7 @@ func (o DialOptions) connect(ctx context.Context, u *url.URL) (net.Conn, error) 
 	}
 	config = onlyHTTP1(config)
 	config.ServerName = cmp.Or(config.ServerName, u.Hostname())
-	encrypted := tls.Client(network, config)
-	if err := encrypted.HandshakeContext(ctx); err != nil {
-		_ = network.Close()
-		return nil, err
-	}
-	return encrypted, nil
+	return sockets.Dial(ctx, hostPort(u), config)
 }
 
 // hostPort returns the network address of a URL.
@@ -136,7 +129,7 @@ func (o DialOptions) upgrade(ctx context.Context, u *url.URL, network net.Conn) 
 	case errors.Is(err, websocket.ErrBadHandshake) && answer != nil:
 		return nil, refusedBy(answer)
 	case err != nil:
-		_ = raw(network).Close() // gorilla leaves it open when it fails before its NetDial call
+		_ = sockets.Raw(network).Close() // gorilla leaves it open when it fails before its NetDial call
 		return nil, s.handshakeFailed(err)
 	}
 	s.deflates = o.Compression && strings.Contains(answer.Header.Get("Sec-Websocket-Extensions"), "permessage-deflate")
