@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/standard"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -78,6 +79,19 @@ func TestDefineMistakes(t *testing.T) {
 		`Definition.Outcomes: "aproved" is no terminal state`: func(d *codons.Definition) {
 			d.Outcomes = map[machine.State]string{"aproved": "x"}
 		},
+		`Definition.Table.Name is empty`: func(d *codons.Definition) { d.Table.Name = "" },
+		`code-review has neither rows nor other codons`: func(d *codons.Definition) {
+			d.Table.Name, d.Table.Rows, d.Uses = "code-review", nil, nil
+		},
+		`Definition.Standard names groups of rows to add: remove one of them`: func(d *codons.Definition) { d.Complete, d.Standard = true, standard.Deadline },
+		`Definition.Table.Live is empty: remove Complete`:                     func(d *codons.Definition) { d.Complete = true },
+		`the message type BARE has no act or payload`:                         func(d *codons.Definition) { d.Messages["BARE"] = codons.MessageType{Act: p.ActInform} },
+		`the message type NONE has no act or payload`: func(d *codons.Definition) {
+			none := codons.Says[change](p.ActInform)
+			none.Act = 0
+			d.Messages["NONE"] = none
+		},
+		`"no name"`: func(d *codons.Definition) { d.Messages["no name"] = codons.Says[change](p.ActInform) },
 		`Definition.Payloads[0]: no row sends AGREE`: func(d *codons.Definition) { d.Payloads = []codons.Payload{{Act: p.ActAgree}} },
 	} {
 		d := ownReview()
