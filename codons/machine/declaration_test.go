@@ -48,8 +48,11 @@ func TestCovers(t *testing.T) {
 		on    machine.Symbol
 		want  bool
 	}{
-		{"r", machine.Initiator, "b", on, true}, {"s", machine.Initiator, "b", on, false}, {"r", machine.Responder, "b", on, false},
-		{"r", machine.Initiator, "c", on, false}, {"r", machine.Initiator, "b", machine.Timeout("retry"), false},
+		{"r", machine.Initiator, "b", on, true},
+		{"s", machine.Initiator, "b", on, false},
+		{"r", machine.Responder, "b", on, false},
+		{"r", machine.Initiator, "c", on, false},
+		{"r", machine.Initiator, "b", machine.Timeout("retry"), false},
 	} {
 		transition := &machine.Transition{Role: test.role, From: test.state, On: test.on}
 		if got := e.Covers(test.rule, transition); got != test.want {

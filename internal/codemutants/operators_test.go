@@ -148,8 +148,11 @@ func TestExcuses(t *testing.T) {
 		}
 	}
 	for _, m := range []mutant{
-		{operator: "drop", node: "s.catalog.Add(x)"}, {operator: "drop", node: "s.block()"}, {operator: "zero", function: "(*Band).oldest", node: "return x"},
-		{operator: "zero", function: "(*core).logged", node: "return x"}, {operator: "zero", calls: []string{"(*sync.Pool).Put"}, node: "return x"},
+		{operator: "drop", node: "s.catalog.Add(x)"},
+		{operator: "drop", node: "s.block()"},
+		{operator: "zero", function: "(*Band).oldest", node: "return x"},
+		{operator: "zero", function: "(*core).logged", node: "return x"},
+		{operator: "zero", calls: []string{"(*sync.Pool).Put"}, node: "return x"},
 	} {
 		if e := excuseOf(&m); e != nil {
 			t.Errorf("%v is excused: %s", m, e.reason)
