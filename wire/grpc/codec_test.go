@@ -248,6 +248,26 @@ func TestDecodeSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// The first and the last time of the years 1 to 9999 are read.
+func TestTimesAtTheBounds(t *testing.T) {
+	for _, at := range []*timestamppb.Timestamp{{Seconds: minSeconds}, {Seconds: minSeconds, Nanos: 1}, {Seconds: maxSeconds, Nanos: 999_999_999}, {}} {
+		e := inform("m-1")
+		e.ReplyBy, e.Timestamp = at, at
+		m := decodeOne(t, newCodec(t), envelopes(t, e))
+		want := at.AsTime()
+		if !m.ReplyBy().Equal(want) || !want.IsZero() && !m.Timestamp().Equal(want) {
+			t.Errorf("%v is read as %v and %v", want, m.Timestamp(), m.ReplyBy())
+		}
+	}
+	for _, seconds := range []int64{minSeconds - 1, maxSeconds + 1} {
+		e := inform("m-1")
+		e.ReplyBy = &timestamppb.Timestamp{Seconds: seconds}
+		if in := decodeAll(newCodec(t), envelopes(t, e))[0]; in.Message != nil || in.Err.Field != "reply_by" {
+			t.Errorf("%d seconds: %+v", seconds, in)
+		}
+	}
+}
+
 // One bad envelope costs its neighbours nothing, and what is no protobuf is said once.
 func TestDecodeOfMany(t *testing.T) {
 	bad := inform("2")
