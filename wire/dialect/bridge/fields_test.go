@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -167,4 +168,27 @@ func members(t *testing.T, text string) map[string]any {
 		}
 	}
 	return out
+}
+
+// A timeout is a number of seconds above 0 and of at most 9e9; anything else is named with what came.
+func TestTimeouts(t *testing.T) {
+	for timeout, want := range map[string]time.Duration{
+		"30": 30 * time.Second, "0.5": time.Second / 2, "1e-9": 1, "0.0000000015": 2, "9e9": 9e9 * time.Second,
+		"8999999999.5": 8_999_999_999*time.Second + time.Second/2, "null": -1, // none
+	} {
+		p := greeted(t, wire.CodecOptions{Local: "node", Stamper: &clock{}})
+		m := p.message(frame("m-1", "request", "agent-1", "agent-2", "", `{"tool_name":"t","timeout":`+timeout+`}`)).Message
+		if by := m.ReplyBy(); by.IsZero() != (want < 0) || want >= 0 && by.Sub(arrival) != want {
+			t.Errorf("%s is read as %v", timeout, by.Sub(arrival))
+		}
+	}
+	for timeout, got := range map[string]string{
+		"0": "0", "-1": "-1", "9000000001": "9000000001", "1e400": "1e400", `"30"`: "a string", "[1]": "an array", "true": "a boolean", "{}": "an object",
+	} {
+		p := greeted(t, wire.CodecOptions{Local: "node"})
+		in := p.one(frame("m-1", "request", "agent-1", "agent-2", "", `{"tool_name":"t","timeout":`+timeout+`}`))
+		if in.Err == nil || in.Err.Field != "payload.timeout" || !strings.HasSuffix(in.Err.Text, "of at most 9000000000, got "+got) || in.Message != nil {
+			t.Errorf("%s is read: %+v", timeout, in.Err)
+		}
+	}
 }
