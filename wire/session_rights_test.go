@@ -41,6 +41,9 @@ func TestRightsOfASession(t *testing.T) {
 				if s.MayCall(m, "b") != test.callB || s.MayCall(m, "c") != test.callC {
 					t.Errorf("%s: may call b: %v, and c: %v", name, s.MayCall(m, "b"), s.MayCall(m, "c"))
 				}
+				if m.Principal() != "crm" {
+					t.Errorf("%s: the principal is %q", name, m.Principal())
+				}
 				if before := s.Value(); before != nil || s.Dialect() != (wiretest.Dialect{}).Name() {
 					t.Errorf("%s: the value is %v in %q", name, before, s.Dialect())
 				}

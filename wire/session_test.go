@@ -306,6 +306,9 @@ func TestServerOptions(t *testing.T) {
 		"a negative limit":   {func(o *wire.Options) { o.Limits.Outbox = -1 }, "Options.Limits.Outbox"},
 		"a missing dialect":  {func(o *wire.Options) { o.Dialects = []wire.Dialect{nil} }, "Options.Dialects[0]"},
 		"a negative window":  {func(o *wire.Options) { o.ReplayWindow = -1 }, "Options.ReplayWindow"},
+		"no connections":     {func(o *wire.Options) { o.MaxConnections = -1 }, "Options.MaxConnections"},
+		"a negative rate":    {func(o *wire.Options) { o.AcceptRate = wire.Rate{Messages: -1, Window: time.Second} }, "Options.AcceptRate"},
+		"only a window":      {func(o *wire.Options) { o.ConnectionRate.Window = time.Second }, "Options.ConnectionRate"},
 		"negative AuthTime":  {func(o *wire.Options) { o.AuthTime = -1 }, "Options.AuthTime"},
 		"ping after timeout": {func(o *wire.Options) { o.KeepAlive.Interval = time.Minute }, "Options.KeepAlive"},
 	} {
