@@ -20,14 +20,13 @@ import (
 
 // clusterSwarm is a cluster of nodes with agents, in one simulation.
 type clusterSwarm struct {
-	t       *testing.T
-	sim     *actors.Sim
-	dice    *simDice
-	members *membership.Network
-	links   *linkNetwork
-	nodes   [clusterNodes]*clusterNode // nil while it is down; only steps of the simulation use it
-	start   time.Time
-	deeds   tally
+	t     *testing.T
+	sim   *actors.Sim
+	dice  *simDice
+	links *linkNetwork
+	nodes [clusterNodes]*clusterNode // nil while it is down; only steps of the simulation use it
+	start time.Time
+	deeds tally
 
 	mu       sync.Mutex
 	problems []string
@@ -49,6 +48,7 @@ type clusterNode struct {
 	index   int
 	prefix  string // of the ids of its messages
 	links   *simLinks
+	member  *simMember
 	client  actors.Self
 	agents  map[p.AgentID]bool // those that run, of this node
 	sim     *actors.Sim        // what it runs on
@@ -102,9 +102,6 @@ func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm)
 		}
 		s.links = newLinkNetwork(s)
 		s.links.bugs = bugs
-		s.members = membership.NewNetwork(membership.NetworkOptions{
-			Rand: rand.New(rand.NewPCG(seed, 2)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
-		})
 		s.sim.Await(s.run)
 		time.Sleep(time.Minute) // timers of the engine
 		s.sim.Run()
@@ -215,8 +212,8 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 						notify(e)
 					}
 				}
-				m, err := s.members.Start(o)
-				return simMembership{m, s, c}, err
+				c.member = s.links.newMember(o)
+				return c.member, nil
 			},
 			Link: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
 				links, err := s.links.newLinks(o, c)
@@ -313,7 +310,7 @@ func (s *clusterSwarm) run() {
 
 // stopAll stops all nodes at the end.
 func (s *clusterSwarm) stopAll() {
-	for i, c := range s.nodes {
+	for _, c := range s.nodes {
 		if c != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			if err := c.Stop(ctx); err != nil {
@@ -321,7 +318,7 @@ func (s *clusterSwarm) stopAll() {
 			}
 			cancel()
 			s.sim.Yield("stopped")
-			s.members.Crash(clusterAddress(i))
+			c.member.end()
 		}
 	}
 	s.links.mu.Lock()
