@@ -517,13 +517,38 @@ func TestConversationTakesTurns(t *testing.T) {
 		if want := []string{"c3!", "c3", "c1-0", "c1-1", "c2", "c1-2"}; !slices.Equal(served, want) {
 			t.Errorf("served %q, want %q", served, want)
 		}
-		if n := pool.queue.Len() + pool.express.Len(); n != 0 {
+		if n := pool.queue.n + pool.express.n; n != 0 {
 			t.Errorf("%d entries are left", n)
 		}
 		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context()), pool.Close(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})
+}
+
+// A fifo keeps the order while it grows, and gives its memory back.
+func TestFifo(t *testing.T) {
+	var few [2]any
+	f := fifo{items: few[:0]}
+	in, out := 0, 0
+	for _, n := range []int{1, -1, 3, -2, 200, -150, 100, -151, 2, -2} {
+		for range max(n, 0) {
+			f.push(in)
+			in++
+		}
+		for range max(-n, 0) {
+			if got := f.pop(); got != out {
+				t.Fatalf("got %v, want %d", got, out)
+			}
+			out++
+		}
+		if f.len() != in-out {
+			t.Errorf("the length is %d, want %d", f.len(), in-out)
+		}
+	}
+	if cap(f.items) > keptItems || f.len() > 0 {
+		t.Errorf("%d of %d places are kept", f.len(), cap(f.items))
+	}
 }
 
 // A conversation that its caller still has keeps no other conversation of the same id.

@@ -1,24 +1,21 @@
 package actors
 
-import (
-	"github.com/ribosome-agents/ribosome/internal/fifo"
-	"github.com/ribosome-agents/ribosome/performatives"
-)
+import "github.com/ribosome-agents/ribosome/performatives"
 
 // conversationQueue is the queue of a [ConversationActor]: four bounded bands with the order
 // of a [Mailbox]. Most conversations have one band and at most two queued messages, and need
 // no memory beside it. The zero value is empty. It is guarded by the actor's mu.
 type conversationQueue struct {
-	main   fifo.Queue[any] // the band of the first message
-	few    [2]any          // the first memory of main
-	band   uint8           // of main, plus one; zero before the first message
-	long   int32           // KiB of queued long messages
+	main   fifo   // the band of the first message
+	few    [2]any // the first memory of main
+	band   uint8  // of main, plus one; zero before the first message
+	long   int32  // KiB of queued long messages
 	others *otherBands
 }
 
 // otherBands are the bands of a conversation that has received messages in several of them.
 type otherBands struct {
-	bands     [performatives.Bands]fifo.Queue[any] // that of main stays empty
+	bands     [performatives.Bands]fifo // that of main stays empty
 	scheduler bandScheduler
 }
 
@@ -26,19 +23,19 @@ type otherBands struct {
 // not exempt.
 func (q *conversationQueue) push(message any, band int, exempt bool, config *mailboxConfig) bool {
 	if q.band == 0 {
-		q.band, q.main = uint8(band)+1, fifo.In(q.few[:0])
+		q.band, q.main.items = uint8(band)+1, q.few[:0]
 	}
-	f := q.of(band)
+	f := q.fifo(band)
 	if exempt {
-		f.Push(message)
+		f.push(message)
 		return true
 	}
 	long := longOf(message)
-	if f.Len() >= int(config.capacity) || long > 0 && q.long > 0 && q.long+long > config.longLimit {
+	if f.len() >= int(config.capacity) || long > 0 && q.long > 0 && q.long+long > config.longLimit {
 		return false
 	}
 	q.long += long
-	f.Push(message)
+	f.push(message)
 	return true
 }
 
@@ -50,8 +47,8 @@ func longOf(message any) int32 {
 	return 0
 }
 
-// of returns the queue of a band.
-func (q *conversationQueue) of(band int) *fifo.Queue[any] {
+// fifo returns the queue of a band.
+func (q *conversationQueue) fifo(band int) *fifo {
 	if band == int(q.band)-1 {
 		return &q.main
 	}
@@ -63,14 +60,14 @@ func (q *conversationQueue) of(band int) *fifo.Queue[any] {
 
 // waiting returns a bit for each band that is not empty.
 func (q *conversationQueue) waiting() (bands uint8) {
-	if q.main.Len() > 0 {
+	if q.main.len() > 0 {
 		bands = 1 << (q.band - 1)
 	}
 	if q.others == nil {
 		return bands
 	}
 	for i := range q.others.bands {
-		if q.others.bands[i].Len() > 0 {
+		if q.others.bands[i].len() > 0 {
 			bands |= 1 << i
 		}
 	}
@@ -83,9 +80,9 @@ func (q *conversationQueue) empty() bool { return q.waiting() == 0 }
 func (q *conversationQueue) pop() any {
 	f := &q.main
 	if q.others != nil {
-		f = q.of(q.others.scheduler.next(q.waiting()))
+		f = q.fifo(q.others.scheduler.next(q.waiting()))
 	}
-	message := f.Pop(keptItems)
+	message := f.pop()
 	q.long -= longOf(message)
 	return message
 }
@@ -98,5 +95,38 @@ func (q *conversationQueue) clear() (all []any) {
 	return all
 }
 
-// keptItems is the largest capacity that an empty queue of a band keeps.
+// keptItems is the largest capacity that an empty fifo keeps.
 const keptItems = 64
+
+// fifo is a queue in one slice.
+type fifo struct {
+	items []any
+	head  int // index of the oldest message; those before it are nil
+}
+
+func (f *fifo) len() int { return len(f.items) - f.head }
+
+// push appends a message. Before the slice grows, it reuses the places of popped messages, if
+// they are at least half of it.
+func (f *fifo) push(message any) {
+	if len(f.items) == cap(f.items) && f.head > 0 && f.head >= f.len() {
+		n := copy(f.items, f.items[f.head:])
+		clear(f.items[n:])
+		f.items, f.head = f.items[:n], 0
+	}
+	f.items = append(f.items, message)
+}
+
+// pop returns the oldest message. The queue must not be empty.
+func (f *fifo) pop() any {
+	message := f.items[f.head]
+	f.items[f.head] = nil
+	f.head++
+	if f.head == len(f.items) {
+		f.items, f.head = f.items[:0], 0
+		if cap(f.items) > keptItems {
+			f.items = nil
+		}
+	}
+	return message
+}

@@ -11,7 +11,6 @@ import (
 	"github.com/asynkron/protoactor-go/actor"
 
 	"github.com/ribosome-agents/ribosome/internal/admission"
-	"github.com/ribosome-agents/ribosome/internal/fifo"
 )
 
 // The defaults of [PoolOptions].
@@ -80,14 +79,14 @@ type Pool struct {
 	wait admission.Meter // in queue
 
 	mu         sync.Mutex
-	queue      fifo.Queue[task]
-	express    fifo.Queue[task] // served before queue
-	expressRun int              // turns from express since the last turn from queue
-	workers    []*worker        // all workers
-	idle       []*worker        // workers that wait on their wake channel
-	stuck      int              // number of workers with stuck set
-	waking     bool             // a worker is starting or waking, and has not taken its task
-	timerSet   bool             // timer is running
+	queue      taskQueue
+	express    taskQueue // served before queue
+	expressRun int       // turns from express since the last turn from queue
+	workers    []*worker // all workers
+	idle       []*worker // workers that wait on their wake channel
+	stuck      int       // number of workers with stuck set
+	waking     bool      // a worker is starting or waking, and has not taken its task
+	timerSet   bool      // timer is running
 	timer      *time.Timer
 	watch      func(long bool) // called each busyTick while a worker is busy; long says that one is in the same turn as before; nil for no call
 	watching   bool            // watcher is running
@@ -126,8 +125,8 @@ func (p *Pool) Schedule(fn func()) { p.schedule(taskFunc(fn)) }
 
 func (p *Pool) schedule(t task) {
 	p.mu.Lock()
-	p.queue.Push(t)
-	p.wait.Pushed(p.queue.Len())
+	p.queue.push(t)
+	p.wait.Pushed(p.queue.n)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
@@ -138,7 +137,7 @@ func (p *Pool) ScheduleFirst(fn func()) { p.scheduleFirst(taskFunc(fn)) }
 
 func (p *Pool) scheduleFirst(t task) {
 	p.mu.Lock()
-	p.express.Push(t)
+	p.express.push(t)
 	w, fresh := p.wakeWorkerLocked()
 	p.mu.Unlock()
 	p.startWorker(w, fresh)
@@ -185,23 +184,21 @@ func (p *Pool) waiting() bool {
 }
 
 // noTasksLocked reports whether no mailbox waits.
-func (p *Pool) noTasksLocked() bool { return p.queue.Len()+p.express.Len() == 0 }
+func (p *Pool) noTasksLocked() bool { return p.queue.empty() && p.express.empty() }
 
 // maxExpressRun is the largest number of consecutive turns of the express queue while the
 // ordinary queue waits.
 const maxExpressRun = 32
 
 // nextLocked returns the next task, or nil.
-func (p *Pool) nextLocked() (t task) {
-	if p.express.Len() > 0 && (p.expressRun < maxExpressRun || p.queue.Len() == 0) {
+func (p *Pool) nextLocked() task {
+	if !p.express.empty() && (p.expressRun < maxExpressRun || p.queue.empty()) {
 		p.expressRun++
-		return p.express.Pop(keptTasks)
+		return p.express.pop()
 	}
 	p.expressRun = 0
-	if p.queue.Len() > 0 {
-		t = p.queue.Pop(keptTasks)
-	}
-	p.wait.Popped(p.queue.Len(), 1)
+	t := p.queue.pop()
+	p.wait.Popped(p.queue.n, 1)
 	return t
 }
 

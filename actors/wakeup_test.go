@@ -136,9 +136,9 @@ func (p *wakeupTest) check(t *testing.T, seed uint64, pool *Pool) {
 	}
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
-	if pool.queue.Len() != 0 || pool.express.Len() != 0 || pool.stuck != 0 || pool.waking || len(pool.idle) != len(pool.workers) {
+	if pool.queue.n != 0 || pool.express.n != 0 || pool.stuck != 0 || pool.waking || len(pool.idle) != len(pool.workers) {
 		t.Errorf("seed %d: the idle pool has %d tasks, %d stuck, %d of %d workers idle, waking %t",
-			seed, pool.queue.Len()+pool.express.Len(), pool.stuck, len(pool.idle), len(pool.workers), pool.waking)
+			seed, pool.queue.n+pool.express.n, pool.stuck, len(pool.idle), len(pool.workers), pool.waking)
 	}
 }
 

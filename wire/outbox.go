@@ -4,7 +4,6 @@ import (
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/internal/admission"
-	"github.com/ribosome-agents/ribosome/internal/fifo"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -16,7 +15,7 @@ type outbox struct {
 	mu       sync.Mutex
 	frames   []Frame // pings, pongs and answers
 	bytes    int     // size of frames
-	bands    [performatives.Bands]fifo.Queue[queued]
+	bands    [performatives.Bands]ring
 	messages int
 	backlog  int     // estimated size of the messages
 	last     []Frame // written after everything else
@@ -60,7 +59,7 @@ func (o *outbox) put(m *performatives.Message) putResult {
 		o.mu.Unlock()
 		return putFull
 	}
-	o.bands[m.Priority().Band()].Push(q)
+	o.bands[m.Priority().Band()].push(q)
 	o.messages++
 	o.wait.Pushed(o.messages)
 	o.backlog += q.size
@@ -143,7 +142,7 @@ func (o *outbox) take(b *batch, maxMessages int) {
 		o.frames = nil
 	}
 	for i := len(o.bands) - 1; i >= 0 && !o.paused; i-- {
-		for len(b.messages) < maxMessages-o.reserved(i, maxMessages) && o.bands[i].Len() > 0 {
+		for len(b.messages) < maxMessages-o.reserved(i, maxMessages) && o.bands[i].n > 0 {
 			b.messages = append(b.messages, o.pop(i))
 		}
 	}
@@ -165,8 +164,8 @@ const bandShare = 64
 // reserved returns the number of slots of a batch that are reserved for the bands below i.
 func (o *outbox) reserved(i, maxMessages int) int {
 	n := 0
-	for lower := range i {
-		n += min(o.bands[lower].Len(), maxMessages/bandShare)
+	for _, lower := range o.bands[:i] {
+		n += min(lower.n, maxMessages/bandShare)
 	}
 	return n
 }
@@ -181,7 +180,7 @@ func (o *outbox) drain() []*performatives.Message {
 	defer o.mu.Unlock()
 	var left []*performatives.Message
 	for i := len(o.bands) - 1; i >= 0; i-- {
-		for o.bands[i].Len() > 0 {
+		for o.bands[i].n > 0 {
 			left = append(left, o.pop(i))
 		}
 	}
@@ -199,7 +198,7 @@ func signal(c chan struct{}) {
 
 // pop removes and returns the next message of a band.
 func (o *outbox) pop(band int) *performatives.Message {
-	q := o.bands[band].Pop(maxIdleFrames)
+	q := o.bands[band].pop()
 	o.backlog -= q.size
 	return q.message
 }
@@ -208,4 +207,38 @@ func (o *outbox) pop(band int) *performatives.Message {
 type queued struct {
 	message *performatives.Message
 	size    int
+}
+
+// ring is a FIFO queue. It releases a large buffer when it becomes empty.
+type ring struct {
+	items []queued
+	head  int
+	n     int
+}
+
+func (r *ring) push(q queued) {
+	if r.n == len(r.items) {
+		r.grow()
+	}
+	r.items[(r.head+r.n)%len(r.items)] = q
+	r.n++
+}
+
+func (r *ring) pop() queued {
+	q := r.items[r.head]
+	r.items[r.head] = queued{}
+	r.head = (r.head + 1) % len(r.items)
+	r.n--
+	if r.n == 0 && len(r.items) > maxIdleFrames {
+		*r = ring{}
+	}
+	return q
+}
+
+func (r *ring) grow() {
+	items := make([]queued, max(8, 2*len(r.items)))
+	for i := range r.n {
+		items[i] = r.items[(r.head+i)%len(r.items)]
+	}
+	r.items, r.head = items, 0
 }

@@ -80,15 +80,15 @@ func FuzzReceive(f *testing.F) {
 func checkCounts(t *testing.T, l *Link) {
 	t.Helper()
 	weight, waiting := 0, 0
-	for _, p := range l.flight.All() {
+	for _, p := range l.flight.all() {
 		weight += len(p.data)
 	}
 	for i := range l.bands {
-		for _, p := range l.bands[i].All() {
+		for _, p := range l.bands[i].all() {
 			waiting += len(p.data)
 		}
 	}
-	if l.weight != weight || l.bytes != waiting || l.resent > l.flight.Len() || l.resent < 0 || l.next <= uint64(l.flight.Len()) {
+	if l.weight != weight || l.bytes != waiting || l.resent > l.flight.len() || l.resent < 0 || l.next <= uint64(l.flight.len()) {
 		t.Fatalf("flight of %d bytes, %d wait: %+v", weight, waiting, *l)
 	}
 }

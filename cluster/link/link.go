@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/internal/fifo"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -90,14 +89,14 @@ type Link struct {
 	o Options
 
 	session uint64 // the number of the session in which this end sends
-	bands   [performatives.Bands]fifo.Queue[parcel]
-	bytes   int                // in the bands
-	flight  fifo.Queue[parcel] // sent and not acknowledged, in order
-	weight  int                // bytes in flight
-	pace    pace               // the present bound of weight, at most Options.Window
-	resent  int                // how many of flight were sent over the present stream
-	batch   int                // the present Options.Batch
-	next    uint64             // the sequence number of the next message; those of flight precede it
+	bands   [performatives.Bands]queue
+	bytes   int    // in the bands
+	flight  queue  // sent and not acknowledged, in order
+	weight  int    // bytes in flight
+	pace    pace   // the present bound of weight, at most Options.Window
+	resent  int    // how many of flight were sent over the present stream
+	batch   int    // the present Options.Batch
+	next    uint64 // the sequence number of the next message; those of flight precede it
 
 	theirs   uint64 // the session in which the peer sends; zero: none yet
 	floor    uint64 // the least session of the peer that is taken
@@ -175,9 +174,9 @@ func (l *Link) Pending() int {
 	if l.gotLast {
 		return 0
 	}
-	n := l.flight.Len()
+	n := l.flight.len()
 	for band := range l.bands {
-		n += l.bands[band].Len()
+		n += l.bands[band].len()
 	}
 	return n
 }
@@ -199,10 +198,10 @@ func (l *Link) send(m *performatives.Message, data []byte, memory *[]byte) error
 		return &performatives.Refusal{
 			Code: performatives.CodeInvalidPayload, About: m.ID(), Text: fmt.Sprintf("the message has %d bytes, and a link takes %d", len(data), MaxMessage),
 		}
-	case l.bands[band].Len() >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
+	case l.bands[band].len() >= l.o.Capacity, l.bytes > 0 && l.bytes+len(data) > l.o.Bytes:
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages wait for the node " + l.o.Peer.Name}
 	}
-	l.bands[band].Push(parcel{m, data, memory})
+	l.bands[band].push(parcel{m, data, memory})
 	l.bytes += len(data)
 	return nil
 }
@@ -293,15 +292,15 @@ func (l *Link) NextParts(now time.Time, memory func(capacity int) []byte) [][]by
 // as long as the window has room. There are none for a peer that does not take them in.
 func (l *Link) pack(f *frame, size int, now time.Time) {
 	for !l.gotLast {
-		if l.resent == l.flight.Len() && !l.take() {
+		if l.resent == l.flight.len() && !l.take() {
 			return
 		}
-		p := l.flight.All()[l.resent]
+		p := l.flight.all()[l.resent]
 		if size > 0 && size+len(p.data) > l.batch {
 			return
 		}
 		if len(f.envelopes) == 0 {
-			f.first, f.sent = l.next-uint64(l.flight.Len()-l.resent), now.UnixNano()
+			f.first, f.sent = l.next-uint64(l.flight.len()-l.resent), now.UnixNano()
 		}
 		if origin := p.message.Origin(); origin != (performatives.Origin{}) {
 			f.origins = append(f.origins, originOf{len(f.envelopes), origin})
@@ -309,7 +308,7 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 		f.envelopes = append(f.envelopes, p.data)
 		size += len(p.data)
 		l.resent++
-		l.pace.sent(l.next-uint64(l.flight.Len()-l.resent)-1, now)
+		l.pace.sent(l.next-uint64(l.flight.len()-l.resent)-1, now)
 	}
 }
 
@@ -317,17 +316,17 @@ func (l *Link) pack(f *frame, size int, now time.Time) {
 // there is none, or no room in the window.
 func (l *Link) take() bool {
 	for band := range slices.Backward(l.bands[:]) {
-		if l.bands[band].Len() == 0 {
+		if l.bands[band].len() == 0 {
 			continue
 		}
-		p := l.bands[band].All()[0]
+		p := l.bands[band].all()[0]
 		if l.weight >= min(l.ackBytes(), l.pace.limit) && l.weight+len(p.data) > l.pace.limit {
 			l.pace.full = true
 			return false
 		}
-		l.bands[band].Pop(maxIdle)
+		l.bands[band].pop()
 		l.bytes -= len(p.data)
-		l.flight.Push(p)
+		l.flight.push(p)
 		l.weight += len(p.data)
 		l.next++
 		return true
@@ -436,14 +435,14 @@ func (l *Link) unpack(f *frame, r *Received, now time.Time) {
 
 // acknowledge drops the messages that the peer has received.
 func (l *Link) acknowledge(number uint64) {
-	first := l.next - uint64(l.flight.Len())
+	first := l.next - uint64(l.flight.len())
 	if number < first {
 		return
 	}
 	l.batch = min(2*l.batch, l.o.Batch)
 	n := int(number - first + 1)
 	for range n {
-		p := l.flight.Pop(maxIdle)
+		p := l.flight.pop()
 		l.weight -= len(p.data)
 		p.release()
 	}
@@ -510,14 +509,14 @@ func differing(ours, theirs map[string]uint64) (names []string) {
 // restart begins a new session of this end, and returns the unacknowledged messages of the previous
 // one.
 func (l *Link) restart(session uint64) (all []Returned) {
-	for l.flight.Len() > 0 {
-		p := l.flight.Pop(maxIdle)
+	for l.flight.len() > 0 {
+		p := l.flight.pop()
 		all = append(all, Returned{p.message, !l.gotLast})
 		p.release()
 	}
 	for band := range l.bands {
-		for l.bands[band].Len() > 0 {
-			p := l.bands[band].Pop(maxIdle)
+		for l.bands[band].len() > 0 {
+			p := l.bands[band].pop()
 			all = append(all, Returned{p.message, false})
 			p.release()
 		}

@@ -12,7 +12,6 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/internal/fifo"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -283,7 +282,7 @@ func (w *world) settle() {
 	}
 	for i, l := range w.links {
 		if !l.Met() || l.Pending() > 0 {
-			w.t.Fatalf("node %d: met %v, %d in flight, %d bytes wait", i, l.Met(), l.flight.Len(), l.bytes)
+			w.t.Fatalf("node %d: met %v, %d in flight, %d bytes wait", i, l.Met(), l.flight.len(), l.bytes)
 		}
 	}
 	for id, m := range w.fates {
@@ -579,13 +578,12 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"nothing is sent again": func(l *Link, f *frame, before bool) {
 		if !before && f.hello != nil {
-			l.resent = l.flight.Len()
+			l.resent = l.flight.len()
 		}
 	},
 	"the last message is not sent again": func(l *Link, f *frame, before bool) {
-		if !before && f.hello != nil && l.flight.Len() > 0 {
-			kept := slices.Clone(l.flight.All())
-			l.flight = fifo.In(kept[:len(kept)-1])
+		if !before && f.hello != nil && l.flight.len() > 0 {
+			l.flight.items = l.flight.items[:len(l.flight.items)-1]
 			l.next--
 		}
 	},
@@ -601,12 +599,12 @@ var faults = map[string]func(l *Link, f *frame, before bool){
 	},
 	"an ended session returns nothing": func(l *Link, f *frame, before bool) {
 		if before && f.hello != nil && l.session < f.hello.floor {
-			l.flight, l.weight, l.next = fifo.Queue[parcel]{}, 0, 1
+			l.flight, l.weight, l.next = queue{}, 0, 1
 		}
 	},
 	"the bands have no order": func(l *Link, _ *frame, before bool) {
 		for i := range l.bands {
-			b := l.bands[i].All()
+			b := l.bands[i].all()
 			if before && len(b) > 1 {
 				slices.Reverse(b)
 			}

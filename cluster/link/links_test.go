@@ -1089,7 +1089,7 @@ func TestLinksAcknowledgements(t *testing.T) {
 		frames("at once", 0)
 		settle()
 		frames("later", 1)
-		if b.find(nodeA).link.flight.Len() > 0 {
+		if b.find(nodeA).link.flight.len() > 0 {
 			t.Error("not acknowledged")
 		}
 		if all := a.find(nodeB).link.scratch.messages; len(all[:cap(all)]) == 0 || all[:1][0].Data != nil {

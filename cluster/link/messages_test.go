@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/ribosome-agents/ribosome/internal/fifo"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
@@ -534,17 +533,66 @@ func TestLinkAllocs(t *testing.T) {
 	}
 }
 
+// A queue is one of first in, first out, whose memory does not grow as long as it is short.
+func TestQueue(t *testing.T) {
+	var q queue
+	pushed, popped := 0, 0
+	push := func(n int) {
+		for range n {
+			q.push(parcel{data: make([]byte, pushed)})
+			pushed++
+		}
+	}
+	pop := func(n int) {
+		for range n {
+			if got := len(q.pop().data); got != popped {
+				t.Fatalf("got %d, want %d", got, popped)
+			}
+			popped++
+			for i, p := range q.all() {
+				if len(p.data) != popped+i {
+					t.Fatalf("parcel %d is %d", popped+i, len(p.data))
+				}
+			}
+		}
+	}
+	push(20)
+	for range 100 {
+		pop(3)
+		push(3)
+	}
+	if q.len() != 20 || cap(q.items) > 64 {
+		t.Errorf("%d parcels in memory for %d", q.len(), cap(q.items))
+	}
+	pop(20)
+	if q.len() != 0 || cap(q.items) == 0 || q.head != 0 {
+		t.Errorf("%+v", q)
+	}
+	for _, p := range q.items[:cap(q.items)] {
+		if p.data != nil {
+			t.Fatal("a parcel is kept")
+		}
+	}
+	push(maxIdle + 1)
+	for range maxIdle + 1 {
+		q.pop()
+	}
+	if cap(q.items) != 0 {
+		t.Errorf("memory for %d parcels is kept", cap(q.items))
+	}
+}
+
 // A queue keeps its memory between flights of 2,048 messages, which fill a window if they have 512
 // bytes.
 func TestQueueAllocs(t *testing.T) {
-	var q fifo.Queue[parcel]
+	var q queue
 	const flight = DefaultWindow / 512
 	if n := testing.AllocsPerRun(10, func() {
 		for range flight {
-			q.Push(parcel{})
+			q.push(parcel{})
 		}
 		for range flight {
-			q.Pop(maxIdle)
+			q.pop()
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
