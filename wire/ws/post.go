@@ -187,7 +187,7 @@ func (h *handler) events(w http.ResponseWriter, r *http.Request, id *wire.Identi
 		default:
 		}
 		if _, err := w.Write(text); err != nil || control.Flush() != nil {
-			return nil //nolint:nilerr // the client has gone; what is unread waits for another reader
+			return nil // the client has gone; what is unread waits for another reader
 		}
 		if bytes.HasPrefix(text, []byte(dataPrefix)) {
 			s.pop()

@@ -94,12 +94,13 @@ func (x *fair) receives(j, next fairJoint, r machine.Role, i int, on machine.Sym
 		on = machine.Duplicate(msg.act) // of a request that it has taken on before
 	}
 	t := x.Find(r, state, on)
-	if t != nil && on.Kind == machine.KindDuplicate && msg.act != performatives.ActCancel && has(t, machine.EffectRun) {
+	switch {
+	case t != nil && on.Kind == machine.KindDuplicate && msg.act != performatives.ActCancel && has(t, machine.EffectRun):
 		x.violate(SecondRun, "the repeated "+msg.String()+" starts a job")
 		emit(step{Move: Move{Role: r, On: on, From: state, To: t.To, Message: msg.String()}, to: next})
-	} else if t != nil && has(t, machine.EffectResend) && (j.memory[r] == replyless || j.memory[r] == amnesiac && !x.sentSince(j, t)) {
+	case t != nil && has(t, machine.EffectResend) && (j.memory[r] == replyless || j.memory[r] == amnesiac && !x.sentSince(j, t)):
 		x.answersWithoutReply(next, t, i, emit)
-	} else {
+	default:
 		x.do(next, r, on, msg, due, emit)
 	}
 }

@@ -173,7 +173,7 @@ func (u *Uplink) Run(ctx context.Context) error {
 		s, err := u.Connect(ctx)
 		switch {
 		case errors.Is(err, ErrUplinkStopped), ctx.Err() != nil:
-			return nil
+			return nil //nolint:nilerr // this is how it is ended
 		case errors.Is(err, ErrConnected):
 			return err
 		case err == nil:

@@ -103,11 +103,12 @@ func (w *writer) response() {
 		w.null(responseResult)
 	}
 	w.elapsed(p.Extra[responseTime])
-	if !success && p.Summary != "" {
+	switch {
+	case !success && p.Summary != "":
 		w.Text(responseError, p.Summary)
-	} else if success {
+	case success:
 		w.orNull(responseError, p.Extra[responseError])
-	} else {
+	default:
 		w.null(responseError)
 	}
 	if p.Status == performatives.StatusPartial {

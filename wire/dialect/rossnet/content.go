@@ -176,7 +176,7 @@ func (d *decoder) code(p []byte) performatives.Code {
 	case word == codeDependency && ErrorCodes.Of(exact) != word:
 		return dependencyFailed
 	case word == ErrorCodes.Of(performatives.CodeForbidden) && exact == performatives.CodeUnauthorized:
-		return exact
+		return exact //nolint:nilerr // a code of the peer's is what is read
 	}
 	return ErrorCodes.Read(word, reason)
 }

@@ -38,7 +38,7 @@ func TestSession(t *testing.T) {
 		task, err := performatives.PayloadAs[performatives.TaskRequest](m)
 		switch {
 		case err != nil:
-			return nil // a CANCEL
+			return nil //nolint:nilerr // a CANCEL
 		case task.TaskType == busy:
 			return &performatives.Refusal{Code: performatives.CodeBusy, Text: "later"}
 		}
