@@ -52,6 +52,7 @@ const (
 	flagFailed                          // a call of the conversation has panicked
 	flagClosed                          // it has ended: it takes no more messages
 	flagFinished                        // its last turn is over
+	flagReceived                        // Receive was called
 )
 
 // Tell queues a message that the conversation sends to itself, or that its caller or its
@@ -136,15 +137,20 @@ func (a *ConversationActor) over() bool {
 
 // close ends the actor: it takes no more messages, and the agent gets back those of the
 // peer that were not handled. Messages of other senders are dropped. The agent has been
-// told of the end before, so that it passes them to the tombstone.
+// told of the end before, so that it passes them to the tombstone. What a conversation has ended
+// without, such as its request when it was stopped at once, was not taken on: it may come again.
 func (a *ConversationActor) close() {
 	a.mu.Lock()
 	a.flags |= flagClosed
 	unread := a.queue.clear()
 	finished := a.flags&(flagOpen|flagRunning) == flagOpen && a.finishLocked()
+	untaken := a.flags&(flagStopped|flagReceived|flagFailed) == flagStopped
 	a.mu.Unlock()
 	for _, message := range unread {
 		if m, ok := message.(*performatives.Message); ok {
+			if untaken {
+				a.cell.sys.requestIDs.forget(a.cell, m)
+			}
 			Self{a.cell}.Return(m)
 		}
 	}
@@ -281,6 +287,7 @@ func (a *ConversationActor) next() (step, any) {
 		return stepRest, nil
 	}
 	message := a.queue.pop()
+	a.flags |= flagReceived
 	a.mu.Unlock()
 	return stepReceive, message
 }

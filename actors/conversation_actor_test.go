@@ -24,13 +24,20 @@ type recording struct {
 	key     Key
 	self    Self
 	calls   []string
+	start   func()    // nil for none
 	receive func(any) // nil for none
 	stop    func()    // nil for none
 }
 
 func (c *recording) Key() Key                  { return c.key }
 func (c *recording) Actor() *ConversationActor { return &c.actor }
-func (c *recording) Start()                    { c.calls = append(c.calls, "start") }
+
+func (c *recording) Start() {
+	c.calls = append(c.calls, "start")
+	if c.start != nil {
+		c.start()
+	}
+}
 
 func (c *recording) Receive(message any) {
 	text := fmt.Sprint(message)
@@ -172,6 +179,41 @@ func TestConversationBegunBeforeTheStop(t *testing.T) {
 			t.Errorf("abandoned for %v, want once for %v", c.causes, ErrStopped)
 		}
 		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A request that an agent has not received by its stop is not taken on: the next run of the agent
+// takes it when it comes again.
+func TestRequestOfAConversationThatStopsAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		first, second := &recording{}, &recording{}
+		all := map[performatives.ConversationID]*recording{"c": first}
+		s, _ := recordingSystem(t, Options{}, all)
+		held := make(chan struct{})
+		first.start = func() { <-held }
+		first.stop = func() { first.self.End(first, nil) }
+		second.stop = func() { second.self.End(second, nil) }
+		request := recordedMessage(t, "c", "m", performatives.Normal)
+		deliverAll(t, s, request)
+		synctest.Wait()
+		stopped := make(chan error)
+		go func() { stopped <- s.StopAgent(t.Context(), "a") }()
+		synctest.Wait()
+		close(held)
+		if err := <-stopped; err != nil {
+			t.Fatal(err)
+		}
+		checkCalls(t, first, "start stop")
+		all["c"] = second
+		if _, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return silent{} }}); err != nil {
+			t.Fatal(err)
+		}
+		deliverAll(t, s, request)
+		synctest.Wait()
+		checkCalls(t, second, "start m")
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

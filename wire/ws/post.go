@@ -15,8 +15,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The paths of clients that send each message by a POST, and read the answers as a stream of events
-// (addenda §9), with the parameter that names the stream.
+// The paths of clients that send each message by a POST (addenda §9). They read the answers as a
+// stream of events, which has a name by the parameter.
 const (
 	RequestPath = "/mcp-request"
 	EventsPath  = "/mcp-events"

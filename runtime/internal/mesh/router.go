@@ -26,8 +26,8 @@ func (n *Mesh) RouteTo(r *actors.Registration, m *performatives.Message) error {
 }
 
 // route acts on the decision about a message of this node to the agent of an entry. The message has
-// waited since the last one. The error is a [*performatives.Refusal]. A message that waits again is not an error: giveUp is called
-// if it cannot be routed in the end. Nil tells the sender.
+// waited since the last one. The error is a [*performatives.Refusal]. A message that waits again is
+// not an error: giveUp is called if it cannot be routed in the end. Nil tells the sender.
 func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Duration, giveUp func(error)) (err error) {
 	for range maxDecisions {
 		d := n.decide(view{n}, to, m, nil, waited)

@@ -188,8 +188,8 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	}
 }
 
-// failed removes and returns the request of this node to which a frame that is no message was to be
-// the answer, or returns nil.
+// failed removes and returns the request of this node whose answer was to be a frame that is no
+// message. It returns nil if there is none.
 func (s *session) failed(e *DecodeError) *ask {
 	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
 		return nil
@@ -201,8 +201,8 @@ func (s *session) failed(e *DecodeError) *ask {
 	return q
 }
 
-// Refuse appends the error for a message that the session or its handler does not serve, or nothing
-// for a message that expects no reply.
+// Refuse appends the error for a message that the session or its handler does not serve. It appends
+// nothing for a message that expects no reply.
 func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if c, ok := in.Ref.(*call); ok {
 		s.mu.Lock()

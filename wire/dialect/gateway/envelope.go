@@ -163,8 +163,8 @@ func (c *codec) readBare(frame []byte) envelope {
 	return e
 }
 
-// named makes the name of the client's program the label of a session without envelopes, unless
-// that cannot be the id of an agent, or is that of a namespace.
+// named makes the name of the client's program the label of a session without envelopes. A name that
+// cannot be the id of an agent, or is that of a namespace, is passed over.
 func (c *codec) named(params []byte) {
 	name := performatives.AgentID(jsonscan.Text(jsonscan.Member(jsonscan.Member(params, "clientInfo"), "name")))
 	if name != "" && performatives.CheckID(name) == nil && name.Fold() != NamespaceSystem && name.Fold() != NamespaceDefault {

@@ -8,8 +8,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The members of a _meta that carry the message type of an application (addenda §8),
-// and the act where the method or the kind of answer does not imply it.
+// The members of a _meta: the message type of an application (addenda §8), the act where neither
+// the method nor the kind of answer implies it, and the progress token.
 const (
 	memberMeta       = "_meta"
 	metaMessageType  = "message_type"

@@ -148,8 +148,8 @@ func (m *Members) Scan(s *jsonscan.Scanner, names Names) bool {
 	}
 }
 
-// Name reads the name of the next member of the object that is open at s, and returns its index,
-// which is -1 for a name that is not known. It reports false for more at the end of the object.
+// Name reads the name of the next member of the object that is open at s, and returns its index: -1
+// for an unknown name. It reports false for more at the end of the object.
 func (m *Members) Name(s *jsonscan.Scanner, names Names, first bool) (i int, name []byte, more, ok bool) {
 	quoted, more, ok := s.Key(first)
 	if !ok || !more {

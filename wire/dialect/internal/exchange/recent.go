@@ -50,9 +50,9 @@ func (m *Recent[K, V]) Get(k K, now time.Time) (v V, ok bool) {
 // Len returns the number of entries, with those that have expired.
 func (m *Recent[K, V]) Len() int { return len(m.young) + len(m.old) }
 
-// Withdrawn has the CANCELs of a peer that came before their requests, by what names a request, and
-// the names of the latest requests that have ended: a CANCEL of one of those is not for a later
-// request of that name. The zero value is empty. It is not safe for concurrent use.
+// Withdrawn has the CANCELs of a peer that came before their requests, by the name of the request. It
+// also has the names of the latest requests that have ended: a CANCEL of one of those is not for a
+// later request of that name. The zero value is empty. It is not safe for concurrent use.
 type Withdrawn[K comparable] struct {
 	early Recent[K, performatives.MessageID] // the request that has come since; empty = none
 	ended Recent[K, struct{}]                // without times: none expires
