@@ -10,6 +10,7 @@ import (
 
 // heal ends all that disturbs the network.
 func (s *clusterSwarm) heal() {
+	s.members.Heal()
 	s.links.mu.Lock()
 	clear(s.links.cut)
 	s.links.mu.Unlock()
@@ -19,6 +20,7 @@ func (s *clusterSwarm) heal() {
 }
 
 func (s *clusterSwarm) resume(i int) {
+	s.members.Resume(clusterAddress(i))
 	s.links.resume(clusterNodeName(i))
 	if c := s.nodes[i]; c != nil {
 		c.sim.Resume()
@@ -26,6 +28,7 @@ func (s *clusterSwarm) resume(i int) {
 }
 
 func (s *clusterSwarm) cut(from, to int, cut bool) {
+	s.members.Cut(clusterAddress(from), clusterAddress(to), cut)
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
 	s.links.cut[[2]string{clusterNodeName(from), clusterNodeName(to)}] = cut
@@ -66,10 +69,10 @@ func (s *clusterSwarm) disturbNetwork() {
 		case 3:
 			s.count("burst loss")
 			s.note("burst loss")
-			s.links.lose(0.3 + 0.6*s.dice.fraction())
+			s.members.Lose(0.3 + 0.6*s.dice.fraction())
 			s.links.breakSome()
 			s.idle("network", s.dice.upTo(3*time.Second))
-			s.links.lose(clusterLoss)
+			s.members.Lose(clusterLoss)
 		default:
 			s.count("break streams")
 			s.note("break streams")
@@ -81,6 +84,7 @@ func (s *clusterSwarm) disturbNetwork() {
 
 func (s *clusterSwarm) cutNothing() {
 	s.note("heal")
+	s.members.Heal()
 	s.links.mu.Lock()
 	defer s.links.mu.Unlock()
 	clear(s.links.cut)
@@ -118,6 +122,7 @@ func (s *clusterSwarm) pause(i int) {
 	s.count("pause")
 	s.note("pause %s", c.Name())
 	c.sim.Pause()
+	s.members.Pause(clusterAddress(i))
 	s.links.mu.Lock()
 	s.links.paused[c.Name()] = true
 	s.links.mu.Unlock()
@@ -145,7 +150,7 @@ func (s *clusterSwarm) leave(i int, how string, stop func(*runtime.Node, context
 	default:
 		s.problem("stop %s: %v", c.Name(), err)
 	}
-	c.member.end() // it has ended, unless it could tell nobody
+	s.members.Crash(clusterAddress(i)) // it has ended, unless it could tell nobody
 }
 
 // disturbClocks sets the clocks of nodes.
@@ -168,7 +173,7 @@ func (s *clusterSwarm) crash(i int) {
 	c := s.nodes[i]
 	s.nodes[i] = nil
 	c.crashed, c.crashedAt = true, time.Now()
-	c.member.end()
+	s.members.Crash(clusterAddress(i))
 	c.links.crash()
 	s.sim.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

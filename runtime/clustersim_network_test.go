@@ -10,28 +10,26 @@ import (
 
 	"github.com/ribosome-agents/ribosome/cluster"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	p "github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// linkNetwork carries the frames of all links of a simulated cluster, and the packets of its
-// membership. It takes the place of [nodelink.Links]: it drives each [nodelink.Link] by steps of
-// the simulation.
+// linkNetwork carries the frames of all links of a simulated cluster. It takes the place of
+// [nodelink.Links]: it drives each [nodelink.Link] by steps of the simulation.
 type linkNetwork struct {
 	swarm *clusterSwarm
 	bugs  linkBugs
 
-	mu      sync.Mutex
-	ends    map[[2]cluster.Incarnation]*linkEnd // by this node and the peer
-	members map[string]*simMember               // the last run of each node
-	lossy   float64                             // the part of the packets that is lost
-	cut     map[[2]string]bool                  // one direction
-	slow    map[[2]string]time.Duration         // one direction
-	paused  map[string]bool
-	held    map[string][]func() // what a paused node would have done
-	closed  bool                // nothing is scheduled any more
+	mu     sync.Mutex
+	ends   map[[2]cluster.Incarnation]*linkEnd // by this node and the peer
+	cut    map[[2]string]bool                  // one direction
+	slow   map[[2]string]time.Duration         // one direction
+	paused map[string]bool
+	held   map[string][]func() // what a paused node would have done
+	closed bool                // nothing is scheduled any more
 }
 
 // linkBugs are planted. Each breaks what a node does in one way.
@@ -50,8 +48,8 @@ type linkBugs struct {
 
 func newLinkNetwork(s *clusterSwarm) *linkNetwork {
 	return &linkNetwork{
-		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), members: make(map[string]*simMember), lossy: clusterLoss,
-		cut: make(map[[2]string]bool), slow: make(map[[2]string]time.Duration), paused: make(map[string]bool), held: make(map[string][]func()),
+		swarm: s, ends: make(map[[2]cluster.Incarnation]*linkEnd), cut: make(map[[2]string]bool), slow: make(map[[2]string]time.Duration),
+		paused: make(map[string]bool), held: make(map[string][]func()),
 	}
 }
 
@@ -581,19 +579,6 @@ func (n *linkNetwork) setSlow(way [2]string, d time.Duration) {
 	n.slow[way] = d
 }
 
-// lose sets the part of the packets of the membership that is lost.
-func (n *linkNetwork) lose(part float64) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	n.lossy = part
-}
-
-func (n *linkNetwork) loss() float64 {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.lossy
-}
-
 // breakSome breaks about half of the streams.
 func (n *linkNetwork) breakSome() {
 	n.mu.Lock()
@@ -635,3 +620,37 @@ func (n *linkNetwork) resume(node string) {
 		fn()
 	}
 }
+
+// simMembership is the membership of a simulated node.
+type simMembership struct {
+	*membership.Model
+	swarm *clusterSwarm
+	node  *clusterNode
+}
+
+// Join returns at once: the model joins by itself.
+func (simMembership) Join(context.Context) error { return nil }
+
+// Leave tells the others, and returns when they may know.
+func (m simMembership) Leave(ctx context.Context) error {
+	err := m.Model.Leave(ctx)
+	m.swarm.idle("leave of "+m.node.prefix, time.Second)
+	return err
+}
+
+// staleGossip is what a node replicates, but it misses some changes, and what it has missed is not
+// repaired.
+type staleGossip struct {
+	membership.GossipState
+	dice *simDice
+}
+
+// Received drops some changes.
+func (g staleGossip) Received(delta []byte) {
+	if !g.dice.oneIn(4) {
+		g.GossipState.Received(delta)
+	}
+}
+
+// Merge does nothing.
+func (staleGossip) Merge([]byte) {}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/racetest"
@@ -148,6 +149,9 @@ func simulateRolling(t *testing.T, seed uint64, run func(*rolling)) (r *rolling)
 			recorder: newClusterRecorder(), slowNews: true,
 		}
 		s.links = newLinkNetwork(s)
+		s.members = membership.NewNetwork(membership.NetworkOptions{
+			Rand: rand.New(rand.NewPCG(seed, 4)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
+		})
 		r = &rolling{clusterSwarm: s, taken: make(map[p.MessageID]int)}
 		s.sim.Await(func() { run(r) })
 		time.Sleep(time.Minute) // timers of the engine

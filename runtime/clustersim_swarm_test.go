@@ -20,13 +20,14 @@ import (
 
 // clusterSwarm is a cluster of nodes with agents, in one simulation.
 type clusterSwarm struct {
-	t     *testing.T
-	sim   *actors.Sim
-	dice  *simDice
-	links *linkNetwork
-	nodes [clusterNodes]*clusterNode // nil while it is down; only steps of the simulation use it
-	start time.Time
-	deeds tally
+	t       *testing.T
+	sim     *actors.Sim
+	dice    *simDice
+	members *membership.Network
+	links   *linkNetwork
+	nodes   [clusterNodes]*clusterNode // nil while it is down; only steps of the simulation use it
+	start   time.Time
+	deeds   tally
 
 	mu       sync.Mutex
 	problems []string
@@ -48,7 +49,6 @@ type clusterNode struct {
 	index   int
 	prefix  string // of the ids of its messages
 	links   *simLinks
-	member  *simMember
 	client  actors.Self
 	agents  map[p.AgentID]bool // those that run, of this node
 	sim     *actors.Sim        // what it runs on
@@ -102,6 +102,9 @@ func simulateCluster(t *testing.T, seed uint64, bugs linkBugs) (s *clusterSwarm)
 		}
 		s.links = newLinkNetwork(s)
 		s.links.bugs = bugs
+		s.members = membership.NewNetwork(membership.NetworkOptions{
+			Rand: rand.New(rand.NewPCG(seed, 2)), AfterFunc: s.sim.AfterFunc, Now: time.Now, Loss: clusterLoss,
+		})
 		s.sim.Await(s.run)
 		time.Sleep(time.Minute) // timers of the engine
 		s.sim.Run()
@@ -212,8 +215,8 @@ func (s *clusterSwarm) bootAlone(i int) *clusterNode {
 						notify(e)
 					}
 				}
-				c.member = s.links.newMember(o)
-				return c.member, nil
+				m, err := s.members.Start(o)
+				return simMembership{m, s, c}, err
 			},
 			Link: func(o nodeLinksOptions) (runtime.NodeLinks, error) {
 				links, err := s.links.newLinks(o, c)
@@ -310,7 +313,7 @@ func (s *clusterSwarm) run() {
 
 // stopAll stops all nodes at the end.
 func (s *clusterSwarm) stopAll() {
-	for _, c := range s.nodes {
+	for i, c := range s.nodes {
 		if c != nil {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			if err := c.Stop(ctx); err != nil {
@@ -318,7 +321,7 @@ func (s *clusterSwarm) stopAll() {
 			}
 			cancel()
 			s.sim.Yield("stopped")
-			c.member.end()
+			s.members.Crash(clusterAddress(i))
 		}
 	}
 	s.links.mu.Lock()

@@ -1,9 +1,10 @@
 // Package membership tells a node which nodes take part in its cluster, and carries small data to
 // all of them.
 //
-// [Gossip] is hashicorp/memberlist, with this package's rules about names, epochs and events.
-// docs/adr/0022-membership.md has the reasons, and the faults of memberlist that this package guards
-// against. The tests compare Gossip with a model: many nodes on one network, in virtual time.
+// [Gossip] is for real networks: hashicorp/memberlist, with this package's rules about names,
+// epochs and events. [Model] is for simulations: many nodes on one [Network] in virtual time. Both
+// are a [Membership], and one test compares the two. docs/adr/0022-membership.md has the reasons,
+// and the faults of memberlist that this package guards against.
 //
 // Membership is best effort. A member that cannot be reached is believed to be dead after a while;
 // in a partition, each side believes that of the other. The members refuse a second node of a name

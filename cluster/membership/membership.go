@@ -6,8 +6,8 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster"
 )
 
-// Membership is one node's view of the cluster. [Gossip] is the one of a real network; simulations
-// have others. All methods may be called at once, also from Options.Notify. None but
+// Membership is one node's view of the cluster. [Gossip] is the one of a real network, and [Model]
+// that of a simulation. All methods may be called at once, also from Options.Notify. None but
 // SendBulk, Leave and Stop waits for other nodes.
 type Membership interface {
 	// Self returns this node, as it describes itself now.

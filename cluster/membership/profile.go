@@ -2,6 +2,7 @@ package membership
 
 import (
 	"fmt"
+	"math"
 	"time"
 )
 
@@ -87,4 +88,16 @@ func (p Profile) timing() timing {
 // telling returns how long each of n members passes a piece of news on.
 func (t timing) telling(n int) time.Duration {
 	return time.Duration(transmitLimit(t.retransmitMult, n)) * t.gossipInterval
+}
+
+// suspicion returns the shortest and the longest time that a member of n is suspected before it has
+// failed: the former after another member has confirmed the suspicion, or when there is none to do
+// so.
+func (t timing) suspicion(n int) (least, most time.Duration) {
+	scale := max(1, math.Log10(max(1, float64(n))))
+	least = time.Duration(float64(t.suspicionMult) * scale * float64(t.probeInterval))
+	if n-2 < t.suspicionMult-2 {
+		return least, least
+	}
+	return least, least * time.Duration(t.suspicionMaxMult)
 }

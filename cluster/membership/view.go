@@ -13,8 +13,8 @@ import (
 )
 
 // view is one node's knowledge of all names: the latest incarnation of each, whether it lives, and
-// which events are due. It holds the rules about names and epochs, which [Gossip] and the model of
-// the tests share. It has no clock, and calls nothing but wake.
+// which events are due. It holds the rules about names and epochs, which [Gossip] and [Model]
+// share. It has no clock, and calls nothing but wake.
 type view struct {
 	mu      sync.Mutex
 	token   token

@@ -82,18 +82,6 @@ func (m *Model) applySuspect(u update) {
 	m.suspectFor(p, wait)
 }
 
-// suspicion returns the shortest and the longest time that a member of n is suspected before it has
-// failed: the former after another member has confirmed the suspicion, or when there is none to do
-// so.
-func (t timing) suspicion(n int) (least, most time.Duration) {
-	scale := max(1, math.Log10(max(1, float64(n))))
-	least = time.Duration(float64(t.suspicionMult) * scale * float64(t.probeInterval))
-	if n-2 < t.suspicionMult-2 {
-		return least, least
-	}
-	return least, least * time.Duration(t.suspicionMaxMult)
-}
-
 func (m *Model) suspectFor(p *peer, wait time.Duration) {
 	p.stop = m.after(wait, func() {
 		p.stop = nil
