@@ -49,8 +49,8 @@ func AgainIfBusy[T any](ctx context.Context, p Party, o *Options, ask func(conte
 	}
 }
 
-// Pause waits for the time of [Retry.WaitAfter]. It returns false when ctx ends before, at once when
-// ctx's deadline is not after the wait.
+// Pause waits for the time of [Retry.WaitAfter]. It returns false when ctx ends before, at once
+// when ctx's deadline is not after the wait.
 func (r Retry) Pause(ctx context.Context, p Party, err error, of performatives.MessageID, n int) bool {
 	return pause(ctx, p.Self(), r.WaitAfter(err, of, n))
 }

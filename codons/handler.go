@@ -190,8 +190,8 @@ func (h *Handler) Say(m Command) error {
 	return nil
 }
 
-// Agree says that the request is taken on and takes a while, by [standard.CommandAgree]. Its error is
-// that of Say.
+// Agree says that the request is taken on and takes a while, by [standard.CommandAgree]. Its error
+// is that of Say.
 func (h *Handler) Agree() error { return h.Say(Command{Name: standard.CommandAgree}) }
 
 // room returns the channel with a token for each command that is not handled yet.

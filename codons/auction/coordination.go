@@ -46,7 +46,8 @@ func answered(c machine.Census) bool {
 	return c.Count(machine.Idle, stateCalled, standard.StateCancelling) == 0
 }
 
-// rules returns those of an auction, given those of the bidding, for a codon that has no machine yet.
+// rules returns those of an auction, given those of the bidding, for a codon that has no machine
+// yet.
 func rules(bidding []machine.Rule) machine.Coordination {
 	return machine.Coordination{
 		Unbidden: []string{standard.CommandCancel}, Never: never(),

@@ -90,7 +90,8 @@ func TestCoordinationSuiteFinds(t *testing.T) {
 	}
 }
 
-// TestANeglectedDutyIsAViolation has a walk show the way to a state in which a rule does too little.
+// TestANeglectedDutyIsAViolation has a walk show the way to a state in which a rule does too
+// little.
 func TestANeglectedDutyIsAViolation(t *testing.T) {
 	racetest.Skip(t)
 	s := awardSuite()

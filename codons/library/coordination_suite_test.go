@@ -51,8 +51,8 @@ type duty struct {
 // explored are the groups of a suite's coordination. Mutants have the same.
 type explored map[verify.Network]*verify.Groups
 
-// of returns the groups of a suite over one network. The commands of the suite's own rules come from
-// rules only, also where a mutant has dropped one of them.
+// of returns the groups of a suite over one network. The commands of the suite's own rules come
+// from rules only, also where a mutant has dropped one of them.
 func (e explored) of(s coordinationSuite, n verify.Network) (*verify.Groups, error) {
 	if e[n] == nil {
 		groups, err := verify.NewGroups(s.coordination, n)

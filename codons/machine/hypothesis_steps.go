@@ -9,9 +9,9 @@ type cause struct {
 	message int  // the index of a message with a new id, negative for every other event
 }
 
-// steps calls do for every step that a role can take from a canonical position: with the message that
-// the step sends, and the position after it, which is canonical. An event without a row changes
-// nothing.
+// steps calls do for every step that a role can take from a canonical position: with the message
+// that the step sends, and the position after it, which is canonical. An event without a row
+// changes nothing.
 func (o *Monitor) steps(h hypothesis, r Role, from side, kinds []kind, do func(output, side)) {
 	o.causes(h, r, from, kinds, func(c cause) {
 		if t := o.machine.Find(r, o.states[from.state], c.on); t != nil {

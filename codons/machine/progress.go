@@ -52,9 +52,9 @@ func (p *Progress) Interject(from Role, act performatives.Performative) *Progres
 	return p.after(message{Utterance{From: from, Act: act}, interposed})
 }
 
-// After returns the progress after u, for an observer that passes the messages on and takes no part:
-// its judgement is that of [Monitor.ObserveForeign]. It is nil when the table does not allow u: then
-// nothing is known any more.
+// After returns the progress after u, for an observer that passes the messages on and takes no
+// part: its judgement is that of [Monitor.ObserveForeign]. It is nil when the table does not allow
+// u: then nothing is known any more.
 func (p *Progress) After(u Utterance) *Progress {
 	if n, _ := p.monitor.alike(u); n >= MaxAlike && !p.Ended() {
 		return p // one of many like messages, such as the events of a subscription

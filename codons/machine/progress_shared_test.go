@@ -11,8 +11,8 @@ import (
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
-// TestProgressIsThatOfAMonitor compares shared Progress values with a monitor of each conversation, in
-// more conversations than are shared, with random messages of which many are illegal.
+// TestProgressIsThatOfAMonitor compares shared Progress values with a monitor of each conversation,
+// in more conversations than are shared, with random messages of which many are illegal.
 func TestProgressIsThatOfAMonitor(t *testing.T) {
 	for _, table := range []machine.Table{tabletest.Ping(), tabletest.Echo(), tabletest.ContractNet(), tabletest.Auction()} {
 		t.Run(table.Name, func(t *testing.T) {

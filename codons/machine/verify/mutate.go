@@ -35,8 +35,8 @@ type unused struct {
 
 var errUnlike = errors.New("verify: other steps, causes or pairs are unused than in the table without the mistake")
 
-// check returns what no conversation of m does, and its first fault. The cheap checks come first: the
-// rules, the networks of [Explore], the fair runs, the groups. m is a mutant of the table of
+// check returns what no conversation of m does, and its first fault. The cheap checks come first:
+// the rules, the networks of [Explore], the fair runs, the groups. m is a mutant of the table of
 // original, or that table itself where original is nil.
 func (s Suite) check(m *machine.Machine, original *unused) (unused, error) {
 	if err := CheckRules(m); err != nil {
@@ -179,8 +179,8 @@ func (s Suite) try(t machine.Table, does []string, original *unused) verdict {
 }
 
 // behaviour returns what a machine does on each event, in words and in no order of the table. It
-// leaves out effects that change nothing: the Disarm of a timer that the same row arms afterwards, or
-// that ends with the conversation.
+// leaves out effects that change nothing: the Disarm of a timer that the same row arms afterwards,
+// or that ends with the conversation.
 func behaviour(m *machine.Machine) []string {
 	var all []string
 	for t := range m.Transitions() {
