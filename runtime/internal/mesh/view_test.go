@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -139,5 +140,43 @@ func TestDecisionThatIsAlwaysOutOfDate(t *testing.T) {
 	}
 	if err := p.node.Route(act(t, "r", performatives.ActRequest, toPlaced)); err == nil || decided != 2*maxDecisions {
 		t.Errorf("a message of this node: %v, decided %d times", err, decided)
+	}
+}
+
+// nowhere is the destination of an agent that gets nothing.
+type nowhere struct{}
+
+func (nowhere) Deliver(*performatives.Message) error { return nil }
+func (nowhere) Load() *actors.Load                   { return nil }
+func (nowhere) Wait() time.Duration                  { return 0 }
+
+// A decision that is made again is about what the directory has by then.
+func TestNextDecisionSeesTheDirectory(t *testing.T) {
+	p, _ := newPlacing(t)
+	_, n2 := beside(t, p, &sentLinks{gone: true})
+	n2.beginLossLocked()
+	m := act(t, "q", performatives.ActRequest, toPlaced)
+	var found []bool
+	p.node.decide = func(_ route.View, to route.Entry, _ *performatives.Message, _ route.Link, _ time.Duration) route.Decision {
+		if found = append(found, to.Agent != nil); len(found) == 1 {
+			if _, err := p.node.system.Register(m.Receiver(), nowhere{}); err != nil {
+				t.Error(err)
+			}
+		}
+		return route.Decision{Do: route.Pass, Link: n2}
+	}
+	if err := p.node.Route(m); err == nil || !slices.Equal(found, []bool{false, true, true, true}) {
+		t.Errorf("%v, found %v", err, found)
+	}
+}
+
+// What a node remembers of agents is bounded: a further one takes the place of any other.
+func TestPutWithin(t *testing.T) {
+	var in map[performatives.AgentID]int
+	for i, id := range []performatives.AgentID{"a", "b", "b", "c"} {
+		putWithin(2, &in, id, i)
+	}
+	if len(in) != 2 || in["c"] != 3 {
+		t.Errorf("got %v", in)
 	}
 }
