@@ -90,7 +90,7 @@ func (g *group) Receive(ctx actor.Context) {
 // notices for an earlier agent of the same id do not reach it.
 func (g *group) spawn(ctx actor.Context, c *cell) error {
 	g.next = c
-	_, err := ctx.SpawnNamed(g.agent, string(c.folded)+ctx.ActorSystem().ProcessRegistry.NextId())
+	_, err := ctx.SpawnNamed(g.agent, string(c.id)+ctx.ActorSystem().ProcessRegistry.NextId())
 	g.next = nil
 	return err
 }
@@ -183,31 +183,24 @@ func (s *System) supervised(e events.Supervised) {
 
 func noAgent(*actor.PID) performatives.AgentID { return "" }
 
-// cellOf returns the cell of an agent's actor, or nil when the agent has stopped. The
-// actor's name contains its group and its id: see [group.spawn].
-func (s *System) cellOf(pid *actor.PID) *cell {
-	for _, g := range s.groups {
-		id, ok := strings.CutPrefix(pid.GetId(), g.GetId()+"/")
-		if !ok {
-			continue
-		}
-		if i := strings.LastIndexByte(id, '$'); i >= 0 {
-			id = id[:i]
-		}
-		if c, ok := s.cellAt(performatives.AgentID(id)); ok && c.pid.Load().Equal(pid) {
-			return c
-		}
-	}
-	return nil
-}
-
-// agentOf returns the id of the agent with that actor, or an empty id when it has
-// stopped.
+// agentOf returns the id of the agent with that actor, also after the agent has stopped, or an
+// empty id when it is no agent's. The actor's name contains its group and its id: see
+// [group.spawn].
 func (s *System) agentOf(pid *actor.PID) performatives.AgentID {
-	if c := s.cellOf(pid); c != nil {
-		return c.id
+	for _, g := range s.groups {
+		if id, ok := strings.CutPrefix(pid.GetId(), g.GetId()+"/"); ok {
+			return performatives.AgentID(id[:max(0, strings.LastIndexByte(id, '$'))])
+		}
 	}
 	return ""
+}
+
+// cellOf returns the cell of an agent's actor, or nil when the agent has stopped.
+func (s *System) cellOf(pid *actor.PID) *cell {
+	if c, ok := s.cellAt(s.agentOf(pid)); ok && c.pid.Load().Equal(pid) {
+		return c
+	}
+	return nil
 }
 
 // spawnIn starts c's actor as a child of the group pid.

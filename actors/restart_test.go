@@ -207,3 +207,27 @@ func TestRestartCallsTheHooks(t *testing.T) {
 		}
 	})
 }
+
+// A decision about an agent's failure names the agent also where the agent has stopped before its
+// supervisor gets the failure, as it may when the whole system stops.
+func TestAgentOfAStoppedActor(t *testing.T) {
+	s, err := NewSystem(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id performatives.AgentID = "Fragile$1"
+	if _, err := s.Spawn(t.Context(), Spec{ID: id, New: func() Agent { return numbered(1) }}); err != nil {
+		t.Fatal(err)
+	}
+	c, _ := s.cellAt(id)
+	pid := c.pid.Load()
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.agentOf(pid); got != id || s.cellOf(pid) != nil {
+		t.Errorf("got %q, %v", got, s.cellOf(pid))
+	}
+	if got := s.agentOf(s.groups[""]); got != "" {
+		t.Errorf("a group is agent %q", got)
+	}
+}
