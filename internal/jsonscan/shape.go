@@ -10,20 +10,19 @@ import (
 	"unicode"
 )
 
-// shape says how a type is decoded.
+// shape says how encoding/json decodes a type.
 type shape struct {
 	own    bool // it unmarshals itself
-	text   bool // a string or a number that encoding/json has to check
+	text   bool // it is read from a string
 	fields map[string]field
 }
 
 // field is a field of a struct that encoding/json fills.
 type field struct {
-	number int   // of 0 to the number of fields - 1
-	index  []int // the way to it through embedded structs
+	number int // of 0 to the number of fields - 1
+	depth  int // how many structs it is embedded in
 	t      reflect.Type
 	tagged bool // its name is from a tag
-	odd    bool // encoding/json has to set it
 	clash  bool // it has the name of another one, and both are ignored
 }
 
@@ -41,7 +40,7 @@ func shapeOf(t reflect.Type) *shape {
 		return s.(*shape)
 	}
 	p := reflect.PointerTo(t)
-	s := &shape{own: p.Implements(unmarshaler), text: p.Implements(textUnmarshaler) || t == reflect.TypeFor[json.Number]()}
+	s := &shape{own: p.Implements(unmarshaler), text: p.Implements(textUnmarshaler)}
 	if t.Kind() == reflect.Struct && !(s.own && t.PkgPath() == exact) {
 		s.fields = fieldsOf(t, s.own)
 	}
@@ -53,7 +52,7 @@ func shapeOf(t reflect.Type) *shape {
 // have their name from a tag.
 func fieldsOf(t reflect.Type, tagged bool) map[string]field {
 	all := make(map[string]field)
-	collect(all, []reflect.Type{t}, field{})
+	collect(all, []reflect.Type{t})
 	fields := make(map[string]field)
 	for name, f := range all {
 		if !f.clash && (f.tagged || !tagged) {
@@ -67,7 +66,7 @@ func fieldsOf(t reflect.Type, tagged bool) map[string]field {
 // collect adds the fields of the last one of the structs, each embedded in the one before it. By
 // the rules of encoding/json the outer one of two fields with a name has precedence, and on one
 // level the tagged one.
-func collect(all map[string]field, structs []reflect.Type, of field) {
+func collect(all map[string]field, structs []reflect.Type) {
 	t := structs[len(structs)-1]
 	for i := range t.NumField() {
 		f := t.Field(i)
@@ -80,24 +79,21 @@ func collect(all map[string]field, structs []reflect.Type, of field) {
 		if tag == "-" || !f.IsExported() && !embedded {
 			continue
 		}
-		name, options, _ := strings.Cut(tag, ",")
-		add := field{
-			index: slices.Concat(of.index, []int{i}), t: f.Type, tagged: name != "" && !strings.ContainsFunc(name, notInName),
-			odd: of.odd || embedded && inner != f.Type || strings.Contains(options, "string"),
-		}
+		name, _, _ := strings.Cut(tag, ",")
+		add := field{depth: len(structs), t: f.Type, tagged: name != "" && !strings.ContainsFunc(name, notInName)}
 		if !add.tagged {
 			name = f.Name
 		}
 		if embedded && !add.tagged {
 			if !slices.Contains(structs, inner) {
-				collect(all, append(structs, inner), add)
+				collect(all, append(structs, inner))
 			}
 			continue
 		}
 		switch old, ok := all[name]; {
-		case !ok, len(add.index) < len(old.index), len(add.index) == len(old.index) && add.tagged && !old.tagged:
+		case !ok, add.depth < old.depth, add.depth == old.depth && add.tagged && !old.tagged:
 			all[name] = add
-		case len(add.index) == len(old.index) && add.tagged == old.tagged:
+		case add.depth == old.depth && add.tagged == old.tagged:
 			old.clash = true
 			all[name] = old
 		}
