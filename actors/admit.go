@@ -66,12 +66,22 @@ func (p *Permit) Work(ctx context.Context, w QueuedWork) {
 func (p *Permit) Start() { go p.run() }
 
 func (p *Permit) run() {
+	growStack(0)
 	defer p.c.sys.countWork(p.c, -1)
 	defer p.ticket.Return()
 	if s := p.ticket.Sample(); s != nil {
 		defer s.End()
 	}
 	p.work.Run()
+}
+
+// growStack makes a new goroutine's stack as large as a handler of an agent needs, while there is
+// little on it to copy.
+//
+//go:noinline
+func growStack(i int) byte {
+	var room [5 << 10]byte
+	return room[i]
 }
 
 // Release gives the permit back: nothing more is begun with it. It may be called more than once,
