@@ -27,7 +27,6 @@ type Conversation struct {
 	Value
 	actor    actors.ConversationActor
 	agent    actors.Self
-	priority performatives.Priority                    // the priority of all messages of the conversation
 	about    lifecycle.Subject                         // what the events of the conversation refer to
 	ontology string                                    // of a request that names none, at the responder; empty otherwise
 	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
@@ -47,6 +46,7 @@ type Conversation struct {
 	fingerprints *fingerprints                // nil where payloads are not compared, see [CheckPayloads]
 	lost         *actors.PeerLost             // how it has lost its peer; nil if it has not
 	over         atomic.Bool                  // it has ended
+	priority     performatives.Priority       // the priority of all messages of the conversation
 	longLived    bool                         // it has no deadline
 	busy         bool                         // a step is in progress
 }
@@ -66,10 +66,8 @@ func newResponder(agent actors.Self, codon *Codon, opening *performatives.Messag
 }
 
 func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
-	c := &Conversation{
-		Value: newValue(codon, role, agent.ID(), key, opening, s, time.Now()),
-		agent: agent, priority: opening.Priority(),
-	}
+	c := &Conversation{agent: agent, priority: opening.Priority()}
+	c.set(codon, role, agent.ID(), key, opening, s, time.Now())
 	c.about = lifecycle.Subject{Agent: c.self, Peer: key.Peer, Conversation: key.ID, Protocol: codon.Name(), Role: role, Parent: ParentOf(opening)}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
 	c.began = c.at.Updated
@@ -287,9 +285,11 @@ func (c *Conversation) misread(m *performatives.Message, on machine.Symbol, why 
 // isUnexpectedAnswer reports whether m refers to a message of this side, and no row of its state
 // names the act.
 func (c *Conversation) isUnexpectedAnswer(m *performatives.Message, on machine.Symbol) bool {
+	if !slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) }) {
+		return false
+	}
 	t := c.machine.Find(c.at.Role, c.at.State, on)
-	return t != nil && t.Wildcard &&
-		slices.ContainsFunc(c.sent, func(s sentMessage) bool { return m.Answers(s.Message) })
+	return t != nil && t.Wildcard
 }
 
 // asksFurther reports whether m is a request of the peer after the one that opened the

@@ -122,7 +122,8 @@ func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 	}
 	c = c.variant(r.Events[0])
 	key := actors.Key{ID: r.ID, Peer: r.Peer, Initiator: r.Role == machine.Initiator}
-	v := newValue(c, r.Role, r.Agent, key, r.First, c.newSide(r.Role), r.Events[0].At)
+	v := new(Value)
+	v.set(c, r.Role, r.Agent, key, r.First, c.newSide(r.Role), r.Events[0].At)
 	var sent []*performatives.Message
 	for i := range r.Events {
 		e := r.Events[i]
@@ -132,7 +133,7 @@ func Rebuild(c *Codon, r Record) (*Value, []*performatives.Message, error) {
 		}
 		sent = appendSent(sent, actions)
 	}
-	return &v, sent, nil
+	return v, sent, nil
 }
 
 // Data returns the data of the value's side ([Side]); nil for a side that has none.

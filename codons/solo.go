@@ -29,10 +29,8 @@ func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo
 	if id == "" {
 		id = performatives.ConversationID(stamp.ID)
 	}
-	s := &Solo{
-		Value: newValue(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time),
-		agent: agent,
-	}
+	s := &Solo{agent: agent}
+	s.set(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time)
 	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Input, 0, 4)}
 	return s
 }

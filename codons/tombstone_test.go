@@ -17,7 +17,8 @@ import (
 // conversation are freed.
 func TestTombstoneKeepsNoConversation(t *testing.T) {
 	for _, role := range machine.Roles() {
-		c := &Conversation{Value: newValue(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())}
+		c := new(Conversation)
+		c.set(errand, role, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
 		c.at.State = standard.StateFailed
 		c.seen = append(c.seen, "m")
 		c.request = aRequest(t)
@@ -37,7 +38,8 @@ func TestTombstoneKeepsNoConversation(t *testing.T) {
 // many it has received since.
 func TestOpeningIsRecognised(t *testing.T) {
 	first := aRequest(t)
-	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, nil, time.Now())
+	v := new(Value)
+	v.set(errand, machine.Responder, "b", actors.Key{ID: "m"}, first, nil, time.Now())
 	if on := v.classify(first, ""); on != machine.Receive(p.ActTaskRequest) {
 		t.Errorf("the first time it is %s", on)
 	}
@@ -108,7 +110,8 @@ func TestReopeningByMessageType(t *testing.T) {
 		return m
 	}
 	first := message("2", "WITHDRAWAL", "1")
-	v := newValue(c, machine.Responder, "b", actors.Key{ID: "c"}, first, nil, time.Now())
+	v := new(Value)
+	v.set(c, machine.Responder, "b", actors.Key{ID: "c"}, first, nil, time.Now())
 	v.at.State, v.request = "done", first
 	left := v.tombstone()
 	for _, r := range []struct {
@@ -132,7 +135,8 @@ func TestReopeningByMessageType(t *testing.T) {
 // ids of more messages than it keeps.
 func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
 	m := aRequest(t)
-	v := newValue(errand, machine.Responder, "b", actors.Key{ID: "c"}, m, nil, time.Now())
+	v := new(Value)
+	v.set(errand, machine.Responder, "b", actors.Key{ID: "c"}, m, nil, time.Now())
 	v.request, v.first = m, nil
 	for i := range 2 * maxRemembered {
 		v.seen = appendBounded(v.seen, p.MessageID(fmt.Sprint("other ", i)))
@@ -148,7 +152,8 @@ func TestRequestIsRecognisedAfterManyMessages(t *testing.T) {
 
 // TestDisarmedDeadlineIsNotListed disarms the deadline by a timer that never runs.
 func TestDisarmedDeadlineIsNotListed(t *testing.T) {
-	v := newValue(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
+	v := new(Value)
+	v.set(errand, machine.Initiator, "a", actors.Key{ID: "c"}, aRequest(t), nil, time.Now())
 	v.arm(machine.TimerDeadline, time.Now(), time.Minute)
 	if v.deadline.IsZero() {
 		t.Error("no deadline")

@@ -32,9 +32,9 @@ type Value struct {
 	sent          []sentMessage             // the latest message of each act
 	seen          []performatives.MessageID // ids of the received messages
 	former        []string                  // ids and reply_withs of requests before the latest
-	shared        bool                      // the conversation id is not the id of the first request
 	mentioned     []string                  // if shared, ids and reply_withs of the requests and answers
 	usage         *performatives.Message    // the latest message with the usage of the peer, at the initiator
+	shared        bool                      // the conversation id is not the id of the first request
 	misunderstood bool                      // the initiator has sent NOT_UNDERSTOOD
 	asked         bool                      // this side has sent a request since usage came
 	deadline      time.Time                 // when the deadline timer is due; the zero time while it does not run
@@ -57,14 +57,13 @@ type sentMessage struct {
 // counts no refusal of a message that was sent more often.
 const maxCopies = 255
 
-// newValue returns the value of a side before its first event. opening is nil for a [Solo].
-func newValue(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) Value {
+// set makes v the value of a side before its first event. opening is nil for a [Solo].
+func (v *Value) set(c *Codon, role machine.Role, self performatives.AgentID, key actors.Key, opening *performatives.Message, s Side, now time.Time) {
 	id := string(key.ID)
-	return Value{
-		codon: c, machine: c.machine, at: c.machine.Start(role, now), side: s, self: self, key: key, first: opening,
-		shared: opening != nil && string(opening.ID()) != id &&
-			(c.machine.Opens(opening.Performative()) || opening.InReplyTo() != id), // it may have overtaken the opening act
-	}
+	v.codon, v.machine, v.at, v.side = c, c.machine, c.machine.Start(role, now), s
+	v.self, v.key, v.first = self, key, opening
+	v.shared = opening != nil && string(opening.ID()) != id &&
+		(c.machine.Opens(opening.Performative()) || opening.InReplyTo() != id) // it may have overtaken the opening act
 }
 
 // Protocol returns the name of the codon.
