@@ -7,8 +7,10 @@ func (a *Action) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Action) MarshalJSON() ([]byte, error) {
-	return marshalMembers(a.fields(), a.Extra)
+func (a Action) MarshalJSON() ([]byte, error) { return appendAction(make([]byte, 0, 256), &a) }
+
+func appendAction(out []byte, a *Action) ([]byte, error) {
+	return appendMembers(out, a.fields(), a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -22,8 +24,10 @@ func (a *Artifact) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (a Artifact) MarshalJSON() ([]byte, error) {
-	return marshalMembers(a.fields(), a.Extra)
+func (a Artifact) MarshalJSON() ([]byte, error) { return appendArtifact(make([]byte, 0, 256), &a) }
+
+func appendArtifact(out []byte, a *Artifact) ([]byte, error) {
+	return appendMembers(out, a.fields(), a.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -37,8 +41,10 @@ func (c *Cancel) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (c Cancel) MarshalJSON() ([]byte, error) {
-	return marshalMembers(c.fields(), c.Extra)
+func (c Cancel) MarshalJSON() ([]byte, error) { return appendCancel(make([]byte, 0, 256), &c) }
+
+func appendCancel(out []byte, c *Cancel) ([]byte, error) {
+	return appendMembers(out, c.fields(), c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -53,7 +59,11 @@ func (c *Capabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (c Capabilities) MarshalJSON() ([]byte, error) {
-	return marshalMembers(c.fields(), c.Extra)
+	return appendCapabilities(make([]byte, 0, 256), &c)
+}
+
+func appendCapabilities(out []byte, c *Capabilities) ([]byte, error) {
+	return appendMembers(out, c.fields(), c.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -67,8 +77,10 @@ func (f *Failure) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "failure", then Extra.
-func (f Failure) MarshalJSON() ([]byte, error) {
-	return marshalStatus(f.fields(), "failure", f.Extra)
+func (f Failure) MarshalJSON() ([]byte, error) { return appendFailure(make([]byte, 0, 256), &f) }
+
+func appendFailure(out []byte, f *Failure) ([]byte, error) {
+	return appendStatus(out, f.fields(), "failure", f.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -83,7 +95,11 @@ func (i *InformCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, the status "success", then Extra.
 func (i InformCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalStatus(i.fields(), "success", i.Extra)
+	return appendInformCapabilities(make([]byte, 0, 256), &i)
+}
+
+func appendInformCapabilities(out []byte, i *InformCapabilities) ([]byte, error) {
+	return appendStatus(out, i.fields(), "success", i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -97,8 +113,10 @@ func (i *InformIf) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformIf) MarshalJSON() ([]byte, error) {
-	return marshalMembers(i.fields(), i.Extra)
+func (i InformIf) MarshalJSON() ([]byte, error) { return appendInformIf(make([]byte, 0, 256), &i) }
+
+func appendInformIf(out []byte, i *InformIf) ([]byte, error) {
+	return appendMembers(out, i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -112,8 +130,10 @@ func (i *InformRef) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (i InformRef) MarshalJSON() ([]byte, error) {
-	return marshalMembers(i.fields(), i.Extra)
+func (i InformRef) MarshalJSON() ([]byte, error) { return appendInformRef(make([]byte, 0, 256), &i) }
+
+func appendInformRef(out []byte, i *InformRef) ([]byte, error) {
+	return appendMembers(out, i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -128,7 +148,11 @@ func (i *InformResult) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (i InformResult) MarshalJSON() ([]byte, error) {
-	return marshalMembers(i.fields(), i.Extra)
+	return appendInformResult(make([]byte, 0, 256), &i)
+}
+
+func appendInformResult(out []byte, i *InformResult) ([]byte, error) {
+	return appendMembers(out, i.fields(), i.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -143,7 +167,11 @@ func (n *NotUnderstood) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (n NotUnderstood) MarshalJSON() ([]byte, error) {
-	return marshalMembers(n.fields(), n.Extra)
+	return appendNotUnderstood(make([]byte, 0, 256), &n)
+}
+
+func appendNotUnderstood(out []byte, n *NotUnderstood) ([]byte, error) {
+	return appendMembers(out, n.fields(), n.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -158,7 +186,11 @@ func (q *QueryCapabilities) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryCapabilities) MarshalJSON() ([]byte, error) {
-	return marshalMembers(q.fields(), q.Extra)
+	return appendQueryCapabilities(make([]byte, 0, 256), &q)
+}
+
+func appendQueryCapabilities(out []byte, q *QueryCapabilities) ([]byte, error) {
+	return appendMembers(out, q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -172,8 +204,10 @@ func (q *QueryIf) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryIf) MarshalJSON() ([]byte, error) {
-	return marshalMembers(q.fields(), q.Extra)
+func (q QueryIf) MarshalJSON() ([]byte, error) { return appendQueryIf(make([]byte, 0, 256), &q) }
+
+func appendQueryIf(out []byte, q *QueryIf) ([]byte, error) {
+	return appendMembers(out, q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -188,7 +222,11 @@ func (q *QueryParameters) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (q QueryParameters) MarshalJSON() ([]byte, error) {
-	return marshalMembers(q.fields(), q.Extra)
+	return appendQueryParameters(make([]byte, 0, 256), &q)
+}
+
+func appendQueryParameters(out []byte, q *QueryParameters) ([]byte, error) {
+	return appendMembers(out, q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -202,8 +240,10 @@ func (q *QueryRef) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (q QueryRef) MarshalJSON() ([]byte, error) {
-	return marshalMembers(q.fields(), q.Extra)
+func (q QueryRef) MarshalJSON() ([]byte, error) { return appendQueryRef(make([]byte, 0, 256), &q) }
+
+func appendQueryRef(out []byte, q *QueryRef) ([]byte, error) {
+	return appendMembers(out, q.fields(), q.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -217,8 +257,10 @@ func (r *Receipt) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "done", then Extra.
-func (r Receipt) MarshalJSON() ([]byte, error) {
-	return marshalStatus(r.fields(), "done", r.Extra)
+func (r Receipt) MarshalJSON() ([]byte, error) { return appendReceipt(make([]byte, 0, 256), &r) }
+
+func appendReceipt(out []byte, r *Receipt) ([]byte, error) {
+	return appendStatus(out, r.fields(), "done", r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -232,8 +274,10 @@ func (r *Refuse) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r Refuse) MarshalJSON() ([]byte, error) {
-	return marshalMembers(r.fields(), r.Extra)
+func (r Refuse) MarshalJSON() ([]byte, error) { return appendRefuse(make([]byte, 0, 256), &r) }
+
+func appendRefuse(out []byte, r *Refuse) ([]byte, error) {
+	return appendMembers(out, r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -248,7 +292,11 @@ func (r *RejectProposal) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (r RejectProposal) MarshalJSON() ([]byte, error) {
-	return marshalMembers(r.fields(), r.Extra)
+	return appendRejectProposal(make([]byte, 0, 256), &r)
+}
+
+func appendRejectProposal(out []byte, r *RejectProposal) ([]byte, error) {
+	return appendMembers(out, r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -262,8 +310,10 @@ func (r *Resource) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, then Extra.
-func (r Resource) MarshalJSON() ([]byte, error) {
-	return marshalMembers(r.fields(), r.Extra)
+func (r Resource) MarshalJSON() ([]byte, error) { return appendResource(make([]byte, 0, 256), &r) }
+
+func appendResource(out []byte, r *Resource) ([]byte, error) {
+	return appendMembers(out, r.fields(), r.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -278,7 +328,11 @@ func (s *StatusUpdate) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (s StatusUpdate) MarshalJSON() ([]byte, error) {
-	return marshalMembers(s.fields(), s.Extra)
+	return appendStatusUpdate(make([]byte, 0, 256), &s)
+}
+
+func appendStatusUpdate(out []byte, s *StatusUpdate) ([]byte, error) {
+	return appendMembers(out, s.fields(), s.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -292,8 +346,10 @@ func (t *TaskAccept) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "accepted", then Extra.
-func (t TaskAccept) MarshalJSON() ([]byte, error) {
-	return marshalStatus(t.fields(), "accepted", t.Extra)
+func (t TaskAccept) MarshalJSON() ([]byte, error) { return appendTaskAccept(make([]byte, 0, 256), &t) }
+
+func appendTaskAccept(out []byte, t *TaskAccept) ([]byte, error) {
+	return appendStatus(out, t.fields(), "accepted", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -307,8 +363,10 @@ func (t *TaskReject) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set, the status "rejected", then Extra.
-func (t TaskReject) MarshalJSON() ([]byte, error) {
-	return marshalStatus(t.fields(), "rejected", t.Extra)
+func (t TaskReject) MarshalJSON() ([]byte, error) { return appendTaskReject(make([]byte, 0, 256), &t) }
+
+func appendTaskReject(out []byte, t *TaskReject) ([]byte, error) {
+	return appendStatus(out, t.fields(), "rejected", t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
@@ -323,11 +381,68 @@ func (t *TaskRequest) fields() fieldList {
 
 // MarshalJSON writes the fields that are set, then Extra.
 func (t TaskRequest) MarshalJSON() ([]byte, error) {
-	return marshalMembers(t.fields(), t.Extra)
+	return appendTaskRequest(make([]byte, 0, 256), &t)
+}
+
+func appendTaskRequest(out []byte, t *TaskRequest) ([]byte, error) {
+	return appendMembers(out, t.fields(), t.Extra)
 }
 
 // UnmarshalJSON reads an object and keeps members without a field in Extra.
 func (t *TaskRequest) UnmarshalJSON(b []byte) (err error) {
 	t.Extra, err = unmarshalMembers(b, t.fields())
 	return err
+}
+
+// appendListed appends the JSON of a value of one of these types. It reports false for others.
+func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
+	switch v := v.(type) {
+	case Action:
+		out, err = appendAction(out, &v)
+	case Artifact:
+		out, err = appendArtifact(out, &v)
+	case Cancel:
+		out, err = appendCancel(out, &v)
+	case Capabilities:
+		out, err = appendCapabilities(out, &v)
+	case Failure:
+		out, err = appendFailure(out, &v)
+	case InformCapabilities:
+		out, err = appendInformCapabilities(out, &v)
+	case InformIf:
+		out, err = appendInformIf(out, &v)
+	case InformRef:
+		out, err = appendInformRef(out, &v)
+	case InformResult:
+		out, err = appendInformResult(out, &v)
+	case NotUnderstood:
+		out, err = appendNotUnderstood(out, &v)
+	case QueryCapabilities:
+		out, err = appendQueryCapabilities(out, &v)
+	case QueryIf:
+		out, err = appendQueryIf(out, &v)
+	case QueryParameters:
+		out, err = appendQueryParameters(out, &v)
+	case QueryRef:
+		out, err = appendQueryRef(out, &v)
+	case Receipt:
+		out, err = appendReceipt(out, &v)
+	case Refuse:
+		out, err = appendRefuse(out, &v)
+	case RejectProposal:
+		out, err = appendRejectProposal(out, &v)
+	case Resource:
+		out, err = appendResource(out, &v)
+	case StatusUpdate:
+		out, err = appendStatusUpdate(out, &v)
+	case TaskAccept:
+		out, err = appendTaskAccept(out, &v)
+	case TaskReject:
+		out, err = appendTaskReject(out, &v)
+	case TaskRequest:
+		out, err = appendTaskRequest(out, &v)
+	default:
+		return out, false, nil
+	}
+	return out, true, err
 }

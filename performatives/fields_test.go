@@ -39,6 +39,15 @@ func TestFields(t *testing.T) {
 	for _, of := range listedTypes {
 		writeMethods(&b, of)
 	}
+	b.WriteString(`
+// appendListed appends the JSON of a value of one of these types. It reports false for others.
+func appendListed(out []byte, v any) (_ []byte, listed bool, err error) {
+	switch v := v.(type) {
+`)
+	for _, of := range listedTypes {
+		fmt.Fprintf(&b, "case %[1]s:\nout, err = append%[1]s(out, &v)\n", of.Name())
+	}
+	b.WriteString("default:\nreturn out, false, nil\n}\nreturn out, true, err\n}\n")
 	want, err := format.Source(b.Bytes())
 	if err != nil {
 		t.Fatal(err)
@@ -59,10 +68,10 @@ func TestFields(t *testing.T) {
 func writeMethods(b *bytes.Buffer, of reflect.Type) {
 	extra, _ := of.FieldByName("Extra")
 	status, readsAny := strings.CutSuffix(extra.Tag.Get("status"), ",any")
-	writes, reads := "marshalMembers(%[1]s.fields(), %[1]s.Extra)", "unmarshalMembers(b, %[1]s.fields())"
+	writes, reads := "appendMembers(out, %[1]s.fields(), %[1]s.Extra)", "unmarshalMembers(b, %[1]s.fields())"
 	also := ""
 	if status != "" {
-		also, writes = fmt.Sprintf(" the status %q,", status), fmt.Sprintf("marshalStatus(%%[1]s.fields(), %q, %%[1]s.Extra)", status)
+		also, writes = fmt.Sprintf(" the status %q,", status), fmt.Sprintf("appendStatus(out, %%[1]s.fields(), %q, %%[1]s.Extra)", status)
 		if !readsAny {
 			reads = fmt.Sprintf("unmarshalStatus(b, %%[1]s.fields(), %q)", status)
 		}
@@ -77,7 +86,9 @@ func (%[1]s *%[2]s) fields() fieldList {
 }
 
 // MarshalJSON writes the fields that are set,`+also+` then Extra.
-func (%[1]s %[2]s) MarshalJSON() ([]byte, error) {
+func (%[1]s %[2]s) MarshalJSON() ([]byte, error) { return append%[2]s(make([]byte, 0, 256), &%[1]s) }
+
+func append%[2]s(out []byte, %[1]s *%[2]s) ([]byte, error) {
 	return `+writes+`
 }
 
@@ -258,13 +269,13 @@ func compareWithReflection(t *testing.T, b []byte) {
 		if len(with[statusMember]) == 0 {
 			with[statusMember] = json.RawMessage(`"accepted"`)
 		}
-		text, err := marshalStatus(fields, "accepted", gotExtra)
+		text, err := appendStatus(nil, fields, "accepted", gotExtra)
 		wantText, wantErr := reflectMarshal(want.Interface(), with)
 		if !bytes.Equal(text, wantText) || !sameError(err, wantErr) {
 			t.Fatalf("%s with a status: %s, %v\nby reflection %s, %v", of, text, err, wantText, wantErr)
 		}
 		for _, extra := range []Members{gotExtra, nil} {
-			text, err := marshalMembers(fields, extra)
+			text, err := appendMembers(nil, fields, extra)
 			wantText, wantErr := reflectMarshal(want.Interface(), extra)
 			if !bytes.Equal(text, wantText) || !sameError(err, wantErr) {
 				t.Fatalf("%s: %s, %v\nby reflection %s, %v", of, text, err, wantText, wantErr)
@@ -304,11 +315,38 @@ func FuzzWrittenFields(f *testing.F) {
 			&TaskRequest{TaskType: a, Description: b, Parameters: content}, &Failure{ErrorCode: Code(a), ErrorText: b, RetryAfter: time.Duration(len(raw)-4) * 300 * time.Microsecond},
 			&InformResult{Status: TaskStatus(a), Summary: b, Details: content, Artifacts: []Artifact{{Type: a}}}, &QueryCapabilities{Type: QueryType(a)},
 		} {
-			got, err := marshalMembers(v.(interface{ fields() fieldList }).fields(), Members{b: json.RawMessage(raw)})
+			got, err := appendMembers(nil, v.(interface{ fields() fieldList }).fields(), Members{b: json.RawMessage(raw)})
 			want, wantErr := reflectMarshal(v, Members{b: json.RawMessage(raw)})
 			if !bytes.Equal(got, want) || !sameError(err, wantErr) {
 				t.Fatalf("%+v: %s, %v\nby reflection %s, %v", v, got, err, want, wantErr)
 			}
 		}
 	})
+}
+
+// wrapped embeds a listed type and writes itself.
+type wrapped struct{ InformResult }
+
+func (w wrapped) MarshalJSON() ([]byte, error) { return []byte(`{"wrapped": 1}`), nil }
+
+func TestAppendJSON(t *testing.T) {
+	for _, c := range []struct {
+		payload any
+		want    string
+	}{
+		{TaskRequest{TaskType: "x", Extra: Members{"a": json.RawMessage("1")}}, `{"task_type":"x","a":1}`},
+		{TaskAccept{TaskID: "1"}, `{"task_id_assigned":"1","status":"accepted"}`},
+		{wrapped{InformResult{Summary: "x"}}, `{"wrapped": 1}`},
+		{Raw(nil), `{}`},
+		{map[string]int{"a": 1}, `{"a":1}`},
+	} {
+		if got, err := AppendJSON([]byte("before "), c.payload); err != nil || string(got) != "before "+c.want {
+			t.Errorf("%#v: got %s, %v, want %s", c.payload, got, err, c.want)
+		}
+	}
+	for _, v := range []any{make(chan int), TaskRequest{TaskType: "x", Parameters: ContentOf(make(chan int))}} {
+		if got, err := AppendJSON(nil, v); err == nil {
+			t.Errorf("%#v: got %s", v, got)
+		}
+	}
 }

@@ -132,7 +132,7 @@ func (c *jsonChecker) content(v reflect.Value, depth int) string {
 	return c.value(value, depth+1)
 }
 
-// extended checks a struct that [marshalMembers] writes: its fields and the members of its
+// extended checks a struct that [appendMembers] writes: its fields and the members of its
 // Extra.
 func (c *jsonChecker) extended(v reflect.Value, depth int) string {
 	if extra := v.Field(extraOf(v.Type())); extra.Len() > 0 {
@@ -257,7 +257,7 @@ var (
 type traits struct {
 	writable bool            // every value of it can be written
 	itself   bool            // it has a MarshalJSON or MarshalText
-	extra    int             // index of the field Extra of a struct that [marshalMembers] writes, else negative
+	extra    int             // index of the field Extra of a struct that [appendMembers] writes, else negative
 	doubtful []doubtfulField // of a struct: the fields that are written and may not be writable
 }
 
@@ -300,7 +300,7 @@ func doubtfulFields(t reflect.Type) (fields []doubtfulField) {
 }
 
 // findExtra returns the index of the field Extra of a struct of this package, whose values
-// [marshalMembers] writes, and a negative number for any other type.
+// [appendMembers] writes, and a negative number for any other type.
 func findExtra(t reflect.Type) int {
 	if t.Kind() == reflect.Struct && t.PkgPath() == membersType.PkgPath() {
 		for i := range t.NumField() {

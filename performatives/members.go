@@ -112,7 +112,7 @@ func (f *field) setZero() {
 
 // unmarshalMembers reads the JSON object b into the fields of a struct. It returns
 // the members without a field, which is never nil. A member whose field gets Go's zero
-// value is returned too, because marshalMembers leaves out zero fields. Names match
+// value is returned too, because appendMembers leaves out zero fields. Names match
 // exactly, unlike in encoding/json. Of a member that occurs twice, the last counts.
 func unmarshalMembers(b []byte, fields fieldList) (Members, error) {
 	return unmarshalWithout(b, fields, "")
@@ -223,13 +223,13 @@ func unmarshalStatus(b []byte, fields fieldList, status string) (Members, error)
 	return members, nil
 }
 
-// marshalStatus is [marshalMembers] with a constant status, unless extra has a status.
-func marshalStatus(fields fieldList, status string, extra Members) ([]byte, error) {
+// appendStatus is [appendMembers] with a constant status, unless extra has a status.
+func appendStatus(out []byte, fields fieldList, status string, extra Members) ([]byte, error) {
 	if len(extra[statusMember]) > 0 {
-		return marshalMembers(fields, extra)
+		return appendMembers(out, fields, extra)
 	}
 	if len(extra) == 0 {
-		out, err := appendFields(&fields)
+		out, err := appendFields(out, &fields)
 		if err != nil {
 			return nil, err
 		}
@@ -238,13 +238,13 @@ func marshalStatus(fields fieldList, status string, extra Members) ([]byte, erro
 	}
 	with := maps.Clone(extra)
 	with[statusMember] = json.RawMessage(`"` + status + `"`)
-	return marshalMembers(fields, with)
+	return appendMembers(out, fields, with)
 }
 
-// marshalMembers writes the fields of a struct and then extra, as one JSON
+// appendMembers appends the fields of a struct and then extra, as one JSON
 // object. It leaves out zero fields, and members of extra that a field has written.
-func marshalMembers(fields fieldList, extra Members) ([]byte, error) {
-	out, err := appendFields(&fields)
+func appendMembers(out []byte, fields fieldList, extra Members) ([]byte, error) {
+	out, err := appendFields(out, &fields)
 	if err != nil {
 		return nil, err
 	}
@@ -262,9 +262,9 @@ func marshalMembers(fields fieldList, extra Members) ([]byte, error) {
 	return append(out, '}'), nil
 }
 
-// appendFields returns the begin of a JSON object with the fields that are set.
-func appendFields(fields *fieldList) ([]byte, error) {
-	out := append(make([]byte, 0, 256), '{')
+// appendFields appends the begin of a JSON object with the fields that are set.
+func appendFields(out []byte, fields *fieldList) ([]byte, error) {
+	out = append(out, '{')
 	for i := range fields {
 		f := &fields[i]
 		if f.name == "" {
@@ -339,7 +339,7 @@ func isCompact(raw []byte) bool {
 }
 
 func startMember(out []byte) []byte {
-	if len(out) > 1 {
+	if out[len(out)-1] != '{' {
 		out = append(out, ',')
 	}
 	return out

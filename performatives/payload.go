@@ -22,6 +22,22 @@ func (r Raw) MarshalJSON() ([]byte, error) {
 	return slices.Clip(r), nil
 }
 
+// AppendJSON appends the JSON of a payload, as [json.Marshal] does, but for what the payload's own
+// MarshalJSON returns: that is not checked.
+func AppendJSON(out []byte, payload any) ([]byte, error) {
+	appended, listed, err := appendListed(out, payload)
+	if listed {
+		return appended, err
+	}
+	var text []byte
+	if m, ok := payload.(json.Marshaler); ok {
+		text, err = m.MarshalJSON()
+	} else {
+		text, err = json.Marshal(payload)
+	}
+	return append(out, text...), err
+}
+
 // payload is the interface of a payload type that implies its act, as the built-in
 // types do. The payload of a message is always a value, never a pointer, so that a type
 // switch has one case per type.

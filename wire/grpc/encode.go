@@ -1,7 +1,6 @@
 package grpc
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -100,26 +99,19 @@ func appendPayload(out []byte, payload any) ([]byte, error) {
 		r.RetryAfter = 0
 		payload = r.Payload(extra)
 	}
-	text, err := marshal(payload)
+	out = append(protowire.AppendTag(out, fieldPayload, protowire.BytesType), 0, 0)
+	body := len(out)
+	out, err := performatives.AppendJSON(out, payload)
 	if err == nil {
-		err = checkJSON(text)
+		err = checkJSON(out[body:])
 	}
-	if err == nil && !isObject(text) {
+	if err == nil && !isObject(out[body:]) {
 		err = errNoObject
 	}
 	if err != nil {
 		return nil, fmt.Errorf("grpc: payload: %w", err)
 	}
-	return appendBytes(out, fieldPayload, text), nil
-}
-
-// marshal returns the JSON of a payload. It calls the payload's own MarshalJSON directly:
-// package json would check the result, which the caller does anyway.
-func marshal(payload any) ([]byte, error) {
-	if m, ok := payload.(json.Marshaler); ok {
-		return m.MarshalJSON()
-	}
-	return json.Marshal(payload)
+	return lengthen(out, body, 2), nil
 }
 
 // appendMetadata appends the entries of a map, sorted, so that a message has one form.

@@ -67,7 +67,7 @@ func (g *generatedCodec) set(m *performatives.Message) (err error) {
 		payload = r.Payload(extra)
 	}
 	if payload != nil {
-		if e.Payload, err = checked(marshal(payload)); err == nil && !isObject(e.Payload) {
+		if e.Payload, err = checked(performatives.AppendJSON(nil, payload)); err == nil && !isObject(e.Payload) {
 			err = errNoObject
 		}
 		if err != nil {
