@@ -22,7 +22,7 @@ type clusterRecorder struct {
 	messages  account.Messages[p.MessageID] // those with one receiver
 	sent      map[p.MessageID]clusterSent
 	uncertain map[p.MessageID]int // how often a copy was returned that may have arrived
-	passed    map[p.MessageID]int // copies that were given to links
+	passed    map[p.MessageID]int // copies that were given to links, and not passed on from another one
 	refused   map[p.MessageID]int // copies of requests that were refused by another node, which has to say so
 	answered  map[p.MessageID]int // refusals of them that were given to links
 	sides     map[simSide][]*clusterRun
@@ -118,7 +118,7 @@ func (s *clusterSwarm) passes(m *p.Message) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m.Receiver() != "" {
+	if m.Receiver() != "" && m.Forwards() == 0 {
 		s.recorder.passed[m.ID()]++
 	}
 	if m.AsRefusal() != nil {

@@ -204,7 +204,7 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 	switch {
 	case refusal == nil:
 		return // it is a dead letter, and counted
-	case m.Forwards() > 0: // the sender is of another node
+	case m.Forwards() > 0 && route.Knows(view{l.node}, m.Sender()): // else the node that has passed it on knows the sender
 		_ = l.node.system.Pass(refusal) // an error is counted
 		return
 	}

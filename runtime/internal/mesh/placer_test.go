@@ -543,6 +543,32 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 	})
 }
 
+// The refusal of a request that another node has passed on goes where this node knows the asker to
+// be, and else back to the node that has passed it on.
+func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
+	for want, heard := range map[string]bool{"n2 ": true, "n3 ": false} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := newPlacing(t)
+			c, links := newClustered(p.node), &sentLinks{}
+			c.links = links
+			p.node.cluster = c
+			n2, n3 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
+			for _, peer := range []cluster.Incarnation{n2, n3} {
+				c.join(cluster.Member{Incarnation: peer})
+			}
+			if heard {
+				c.heard.note("asker", heardOver{c.peers[n2], true})
+			}
+			m := act(t, "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
+			c.peers[n3].answer(m.Forward(), &performatives.Refusal{Code: performatives.CodeBusy})
+			if sent := links.all(); !slices.Equal(sent, []string{want}) {
+				t.Errorf("sent to %q, want %q", sent, want)
+			}
+			_ = stop(t.Context(), p.node)
+		})
+	}
+}
+
 // An agent that was heard over a link which has ended is sought no longer when it is heard again,
 // or the directory has it: what its node refuses is refused.
 func TestAgentThatIsHeardAgain(t *testing.T) {
