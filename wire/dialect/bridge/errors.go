@@ -101,4 +101,4 @@ var fieldNames = map[string]string{
 }
 
 // renamed returns the refusal in an error of package performatives, with the field names of bridge.
-func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, false) }
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames) }

@@ -104,7 +104,7 @@ func (c *codec) typedCall(e *envelope, r *rpc, o *origin, to performatives.Agent
 		err = performatives.CheckPayload(t.act, payload)
 	}
 	if err != nil {
-		r.Refuse(exchange.Renamed(err, map[string]string{"payload": strings.TrimSuffix("mcp_payload.params."+name, ".")}, true))
+		r.Refuse(exchange.Renamed(err, map[string]string{"payload": strings.TrimSuffix("mcp_payload.params."+name, ".")}))
 	}
 	env := performatives.Envelope{Receiver: to, Performative: t.act, MessageType: t.name, Payload: payload}
 	return c.serve(e, r, o, env, &call{Token: progressToken(r.readMeta())})

@@ -42,7 +42,7 @@ func readMessageType(f *exchange.Fault, meta []byte, path string) (t messageType
 	if !jsonscan.Is(name, '"') {
 		f.Refuse(exchange.Invalid(field, "a string", name))
 	} else if bad := performatives.CheckMessageType(t.name); bad != nil {
-		f.Refuse(exchange.Renamed(bad, map[string]string{"message_type": field}, false))
+		f.Refuse(exchange.Renamed(bad, map[string]string{"message_type": field}))
 	} else if err != nil {
 		f.WrongAs(performatives.CodeUnknownPerformative, path+"."+metaPerformative, "the name of an act")
 	}

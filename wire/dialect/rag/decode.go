@@ -70,7 +70,7 @@ func (d *decoder) content(payload []byte) {
 		return
 	}
 	switch act := d.out.Performative; {
-	case d.out.MessageType != "":
+	case d.out.MessageType != "", d.kind == act.String():
 		d.typed(payload)
 	case d.kind == typeRegistration:
 		d.register(payload)
@@ -78,16 +78,12 @@ func (d *decoder) content(payload []byte) {
 		d.registered(payload)
 	case d.kind == typeStatus:
 		d.status(payload)
-	case d.kind == act.String():
-		d.typed(payload)
 	case exchange.Refusals.Has(act):
 		d.failure(payload)
 	case act == performatives.ActTaskRequest:
 		d.task(payload)
-	case act == performatives.ActInformResult:
-		d.result(payload)
 	default:
-		d.typed(payload)
+		d.result(payload)
 	}
 }
 
@@ -95,7 +91,6 @@ func (d *decoder) content(payload []byte) {
 func (d *decoder) act() {
 	if err := performatives.CheckMessageType(d.kind); err != nil {
 		d.Refuse(renamed(err))
-		return
 	}
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
@@ -131,16 +126,12 @@ func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", payload)
 	if err != nil {
 		d.Refuse(renamed(err))
-		return
 	}
-	d.out.Payload = p
-	if _, raw := p.(performatives.Raw); !raw && d.out.MessageType != "" {
-		d.out.Shape = &shape{text: bytes.Clone(payload), value: p}
-	}
+	d.out.Payload, d.out.Shape = p, &shape{text: bytes.Clone(payload), value: p}
 }
 
-// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload with
-// a type of the application, which may lack members of the text. It never leaves the node.
+// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload, whose
+// type may lack members of it. It never leaves the node.
 type shape struct {
 	text  []byte
 	value any
@@ -191,4 +182,4 @@ var fieldNames = map[string]string{
 }
 
 // renamed returns the refusal in err in the words of this dialect.
-func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, true) }
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames) }

@@ -31,8 +31,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	defer c.mu.Unlock()
 	w := writer{Writer: exchange.NewWriter(Name, m, dst, c.depth), codec: c}
 	w.call = c.calls.Find("", m.InReplyTo())
-	known := w.call != nil || c.asked.Find(m.Sender(), m.InReplyTo()) != nil
-	if r := c.ahead.Check(m, known, c.now); r != nil {
+	if r := c.ahead.Check(m, c.asked.Find(m.Sender(), m.InReplyTo()) != nil, c.now); r != nil {
 		return dst, r
 	}
 	w.collectMetadata()
@@ -88,7 +87,7 @@ func (w *writer) typed() {
 	if known && (own == act || w.Kind == typeError && exchange.Refusals.Has(act)) || !known && !ok && (jsonscan.Is(w.Meta[metaTask], '{') || jsonscan.Is(w.Meta[metaResult], '{')) {
 		w.Tell(exchange.MetaMessageType, w.Kind) // without it, the type would be read as the dialect's own
 	}
-	if known || !ok || registered != act {
+	if known || registered != act {
 		w.Tell(exchange.MetaAct, act.String())
 	}
 	if sh, ok := w.Message.Shape().(*shape); ok && reflect.DeepEqual(sh.value, w.Message.Payload()) {

@@ -36,15 +36,8 @@ const (
 func (d *decoder) metadata() {
 	d.KeepAll(d.Unknown, &d.out.Metadata, prefixEnvelope)
 	v := d.Values[memMetadata]
-	switch {
-	case v == nil:
-		return
-	case jsonscan.IsNull(v):
-		exchange.Keep(&d.out.Metadata, keptMetadata, v)
-		return
-	case v[0] != '{':
+	if !jsonscan.IsNone(v) && v[0] != '{' {
 		d.Invalid("metadata", "an object", v)
-		return
 	}
 	before := len(d.out.Metadata)
 	d.KeepObject("metadata", v, &d.out.Metadata, prefixMetadata, prefixEnvelope, prefixMetadata, MetadataResultFor)
@@ -65,10 +58,7 @@ func (d *decoder) extensions() {
 // setMeta sets a member of the metadata that is written.
 func (w *writer) setMeta(name string, v any) {
 	text, err := json.Marshal(v)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	w.Fail(err)
 	w.Meta[name] = text
 }
 
@@ -92,7 +82,7 @@ func (w *writer) collectMetadata() {
 // keepEnvelope takes a further member of the envelope.
 func (w *writer) keepEnvelope(name string, v json.RawMessage) {
 	switch {
-	case name == memberNames[memMetadata] && (jsonscan.IsNull(v) || string(v) == "{}" || jsonscan.Is(v, '{')):
+	case name == memberNames[memMetadata] && (jsonscan.IsNull(v) || jsonscan.Is(v, '{')):
 		w.blank = v
 	case memberNames.Find([]byte(name)) == len(memberNames):
 		exchange.Keep(&w.further, name, v)

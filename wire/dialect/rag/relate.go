@@ -36,7 +36,7 @@ func (d *decoder) relate(payload []byte) {
 func (d *decoder) refer() {
 	act := d.out.Performative
 	switch x, y := d.relation.answers, d.relation.follows; {
-	case x != nil && (!startsWork(act) || y == nil && !act.ExpectsReply()):
+	case x != nil && !startsWork(act):
 		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
 		if x.Cancel != "" && d.aboutCancel() {
 			d.out.InReplyTo = x.CancelRef
@@ -104,14 +104,12 @@ const MetadataResultFor = "result_for"
 // coordinator. A refusal is for the asker, whatever receiver it names. A result that goes to
 // another agent ends the request of the asker, too.
 func (d *decoder) deliver(x *call) {
-	var err error
 	switch {
 	case d.out.Receiver.Is(x.Asker):
-		return
 	case d.out.Receiver.Is(agentSystem), d.out.Receiver.Is(x.Asker.Name()), exchange.Refusals.Has(d.out.Performative):
-		d.made, err = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.Asker })
+		d.made, _ = d.made.With(func(e *performatives.Envelope) { e.Receiver = x.Asker }) // which is the id of an agent
 	case d.out.Performative == performatives.ActInformResult:
-		d.told, err = d.made.With(func(e *performatives.Envelope) {
+		d.told, _ = d.made.With(func(e *performatives.Envelope) {
 			e.ID, e.Receiver = e.ID+"-told", x.Asker
 			e.Payload = performatives.InformResult{
 				Status: performatives.StatusSuccess, Summary: fmt.Sprintf("the result is for %s", d.out.Receiver),
@@ -119,8 +117,5 @@ func (d *decoder) deliver(x *call) {
 			name, _ := performatives.ContentOf(string(d.out.Receiver)).MarshalJSON() // a string always has a JSON form
 			e.Metadata[MetadataResultFor] = name
 		})
-	}
-	if err != nil {
-		d.Refuse(renamed(err))
 	}
 }

@@ -14,10 +14,7 @@ const memberResponse = "response"
 // result reads a payload as the details of a result.
 func (d *decoder) result(payload []byte) {
 	r, bad := readResult(d.kind, d.out.Metadata[metaResult], payload)
-	if bad != nil {
-		d.Refuse(bad)
-		return
-	}
+	d.Refuse(bad)
 	rest, needed := resultRest(d.kind, r, payload)
 	d.drop(metaResult, rest, needed)
 	r.Details = performatives.RawContent(bytes.Clone(payload))
@@ -72,7 +69,7 @@ func (w *writer) result() {
 		return
 	}
 	rest, needed := resultRest(w.Kind, r, w.Payload)
-	same := false
+	var same bool
 	if jsonscan.Is(w.Meta[metaResult], '{') {
 		came, bad := readResult(w.Kind, w.Meta[metaResult], w.Payload)
 		came, _ = resultRest(w.Kind, came, w.Payload)

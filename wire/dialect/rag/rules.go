@@ -14,7 +14,7 @@ import (
 var (
 	agentStatus  = rule.OneOf("active, inactive or error", statusActive, "inactive", "error")
 	aScore       = rule.Between("a number from 0 to 1", 0, 1)
-	aTemperature = rule.Between("a number from 0", 0, math.Inf(1))
+	aTemperature = rule.Between("a number from 0", 0, math.MaxFloat64)
 	aDateRange   = &rule.Kind{Want: "an array of two dates", Fits: isDateRange, Shown: true}
 )
 

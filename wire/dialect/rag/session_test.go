@@ -13,6 +13,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
@@ -538,6 +539,8 @@ func TestUnwritable(t *testing.T) {
 	for name, e := range map[string]performatives.Envelope{
 		"payload":  {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Payload: performatives.Raw(`{"a":}`)},
 		"metadata": {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Metadata: performatives.Members{"x": []byte("{")}},
+		"failure":  {Sender: "A", Receiver: "B", InReplyTo: "x", Payload: performatives.Failure{ErrorCode: "x", Extra: performatives.Members{"x": []byte("{")}}},
+		"task":     {Sender: "A", Receiver: "B", Payload: performatives.TaskRequest{TaskType: "x", Extra: performatives.Members{"x": []byte("{")}}},
 		"UTF-8":    {Sender: "A", Receiver: "B", Performative: performatives.ActInform, Metadata: performatives.Members{"x": []byte("\"\xff\"")}},
 	} {
 		if out, err := c.Encode([]byte("x"), newMessage(t, e)); err == nil || string(out) != "x" {
@@ -628,11 +631,24 @@ func TestMemoryOfASessionIsBounded(t *testing.T) {
 		t.Errorf("one more agent: %s", code)
 	}
 	accept(t, c, registration(0)) // again
+	if n := len(c.agents); n != maxRegistrations {
+		t.Errorf("%d agents are registered", n)
+	}
+	clear(c.sequences)
 	for i := range maxSequences {
 		c.sequences.next(prefixRetrieval, performatives.ConversationID(fmt.Sprint(i)))
 	}
-	if n := len(c.sequences); n > maxSequences {
+	if n := len(c.sequences); n != maxSequences {
 		t.Errorf("%d sequences", n)
+	}
+	if c.sequences.next(prefixRetrieval, "more"); len(c.sequences) != 1 {
+		t.Errorf("%d sequences after the last one", len(c.sequences))
+	}
+	for i := range exchange.MaxUnknown + 1 {
+		c.uses("a0", fmt.Sprint(i))
+	}
+	if c.understands("a0", fmt.Sprint(exchange.MaxUnknown)) || !c.understands("a0", fmt.Sprint(exchange.MaxUnknown-2)) {
+		t.Error("the types of an agent are not bounded")
 	}
 }
 

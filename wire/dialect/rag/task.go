@@ -2,6 +2,7 @@ package rag
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"strings"
 
@@ -13,10 +14,7 @@ import (
 // task reads a payload as the parameters of a task.
 func (d *decoder) task(payload []byte) {
 	t, bad := readTask(d.out.Metadata[metaTask])
-	if bad != nil {
-		d.Refuse(bad)
-		return
-	}
+	d.Refuse(bad)
 	d.drop(metaTask, t, taskNeeded(t))
 	t.TaskType, t.Parameters = taskType(d.kind), performatives.RawContent(bytes.Clone(payload))
 	if typeOfTask(t.TaskType, "", nil) != d.kind { // its case is unusual
@@ -27,16 +25,13 @@ func (d *decoder) task(payload []byte) {
 
 // readTask reads the members of a task besides its type and its parameters.
 func readTask(v []byte) (t performatives.TaskRequest, bad *performatives.Refusal) {
-	if !jsonscan.Is(v, '{') {
-		return t, nil
+	if jsonscan.Is(v, '{') {
+		if err := t.UnmarshalJSON(v); err != nil {
+			bad = within(metaTask, err)
+		}
+		bad = cmp.Or(elsewhere(metaTask, v, "task_type", "task_parameters"), bad)
 	}
-	if bad := elsewhere(metaTask, v, "task_type", "task_parameters"); bad != nil {
-		return t, bad
-	}
-	if err := t.UnmarshalJSON(v); err != nil {
-		return t, within(metaTask, err)
-	}
-	return t, nil
+	return t, bad
 }
 
 // elsewhere refuses members that the type or the payload has.
@@ -79,7 +74,7 @@ func (w *writer) task() {
 	w.marshalContent(t.Parameters)
 	w.require()
 	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
-	same := false
+	var same bool
 	if jsonscan.Is(w.Meta[metaTask], '{') {
 		came, bad := readTask(w.Meta[metaTask])
 		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
@@ -102,9 +97,6 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 
 // require refuses a payload that lacks what the type demands.
 func (w *writer) require() {
-	if w.Err != nil {
-		return
-	}
 	if bad := checkPayload(w.Kind, w.Payload); bad != nil {
 		bad.About = w.Message.ID()
 		w.Fail(bad)

@@ -21,9 +21,9 @@ const (
 // splitTrace splits a trace id <prefix>-<conversation>-<sequence> (addenda §3b). Any other text is
 // the id of a conversation of its own, with the sequence 0.
 func splitTrace(trace string) (conversation performatives.ConversationID, sequence int) {
-	prefix, rest, ok := strings.Cut(trace, "-")
+	prefix, rest, _ := strings.Cut(trace, "-")
 	last := strings.LastIndexByte(rest, '-')
-	if !ok || !slices.Contains(prefixes, prefix) || last <= 0 || len(rest)-last-1 < 3 {
+	if !slices.Contains(prefixes, prefix) || last <= 0 || len(rest)-last-1 < 3 {
 		return performatives.ConversationID(trace), 0
 	}
 	digits := rest[last+1:]

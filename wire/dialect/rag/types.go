@@ -54,7 +54,7 @@ var specific = []string{typeIngestion, typeRetrieval, typeRetrieved, typeRespons
 // resultType returns the type of the result of a request of that type. Empty means that it has the
 // name of its act.
 func resultType(request string) string {
-	if _, act := performatives.ParsePerformative(request); act == nil || request == "" {
+	if _, err := performatives.ParsePerformative(request); err == nil {
 		return ""
 	}
 	kind := strings.TrimSuffix(request, "_REQUEST") + "_RESULT"
@@ -72,7 +72,7 @@ func taskType(kind string) string { return strings.ToLower(kind) }
 // that was decoded, if any: its case may differ from the usual.
 func typeOfTask(task, came string, r *performatives.Registry) string {
 	kind := strings.ToUpper(task)
-	if came != "" && taskType(came) == task {
+	if taskType(came) == task {
 		kind = came
 	}
 	act, known := natural[kind]

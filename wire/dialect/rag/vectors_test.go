@@ -67,6 +67,9 @@ func TestVectors(t *testing.T) {
 					t.Errorf("%s: %v, want %v", name, got, want)
 				}
 			}
+			if trace := value(t, string(v.Message), "trace_id"); TraceID(m) != trace || Conversation(trace) != m.ConversationID() {
+				t.Errorf("the trace id is %s, of the conversation %s", TraceID(m), Conversation(TraceID(m)))
+			}
 			out := write(t, c, m)
 			if diff := cmp.Diff(exact(t, v.Message), exact(t, []byte(out))); diff != "" {
 				t.Errorf("-came +went:\n%s", diff)

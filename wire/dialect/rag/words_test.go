@@ -8,6 +8,9 @@ import (
 )
 
 func TestVocabulary(t *testing.T) {
+	if !Reserves(typeRetrieval) || !Reserves("INFORM") || Reserves("X") {
+		t.Error("a name is reserved, or is not")
+	}
 	wiretest.CheckWords(t, ErrorCodes, "UNKNOWN_MESSAGE_TYPE", "INVALID_MESSAGE", "AGENT_NOT_FOUND", "TIMEOUT", "BUSY", "UNAUTHORIZED", "RATE_LIMITED", "INTERNAL_ERROR")
 	for word, want := range map[string]performatives.Code{
 		"UNKNOWN_MESSAGE_TYPE": performatives.CodeUnknownPerformative,

@@ -285,4 +285,4 @@ var fieldNames = map[string]string{
 }
 
 // renamed returns the refusal in err in the words of this dialect.
-func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames, true) }
+func renamed(err error) *performatives.Refusal { return exchange.Renamed(err, fieldNames) }

@@ -77,12 +77,12 @@ func RefusalOf(err error) *performatives.Refusal {
 }
 
 // Renamed returns the refusal in an error of package performatives with the field names of a
-// dialect. With inner, the members of a renamed field are renamed, too.
-func Renamed(err error, names map[string]string, inner bool) *performatives.Refusal {
+// dialect. The members of a renamed field are renamed, too.
+func Renamed(err error, names map[string]string) *performatives.Refusal {
 	r := *RefusalOf(err)
 	for theirs, ours := range names {
 		rest, ok := strings.CutPrefix(r.Field, theirs)
-		if !ok || rest != "" && (!inner || rest[0] != '.') {
+		if !ok || rest != "" && rest[0] != '.' {
 			continue
 		}
 		text, own := strings.CutPrefix(r.Text, r.Field)

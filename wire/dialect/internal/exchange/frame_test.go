@@ -76,18 +76,15 @@ func TestFaultIsTheFirst(t *testing.T) {
 func TestRenamed(t *testing.T) {
 	fields := map[string]string{"sender": "sender_id", "payload.task_type": "payload.name"}
 	for _, tt := range []struct {
-		field, text   string
-		inner         bool
-		want, renamed string
+		field, text, want, renamed string
 	}{
-		{"sender", "sender: want an id", false, "sender_id", "sender_id: want an id"},
-		{"sender", "an id is missing", false, "sender_id", "sender_id: an id is missing"},
-		{"senders", "senders: want an id", true, "senders", "senders: want an id"},
-		{"payload.task_type.x", "payload.task_type.x: want 1", true, "payload.name.x", "payload.name.x: want 1"},
-		{"payload.task_type.x", "payload.task_type.x: want 1", false, "payload.task_type.x", "payload.task_type.x: want 1"},
+		{"sender", "sender: want an id", "sender_id", "sender_id: want an id"},
+		{"sender", "an id is missing", "sender_id", "sender_id: an id is missing"},
+		{"senders", "senders: want an id", "senders", "senders: want an id"},
+		{"payload.task_type.x", "payload.task_type.x: want 1", "payload.name.x", "payload.name.x: want 1"},
 	} {
 		err := &performatives.Refusal{Code: performatives.CodeInvalidID, Field: tt.field, Text: tt.text}
-		r := exchange.Renamed(err, fields, tt.inner)
+		r := exchange.Renamed(err, fields)
 		if r.Code != err.Code || r.Field != tt.want || r.Text != tt.renamed || err.Field != tt.field {
 			t.Errorf("%+v becomes %+v", err, r)
 		}

@@ -110,7 +110,7 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 func (d *decoder) made() (*performatives.Message, *performatives.Refusal) {
 	m, err := performatives.New(d.out)
 	if err != nil {
-		return nil, exchange.Renamed(err, map[string]string{"sender": "from", "receiver": "to"}, true)
+		return nil, exchange.Renamed(err, map[string]string{"sender": "from", "receiver": "to"})
 	}
 	return m, nil
 }
