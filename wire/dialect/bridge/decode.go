@@ -72,9 +72,8 @@ func (d *decoder) messageType() {
 	v := d.Values[memType]
 	if !jsonscan.Is(v, '"') {
 		d.Invalid("message_type", "one of "+allKinds, v)
-		return
 	}
-	k, ok := kindOf([]byte(jsonscan.Text(v)))
+	k, ok := kindOf(jsonscan.TextBytes(v))
 	if !ok {
 		d.WrongAs(performatives.CodeUnknownPerformative, "message_type", "one of %s, got %.64q", allKinds, jsonscan.Text(v))
 	}
@@ -151,11 +150,8 @@ func (d *decoder) payload() {
 	v := d.Values[memPayload]
 	if !jsonscan.Is(v, '{') {
 		d.Invalid("payload", "an object", v)
-		return
 	}
-	if v = d.inflated(v); d.Refusal != nil {
-		return
-	}
+	v = d.inflated(v)
 	d.Values[memPayload] = v
 	v = bytes.Clone(v) // the message keeps parts of it
 	d.shape.payload = v
@@ -216,15 +212,10 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 	p, err := d.codec.opts.Registry.DecodeTyped(act, d.out.MessageType, "", content)
 	if err != nil {
 		d.fail(err)
-		return
 	}
 	d.out.Payload = p
-	if len(rest) > 0 {
-		text, err := jsonscan.Marshal(rest)
-		if err != nil {
-			d.fail(err)
-			return
-		}
+	if rest != nil {
+		text, _ := jsonscan.Marshal(rest) // as they came
 		exchange.Keep(&d.out.Metadata, payloadRest, text)
 	}
 }

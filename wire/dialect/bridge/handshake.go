@@ -188,10 +188,7 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 		actions = append(actions, a)
 	}
 	if len(about) > 0 {
-		rest, err := jsonscan.Marshal(about)
-		if err != nil {
-			d.fail(err)
-		}
+		rest, _ := jsonscan.Marshal(about) // as they came
 		exchange.Keep(&c.Extra, capsDetails, rest)
 	}
 	return actions

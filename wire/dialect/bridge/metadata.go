@@ -29,7 +29,6 @@ func (d *decoder) metadata() {
 	}
 	if v[0] != '{' {
 		d.Invalid("metadata", "an object", v)
-		return
 	}
 	d.shape.metadata = bytes.Clone(v)
 	var typed, act, conversation, protocol, trace, budget []byte
@@ -52,11 +51,7 @@ func (d *decoder) metadata() {
 		d.out.Budget = performatives.RawContent(bytes.Clone(budget))
 	}
 	if rest != nil {
-		text, err := jsonscan.Marshal(rest)
-		if err != nil {
-			d.fail(err)
-			return
-		}
+		text, _ := jsonscan.Marshal(rest) // as they came
 		exchange.Keep(&d.out.Metadata, memberNames[memMetadata], text)
 	}
 }
