@@ -113,6 +113,8 @@ func perform(t *testing.T, d wire.Dialect, options, body string) string {
 			s.options.Tools = func(asker, of performatives.AgentID) []string {
 				return []string{"add", "for-" + string(asker), "of-" + string(of)}
 			}
+		case "path":
+			s.options.Path = "/ws/Ada"
 		case "small":
 			s.options.MaxPending, s.options.MaxBytes = 2, 1000
 		default:
@@ -238,7 +240,7 @@ func (s *stage) take(in wire.Inbound) {
 // gzipped is what compression makes in base64, which differs with the version of Go.
 var gzipped = regexp.MustCompile(`H4sI[\w+/=]+`)
 
-var digest = regexp.MustCompile(`[0-9a-f]{32}`)
+var digest = regexp.MustCompile(`[0-9a-f]{32}|[0-9a-f-]{13}-8[0-9a-f-]{21}`)
 
 // short returns a text with numbers in place of digests.
 func (s *stage) short(text string) string { return strings.NewReplacer(s.digests...).Replace(text) }
