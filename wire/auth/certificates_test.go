@@ -96,10 +96,45 @@ func TestCertOptions(t *testing.T) {
 		"spiffe://example.org/{agent}/":        "a segment is empty",
 		"example.org/ns/a/{agent}":             "",
 		"/ns/a/{agent}":                        "",
-		"{agent}":                              "want a URI",
+		"{agent}":                              "want a URI such as",
+		"spiffe://{agent}":                     "want a URI such as",
+		"spiffe//a/{agent}":                    "want a URI such as",
+		"spiffe:/a/b/{agent}":                  "want a URI such as",
+		"spiffe://a/{agent":                    "as whole segments",
+		"spiffe://a/?/{agent}":                 "as whole segments",
 	} {
 		if _, err := Certificates(CertOptions{Pattern: pattern}); err == nil || !strings.HasPrefix(err.Error(), "auth: CertOptions.Pattern: ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", pattern, err)
+		}
+	}
+}
+
+// The agent of a URI is what stands at {agent}. A URI that does not fit names none.
+func TestPattern(t *testing.T) {
+	for _, tt := range []struct{ pattern, uri, want string }{
+		{"spiffe://o/{agent}", "spiffe://o/a", "a"},
+		{"spiffe://o/{agent}", "spiffe://o/a/b", "a/b"},
+		{"spiffe://o/{agent}", "spiffe://o", ""},
+		{"spiffe://o/{agent}", "spiffe://o/", ""},
+		{"spiffe://o/{agent}", "spiffe://p/a", ""},
+		{"spiffe://o/{agent}", "https://o/a", ""},
+		{"spiffe://o/{agent}", "spiffe:/x/o/a", ""},
+		{"spiffe://o/{agent}", "spiffe://o/a%2Fb", ""},
+		{"spiffe://o/{agent}", "spiffe://o/a?b", ""},
+		{"spiffe://o/{agent}", "spiffe://o/a#b", ""},
+		{"spiffe://o/{agent}", "spiffe://o/./a", ""},
+		{"spiffe://o/{agent}", "spiffe://o/a/..", ""},
+		{"spiffe://o/{agent}", "spiffe://o/a//b", ""},
+		{"spiffe://o/{agent}/x", "spiffe://o/a/x", "a"},
+		{"spiffe://o/{agent}/x", "spiffe://o/a/y", ""},
+		{"spiffe://o/{agent}/x", "spiffe://o/a/x/y", ""},
+		{"spiffe://o/*/{agent}", "spiffe://o/any/a", "a"},
+		{"spiffe://o/{agent}/*", "spiffe://o/a/any", "a"},
+		{"spiffe://*/ns/{agent}", "spiffe://any/ns/a", "a"},
+	} {
+		name, ok := must(parsePattern(tt.pattern)).agent(tt.uri)
+		if name != tt.want || ok != (tt.want != "") {
+			t.Errorf("%s has in %s the agent %q, %t, want %q", tt.pattern, tt.uri, name, ok, tt.want)
 		}
 	}
 }

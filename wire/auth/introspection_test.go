@@ -303,14 +303,24 @@ func TestIntrospectionAfterJWT(t *testing.T) {
 
 func TestIntrospectionOptions(t *testing.T) {
 	valid := IntrospectionOptions{URL: "https://id.example.org/introspect", ClientID: "node", Secret: "s"}
-	if _, err := Introspection(valid); err != nil {
-		t.Fatal(err)
+	for _, tt := range []struct {
+		cache, life, wantCache, wantLife time.Duration
+		size, wantSize                   int
+	}{{0, 0, 30 * time.Second, time.Hour, 0, 4096}, {1, 2, 1, 2, 3, 3}} {
+		o := valid
+		o.CacheTime, o.Lifetime, o.MaxCached = tt.cache, tt.life, tt.size
+		if a, err := Introspection(o); err != nil || a.(*introspection).opts.CacheTime != tt.wantCache ||
+			a.(*introspection).opts.Lifetime != tt.wantLife || a.(*introspection).opts.MaxCached != tt.wantSize {
+			t.Errorf("%+v, %v", a, err)
+		}
 	}
 	for want, alter := range map[string]func(*IntrospectionOptions){
 		"URL: want https":              func(o *IntrospectionOptions) { o.URL = "http://id.example.org/" },
 		"ClientID is empty":            func(o *IntrospectionOptions) { o.ClientID = "" },
 		"one of Secret and SecretFile": func(o *IntrospectionOptions) { o.SecretFile = "file" },
 		"is negative":                  func(o *IntrospectionOptions) { o.MaxCached = -1 },
+		"or Lifetime is negative":      func(o *IntrospectionOptions) { o.Lifetime = -1 },
+		"CacheTime, MaxCached or":      func(o *IntrospectionOptions) { o.CacheTime = -1 },
 	} {
 		o := valid
 		alter(&o)

@@ -274,6 +274,8 @@ func TestJWKSAnswers(t *testing.T) {
 		"redirect to ftp": {to("ftp://a/"), "want an https URL"},
 		"to http":         {to("http://192.0.2.1/"), "want https"},
 		"a loop":          {to(server.URL), "too many redirections"},
+		"3 redirections":  {redirects(3, good), ""},
+		"4 redirections":  {redirects(4, good), "too many redirections"},
 		"no keys":         {text([]byte(`{"keys":[]}`)), "it is empty"},
 		"too many keys":   {text([]byte(`{"keys":[` + strings.Repeat("{},", maxKeys) + `{}]}`)), "more than"},
 	} {
@@ -288,6 +290,17 @@ func TestJWKSAnswers(t *testing.T) {
 				t.Errorf("%v, want %q in it, and no part of the answer", err, tt.want)
 			}
 		})
+	}
+}
+
+// redirects answers after n redirections.
+func redirects(n int, b []byte) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if n--; n >= 0 {
+			http.Redirect(w, r, "/", http.StatusFound)
+			return
+		}
+		_, _ = w.Write(b)
 	}
 }
 

@@ -225,6 +225,7 @@ func TestJWTOptions(t *testing.T) {
 		"no file":             {JWTOptions{KeyFile: t.TempDir() + "/missing"}, "missing"},
 		"negative leeway":     {JWTOptions{Secret: secret64, Leeway: -1}, "Leeway"},
 		"http":                {JWTOptions{JWKS: JWKSOptions{URL: "http://id.example.org/keys"}}, "want https"},
+		"no URL":              {JWTOptions{JWKS: JWKSOptions{URL: "https://a b"}}, "it is not a URL"},
 		"no host":             {JWTOptions{JWKS: JWKSOptions{URL: "/keys"}}, "want an https URL"},
 		"password in the URL": {JWTOptions{JWKS: JWKSOptions{URL: "https://a:hunter2@b/"}}, "without a password"},
 	} {

@@ -155,6 +155,20 @@ func TestTLSVersionsAndSuites(t *testing.T) {
 	}
 }
 
+// A node is the server of one connection and the client of another, by the same files.
+func TestNodeTLS(t *testing.T) {
+	p := newPKI(t)
+	p.server.RequireClientCert = true
+	node := must(NodeTLS(p.server))
+	client := node.Clone()
+	client.ServerName = "node.example.org"
+	a, b := dial(t)
+	server, _, err := handshake(t, a, b, node, client)
+	if err != nil || len(sockets.Verified(server)) != 2 {
+		t.Errorf("%v, a chain of %d", err, len(sockets.Verified(server)))
+	}
+}
+
 func TestTLSReload(t *testing.T) {
 	p := newPKI(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -202,6 +216,7 @@ func TestTLSFiles(t *testing.T) {
 	change := func(f Files, do func(*Files)) Files { do(&f); return f }
 	for want, f := range map[string]Files{
 		"needs Cert and Key": {},
+		"a server needs":     {Cert: p.server.Cert},
 		"want ClientCA":      {Cert: p.server.Cert, Key: p.server.Key, RequireClientCert: true},
 		"are for clients":    change(p.server, func(f *Files) { f.ServerName = "a" }),
 		"missing":            change(p.server, func(f *Files) { f.Key = p.dir + "/missing" }),
@@ -221,6 +236,15 @@ func TestTLSFiles(t *testing.T) {
 	} {
 		if _, err := ClientTLS(f); err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v, want %q in it", err, want)
+		}
+	}
+	for want, f := range map[string]Files{
+		"auth: Files: a node needs ClientCA":          {Cert: p.server.Cert, Key: p.server.Key},
+		"auth: Files: a server needs Cert and Key":    {ClientCA: p.server.ClientCA},
+		"auth: " + garbage + ": no certificate in it": change(p.server, func(f *Files) { f.ClientCA = garbage }),
+	} {
+		if c, err := NodeTLS(f); c != nil || err == nil || err.Error() != want {
+			t.Errorf("%v, want %q", err, want)
 		}
 	}
 	if _, err := ClientTLS(Files{}); err != nil {

@@ -40,6 +40,13 @@ func TestTokens(t *testing.T) {
 	}
 }
 
+// A token needs eight different characters.
+func TestVariedToken(t *testing.T) {
+	if _, err := Tokens([]Token{{Value: Secret(strings.Repeat("abcdefgh", 3)), Name: "crm"}}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestTokensRefuses(t *testing.T) {
 	jwt := sign(t, "HS256", "", []byte(secret64), claims())
 	for name, tt := range map[string]struct {
@@ -48,6 +55,8 @@ func TestTokensRefuses(t *testing.T) {
 	}{
 		"short":               {[]Token{{Value: Secret(tokenA[:21]), Name: "crm"}}, "token 0: the token is shorter"},
 		"not varied":          {[]Token{{Value: Secret(strings.Repeat("abc", 10)), Name: "crm"}}, "different characters"},
+		"7 characters":        {[]Token{{Value: Secret(strings.Repeat("abcdefg", 10)), Name: "crm"}}, "token 0: the token has fewer than 8 different characters: want a random one"},
+		"begins with another": {[]Token{{Value: "!" + tokenA, Name: "crm"}}, "characters that a bearer token"},
 		"a space":             {[]Token{{Value: tokenA + " a", Name: "crm"}}, "characters that a bearer token"},
 		"twice":               {[]Token{{Value: tokenA, Name: "crm"}, {Value: tokenA, Name: "eddy"}}, "token 1: the token occurs twice"},
 		"no name":             {[]Token{{Value: tokenA}}, "the id is empty"},
@@ -66,7 +75,7 @@ func TestTokensRefuses(t *testing.T) {
 }
 
 func TestParseTokens(t *testing.T) {
-	got, err := ParseTokens([]byte("# agent token\n\ncrm\t" + tokenA + " billing scope:read scope:write # for the office\r\ngateway " + tokenB + " *"))
+	got, err := ParseTokens([]byte("# agent token\n\ncrm\t" + tokenA + " billing scope:read scope:write # for the # office\r\ngateway " + tokenB + " *"))
 	want := []Token{
 		{Value: tokenA, Name: "crm", Agents: []performatives.AgentID{"billing"}, Scopes: []string{"read", "write"}},
 		{Value: tokenB, Name: "gateway", Agents: []performatives.AgentID{"*"}},
@@ -83,6 +92,8 @@ func TestParseTokens(t *testing.T) {
 		t.Errorf("difference (-want +got):\n%s", d)
 	}
 	for text, want := range map[string]string{
+		"\ufeffcrm " + tokenA:             "auth: it begins with a byte order mark",
+		"crm # " + tokenA:                 "line 1: want the name of an agent and its token",
 		"crm":                             "line 1: want the name of an agent and its token",
 		"\ncrm short":                     "line 2: the token is shorter",
 		"a " + tokenA + "\n\nb " + tokenA: "line 3: the token occurs in line 1 already",
