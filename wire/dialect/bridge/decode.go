@@ -57,14 +57,13 @@ func (d *decoder) message() *performatives.Message {
 }
 
 func (d *decoder) made() *performatives.Message {
-	d.shape.kind, d.shape.act = d.kind, d.out.Performative
-	d.out.Shape = d.shape
+	d.shape.kind, d.out.Shape = d.kind, d.shape
 	m, err := performatives.New(d.out)
 	if err != nil {
 		d.fail(err)
 		return nil
 	}
-	d.shape.of = m
+	d.shape.of, d.shape.act = m, m.Performative()
 	return m
 }
 
@@ -204,7 +203,6 @@ func (d *decoder) typed(act performatives.Performative, content []byte, rest per
 	}
 	if len(content) > 0 && content[0] != '{' {
 		d.Wrong("payload", "an object as the content of the message type")
-		return
 	}
 	if content == nil && d.out.MessageType == "" && performatives.CheckPayload(act, nil) != nil {
 		content = []byte("{}") // the act has a payload, all of whose members are absent

@@ -3,7 +3,6 @@ package bridge
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -157,8 +156,7 @@ func (w *writer) content() {
 	case kindNotification:
 		w.notification()
 	case kindError:
-		f, err := w.fault()
-		w.Fail(err)
+		f, _ := w.fault() // see choose
 		f.write(&w.Builder)
 	case endOfKinds:
 	}
@@ -168,29 +166,22 @@ func (w *writer) content() {
 // unknown writes the members without a field, sorted by name. It leaves out a member with a name
 // of this dialect's envelope: another dialect stored it, with another meaning.
 func (w *writer) unknown() {
-	var names []string
-	for name := range w.Message.AllMetadata() {
+	rest := make(performatives.Members)
+	for name, v := range w.Message.AllMetadata() {
 		m := memberNames.Find([]byte(name))
 		switch {
 		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
 		case m == len(memberNames), m == memAccepted && w.kind != kindHandshakeResponse:
-			names = append(names, name)
+			rest[name] = v
 		}
 	}
-	slices.Sort(names)
-	for _, name := range names {
-		if v, _ := w.Message.Metadata(name); len(v) > 0 {
-			w.Checked(name, v)
-		}
-	}
+	w.Sorted(rest)
 }
 
 // restOf returns the members of the payload that came beside the content of a message type.
 func (w *writer) restOf() (rest performatives.Members) {
-	v, ok := w.Message.Metadata(payloadRest)
-	if ok && jsonscan.Is(v, '{') && jsonscan.Valid(v) {
-		jsonscan.Read(v, exchange.Rest(&rest, nil))
-	}
+	v, _ := w.Message.Metadata(payloadRest)
+	jsonscan.Read(v, exchange.Rest(&rest, nil))
 	return rest
 }
 
@@ -228,7 +219,7 @@ func (w *writer) choose() error {
 		word = cmp.Or(f.word, ErrorCodes.Of(f.code))
 	}
 	w.act = usualAct(w.kind, word, w.Message.Performative() != performatives.ActRefuse)
-	if w.kind == kindNotification && w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {
+	if w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {
 		w.act = performatives.ActCancel
 	}
 	return nil
@@ -262,7 +253,7 @@ func (w *writer) kindFor() (kind, error) {
 // refusesHandshake reports whether a REFUSE has the members of a handshake_response.
 func refusesHandshake(m *performatives.Message) bool {
 	r, err := exchange.PayloadAs[performatives.Refuse](m)
-	return err == nil && len(r.Extra[capsID]) > 0
+	return err == nil && r.Extra[capsID] != nil
 }
 
 // correlated returns the correlation_id, or nothing.

@@ -93,9 +93,6 @@ func (d *decoder) error(v []byte) {
 	if d.act != 0 && !refusals.Has(d.act) {
 		d.Wrong("metadata.performative", "the act of a refusal, got %s", d.act.String())
 	}
-	if d.Refusal != nil {
-		return
-	}
 	d.shape.code = word
 	d.out.Performative = cmp.Or(d.act, usualRefusal(word))
 	if d.out.MessageType != "" {
@@ -172,7 +169,7 @@ func (f fault) write(b *jsonscan.Builder) {
 // detailed writes the details of an error: those of the peer that made it, else our own.
 func (f fault) detailed(b *jsonscan.Builder, word string) {
 	var had performatives.Members
-	if jsonscan.Is(f.details, '{') && jsonscan.Valid(f.details) {
+	if jsonscan.Is(f.details, '{') {
 		jsonscan.Read(f.details, exchange.Rest(&had, nil))
 	} else if jsonscan.IsNull(f.details) && f.reasonless(word) {
 		b.Raw(errorDetails, f.details)
@@ -198,7 +195,6 @@ func (f fault) detailed(b *jsonscan.Builder, word string) {
 	}
 	if f.content != nil {
 		b.Raw(detailsPayload, f.content)
-		delete(had, detailsPayload)
 	}
 	b.Sorted(had)
 	b.End()
@@ -225,7 +221,7 @@ func (w *writer) fault() (fault, error) {
 	if f.text == "" && w.shape == unread {
 		f.text = r.Code.Traits().Text
 	}
-	if w.shape.code != "" && reasonOf(w.shape.code, f.details) == r.Code {
+	if reasonOf(w.shape.code, f.details) == r.Code {
 		f.word = w.shape.code
 	}
 	return f, nil

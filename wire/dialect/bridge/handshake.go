@@ -36,7 +36,6 @@ const defaultRole = "agent"
 // handshakeRequest reads the AgentCapabilities of a peer that connects.
 func (d *decoder) handshakeRequest(v []byte) {
 	d.itself(performatives.ActQueryCapabilities)
-	d.out.Performative = performatives.ActQueryCapabilities
 	own := d.capabilities(v)
 	d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: own, Schemas: true}
 }
@@ -47,7 +46,6 @@ func (d *decoder) handshakeResponse(v []byte) {
 	usual := usualAct(kindHandshakeResponse, "", accepted)
 	d.itself(usual)
 	own := d.capabilities(v)
-	d.out.Performative = usual
 	if accepted {
 		d.out.Payload = performatives.InformCapabilities{Capabilities: own}
 		return
@@ -182,7 +180,6 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 				d.Wrong(field(capsDetails), "the members of an action for %.64q", name)
 			}
 			a.Name = name
-			delete(a.Extra, "name")
 			delete(about, name)
 		}
 		actions = append(actions, a)
@@ -237,7 +234,7 @@ func (w *writer) capabilities(c performatives.Capabilities) {
 
 // own returns the agent_id: as the agent has written it, if it is the sender.
 func (w *writer) own(came []byte, id string) string {
-	if s := jsonscan.Text(came); performatives.AgentID(s).Is(w.Message.Sender()) && s != "" {
+	if s := jsonscan.Text(came); performatives.AgentID(s).Is(w.Message.Sender()) {
 		return s
 	}
 	return id
@@ -246,9 +243,7 @@ func (w *writer) own(came []byte, id string) string {
 // details writes the descriptions and schemas of the tools, and those of tools that are not listed.
 func (w *writer) details(c performatives.Capabilities) {
 	about := make(performatives.Members)
-	if v := c.Extra[capsDetails]; jsonscan.Is(v, '{') && jsonscan.Valid(v) {
-		jsonscan.Read(v, exchange.Rest(&about, nil))
-	}
+	jsonscan.Read(c.Extra[capsDetails], exchange.Rest(&about, nil))
 	for _, a := range c.Actions {
 		name := a.Name
 		a.Name = ""

@@ -30,9 +30,6 @@ func (d *decoder) notification(v []byte) {
 	d.rest("payload", v, &rest, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
 	name := d.name(notificationEvent, "the type of the event", event)
 	d.kinded(notificationData, "an object", "{", data)
-	if d.Refusal != nil {
-		return
-	}
 	withdraws := name == eventCancel && d.correlation != "" && d.out.MessageType == ""
 	switch {
 	case d.act != 0:
@@ -79,7 +76,7 @@ func (w *writer) notification() {
 		w.Text(notificationEvent, eventInform)
 		w.Raw(notificationData, w.Payload)
 		return
-	case jsonscan.Is(v, '"') && jsonscan.Valid(v):
+	case jsonscan.Is(v, '"'):
 		w.Raw(notificationEvent, v)
 	default:
 		w.Text(notificationEvent, eventFor(m.MessageType(), m.Performative()))

@@ -31,15 +31,11 @@ func (d *decoder) request(v []byte) {
 	d.kinded(requestDescription, "a string", `"`, description)
 	d.timeout(timeout)
 	d.opening(name)
-	if d.Refusal != nil {
-		return
-	}
 	if d.out.MessageType != "" {
 		exchange.Keep(&rest, requestDescription, description)
 		d.typed(cmp.Or(d.act, performatives.ActTaskRequest), arguments, rest)
 		return
 	}
-	d.out.Performative = performatives.ActTaskRequest
 	task := performatives.TaskRequest{TaskType: name, Description: jsonscan.Text(description), Extra: rest}
 	if !jsonscan.IsNone(arguments) {
 		task.Parameters = performatives.RawContent(arguments)
@@ -52,7 +48,6 @@ func (d *decoder) request(v []byte) {
 func (d *decoder) opening(tool string) {
 	if d.act != 0 && !exchange.Opening.Has(d.act) {
 		d.Wrong("metadata.performative", "TASK_REQUEST or REQUEST, got %s", d.act.String())
-		return
 	}
 	switch act, known := d.codec.opts.Registry.MessageTypeAct(tool); {
 	case d.out.MessageType == "" && known && exchange.Opening.Has(act):
@@ -76,8 +71,8 @@ func (d *decoder) timeout(v []byte) {
 	if jsonscan.IsNone(v) {
 		return
 	}
-	seconds, err := strconv.ParseFloat(string(v), 64)
-	if !jsonscan.IsNumber(v) || err != nil || !(seconds > 0 && seconds <= maxTimeout) {
+	seconds, _ := strconv.ParseFloat(string(v), 64) // 0 for what is no number
+	if !(seconds > 0 && seconds <= maxTimeout) {
 		got := jsonscan.KindOf(v)
 		if jsonscan.IsNumber(v) {
 			got = fmt.Sprintf("%.32s", v)

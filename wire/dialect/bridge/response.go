@@ -49,7 +49,6 @@ func (d *decoder) response(v []byte) {
 		d.typed(cmp.Or(d.act, performatives.ActInformResult), d.wrap(result), rest)
 		return
 	}
-	d.out.Performative = performatives.ActInformResult
 	p := performatives.InformResult{Status: performatives.StatusFailure, Summary: jsonscan.Text(fault), Extra: rest}
 	if jsonscan.Is(success, 't') {
 		p.Status, p.Summary = performatives.StatusSuccess, jsonscan.Text(summary)

@@ -51,7 +51,6 @@ func (s *session) checkRoute(d *decoder) {
 	r := routeOf(d.out.Metadata[memberRoute])
 	if slices.ContainsFunc(r.path, func(name string) bool { return strings.EqualFold(name, s.node) }) {
 		d.WrongAs(performatives.CodeUnknownAgent, memberRoute, "a way that has not passed the node %.64q before", s.node)
-		return
 	}
 	r.path = append(r.path, s.node)
 	exchange.Keep(&d.out.Metadata, memberRoute, r.json())

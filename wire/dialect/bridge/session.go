@@ -176,10 +176,7 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 		in.Answer = e.answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())
 	}
 	take(in)
-	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) {
-		return
-	}
-	if q == nil {
+	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) || q == nil {
 		return
 	}
 	text := cmp.Or(e.text, "the peer's answer cannot be read")
@@ -223,13 +220,10 @@ func (s *session) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if answer == nil {
 		return dst
 	}
-	x := extras{session: true, tools: s.opts.Tools}
+	x := extras{tools: s.opts.Tools}
 	if c, ok := in.Ref.(*call); ok {
 		x.tool = c.Tool
 	}
-	frame, err := s.codec.append(dst, answer, x)
-	if err != nil {
-		return dst // cannot be: the refusal was made here
-	}
+	frame, _ := s.codec.append(dst, answer, x) // the refusal was made here
 	return frame
 }

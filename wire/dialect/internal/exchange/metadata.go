@@ -134,11 +134,7 @@ func Signed(m *performatives.Message, token func() string) (*performatives.Messa
 	if token == nil {
 		return m, nil
 	}
-	text, err := json.Marshal(token())
-	if err != nil {
-		return nil, err
-	}
-	return m.With(func(e *performatives.Envelope) { Keep(&e.Metadata, MemberToken, text) })
+	return m.With(func(e *performatives.Envelope) { Keep(&e.Metadata, MemberToken, Quoted(token())) })
 }
 
 // Keep adds a copy of a member to members, which it makes if there are none. An absent member

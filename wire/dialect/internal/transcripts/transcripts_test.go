@@ -42,10 +42,13 @@ func TestRossnet(t *testing.T) { transcripts(t, "testdata/rossnet.txtar", rossne
 //	^ ID ACT PAYLOAD     a further message of the sender of ID, in its conversation
 //	! ENVELOPE           a message of the swarm's own, as JSON
 //	= #N                 the message N, which goes on to this peer
+//	~ #N ENVELOPE        the same with other members
 //	x #N REFUSAL         the session or its handler refuses what N was
 //	@ DURATION           the time passes
 //	h AGENT              another session takes over the requests of an agent of the peer
 //	? FRAME              whether the dialect claims a first frame
+//
+// A negative N counts from the last one.
 func transcripts(t *testing.T, file string, d wire.Dialect) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -111,7 +114,7 @@ func perform(t *testing.T, d wire.Dialect, options, body string) string {
 			s.options.Registry = reviews(t)
 		case "tools":
 			s.options.Tools = func(asker, of performatives.AgentID) []string {
-				return []string{"add", "for-" + string(asker), "of-" + string(of)}
+				return []string{"for-" + string(asker) + "-of-" + string(of)}
 			}
 		case "path":
 			s.options.Path = "/ws/Ada"
@@ -152,7 +155,7 @@ func (s *stage) play(line string) {
 		for i := range frame { // a message has no memory of its frame
 			frame[i] = '?'
 		}
-	case "<", "^", "!", "=":
+	case "<", "^", "!", "=", "~":
 		m := s.message(verb, rest)
 		if m == nil {
 			s.print("there is no message")
@@ -305,6 +308,9 @@ func (s *stage) json(v any) string {
 
 func (s *stage) number(text string) wire.Inbound {
 	n, err := strconv.Atoi(strings.TrimPrefix(text, "#"))
+	if n < 0 {
+		n += len(s.inbound) + 1
+	}
 	if err != nil || n < 1 || n > len(s.inbound) {
 		s.t.Fatalf("no %s among %d", text, len(s.inbound))
 	}
@@ -332,9 +338,12 @@ func (s *stage) message(verb, rest string) *performatives.Message {
 			m, err = m.With(func(e *performatives.Envelope) { e.MessageType = name })
 		}
 	case "!":
-		m, err = s.own(rest, stamp)
+		m, err = performatives.New(s.envelope(performatives.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Sender: "Jules", Receiver: "Ada"}, rest))
 	case "=":
 		m = s.number(rest).Message
+	case "~":
+		number, envelope, _ := strings.Cut(rest, " ")
+		m, err = s.number(number).Message.With(func(e *performatives.Envelope) { *e = s.envelope(*e, envelope) })
 	}
 	switch {
 	case err != nil:
@@ -346,24 +355,29 @@ func (s *stage) message(verb, rest string) *performatives.Message {
 	return m
 }
 
-// own reads a message. It has the act task_request, the sender Jules, the receiver Ada and the
-// stamp unless it says otherwise.
-func (s *stage) own(text string, stamp performatives.Stamp) (*performatives.Message, error) {
-	v := performatives.MessageJSON{Envelope: performatives.Envelope{ID: stamp.ID, Timestamp: stamp.Time, Sender: "Jules", Receiver: "Ada"}}
+// envelope reads members into an envelope. The payload_type is raw for one that is not decoded, and
+// act for one of the act although the message has a message type.
+func (s *stage) envelope(e performatives.Envelope, text string) performatives.Envelope {
+	v := performatives.MessageJSON{Envelope: e}
 	if err := json.Unmarshal([]byte(text), &v); err != nil {
-		return nil, err
+		s.t.Fatalf("%v: %s", err, text)
 	}
-	e := v.Envelope
-	if v.PayloadType == performatives.TypeName(performatives.Raw{}) {
+	if e = v.Envelope; v.Payload == nil {
+		return e
+	}
+	messageType := e.MessageType
+	switch v.PayloadType {
+	case "raw":
 		e.Payload = performatives.Raw(v.Payload)
-	} else if v.Payload != nil {
-		p, err := s.options.Registry.DecodeTyped(e.Performative, e.MessageType, "", v.Payload)
-		if err != nil {
-			return nil, err
-		}
-		e.Payload = p
+		return e
+	case "act":
+		messageType = ""
 	}
-	return performatives.New(e)
+	var err error
+	if e.Payload, err = s.options.Registry.DecodeTyped(e.Performative, messageType, "", v.Payload); err != nil {
+		s.t.Fatalf("%v: %s", err, text)
+	}
+	return e
 }
 
 // content reads ACT or ACT=TYPE, and a payload of it.
