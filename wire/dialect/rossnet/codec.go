@@ -135,8 +135,8 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	if err != nil {
 		return nil, err
 	}
-	owner, ok := strings.CutPrefix(o.Path, PathPrefix)
-	if !ok || o.Initiator || strings.Contains(owner, "/") {
+	owner, _ := strings.CutPrefix(o.Path, PathPrefix)
+	if o.Initiator || strings.Contains(owner, "/") {
 		owner = ""
 	}
 	c := &codec{

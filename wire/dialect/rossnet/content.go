@@ -43,17 +43,13 @@ const referenceAgents = "agents"
 
 // content decodes the act and the payload.
 func (d *decoder) content() {
-	if d.act(); d.Refusal != nil {
-		return
-	}
+	d.act()
 	p := d.payload
 	if d.out.MessageType != "" {
 		d.typed(p)
 		return
 	}
-	if d.Refuse(checkPayload(d.kind, p)); d.Refusal != nil {
-		return
-	}
+	d.Refuse(checkPayload(d.kind, p))
 	switch d.kind {
 	case kindAssign:
 		d.assign(p)
@@ -106,7 +102,6 @@ func (d *decoder) typed(payload []byte) {
 	p, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, "", bytes.Clone(payload))
 	if err != nil {
 		d.Refuse(renamed(err))
-		return
 	}
 	d.out.Payload = p
 }
@@ -143,7 +138,6 @@ func (d *decoder) acknowledge(p []byte) {
 		a := performatives.TaskAccept{}
 		if err := a.UnmarshalJSON(object(rest(p, "status", "reason", "comments"))); err != nil {
 			d.Refuse(renamed(err))
-			return
 		}
 		a.Comments = reason
 		d.out.Payload = a
@@ -194,7 +188,6 @@ func (d *decoder) complete(p []byte) {
 	}
 	if err := r.UnmarshalJSON(object(rest(p, from, "result_details"))); err != nil {
 		d.Refuse(renamed(err))
-		return
 	}
 	if r.Status == "" {
 		r.Status = status
@@ -219,7 +212,6 @@ func (d *decoder) register(p []byte) {
 	id := performatives.AgentID(jsonscan.Text(jsonscan.Member(p, "agent_id")))
 	if !id.Is(d.out.Sender) {
 		d.Wrong("payload.agent_id", "the sender, %.64q, got %.64q", d.out.Sender, id)
-		return
 	}
 	c := performatives.Capabilities{Extra: performatives.Members{extraRegistration: bytes.Clone(p)}}
 	for v := range jsonscan.Elements(jsonscan.Member(p, "capabilities")) {

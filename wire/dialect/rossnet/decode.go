@@ -48,9 +48,6 @@ func (d *decoder) read() {
 		d.Invalid(memPayload, "an object", d.payload)
 	}
 	d.id()
-	if d.Refusal != nil {
-		return
-	}
 	d.subtask = subtaskOf(d.kind, d.payload)
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
@@ -132,7 +129,6 @@ func uuidOf(sum [sha256.Size]byte) string {
 func (d *decoder) act() {
 	if err := performatives.CheckMessageType(d.kind); err != nil {
 		d.Refuse(renamed(err))
-		return
 	}
 	said, err := performatives.ParsePerformative(jsonscan.Text(d.out.Metadata[exchange.MetaAct]))
 	named := err == nil
@@ -152,7 +148,7 @@ func (d *decoder) act() {
 		}
 	case ok:
 		d.out.Performative, d.out.MessageType = registered, d.kind
-	case noAct == nil && d.kind == byName.String():
+	case noAct == nil:
 		d.out.Performative = byName
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind

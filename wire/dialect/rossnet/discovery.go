@@ -91,10 +91,7 @@ func (w *writer) found() {
 		return
 	}
 	list, err := json.Marshal(r.Value)
-	if err != nil {
-		w.Fail(err)
-		return
-	}
+	w.Fail(err)
 	results := []json.RawMessage{}
 	for v := range jsonscan.Elements(list) {
 		if found := entryOf(v); found != nil && matches(w.call.Payload, found) {

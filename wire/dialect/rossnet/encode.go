@@ -42,7 +42,7 @@ func (d *decoder) shape() *shape {
 		conversation: cmp.Or(d.out.ConversationID, performatives.ConversationID(d.out.ID)),
 	}
 	s.had, s.nulls = d.Had()
-	if v := d.Values[memTask]; jsonscan.IsNull(v) || jsonscan.Is(v, '{') && len(rest(v)) == 0 {
+	if v := d.Values[memTask]; len(rest(v)) == 0 {
 		s.blank = bytes.Clone(v)
 	}
 	return s
@@ -75,7 +75,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	w.theirs, w.known = c.field[m.Receiver().Fold()]
 	w.call = c.calls.Find("", m.InReplyTo())
 	w.asked = c.asked.Find(m.Sender(), m.InReplyTo())
-	if r := c.ahead.Check(m, w.call != nil || w.asked != nil, c.now); r != nil {
+	if r := c.ahead.Check(m, w.asked != nil, c.now); r != nil {
 		return dst, r
 	}
 	w.collect()
@@ -159,7 +159,7 @@ func (w *writer) typed() {
 	if known || noAct == nil || ok && registered != act {
 		w.Tell(exchange.MetaMessageType, w.Kind) // without it, the type would be read as the dialect's own
 	}
-	if known || !ok || registered != act {
+	if known || registered != act {
 		w.Tell(exchange.MetaAct, act.String())
 	}
 	w.Marshal(w.Message.Payload())
@@ -188,7 +188,6 @@ func (w *writer) set(name string, v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
 		w.Fail(fmt.Errorf("rossnet: payload.%s: %w", name, err))
-		return
 	}
 	w.body[name] = text
 }
@@ -219,7 +218,6 @@ func (w *writer) assign() {
 		return
 	}
 	w.members(performatives.TaskRequest{Extra: t.Extra})
-	delete(w.body, "task_type")
 	if p, err := performatives.ParsePriority(jsonscan.Text(w.body[exchange.MetaPriority])); err == nil && p == w.Message.Priority() {
 		delete(w.body, exchange.MetaPriority) // it is in task_metadata
 	}
@@ -260,7 +258,6 @@ func (w *writer) assignInField(t performatives.TaskRequest) bool {
 	if raw := object(w.body); isField(kindAssign, raw) && checkPayload(kindAssign, raw) == nil {
 		return true
 	}
-	w.body = nil
 	return false
 }
 
@@ -303,7 +300,6 @@ func (w *writer) result() {
 		return
 	}
 	delete(w.body, "result")
-	delete(w.body, "output_data")
 	if r.Status == performatives.StatusSuccess {
 		delete(w.body, "task_status")
 	}

@@ -81,7 +81,6 @@ func (d *decoder) metadata() {
 	}
 	if v[0] != '{' {
 		d.Invalid("mcp_header.task_metadata", "an object", v)
-		return
 	}
 	d.KeepObject("mcp_header.task_metadata", v, &d.out.Metadata, prefixTask, prefixEnvelope, prefixHeader, prefixTask)
 	d.extensions()
@@ -147,9 +146,6 @@ func object(m performatives.Members) []byte {
 	if m == nil {
 		return []byte("{}")
 	}
-	text, err := json.Marshal(m)
-	if err != nil {
-		return []byte("{}") // the members have been scanned before
-	}
+	text, _ := json.Marshal(m) // nil is no JSON, as is what does not marshal
 	return text
 }

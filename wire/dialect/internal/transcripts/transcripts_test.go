@@ -118,6 +118,8 @@ func perform(t *testing.T, d wire.Dialect, options, body string) string {
 			}
 		case "path":
 			s.options.Path = "/ws/Ada"
+		case "deep":
+			s.options.Path = "/ws/Ada/x"
 		case "small":
 			s.options.MaxPending, s.options.MaxBytes = 2, 1000
 		default:
@@ -218,9 +220,9 @@ func (s *stage) take(in wire.Inbound) {
 	}
 	s.inbound = append(s.inbound, in)
 	n := len(s.inbound)
-	token := ""
-	if in.Token != "" {
-		token = " token=" + in.Token
+	token := named("token", in.Token) + named("its-id", in.ID)
+	if in.Content != nil {
+		token += fmt.Sprintf(" of %d bytes", len(in.Content))
 	}
 	switch {
 	case in.Err != nil:
