@@ -20,6 +20,7 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
+	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rossnet"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
@@ -33,11 +34,19 @@ func TestBridge(t *testing.T)  { transcripts(t, "testdata/bridge.txtar", bridge.
 func TestRag(t *testing.T)     { transcripts(t, "testdata/rag.txtar", rag.Dialect{}) }
 func TestRossnet(t *testing.T) { transcripts(t, "testdata/rossnet.txtar", rossnet.Dialect{}) }
 
+func TestGateway(t *testing.T) {
+	d, err := gateway.New(gateway.Options{Name: "gw", Version: "7", Rate: wire.Rate{Messages: 5, Window: time.Minute}, MaxBatch: 3, Timeout: time.Minute})
+	if err != nil {
+		t.Fatal(err)
+	}
+	transcripts(t, "testdata/gateway.txtar", d)
+}
+
 // transcripts plays the sections of a file. Each is a session; what follows its name are its
 // options. The lines that begin with a verb are what happens, and the indented ones after each are
 // what it leads to.
 //
-//	> FRAME              a frame of the peer's
+//	> FRAME              a frame of the peer's; "LAST" is the JSON-RPC id of the last request that was written
 //	< #N ACT PAYLOAD     the swarm's answer to the message N
 //	^ ID ACT PAYLOAD     a further message of the sender of ID, in its conversation
 //	! ENVELOPE           a message of the swarm's own, as JSON
@@ -91,6 +100,7 @@ type stage struct {
 	out      strings.Builder
 	now      time.Time
 	stamps   int
+	last     string // see transcripts
 }
 
 // Stamp returns an id that counts, and the time.
@@ -116,6 +126,10 @@ func perform(t *testing.T, d wire.Dialect, options, body string) string {
 			s.options.Tools = func(asker, of performatives.AgentID) []string {
 				return []string{"for-" + string(asker) + "-of-" + string(of)}
 			}
+		case "gzip":
+			s.options.Compression = []string{"gzip"}
+		case "workers":
+			s.options.Workers = workers
 		case "path":
 			s.options.Path = "/ws/Ada"
 		case "deep":
@@ -152,7 +166,7 @@ func (s *stage) play(line string) {
 	verb, rest, _ := strings.Cut(line, " ")
 	switch verb {
 	case ">":
-		frame := []byte(rest)
+		frame := []byte(strings.ReplaceAll(rest, `"LAST"`, s.last))
 		s.codec.Decode(frame, s.take)
 		for i := range frame { // a message has no memory of its frame
 			frame[i] = '?'
@@ -190,6 +204,27 @@ func (s *stage) play(line string) {
 	default:
 		s.t.Fatalf("line %q", line)
 	}
+	if c, ok := s.codec.(wire.CompressionCodec); ok {
+		if method := c.Agreed(); method != "" || c.Offered() {
+			s.print("agreed on %q, offered: %t", method, c.Offered())
+		}
+	}
+}
+
+// workers are those of a small cluster, from which a stranger gets nothing.
+func workers(asker, of performatives.AgentID, tool string) (found []performatives.AgentID, known bool) {
+	for _, w := range []struct {
+		id    performatives.AgentID
+		tools string
+	}{{"ns/a", " add dot.ted "}, {"ns/b", " add sub "}, {"solo.x", " mul "}, {"math", " div "}} {
+		if of != "system" && of != "default" && of != w.id && !strings.HasPrefix(string(w.id), string(of)+"/") || asker == "Stranger" {
+			continue
+		}
+		if known = true; strings.Contains(w.tools, " "+tool+" ") {
+			found = append(found, w.id)
+		}
+	}
+	return found, known
 }
 
 func (s *stage) wrote(out []byte, err error) {
@@ -200,6 +235,9 @@ func (s *stage) wrote(out []byte, err error) {
 		s.print("nothing")
 	default:
 		s.frame("writes", out)
+		if rpc := jsonscan.Member(out, "mcp_payload"); jsonscan.Member(rpc, "method") != nil {
+			s.last = string(jsonscan.Member(rpc, "id"))
+		}
 	}
 }
 
