@@ -29,7 +29,7 @@ type endpoint struct {
 
 func (e *endpoint) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	id, secret, _ := r.BasicAuth()
-	if r.Method != http.MethodPost || id != "node%3A1" || secret != "s%26cret" || r.PostFormValue("token_type_hint") != "access_token" {
+	if r.Method != http.MethodPost || id != "node%3A1" || secret != "s%26cret" || r.PostFormValue("token_type_hint") != "access_token" || r.Header.Get("Accept") != "application/json" {
 		w.WriteHeader(http.StatusUnauthorized)
 		return
 	}
@@ -101,6 +101,7 @@ func TestIntrospection(t *testing.T) {
 		"audience":  `{"active":true,"sub":"crm","iss":"https://id","aud":"others"}`,
 		"odd exp":   `{"active":true,"sub":"crm","iss":"https://id","aud":"nodes","exp":"soon"}`,
 		"no object": `[]`,
+		"null":      `null`,
 		"no answer": `{"sub":"crm"}`,
 		"text":      `{"active":"true"}`,
 	}}
@@ -121,7 +122,8 @@ func TestIntrospection(t *testing.T) {
 		t.Errorf("without exp: got %+v, %v", id, err)
 	}
 	for token, want := range map[string]string{
-		"unknown": "the token is not active", "past": "the token has expired", "nameless": "the sub is not a valid agent id",
+		strings.Repeat("x", maxJWT): "the token is not active",
+		"unknown":                   "the token is not active", "past": "the token has expired", "nameless": "the sub is not a valid agent id",
 		"odd name": "the sub is not a valid agent id", "issuer": "another issuer", "audience": "another audience", "odd exp": "the exp is not a time",
 	} {
 		_, err := presents(t, a, token)
@@ -130,7 +132,7 @@ func TestIntrospection(t *testing.T) {
 		}
 	}
 	for token, want := range map[string]string{
-		"no object": "not a JSON object", "no answer": "does not say whether", "text": "does not say whether",
+		"null": "not a JSON object", "no object": "not a JSON object", "no answer": "does not say whether", "text": "does not say whether",
 	} {
 		if _, err := presents(t, a, token); !errors.Is(err, performatives.CodeInternal) || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", token, err)

@@ -258,7 +258,12 @@ func TestJWKSAnswers(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { answer(w, r) }))
 	defer server.Close()
 	text := func(b []byte) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(b) }
+		return func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Accept") != "application/jwk-set+json, application/json" {
+				w.WriteHeader(http.StatusNotAcceptable)
+			}
+			_, _ = w.Write(b)
+		}
 	}
 	to := func(url string) http.HandlerFunc {
 		return func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, url, http.StatusFound) }
@@ -277,6 +282,7 @@ func TestJWKSAnswers(t *testing.T) {
 		"3 redirections":  {redirects(3, good), ""},
 		"4 redirections":  {redirects(4, good), "too many redirections"},
 		"no keys":         {text([]byte(`{"keys":[]}`)), "it is empty"},
+		"many keys":       {text([]byte(`{"keys":[` + strings.Repeat("{},", maxKeys-1) + `{}]}`)), "no key in it can be used: key 0: "},
 		"too many keys":   {text([]byte(`{"keys":[` + strings.Repeat("{},", maxKeys) + `{}]}`)), "more than"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,6 +87,9 @@ func TestParseRulesRefuses(t *testing.T) {
 	if _, err := (Rules{{Agent: "a"}}).Authorizer(); err == nil {
 		t.Error("a rule that allows nothing is accepted")
 	}
+	if _, err := (Rules{{Agent: "a", Allow: []string{"b"}, Acts: []performatives.Performative{0}}}).Authorizer(); err == nil || err.Error() != "auth: rule 0: acts has an entry that is not a performative" {
+		t.Error(err)
+	}
 }
 
 // Reading and acting are rights of their own, which only a rule about the identity grants.

@@ -65,6 +65,9 @@ func TestSecretFromJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"S":"abc"}`), &s); err != nil || string(s.S) != "abc" {
 		t.Errorf("%v", err)
 	}
+	if text, err := json.Marshal(map[string]any{"a": Any(), "s": s}); err != nil || string(text) != `{"a":"auth.Any(0)","s":{"S":"[redacted]"}}` {
+		t.Errorf("%s, %v", text, err)
+	}
 }
 
 func TestExposed(t *testing.T) {

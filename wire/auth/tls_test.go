@@ -103,6 +103,7 @@ func TestTLS(t *testing.T) {
 		"required and missing":       {required, plain, false, false},
 		"of another authority":       {p.server, stranger, false, false},
 		"another server's":           {p.server, elsewhere, false, false},
+		"not asked for":              {Files{Cert: p.server.Cert, Key: p.server.Key}, p.client, true, false},
 		"an unknown server":          {other.server, plain, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
