@@ -19,6 +19,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/leakcheck"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 	"github.com/ribosome-agents/ribosome/wire/dialect/gateway"
 	"github.com/ribosome-agents/ribosome/wire/dialect/rag"
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) { leakcheck.Main(m) }
 
 var update = flag.Bool("update", false, "write the transcripts anew")
 
+func TestAcl(t *testing.T)     { transcripts(t, "testdata/acl.txtar", acl.Dialect{}) }
 func TestBridge(t *testing.T)  { transcripts(t, "testdata/bridge.txtar", bridge.Dialect{Node: "n1"}) }
 func TestRag(t *testing.T)     { transcripts(t, "testdata/rag.txtar", rag.Dialect{}) }
 func TestRossnet(t *testing.T) { transcripts(t, "testdata/rossnet.txtar", rossnet.Dialect{}) }
