@@ -2,6 +2,8 @@ package exchange
 
 import (
 	"slices"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -37,6 +39,32 @@ func TestPendingIsBounded(t *testing.T) {
 	p.Remove(nil)
 	if p.Len() != 2 {
 		t.Errorf("%d requests", p.Len())
+	}
+}
+
+// What is stored of requests that are gone is bounded also behind one that stays, and nothing is
+// stored when all are gone. A request takes the place of the one with its id.
+func TestPendingForgets(t *testing.T) {
+	var p Pending[*call]
+	p.Init(2, false, nil)
+	p.Add(&call{Request: Request{ID: "stays"}})
+	for i := range 20 {
+		p.Add(&call{Request: Request{ID: performatives.MessageID(rune('a' + i))}})
+		p.Add(&call{Request: Request{ID: performatives.MessageID(rune('a' + i))}, Trace: "again"})
+		x := p.Find("", string(rune('a'+i)))
+		if p.Len() != 2 || len(p.order) > 4 || x.Trace != "again" {
+			t.Fatalf("%d requests, %d in order, the last is %+v", p.Len(), len(p.order), x)
+		}
+		p.Remove(x)
+	}
+	all := p.order[:cap(p.order)]
+	p.Remove(p.Find("", "stays"))
+	if p.Len() != 0 || len(p.order) != 0 || slices.ContainsFunc(all, func(x *call) bool { return x != nil }) {
+		t.Errorf("%d requests, in order %v", p.Len(), all)
+	}
+	var lock sync.Mutex
+	if err := (Handover[*call]{Lock: &lock, Calls: &p}).Adopt([]byte("x")); err == nil || !strings.HasPrefix(err.Error(), "requests of another session: ") {
+		t.Error(err)
 	}
 }
 

@@ -75,7 +75,7 @@ func OneOf(want string, words ...string) *Kind {
 func Between(want string, least, most float64) *Kind {
 	return &Kind{Want: want, Shown: true, Fits: func(v []byte) bool {
 		n, err := strconv.ParseFloat(string(v), 64)
-		return jsonscan.IsNumber(v) && err == nil && n >= least && n <= most
+		return err == nil && n >= least && n <= most
 	}}
 }
 
