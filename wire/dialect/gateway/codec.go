@@ -173,7 +173,6 @@ func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 		}
 		r := readRPC(text)
 		if r.method == methodInitialize && r.kind == kindRequest {
-			r.kind = kindBroken
 			r.Refuse(invalidRequest("mcp_payload", "mcp_payload: initialize cannot be part of a batch"))
 		}
 		if r.answered() {

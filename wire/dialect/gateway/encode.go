@@ -217,11 +217,13 @@ func (c *codec) appendCall(dst []byte, h header, method string, id []byte, param
 	if id != nil {
 		b.Raw("id", id)
 	}
+	rest := performatives.Members{}
 	for name, v := range h.message.AllMetadata() {
 		if of, ok := strings.CutPrefix(name, prefixPayload); ok && jsonscan.Valid(v) && rpcMembers.Find([]byte(of)) == len(rpcMembers) {
-			b.Raw(of, v)
+			rest[of] = v
 		}
 	}
+	b.Sorted(rest)
 	if !bare {
 		b.End()
 	}

@@ -27,8 +27,6 @@ func (e *envelope) readMetadata(v []byte) {
 	}
 	for name, v := range jsonscan.Members(v) {
 		switch name := string(name); {
-		case e.Refusal != nil:
-			return
 		case name == "timeout_ms":
 			e.readTimeout(v)
 		case name != "priority":
@@ -51,10 +49,9 @@ func (e *envelope) readTimeout(v []byte) {
 	if jsonscan.IsNull(v) {
 		return
 	}
-	ms, err := strconv.ParseFloat(string(v), 64)
-	if err != nil || ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
+	ms, _ := strconv.ParseFloat(string(v), 64) // 0 for what is no number
+	if ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
 		e.Refuse(exchange.Wrong("metadata.timeout_ms", "a number of milliseconds above 0"))
-		return
 	}
 	e.timeout = max(time.Duration(ms*float64(time.Millisecond)), 1)
 }

@@ -297,6 +297,12 @@ func (s *stage) describe(m *performatives.Message) string {
 		act += "=" + m.MessageType()
 	}
 	text := fmt.Sprintf("%s %s %s → %s in %s", act, m.ID(), m.Sender(), m.Receiver(), m.ConversationID())
+	if l, ok := s.dialect.(wire.LabelDialect); ok && l.SenderIsLabel(m) {
+		text += " (a label)"
+	}
+	if a, ok := m.Shape().(wire.Anycast); ok && a.Anycast() {
+		text += " (anycast)"
+	}
 	text += named("re", m.InReplyTo()) + named("with", m.ReplyWith()) + named("protocol", m.Protocol()) + named("trace", m.Trace()) +
 		named("ontology", m.Ontology()) + named("language", e.Language)
 	if !m.ReplyBy().IsZero() {
