@@ -130,8 +130,10 @@ func TestParseStatement(t *testing.T) {
 		_, _, err := parseStatement(tt.text)
 		says(t, name, err, tt.want)
 	}
-	s, about, err := parseStatement(whole)
-	says(t, "whole", err, "")
+	forged := statement{Agent: "a", Version: 7, Keys: k.public()}
+	forged.Keys[0].KeyID, forged.Keys[1].KeyID = "forged", "forged"
+	s, about, err := parseStatement(signs(t, forged, k))
+	says(t, "forged ids", err, "")
 	if about.Agent != "a" || about.Version != 7 || about.current(useSign).KeyID != k.ID() || about.current(useEncrypt).KeyID != k.encryption.KeyID || s.kid != k.ID() {
 		t.Errorf("%+v", about)
 	}
@@ -183,11 +185,16 @@ func TestOwnStatement(t *testing.T) {
 	}
 	for _, tt := range []struct{ text, want string }{
 		{signs(t, statement{Agent: "a", Version: started}, other, other), "sealed: the statement is not newer than the present one"},
+		{signs(t, statement{Agent: "a", Version: started - 1}, other, other), "sealed: the statement is not newer than the present one"},
 		{signs(t, statement{Agent: "b", Version: started + 1}, other, other), `sealed: Options.Statement is about the agent "b"`},
 		{signs(t, statement{Agent: "a", Version: started + 5}, other, other), ""},
 		{"", "sealed: rotate: the former keys have not been retired"},
 	} {
-		says(t, "rotate", s.Rotate(other, tt.text), tt.want)
+		version, before := s.version, s.Statement()
+		err := s.Rotate(other, tt.text)
+		if says(t, "rotate", err, tt.want); err != nil && (s.version != version || s.Statement() != before) || err == nil && s.Statement() != tt.text {
+			t.Errorf("version %d after %d, %v", s.version, version, err)
+		}
 	}
 	if s.version != started+5 || s.keys.ID() != other.ID() || s.former == nil || s.former.ID() != k.ID() {
 		t.Errorf("version %d, keys %s after %v", s.version, s.keys.ID(), s.former)
@@ -243,12 +250,23 @@ func TestLearn(t *testing.T) {
 			says(t, string(tt.agent), s.Learn(tt.agent, p.Capabilities{Extra: p.Members{CapabilityKeys: mustMarshal(t, tt.text)}}), want)
 		}
 	}
+	authority := by.signing.Public()
+	authority.KeyID = "forged"
+	if k, err := parseAuthority(mustMarshal(t, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{by.encryption.Public(), authority}})); err != nil || k.KeyID != by.ID() || k.Use != useSign {
+		t.Errorf("%v, %v", k, err)
+	}
+	private, err := ecdsa.GenerateKey(elliptic.P384(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p384 := jose.JSONWebKey{Key: private.Public(), Use: useSign}
 	for name, tt := range map[string]struct {
 		keys any
 		want string
 	}{
 		"no set":          {7, "want a JSON Web Key Set"},
 		"to encrypt only": {jose.JSONWebKeySet{Keys: []jose.JSONWebKey{by.encryption.Public()}}, "want a public key with the use sig"},
+		"another curve":   {jose.JSONWebKeySet{Keys: []jose.JSONWebKey{p384}}, `sealed: want a key of Ed25519 or P-256 to sign, or of P-256 to encrypt, got *ecdsa.PublicKey with the use "sig"`},
 		"private":         {jose.JSONWebKeySet{Keys: []jose.JSONWebKey{by.signing}}, "want a public key with the use sig"},
 	} {
 		_, err := parseAuthority(mustMarshal(t, tt.keys))
