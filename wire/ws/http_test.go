@@ -26,6 +26,8 @@ func (tokenAuth) Authenticate(_ context.Context, c wire.Credentials) (wire.Ident
 	switch {
 	case c.Token == "secret":
 		return wire.Identity{Name: "a", Method: "test"}, nil
+	case c.Token == "foreign": // it may be of another authenticator
+		return wire.Identity{}, wire.ErrNoCredentials
 	case c.Token == "broken":
 		return wire.Identity{}, &performatives.Refusal{Code: performatives.CodeInternal}
 	case c.Token != "":
@@ -82,6 +84,11 @@ func TestAnswers(t *testing.T) {
 		{"no credentials", del("Authorization"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "credentials"},
 		{"an empty token", set("Authorization", "Bearer"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "credentials"},
 		{"a bad token", set("Authorization", "Bearer nonsense"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "the token is wrong"},
+		{"an unknown token", set("Authorization", "Bearer foreign"), 401, "UNAUTHORIZED", [2]string{"WWW-Authenticate", "Bearer"}, "the token is not accepted"},
+		{"the path of another agent", func(r *http.Request) { r.URL.Path = "/agents/b" }, 403, "FORBIDDEN", [2]string{}, "the token is not that of the agent of the path"},
+		{"its own path", func(r *http.Request) { r.URL.Path = "/agents/A" }, 500, "INTERNAL_ERROR", [2]string{}, ""}, // as below
+		{"no token for the path of an agent", func(r *http.Request) { r.URL.Path = "/agents/b"; r.Header.Del("Authorization") }, 401, "UNAUTHORIZED", [2]string{}, "credentials are required"},
+		{"a post", func(r *http.Request) { r.URL.Path = RequestPath }, 404, "NOT_FOUND", [2]string{}, "path"},
 		{"our own fault", set("Authorization", "broken"), 500, "INTERNAL_ERROR", [2]string{}, ""},
 		{"no hijacking", nil, 500, "INTERNAL_ERROR", [2]string{}, ""}, // httptest's recorder does not support it
 	} {
@@ -93,7 +100,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			wantAnswer(t, Handler(server, Options{}), upgrade(c.change), c.status, c.code, c.header, c.says)
+			wantAnswer(t, Handler(server, Options{AgentPath: "/agents/"}), upgrade(c.change), c.status, c.code, c.header, c.says)
 		})
 	}
 }
