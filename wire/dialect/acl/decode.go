@@ -135,18 +135,16 @@ func (d *decoder) string(field string, v []byte) string {
 
 func (d *decoder) act() {
 	v := d.in.Values[memPerformative]
-	if len(v) == 0 || v[0] != '"' {
+	if !jsonscan.Is(v, '"') {
 		d.Invalid("performative", "the name of an act", v)
-		return
 	}
-	name, _ := jsonscan.Unquote(v)
+	name := jsonscan.TextBytes(v)
 	act, ok := actOf(name, d.shape.style)
 	if !ok {
 		_, err := performatives.ParsePerformative(string(name))
 		d.Refuse(&performatives.Refusal{
 			Code: performatives.CodeUnknownPerformative, Field: "performative", Text: exchange.RefusalOf(err).Text,
 		})
-		return
 	}
 	d.out.Performative = act
 	if string(name) != actName(act, d.shape.style) {
@@ -229,9 +227,8 @@ func (d *decoder) time(m int) time.Time {
 		return time.Time{}
 	case v[0] != '"':
 		d.Invalid(memberNames[m], "an ISO 8601 time", v)
-		return time.Time{}
 	}
-	text, _ := jsonscan.Unquote(v)
+	text := jsonscan.TextBytes(v)
 	t, ok := isotime.Parse(text)
 	if !ok {
 		d.Wrong(memberNames[m], "an ISO 8601 time, got %.48q", text)

@@ -19,17 +19,13 @@ func (d *decoder) payload() {
 	switch {
 	case v == nil:
 		d.absent()
-		return
 	case jsonscan.IsNull(v):
 		d.blank(memPayload)
 		d.absent()
-		return
 	case v[0] != '{':
 		d.Invalid("payload", "an object", v)
-		return
-	}
-	d.priority()
-	if d.out.Performative != 0 && d.Refusal == nil {
+	default:
+		d.priority()
 		d.content(v)
 	}
 }
@@ -37,11 +33,8 @@ func (d *decoder) payload() {
 // absent refuses a missing payload that a registered message type demands.
 func (d *decoder) absent() {
 	_, ok := d.codec.opts.Registry.MessageTypeAct(d.out.MessageType)
-	if !ok || d.out.Performative == 0 || d.Refusal != nil {
-		return
-	}
-	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); err != nil {
-		d.Refusal = exchange.RefusalOf(err)
+	if _, err := d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, nil); ok && err != nil {
+		d.Refuse(exchange.RefusalOf(err))
 	}
 }
 
@@ -66,8 +59,7 @@ func (d *decoder) content(v []byte) {
 	}
 	d.out.Payload, err = d.codec.opts.Registry.DecodeTyped(d.out.Performative, d.out.MessageType, d.out.Ontology, v)
 	if err != nil {
-		d.Refusal = exchange.RefusalOf(err)
-		return
+		d.Refuse(exchange.RefusalOf(err))
 	}
 	if _, raw := d.out.Payload.(performatives.Raw); !raw && d.exact() {
 		d.shape.payload = bytes.Clone(v)

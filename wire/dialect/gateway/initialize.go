@@ -209,12 +209,11 @@ func (c *codec) mayOffer() bool {
 // offering records a request of this node before it is written. An initialize offers a
 // compression.
 func (c *codec) offering(q *request) {
-	if q.method != methodInitialize || !c.mayOffer() {
-		return
+	if q.method == methodInitialize && c.mayOffer() {
+		c.mu.Lock()
+		c.offered = q
+		c.mu.Unlock()
 	}
-	c.mu.Lock()
-	c.offered = q
-	c.mu.Unlock()
 }
 
 // settled records the answer to a request of this node.
