@@ -1,0 +1,60 @@
+package bridge
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
+)
+
+// Without a session, progress is an event like any other. More unknown members than may be are
+// refused in the envelope, in its metadata, and in the payload.
+func TestOddMessages(t *testing.T) {
+	c, err := New(Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var members strings.Builder
+	for i := range exchange.MaxUnknown + 1 {
+		fmt.Fprintf(&members, `"k%d":1,`, i)
+	}
+	many := members.String()
+	text := func(payload, metadata string) string {
+		return `{"message_id":"m","message_type":"notification","sender_id":"a","correlation_id":"c","payload":{` + payload + `"event_type":"progress"},"metadata":{` + metadata + `"own":1}}`
+	}
+	for name, tt := range map[string]struct{ text, want string }{
+		"progress":             {text("", ""), ""},
+		"many in the payload":  {text(many, ""), "payload: want no more than 1,024 unknown members"},
+		"many in the metadata": {text("", many), "metadata: want no more than 1,024 unknown members"},
+	} {
+		m, err := c.Decode([]byte(tt.text))
+		if r := performatives.RefusalOf(err); (tt.want == "") != (r == nil) || r != nil && (r.Text != tt.want || r.Code != performatives.CodeParsingError) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err == nil && m.Performative() != performatives.ActInform {
+			t.Errorf("%s: %s", name, m.Performative())
+		}
+	}
+	m, err := performatives.New(performatives.Envelope{
+		ID: "m", Sender: "a", Timestamp: time.Unix(1, 0), Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{
+			Actions: []performatives.Action{{Name: "x", InputSchema: json.RawMessage("{")}},
+		}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Encode(m); err == nil {
+		t.Errorf("a schema that is no JSON is written: %s", out)
+	}
+	f := Factory{Codec: c, Sender: "a"}
+	if m, err = f.HandshakeRequest("", AgentCapabilities{AgentName: "n", AgentRole: "r"}); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Encode(m); err != nil || !strings.Contains(string(out), `"tools":[],"version":"`+Version+`","metadata":{}`) {
+		t.Errorf("%s, %v", out, err)
+	}
+}
