@@ -76,3 +76,40 @@ func TestReadLogReportsALineThatIsTooLong(t *testing.T) {
 		t.Errorf("%d errors", errs)
 	}
 }
+
+// A line may be that of a logger: with a prefix, with attributes behind the message, or a JSON
+// object.
+func TestParseLogLine(t *testing.T) {
+	c := newCodec(t, Options{})
+	quoted := strings.ReplaceAll(ideRequest, `"`, `\"`)
+	for line, want := range map[string]string{
+		"MCP_MESSAGE_SENT: " + ideRequest:                                      "MCP_MESSAGE_SENT",
+		"10:30 INFO MCP_MESSAGE_RECEIVED:   " + ideRequest + "  peer=7 ":       "MCP_MESSAGE_RECEIVED",
+		` {"time":1,"msg":"MCP_MESSAGE_SENT: ` + quoted + `"} `:                "MCP_MESSAGE_SENT",
+		`{"msg":"MCP_MESSAGE_RECEIVED: ` + quoted + ` MCP_MESSAGE_SENT: {}"} `: "MCP_MESSAGE_RECEIVED",
+		`{"msg":"other"}`:                     ErrNoLogLine.Error(),
+		`{"msg":7}`:                           ErrNoLogLine.Error(),
+		`{"msg":`:                             ErrNoLogLine.Error(),
+		"":                                    ErrNoLogLine.Error(),
+		"MCP_MESSAGE":                         ErrNoLogLine.Error(),
+		"MCP_MESSAGE_SENT: 7":                 "acl: message: want an object, got a number (invalid_payload_structure)",
+		"MCP_MESSAGE_SENT:":                   "acl: at byte 0: want a value, got the end (parsing_error)",
+		"MCP_MESSAGE_SENT: " + ideRequest[1:]: "acl: ",
+	} {
+		d, m, err := c.ParseLogLine([]byte(line))
+		if err == nil && (d.String() != want || m.Sender() != "VSCode-User") || err != nil && (m != nil || !strings.HasPrefix(err.Error(), want)) {
+			t.Errorf("%s: %s, %v, %v", line, d, m, err)
+		}
+	}
+	if _, err := c.AppendLogLine(nil, Direction(2), decode(t, ideRequest)); err == nil || !strings.HasPrefix(err.Error(), "acl: log line: ") {
+		t.Error(err)
+	}
+	broken := 0
+	for range c.ReadLog(strings.NewReader("MCP_MESSAGE_SENT: 7\nMCP_MESSAGE_SENT: 7\n")) {
+		broken++
+		break
+	}
+	if broken != 1 {
+		t.Errorf("%d entries after the end", broken)
+	}
+}
