@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -69,7 +68,6 @@ type rpc struct {
 // readRPC reads a JSON-RPC message.
 func readRPC(text []byte) (r rpc) {
 	r.Names, r.Path, r.Code = rpcMembers, "mcp_payload.", performatives.CodeUnexpectedAct
-	text = bytes.TrimLeft(text, " \t\r\n")
 	if !jsonscan.Is(text, '{') {
 		r.Invalid("mcp_payload", "a JSON-RPC message", text)
 		return r
