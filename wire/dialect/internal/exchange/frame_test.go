@@ -18,7 +18,7 @@ func TestOpenAndScan(t *testing.T) {
 	for frame, want := range map[string]string{
 		` {"id":"a","payload":{"id":1},"x":[2],"\u0079":null} `:  "",
 		`{"id":"a","payload":` + strings.Repeat(" ", 200) + `1}`: "want at most 200 bytes, got 222",
-		`{"id":"a","payload":` + strings.Repeat(" ", 178) + `1`:  "at byte 199: want a comma or the end of the object, got the end",
+		`{"id":"a","payload":` + strings.Repeat(" ", 179) + `1`:  "at byte 200: want a comma or the end of the object, got the end",
 		"{\"id\":\"\xff\"}":            "want UTF-8, got other bytes",
 		`[1]`:                          "message: want an object, got an array",
 		` "a"`:                         "message: want an object, got a string",
