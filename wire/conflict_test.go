@@ -48,7 +48,7 @@ func TestConflictsOfSessions(t *testing.T) {
 }
 
 // Another message under the id of a request is refused, unless it is the same in all that counts.
-// What expects no reply, and what has no content to compare, is not.
+// News and messages without content are not.
 func TestWhatConflicts(t *testing.T) {
 	first := performatives.Envelope{
 		ID: "m", Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Performative: performatives.ActRequest, MessageType: "X", Payload: performatives.Raw("{}"),

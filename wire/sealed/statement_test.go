@@ -37,7 +37,7 @@ func signs(t testing.TB, s statement, by Keys, keys ...Keys) string {
 	return text
 }
 
-// Keys of P-256 sign, too. ParseKeys tells what is wrong with others.
+// Keys of P-256 sign, too. The errors of ParseKeys name the fault of others.
 func TestParseKeys(t *testing.T) {
 	good := newTestKeys(t)
 	curve := func(c elliptic.Curve) *ecdsa.PrivateKey {
@@ -214,7 +214,7 @@ func TestOwnStatement(t *testing.T) {
 	}
 }
 
-// Learn takes in a trusted statement that is no older than the known one, while there is room.
+// Learn takes in a trusted statement no older than the known one, while there is room.
 func TestLearn(t *testing.T) {
 	w, by, other := newWorld(t), newTestKeys(t), newTestKeys(t)
 	s, err := New(Options{Agent: "me", Keys: newTestKeys(t), Trust: Trust{FirstUse: true}, MaxAgents: 2, Now: w.clock.time})

@@ -21,8 +21,8 @@ func message(t testing.TB, e performatives.Envelope) *performatives.Message {
 	return m
 }
 
-// told returns the text of an error, or "".
-func told(err error) string {
+// textOf returns the text of an error, or "".
+func textOf(err error) string {
 	if err == nil {
 		return ""
 	}
@@ -95,16 +95,16 @@ func TestPayloadAs(t *testing.T) {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
-	if _, err := exchange.PayloadAs[performatives.TaskRequest](wrong); !strings.HasPrefix(told(err), "payload: ") {
+	if _, err := exchange.PayloadAs[performatives.TaskRequest](wrong); !strings.HasPrefix(textOf(err), "payload: ") {
 		t.Error(err)
 	}
 	var b jsonscan.Builder
-	if exchange.Content[performatives.TaskRequest](&b, wrong); !strings.HasPrefix(told(b.Err), "payload: ") {
+	if exchange.Content[performatives.TaskRequest](&b, wrong); !strings.HasPrefix(textOf(b.Err), "payload: ") {
 		t.Error(b.Err)
 	}
 }
 
-// An object is written as it is. What is none is an error with the name of the dialect.
+// An object is written as it is. Any other value is an error with the name of the dialect.
 func TestObject(t *testing.T) {
 	for _, tt := range []struct {
 		payload   any
@@ -119,11 +119,11 @@ func TestObject(t *testing.T) {
 		{json.RawMessage(`{`), "", "d: payload: "},
 	} {
 		got, err := exchange.Object("d", tt.payload)
-		if string(got) != tt.want || (err == nil) != (tt.err == "") || !strings.HasPrefix(told(err), tt.err) {
+		if string(got) != tt.want || (err == nil) != (tt.err == "") || !strings.HasPrefix(textOf(err), tt.err) {
 			t.Errorf("%v: %s, %v", tt.payload, got, err)
 		}
 		w := exchange.NewWriter("d", nil, nil, 4)
-		if w.Marshal(tt.payload); string(w.Payload) != tt.want || told(w.Err) != told(err) {
+		if w.Marshal(tt.payload); string(w.Payload) != tt.want || textOf(w.Err) != textOf(err) {
 			t.Errorf("%v: %s, %v", tt.payload, w.Payload, w.Err)
 		}
 	}
@@ -139,7 +139,7 @@ func TestObject(t *testing.T) {
 		b := jsonscan.OpenObject(nil)
 		exchange.PutContent(&b, "x", tt.content)
 		got, err := b.Close()
-		if err == nil && string(got) != tt.want || (err == nil) != (tt.err == "") || !strings.HasPrefix(told(err), tt.err) {
+		if err == nil && string(got) != tt.want || (err == nil) != (tt.err == "") || !strings.HasPrefix(textOf(err), tt.err) {
 			t.Errorf("%s, %v, want %s, %s", got, err, tt.want, tt.err)
 		}
 	}
@@ -163,7 +163,7 @@ func TestWriterDepth(t *testing.T) {
 	}
 	w = exchange.NewWriter("d", nil, nil, 4)
 	w.Raw("x", []byte("\"\xff\""))
-	if _, err := w.Finish(); told(err) != "d: want UTF-8" {
+	if _, err := w.Finish(); textOf(err) != "d: want UTF-8" {
 		t.Error(err)
 	}
 }
@@ -178,7 +178,7 @@ func TestKeptObjectIsBounded(t *testing.T) {
 		var f exchange.Fault
 		var kept performatives.Members
 		f.KeepObject("p", []byte("{"+text.String()[1:]+"}"), &kept, "own.")
-		if got := told(errOf(f.Refusal)); !strings.HasPrefix(got, want) || (got == "") != (want == "") || len(kept) != exchange.MaxUnknown {
+		if got := textOf(errOf(f.Refusal)); !strings.HasPrefix(got, want) || (got == "") != (want == "") || len(kept) != exchange.MaxUnknown {
 			t.Errorf("%d members: %s, %d kept", n, got, len(kept))
 		}
 	}
@@ -186,7 +186,7 @@ func TestKeptObjectIsBounded(t *testing.T) {
 		var f exchange.Fault
 		var kept performatives.Members
 		f.KeepObject("p", []byte(object), &kept, "own.", "b.", "c.")
-		if got := told(errOf(f.Refusal)); got != want || strings.Contains(object, "b.c") && string(kept["own.b.c"]) != "2" {
+		if got := textOf(errOf(f.Refusal)); got != want || strings.Contains(object, "b.c") && string(kept["own.b.c"]) != "2" {
 			t.Errorf("%s: %s, %s", object, got, kept)
 		}
 	}

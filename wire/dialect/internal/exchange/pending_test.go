@@ -42,8 +42,8 @@ func TestPendingIsBounded(t *testing.T) {
 	}
 }
 
-// What is stored of requests that are gone is bounded also behind one that stays, and nothing is
-// stored when all are gone. A request takes the place of the one with its id.
+// The memory of removed requests is bounded also behind one that stays, and is empty without any.
+// A request takes the place of the one with its id.
 func TestPendingForgets(t *testing.T) {
 	var p Pending[*call]
 	p.Init(2, false, nil)

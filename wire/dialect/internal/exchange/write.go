@@ -36,7 +36,7 @@ func PutContent(b *jsonscan.Builder, name string, c performatives.Content) {
 		b.Value(name, c)
 		return
 	}
-	v, _ := c.MarshalJSON() // it is JSON already, unless Checked finds otherwise
+	v, _ := c.MarshalJSON() // JSON already, which Checked verifies
 	b.Checked(name, v)
 }
 

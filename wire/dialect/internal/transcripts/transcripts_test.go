@@ -48,7 +48,7 @@ func TestGateway(t *testing.T) {
 // options. The lines that begin with a verb are what happens, and the indented ones after each are
 // what it leads to.
 //
-//	> FRAME              a frame of the peer's; "LAST" is the JSON-RPC id of the last request that was written
+//	> FRAME              a frame of the peer's; "LAST" is the JSON-RPC id of our last request
 //	< #N ACT PAYLOAD     the swarm's answer to the message N
 //	^ ID ACT PAYLOAD     a further message of the sender of ID, in its conversation
 //	! ENVELOPE           a message of the swarm's own, as JSON
