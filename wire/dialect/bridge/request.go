@@ -71,7 +71,7 @@ func (d *decoder) timeout(v []byte) {
 	if jsonscan.IsNone(v) {
 		return
 	}
-	seconds, _ := strconv.ParseFloat(string(v), 64) // 0 for what is no number
+	seconds, _ := strconv.ParseFloat(string(v), 64) // 0 if it is no number
 	if !(seconds > 0 && seconds <= maxTimeout) {
 		got := jsonscan.KindOf(v)
 		if jsonscan.IsNumber(v) {

@@ -49,7 +49,7 @@ func (e *envelope) readTimeout(v []byte) {
 	if jsonscan.IsNull(v) {
 		return
 	}
-	ms, _ := strconv.ParseFloat(string(v), 64) // 0 for what is no number
+	ms, _ := strconv.ParseFloat(string(v), 64) // 0 if it is no number
 	if ms <= 0 || ms > float64(maxTimeout/time.Millisecond) {
 		e.Refuse(exchange.Wrong("metadata.timeout_ms", "a number of milliseconds above 0"))
 	}

@@ -130,8 +130,8 @@ func (d *decoder) typed(payload []byte) {
 	d.out.Payload, d.out.Shape = p, &shape{text: bytes.Clone(payload), value: p}
 }
 
-// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload, whose
-// type may lack members of it. It never leaves the node.
+// shape is the value of [performatives.Message.Shape] for this dialect: the text of a payload,
+// whose type may lack members of it. It never leaves the node.
 type shape struct {
 	text  []byte
 	value any

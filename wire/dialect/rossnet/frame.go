@@ -146,6 +146,6 @@ func object(m performatives.Members) []byte {
 	if m == nil {
 		return []byte("{}")
 	}
-	text, _ := json.Marshal(m) // nil is no JSON, as is what does not marshal
+	text, _ := json.Marshal(m) // after an error it is nil, which is no JSON
 	return text
 }
