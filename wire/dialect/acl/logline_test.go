@@ -105,8 +105,10 @@ func TestParseLogLine(t *testing.T) {
 		t.Error(err)
 	}
 	broken := 0
-	for range c.ReadLog(strings.NewReader("MCP_MESSAGE_SENT: 7\nMCP_MESSAGE_SENT: 7\n")) {
-		broken++
+	for _, err := range c.ReadLog(strings.NewReader("MCP_MESSAGE_SENT: 7\nMCP_MESSAGE_SENT: 7\n")) {
+		if err != nil {
+			broken++
+		}
 		break
 	}
 	if broken != 1 {
