@@ -2,11 +2,10 @@ package console
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"fmt"
-	"io/fs"
 	"mime"
 	"net/http"
 	"path"
@@ -22,37 +21,9 @@ var static embed.FS
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; " +
 	"form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 
-// file is a file of the console.
-type file struct {
-	content   []byte
-	mediaType string
-	etag      string
-}
-
-// handler serves the files by the rest of the path below /console/.
-type handler map[string]file
-
 // New returns the handler of /console and of all paths below it, for api.Options.Console. Its files
 // hold no data of the node, so they need no authentication.
-func New() http.Handler {
-	h := make(handler)
-	err := fs.WalkDir(static, "static", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
-		}
-		content, err := static.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		sum := sha256.Sum256(content)
-		h[strings.TrimPrefix(name, "static/")] = file{content, mediaTypes[path.Ext(name)], `"` + base64.RawURLEncoding.EncodeToString(sum[:12]) + `"`}
-		return nil
-	})
-	if err != nil {
-		panic(fmt.Sprintf("console: the embedded files cannot be read: %v", err))
-	}
-	return h
-}
+func New() http.Handler { return http.HandlerFunc(serve) }
 
 // mediaTypes are the types of the files, so that no table of the system decides.
 var mediaTypes = map[string]string{
@@ -62,8 +33,8 @@ var mediaTypes = map[string]string{
 	".svg":  "image/svg+xml",
 }
 
-// ServeHTTP serves one file.
-func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+// serve serves one file.
+func serve(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
 	header.Set("Content-Security-Policy", policy)
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -82,16 +53,15 @@ func (h handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusPermanentRedirect)
 		return
 	}
-	if name == "" {
-		name = "index.html"
-	}
-	f, found := h[name]
-	if !found {
+	name = cmp.Or(name, "index.html")
+	content, err := static.ReadFile("static/" + name)
+	if err != nil {
 		http.Error(w, "the console has no such file; it begins at /console/", http.StatusNotFound)
 		return
 	}
-	header.Set("Content-Type", f.mediaType)
-	header.Set("ETag", f.etag)
+	sum := sha256.Sum256(content)
+	header.Set("Content-Type", mediaTypes[path.Ext(name)])
+	header.Set("ETag", `"`+base64.RawURLEncoding.EncodeToString(sum[:12])+`"`)
 	header.Set("Cache-Control", "no-cache") // a browser keeps it, and asks whether it has changed
-	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(f.content))
+	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(content))
 }
