@@ -120,6 +120,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	}
 	grpc_health_v1.RegisterHealthServer(l.server, l.health)
 	reflection.Register(l.server)
+	l.serving.Go(func() { l.health.follow(server) })
 	l.serving.Go(func() { _ = l.server.Serve(l.network) }) // Stop ends it
 	return l, nil
 }
@@ -182,7 +183,7 @@ func (l *Listener) Stop(ctx context.Context) error {
 		l.serving.Wait()
 		return nil
 	}
-	l.health.stop()
+	l.health.Shutdown()
 	drained := make(chan struct{})
 	go func() {
 		l.server.GracefulStop()
@@ -197,7 +198,10 @@ func (l *Listener) Stop(ctx context.Context) error {
 	var err error
 	select {
 	case <-over:
-		wait(drained, flushTime)
+		select {
+		case <-drained:
+		case <-time.After(flushTime):
+		}
 	case <-drained:
 	case <-ctx.Done():
 		err = fmt.Errorf("grpc: stop: %w", context.Cause(ctx))
@@ -208,14 +212,4 @@ func (l *Listener) Stop(ctx context.Context) error {
 	<-over
 	l.serving.Wait()
 	return err
-}
-
-// wait waits for a channel, but not for longer than d.
-func wait(c <-chan struct{}, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-c:
-	case <-t.C:
-	}
 }
