@@ -1,17 +1,20 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"math"
 	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
+	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -90,43 +93,18 @@ func flagsOf(n *kong.Node) map[string]*kong.Flag {
 	return flags
 }
 
-// nearest returns the name that is most similar to the written one: the one with the
-// smallest edit distance, and the first of several.
+// nearest returns the name that is most similar to the written one, and the first of several.
 func nearest(written string, names []string) string {
 	written = strings.ReplaceAll(strings.ToLower(written), "_", "-")
-	best, least := "", -1
-	for _, name := range names {
-		if d := slips(written, name); least < 0 || d < least {
-			best, least = name, d
-		}
-	}
-	return best
+	return slices.MinFunc(names, func(a, b string) int { return cmp.Compare(slips(written, a), slips(written, b)) })
 }
 
-// slips returns the edit distance of a and b: the number of letters to insert, remove,
-// replace or swap with the next.
-func slips(a, b string) int {
-	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
-	for i := range d {
-		d[i] = make([]int, len(b)+1)
-		d[i][0] = i
+// slips returns the number of letters to insert into a, or to remove from it, to make b of it.
+func slips(a, b string) (n int) {
+	for _, e := range udiff.Strings(a, b) {
+		n += e.End - e.Start + len(e.New)
 	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		for j := 1; j <= len(b); j++ {
-			replaced := d[i-1][j-1]
-			if a[i-1] != b[j-1] {
-				replaced++
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, replaced)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(a)][len(b)]
+	return n
 }
 
 // decodeDuration reads a length of time that is not negative.
