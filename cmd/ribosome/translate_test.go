@@ -262,7 +262,7 @@ func TestDialects(t *testing.T) {
 
 func TestLostMembers(t *testing.T) {
 	ours := map[string]any{"same": "a", "other": json.Number("1"), "gone": true, "null": nil}
-	if got := lostMembers("payload", ours, map[string]any{"same": "a", "other": json.Number("1.0"), "new": true}); !slices.Equal(got, []string{"payload.gone", "payload.other"}) {
+	if got := lostMembers("payload.", ours, map[string]any{"same": "a", "other": json.Number("1.0"), "new": true}); !slices.Equal(got, []string{"payload.gone", "payload.other"}) {
 		t.Errorf("lost %v", got)
 	}
 }
