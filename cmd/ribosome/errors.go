@@ -48,19 +48,6 @@ func ending(err error) (code int, line string) {
 	return exitFailed, err.Error()
 }
 
-// printing returns the error of an incomplete output. A closed pipe is no error: a reader
-// such as head needs no further output.
-func printing(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		err = errno // without the name of the file, which is stdout
-	}
-	return failf("the output is not complete: %v; run it again where there is room for it", err)
-}
-
 // unreachable returns the reason for a missing connection, and an advice.
 func (l *link) unreachable(err error) string {
 	var (

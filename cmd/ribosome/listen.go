@@ -153,7 +153,7 @@ func (r *received) print(prefix string, m *performatives.Message) {
 	}
 	text, err := r.codec.Encode(m)
 	if err != nil {
-		r.to.failed(err)
+		r.to.Fail(err)
 		return
 	}
 	r.to.text(string(plainJSON(text)) + "\n")

@@ -7,25 +7,21 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 	"text/tabwriter"
 	"unicode"
-	"unicode/utf8"
 
+	examples "github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 )
 
 // printer prints the output of a command, and stores the first error. Any goroutine may use
 // it.
 type printer struct {
-	to       io.Writer
+	*examples.Output
 	terminal bool // escape sequences in the texts of peers must be removed
-
-	mu  sync.Mutex
-	err error
 }
 
-func newPrinter(w io.Writer) *printer { return &printer{to: w, terminal: terminal.Is(w)} }
+func newPrinter(w io.Writer) *printer { return &printer{examples.NewOutput(w), terminal.Is(w)} }
 
 // line prints the text of a peer as one line.
 func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }
@@ -33,9 +29,7 @@ func (p *printer) line(text string) { p.text(oneLine(text) + "\n") }
 // Write prints text, and returns the first error of the printer.
 func (p *printer) Write(text []byte) (int, error) {
 	p.text(string(text))
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return len(text), p.err
+	return len(text), p.Err()
 }
 
 // text prints text. For a terminal it removes control characters.
@@ -43,44 +37,24 @@ func (p *printer) text(text string) {
 	if p.terminal {
 		text = clean(text)
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err == nil {
-		_, p.err = io.WriteString(p.to, text)
-	}
+	_, _ = p.Output.Write([]byte(text)) // end returns the error
 }
 
 // json prints a value as one line of JSON.
 func (p *printer) json(v any) {
 	text, err := json.Marshal(v)
 	if err != nil {
-		p.failed(err)
+		p.Fail(err)
 		return
 	}
 	p.text(string(plainJSON(text)) + "\n")
 }
 
-func (p *printer) failed(err error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.err == nil {
-		p.err = err
-	}
-}
-
 // broken reports whether the output takes no more.
-func (p *printer) broken() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.err != nil
-}
+func (p *printer) broken() bool { return p.Err() != nil }
 
 // end returns the error of an incomplete output.
-func (p *printer) end() error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return printing(p.err)
-}
+func (p *printer) end() error { return examples.Printing(p.Err()) }
 
 // clean removes control characters, and characters that change the direction of text.
 func clean(text string) string {
@@ -95,12 +69,7 @@ func clean(text string) string {
 // oneLine returns text without line breaks and control characters, cut to a readable
 // length.
 func oneLine(text string) string {
-	const limit = 400 // characters
-	text = clean(strings.Join(strings.Fields(text), " "))
-	if utf8.RuneCountInString(text) > limit {
-		text = string([]rune(text)[:limit-1]) + "…"
-	}
-	return text
+	return examples.OneLine(clean(strings.Join(strings.Fields(text), " ")))
 }
 
 var trailing = regexp.MustCompile(` +\n`)

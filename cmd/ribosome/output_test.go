@@ -44,7 +44,7 @@ func TestClean(t *testing.T) {
 	var out bytes.Buffer
 	for terminal, want := range map[bool]string{true: "a\tb[31m\n", false: "a\tb\x1b[31m\n"} {
 		out.Reset()
-		(&printer{to: &out, terminal: terminal}).text("a\tb\x1b[31m\n")
+		(&printer{newPrinter(&out).Output, terminal}).text("a\tb\x1b[31m\n")
 		if out.String() != want {
 			t.Errorf("terminal %v: got %q", terminal, out.String())
 		}

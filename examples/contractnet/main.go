@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	defer cancel()
 	r, err := o.allocate(ctx)
 	if err == nil {
-		err = r.print(stdout)
+		err = program.Printing(r.print(stdout))
 	}
 	if err != nil {
 		program.Complain(stderr, nodeName, explain(err))

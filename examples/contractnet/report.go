@@ -2,12 +2,10 @@ package main
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 
 	"github.com/ribosome-agents/ribosome/codons/contractnet"
@@ -63,15 +61,8 @@ func (r *report) add(j Job, all contractnet.Allocation) error {
 	return nil
 }
 
-// print prints the report. A pipe that its reader has closed early, as head does, is no error.
+// print prints the report.
 func (r *report) print(w io.Writer) error {
-	if err := r.table(w); err != nil && !errors.Is(err, syscall.EPIPE) {
-		return fmt.Errorf("the output is not complete: %w", err)
-	}
-	return nil
-}
-
-func (r *report) table(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(t, "job\tskill\twinner\tprice\tcost\tbids") // Flush returns the error
 	for _, o := range r.Jobs {

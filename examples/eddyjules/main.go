@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return program.Refuse(swarm.Name, usage, err, stdout, stderr)
 	}
-	defer program.CatchBrokenPipe()() // see printing
+	defer program.CatchBrokenPipe()() // see program.Printing
 	ctx, stop := program.UntilInterrupted(ctx)
 	defer stop()
 	out := o.output(stdout)

@@ -43,4 +43,4 @@ func (l *messages) print(d acl.Direction, m *performatives.Message) {
 	_, _ = l.out.Write(append(line, '\n')) // end returns the error
 }
 
-func (l *messages) end(performatives.InformResult, error) error { return printing(l.out.Err()) }
+func (l *messages) end(performatives.InformResult, error) error { return program.Printing(l.out.Err()) }

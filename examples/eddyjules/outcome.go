@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"syscall"
 
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/examples/program"
@@ -42,17 +41,4 @@ func explain(err error) string {
 		return program.OneLine(fmt.Sprintf("%s gave no result: %s; %s", end.Peer, reason.Error(), advice))
 	}
 	return program.OneLine(err.Error())
-}
-
-// printing returns the error of the output for the user. A pipe that its reader has
-// closed early, as head does, is not an error.
-func printing(err error) error {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
-		return nil
-	}
-	var errno syscall.Errno
-	if errors.As(err, &errno) {
-		err = errno // without the file name, which is that of stdout
-	}
-	return fmt.Errorf("the output is not complete: %w; run it again where there is room for it", err)
 }

@@ -13,7 +13,7 @@ import (
 func (t *transcript) end(r performatives.InformResult, err error) error {
 	if err != nil {
 		t.print("\nNo result.\n") // stderr gets the reason
-		return printing(t.out.Err())
+		return program.Printing(t.out.Err())
 	}
 	f, err := performatives.Decode[swarm.Finding](r.Details)
 	if err != nil {
@@ -31,7 +31,7 @@ func (t *transcript) end(r performatives.InformResult, err error) error {
 		t.part("Verified with python3", "The original fails as reported, the fixed script does not.")
 	}
 	t.part("Next", t.options.next(r, f))
-	return printing(t.out.Err())
+	return program.Printing(t.out.Err())
 }
 
 func (t *transcript) where(f swarm.Finding) {

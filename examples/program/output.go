@@ -1,8 +1,11 @@
 package program
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"sync"
+	"syscall"
 )
 
 // Output is an output for several goroutines. It keeps the first error, and discards what is
@@ -40,4 +43,17 @@ func (o *Output) Err() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.err
+}
+
+// Printing returns the error of an output for the user. A pipe that its reader has closed early, as
+// head does, is no error.
+func Printing(err error) error {
+	if err == nil || errors.Is(err, syscall.EPIPE) {
+		return nil
+	}
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		err = errno // without the file name, which is that of stdout
+	}
+	return fmt.Errorf("the output is not complete: %w; run it again where there is room for it", err)
 }
