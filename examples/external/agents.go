@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/big"
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -25,16 +26,10 @@ func localAgents() map[performatives.AgentID]func() actors.Agent {
 // text.
 type lexicon struct{}
 
-var stopWords = func() map[string]bool {
-	m := make(map[string]bool)
-	for w := range strings.FieldsSeq(`a about after all an and any are as at be because been before but by can could did do does for from
+var stopWords = strings.Fields(`a about after all an and any are as at be because been before but by can could did do does for from
 		had has have he her here him his how i if in into is it its just like me more my no not now of on only or other our out over
 		said she so some such than that the their them then there these they this those to too up very was we were what when where
-		which who why will with would you your`) {
-		m[w] = true
-	}
-	return m
-}()
+		which who why will with would you your`)
 
 // Describe returns the capabilities for discovery.
 func (lexicon) Describe() performatives.Capabilities {
@@ -59,7 +54,7 @@ func (lexicon) PerformTask(_ context.Context, t delegation.Task) (performatives.
 	}
 	found := []string{}
 	for i, w := range in.Words {
-		if stopWords[strings.ToLower(w)] {
+		if slices.Contains(stopWords, strings.ToLower(w)) {
 			found = append(found, w)
 		}
 		if 2*i/len(in.Words) != 2*(i+1)/len(in.Words) {

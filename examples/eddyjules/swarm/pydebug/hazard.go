@@ -3,6 +3,7 @@ package pydebug
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // hazard is an operation and the condition under which it is safe.
@@ -16,15 +17,9 @@ type hazard struct {
 // pure has the methods and functions without side effect that return the same value
 // when called twice.
 var pure = map[ExprKind][]string{
-	ExprAttr: {
-		"split", "rsplit", "splitlines", "partition", "rpartition", "strip", "lstrip", "rstrip",
-		"lower", "upper", "title", "replace", "get", "keys", "values", "items", "copy",
-		"decode", "encode", "casefold", "groups", "removeprefix", "removesuffix", "zfill",
-		"count", "index", "find",
-	},
-	ExprName: {
-		"len", "str", "int", "float", "sum", "min", "max", "abs", "round", "ord", "chr", "bool",
-	},
+	ExprAttr: strings.Fields(`split rsplit splitlines partition rpartition strip lstrip rstrip lower upper title replace
+		get keys values items copy decode encode casefold groups removeprefix removesuffix zfill count index find`),
+	ExprName: strings.Fields(`len str int float sum min max abs round ord chr bool`),
 }
 
 // isPure reports whether the function of a call is pure.

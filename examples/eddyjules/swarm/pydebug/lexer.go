@@ -1,6 +1,9 @@
 package pydebug
 
-import "strings"
+import (
+	"regexp"
+	"strings"
+)
 
 // maxNesting bounds the depth of brackets, expressions and blocks, and so the
 // recursion of the parser and of walk.
@@ -137,16 +140,12 @@ func (l *lexer) name() {
 	l.emit(TokenName, start, l.line)
 }
 
+// number matches a number, and what follows it without a space. Only that of an exponent has a sign.
+var number = regexp.MustCompile(`^(?:0[xX][\w.\x{80}-\x{10FFFF}]*|(?:[eE][+-]|[\w.\x{80}-\x{10FFFF}])+)`)
+
 func (l *lexer) number() {
 	start := l.pos
-	isHex := strings.HasPrefix(strings.ToLower(l.src[start:min(start+2, len(l.src))]), "0x")
-	for ; l.pos < len(l.src); l.pos++ {
-		c := l.src[l.pos]
-		exponent := (c == '+' || c == '-') && l.src[l.pos-1]|0x20 == 'e' && !isHex
-		if !isNamePart(c) && c != '.' && !exponent {
-			break
-		}
-	}
+	l.pos += len(number.FindString(l.src[start:]))
 	l.emit(TokenNumber, start, l.line)
 }
 

@@ -22,22 +22,13 @@ type parser struct {
 const literal = "\x00"
 
 // compound lists the keywords of statements with a body.
-var compound = map[string]bool{
-	"if": true, "elif": true, "else": true, "for": true, "while": true, "try": true,
-	"except": true, "finally": true, "with": true, "def": true, "class": true,
-}
+var compound = SetOf(`if elif else for while try except finally with def class`)
 
 // simple lists the keywords of statements without a body.
-var simple = map[string]bool{
-	"return": true, "del": true, "assert": true, "raise": true, "import": true, "from": true,
-	"global": true, "nonlocal": true, "pass": true, "break": true, "continue": true,
-}
+var simple = SetOf(`return del assert raise import from global nonlocal pass break continue`)
 
 // augmented are the operators of assignments that also read their target.
-var augmented = map[string]bool{
-	"+=": true, "-=": true, "*=": true, "/=": true, "//=": true, "%=": true, "**=": true,
-	"@=": true, "&=": true, "|=": true, "^=": true, ">>=": true, "<<=": true,
-}
+var augmented = SetOf(`+= -= *= /= //= %= **= @= &= |= ^= >>= <<=`)
 
 // token returns the current token; behind the last one, the end of a line.
 func (p *parser) token() Token {

@@ -1,5 +1,7 @@
 package pydebug
 
+import "strings"
+
 // TokenKind is the kind of a [Token].
 type TokenKind uint8
 
@@ -23,31 +25,28 @@ type Token struct {
 	Line       int // 1-based line of start
 }
 
-// keywords are the names that can't be variables.
-var keywords = map[string]bool{
-	"False": true, "None": true, "True": true, "and": true, "as": true, "assert": true,
-	"async": true, "await": true, "break": true, "class": true, "continue": true,
-	"def": true, "del": true, "elif": true, "else": true, "except": true, "finally": true,
-	"for": true, "from": true, "global": true, "if": true, "import": true, "in": true,
-	"is": true, "lambda": true, "nonlocal": true, "not": true, "or": true, "pass": true,
-	"raise": true, "return": true, "try": true, "while": true, "with": true, "yield": true,
+// SetOf returns the set of the words of a text.
+func SetOf(words string) map[string]bool {
+	set := make(map[string]bool)
+	for word := range strings.FieldsSeq(words) {
+		set[word] = true
+	}
+	return set
 }
 
+// keywords are the names that can't be variables.
+var keywords = SetOf(`False None True and as assert async await break class continue def del elif else except
+	finally for from global if import in is lambda nonlocal not or pass raise return try while
+	with yield`)
+
 // stringPrefixes are the letters in front of a string, in lower case.
-var stringPrefixes = map[string]bool{
-	"r": true, "u": true, "b": true, "f": true, "t": true, "br": true, "rb": true,
-	"fr": true, "rf": true, "ur": true, "tr": true, "rt": true,
-}
+var stringPrefixes = SetOf(`r u b f t br rb fr rf ur tr rt`)
 
 // closers maps an opening bracket to the one that closes it.
 var closers = map[string]string{"(": ")", "[": "]", "{": "}"}
 
 // operators are the operators of more than one character, longest first.
-var operators = []string{
-	"**=", "//=", ">>=", "<<=", "...",
-	"**", "//", ">>", "<<", "<=", ">=", "==", "!=", "<>", "->", ":=",
-	"+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "@=",
-}
+var operators = strings.Fields(`**= //= >>= <<= ... ** // >> << <= >= == != <> -> := += -= *= /= %= &= |= ^= @=`)
 
 func isNameStart(c byte) bool {
 	return c == '_' || c >= 0x80 || (c|0x20 >= 'a' && c|0x20 <= 'z')

@@ -145,11 +145,8 @@ var irregular = map[string]string{
 }
 
 // builtins are names of Python's functions and types that would be a confusing name for a variable.
-var builtins = map[string]bool{
-	"bool": true, "bytes": true, "dict": true, "dir": true, "filter": true, "float": true, "format": true, "hash": true, "input": true, "int": true,
-	"iter": true, "list": true, "map": true, "max": true, "min": true, "object": true, "open": true, "print": true, "property": true,
-	"range": true, "set": true, "slice": true, "str": true, "sum": true, "super": true, "tuple": true, "type": true, "zip": true,
-}
+var builtins = pydebug.SetOf(`bool bytes dict dir filter float format hash input int iter list map max min object open
+	print property range set slice str sum super tuple type zip`)
 
 // singular returns the singular of a plural in lower case; empty if it is none that is known.
 func singular(plural string) string {

@@ -9,13 +9,9 @@ import (
 
 // reflective are names by which code can read or write variables by their names, or see its own
 // source.
-var reflective = map[string]bool{
-	"eval": true, "exec": true, "locals": true, "globals": true, "vars": true, "dir": true, "compile": true,
-	"builtins": true, "__builtins__": true, "__import__": true, "importlib": true, "inspect": true, "ast": true,
-	"_getframe": true, "_current_frames": true, "currentframe": true, "f_locals": true, "tb_frame": true, "gi_frame": true,
-	"__code__": true, "co_varnames": true, "settrace": true, "setprofile": true, "breakpoint": true, "pdb": true, "gc": true,
-	"doctest": true, "format_map": true,
-}
+var reflective = pydebug.SetOf(`eval exec locals globals vars dir compile builtins __builtins__ __import__ importlib inspect
+	ast _getframe _current_frames currentframe f_locals tb_frame gi_frame __code__ co_varnames
+	settrace setprofile breakpoint pdb gc doctest format_map`)
 
 // uncertain returns the reason for which nothing in the source can be changed safely; empty for
 // none.
