@@ -14,18 +14,9 @@ import (
 // Refactoring is the result of [TaskRefactor], as result_details carry it (acl §6). Each suggestion
 // changes the original by itself. Package pyrefactor describes them.
 type Refactoring struct {
-	OriginalSnippet string       `json:"original_snippet"`
-	Suggestions     []Suggestion `json:"suggestions"`        // empty in a failure
-	Analysis        string       `json:"analysis,omitempty"` // why there is no suggestion, or why not for other places
-}
-
-// Suggestion is one change of the code (acl §6).
-type Suggestion struct {
-	ChangeType  pyrefactor.Kind `json:"change_type"`
-	Description string          `json:"description"`
-	Diff        string          `json:"suggested_code_diff"` // unified, for patch
-	Confidence  float64         `json:"confidence"`
-	Line        int             `json:"line"` // where the change begins, from 1 (extension)
+	OriginalSnippet string                  `json:"original_snippet"`
+	Suggestions     []pyrefactor.Suggestion `json:"suggestions"`        // empty in a failure
+	Analysis        string                  `json:"analysis,omitempty"` // why there is no suggestion, or why not for other places
 }
 
 const refactoringSchema = `{"type":"object","properties":{"original_snippet":{"type":"string"},"suggestions":{"type":"array","items":{"type":"object","properties":{"change_type":{"enum":["rename_variable","introduce_guard_clause","extract_method"]},"description":{"type":"string"},"suggested_code_diff":{"type":"string"},"confidence":{"type":"number"},"line":{"type":"integer"}}}},"analysis":{"type":"string"}}}`
@@ -33,7 +24,7 @@ const refactoringSchema = `{"type":"object","properties":{"original_snippet":{"t
 // refactor returns the suggestions for a snippet. Without any, the result is a failure with the
 // reasons.
 func refactor(ctx context.Context, s Snippet) (performatives.InformResult, error) {
-	r := Refactoring{OriginalSnippet: s.Code, Suggestions: []Suggestion{}}
+	r := Refactoring{OriginalSnippet: s.Code, Suggestions: []pyrefactor.Suggestion{}}
 	no := func(summary, analysis string) (performatives.InformResult, error) {
 		r.Analysis = analysis
 		return performatives.InformResult{Status: performatives.StatusFailure, Summary: summary, Details: performatives.ContentOf(r)}, nil
@@ -52,10 +43,7 @@ func refactor(ctx context.Context, s Snippet) (performatives.InformResult, error
 	case len(found.Suggestions) == 0:
 		return no("No refactoring that keeps the behaviour of this code is known here.", strings.Join(found.Reasons, "\n"))
 	}
-	for _, one := range found.Suggestions {
-		r.Suggestions = append(r.Suggestions, Suggestion{one.Kind, one.Description, one.Diff, one.Confidence, one.Line})
-	}
-	r.Analysis = strings.Join(found.Reasons, "\n")
+	r.Suggestions, r.Analysis = found.Suggestions, strings.Join(found.Reasons, "\n")
 	return performatives.InformResult{
 		Status: performatives.StatusSuccess, Summary: "Refactoring suggestions provided.", Details: performatives.ContentOf(r), // acl §6
 	}, nil

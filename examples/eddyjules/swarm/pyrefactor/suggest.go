@@ -20,14 +20,14 @@ const (
 	ExtractMethod  Kind = "extract_method"
 )
 
-// Suggestion is one change of a source.
+// Suggestion is one change of a source, as acl §6 carries it.
 type Suggestion struct {
-	Kind        Kind
-	Line        int    // where the change begins, from 1
-	Description string // one sentence for the developer
-	Code        string // the whole changed source
-	Diff        string // from the source to Code, for patch
-	Confidence  float64
+	Kind        Kind    `json:"change_type"`
+	Description string  `json:"description"`         // one sentence for the developer
+	Diff        string  `json:"suggested_code_diff"` // unified, from the source to Code, for patch
+	Confidence  float64 `json:"confidence"`
+	Line        int     `json:"line"` // where the change begins, from 1 (extension)
+	Code        string  `json:"-"`    // the whole changed source
 }
 
 // Result has the suggestions for a source. Each is a change of the source itself, not of another
