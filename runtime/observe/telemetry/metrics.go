@@ -285,57 +285,50 @@ var drops = []string{machine.DropDuplicate, machine.DropStale, machine.DropLate,
 func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uint64) error {
 	var errs []error
 	var all []metric.Observable
-	gauge := func(name, unit, what string) metric.Int64ObservableGauge {
+	read := map[metric.Int64Observable]func(actors.Counts) int64{}
+	gauge := func(name, unit, what string, value func(actors.Counts) int64) metric.Int64Observable {
 		g, err := m.meter.Int64ObservableGauge(name, metric.WithUnit(unit), metric.WithDescription(what))
 		errs, all = append(errs, err), append(all, g)
+		if value != nil {
+			read[g] = value
+		}
 		return g
 	}
-	open := gauge(metricOpen, "{conversation}", "Sides of conversations that are under way")
-	running := gauge(metricRunning, "{job}", "Jobs that run")
-	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links")
-	queued := gauge(metricQueued, "{job}", "Jobs that wait for a processor")
-	overloaded := gauge(metricOverloaded, "{node}", "1 while the node refuses requests that its processors cannot do in time")
-	members := gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live")
-	links := gauge(metricLinks, "{link}", "Links to other nodes of the cluster")
-	working := gauge(metricWorking, "{job}", "Jobs of an agent that run")
-	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent")
-	connected := gauge(metricSessions, "{session}", "Open sessions with peers")
+	gauge(metricOpen, "{conversation}", "Sides of conversations that are under way", func(c actors.Counts) int64 { return int64(c.Open) })
+	gauge(metricRunning, "{job}", "Jobs that run", func(c actors.Counts) int64 { return int64(c.Working) })
+	gauge(metricQueued, "{job}", "Jobs that wait for a processor", func(c actors.Counts) int64 { return int64(c.Queued) })
+	gauge(metricOverloaded, "{node}", "1 while the node refuses requests that its processors cannot do in time", func(c actors.Counts) int64 { return map[bool]int64{true: 1}[c.Refusing] })
+	gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live", func(actors.Counts) int64 { return int64(max(1, len(node.Members()))) })
+	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links", nil)
+	links := gauge(metricLinks, "{link}", "Links to other nodes of the cluster", nil)
+	working := gauge(metricWorking, "{job}", "Jobs of an agent that run", nil)
+	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent", nil)
+	if sessions != nil {
+		gauge(metricSessions, "{session}", "Open sessions with peers", func(actors.Counts) int64 { return int64(sessions()) })
+	}
 	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Time that the oldest message which waits for its agent has been on the node"))
-	counter := func(name, unit, what string) metric.Int64ObservableCounter {
+	counter := func(name, unit, what string, value func(actors.Counts) uint64) {
 		c, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
 		errs, all = append(errs, err), append(all, c)
-		return c
+		read[c] = func(c actors.Counts) int64 { return int64(value(c)) } //nolint:gosec // so many never happen
 	}
-	gone := counter(metricLost, "{event}", "Events that found the queue full, because too many came at once")
-	busy := counter(metricBusy, "{agent}", "How often the actor of an agent had not come back for 5 s")
-	overload := counter(metricOverload, "{request}", "Requests refused because the processors could not have done them in time")
-	loops := counter(metricLoops, "{chain}", "Chains of a thousand notices, each of which followed from the one before")
+	counter(metricLost, "{event}", "Events that found the queue full, because too many came at once", func(actors.Counts) uint64 { return lost() })
+	counter(metricBusy, "{agent}", "How often the actor of an agent had not come back for 5 s", func(c actors.Counts) uint64 { return c.Busy })
+	counter(metricOverload, "{request}", "Requests refused because the processors could not have done them in time", func(c actors.Counts) uint64 { return c.Overload })
+	counter(metricLoops, "{chain}", "Chains of a thousand notices, each of which followed from the one before", func(c actors.Counts) uint64 { return c.Loops })
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
 	m.registration, err = m.meter.RegisterCallback(func(_ context.Context, o metric.Observer) error {
 		c := node.Counts()
-		o.ObserveInt64(open, int64(c.Open))
-		o.ObserveInt64(running, int64(c.Working))
-		o.ObserveInt64(queued, int64(c.Queued))
-		refusing := int64(0)
-		if c.Refusing {
-			refusing = 1
+		for of, value := range read {
+			o.ObserveInt64(of, value(c))
 		}
-		o.ObserveInt64(overloaded, refusing)
 		o.ObserveInt64(agents, int64(c.Agents), with(attribute.String(attrLocation, "here")))
 		o.ObserveInt64(agents, int64(c.Remote), with(attribute.String(attrLocation, "elsewhere")))
-		o.ObserveInt64(members, int64(max(1, len(node.Members()))))
 		all, up := node.Links()
 		o.ObserveInt64(links, int64(up), with(attribute.String(attrState, "up")))
 		o.ObserveInt64(links, int64(all-up), with(attribute.String(attrState, "down")))
-		o.ObserveInt64(gone, int64(lost()))         //nolint:gosec // so many events never happen
-		o.ObserveInt64(busy, int64(c.Busy))         //nolint:gosec // so many never happen
-		o.ObserveInt64(loops, int64(c.Loops))       //nolint:gosec // so many never happen
-		o.ObserveInt64(overload, int64(c.Overload)) //nolint:gosec // so many never happen
-		if sessions != nil {
-			o.ObserveInt64(connected, int64(sessions()))
-		}
 		mailboxes, jobs := m.loads(node.System(), time.Now())
 		for key, of := range mailboxes {
 			as := with(key.agent, attribute.String(attrBand, key.band.String()))
