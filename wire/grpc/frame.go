@@ -16,14 +16,10 @@ func appendWire(dst []byte, f wire.Frame) []byte {
 	switch f.Kind {
 	case wire.KindData:
 		return append(dst, f.Data...)
-	case wire.KindPing:
-		return appendSignal(dst, framePing, appendBytes(nil, signalData, f.Data))
-	case wire.KindPong:
-		return appendSignal(dst, framePong, appendBytes(nil, signalData, f.Data))
 	case wire.KindError:
 		return appendSignal(dst, frameError, appendError(nil, f.Err))
-	case wire.KindClose:
-		return appendSignal(dst, frameClose, appendBytes(nil, signalData, f.Data))
+	case wire.KindPing, wire.KindPong, wire.KindClose:
+		return appendSignal(dst, protowire.Number(f.Kind), appendBytes(nil, signalData, f.Data))
 	}
 	return dst
 }
@@ -57,7 +53,7 @@ func field(b []byte) (num protowire.Number, size int) {
 // signal reads a field of a Frame that is no envelope.
 func signal(num protowire.Number, b []byte) (wire.Frame, bool) {
 	_, body, _, _ := nextField(b)
-	f := wire.Frame{Kind: kindOf(num)}
+	f := wire.Frame{Kind: wire.Kind(num)} // the kinds have these numbers
 	if f.Kind == wire.KindError {
 		f.Err = &performatives.Refusal{}
 	}
@@ -71,20 +67,6 @@ func signal(num protowire.Number, b []byte) (wire.Frame, bool) {
 		}
 	})
 	return f, ok
-}
-
-// kindOf returns the kind of a signal.
-func kindOf(num protowire.Number) wire.Kind {
-	switch num {
-	case framePing:
-		return wire.KindPing
-	case framePong:
-		return wire.KindPong
-	case frameError:
-		return wire.KindError
-	default:
-		return wire.KindClose
-	}
 }
 
 // maxErrorText is the longest error text of a peer that is kept, in bytes.
