@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	examples "github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -188,7 +189,7 @@ const promptHelp = "(text, a JSON object of parameters, or @FILE with either in 
 func (p *prompt) ask(ctx context.Context, question string) (json.RawMessage, error) {
 	p.to.line(p.agent + " asks:")
 	for line := range strings.Lines(question) {
-		p.to.text("  " + clean(strings.TrimRight(line, "\r\n")) + "\n")
+		p.to.text("  " + examples.Clean(strings.TrimRight(line, "\r\n")) + "\n")
 	}
 	p.to.line(promptHelp)
 	for {

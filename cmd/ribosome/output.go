@@ -8,7 +8,6 @@ import (
 	"regexp"
 	"strings"
 	"text/tabwriter"
-	"unicode"
 
 	examples "github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
@@ -35,7 +34,7 @@ func (p *printer) Write(text []byte) (int, error) {
 // text prints text. For a terminal it removes control characters.
 func (p *printer) text(text string) {
 	if p.terminal {
-		text = clean(text)
+		text = examples.Clean(text)
 	}
 	_, _ = p.Output.Write([]byte(text)) // end returns the error
 }
@@ -56,20 +55,10 @@ func (p *printer) broken() bool { return p.Err() != nil }
 // end returns the error of an incomplete output.
 func (p *printer) end() error { return examples.Printing(p.Err()) }
 
-// clean removes control characters, and characters that change the direction of text.
-func clean(text string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text)
-}
-
 // oneLine returns text without line breaks and control characters, cut to a readable
 // length.
 func oneLine(text string) string {
-	return examples.OneLine(clean(strings.Join(strings.Fields(text), " ")))
+	return examples.OneLine(examples.Clean(strings.Join(strings.Fields(text), " ")))
 }
 
 var trailing = regexp.MustCompile(` +\n`)

@@ -4,7 +4,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 )
 
@@ -19,21 +18,6 @@ func isTerminal(w io.Writer) bool {
 	}
 	info, err := f.Stat()
 	return err != nil || info.Mode()&os.ModeCharDevice != 0
-}
-
-// clean removes control characters and bidirectional controls from the text of an agent
-// or a script, which a terminal would interpret. Without a terminal it returns text
-// unchanged, so that a diff stays intact.
-func (t *transcript) clean(text string) string {
-	if !t.terminal {
-		return text
-	}
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
-			return -1
-		}
-		return r
-	}, text)
 }
 
 // wrap breaks a line between words into lines of at most n characters. A longer word

@@ -114,4 +114,11 @@ func (t *transcript) note(text string) {
 	t.print(strings.Repeat(" ", whoWidth+1) + "! " + program.OneLine(text) + "\n")
 }
 
-func (t *transcript) print(text string) { fmt.Fprint(t.out, t.clean(text)) }
+// print prints text. For a terminal it removes what that would interpret; otherwise a diff stays
+// intact.
+func (t *transcript) print(text string) {
+	if t.terminal {
+		text = program.Clean(text)
+	}
+	fmt.Fprint(t.out, text)
+}

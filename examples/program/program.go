@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -62,6 +63,17 @@ func Refuse(name, usage string, err error, stdout, stderr io.Writer) int {
 // Complain prints the name of the program and the error as one line.
 func Complain(stderr io.Writer, name string, err error) {
 	_, _ = fmt.Fprintf(stderr, "%s: %s\n", name, OneLine(err.Error()))
+}
+
+// Clean returns text without control characters, and without those that change the direction of
+// text. A terminal would interpret them.
+func Clean(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) && r != '\t' && r != '\n' || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, text)
 }
 
 // OneLine returns text with each run of white space replaced by a space, cut to 400

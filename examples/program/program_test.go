@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"flag"
+	"fmt"
+	"io"
+	"io/fs"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -100,5 +104,23 @@ func TestOneLine(t *testing.T) {
 	}
 	if got := []rune(program.OneLine(strings.Repeat("é", 1000))); len(got) != 400 || got[399] != '…' {
 		t.Errorf("got %d characters", len(got))
+	}
+}
+
+func TestClean(t *testing.T) {
+	if got := program.Clean("a\tb\n\x1b[2Jc\u202ed"); got != "a\tb\n[2Jcd" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPrinting(t *testing.T) {
+	full := &fs.PathError{Op: "write", Path: "/dev/stdout", Err: syscall.ENOSPC}
+	for err, want := range map[error]string{
+		nil: "<nil>", &fs.PathError{Err: syscall.EPIPE}: "<nil>",
+		full: "the output is not complete: no space left on device; run it again where there is room for it", io.EOF: "the output is not complete: EOF; run it again where there is room for it",
+	} {
+		if got := fmt.Sprint(program.Printing(err)); got != want {
+			t.Errorf("%v: got %s, want %s", err, got, want)
+		}
 	}
 }
