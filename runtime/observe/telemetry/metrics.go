@@ -61,21 +61,21 @@ func newMetrics(meter metric.Meter, system *actors.System, agents int) (*metrics
 		name, unit string
 		what       string
 	}{
-		{&m.begun, metricBegun, "{conversation}", "Sides of conversations that have begun"},
-		{&m.ended, metricEnded, "{conversation}", "Sides of conversations that have ended"},
-		{&m.resent, metricResent, "{message}", "Repetitions of messages"},
-		{&m.refused, metricRefused, "{message}", "Messages refused to their senders"},
-		{&m.deadLettered, metricDeadLettered, "{message}", "Messages that were not handled and expected no reply"},
-		{&m.operator, metricOperator, "{request}", "Requests to the operator's interface with wrong credentials, or without the right"},
+		{&m.begun, "ribosome.conversations.begun", "{conversation}", "Sides of conversations that have begun"},
+		{&m.ended, "ribosome.conversations.ended", "{conversation}", "Sides of conversations that have ended"},
+		{&m.resent, "ribosome.messages.resent", "{message}", "Repetitions of messages"},
+		{&m.refused, "ribosome.messages.refused", "{message}", "Messages refused to their senders"},
+		{&m.deadLettered, "ribosome.messages.dead_lettered", "{message}", "Messages that were not handled and expected no reply"},
+		{&m.operator, "ribosome.operator.refused", "{request}", "Requests to the operator's interface with wrong credentials, or without the right"},
 	} {
 		var err error
 		*c.into, err = meter.Int64Counter(c.name, metric.WithUnit(c.unit), metric.WithDescription(c.what))
 		errs = append(errs, err)
 	}
 	var err error
-	m.duration, err = meter.Float64Histogram(metricDuration, metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a side of a conversation"), metric.WithExplicitBucketBoundaries(seconds...))
+	m.duration, err = meter.Float64Histogram("ribosome.conversation.duration", metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a side of a conversation"), metric.WithExplicitBucketBoundaries(seconds...))
 	errs = append(errs, err)
-	m.job, err = meter.Float64Histogram(metricJob, metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a job"), metric.WithExplicitBucketBoundaries(seconds...))
+	m.job, err = meter.Float64Histogram("ribosome.job.duration", metric.WithUnit("s"), metric.WithDescription("From the begin to the end of a job"), metric.WithExplicitBucketBoundaries(seconds...))
 	return m, errors.Join(append(errs, err)...)
 }
 
@@ -294,28 +294,28 @@ func (m *metrics) watch(node *runtime.Node, sessions func() int, lost func() uin
 		}
 		return g
 	}
-	gauge(metricOpen, "{conversation}", "Sides of conversations that are under way", func(c actors.Counts) int64 { return int64(c.Open) })
-	gauge(metricRunning, "{job}", "Jobs that run", func(c actors.Counts) int64 { return int64(c.Working) })
-	gauge(metricQueued, "{job}", "Jobs that wait for a processor", func(c actors.Counts) int64 { return int64(c.Queued) })
-	gauge(metricOverloaded, "{node}", "1 while the node refuses requests that its processors cannot do in time", func(c actors.Counts) int64 { return map[bool]int64{true: 1}[c.Refusing] })
-	gauge(metricMembers, "{node}", "Nodes of the cluster that are believed to live", func(actors.Counts) int64 { return int64(max(1, len(node.Members()))) })
-	agents := gauge(metricAgents, "{agent}", "Agents of the node and behind its sessions and links", nil)
-	links := gauge(metricLinks, "{link}", "Links to other nodes of the cluster", nil)
-	working := gauge(metricWorking, "{job}", "Jobs of an agent that run", nil)
-	depth := gauge(metricDepth, "{message}", "Messages in the mailbox of an agent", nil)
+	gauge("ribosome.conversations.open", "{conversation}", "Sides of conversations that are under way", func(c actors.Counts) int64 { return int64(c.Open) })
+	gauge("ribosome.jobs.running", "{job}", "Jobs that run", func(c actors.Counts) int64 { return int64(c.Working) })
+	gauge("ribosome.node.handlers.queued", "{job}", "Jobs that wait for a processor", func(c actors.Counts) int64 { return int64(c.Queued) })
+	gauge("ribosome.node.overloaded", "{node}", "1 while the node refuses requests that its processors cannot do in time", func(c actors.Counts) int64 { return map[bool]int64{true: 1}[c.Refusing] })
+	gauge("ribosome.cluster.members", "{node}", "Nodes of the cluster that are believed to live", func(actors.Counts) int64 { return int64(max(1, len(node.Members()))) })
+	agents := gauge("ribosome.agents", "{agent}", "Agents of the node and behind its sessions and links", nil)
+	links := gauge("ribosome.cluster.links", "{link}", "Links to other nodes of the cluster", nil)
+	working := gauge("ribosome.agent.jobs.running", "{job}", "Jobs of an agent that run", nil)
+	depth := gauge("ribosome.agent.mailbox.depth", "{message}", "Messages in the mailbox of an agent", nil)
 	if sessions != nil {
-		gauge(metricSessions, "{session}", "Open sessions with peers", func(actors.Counts) int64 { return int64(sessions()) })
+		gauge("ribosome.sessions", "{session}", "Open sessions with peers", func(actors.Counts) int64 { return int64(sessions()) })
 	}
-	wait, err := m.meter.Float64ObservableGauge(metricWait, metric.WithUnit("s"), metric.WithDescription("Time that the oldest message which waits for its agent has been on the node"))
+	wait, err := m.meter.Float64ObservableGauge("ribosome.agent.mailbox.wait", metric.WithUnit("s"), metric.WithDescription("Time that the oldest message which waits for its agent has been on the node"))
 	counter := func(name, unit, what string, value func(actors.Counts) uint64) {
 		c, err := m.meter.Int64ObservableCounter(name, metric.WithUnit(unit), metric.WithDescription(what))
 		errs, all = append(errs, err), append(all, c)
 		read[c] = func(c actors.Counts) int64 { return int64(value(c)) } //nolint:gosec // so many never happen
 	}
-	counter(metricLost, "{event}", "Events that found the queue full, because too many came at once", func(actors.Counts) uint64 { return lost() })
-	counter(metricBusy, "{agent}", "How often the actor of an agent had not come back for 5 s", func(c actors.Counts) uint64 { return c.Busy })
-	counter(metricOverload, "{request}", "Requests refused because the processors could not have done them in time", func(c actors.Counts) uint64 { return c.Overload })
-	counter(metricLoops, "{chain}", "Chains of a thousand notices, each of which followed from the one before", func(c actors.Counts) uint64 { return c.Loops })
+	counter("ribosome.telemetry.events.lost", "{event}", "Events that found the queue full, because too many came at once", func(actors.Counts) uint64 { return lost() })
+	counter("ribosome.agents.busy", "{agent}", "How often the actor of an agent had not come back for 5 s", func(c actors.Counts) uint64 { return c.Busy })
+	counter("ribosome.node.overload.refused", "{request}", "Requests refused because the processors could not have done them in time", func(c actors.Counts) uint64 { return c.Overload })
+	counter("ribosome.notices.loops", "{chain}", "Chains of a thousand notices, each of which followed from the one before", func(c actors.Counts) uint64 { return c.Loops })
 	if err := errors.Join(append(errs, err)...); err != nil {
 		return err
 	}
@@ -444,11 +444,11 @@ func (m *metrics) add(id performatives.AgentID, of func(*agentCounts) *tally) {
 // telemetry: their counts do not go. refresh handles the events that wait. Counters that are
 // observed, and not added to, have no series of an agent that is not observed any more.
 func (m *metrics) watchAgents(refresh func()) error {
-	errs, err := m.meter.Int64ObservableCounter(metricErrors, metric.WithUnit("{error}"), metric.WithDescription("Errors and panics of jobs"))
+	errs, err := m.meter.Int64ObservableCounter("ribosome.agent.errors", metric.WithUnit("{error}"), metric.WithDescription("Errors and panics of jobs"))
 	if err != nil {
 		return err
 	}
-	restarts, err := m.meter.Int64ObservableCounter(metricRestarts, metric.WithUnit("{restart}"), metric.WithDescription("Restarts of agents"))
+	restarts, err := m.meter.Int64ObservableCounter("ribosome.agent.restarts", metric.WithUnit("{restart}"), metric.WithDescription("Restarts of agents"))
 	if err != nil {
 		return err
 	}

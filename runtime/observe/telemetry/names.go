@@ -3,35 +3,6 @@ package telemetry
 // scope names the instrumentation scope of all metrics and spans.
 const scope = "github.com/ribosome-agents/ribosome/runtime/observe/telemetry"
 
-// The names of the metrics, as OpenTelemetry writes them.
-const (
-	metricBegun        = "ribosome.conversations.begun"
-	metricEnded        = "ribosome.conversations.ended"
-	metricDuration     = "ribosome.conversation.duration"
-	metricResent       = "ribosome.messages.resent"
-	metricRefused      = "ribosome.messages.refused"
-	metricDeadLettered = "ribosome.messages.dead_lettered"
-	metricJob          = "ribosome.job.duration"
-	metricErrors       = "ribosome.agent.errors"
-	metricRestarts     = "ribosome.agent.restarts"
-	metricOperator     = "ribosome.operator.refused"
-	metricDepth        = "ribosome.agent.mailbox.depth"
-	metricWait         = "ribosome.agent.mailbox.wait"
-	metricOpen         = "ribosome.conversations.open"
-	metricRunning      = "ribosome.jobs.running"
-	metricWorking      = "ribosome.agent.jobs.running"
-	metricAgents       = "ribosome.agents"
-	metricBusy         = "ribosome.agents.busy"
-	metricLoops        = "ribosome.notices.loops"
-	metricOverload     = "ribosome.node.overload.refused"
-	metricOverloaded   = "ribosome.node.overloaded"
-	metricQueued       = "ribosome.node.handlers.queued"
-	metricMembers      = "ribosome.cluster.members"
-	metricLinks        = "ribosome.cluster.links"
-	metricSessions     = "ribosome.sessions"
-	metricLost         = "ribosome.telemetry.events.lost"
-)
-
 // The names of the metrics of a program that exports by OTLP, such as ribosome node.
 const (
 	MetricSpansEnded    = "ribosome.telemetry.spans.ended"
