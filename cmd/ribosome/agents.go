@@ -23,9 +23,6 @@ type agentsCmd struct {
 // systemAgent is the id of the node itself.
 const systemAgent performatives.AgentID = "system"
 
-// agentsReference is the QUERY_REF reference of the list of agents.
-const agentsReference = "agents"
-
 // present is one agent in the answer of a node.
 type present struct {
 	ID      performatives.AgentID  `json:"id"`
@@ -37,7 +34,7 @@ type present struct {
 
 // run queries the node, and prints its agents.
 func (c *agentsCmd) run(ctx context.Context, std streams) error {
-	return showList(ctx, std, &c.clientFlags, c.listFlags, agentsReference, c.byInterface, rowsOf)
+	return showList(ctx, std, &c.clientFlags, c.listFlags, "agents", c.byInterface, rowsOf)
 }
 
 // showList queries a node for a list, by a message or by its operator's interface, and prints the
@@ -143,9 +140,6 @@ type membersCmd struct {
 	clientFlags `group:"The node:"`
 }
 
-// membersReference is the QUERY_REF reference of the list of nodes.
-const membersReference = "members"
-
 // member is one node in the answer of a node.
 type member struct {
 	api.MemberView
@@ -154,7 +148,7 @@ type member struct {
 
 // run queries the node, and prints the nodes of its cluster.
 func (c *membersCmd) run(ctx context.Context, std streams) error {
-	return showList(ctx, std, &c.clientFlags, c.listFlags, membersReference, c.byInterface, rowsOfMembers)
+	return showList(ctx, std, &c.clientFlags, c.listFlags, "members", c.byInterface, rowsOfMembers)
 }
 
 // byInterface asks a node by its operator's interface.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -46,7 +45,7 @@ func (c *callCmd) run(ctx context.Context, std streams) error {
 	}
 	l.task = true
 	out := newPrinter(std.out)
-	result, why := c.delegate(ctx, l, answers, newProgress(std.err, c.Quiet))
+	result, why := c.delegate(ctx, l, answers, &progress{std.notes(c.Quiet)})
 	return c.report(out, l, result, why)
 }
 
@@ -93,14 +92,7 @@ func (c *callCmd) perform(ctx context.Context, l *link, asked *answers, p *progr
 }
 
 // progress prints the messages of a worker before its result, one line each.
-type progress struct{ to *printer } // nil is quiet
-
-func newProgress(w io.Writer, quiet bool) *progress {
-	if quiet {
-		return &progress{}
-	}
-	return &progress{newPrinter(w)}
-}
+type progress struct{ to *printer }
 
 // accepted prints that the worker has accepted the task.
 func (p *progress) accepted(a performatives.TaskAccept) {
@@ -121,9 +113,6 @@ func (p *progress) update(u performatives.StatusUpdate) {
 }
 
 func (p *progress) say(line, text string) {
-	if p.to == nil {
-		return
-	}
 	if text != "" {
 		line += ": " + oneLine(text)
 	}

@@ -150,9 +150,7 @@ func (c *drainCmd) left(ctx context.Context, o *operator, a api.DrainView, asked
 		if !slices.ContainsFunc(all.Members, func(m api.MemberView) bool { return m.Node == a.Node && m.Epoch == a.Epoch }) {
 			return nil
 		}
-		select {
-		case <-time.After(leftAgain):
-		case <-ctx.Done():
+		if !pause(ctx, leftAgain) {
 			return o.explain(ctx, ctx.Err())
 		}
 	}

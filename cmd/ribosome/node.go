@@ -180,16 +180,11 @@ func demonstrate(ctx context.Context, node *runtime.Node, pace time.Duration, lo
 	deadline := max(codons.DefaultDeadline, 10*pace)
 	sample := pydebug.Sample()
 	task := swarm.Problem{Code: sample.Code, Traceback: sample.Traceback}.Task()
-	for {
+	for more := true; more; more = pause(ctx, demoPause) {
 		within, cancel := context.WithTimeout(ctx, deadline)
 		_, err := node.Delegate(within, swarm.EddyID, task, codons.WithOntology(performatives.OntologyDebugRequest))
 		if cancel(); err != nil && ctx.Err() == nil {
 			log.Warn("an example task has failed", "err", err)
-		}
-		select {
-		case <-time.After(demoPause):
-		case <-ctx.Done():
-			return
 		}
 	}
 }

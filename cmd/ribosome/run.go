@@ -31,6 +31,14 @@ type streams struct {
 	terminal bool // in and err are a terminal, where a person can be asked
 }
 
+// notes returns what prints beside the results of a command.
+func (s *streams) notes(quiet bool) *printer {
+	if quiet {
+		return newPrinter(io.Discard)
+	}
+	return newPrinter(s.err)
+}
+
 // command is the interface of each subcommand of [cli].
 type command interface {
 	// run executes the command until it has finished or ctx ends. A [*commandError] has

@@ -57,10 +57,7 @@ func (c *subscribeCmd) run(ctx context.Context, std streams) error {
 		return err
 	}
 	defer l.leave()
-	s := &subscriptions{link: l, agent: c.Agent, out: newPrinter(std.out), say: newPrinter(std.err)}
-	if c.Quiet {
-		s.say = newPrinter(io.Discard)
-	}
+	s := &subscriptions{link: l, agent: c.Agent, out: newPrinter(std.out), say: std.notes(c.Quiet)}
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	defer s.cancel()
 	err = l.stay(s.ctx, l.reach, func() error { return s.begin(c.Topic, parameters) }, s.say)

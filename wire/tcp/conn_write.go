@@ -22,10 +22,14 @@ func (c *conn) Write(frames []wire.Frame) error {
 func (c *conn) write(frames []wire.Frame) error {
 	switch c.form() {
 	case undecided:
-		frames = withoutPings(frames)
+		// The form of the frames of a peer that has sent nothing yet is unknown. Its first frame will
+		// show that it is alive.
+		frames = slices.DeleteFunc(slices.Clone(frames), isPing)
 	case versioned:
 		c.out.form = versioned
-		c.noteHealth(frames)
+		if slices.ContainsFunc(frames, isPing) {
+			c.healthSent.Store(true) // the next health check is its answer, which cannot arrive before
+		}
 	case plain, flagged:
 	}
 	if len(frames) == 0 {
@@ -46,20 +50,7 @@ func (c *conn) write(frames []wire.Frame) error {
 	return nil
 }
 
-// withoutPings drops the pings to a peer that has sent nothing yet, because the form of its
-// frames is unknown. Its first frame will show that it is alive.
-func withoutPings(frames []wire.Frame) []wire.Frame {
-	return slices.DeleteFunc(slices.Clone(frames), func(f wire.Frame) bool { return f.Kind == wire.KindPing })
-}
-
-// noteHealth records that frames holds a ping, so that the next health check is its answer.
-func (c *conn) noteHealth(frames []wire.Frame) {
-	for _, f := range frames {
-		if f.Kind == wire.KindPing {
-			c.healthSent.Store(true) // before the answer can arrive
-		}
-	}
-}
+func isPing(f wire.Frame) bool { return f.Kind == wire.KindPing }
 
 // slow marks a write timeout with [wire.ErrSlow].
 func slow(err error) error {

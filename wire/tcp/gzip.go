@@ -14,7 +14,10 @@ const minCompressed = 512
 // The pools are shared by all connections, because a compressor needs about 800 KiB and a
 // decompressor about 40 KiB.
 var (
-	compressors   = sync.Pool{New: newCompressor}
+	compressors = sync.Pool{New: func() any {
+		zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
+		return &compressor{zip: zip}
+	}}
 	decompressors = sync.Pool{New: func() any { return new(decompressor) }}
 )
 
@@ -22,11 +25,6 @@ var (
 type compressor struct {
 	zip *gzip.Writer
 	dst []byte
-}
-
-func newCompressor() any {
-	zip, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is a valid one
-	return &compressor{zip: zip}
 }
 
 // Write appends p.

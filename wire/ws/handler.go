@@ -1,6 +1,7 @@
 package ws
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -37,7 +38,7 @@ type handler struct {
 }
 
 func newHandler(server *wire.Server, o Options) (*handler, error) {
-	o = o.withDefaults()
+	o.Path = cmp.Or(o.Path, DefaultPath)
 	if server == nil {
 		return nil, errors.New("ws: the server is nil")
 	}

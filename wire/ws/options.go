@@ -1,7 +1,6 @@
 package ws
 
 import (
-	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -50,11 +49,6 @@ type Options struct {
 	// the handshake. The first message must then carry credentials. Invalid credentials in
 	// the handshake are refused nevertheless.
 	LateAuth bool
-}
-
-func (o Options) withDefaults() Options {
-	o.Path = cmp.Or(o.Path, DefaultPath)
-	return o
 }
 
 func (o Options) validate() error {

@@ -234,9 +234,8 @@ func (s *Module) literalIndex(o operation) int {
 // recognise finds the hazard of the operation. It returns a diagnosis if it can't
 // be guarded.
 func (s *session) recognise() *Diagnosis {
-	h, reason := s.script.newHazard(s.site.operations[0])
-	s.hazard = h
-	if reason != "" {
+	s.hazard = &hazard{operation: s.site.operations[0]}
+	if reason := s.hazard.kind.complete(s.script, s.hazard); reason != "" {
 		return s.noFix(reason)
 	}
 	return nil

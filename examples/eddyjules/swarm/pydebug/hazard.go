@@ -41,13 +41,6 @@ func repeatable(n *Expr) bool {
 	})
 }
 
-// newHazard returns the hazard of o, and the reason why o can't be guarded; empty
-// if it can.
-func (s *Module) newHazard(o operation) (h *hazard, reason string) {
-	h = &hazard{operation: o}
-	return h, o.kind.complete(s, h)
-}
-
 // indexHazard completes h. A computed index has no condition: see rangeFix.
 func (s *Module) indexHazard(h *hazard) string {
 	base, length := s.text(h.base), s.need(h.operation)
