@@ -1,6 +1,7 @@
 package sockets
 
 import (
+	"context"
 	"errors"
 	"log/slog"
 	"net"
@@ -78,6 +79,21 @@ func (p *retryingListener) wait(d time.Duration) bool {
 		return true
 	case <-p.closed:
 		return false
+	}
+}
+
+// Join returns when wait has returned, or with the cause of ctx when ctx ends before.
+func Join(ctx context.Context, wait func()) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

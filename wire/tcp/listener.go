@@ -23,9 +23,6 @@ type Listener struct {
 	cancel     context.CancelFunc
 	handshakes chan struct{}  // semaphore of the handshakes
 	running    sync.WaitGroup // goroutines that Stop joins
-
-	stop    sync.Once
-	stopped chan struct{} // closed when all goroutines have ended
 }
 
 // Listen listens on o.Addr and serves connections with server until Stop. The error names the
@@ -47,7 +44,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 	ctx, cancel := context.WithCancel(context.Background()) //nolint:forbidigo // a listener outlives the call that started it
 	l := &Listener{
 		server: server, opts: o, net: nl, ctx: ctx, cancel: cancel,
-		handshakes: make(chan struct{}, server.Options().MaxConnections), stopped: make(chan struct{}),
+		handshakes: make(chan struct{}, server.Options().MaxConnections),
 	}
 	l.running.Go(l.accept)
 	return l, nil
@@ -60,20 +57,12 @@ func (l *Listener) Addr() net.Addr { return l.net.Addr() }
 // until all goroutines of the listener have ended; when ctx ends first, it returns the cause.
 // Sessions continue until [wire.Server.Stop]. Stop is idempotent.
 func (l *Listener) Stop(ctx context.Context) error {
-	l.stop.Do(func() {
-		l.cancel()
-		_ = l.net.Close() // makes accept return
-		go func() {
-			l.running.Wait()
-			close(l.stopped)
-		}()
-	})
-	select {
-	case <-l.stopped:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("tcp: stop: %w", context.Cause(ctx))
+	l.cancel()
+	_ = l.net.Close() // makes accept return
+	if err := sockets.Join(ctx, l.running.Wait); err != nil {
+		return fmt.Errorf("tcp: stop: %w", err)
 	}
+	return nil
 }
 
 // accept accepts connections until the listener stops.

@@ -27,8 +27,6 @@ type Listener struct {
 	network        net.Listener
 	http           *http.Server
 	serving        chan struct{} // closed when the HTTP server has stopped accepting
-	stop           sync.Once
-	done           chan struct{} // closed when all goroutines have ended
 	withoutSession sync.WaitGroup
 	handshakes     sockets.Connections // those without a session
 }
@@ -56,7 +54,7 @@ func Listen(server *wire.Server, o Options) (*Listener, error) {
 func serve(h *handler, network net.Listener) *Listener {
 	o := h.server.Options()
 	requestTime := min(headerTime, o.Limits.FrameTime)
-	l := &Listener{handler: h, network: network, serving: make(chan struct{}), done: make(chan struct{})}
+	l := &Listener{handler: h, network: network, serving: make(chan struct{})}
 	l.handshakes.Most = o.MaxConnections
 	l.http = &http.Server{
 		Handler:           h,
@@ -128,16 +126,11 @@ func (l *Listener) URL() string {
 // goroutines of the listener have ended; when ctx ends first, it returns the cause. Sessions
 // continue: [wire.Server.Stop] ends them, before or after. Stop is idempotent.
 func (l *Listener) Stop(ctx context.Context) error {
-	l.stop.Do(func() {
-		_ = l.http.Close() // the error is that of the port or of a connection, and does not matter
-		go l.join()
-	})
-	select {
-	case <-l.done:
-		return nil
-	case <-ctx.Done():
-		return fmt.Errorf("ws: stop: %w", context.Cause(ctx))
+	_ = l.http.Close() // the error is that of the port or of a connection, and does not matter
+	if err := sockets.Join(ctx, l.join); err != nil {
+		return fmt.Errorf("ws: stop: %w", err)
 	}
+	return nil
 }
 
 // join waits for the goroutines of the listener.
@@ -146,5 +139,4 @@ func (l *Listener) join() {
 	_ = l.http.Close() // closes connections accepted since Stop
 	l.withoutSession.Wait()
 	l.handler.pending.Wait()
-	close(l.done)
 }
