@@ -31,10 +31,6 @@ type assignments struct {
 	ended   chan error // the outcome of each task
 }
 
-func newAssignments(h *host, t *transcript) *assignments {
-	return &assignments{host: h, log: t, ended: make(chan error)}
-}
-
 // assign delegates to an agent the tasks for its actions.
 func (e *assignments) assign(ctx context.Context, who events.AgentAnnounced) {
 	given := false
@@ -69,6 +65,3 @@ func (e *assignments) end(ctx context.Context, err error) {
 	case <-ctx.Done():
 	}
 }
-
-// wait blocks until all tasks have ended.
-func (e *assignments) wait() { e.running.Wait() }

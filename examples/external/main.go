@@ -70,10 +70,10 @@ func (o *options) runAgents(ctx context.Context, stdout, stderr io.Writer) (err 
 // tasks has ended; with --stay, until ctx ends.
 func (o *options) assignTasks(ctx context.Context, h *host, log *transcript, joined <-chan events.Record, f *processes) error {
 	ctx, cancel := context.WithCancel(ctx)
-	tasks := newAssignments(h, log)
-	defer tasks.wait()
+	tasks := &assignments{host: h, log: log, ended: make(chan error)}
+	defer tasks.running.Wait()
 	defer cancel()
-	for left := f.expected(); left > 0 || o.stay; {
+	for left := max(f.started, 1); left > 0 || o.stay; {
 		select {
 		case <-ctx.Done():
 			if o.stay {

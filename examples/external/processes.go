@@ -102,10 +102,6 @@ func (f *processes) launch(ctx context.Context, cmd *exec.Cmd, stderr io.Writer)
 	return nil
 }
 
-// expected returns the number of tasks that must end: one for each process, and one if
-// there is no process.
-func (f *processes) expected() int { return max(f.started, 1) }
-
 // stop ends the processes and deletes their folder.
 func (f *processes) stop() {
 	f.cancel()

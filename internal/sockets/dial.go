@@ -8,17 +8,10 @@ import (
 
 // Dial opens a TCP connection, and with a configuration one of TLS over it.
 func Dial(ctx context.Context, addr string, config *tls.Config) (net.Conn, error) {
-	var d net.Dialer // TCP_NODELAY and keep-alive are on by default
-	network, err := d.DialContext(ctx, "tcp", addr)
-	if err != nil || config == nil {
-		return network, err
+	if config == nil {
+		return new(net.Dialer).DialContext(ctx, "tcp", addr) // TCP_NODELAY and keep-alive are on by default
 	}
-	secure := tls.Client(network, config)
-	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = network.Close() // err is the cause
-		return nil, err
-	}
-	return secure, nil
+	return (&tls.Dialer{Config: config}).DialContext(ctx, "tcp", addr)
 }
 
 // Raw returns the connection below TLS, and any other connection as it is. Closing it sends no

@@ -19,9 +19,13 @@ var strongSuites = []uint16{
 }
 
 // Harden returns a copy of c with at least TLS 1.2 and only strong cipher suites. If c allows
-// only weak ones, the copy allows none.
-func Harden(c *tls.Config) *tls.Config {
+// only weak ones, the copy allows none. The protocols, if there are any, are those that it
+// negotiates.
+func Harden(c *tls.Config, protocols ...string) *tls.Config {
 	c = c.Clone()
+	if len(protocols) > 0 {
+		c.NextProtos = protocols
+	}
 	c.MinVersion = max(c.MinVersion, tls.VersionTLS12)
 	if len(c.CipherSuites) == 0 {
 		c.CipherSuites = strongSuites
@@ -34,7 +38,7 @@ func Harden(c *tls.Config) *tls.Config {
 			if chosen == nil || err != nil {
 				return nil, err
 			}
-			return Harden(chosen), nil
+			return Harden(chosen, protocols...), nil
 		}
 	}
 	return c

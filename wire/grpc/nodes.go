@@ -105,14 +105,7 @@ type nodes struct {
 
 func registerNodes(r rpc.ServiceRegistrar, handle func(*LinkStream), patience time.Duration) *nodes {
 	n := &nodes{handle: handle, patience: patience, open: make(map[*LinkStream]struct{})}
-	r.RegisterService(&rpc.ServiceDesc{
-		ServiceName: nodesService,
-		Streams: []rpc.StreamDesc{{
-			StreamName: linkName, ServerStreams: true, ClientStreams: true,
-			Handler: func(_ any, stream rpc.ServerStream) error { return n.serve(stream) },
-		}},
-		Metadata: "ribosome/v1/ribosome.proto",
-	}, nil)
+	registerStream(r, nodesService, linkName, n.serve)
 	return n
 }
 

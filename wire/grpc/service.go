@@ -34,15 +34,20 @@ func Register(r rpc.ServiceRegistrar, server *wire.Server) { register(r, server)
 
 func register(r rpc.ServiceRegistrar, server *wire.Server) *service {
 	s := &service{server: server}
+	registerStream(r, serviceName, methodName, s.connect)
+	return s
+}
+
+// registerStream registers a service of ribosome.proto, whose one method has a stream.
+func registerStream(r rpc.ServiceRegistrar, service, method string, serve func(rpc.ServerStream) error) {
 	r.RegisterService(&rpc.ServiceDesc{
-		ServiceName: serviceName,
+		ServiceName: service,
 		Streams: []rpc.StreamDesc{{
-			StreamName: methodName, ServerStreams: true, ClientStreams: true,
-			Handler: func(_ any, stream rpc.ServerStream) error { return s.connect(stream) },
+			StreamName: method, ServerStreams: true, ClientStreams: true,
+			Handler: func(_ any, stream rpc.ServerStream) error { return serve(stream) },
 		}},
 		Metadata: "ribosome/v1/ribosome.proto",
 	}, nil)
-	return s
 }
 
 // service serves streams as sessions.

@@ -79,20 +79,7 @@ func serve(h *handler, network net.Listener) *Listener {
 
 // onlyHTTP1 returns a configuration without HTTP/2, because HTTP/2 connections cannot be
 // upgraded.
-func onlyHTTP1(c *tls.Config) *tls.Config {
-	c = sockets.Harden(c)
-	c.NextProtos = []string{"http/1.1"}
-	if choose := c.GetConfigForClient; choose != nil {
-		c.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
-			chosen, err := choose(hello)
-			if chosen == nil || err != nil {
-				return nil, err
-			}
-			return onlyHTTP1(chosen), nil
-		}
-	}
-	return c
-}
+func onlyHTTP1(c *tls.Config) *tls.Config { return sockets.Harden(c, "http/1.1") }
 
 // connState counts the connections without a session.
 func (l *Listener) connState(c net.Conn, state http.ConnState) {
