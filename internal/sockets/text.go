@@ -22,6 +22,16 @@ func Clean[T string | []byte](text T, n int) string {
 	return s[:n]
 }
 
+// Bearer returns the token of an Authorization header, or of a message. Clients send it with and
+// without the word Bearer (addenda §5).
+func Bearer(text string) string {
+	text = strings.TrimSpace(text)
+	if word, token, _ := strings.Cut(text, " "); strings.EqualFold(word, "bearer") {
+		return strings.TrimSpace(token)
+	}
+	return text
+}
+
 func printable(r rune) rune {
 	if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
 		return ' '

@@ -53,3 +53,13 @@ func TestCleanOfMuch(t *testing.T) {
 		}
 	}
 }
+
+func TestBearer(t *testing.T) {
+	for header, want := range map[string]string{
+		"": "", "Bearer": "", "bearer ": "", "Bearer x": "x", "bEARER  x ": "x", "x": "x", " x": "x", "Bearerx": "Bearerx", "Basic x": "Basic x",
+	} {
+		if got := Bearer(header); got != want {
+			t.Errorf("%q: got %q, want %q", header, got, want)
+		}
+	}
+}

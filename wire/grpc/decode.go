@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -374,13 +373,4 @@ func hint(e *performatives.Envelope, millis uint64) {
 		text, _ := json.Marshal(members) // each has been JSON before
 		e.Payload = performatives.Raw(text)
 	}
-}
-
-// bare returns a token without the word Bearer.
-func bare(token string) string {
-	const bearer = "bearer "
-	if len(token) > len(bearer) && strings.EqualFold(token[:len(bearer)], bearer) {
-		return strings.TrimSpace(token[len(bearer):])
-	}
-	return token
 }

@@ -3,6 +3,7 @@ package grpc
 import (
 	"google.golang.org/protobuf/encoding/protowire"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -53,12 +54,12 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 func (c *codec) envelope(data []byte, take func(wire.Inbound)) {
 	d := decoder{opts: &c.opts}
 	if m := d.message(data); m != nil {
-		take(wire.Inbound{Message: m, Token: bare(d.token)})
+		take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
 		return
 	}
 	take(c.broken(&d))
 	if m := c.ended(&d); m != nil {
-		take(wire.Inbound{Message: m, Token: bare(d.token)})
+		take(wire.Inbound{Message: m, Token: sockets.Bearer(d.token)})
 	}
 }
 

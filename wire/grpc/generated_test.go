@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/grpc/ribosomev1"
@@ -150,7 +151,7 @@ func generatedMessage(opts *wire.CodecOptions, data []byte) (*performatives.Mess
 		return nil, "", err
 	}
 	m, err := performatives.New(out)
-	return m, bare(g.e.AuthToken), err
+	return m, sockets.Bearer(g.e.AuthToken), err
 }
 
 // get returns the contents of the envelope.

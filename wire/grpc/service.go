@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/peer"
 	"google.golang.org/grpc/status"
 
+	"github.com/ribosome-agents/ribosome/internal/sockets"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -159,7 +160,7 @@ func tokenOf(ctx context.Context) (string, error) {
 	case len(values) > 1:
 		return "", &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "want one authorization"}
 	default:
-		token := bare(values[0])
+		token := sockets.Bearer(values[0])
 		if token == "" || strings.ContainsAny(token, " \t") {
 			return "", &performatives.Refusal{Code: performatives.CodeUnauthorized, Text: "want authorization: Bearer and a token"}
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 	"sync"
 
 	"github.com/gorilla/websocket"
@@ -111,7 +110,7 @@ func (h *handler) wellFormed(r *http.Request) error {
 func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 	ctx, cancel := context.WithTimeout(r.Context(), h.server.Options().AuthTime)
 	defer cancel()
-	cred := wire.Credentials{Token: bearer(r.Header.Get("Authorization")), Peer: peerOf(r)}
+	cred := wire.Credentials{Token: sockets.Bearer(r.Header.Get("Authorization")), Peer: peerOf(r)}
 	if r.TLS != nil {
 		cred.Certificates = sockets.Verified(*r.TLS)
 	}
@@ -130,19 +129,6 @@ func (h *handler) authenticate(r *http.Request) (*wire.Identity, error) {
 		return nil, denied(http.StatusUnauthorized, performatives.CodeUnauthorized, "the token is not accepted")
 	}
 	return nil, &handshakeError{status: wire.StatusOf(wire.AsRefusal(err).Code), err: err}
-}
-
-// bearer returns the token of an Authorization header. Clients send it with and without the
-// word Bearer (addenda §5).
-func bearer(header string) string {
-	header = strings.TrimSpace(header)
-	if scheme, token, ok := strings.Cut(header, " "); ok && strings.EqualFold(scheme, "bearer") {
-		return strings.TrimSpace(token)
-	}
-	if strings.EqualFold(header, "bearer") {
-		return ""
-	}
-	return header
 }
 
 func peerOf(r *http.Request) wire.Peer {

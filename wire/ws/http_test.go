@@ -172,16 +172,6 @@ func testTooFast(t *testing.T, server *wire.Server) {
 	}
 }
 
-func TestBearer(t *testing.T) {
-	for header, want := range map[string]string{
-		"": "", "Bearer": "", "bearer ": "", "Bearer x": "x", "bEARER  x ": "x", "x": "x", " x": "x", "Bearerx": "Bearerx", "Basic x": "Basic x",
-	} {
-		if got := bearer(header); got != want {
-			t.Errorf("bearer(%q) = %q, want %q", header, got, want)
-		}
-	}
-}
-
 func TestOrigins(t *testing.T) {
 	for _, c := range []struct {
 		allowed []string
