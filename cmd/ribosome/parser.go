@@ -33,9 +33,9 @@ func newParser(g *cli, stdout io.Writer, exit func(int), more ...kong.Option) *k
 		kong.Exit(exit),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.ValueFormatter(helpOf),
-		kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFunc(decodeDuration)),
-		kong.NamedMapper("positive", kong.MapperFunc(decodePositive)),
-		kong.NamedMapper("name", kong.MapperFunc(decodeName)),
+		kong.TypeMapper(reflect.TypeFor[time.Duration](), decoder("duration", setDuration)),
+		kong.NamedMapper("positive", decoder("number", setPositive)),
+		kong.NamedMapper("name", decoder("name", setName)),
 	}, more...)...)
 }
 
@@ -107,12 +107,19 @@ func slips(a, b string) (n int) {
 	return n
 }
 
-// decodeDuration reads a length of time that is not negative.
-func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("duration", &text); err != nil {
-		return err
+// decoder returns the mapper of values that set reads.
+func decoder(what string, set func(text string, target reflect.Value) error) kong.MapperFunc {
+	return func(ctx *kong.DecodeContext, target reflect.Value) error {
+		var text string
+		if err := ctx.Scan.PopValueInto(what, &text); err != nil {
+			return err
+		}
+		return set(text, target)
 	}
+}
+
+// setDuration reads a length of time that is not negative.
+func setDuration(text string, target reflect.Value) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return fmt.Errorf("want a length of time, such as 500ms, 30s or 5m, not %.40q", shown(text))
@@ -121,13 +128,13 @@ func decodeDuration(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// decodePositive reads a length of time, or a number, above zero.
-func decodePositive(ctx *kong.DecodeContext, target reflect.Value) error {
-	decode := decodeNumber
+// setPositive reads a length of time, or a number, above zero.
+func setPositive(text string, target reflect.Value) error {
+	set := setNumber
 	if target.Type() == reflect.TypeFor[time.Duration]() {
-		decode = decodeDuration
+		set = setDuration
 	}
-	if err := decode(ctx, target); err != nil {
+	if err := set(text, target); err != nil {
 		return err
 	}
 	if target.Int() <= 0 {
@@ -136,11 +143,7 @@ func decodePositive(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-func decodeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("number", &text); err != nil {
-		return err
-	}
+func setNumber(text string, target reflect.Value) error {
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return fmt.Errorf("want a number, not %.40q", shown(text))
@@ -149,12 +152,8 @@ func decodeNumber(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// decodeName reads a name that is not empty.
-func decodeName(ctx *kong.DecodeContext, target reflect.Value) error {
-	var text string
-	if err := ctx.Scan.PopValueInto("name", &text); err != nil {
-		return err
-	}
+// setName reads a name that is not empty.
+func setName(text string, target reflect.Value) error {
 	if text == "" {
 		return errors.New("it may not be empty")
 	}
