@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -92,17 +93,10 @@ func (l *link) mistaken(err error) string {
 
 // hungUp reports whether the other end closed the connection without an error message.
 func hungUp(err error) bool {
-	for _, e := range []error{wire.ErrHungUp, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET} {
-		if errors.Is(err, e) {
-			return true
-		}
-	}
-	for _, text := range []string{"error reading server preface", "error reading from server: EOF", syscall.EPIPE.Error(), syscall.ECONNRESET.Error()} { // by gRPC
-		if strings.Contains(err.Error(), text) {
-			return true
-		}
-	}
-	return false
+	wraps := func(e error) bool { return errors.Is(err, e) }
+	says := func(text string) bool { return strings.Contains(err.Error(), text) }
+	return slices.ContainsFunc([]error{wire.ErrHungUp, io.EOF, io.ErrUnexpectedEOF, syscall.EPIPE, syscall.ECONNRESET}, wraps) ||
+		slices.ContainsFunc([]string{"error reading server preface", "error reading from server: EOF", syscall.EPIPE.Error(), syscall.ECONNRESET.Error()}, says) // by gRPC
 }
 
 // ifHungUp returns the advice for a closed connection. A connection that has worked needs

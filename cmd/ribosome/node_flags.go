@@ -140,13 +140,8 @@ func firstBroken(rules ...rule) error {
 
 // addresses returns the flags of the listeners with their values.
 func (f *listenFlags) addresses() [][2]string {
-	var all [][2]string
-	for _, a := range [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}, {"--http", f.HTTP}} {
-		if a[1] != "" {
-			all = append(all, a)
-		}
-	}
-	return all
+	all := [][2]string{{"--ws", f.WS}, {"--tcp", f.TCP}, {"--grpc", f.GRPC}, {"--http", f.HTTP}}
+	return slices.DeleteFunc(all, func(a [2]string) bool { return a[1] == "" })
 }
 
 // check returns an error for flags that contradict each other.

@@ -184,12 +184,7 @@ type failedOver struct {
 func failOver(ctx context.Context, node *runtime.Node, n2 *process, placed map[performatives.AgentID]review, say func(string, ...any)) error {
 	lost := node.Events().Subscribe(events.SubscribeOptions{Kinds: []events.Kind{runtime.KindMemberLost}})
 	defer lost.Close()
-	var ids []performatives.AgentID
-	for _, id := range reviewers {
-		if placed[id].node == "n2" {
-			ids = append(ids, id)
-		}
-	}
+	ids := slices.DeleteFunc(slices.Clone(reviewers), func(id performatives.AgentID) bool { return placed[id].node != "n2" })
 	all, errs := make([]failedOver, len(ids)), make([]error, len(ids))
 	var working, asking sync.WaitGroup
 	working.Add(len(ids))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/flate"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -48,14 +49,7 @@ func (d *deflater) deflate(data []byte) ([]byte, error) {
 // offer with an unknown, invalid or repeated parameter declined (§7.1), and one that the answer
 // does not grant: server_max_window_bits (§7.1.2.1), which package compress/flate cannot keep to.
 func usableOffer(header http.Header) bool {
-	for _, line := range header.Values("Sec-Websocket-Extensions") {
-		for offer := range strings.SplitSeq(line, ",") {
-			if usable(offer) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Split(strings.Join(header.Values("Sec-Websocket-Extensions"), ","), ","), usable)
 }
 
 // usable reports whether one offer can be accepted.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/sockets"
@@ -106,10 +107,5 @@ func (o Options) allowsOrigin(origin, host string) bool {
 		u, err := url.Parse(origin)
 		return err == nil && strings.EqualFold(u.Host, host)
 	}
-	for _, allowed := range o.Origins {
-		if allowed == "*" || strings.EqualFold(allowed, origin) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(o.Origins, func(allowed string) bool { return allowed == "*" || strings.EqualFold(allowed, origin) })
 }

@@ -3,6 +3,7 @@ package swarm
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -130,12 +131,7 @@ const whisperTime = 10 * time.Second
 func (e *Eddy) find(ctx context.Context, t delegation.Task, wanted []string) ([]discovery.Candidate, error) {
 	ctx, cancel := context.WithTimeout(ctx, whisperTime)
 	defer cancel()
-	var others []performatives.AgentID
-	for _, id := range e.Colleagues() {
-		if !id.Is(t.Agent.ID()) {
-			others = append(others, id)
-		}
-	}
+	others := slices.DeleteFunc(slices.Clone(e.Colleagues()), t.Agent.ID().Is)
 	return discovery.WhisperAll(ctx, t.Agent, others, performatives.QueryCapabilities{
 		Type:       performatives.QuerySpecific,
 		Parameters: performatives.QueryParameters{Capabilities: wanted},

@@ -319,12 +319,10 @@ func (h *Handler) relays(c observe.Conversation) bool {
 	if len(c.Sides) > 0 || c.From == "" {
 		return false
 	}
-	for _, id := range []performatives.AgentID{c.From, c.To} {
-		if _, own := h.options.Node.System().Lookup(id); own {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]performatives.AgentID{c.From, c.To}, func(id performatives.AgentID) bool {
+		_, own := h.options.Node.System().Lookup(id)
+		return own
+	})
 }
 
 // relay enters whether the node relays a conversation.

@@ -124,12 +124,10 @@ func runeOffset(s string, runes int) int {
 // them if none does: in a statement of several lines, Python reports the line on
 // which the expression begins.
 func (s *Module) startingOn(all []operation, line int) []operation {
-	var found []operation
-	for _, o := range all {
-		if start, _ := o.span(); s.lineOf(start) == line {
-			found = append(found, o)
-		}
-	}
+	found := slices.DeleteFunc(slices.Clone(all), func(o operation) bool {
+		start, _ := o.span()
+		return s.lineOf(start) != line
+	})
 	if len(found) == 0 {
 		return all
 	}

@@ -155,24 +155,12 @@ func (s *Module) text(n *Expr) string {
 
 // statementsOn returns the statements whose own lines include line.
 func (s *Module) statementsOn(line int) []*Stmt {
-	var found []*Stmt
-	for _, st := range s.All {
-		if st.Line <= line && line <= st.EndLine {
-			found = append(found, st)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(s.All), func(st *Stmt) bool { return line < st.Line || st.EndLine < line })
 }
 
 // bindings returns the statements that assign a name.
 func (s *Module) bindings(name string) []*Stmt {
-	var found []*Stmt
-	for _, st := range s.All {
-		if st.binds(name) {
-			found = append(found, st)
-		}
-	}
-	return found
+	return slices.DeleteFunc(slices.Clone(s.All), func(st *Stmt) bool { return !st.binds(name) })
 }
 
 // assignment returns the statement that most probably assigned the value of name

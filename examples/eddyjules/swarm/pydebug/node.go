@@ -1,5 +1,7 @@
 package pydebug
 
+import "slices"
+
 // ExprKind is the kind of an [Expr].
 type ExprKind uint8
 
@@ -56,15 +58,7 @@ func newNode(k ExprKind, start, end int, kids ...*Expr) *Expr {
 // walk visits n and all nodes below it in source order, until visit returns false.
 // It reports whether all were visited.
 func (n *Expr) walk(visit func(*Expr) bool) bool {
-	if !visit(n) {
-		return false
-	}
-	for _, kid := range n.Kids {
-		if !kid.walk(visit) {
-			return false
-		}
-	}
-	return true
+	return visit(n) && !slices.ContainsFunc(n.Kids, func(kid *Expr) bool { return !kid.walk(visit) })
 }
 
 // kid returns the i-th kid, or nil.

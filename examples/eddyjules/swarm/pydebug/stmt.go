@@ -41,15 +41,7 @@ func (s *Stmt) Previous() *Stmt {
 // walk visits s and all statements in its body until visit returns false. It
 // reports whether all were visited.
 func (s *Stmt) walk(visit func(*Stmt) bool) bool {
-	if !visit(s) {
-		return false
-	}
-	for _, b := range s.Body {
-		if !b.walk(visit) {
-			return false
-		}
-	}
-	return true
+	return visit(s) && !slices.ContainsFunc(s.Body, func(b *Stmt) bool { return !b.walk(visit) })
 }
 
 // Function returns the def that s runs in, or nil at module level and in the body of a class
