@@ -72,11 +72,11 @@ func (a *address) complete(flag string, u *url.URL) error {
 	default:
 		a.host = net.JoinHostPort(u.Hostname(), "80")
 	}
-	if a.transport == "ws" && strings.Trim(a.path, "/") == "" {
-		a.path = "/mcp"
-	}
-	if a.transport != "ws" {
+	switch {
+	case a.transport != "ws":
 		a.path = ""
+	case strings.Trim(a.path, "/") == "":
+		a.path = "/mcp"
 	}
 	a.url = u.Scheme + "://" + a.host + a.path
 	return nil

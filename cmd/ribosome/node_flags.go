@@ -99,11 +99,6 @@ type recordFlags struct {
 	RecordBytes         size `default:"64MiB" help:"Most memory of the kept conversations, estimated"`
 }
 
-// isDefault reports whether no flag changes the bounds.
-func (f *recordFlags) isDefault() bool {
-	return f.RecordConversations == observe.DefaultConversations && f.RecordBytes == observe.DefaultBytes
-}
-
 // logFlags has the settings of the log.
 type logFlags struct {
 	LogLevel    string `default:"info" enum:"debug,info,warn,error" help:"Least that is written: debug, info, warn or error"`
@@ -157,7 +152,7 @@ func (c *nodeCmd) check(known runtime.Swarms) error {
 	}
 	_, bridge := c.bridgeFlags.plan(c.MaxFrame)
 	return cmp.Or(c.checkAuth(addresses), c.clusterFlags.check(c), c.otlpFlags.check(), bridge, firstBroken(
-		rule{c.HTTP == "" && !c.isDefault(), "--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080"},
+		rule{c.HTTP == "" && (c.RecordConversations != observe.DefaultConversations || c.RecordBytes != observe.DefaultBytes), "--record-conversations and --record-bytes are about what --http serves; add it, such as --http 127.0.0.1:8080"},
 		rule{c.Approvals != "" && c.HTTP == "", fmt.Sprintf("--approvals %.40q: operators decide by --http; add it, such as --http 127.0.0.1:8080", c.Approvals)},
 		rule{c.Pace > 0 && c.Swarm != swarm.Name, fmt.Sprintf("--pace %v: it is the time of the steps of the swarm eddyjules; leave it out, or add --swarm eddyjules", c.Pace)},
 		rule{c.CodeRoot != "" && c.Swarm != swarm.Name, fmt.Sprintf("--code-root %s: it is for the code of the swarm eddyjules; leave it out, or add --swarm eddyjules", shown(c.CodeRoot))},

@@ -15,50 +15,35 @@ func ContentText(m *performatives.Message) string {
 	case performatives.TaskRequest:
 		return fmt.Sprintf("%s: %s", p.TaskType, cmp.Or(p.Description, short(p.Parameters)))
 	case performatives.TaskAccept:
-		return accepted(p)
+		if p.TaskID == "" {
+			return p.Comments
+		}
+		return fmt.Sprintf("%s (%s)", p.Comments, p.TaskID)
 	case performatives.StatusUpdate:
-		return progress(p)
+		if p.Progress == nil {
+			return p.Description
+		}
+		return fmt.Sprintf("%.0f%%: %s", *p.Progress, p.Description)
 	case performatives.InformResult:
 		return fmt.Sprintf("%s: %s", p.Status, Summary(p))
 	case performatives.QueryCapabilities:
 		return "who knows " + strings.Join(p.Parameters.Capabilities, " and ") + "?"
 	case performatives.InformCapabilities:
-		return known(p)
+		if len(p.Matched) == 0 {
+			return "not me"
+		}
+		return "I know " + strings.Join(p.Matched, " and ")
 	case performatives.Cancel:
 		return p.Reason
 	case performatives.Receipt:
 		return p.Text
 	}
 	if r := m.AsRefusal(); r != nil {
-		return refused(*r)
+		reason := *r
+		reason.From = "" // the line already begins with the sender
+		return reason.Error()
 	}
 	return ""
-}
-
-func accepted(p performatives.TaskAccept) string {
-	if p.TaskID == "" {
-		return p.Comments
-	}
-	return fmt.Sprintf("%s (%s)", p.Comments, p.TaskID)
-}
-
-func progress(p performatives.StatusUpdate) string {
-	if p.Progress == nil {
-		return p.Description
-	}
-	return fmt.Sprintf("%.0f%%: %s", *p.Progress, p.Description)
-}
-
-func known(p performatives.InformCapabilities) string {
-	if len(p.Matched) == 0 {
-		return "not me"
-	}
-	return "I know " + strings.Join(p.Matched, " and ")
-}
-
-func refused(r performatives.Refusal) string {
-	r.From = "" // the line already begins with the sender
-	return r.Error()
 }
 
 // Summary returns the summary of a result, or the beginning of its details if it has none.

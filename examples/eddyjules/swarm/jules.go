@@ -49,7 +49,7 @@ func (*Jules) Describe() performatives.Capabilities {
 				InputSchema: []byte(snippetSchema), OutputSchema: []byte(explanationSchema), Ontology: ontologyIDE + TaskExplain,
 			},
 		),
-		Ontologies: codeOntologies(),
+		Ontologies: append(debugOntologies(), performatives.OntologyRefactorRequest, ontologyIDE+TaskRefactor, ontologyIDE+TaskSuggest, ontologyIDE+TaskExplain),
 		Extra:      role("Software Engineer"),
 	}
 }

@@ -16,8 +16,3 @@ const (
 func debugOntologies() []string {
 	return []string{performatives.OntologyDebugRequest, ontologyIDE + TaskDebugCode, ontologyCoding, ontologyDebugging, ontologyQuery}
 }
-
-// codeOntologies are the ontologies of an agent that takes all tasks about code.
-func codeOntologies() []string {
-	return append(debugOntologies(), performatives.OntologyRefactorRequest, ontologyIDE+TaskRefactor, ontologyIDE+TaskSuggest, ontologyIDE+TaskExplain)
-}

@@ -83,8 +83,10 @@ func baseName(file string) string {
 // far as the markers under the line leave them possible.
 func (s *Module) operationsOn(line int, f *frame, tb *traceback) []operation {
 	var found []operation
-	for _, st := range s.statementsOn(line) {
-		found = append(found, s.operations(st, errorKinds[tb.kind], tb.message)...)
+	for _, st := range s.All {
+		if st.Line <= line && line <= st.EndLine {
+			found = append(found, s.operations(st, errorKinds[tb.kind], tb.message)...)
+		}
 	}
 	if marked := s.marked(found, line, f); marked != nil {
 		return marked

@@ -153,11 +153,6 @@ func (s *Module) text(n *Expr) string {
 	return b.String()
 }
 
-// statementsOn returns the statements whose own lines include line.
-func (s *Module) statementsOn(line int) []*Stmt {
-	return slices.DeleteFunc(slices.Clone(s.All), func(st *Stmt) bool { return line < st.Line || st.EndLine < line })
-}
-
 // bindings returns the statements that assign a name.
 func (s *Module) bindings(name string) []*Stmt {
 	return slices.DeleteFunc(slices.Clone(s.All), func(st *Stmt) bool { return !st.binds(name) })

@@ -27,7 +27,7 @@ func (s *Module) rangeFix(h *hazard) *fix {
 	loop := h.stmt.loop()
 	base, index := h.base, h.key
 	if loop == nil || !isCallTo(loop.Value, "range") || len(loop.Value.Kids) != 2 || !h.node.is(ExprSubscript) ||
-		!index.is(ExprName) || !loop.Targets[0].is(ExprName) || loop.Targets[0].Op != index.Op || loop.bindsDeepIn(index.Op) {
+		!index.is(ExprName) || !loop.Targets[0].is(ExprName) || loop.Targets[0].Op != index.Op || slices.ContainsFunc(loop.Body, func(b *Stmt) bool { return b.bindsDeep(index.Op) }) {
 		return nil
 	}
 	limit := loop.Value.Kids[1]
@@ -40,11 +40,6 @@ func (s *Module) rangeFix(h *hazard) *fix {
 	return repair(fmt.Sprintf("The loop now ends at the last index of `%s`.", s.text(base)),
 		"The indices end at len - 1; the turn of the loop that went beyond is gone, and all the others do what they did.",
 		replace(limit, s.text(limit.Kids[0])))
-}
-
-// bindsDeepIn reports whether the body of the loop s assigns name.
-func (s *Stmt) bindsDeepIn(name string) bool {
-	return slices.ContainsFunc(s.Body, func(b *Stmt) bool { return b.bindsDeep(name) })
 }
 
 // changes reports whether st or its body may change base: it assigns the variable
