@@ -251,10 +251,8 @@ var errSilent = errors.New("no answer; check --addr, with its scheme, and whethe
 
 // pause waits, and reports false when ctx ends first.
 func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-ctx.Done():
 		return false

@@ -164,11 +164,9 @@ func (s *subscriptions) end() error {
 		s.reading.Wait()
 		close(printed)
 	}()
-	late := time.NewTimer(stopTime)
-	defer late.Stop()
 	select {
 	case <-printed:
-	case <-late.C:
+	case <-time.After(stopTime):
 		return failf("the output is not complete: it takes no more; run it again with an output that is read")
 	}
 	s.mu.Lock()

@@ -72,10 +72,8 @@ func Shorten(c net.Conn) {
 
 // wait sleeps for d. It returns false if the listener is closed in the meantime.
 func (p *retryingListener) wait(d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	case <-p.closed:
 		return false

@@ -158,10 +158,8 @@ func (h *Handler) refuse(r *http.Request, who wire.Identity, right auth.Right, f
 
 // pause waits for refusalWait, or until the client or the interface has gone.
 func (h *Handler) pause(r *http.Request) {
-	t := time.NewTimer(refusalWait)
-	defer t.Stop()
 	select {
-	case <-t.C:
+	case <-time.After(refusalWait):
 	case <-r.Context().Done():
 	case <-h.closed:
 	}

@@ -127,11 +127,12 @@ func lineLength(s string) int {
 	return len(s)
 }
 
+// nameText matches a name.
+var nameText = regexp.MustCompile(`^[\w\x{80}-\x{10FFFF}]+`)
+
 func (l *lexer) name() {
 	start := l.pos
-	for l.pos < len(l.src) && isNamePart(l.src[l.pos]) {
-		l.pos++
-	}
+	l.pos += len(nameText.FindString(l.src[start:]))
 	prefix := strings.ToLower(l.src[start:l.pos])
 	if l.pos < len(l.src) && (l.src[l.pos] == '"' || l.src[l.pos] == '\'') && stringPrefixes[prefix] {
 		l.stringLiteral(prefix)
@@ -140,12 +141,12 @@ func (l *lexer) name() {
 	l.emit(TokenName, start, l.line)
 }
 
-// number matches a number, and what follows it without a space. Only that of an exponent has a sign.
-var number = regexp.MustCompile(`^(?:0[xX][\w.\x{80}-\x{10FFFF}]*|(?:[eE][+-]|[\w.\x{80}-\x{10FFFF}])+)`)
+// numberText matches a number, and what follows it without a space. Only that of an exponent has a sign.
+var numberText = regexp.MustCompile(`^(?:0[xX][\w.\x{80}-\x{10FFFF}]*|(?:[eE][+-]|[\w.\x{80}-\x{10FFFF}])+)`)
 
 func (l *lexer) number() {
 	start := l.pos
-	l.pos += len(number.FindString(l.src[start:]))
+	l.pos += len(numberText.FindString(l.src[start:]))
 	l.emit(TokenNumber, start, l.line)
 }
 

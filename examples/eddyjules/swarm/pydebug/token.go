@@ -53,5 +53,3 @@ func isNameStart(c byte) bool {
 }
 
 func isDigit(c byte) bool { return c >= '0' && c <= '9' }
-
-func isNamePart(c byte) bool { return isNameStart(c) || isDigit(c) }

@@ -2,7 +2,6 @@ package pydebug
 
 import (
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -59,7 +58,7 @@ func readTraceback(text string) *traceback {
 func lastError(text string) *traceback {
 	var found *traceback
 	for line := range strings.SplitSeq(text, "\n") {
-		if kind, message, ok := errorLine(strings.TrimSpace(line)); ok && hasErrorSuffix(kind) {
+		if kind, message, ok := errorLine(strings.TrimSpace(line)); ok && errorSuffix.MatchString(kind) {
 			found = &traceback{kind: kind, message: message}
 		}
 	}
@@ -98,7 +97,7 @@ func (r *tracebackReader) detail(line string) {
 	}
 	kind, message, isError := errorLine(trimmed)
 	switch {
-	case isError && (last == nil || last.text != "" || hasErrorSuffix(kind)):
+	case isError && (last == nil || last.text != "" || errorSuffix.MatchString(kind)):
 		r.finish(kind, message)
 	case last != nil && last.text == "":
 		before, _, _ := strings.Cut(line, trimmed)
@@ -138,9 +137,5 @@ func errorLine(line string) (kind, message string, ok bool) {
 	return m[1], strings.TrimSpace(m[2]), true
 }
 
-// errorSuffixes are the conventional endings of exception names.
-var errorSuffixes = []string{"Error", "Exception", "Iteration", "Interrupt", "Exit"}
-
-func hasErrorSuffix(kind string) bool {
-	return slices.ContainsFunc(errorSuffixes, func(suffix string) bool { return strings.HasSuffix(kind, suffix) })
-}
+// errorSuffix matches the conventional endings of exception names.
+var errorSuffix = regexp.MustCompile(`(?:Error|Exception|Iteration|Interrupt|Exit)$`)
