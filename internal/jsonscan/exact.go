@@ -44,10 +44,18 @@ func unmarshal(text []byte, v any, known bool) error {
 		d.misnamed.Path = d.path()
 		return d.misnamed
 	}
-	if err := json.Unmarshal(text, v); err != nil || ok { // it describes malformed text
-		return err
+	err := json.Unmarshal(text, v) // it describes malformed text
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil && !ok:
+		return errNesting
+	case errors.As(err, &kind): // its own path lacks indices, and names of maps
+		d = checker{Scanner: Scanner{Data: text, Depth: maxDepth}, until: int(kind.Offset)}
+		if d.value(reflect.TypeOf(v)); d.misnamed != nil && d.at == kind.Type {
+			kind.Field = d.path()
+		}
 	}
-	return errNesting
+	return err
 }
 
 var errNesting = errors.New("the JSON nests too deep")
@@ -58,7 +66,9 @@ type checker struct {
 	Scanner
 	known    bool // each member needs a field
 	misnamed *NameError
-	steps    []string // to the place of misnamed, the last one first
+	until    int          // if positive, where to stop as if a member were misnamed
+	at       reflect.Type // of the value at until
+	steps    []string     // to the place of misnamed, the last one first
 }
 
 func (d *checker) fail(reason string) bool {
@@ -96,7 +106,12 @@ func (d *checker) value(t reflect.Type) bool {
 	case c == '[' && !s.own && (k == reflect.Slice || k == reflect.Array || free):
 		return d.elements(t)
 	}
-	return d.Value()
+	ok := d.Value()
+	if ok && d.until > 0 && d.Pos >= d.until {
+		d.at = t
+		return d.fail("")
+	}
+	return ok
 }
 
 // members calls f for each member of an object.

@@ -62,6 +62,7 @@ type outer struct {
 	Any     any              `json:"any"`
 	Raw     json.RawMessage  `json:"raw"`
 	Own     itself           `json:"own"`
+	Owns    []itself         `json:"owns"`
 	Time    time.Time        `json:"time,omitzero"`
 	Loose   unmarshaler      `json:"loose"`
 	secret  string
@@ -89,6 +90,9 @@ func TestUnmarshal(t *testing.T) {
 		`{"own":{"Mode":"x"}}`:            `own.Mode: the name of this member is written "mode"`,
 		`{"own":{"mode":"x","mode":"y"}}`: `own.mode: the member occurs twice`,
 		`{"odd":"x"}`:                     `odd: the name of this member is written "Odd"`,
+		`{"list":[{},{"path":7}]}`:        `json: cannot unmarshal number into Go struct field inner.list[1].path of type string`,
+		`{"map":{"a b":{"path":[]}}}`:     `json: cannot unmarshal array into Go struct field inner.map.a b.path of type string`,
+		`{"owns":[{"a":0},{"mode":7}]}`:   `json: cannot unmarshal number into Go struct field outer.owns[1].mode of type string`,
 		`{"id":"1",` + "\n":               `unexpected end of JSON input`,
 		`{"id":"a"} {"id":"b"}`:           `invalid character '{' after top-level value`,
 		`{"any":{"` + strings.Repeat("x", 9999) + `":1,"` + strings.Repeat("x", 9999) + `":1}}`: "any." + strings.Repeat("x", 64) + `: the member occurs twice`,
