@@ -1,8 +1,11 @@
 package library_test
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -10,6 +13,9 @@ import (
 
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
+	"github.com/ribosome-agents/ribosome/codons/machine"
+	"github.com/ribosome-agents/ribosome/codons/machine/verify"
+	"github.com/ribosome-agents/ribosome/internal/racetest"
 )
 
 // TestGoldenMachines compares each compiled machine of the library with its file in testdata, so
@@ -23,20 +29,101 @@ func TestGoldenMachines(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		path := filepath.Join("testdata", "machines", c.Table.Name+".txt")
-		got := canonical(c.Table)
-		if *kit.Update {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
+		compareGolden(t, "machines", c.Table.Name, canonical(c.Table))
+	}
+}
+
+// compareGolden compares a text with its file in a folder of testdata, or writes the file.
+func compareGolden(t *testing.T, folder, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", folder, name+".txt")
+	if *kit.Update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
-			t.Errorf("%s has changed (-want +got); run with -update if that is meant:\n%s", c.Table.Name, d)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); d != "" {
+		t.Errorf("%s of %s has changed (-want +got); run with -update if that is meant:\n%s", folder, name, d)
+	}
+}
+
+// explored are the small tables whose explorations have files in testdata.
+var explored = []string{"notify", "whispering-wind", "saga", "propose", "request"}
+
+// TestGoldenExplorations compares the results of small tables over each kind of network, and of
+// each fair run, with the files in testdata. So a rewritten exploration is known to come to the same
+// states as before.
+func TestGoldenExplorations(t *testing.T) {
+	racetest.Skip(t)
+	compareExplored(t, "explored", func(table machine.Table) string {
+		var b strings.Builder
+		m := table.MustCompile()
+		for _, n := range []verify.Network{{}, {Once: true}, {Reliable: true}, {NoTimeouts: true}, {NoStops: true}, {Strict: true}, {Repeat: 1}, verify.Calm()} {
+			r, err := verify.Explore(m, n)
+			ends := 0
+			for _, n := range r.Ends {
+				ends += n
+			}
+			fmt.Fprintf(&b, "%+v: %v, %v, %d states have ended, unused pairs %v, causes %q\n", n, r, err, ends, r.UnusedPairs, r.UnusedCauses)
+		}
+		for _, run := range slices.Concat(verify.Runs(m), verify.AmnesiaRuns(m), verify.ForgetfulRuns(m)) {
+			r, err := verify.ExploreFair(m, run)
+			fmt.Fprintf(&b, "%s: %v, %v, deadlines %q, unused pairs %v\n", run.Name, r, err, r.Deadlines, r.UnusedPairs)
+		}
+		return b.String()
+	})
+}
+
+// TestGoldenMistakes compares what the first check that notices a mutant of a small table says, with
+// the files in testdata. So a rewritten check is known to find the same mistakes as before.
+func TestGoldenMistakes(t *testing.T) {
+	racetest.Skip(t)
+	compareExplored(t, "mistakes", func(table machine.Table) string {
+		var b strings.Builder
+		for _, mutant := range verify.Mutants(table, false) {
+			fmt.Fprintf(&b, "%s\n\t%s\n", mutant.Change, noticed(mutant.Table))
+		}
+		return b.String()
+	})
+}
+
+// compareExplored compares a text for each of the small tables with its file.
+func compareExplored(t *testing.T, folder string, text func(machine.Table) string) {
+	t.Helper()
+	for _, c := range library.Codons() {
+		if slices.Contains(explored, c.Table.Name) {
+			compareGolden(t, folder, c.Table.Name, text(c.Table))
 		}
 	}
+}
+
+// noticed returns the first fault of a table.
+func noticed(table machine.Table) string {
+	m, err := table.Compile()
+	if err == nil {
+		err = verify.CheckRules(m)
+	}
+	if err == nil {
+		_, err = verify.Explore(m, verify.Network{Strict: true, MaxStates: 5000})
+	}
+	if err == nil {
+		_, err = verify.Explore(m, verify.Calm())
+	}
+	if err == nil {
+		_, err = verify.ExploreFair(m)
+	}
+	if err == nil {
+		return "not noticed"
+	}
+	var found *verify.Counterexample
+	if errors.As(err, &found) {
+		return fmt.Sprintf("%s: %s, after %d moves", found.Problem, found.Detail, len(found.Moves))
+	}
+	lines := strings.Split(err.Error(), "\n")
+	return fmt.Sprintf("%s, and %d more", lines[0], len(lines)-1)
 }
