@@ -3,6 +3,7 @@ package library_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
 	"github.com/ribosome-agents/ribosome/codons/library"
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -30,6 +32,52 @@ func TestGoldenMachines(t *testing.T) {
 			continue
 		}
 		compareGolden(t, "machines", c.Table.Name, canonical(c.Table))
+	}
+}
+
+// TestGoldenDescriptions compares what each codon declares and documents beside the rows, with its
+// file in testdata.
+func TestGoldenDescriptions(t *testing.T) {
+	for _, c := range library.Codons() {
+		compareGolden(t, "described", c.Table.Name, describe(c))
+	}
+}
+
+// describe writes a codon without what its machine does.
+func describe(c *codons.Codon) string {
+	var b strings.Builder
+	lines(&b, "uses", c.Uses)
+	lines(&b, "timer", c.Table.Timers)
+	lines(&b, "job", c.Table.Jobs)
+	lines(&b, "pair", c.Table.Agree)
+	lines(&b, "command", c.Table.Commands)
+	lines(&b, "rest", c.Table.Rest)
+	lines(&b, "report", c.Table.Reports)
+	lines(&b, "renewal", c.Table.Renewals)
+	lines(&b, "garbled", c.Table.Garbled)
+	lines(&b, "end", c.Table.Ends)
+	lines(&b, "exception", c.Table.Exceptions)
+	for _, r := range c.Table.Rows {
+		fmt.Fprintf(&b, "row of the %s, first in %s: %s\n", r.Role, r.From[0], r.Why)
+	}
+	for _, p := range c.Payloads {
+		fmt.Fprintf(&b, "payload %s: %T, %s, %q\n", p.Act, p.Type, p.Doc, p.Commands)
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.Commands)) {
+		fmt.Fprintf(&b, "content of %s: %T\n", name, c.Commands[name])
+	}
+	fmt.Fprintf(&b, "%s, %s\n%s\n%s\nends: %s\noutcomes: %q\nlong-lived: %v, standard rows: %v\n", c.Table.Title, c.Example,
+		c.Table.Purpose, c.Table.Source, c.Definition.Ends, c.Outcomes, c.Table.LongLived, c.Standard)
+	if c.Coordination != nil {
+		b.WriteString(c.Coordination.Markdown())
+	}
+	return b.String()
+}
+
+// lines writes a line for each value.
+func lines[T any](b *strings.Builder, name string, values []T) {
+	for _, v := range values {
+		fmt.Fprintf(b, "%s %+v\n", name, v)
 	}
 }
 

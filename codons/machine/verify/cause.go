@@ -12,8 +12,6 @@ import (
 // Messages, timers that tick and commands other than a stop or a misread message are none.
 func (x *explorer) causeOf(m Move) (c machine.Cause, ok bool) {
 	switch m.On.Kind {
-	case 0: // a message is lost
-		return machine.Loss(), true
 	case machine.KindReceive, machine.KindDuplicate, machine.KindStale:
 		return c, false
 	case machine.KindCommand:

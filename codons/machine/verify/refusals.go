@@ -119,10 +119,8 @@ func (s side) receive(i int) side {
 // whose latest message cannot have arrived. Only when nothing has arrived since one message alone,
 // that is the latest.
 func (x *explorer) checkUndelivered(t *machine.Transition, me side) {
-	if t == nil || t.On.Kind != machine.KindUndelivered || t.Role == machine.Responder || !t.Wildcard || x.Terminal(t.From) {
-		return
-	}
-	if me.unheard.Len() == 1 && !excepted(x.Table(), RuleWildcard, t) {
+	live := t.Role == machine.Initiator && !x.Terminal(t.From)
+	if live && t.Wildcard && me.unheard.Len() == 1 && !excepted(x.Table(), RuleWildcard, t) {
 		x.violate(Unforeseen, "only a wildcard of the initiator in "+string(t.From)+" takes "+t.On.String())
 	}
 }
