@@ -76,12 +76,44 @@ func TestExploreFinds(t *testing.T) {
 			func(t *machine.Table) { t.Rows[7].Do = []machine.Effect{machine.Resend(p.ActInformRef)} },
 			"no INFORM_REF was ever sent",
 		},
+		{
+			Unarmed, Network{Strict: true}, func(t *machine.Table) {
+				t.Timers = append(t.Timers, machine.Timer{Role: machine.Initiator, Name: "bell"})
+				t.Rows = append(t.Rows,
+					machine.For(machine.Initiator, "asked").When(machine.Commanded("wind")).Stay(machine.Arm("bell")),
+					machine.For(machine.Initiator, "asked").When(machine.Timeout("bell")).Stay())
+			}, "the initiator's timer bell does not run in asked, which has a row for its expiry",
+		},
+		{
+			NotRunning, Network{Strict: true}, func(t *machine.Table) {
+				t.Rows[5].Do = []machine.Effect{machine.Arm("deadline")}
+				t.Rows = append(t.Rows, machine.For(machine.Responder, "answering").When(machine.Commanded("begin")).Stay(machine.Run("answer")))
+			}, "the responder awaits the job answer in answering, and it does not run",
+		},
+		{
+			Unforeseen, Network{Strict: true}, func(t *machine.Table) { t.Rows[1].On = []machine.Symbol{machine.OtherNotices()} },
+			"only a wildcard of the initiator in asked takes receive INFORM_REF of a correct peer",
+		},
+		{
+			EarlyReceipt, Network{Strict: true}, func(t *machine.Table) {
+				t.Rows = append(t.Rows, machine.For(machine.Responder, "answering").When(machine.Commanded("hurry")).Goto("lost", machine.Stop("answer"), machine.SendTagged(p.ActInform, "receipt")),
+					machine.For(machine.Initiator, "asked").When(machine.ReceiveTagged(p.ActInform, "receipt")).Goto("lost"))
+			}, "the receipt is sent while the job answer runs",
+		},
+		{
+			Unanswered, Network{Strict: true}, func(t *machine.Table) {
+				t.Rows = append(t.Rows, machine.For(machine.Responder, "answering").When(machine.Commanded("agree")).Stay(machine.Send(p.ActAgree)),
+					machine.For(machine.Initiator, "asked").When(machine.Receive(p.ActAgree)).Stay(),
+					machine.For(machine.Initiator, "asked").When(machine.OtherDuplicates()).Stay(machine.Drop("duplicate")))
+			}, "the repeated QUERY_REF has an answer, which is not sent again",
+		},
 	} {
 		table := tabletest.Ping()
 		c.change(&table)
 		m, err := table.Compile()
 		if err != nil {
-			t.Fatal(c.problem, err)
+			t.Error(c.problem, err)
+			continue
 		}
 		_, err = Explore(m, c.network)
 		var found *Counterexample

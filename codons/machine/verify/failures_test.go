@@ -65,6 +65,30 @@ func TestExploreRequiresRowsForRefusedCopies(t *testing.T) {
 	}
 }
 
+// TestStrictNeedsARowForAnUndeliveredOpening leaves the undelivered request to the wildcard, which is
+// enough for a network without the strict rules.
+func TestStrictNeedsARowForAnUndeliveredOpening(t *testing.T) {
+	table := tabletest.Fetch()
+	for i, r := range table.Rows {
+		if slices.Contains(r.On, machine.Undelivered(p.ActRequest)) {
+			table.Rows[i].On = []machine.Symbol{machine.Commanded("leave")}
+		}
+	}
+	table.Agree = slices.DeleteFunc(table.Agree, func(p machine.Pair) bool { return p.Initiator == "unreachable" })
+	for _, r := range []machine.State{"fetched", "orphaned", "stopped", "expired", machine.Idle} {
+		table.Agree = append(table.Agree, machine.Pair{Initiator: "unreachable", Responder: r})
+	}
+	m := table.MustCompile()
+	if _, err := Explore(m, Network{}); err != nil {
+		t.Error(err)
+	}
+	_, err := Explore(m, Network{Strict: true})
+	var found *Counterexample
+	if !errors.As(err, &found) || found.Problem != Unforeseen || found.Detail != "only a wildcard of the initiator in asked takes undelivered REQUEST" {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestExploreRequiresRowsForLostPeers removes the loss of the peer from each of its states.
 func TestExploreRequiresRowsForLostPeers(t *testing.T) {
 	removed := 0
