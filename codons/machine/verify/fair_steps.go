@@ -94,7 +94,7 @@ func (x *fair) issuer(before, after machine.Activity, r machine.Role, command st
 	for name := range x.Jobs(before, r) {
 		j := x.job(r, name)
 		switch {
-		case before != after && !x.runs(after, r, name):
+		case before != after && !among(x.Jobs(after, r), name):
 			return j, true
 		case before == after && slices.Contains(j.Says, command):
 			return j, false

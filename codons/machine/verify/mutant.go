@@ -98,14 +98,16 @@ func (g *mutator) swap(i int) {
 	r := g.table.Rows[i]
 	for k, e := range r.Do {
 		for _, o := range g.others(r.Role, e) {
-			g.change(i, fmt.Sprintf("does %s in place of %s", o, e), func(r *machine.Row) {
-				r.Do = slices.Clone(r.Do)
-				r.Do[k] = o
-			})
+			if o != e {
+				g.change(i, fmt.Sprintf("does %s in place of %s", o, e), func(r *machine.Row) {
+					r.Do = slices.Clone(r.Do)
+					r.Do[k] = o
+				})
+			}
 		}
 	}
 	for k, on := range r.On {
-		if o, ok := g.otherSymbol(r.Role, on); ok {
+		if o := g.otherSymbol(r.Role, on); o != on {
 			g.change(i, fmt.Sprintf("takes %s in place of %s", o, on), func(r *machine.Row) {
 				r.On = slices.Clone(r.On)
 				r.On[k] = o
@@ -114,42 +116,32 @@ func (g *mutator) swap(i int) {
 	}
 }
 
-// others returns the effects that a mutant has in place of an effect.
+// others returns the effects that a mutant has in place of an effect, which may be among them.
 func (g *mutator) others(role machine.Role, e machine.Effect) []machine.Effect {
-	var all []machine.Effect
-	switch e.Kind {
-	case machine.EffectSend, machine.EffectResend:
-		act := e
+	act, other := e, e
+	switch e.Kind { //nolint:exhaustive // the others have nothing to swap
+	case machine.EffectSend:
+		other.Name = next(sent(g, role, func(s machine.Effect) (string, bool) { return s.Name, s.Act == e.Act }), e.Name)
+		fallthrough
+	case machine.EffectResend: // it has no tag
 		if act.Act = next(g.acts(role), e.Act); act.Act != e.Act {
 			act.Name = ""
-			all = append(all, act)
-		}
-		tag := e
-		if tag.Name = next(g.tags(role, e.Act), e.Name); tag.Name != e.Name && e.Kind == machine.EffectSend { // Resend has no tag
-			all = append(all, tag)
 		}
 	case machine.EffectArm, machine.EffectDisarm:
-		timer := e
-		if timer.Name = next(g.timers(role), e.Name); timer.Name != e.Name {
-			all = append(all, timer)
-		}
-	case machine.EffectRun, machine.EffectStop, machine.EffectReport, machine.EffectRefuse, machine.EffectDrop:
+		other.Name = next(g.timers(role), e.Name)
 	}
-	return all
+	return []machine.Effect{act, other}
 }
 
-// otherSymbol returns the symbol that a mutant has in place of a symbol.
-func (g *mutator) otherSymbol(role machine.Role, on machine.Symbol) (machine.Symbol, bool) {
-	other := on
+// otherSymbol returns the symbol that a mutant has in place of a symbol, or that symbol.
+func (g *mutator) otherSymbol(role machine.Role, on machine.Symbol) machine.Symbol {
 	switch on.Kind { //nolint:exhaustive // commands are declared, and the others have nothing to swap
 	case machine.KindReceive, machine.KindDuplicate:
-		other.Act, other.Name = next(g.acts(role.Other()), on.Act), ""
+		on.Act, on.Name = next(g.acts(role.Other()), on.Act), ""
 	case machine.KindTimeout:
-		other.Name = next(g.timers(role), on.Name)
-	default:
-		return on, false
+		on.Name = next(g.timers(role), on.Name)
 	}
-	return other, other != on
+	return on
 }
 
 // next returns the value after v, or the first.
@@ -162,34 +154,19 @@ func next[T comparable](all []T, v T) T {
 
 // acts returns the acts that a role sends, in the order of the rows.
 func (g *mutator) acts(role machine.Role) []performatives.Performative {
-	var acts []performatives.Performative
-	g.sends(role, func(e machine.Effect) {
-		if !slices.Contains(acts, e.Act) {
-			acts = append(acts, e.Act)
-		}
-	})
-	return acts
+	return sent(g, role, func(e machine.Effect) (performatives.Performative, bool) { return e.Act, true })
 }
 
-// tags returns the tags with which a role sends an act.
-func (g *mutator) tags(role machine.Role, act performatives.Performative) []string {
-	var tags []string
-	g.sends(role, func(e machine.Effect) {
-		if e.Act == act && !slices.Contains(tags, e.Name) {
-			tags = append(tags, e.Name)
-		}
-	})
-	return tags
-}
-
-func (g *mutator) sends(role machine.Role, f func(machine.Effect)) {
+// sent returns a property of the messages of a role that have it, each value once.
+func sent[T comparable](g *mutator, role machine.Role, of func(machine.Effect) (v T, ok bool)) (all []T) {
 	for _, r := range g.table.Rows {
 		for _, e := range r.Do {
-			if r.Role == role && e.Kind == machine.EffectSend {
-				f(e)
+			if v, ok := of(e); ok && r.Role == role && e.Kind == machine.EffectSend && !slices.Contains(all, v) {
+				all = append(all, v)
 			}
 		}
 	}
+	return all
 }
 
 func (g *mutator) timers(role machine.Role) []string {

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/codons/machine"
@@ -88,7 +89,7 @@ func (x *explorer) perform(j *joint, r machine.Role, e machine.Effect, msg *mess
 	case machine.EffectResend:
 		x.resend(j, r, e, move)
 	case machine.EffectRun:
-		if x.runs(me.activity, r, e.Name) {
+		if among(x.Jobs(me.activity, r), e.Name) {
 			x.violate(LeftRunning, "job "+e.Name+" is started while it runs")
 		}
 		me.activity = x.Apply(me.activity, r, e)
@@ -97,10 +98,10 @@ func (x *explorer) perform(j *joint, r machine.Role, e machine.Effect, msg *mess
 	}
 }
 
-// runs reports whether a job of a role runs.
-func (x *explorer) runs(a machine.Activity, r machine.Role, name string) bool {
-	for job := range x.Jobs(a, r) {
-		if job == name {
+// among reports whether a key is one of a sequence, such as a job of those that run.
+func among[K comparable, V any](all iter.Seq2[K, V], key K) bool {
+	for k := range all {
+		if k == key {
 			return true
 		}
 	}

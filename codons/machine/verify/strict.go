@@ -52,25 +52,16 @@ func (x *explorer) checkNeeds(at int32) error {
 			continue
 		}
 		for _, timer := range n.timers {
-			if !x.armed(j[r].activity, r, timer) {
+			if !among(x.Timeouts(j[r].activity, r), machine.Timeout(timer)) {
 				return x.counterexample(Unarmed, at, nil, "the "+r.String()+"'s timer "+timer+" does not run in "+string(x.state(j, r))+", which has a row for its expiry")
 			}
 		}
-		runs := func(job string) bool { return x.runs(j[r].activity, r, job) }
+		runs := func(job string) bool { return among(x.Jobs(j[r].activity, r), job) }
 		if len(n.jobs) > 0 && !slices.ContainsFunc(n.jobs, runs) {
 			return x.counterexample(NotRunning, at, nil, "the "+r.String()+" awaits the job "+n.jobs[0]+" in "+string(x.state(j, r))+", and it does not run")
 		}
 	}
 	return nil
-}
-
-func (x *explorer) armed(a machine.Activity, r machine.Role, timer string) bool {
-	for on := range x.Timeouts(a, r) {
-		if on.Name == timer {
-			return true
-		}
-	}
-	return false
 }
 
 // checkStrict checks one step of a side. msg is the message that it receives, if any.
