@@ -112,3 +112,23 @@ func TestMissingFrom(t *testing.T) {
 		t.Errorf("a codon without rows and uses: %q", got)
 	}
 }
+
+// TestPayloadsNameTheirActs compares the act of each payload's type with that of the codon.
+func TestPayloadsNameTheirActs(t *testing.T) {
+	named := 0
+	for _, c := range Codons() {
+		for _, payload := range c.Payloads {
+			if own, ok := payload.Type.(interface {
+				Act() performatives.Performative
+			}); ok {
+				named++
+				if own.Act() != payload.Act {
+					t.Errorf("%s: %T is the payload of %s, not of %s", c.Name(), own, own.Act(), payload.Act)
+				}
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("no payload names its act")
+	}
+}

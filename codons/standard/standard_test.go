@@ -226,3 +226,28 @@ func TestAmbiguousTables(t *testing.T) {
 		})
 	}
 }
+
+// TestAnEndWithoutAWordIsNotSentAgain completes the table of a responder that may end without an
+// answer: it has none to send again to a repeated request or a late CANCEL.
+func TestAnEndWithoutAWordIsNotSentAgain(t *testing.T) {
+	in, res := machine.Initiator, machine.Responder
+	_, m := complete(t, standard.Cancel, machine.Table{
+		Name: "hint", Terminal: []machine.State{"done", "silent"},
+		Jobs: []machine.Job{{Role: res, Name: "think", Ends: []string{"agree", "forget"}, Doc: "the agent thinks"}},
+		Rows: []machine.Row{
+			machine.For(in, machine.Idle).When(machine.Commanded(machine.CommandStart)).Goto("waiting", machine.Send(p.ActRequest)).Because("a hint"),
+			machine.For(in, "waiting").When(machine.Receive(p.ActAgree)).Goto("done").Because("it was taken"),
+			machine.For(res, machine.Idle).When(machine.Receive(p.ActRequest)).Goto("thinking", machine.Run("think")).Because("a hint"),
+			machine.For(res, "thinking").When(machine.Commanded("agree")).Goto("done", machine.Send(p.ActAgree)).Because("it is taken"),
+			machine.For(res, "thinking").When(machine.Commanded("forget")).Goto("silent").Because("it is not"),
+		},
+	})
+	for _, on := range []machine.Symbol{machine.Duplicate(p.ActRequest), machine.Receive(p.ActCancel)} {
+		if row := m.Find(res, "done", on); row == nil || !slices.Contains(row.Do, machine.Resend(p.ActAgree)) {
+			t.Errorf("%s after an answer: %v", on, row)
+		}
+		if row := m.Find(res, "silent", on); row == nil || !row.Wildcard {
+			t.Errorf("%s after silence: %v", on, row)
+		}
+	}
+}

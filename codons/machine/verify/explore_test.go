@@ -180,3 +180,34 @@ func TestHaggleIsSound(t *testing.T) {
 	}
 	t.Log(r, r.Unexercised)
 }
+
+// TestMovesStop leaves the moves of each joint state after each of them. Moves that go on after that
+// panic.
+func TestMovesStop(t *testing.T) {
+	m := tabletest.Fetch().MustCompile()
+	x := newExplorer(m, Network{}.withDefaults())
+	if err := x.walk(); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range x.nodes {
+		all := 0
+		for range x.moves(n.at) {
+			all++
+		}
+		for last := range all {
+			at := 0
+			for range x.moves(n.at) {
+				if at++; at > last {
+					break
+				}
+			}
+		}
+	}
+	f := newFair(m, Run{Name: "one loss", Losses: 1})
+	_ = f.walk() // what it finds does not matter here
+	for _, n := range f.nodes {
+		for range f.steps(n.at) {
+			break
+		}
+	}
+}

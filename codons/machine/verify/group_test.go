@@ -98,6 +98,17 @@ func TestExploreGroupFinds(t *testing.T) {
 	}
 }
 
+// TestExploreGroupFindsASecondSale sells to all that have bid.
+func TestExploreGroupFindsASecondSale(t *testing.T) {
+	c := tabletest.SellOne()
+	c.Rules[1].Say[0] = machine.Choice{Command: "award"}
+	c.Rules[0].Of = []machine.State{"opened", "calling"} // a sale does not decline the other bids
+	_, err := ExploreGroup(c, 2, Calm())
+	if problemOf(err) != Forbidden || !strings.Contains(err.Error(), "sold twice: the initiator's members are sold, sold") {
+		t.Errorf("got %v", err)
+	}
+}
+
 // problemOf returns the problem of a violation.
 func problemOf(err error) Problem {
 	var group *GroupCounterexample
