@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -156,9 +157,7 @@ func (a *account) spend(used Budget) error {
 	defer a.mu.Unlock()
 	err := a.shortLocked(used)
 	a.takeLocked(used)
-	if a.over == nil {
-		a.over = err
-	}
+	a.over = cmp.Or(a.over, err)
 	return err
 }
 

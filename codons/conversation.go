@@ -313,9 +313,9 @@ func (c *Conversation) remaining(now time.Time) time.Duration {
 func (c *Conversation) returnStale(m *performatives.Message) {
 	if m.Performative().ExpectsReply() {
 		c.agent.System().Refuse(c.agent.ID(), m, performatives.CodeConversationEnded, "")
-		return
+	} else {
+		c.Drop(m, machine.DropStale)
 	}
-	c.Drop(m, machine.DropStale)
 }
 
 // Tell sends a command to the conversation. It never blocks. A command before the

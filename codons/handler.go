@@ -110,7 +110,7 @@ func (h *Handler) run() {
 	last := Command{standard.CommandFail, performatives.Failure{ErrorCode: performatives.CodeInternal, ErrorText: "the handler panicked"}}
 	returned := false
 	defer func() {
-		if v := recover(); v != nil || !returned {
+		if v := recover(); !returned {
 			h.failed(panicOf(v, debug.Stack()))
 		}
 		stopped, err := h.settle()

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -236,9 +237,7 @@ func (i *InitiatorSide) policy(cancelling bool) Retry {
 // ordinary returns the caller's retry policy, with the default for First.
 func (i *InitiatorSide) ordinary() Retry {
 	r := i.options.retry
-	if r.First == 0 {
-		r.First = DefaultRetry
-	}
+	r.First = cmp.Or(r.First, DefaultRetry)
 	return r
 }
 

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"reflect"
@@ -243,12 +244,8 @@ func (r Retry) Wait(of performatives.MessageID, n int) time.Duration {
 	if r.First < 0 {
 		return Never
 	}
-	if r.First == 0 {
-		r.First = DefaultRetry
-	}
-	if r.Max <= 0 {
-		r.Max = 16 * r.First
-	}
+	r.First = cmp.Or(r.First, DefaultRetry)
+	r.Max = cmp.Or(max(r.Max, 0), 16*r.First)
 	wait := r.First << min(n-1, 16)
 	if wait <= 0 || wait > r.Max { // r.First << n may overflow
 		wait = max(r.Max, r.First)

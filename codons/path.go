@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"slices"
 	"sync/atomic"
 
@@ -47,9 +48,7 @@ func (v *visited) last() machine.State {
 // after returns the path that has one more state than at, or than the empty path if at is nil. A
 // full path loses its oldest state.
 func (p *paths) after(at *visited, state machine.State) *visited {
-	if at == nil {
-		at = &p.begin
-	}
+	at = cmp.Or(at, &p.begin)
 	for i := range at.next {
 		next := at.next[i].Load()
 		if next == nil && p.n.Load() < maxPaths && len(at.path) < MaxPath {

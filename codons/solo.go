@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -26,9 +27,7 @@ type Solo struct {
 // empty. Its side is that of [Definition.InitiatorSide]; only the pure methods are called.
 func NewSolo(c *Codon, agent actors.Self, id performatives.ConversationID) *Solo {
 	stamp := agent.Stamp()
-	if id == "" {
-		id = performatives.ConversationID(stamp.ID)
-	}
+	id = cmp.Or(id, performatives.ConversationID(stamp.ID))
 	s := &Solo{agent: agent}
 	s.set(c, machine.Initiator, agent.ID(), actors.Key{ID: id, Initiator: true}, nil, c.newSide(machine.Initiator), stamp.Time)
 	s.record = Record{Protocol: c.Name(), Role: machine.Initiator, Agent: s.self, ID: id, Events: make([]Input, 0, 4)}

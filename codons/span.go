@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -84,9 +85,7 @@ func digest(parts []string) [sha256.Size]byte {
 // names its parent, and is empty without one. The result is zero when e.Trace is no traceparent.
 func openingSpan(t *actors.Tracing, e *performatives.Envelope) lifecycle.Span {
 	conversation := string(e.ConversationID)
-	if conversation == "" {
-		conversation = string(e.ID)
-	}
+	conversation = cmp.Or(conversation, string(e.ID))
 	return sideSpan(t, e.Trace, machine.Initiator, conversation, string(e.ID), e.Sender, e.Receiver)
 }
 

@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors/events"
@@ -221,9 +222,7 @@ func (c *Conversation) route(m *performatives.Message) *performatives.Refusal {
 		return nil
 	}
 	r := performatives.RefusalOf(err)
-	if r == nil {
-		r = &performatives.Refusal{Code: performatives.CodeInternal}
-	}
+	r = cmp.Or(r, &performatives.Refusal{Code: performatives.CodeInternal})
 	expects := m.Performative().ExpectsReply()
 	if s, ok := c.side.(undeliveredSide); ok && !expects {
 		s.Undelivered(c, m, r)

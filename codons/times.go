@@ -1,6 +1,7 @@
 package codons
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -41,15 +42,9 @@ type Times struct {
 }
 
 func (t Times) withDefaults() Times {
-	if t.Deadline <= 0 {
-		t.Deadline = DefaultDeadline
-	}
-	if t.Grace <= 0 {
-		t.Grace = DefaultGrace
-	}
-	if t.Depth <= 0 {
-		t.Depth = DefaultDepth
-	}
+	t.Deadline = cmp.Or(max(t.Deadline, 0), DefaultDeadline)
+	t.Grace = cmp.Or(max(t.Grace, 0), DefaultGrace)
+	t.Depth = cmp.Or(max(t.Depth, 0), DefaultDepth)
 	return t
 }
 

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -115,9 +116,7 @@ func (o *approveOptions) ask(ctx context.Context, p codons.Party, id performativ
 
 // undecided returns the default, or the error when there is none.
 func (o *approveOptions) undecided(why error) (Approval, error) {
-	if why == nil {
-		why = context.DeadlineExceeded // the deadline passed before the first question
-	}
+	why = cmp.Or(why, context.DeadlineExceeded) // the deadline passed before the first question
 	if o.fallback == nil {
 		return Approval{}, fmt.Errorf("%w: %w", ErrUndecided, why)
 	}

@@ -1,6 +1,7 @@
 package auction
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -109,9 +110,7 @@ func start(ctx context.Context, c *codons.Codon, p codons.Party, bidders []perfo
 	}
 	ctx, cancel := codons.Bounded(ctx, lot.EndsBy)
 	lot.EndsBy, _ = ctx.Deadline()
-	if lot.RoundTime <= 0 {
-		lot.RoundTime = DefaultRoundTime
-	}
+	lot.RoundTime = cmp.Or(max(lot.RoundTime, 0), DefaultRoundTime)
 	a := &Auction{self: self, codon: c, lot: lot, bidding: bidding{bids: make([]int64, len(bidders))}}
 	a.group = group.New(a.coordination(), a.decide)
 	o := codons.NewOptions(opts...)

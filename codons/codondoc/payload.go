@@ -1,6 +1,7 @@
 package codondoc
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"maps"
@@ -90,9 +91,7 @@ func (p *page) oneType(t reflect.Type, level string) error {
 	for f := range t.Fields() {
 		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if f.IsExported() && name != "-" {
-			if name == "" {
-				name = f.Name
-			}
+			name = cmp.Or(name, f.Name)
 			fmt.Fprintf(p, "| `%s` | %s | %s |\n", name, p.types.name(f.Type), cell(doc.fields[f.Name]))
 		}
 	}
@@ -187,20 +186,13 @@ func (ts *types) doc(t reflect.Type) (typeDoc, error) {
 }
 
 func newTypeDoc(decl *ast.GenDecl, spec *ast.TypeSpec) typeDoc {
-	text := spec.Doc.Text()
-	if text == "" {
-		text = decl.Doc.Text()
-	}
-	d := typeDoc{text: prose(text), fields: map[string]string{}}
+	d := typeDoc{text: prose(cmp.Or(spec.Doc.Text(), decl.Doc.Text())), fields: map[string]string{}}
 	s, ok := spec.Type.(*ast.StructType)
 	if !ok {
 		return d
 	}
 	for _, f := range s.Fields.List {
-		text := f.Comment.Text()
-		if text == "" {
-			text = f.Doc.Text()
-		}
+		text := cmp.Or(f.Comment.Text(), f.Doc.Text())
 		for _, name := range f.Names {
 			d.fields[name.Name] = prose(text)
 		}

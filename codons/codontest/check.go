@@ -173,10 +173,7 @@ func (w *world) checkEnds(sides map[sideKey]*observed) {
 			}
 			continue
 		}
-		responder := sides[sideKey{key.pairKey, machine.Responder}]
-		if responder == nil {
-			responder = &observed{state: machine.Idle, ended: true}
-		}
+		responder := cmp.Or(sides[sideKey{key.pairKey, machine.Responder}], &observed{state: machine.Idle, ended: true})
 		if !initiator.ended || !responder.ended {
 			w.faultOf(key.id, "the initiator is %s and the responder %s, and both should have ended", initiator.state, responder.state)
 			continue

@@ -1,6 +1,7 @@
 package contractnet
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -152,9 +153,7 @@ func (t *Tender) codon() *codons.Codon {
 func (t *Tender) proposalsBy() time.Time {
 	left := time.Until(t.call.ResultBy)
 	within := t.with.within
-	if within <= 0 {
-		within = left / 2
-	}
+	within = cmp.Or(max(within, 0), left/2)
 	return time.Now().Add(min(within, left))
 }
 

@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -172,9 +173,7 @@ func (m *mediation) converse(ctx context.Context, id performatives.AgentID, tell
 // order returns the member deliver_to that a recruiter adds to the task.
 func (m *mediation) order() DeliverTo {
 	to := DeliverTo{Receiver: m.q.receiver(), Conversation: m.q.Message.ConversationID(), InReplyTo: m.q.Ticket}
-	if to.InReplyTo == "" {
-		to.InReplyTo = string(m.q.Message.ID())
-	}
+	to.InReplyTo = cmp.Or(to.InReplyTo, string(m.q.Message.ID()))
 	return to
 }
 

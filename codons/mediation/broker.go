@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -87,9 +88,7 @@ func (b *Broker) known(ctx context.Context, q Proxied) ([]performatives.AgentID,
 
 func (b *Broker) patience(ctx context.Context) time.Duration {
 	patience := b.Patience
-	if patience <= 0 {
-		patience = DefaultPatience
-	}
+	patience = cmp.Or(max(patience, 0), DefaultPatience)
 	if by, ok := ctx.Deadline(); ok {
 		patience = min(patience, time.Until(by)/4)
 	}

@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -81,9 +82,7 @@ func (c *collector) close(code performatives.Code) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.closed == nil {
-		c.closed = &performatives.Refusal{Code: code}
-	}
+	c.closed = cmp.Or(c.closed, &performatives.Refusal{Code: code})
 }
 
 // remove closes the collector, forgets its ticket and returns its deliveries.

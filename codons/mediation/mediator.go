@@ -1,6 +1,7 @@
 package mediation
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -37,18 +38,12 @@ type Proxied struct {
 
 // receiver returns the designated receiver; without one in the Proxy, that is its sender.
 func (q Proxied) receiver() performatives.AgentID {
-	if q.Receiver == "" {
-		return q.Message.Sender()
-	}
-	return q.Receiver
+	return cmp.Or(q.Receiver, q.Message.Sender())
 }
 
 // admits reports whether a found agent may be asked.
 func (q Proxied) admits(id performatives.AgentID, recruits bool) bool {
-	switch {
-	case id == "" || id.Is(q.Agent.ID()) || id.Is(q.Message.Sender()):
-		return false
-	case recruits && id.Is(q.receiver()):
+	if id == "" || id.Is(q.Agent.ID()) || id.Is(q.Message.Sender()) || recruits && id.Is(q.receiver()) {
 		return false
 	}
 	return len(q.Agents) == 0 || slices.ContainsFunc(q.Agents, id.Is)

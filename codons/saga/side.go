@@ -1,6 +1,7 @@
 package saga
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -90,9 +91,7 @@ func (s *side) Reduce(v *codons.Value, e *codons.Input) {
 
 // blame sets the step that did not succeed. The first one stays.
 func (s *side) blame(i int, text string) {
-	if s.Failed == nil {
-		s.Failed = &failed{s.name(i), text}
-	}
+	s.Failed = cmp.Or(s.Failed, &failed{s.name(i), text})
 }
 
 func (s *side) lose(i int, text string) { s.Lost = append(s.Lost, failed{s.name(i), text}) }

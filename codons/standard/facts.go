@@ -1,6 +1,7 @@
 package standard
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -104,9 +105,7 @@ func (c *completion) follow(role machine.Role) map[machine.State]*facts {
 // got new facts.
 func (c *completion) followRow(all map[machine.State]*facts, r machine.Row, from machine.State) machine.State {
 	to, changed := r.To, false
-	if to == "" {
-		to = from
-	}
+	to = cmp.Or(to, from)
 	f := all[from]
 	for _, on := range r.On {
 		for _, w := range slices.Clone(f.ways) {

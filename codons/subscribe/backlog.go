@@ -1,6 +1,7 @@
 package subscribe
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -82,9 +83,7 @@ func (b *backlog[T]) put(e item[T]) (gone func()) {
 func (e *Event[T]) inherit(old Event[T]) {
 	e.Lost += old.Lost + 1
 	e.Uncounted = e.Uncounted || old.Uncounted
-	if e.Break == nil {
-		e.Break = old.Break
-	}
+	e.Break = cmp.Or(e.Break, old.Break)
 }
 
 // take removes and returns the oldest event, or false if there is none.

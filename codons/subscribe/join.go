@@ -1,6 +1,7 @@
 package subscribe
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -41,9 +42,7 @@ func (a *joining) begin(since *Position, stream string) {
 	t := a.topic
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.epoch == "" {
-		t.epoch = stream // any unique name will do
-	}
+	t.epoch = cmp.Or(t.epoch, stream) // any unique name will do
 	a.at = t.seq
 	if since != nil && since.Epoch == t.epoch && since.Seq <= t.seq {
 		a.at, a.resumed = since.Seq, true

@@ -183,9 +183,7 @@ func (s *publisherSide) afterSent(c *codons.Conversation) {
 		return
 	case why != nil:
 		c.Happen(codons.Command{Name: commandClose, Data: *why})
-	case s.held:
-		s.row = 0
-	case !s.queue.release():
+	case s.held, !s.queue.release():
 		s.row = 0
 	case s.row < burst:
 		s.publish(c)

@@ -1,6 +1,7 @@
 package subscribe
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -181,15 +182,9 @@ func newStreamOptions(opts []codons.Option) streamOptions {
 	with := codons.NewOptions(opts...)
 	o := codons.Settings[streamOptions](&with)
 	o.options = with
-	if o.resume == (codons.Retry{}) {
-		o.resume = codons.Retry{First: time.Second, Max: time.Minute}
-	}
-	if o.buffer <= 0 {
-		o.buffer = DefaultBuffer
-	}
-	if o.heartbeat == 0 {
-		o.heartbeat = DefaultHeartbeat
-	}
+	o.resume = cmp.Or(o.resume, codons.Retry{First: time.Second, Max: time.Minute})
+	o.buffer = cmp.Or(max(o.buffer, 0), DefaultBuffer)
+	o.heartbeat = cmp.Or(o.heartbeat, DefaultHeartbeat)
 	if o.heartbeat > 0 { // the publisher applies the same bounds
 		o.heartbeat = min(max(o.heartbeat, time.Millisecond), longestHeartbeat)
 	}

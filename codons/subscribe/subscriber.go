@@ -3,6 +3,7 @@ package subscribe
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/codons"
@@ -197,10 +198,9 @@ func (f *subscriberSide[T]) Ended(c *codons.Conversation, last *performatives.Me
 	if errors.As(err, &end) && end.State == stateLost {
 		end.Refusal = performatives.Refusal{Code: performatives.CodeTimeout, Text: "no answer of the publisher came in time", From: c.Peer()}
 	}
-	switch {
-	case f.resumes(c, end):
+	if f.resumes(c, end) {
 		f.stream.broke(err)
-	default:
+	} else {
 		f.stream.finish(err)
 	}
 	f.Close(err)
@@ -209,12 +209,8 @@ func (f *subscriberSide[T]) Ended(c *codons.Conversation, last *performatives.Me
 // resumes reports whether the stream subscribes again. It does not if the caller has left, the
 // lease has ended, or the publisher's refusal is final.
 func (f *subscriberSide[T]) resumes(c *codons.Conversation, end *codons.EndError) bool {
-	switch {
-	case c.Withdrawn(), f.Request().Expired(time.Now()):
-		return false
-	case c.State() == standard.StateAbandoned, c.State() == standard.StateCancelled:
-		return false
-	case c.State() == standard.StateNotUnderstood:
+	final := []machine.State{standard.StateAbandoned, standard.StateCancelled, standard.StateNotUnderstood}
+	if c.Withdrawn() || f.Request().Expired(time.Now()) || slices.Contains(final, c.State()) {
 		return false
 	}
 	code := end.Refusal.Code

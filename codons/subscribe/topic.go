@@ -1,6 +1,7 @@
 package subscribe
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -94,17 +95,11 @@ func (t *topic) subscribers() []*queue {
 
 // buffer returns the capacity of a subscriber's queue.
 func (t *topic) buffer() int {
-	if t.options.Buffer <= 0 {
-		return DefaultBuffer
-	}
-	return t.options.Buffer
+	return cmp.Or(max(t.options.Buffer, 0), DefaultBuffer)
 }
 
 func (t *topic) historySize() int {
-	if t.options.History == 0 {
-		return DefaultHistory
-	}
-	return max(t.options.History, 0)
+	return max(cmp.Or(t.options.History, DefaultHistory), 0)
 }
 
 // publish puts an event in the queues. The predicates are user code and run first, without the

@@ -207,11 +207,10 @@ func (x *fair) settled(j fairJoint) bool {
 			return true
 		}
 	}
-	if x.slow && (x.waits(j, machine.Initiator) || x.waits(j, machine.Responder)) {
-		return true
-	}
-	if x.spent(j, machine.Initiator) || x.spent(j, machine.Responder) {
-		return true
+	for _, r := range machine.Roles() {
+		if x.slow && x.waits(j, r) || x.spent(j, r) {
+			return true
+		}
 	}
 	if j.forgotten() {
 		return x.endedApart(j)

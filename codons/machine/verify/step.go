@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"slices"
@@ -181,7 +182,5 @@ func (x *explorer) dispatch(j *joint, i int, m message, move *Move) {
 
 // violate records the first violation of a step.
 func (x *explorer) violate(p Problem, detail string) {
-	if x.problem == nil {
-		x.problem = &Counterexample{Problem: p, Detail: detail}
-	}
+	x.problem = cmp.Or(x.problem, &Counterexample{Problem: p, Detail: detail})
 }
