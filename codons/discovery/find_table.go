@@ -205,7 +205,7 @@ func findPerforms() []machine.Row {
 	both := machine.Asks(statePerforming, stateWaiting)
 	all := machine.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting)
 	return []machine.Row{
-		all.When(ended(standard.StateCompleted)...).
+		machine.Asks(stateAsking, stateWithdrawing, statePerforming, stateWaiting, stateTrying).When(ended(standard.StateCompleted)...).
 			Goto(standard.StateCompleted).
 			Because("the result"),
 		all.When(ended(otherEnds...)...).
@@ -225,7 +225,7 @@ func findPerforms() []machine.Row {
 		waiting.When(machine.Commanded(commandAccepted)).
 			Goto(statePerforming).
 			Because("the agent has begun the task"),
-		both.When(lost...).
+		machine.Asks(statePerforming, stateWaiting, stateTrying).When(lost...).
 			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
 			Because("the caller wants no more"),
 	}
@@ -235,9 +235,6 @@ func findPerforms() []machine.Row {
 func findTries() []machine.Row {
 	trying := machine.Asks(stateTrying)
 	return []machine.Row{
-		trying.When(ended(standard.StateCompleted)...).
-			Goto(standard.StateCompleted).
-			Because("the result"),
 		next(trying.When(ended(slices.Concat(notBegun, noAnswer, []machine.State{standard.StateFailed})...)...)).
 			Because("the task is safe to repeat"),
 		trying.When(ended(standard.StateAbandoned)...).
@@ -249,9 +246,6 @@ func findTries() []machine.Row {
 		trying.When(machine.Commanded(commandAccepted)).
 			Stay(machine.Drop(machine.DropDuplicate)).
 			Because("the acceptance changes nothing"),
-		trying.When(lost...).
-			Goto(stateStopping, machine.Stop(jobDelegate), machine.Disarm(machine.TimerDeadline), machine.Arm(machine.TimerGrace)).
-			Because("the caller wants no more"),
 	}
 }
 

@@ -227,10 +227,7 @@ func (c *completion) addUndeliveredPairs(act performatives.Performative, r machi
 				continue
 			}
 			for _, on := range c.clocksOf(s) {
-				if !c.sendsInto(act, r.From[0], false) {
-					continue
-				}
-				if end := c.rows[rowKey{machine.Responder, s, on}].To; c.terminal(end) {
+				if end := c.rows[rowKey{machine.Responder, s, on}].To; c.terminal(end) && c.sendsInto(act, r.From[0], false) {
 					add(end)
 				}
 			}

@@ -327,28 +327,19 @@ func (c *completion) states(role machine.Role, all map[machine.State]*facts, wan
 
 // commandsOfJobs returns the commands of jobs: those before the last one, and the last ones.
 func (c *completion) commandsOfJobs(role machine.Role, jobs []string) (says, ends []machine.Symbol) {
-	seen := map[string]bool{}
-	symbols := func(names []string) []machine.Symbol {
-		var all []machine.Symbol
-		for _, name := range names {
-			if !seen[name] {
-				seen[name] = true
-				all = append(all, machine.Commanded(name))
+	commands := func(of func(machine.Job) []string) (all []machine.Symbol) {
+		for _, j := range c.table.Jobs {
+			for _, name := range of(j) {
+				on := machine.Commanded(name)
+				if j.Role == role && slices.Contains(jobs, j.Name) && !slices.Contains(ends, on) && !slices.Contains(all, on) {
+					all = append(all, on)
+				}
 			}
 		}
 		return all
 	}
-	for _, j := range c.table.Jobs {
-		if j.Role == role && slices.Contains(jobs, j.Name) {
-			ends = append(ends, symbols(j.Ends)...)
-		}
-	}
-	for _, j := range c.table.Jobs {
-		if j.Role == role && slices.Contains(jobs, j.Name) {
-			says = append(says, symbols(j.Says)...)
-		}
-	}
-	return says, ends
+	ends = commands(func(j machine.Job) []string { return j.Ends })
+	return commands(func(j machine.Job) []string { return j.Says }), ends
 }
 
 // agentCommands returns the commands that rows of those states take from the agent, not from a

@@ -176,9 +176,7 @@ func (f *subscriberSide[T]) Timer(v *codons.Value, name string, now time.Time) t
 		return 3 * beat
 	case name == timerSilence && v.State() == stateSubscribing:
 		return codons.DefaultDeadline
-	case name == timerSilence:
-		return codons.Never
-	case name == machine.TimerRetry && v.State() == stateSubscribed && beat < 0:
+	case name == timerSilence, name == machine.TimerRetry && v.State() == stateSubscribed && beat < 0:
 		return codons.Never
 	case name == machine.TimerRetry && v.State() == stateSubscribed:
 		return codons.Retry{First: beat, Max: beat}.Wait(v.First().ID(), f.beats)

@@ -315,16 +315,13 @@ func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, 
 // violation returns a counterexample with the path to a joint state, and with one more move
 // where that move is the violation.
 func (x *fair) violation(at int32, last *Move, p Problem, detail string) error {
-	c := &Counterexample{Table: x.Name(), Problem: p, Detail: x.run.Name + x.jobs() + ": " + detail, Moves: x.path(at)}
+	run := x.run.Name
+	if x.slow {
+		run += ", slow jobs"
+	}
+	c := &Counterexample{Table: x.Name(), Problem: p, Detail: run + ": " + detail, Moves: x.path(at)}
 	if last != nil {
 		c.Moves = append(c.Moves, *last)
 	}
 	return c
-}
-
-func (x *fair) jobs() string {
-	if x.slow {
-		return ", slow jobs"
-	}
-	return ""
 }

@@ -219,11 +219,7 @@ func (x *fair) unusedPairs() []machine.Pair {
 	}
 	return slices.DeleteFunc(slices.Clone(x.Table().Agree), func(p machine.Pair) bool {
 		for _, r := range machine.Roles() {
-			in := p.Responder
-			if r == machine.Initiator {
-				in = p.Initiator
-			}
-			if slices.Contains(p.After, machine.Forgotten(r)) && x.forgetsIn(r, in) && !slices.ContainsFunc(x.nodes, func(n node[fairJoint, Move]) bool {
+			if slices.Contains(p.After, machine.Forgotten(r)) && x.forgetsIn(r, endOf(p)[r]) && !slices.ContainsFunc(x.nodes, func(n node[fairJoint, Move]) bool {
 				return n.at.memory[r] == replyless && endOf(x.pair(n.at.joint)) == endOf(p)
 			}) {
 				return false

@@ -20,7 +20,7 @@ type Mutant struct {
 func Mutants(t machine.Table, all bool) []Mutant {
 	g := &mutator{table: t}
 	for i, r := range t.Rows {
-		g.delete(i)
+		g.add(slices.Delete(slices.Clone(t.Rows), i, i+1), "no row "+r.String())
 		for k, e := range r.Do {
 			g.change(i, "without "+e.String(), func(r *machine.Row) { r.Do = slices.Delete(slices.Clone(r.Do), k, k+1) })
 		}
@@ -43,10 +43,6 @@ func (g *mutator) add(rows []machine.Row, change string) {
 	t := g.table
 	t.Rows = rows
 	g.mutants = append(g.mutants, Mutant{t, change})
-}
-
-func (g *mutator) delete(i int) {
-	g.add(slices.Delete(slices.Clone(g.table.Rows), i, i+1), "no row "+g.table.Rows[i].String())
 }
 
 func (g *mutator) change(i int, what string, change func(*machine.Row)) {
