@@ -183,14 +183,12 @@ func (t *topic) close(why string) {
 		failure.ErrorText = "there will be no more events"
 	}
 	t.mu.Lock()
-	first := t.closed == nil
-	if first {
-		t.closed = &failure
-	}
-	t.mu.Unlock()
-	if !first {
+	if t.closed != nil {
+		t.mu.Unlock()
 		return
 	}
+	t.closed = &failure
+	t.mu.Unlock()
 	for _, o := range t.subscribers() {
 		o.close(failure)
 	}

@@ -155,7 +155,7 @@ func (x *explorer) needsLoss(j joint) bool {
 
 // unprompted returns the violation that a conversation ends in a pair before any cause of it.
 func (x *explorer) unprompted(q without, at int32) error {
-	c := x.counterexample(Unprompted, at, nil, fmt.Sprintf("the initiator ends %s and the responder %s without %s",
+	c := x.counterexample(Unprompted, at, fmt.Sprintf("the initiator ends %s and the responder %s without %s",
 		q.pair.Initiator, q.pair.Responder, joinWith(q.forbid, " or ")))
 	c.Moves = x.pathWithout(q.forbid, at)
 	return c

@@ -20,7 +20,7 @@ func (x *explorer) checkState(at int32) error {
 	j := x.nodes[at].at
 	for _, r := range machine.Roles() {
 		if !x.endsInSilence(silent{r, j[r].state, j[r].activity.WithoutJobs()}, map[silent]bool{}) {
-			return x.counterexample(Stranded, at, nil, fmt.Sprintf(
+			return x.counterexample(Stranded, at, fmt.Sprintf(
 				"should nothing arrive any more, no timer ends the %s's %s", r, x.state(j, r)))
 		}
 	}
@@ -34,7 +34,7 @@ func (x *explorer) checkState(at int32) error {
 			return nil
 		}
 	}
-	return x.counterexample(Disagreement, at, nil, fmt.Sprintf(
+	return x.counterexample(Disagreement, at, fmt.Sprintf(
 		"the initiator ends %s and the responder %s, which the table does not allow here", pair.Initiator, pair.Responder))
 }
 
@@ -88,7 +88,7 @@ func (x *explorer) rearmed(timers machine.Activity, t *machine.Transition) machi
 func (x *explorer) checkEnds() error {
 	free := canReach(len(x.nodes), x.edges, func(at int32) bool { return x.ended(x.nodes[at].at) })
 	if at := slices.Index(free, false); at >= 0 {
-		return x.counterexample(Stuck, int32(at), nil, "no sequence of events from here ends it on both sides")
+		return x.counterexample(Stuck, int32(at), "no sequence of events from here ends it on both sides")
 	}
 	return nil
 }

@@ -72,11 +72,8 @@ func (m Move) String() string {
 
 // counterexample returns a violation with the path to a node, and with one more move
 // where that move is the violation.
-func (x *explorer) counterexample(p Problem, at int32, last *Move, detail string) *Counterexample {
-	c := &Counterexample{Table: x.Name(), Problem: p, Detail: detail, Moves: x.path(at)}
-	if last != nil {
-		c.Moves = append(c.Moves, *last)
-	}
+func (x *explorer) counterexample(p Problem, at int32, detail string, last ...Move) *Counterexample {
+	c := &Counterexample{Table: x.Name(), Problem: p, Detail: detail, Moves: append(x.path(at), last...)}
 	j := x.nodes[at].at
 	for _, r := range machine.Roles() {
 		for i := range (j[r].sent &^ j[r.Other()].received).All {

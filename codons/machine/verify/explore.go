@@ -132,13 +132,13 @@ func (x *explorer) walk() error {
 		}
 		for to, via := range x.moves(x.nodes[at].at) {
 			if x.problem != nil {
-				return x.counterexample(x.problem.Problem, at, &via, x.problem.Detail)
+				return x.counterexample(x.problem.Problem, at, x.problem.Detail, via)
 			}
 			x.edges = append(x.edges, edge{at, x.visit(to, at, via)})
 			x.causes.record(x.causeOf(via))
 		}
 		if x.problem != nil {
-			return x.counterexample(x.problem.Problem, at, nil, x.problem.Detail)
+			return x.counterexample(x.problem.Problem, at, x.problem.Detail)
 		}
 		if err := x.checkSize(); err != nil {
 			return err

@@ -153,7 +153,7 @@ func (x *fair) walk() error {
 	for at := int32(0); int(at) < len(x.nodes); at++ {
 		for s := range x.steps(x.nodes[at].at) {
 			if x.problem != nil {
-				return x.violation(at, &s.Move, x.problem.Problem, x.problem.Detail)
+				return x.violation(at, x.problem.Problem, x.problem.Detail, s.Move)
 			}
 			to := x.visit(x.withoutPast(s.to), at, s.Move)
 			x.transitions++
@@ -192,10 +192,10 @@ func (x *fair) checkEnds() error {
 	}
 	p := x.pair(x.nodes[at].at.joint)
 	if x.over(x.nodes[at].at) {
-		return x.violation(int32(at), nil, Disagreement, fmt.Sprintf(
+		return x.violation(int32(at), Disagreement, fmt.Sprintf(
 			"the initiator ends %s and the responder %s, which the table does not allow here", p.Initiator, p.Responder))
 	}
-	return x.violation(int32(at), nil, Stuck, fmt.Sprintf(
+	return x.violation(int32(at), Stuck, fmt.Sprintf(
 		"nothing that must happen ends it: the initiator is %s and the responder %s", p.Initiator, p.Responder))
 }
 
@@ -314,14 +314,10 @@ func (x *fair) do(j fairJoint, r machine.Role, on machine.Symbol, msg *message, 
 
 // violation returns a counterexample with the path to a joint state, and with one more move
 // where that move is the violation.
-func (x *fair) violation(at int32, last *Move, p Problem, detail string) error {
+func (x *fair) violation(at int32, p Problem, detail string, last ...Move) error {
 	run := x.run.Name
 	if x.slow {
 		run += ", slow jobs"
 	}
-	c := &Counterexample{Table: x.Name(), Problem: p, Detail: run + ": " + detail, Moves: x.path(at)}
-	if last != nil {
-		c.Moves = append(c.Moves, *last)
-	}
-	return c
+	return &Counterexample{Table: x.Name(), Problem: p, Detail: run + ": " + detail, Moves: append(x.path(at), last...)}
 }

@@ -96,12 +96,15 @@ func (g *group) decide(at int32) error {
 	if !due {
 		return nil
 	}
-	allowed, bounded := g.assign(at, rule, states)
-	switch {
-	case !allowed:
+	allowed := false
+	for commands := range rule.Decisions(states) {
+		allowed = true
+		if !g.send(at, rule, commands) {
+			g.excused[at] = true
+		}
+	}
+	if !allowed {
 		return g.counterexample(Undecidable, at, fmt.Sprintf("rule %s is due, and allows no decision about %s", rule.Name, join(states)))
-	case bounded:
-		g.excused[at] = true
 	}
 	return nil
 }
@@ -109,16 +112,6 @@ func (g *group) decide(at int32) error {
 // deciding reports whether a command of a decision is on its way.
 func (g *group) deciding(m members) bool {
 	return slices.ContainsFunc(m[:g.n], func(m member) bool { return m.pending != noAction })
-}
-
-// assign tries every assignment of the rule's commands to its members. It reports
-// whether the rule allows one, and whether one goes beyond Network.Repeat.
-func (g *group) assign(at int32, rule *machine.Rule, states []machine.State) (allowed, bounded bool) {
-	for commands := range rule.Decisions(states) {
-		allowed = true
-		bounded = !g.send(at, rule, commands) || bounded
-	}
-	return allowed, bounded
 }
 
 // send makes the commands of a decision pending. It reports false where one goes beyond

@@ -113,7 +113,7 @@ func (o *oracle) expand(at int32) error {
 		moves = append(moves, observed{o.x.visit(to, at, via), via.Utterance})
 	}
 	if o.x.problem != nil {
-		return o.x.counterexample(o.x.problem.Problem, at, nil, o.x.problem.Detail)
+		return o.x.counterexample(o.x.problem.Problem, at, o.x.problem.Detail)
 	}
 	if err := o.x.checkSize(); err != nil {
 		return err

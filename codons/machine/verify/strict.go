@@ -53,12 +53,12 @@ func (x *explorer) checkNeeds(at int32) error {
 		}
 		for _, timer := range n.timers {
 			if !among(x.Timeouts(j[r].activity, r), machine.Timeout(timer)) {
-				return x.counterexample(Unarmed, at, nil, "the "+r.String()+"'s timer "+timer+" does not run in "+string(x.state(j, r))+", which has a row for its expiry")
+				return x.counterexample(Unarmed, at, "the "+r.String()+"'s timer "+timer+" does not run in "+string(x.state(j, r))+", which has a row for its expiry")
 			}
 		}
 		runs := func(job string) bool { return among(x.Jobs(j[r].activity, r), job) }
 		if len(n.jobs) > 0 && !slices.ContainsFunc(n.jobs, runs) {
-			return x.counterexample(NotRunning, at, nil, "the "+r.String()+" awaits the job "+n.jobs[0]+" in "+string(x.state(j, r))+", and it does not run")
+			return x.counterexample(NotRunning, at, "the "+r.String()+" awaits the job "+n.jobs[0]+" in "+string(x.state(j, r))+", and it does not run")
 		}
 	}
 	return nil
