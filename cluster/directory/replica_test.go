@@ -603,6 +603,42 @@ func TestConvergence(t *testing.T) {
 	})
 }
 
+// Whatever the order in which the deltas of a node come, and however often: they tell what its state
+// tells, and leave nothing else behind.
+func TestDeltasAreAsGoodAsAState(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, byDeltas, byState := directory.New(node("a", 1)), directory.New(node("b", 1)), directory.New(node("b", 1))
+		var deltas [][]byte
+		for range rapid.IntRange(1, 8).Draw(t, "changes") {
+			id := performatives.AgentID(rapid.SampledFrom([]string{"x", "X", "y"}).Draw(t, "agent"))
+			if rapid.Bool().Draw(t, "remove") {
+				deltas = append(deltas, a.Remove(id))
+				continue
+			}
+			text := rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "text")
+			deltas = append(deltas, a.Put(agent(id, rapid.Uint64Range(1, 2).Draw(t, "since")), []byte(text)))
+		}
+		deltas = slices.DeleteFunc(deltas, func(delta []byte) bool { return delta == nil })
+		for _, delta := range rapid.Permutation(slices.Concat(deltas, deltas)).Draw(t, "order") {
+			if _, err := byDeltas.Receive(delta); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := byState.Merge(a.State()); err != nil {
+			t.Fatal(err)
+		}
+		for _, r := range []*directory.Replica{byDeltas, byState} {
+			r.Joined(node("a", 1))
+			if diff := cmp.Diff(byState.Missing(), r.Missing()); diff != "" || r.Len() != a.Len() {
+				t.Fatalf("%d entries, want %d, missing: %s", r.Len(), a.Len(), diff)
+			}
+		}
+		if len(deltas) > 0 && string(byDeltas.State()) != string(byState.State()) {
+			t.Fatalf("by deltas the state is %q, by a state it is %q", byDeltas.State(), byState.State())
+		}
+	})
+}
+
 // FuzzMerge: no input makes a replica panic or changes its own entries.
 func FuzzMerge(f *testing.F) {
 	a := directory.New(node("a", 1))
