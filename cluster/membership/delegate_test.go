@@ -20,7 +20,10 @@ func TestANodePassesDeltasOn(t *testing.T) {
 		t.Errorf("received %s", got)
 	}
 	s.mu.Unlock()
-	packets := d.GetBroadcasts(3, 1000)
+	if packets := d.GetBroadcasts(3, len(packet)+2); packets != nil {
+		t.Errorf("in a packet that has no room: %q", packets)
+	}
+	packets := d.GetBroadcasts(3, len(packet)+3)
 	if len(packets) != 1 || string(packets[0]) != string(packet) {
 		t.Errorf("passed on %q", packets)
 	}

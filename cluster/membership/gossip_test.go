@@ -433,7 +433,7 @@ func TestBulkAndState(t *testing.T) {
 	sb.await(t, "state", func(_, merged []string) bool { return slices.Contains(merged, "state of a") })
 	a.await(t, "b", "Joined 1")
 
-	long := strings.Repeat("0123456789", MaxBulk/10)
+	long := strings.Repeat("0123456789", MaxBulk/10+1)[:MaxBulk]
 	if err := a.SendBulk(b.Self().Incarnation, []byte(long)); err != nil {
 		t.Fatal(err)
 	}

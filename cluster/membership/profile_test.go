@@ -9,16 +9,14 @@ import (
 func TestTimesOfProfiles(t *testing.T) {
 	t.Parallel()
 	const ms = time.Millisecond
-	for profile, want := range map[Profile][5]time.Duration{
-		LAN: {200 * ms, 100 * ms, 50 * ms, 5 * time.Second, 5 * time.Second}, Local: {200 * ms, 100 * ms, 50 * ms, 5 * time.Second, 2 * time.Second},
-		WAN: {2 * time.Second, time.Second, 200 * ms, 30 * time.Second, 15 * time.Second},
+	const s = time.Second
+	for profile, want := range map[Profile]timing{
+		LAN:   {200 * ms, 100 * ms, 3, 3, 2, 50 * ms, 3, 15 * s, 4, 5 * s, 5 * s, 500 * ms, 15 * s},
+		Local: {200 * ms, 100 * ms, 3, 3, 2, 50 * ms, 3, 15 * s, 4, 5 * s, 2 * s, 200 * ms, 5 * s},
+		WAN:   {2 * s, s, 3, 5, 2, 200 * ms, 4, 60 * s, 4, 30 * s, 15 * s, 2 * s, 60 * s},
 	} {
-		p := profile.timing()
-		if got := [5]time.Duration{p.probeInterval, p.probeTimeout, p.gossipInterval, p.pushPullInterval, p.streamTimeout}; got != want {
-			t.Errorf("%s: %v, want %v", profile, got, want)
-		}
-		if p.rejoinMin <= 0 || p.rejoinMax <= p.rejoinMin || p.gossipToDead <= p.pushPullInterval {
-			t.Errorf("%s: %+v", profile, p)
+		if got := profile.timing(); got != want {
+			t.Errorf("%s: %+v, want %+v", profile, got, want)
 		}
 	}
 	for _, test := range []struct {
@@ -31,8 +29,8 @@ func TestTimesOfProfiles(t *testing.T) {
 		{LAN, 3, 600 * ms, 1200 * ms},
 		{LAN, 10, 600 * ms, 1200 * ms},
 		{LAN, 100, 1200 * ms, 2400 * ms},
-		{WAN, 4, 10 * time.Second, 10 * time.Second},
-		{WAN, 5, 10 * time.Second, 20 * time.Second},
+		{WAN, 4, 10 * s, 10 * s},
+		{WAN, 5, 10 * s, 20 * s},
 	} {
 		if least, most := test.profile.timing().suspicion(test.n); least != test.least || most != test.most {
 			t.Errorf("%s with %d: from %v to %v", test.profile, test.n, least, most)

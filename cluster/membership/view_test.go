@@ -154,8 +154,8 @@ func TestEndedIncarnationsAreBounded(t *testing.T) {
 		v.joined(announce(name, token(i+1<<20), 1, name), time.Time{})
 		v.gone(name, token(i+1<<20), false, time.Time{})
 	}
-	if len(v.records) > maxEnded || len(v.due) > 3 || len(v.history()) > maxEnded {
-		t.Errorf("%d records, %d in the history", len(v.records), len(v.history()))
+	if len(v.records) != maxEnded || len(v.due) > 3 || len(v.history()) != maxEnded || v.size() != 1 {
+		t.Errorf("%d records, %d in the history, %d alive", len(v.records), len(v.history()), v.size())
 	}
 }
 
@@ -215,8 +215,8 @@ func TestEventsAreInOrder(t *testing.T) {
 			case 4:
 				take()
 			}
-			if len(v.due) > 3 {
-				t.Fatalf("%d events wait for 3 names", len(v.due))
+			if len(v.due) > 3 || v.size() != len(v.members()) || len(v.history()) != len(v.records)+1-v.size() {
+				t.Fatalf("%d events wait for 3 names, %d of %d have ended, %d members", len(v.due), len(v.history()), len(v.records), v.size())
 			}
 		}
 		for take() {
