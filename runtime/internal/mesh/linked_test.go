@@ -59,3 +59,33 @@ func TestLinked(t *testing.T) {
 		p.node.cluster = newClustered(p.node)
 	}
 }
+
+// A node has begun once it has joined a cluster, and also when it has left it. A node without a
+// cluster has not, also when it has stopped.
+func TestHasBegun(t *testing.T) {
+	for name, one := range map[string]struct {
+		members       membership.Membership
+		ready, leaves bool
+		want          bool
+	}{
+		"while it joins":                 {fewMembers{count: 2}, false, false, false},
+		"it has joined":                  {aloneMembership{}, true, false, true},
+		"it has left":                    {aloneMembership{}, true, true, true},
+		"without a cluster":              {nil, false, false, false},
+		"without a cluster, and stopped": {nil, false, true, false},
+	} {
+		p, _ := newPlacing(t)
+		c := newClustered(p.node)
+		if c.members = one.members; one.ready {
+			close(c.ready)
+		}
+		if one.leaves {
+			if err := c.stop(t.Context()); err != nil {
+				t.Errorf("%s: stop: %v", name, err)
+			}
+		}
+		if got := c.hasBegun(); got != one.want {
+			t.Errorf("%s: has begun is %t, want %t", name, got, one.want)
+		}
+	}
+}
