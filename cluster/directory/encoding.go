@@ -120,7 +120,7 @@ func readDelta(in []byte) (cluster.Incarnation, change, error) {
 	r.form(formDelta, "delta")
 	owner := r.owner()
 	c := r.change(owner)
-	if r.err == nil && len(r.rest) > 0 {
+	if len(r.rest) > 0 {
 		r.fail("bytes follow the change")
 	}
 	return owner, c, r.err
@@ -131,14 +131,12 @@ func readState(in []byte) (parts []stateOfPart, err error) {
 	r.form(formState, "state")
 	names := make(map[string]struct{})
 	for r.err == nil && len(r.rest) > 0 {
-		body := reader{rest: r.record()}
+		body := reader{rest: r.record(), err: r.err}
 		p := stateOfPart{owner: body.owner(), complete: body.number()}
 		for body.err == nil && len(body.rest) > 0 {
 			p.changes = append(p.changes, body.change(p.owner))
 		}
-		if r.err == nil {
-			r.err = body.err
-		}
+		r.err = body.err
 		if _, twice := names[p.owner.Name]; twice {
 			r.fail(fmt.Sprintf("the node %.64q is there twice", p.owner.Name))
 		}
@@ -148,25 +146,24 @@ func readState(in []byte) (parts []stateOfPart, err error) {
 	return parts, r.err
 }
 
-// reader reads a form; after its first error it reads zero values.
+// reader reads a form; after its first error, what it reads does not count.
 type reader struct {
 	rest []byte
 	err  error
 }
 
-var errShort = errors.New("directory: it ends too early")
-
 func (r *reader) fail(text string) {
 	if r.err == nil {
 		r.err = errors.New("directory: " + text)
 	}
-	r.rest = nil
 }
+
+func (r *reader) tooShort() { r.fail("it ends too early") }
 
 func (r *reader) form(want byte, of string) {
 	switch {
 	case len(r.rest) == 0:
-		r.err = errShort
+		r.tooShort()
 	case r.rest[0] != want:
 		r.fail(fmt.Sprintf("the form %d of a %s is not known, want %d", r.rest[0], of, want))
 	default:
@@ -176,18 +173,14 @@ func (r *reader) form(want byte, of string) {
 
 func (r *reader) number() uint64 {
 	n, size := binary.Uvarint(r.rest)
-	if n > maxNumber {
+	switch {
+	case n > maxNumber:
 		r.fail("a number is too large")
-		return 0
+	case size <= 0:
+		r.tooShort()
+	default:
+		r.rest = r.rest[size:]
 	}
-	if size <= 0 {
-		if r.err == nil {
-			r.err = errShort
-		}
-		r.rest = nil
-		return 0
-	}
-	r.rest = r.rest[size:]
 	return n
 }
 
@@ -195,10 +188,7 @@ func (r *reader) number() uint64 {
 func (r *reader) record() []byte {
 	n := r.number()
 	if n > uint64(len(r.rest)) {
-		if r.err == nil {
-			r.err = errShort
-		}
-		r.rest = nil
+		r.tooShort()
 		return nil
 	}
 	body := r.rest[:n]
@@ -210,7 +200,6 @@ func (r *reader) text(limit int, of string) string {
 	text := string(r.record())
 	switch {
 	case r.err != nil:
-		return ""
 	case text == "":
 		r.fail(of + " is empty")
 	case len(text) > limit:
@@ -224,20 +213,15 @@ func (r *reader) text(limit int, of string) string {
 func (r *reader) owner() cluster.Incarnation {
 	body := reader{rest: r.record(), err: r.err}
 	owner := cluster.Incarnation{Name: body.text(maxName, "the name of a node"), Epoch: body.number()}
-	if r.err = body.err; r.err == nil && owner.Epoch == 0 {
+	if r.err = body.err; owner.Epoch == 0 {
 		r.fail("the epoch of a node is zero")
-	}
-	if r.err != nil {
-		r.rest = nil
 	}
 	return owner
 }
 
 func (r *reader) digest() (d Digest) {
 	if len(r.rest) < len(d) {
-		if r.err == nil {
-			r.err = errShort
-		}
+		r.tooShort()
 		return d
 	}
 	r.rest = r.rest[copy(d[:], r.rest):]
@@ -266,11 +250,8 @@ func (r *reader) change(owner cluster.Incarnation) change {
 			c.Principal = Digest{0xff} // no principal has it
 		}
 	}
-	if r.err = body.err; r.err == nil && c.number == 0 {
+	if r.err = body.err; c.number == 0 {
 		r.fail("the number of a change is zero")
-	}
-	if r.err != nil {
-		r.rest = nil
 	}
 	return c
 }

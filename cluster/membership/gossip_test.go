@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hashicorp/memberlist"
+
 	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/internal/patience"
 )
@@ -137,7 +139,7 @@ func TestSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	streamed := a.Sent()
-	if _, err := a.transport.WriteTo(make([]byte, 1000), b.Self().Gossip); err != nil {
+	if _, err := a.transport.WriteToAddress(make([]byte, 1000), memberlist.Address{Addr: b.Self().Gossip}); err != nil {
 		t.Fatal(err)
 	}
 	if packet := a.Sent() - streamed; streamed-before < long || streamed-before > long+long/2 || packet < 1000 {
@@ -496,10 +498,11 @@ func TestSeedsAreResolvedAtEachAttempt(t *testing.T) {
 	a.await(t, "b", "Joined 1")
 }
 
-// Why a seed could not be joined is one line.
+// Why a seed could not be joined is one line, those of its name first.
 func TestASeedThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
-	a := start(t, Options{Name: "a", Seeds: []string{"127.0.0.1:1"}})
+	unknown := &resolver{asked: make(chan string)}
+	a := start(t, Options{Name: "a", Seeds: []string{"127.0.0.1:1", "seeds.example:1"}, Resolver: unknown})
 	canceled, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("given up"))
 	var err error
@@ -507,8 +510,13 @@ func TestASeedThatDoesNotAnswer(t *testing.T) {
 		err = a.Join(canceled)
 		return strings.Contains(err.Error(), "\n") // the first attempt is over
 	})
-	if !strings.HasPrefix(err.Error(), "given up\nmembership: failed to join 127.0.0.1:1: ") || strings.Count(err.Error(), "\n") != 1 {
-		t.Errorf("got %q", err)
+	want := "given up\nresolve seeds.example:1: lookup seeds.example: no such host\nmembership: failed to join 127.0.0.1:1: "
+	if !strings.HasPrefix(err.Error(), want) || strings.Count(err.Error(), "\n") != 2 {
+		t.Errorf("got %q, want %q and the reason", err, want)
+	}
+	a.kill(t)
+	if err := a.Join(t.Context()); !errors.Is(err, ErrStopped) {
+		t.Errorf("after Stop: %v", err)
 	}
 }
 

@@ -312,9 +312,17 @@ func TestCallbacksMayCall(t *testing.T) {
 		t.Error("two nodes at one address")
 	}
 	to := cluster.Incarnation{Name: "nobody", Epoch: 1}
+	long := map[string]string{"label": strings.Repeat("x", maxMeta)}
+	_, unnamed := w.Start(Options{})
+	_, labelled := w.Start(Options{Name: "d", Labels: long})
+	if unnamed == nil {
+		t.Error("a node without a name has started")
+	}
 	for name, test := range map[string]struct{ got, want error }{
 		"a long broadcast":      {a.Broadcast(make([]byte, MaxBroadcast+1)), ErrTooLong},
 		"the longest":           {a.Broadcast(make([]byte, MaxBroadcast)), nil},
+		"long labels":           {labelled, ErrMetadata},
+		"an update to them":     {a.Update(long, false), ErrMetadata},
 		"long bulk":             {a.SendBulk(to, make([]byte, MaxBulk+1)), ErrTooLong},
 		"the longest to nobody": {a.SendBulk(to, make([]byte, MaxBulk)), ErrUnknownMember},
 	} {

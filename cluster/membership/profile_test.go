@@ -19,6 +19,14 @@ func TestTimesOfProfiles(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", profile, got, want)
 		}
 	}
+	g := start(t, Options{Name: "a", Profile: WAN})
+	c := g.config
+	if got := (timing{
+		c.ProbeInterval, c.ProbeTimeout, c.IndirectChecks, c.SuspicionMult, c.SuspicionMaxTimeoutMult, c.GossipInterval, c.GossipNodes,
+		c.GossipToTheDeadTime, c.RetransmitMult, c.PushPullInterval, c.TCPTimeout, g.timing.rejoinMin, g.timing.rejoinMax,
+	}); got != WAN.timing() {
+		t.Errorf("memberlist has %+v, want %+v", got, WAN.timing())
+	}
 	for _, test := range []struct {
 		profile     Profile
 		n           int

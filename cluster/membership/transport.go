@@ -85,6 +85,8 @@ func (t *transport) PacketCh() <-chan *memberlist.Packet {
 // lent is the transport for one run of memberlist, which does not end with the run.
 type lent struct{ *transport }
 
+var _ memberlist.NodeAwareTransport = lent{} // memberlist calls no other method that sends
+
 // Shutdown does nothing.
 func (lent) Shutdown() error { return nil }
 
@@ -128,11 +130,6 @@ func (t *transport) track(conn net.Conn, inbound bool) *stream {
 // StreamCh returns the accepted streams.
 func (t *transport) StreamCh() <-chan net.Conn { return t.accepted }
 
-// WriteTo sends a packet.
-func (t *transport) WriteTo(b []byte, to string) (time.Time, error) {
-	return t.WriteToAddress(b, memberlist.Address{Addr: to})
-}
-
 // WriteToAddress sends a packet.
 func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
 	if t.cut != nil && t.cut(to.Addr) {
@@ -140,11 +137,6 @@ func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, 
 	}
 	t.sent.Add(uint64(len(b)))
 	return t.NetTransport.WriteToAddress(b, to)
-}
-
-// DialTimeout opens a stream.
-func (t *transport) DialTimeout(to string, timeout time.Duration) (net.Conn, error) {
-	return t.DialAddressTimeout(memberlist.Address{Addr: to}, timeout)
 }
 
 // DialAddressTimeout opens a stream.

@@ -115,7 +115,7 @@ func (v *view) joined(a announcement, now time.Time) {
 		return
 	}
 	if r.alive { // the process at this address was replaced
-		v.endLocked(r, Failed, true, now)
+		v.endLocked(r, Failed, now)
 	}
 	v.beginLocked(r, a)
 }
@@ -131,7 +131,7 @@ func (v *view) updated(a announcement, now time.Time) {
 
 func (v *view) replaceLocked(r *record, a announcement, now time.Time) {
 	if a.member.Epoch != r.member.Epoch { // it raised its epoch
-		v.endLocked(r, Failed, true, now)
+		v.endLocked(r, Failed, now)
 		v.beginLocked(r, a)
 		return
 	}
@@ -163,12 +163,12 @@ func (v *view) gone(name string, t token, left bool, now time.Time) (refused str
 	if left || r.goodbye {
 		kind = Left
 	}
-	v.endLocked(r, kind, kind == Left, now)
+	v.endLocked(r, kind, now)
 	return r.refused
 }
 
-func (v *view) endLocked(r *record, kind Kind, final bool, now time.Time) {
-	r.alive, r.final, r.at = false, final, now
+func (v *view) endLocked(r *record, kind Kind, now time.Time) {
+	r.alive, r.final, r.at = false, kind == Left, now
 	v.order++
 	r.order = v.order
 	if r.told != nil && r.toldGen == r.generation {
@@ -359,7 +359,7 @@ func (v *view) anew(t token, now time.Time) {
 	for _, r := range v.records {
 		if r.alive {
 			r.unmet = true
-			v.endLocked(r, Failed, false, now)
+			v.endLocked(r, Failed, now)
 		}
 	}
 	v.raiseLocked(v.self.member.Epoch)

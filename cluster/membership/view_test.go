@@ -86,6 +86,18 @@ func TestTheOwnEpochRises(t *testing.T) {
 			t.Errorf("%v: raised %t, dead %t, want %t", one.history, raised, dead, one.dead)
 		}
 	}
+	if raised, dead := v.learn(history("x", 8, 700)); raised || dead || v.history()[0].Epoch != 700 {
+		t.Errorf("x has ended again: raised %t, dead %t, known are %v", raised, dead, v.history())
+	}
+	v.learn(history("x", 7, 600)) // is no news
+	for _, one := range []struct {
+		a    announcement
+		want bool
+	}{{announce("x", 8, 700, "x:1"), true}, {announce("x", 9, 700, "x:1"), false}, {announce("x", 9, 701, "x:1"), true}} {
+		if err := v.admit(one.a); (err == nil) != one.want {
+			t.Errorf("%v of run %d: %v", one.a.member.Incarnation, one.a.token, err)
+		}
+	}
 	if raised, dead := v.learn(history("self", 9, 100)); !raised || dead || v.current().member.Epoch != 101 {
 		t.Errorf("epoch %d", v.current().member.Epoch)
 	}
@@ -99,11 +111,46 @@ func TestTheOwnEpochRises(t *testing.T) {
 	if raised, err := v.meet([]known{{announce("self", 9, 300, "other:1"), true}}); raised || !errors.Is(err, ErrNameTaken) {
 		t.Errorf("a second node: %v, %v", raised, err)
 	}
+	for _, k := range []known{{announce("self", 9, 400, "other:1"), false}, {announce("SELF", 9, 500, "self:1"), true}} {
+		if raised, err := v.meet([]known{k}); !raised || err != nil || v.current().member.Epoch != k.member.Epoch+1 {
+			t.Errorf("%+v: %v, %v, epoch %d", k, raised, err, v.current().member.Epoch)
+		}
+	}
 	if err := v.takeConflict(); !errors.Is(err, ErrNameTaken) || v.takeConflict() != nil {
 		t.Errorf("conflict: %v", err)
 	}
 	if err := v.admit(announce("x", 10, 500, "x:1")); err == nil {
 		t.Error("x is let in with an epoch that another member knows has ended")
+	}
+}
+
+// A node that begins anew is another run, and knows no member any more, but which addresses to dial.
+func TestAnew(t *testing.T) {
+	t.Parallel()
+	v, now := testView(), time.Time{}.Add(time.Hour)
+	v.joined(announce("a", 2, 10, "a:1"), now)
+	v.joined(announce("b", 3, 10, "b:1"), now)
+	v.gone("b", 3, true, now)
+	drain(v)
+	v.anew(7, now)
+	if got := drain(v); got != "Raised self@101, Failed a@10" {
+		t.Errorf("events %s", got)
+	}
+	if got := v.lost(time.Time{}); len(v.members()) != 1 || len(got) != 1 || got[0] != "a:1" || len(v.lost(now)) != 0 {
+		t.Errorf("%d members, to be dialled are %q", len(v.members()), got)
+	}
+	if got := v.history(); len(got) != 1 || got[0].Name != "b" {
+		t.Errorf("it tells that %v have ended", got)
+	}
+	if raised, dead := v.learn([]ended{{cluster.Incarnation{Name: "self", Epoch: 100}, 1}}); raised || dead {
+		t.Errorf("the end of its former run: raised %t, dead %t", raised, dead)
+	}
+	if err := v.admit(announce("a", 2, 10, "a:1")); err != nil {
+		t.Error(err)
+	}
+	v.joined(announce("a", 2, 10, "a:1"), now)
+	if got := drain(v); got != "Joined a@10" {
+		t.Errorf("events %s", got)
 	}
 }
 
