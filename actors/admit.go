@@ -115,10 +115,8 @@ func (s *System) Foresee(ctx context.Context, m *performatives.Message) *perform
 		}
 	}
 	if pause > 0 {
-		timer := time.NewTimer(pause)
-		defer timer.Stop()
 		select {
-		case <-timer.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 		}
 	}

@@ -2,12 +2,37 @@ package actors
 
 import (
 	"maps"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
+
+// Who looks for one entry need not look at all of them.
+func TestRegistryIsLeftEarly(t *testing.T) {
+	var g registry
+	s := &System{}
+	for i := range 1000 {
+		id := performatives.AgentID(strconv.Itoa(i))
+		g.swap(id, nil, &Registration{sys: s, id: id, folded: id, local: &cell{}})
+	}
+	all, locals := 0, 0
+	for range g.all() {
+		if all++; all == 2 {
+			break
+		}
+	}
+	for range g.locals() {
+		if locals++; locals == 2 {
+			break
+		}
+	}
+	if all != 2 || locals != 2 {
+		t.Errorf("%d entries, %d agents", all, locals)
+	}
+}
 
 // A registry does what one map does, and holds no map that it does not need.
 func TestRegistry(t *testing.T) {

@@ -124,18 +124,27 @@ func TestReservationIsReleased(t *testing.T) {
 	if err := send(t, s, "3", "A"); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("a message too many: %v", err)
 	}
+	sender := &outbox{}
+	if _, err := s.Register("s", sender); err != nil {
+		t.Fatal(err)
+	}
 	var passed []performatives.MessageID
 	v.Release(func(m *performatives.Message) error {
-		passed = append(passed, m.ID())
-		return nil
+		if passed = append(passed, m.ID()); m.ID() == "1" {
+			return nil
+		}
+		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID()}
 	})
+	if len(sender.got) != 1 {
+		t.Errorf("for the message that was not taken, its sender gets %q", sender.got)
+	}
 	if !slices.Equal(passed, []performatives.MessageID{"1", "2"}) {
 		t.Errorf("passed on: %q", passed)
 	}
 	if err := send(t, s, "4", "A"); !errors.Is(err, performatives.CodeStopped) {
 		t.Errorf("after the release: %v", err)
 	}
-	if n := s.Counts(); n.Remote != 0 {
+	if n := s.Counts(); n.Remote != 1 {
 		t.Errorf("counts %+v", n)
 	}
 }

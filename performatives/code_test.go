@@ -75,6 +75,20 @@ func TestCodeRows(t *testing.T) {
 	}
 }
 
+// After these alone, the same message may succeed.
+func TestCodesToTryAgain(t *testing.T) {
+	var again []Code
+	for _, row := range Codes() {
+		if row.Retry {
+			again = append(again, row.Code)
+		}
+	}
+	want := []Code{CodeBusy, CodeRateLimited, CodeStopped, CodeMoved, CodeMiddleware, CodeTimeout, CodeDisconnected, CodeNoMatch, CodeInternal}
+	if !slices.Equal(again, want) {
+		t.Errorf("got %q, want %q", again, want)
+	}
+}
+
 func TestCodesIsACopy(t *testing.T) {
 	Codes()[0].Code = "changed"
 	if got := Codes()[0].Code; got != CodeUnknownPerformative {

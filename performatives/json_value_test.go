@@ -39,6 +39,11 @@ func (s sealed) MarshalJSON() ([]byte, error) {
 	return []byte(`{"sealed":true}`), nil
 }
 
+// broken is a key that does not marshal itself.
+type broken int
+
+func (broken) MarshalText() ([]byte, error) { return nil, errors.New("the key is broken") }
+
 type summit struct {
 	Name   string
 	Height float64
@@ -93,6 +98,7 @@ var notObjects = map[string]struct {
 	"NaN":                {map[string]float64{"x": math.NaN()}, "the number NaN"},
 	"infinity":           {summit{Height: math.Inf(1)}, "the number +Inf"},
 	"keys that are none": {map[float64]string{1: "x"}, "a map with keys of the Go type float64"},
+	"a key's own error":  {map[broken]string{1: "x"}, "that cannot"},
 	"no map by such":     {map[float64]string(nil), "a map with keys of the Go type float64"},
 	"a ring":             {ring(), "contains itself"},
 	"bad raw":            {map[string]json.RawMessage{"a": json.RawMessage(`{`)}, "a json.RawMessage that is no JSON"},

@@ -34,8 +34,8 @@ func (IDs) NewIDs(ctx context.Context) (trace.TraceID, trace.SpanID) {
 		return trace.TraceID(s.Trace), trace.SpanID(s.ID)
 	}
 	var id trace.TraceID
-	binary.BigEndian.PutUint64(id[:8], rand.Uint64())   //nolint:gosec // an id of a span is no secret
-	binary.BigEndian.PutUint64(id[8:], rand.Uint64()|1) //nolint:gosec // an id of a span is no secret
+	binary.BigEndian.PutUint64(id[:8], rand.Uint64()) //nolint:gosec // an id of a span is no secret
+	binary.BigEndian.PutUint64(id[8:], rand.Uint64()) //nolint:gosec // an id of a span is no secret
 	return id, randomSpan()
 }
 
@@ -48,7 +48,7 @@ func (IDs) NewSpanID(ctx context.Context, _ trace.TraceID) trace.SpanID {
 }
 
 func randomSpan() (id trace.SpanID) {
-	binary.BigEndian.PutUint64(id[:], rand.Uint64()|1) //nolint:gosec // an id of a span is no secret
+	binary.BigEndian.PutUint64(id[:], rand.Uint64()) //nolint:gosec // an id of a span is no secret
 	return id
 }
 
