@@ -1,8 +1,10 @@
 package mesh
 
 import (
+	"errors"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -85,6 +87,151 @@ func TestView(t *testing.T) {
 			t.Errorf("a hidden agent of a session gets a broadcast of %s: %t", a, got)
 		}
 	}
+}
+
+// Why an agent that was lost with its node cannot be reached is told until the node is met again, or
+// the agent is known again.
+func TestUnreachable(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{})
+	v := view{p.node}
+	c.absent.add("n2", "k/a", "K/B")
+	c.absent.add("n9", "k/c", "x")
+	for _, step := range []struct {
+		name       string
+		after      func()
+		a, b, ofN9 bool
+	}{
+		{"all", func() {}, true, true, true},
+		{"one is known again", func() { c.absent.forget("K/A") }, false, true, true},
+		{"n2 is met again", func() { n2.met.Store(true) }, false, false, true},
+	} {
+		step.after()
+		for id, want := range map[performatives.AgentID]bool{"K/A": step.a, "k/b": step.b, "k/c": step.ofN9, "other": false} {
+			if text := v.Unreachable(id); (text != "") != want {
+				t.Errorf("%s: %s: %q", step.name, id, text)
+			}
+		}
+	}
+	if text, want := v.Unreachable("k/c"), "the node n9 of the agent cannot be reached"; text != want {
+		t.Errorf("it is %q, want %q", text, want)
+	}
+	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "x" })
+	if err := p.node.Route(m); !errors.Is(err, performatives.CodeStopped) {
+		t.Errorf("a message to it: %v", err)
+	}
+}
+
+// What was heard of agents, over which links, until a link ends or the directory knows better.
+func TestHeard(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	h := &c.heard
+	links := make([]*nodeLink, 2)
+	for i, name := range []string{"n2", "n3"} {
+		peer := cluster.Incarnation{Name: name, Epoch: 1}
+		c.addLocked(peer)
+		links[i] = c.peers[peer]
+	}
+	n2, n3 := links[0], links[1]
+	ids := func(all ...performatives.AgentID) []performatives.AgentID { return all }
+	lose := func(l *nodeLink, lost, behind []performatives.AgentID) {
+		t.Helper()
+		if gotLost, gotBehind := h.lose(l); !slices.Equal(gotLost, lost) || !slices.Equal(gotBehind, behind) {
+			t.Errorf("lost with %s: %q, and behind it %q, want %q and %q", l.peer.Name, gotLost, gotBehind, lost, behind)
+		}
+	}
+	unheard := func(l *nodeLink, want ...performatives.AgentID) {
+		t.Helper()
+		if got := h.unheard(l); !slices.Equal(got, want) {
+			t.Errorf("unheard over %s are %q, want %q", l.peer.Name, got, want)
+		}
+	}
+	for _, step := range []struct {
+		does        string
+		do          func()
+		from, lives *nodeLink // of the agent a
+		strays      bool
+		known       int
+	}{
+		{"nothing", func() { h.forget("a") }, nil, nil, false, 0},
+		{"it is heard", func() { h.note("A", heardOver{n2, false}) }, n2, n2, false, 1},
+		{"it is heard again", func() { h.note("a", heardOver{n2, false}) }, n2, n2, false, 1},
+		{"it is heard behind n3", func() { h.note("a", heardOver{n3, true}) }, n3, nil, false, 1},
+		{"another is heard", func() { h.note("B", heardOver{n2, false}) }, n3, nil, false, 2},
+		{"n3 ends", func() { n3.Close() }, n3, nil, true, 2},
+		{"n3 is lost", func() { lose(n3, nil, ids("a")) }, nil, nil, true, 2},
+		{"it is heard at n2", func() { h.note("A", heardOver{n2, false}) }, n2, n2, false, 2},
+		{"n3 is lost again", func() { lose(n3, nil, nil) }, n2, n2, false, 2},
+		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
+		{"n2 is lost", func() { lose(n2, ids("a", "b"), nil) }, nil, nil, false, 0},
+		{"behind n3", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.forget("A") }, nil, nil, false, 0},
+		{"behind n3 for a while", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.release(ids("a")) }, nil, nil, false, 0},
+		{"it is sent to", func() { h.sends("A", n2); unheard(n3) }, nil, nil, false, 1},
+		{"n2 has ended", func() { unheard(n2, "a"); unheard(n2) }, nil, nil, false, 0},
+		{"the message comes back", func() { h.sends("a", n2); h.returned("A"); unheard(n2) }, nil, nil, false, 0},
+		{"it answers", func() { h.sends("a", n2); h.note("a", heardOver{n3, false}); unheard(n2) }, n3, nil, false, 1},
+		{"the directory has it", func() { h.sends("a", n2); h.forget("A"); unheard(n2) }, nil, nil, false, 0},
+	} {
+		step.do()
+		if from, lives, strays := h.from("A"), h.lives("A"), h.strays("A"); from != step.from || lives != step.lives || strays != step.strays {
+			t.Errorf("%s: heard over %p, lives at %p, strays: %t, want %p, %p, %t", step.does, from, lives, strays, step.from, step.lives, step.strays)
+		}
+		if known := len(h.by) + len(h.sentTo) + len(h.behind); known != step.known || h.n.Load() != int64(known) {
+			t.Errorf("%s: %d are known, counted %d, want %d", step.does, known, h.n.Load(), step.known)
+		}
+	}
+}
+
+// A message of another node for an agent beyond an uplink, which is gone by now, is refused, and
+// counted.
+func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
+	p, _ := newPlacing(t)
+	_, n2 := beside(t, p, &sentLinks{})
+	p.node.decide = func(_ route.View, _ route.Entry, m *performatives.Message, from route.Link, _ time.Duration) route.Decision {
+		if from == nil {
+			return route.Decision{Why: refusedCopy(m, performatives.CodeUnknownAgent, "the uplink has gone")}
+		}
+		return route.Decision{Do: route.Beyond}
+	}
+	m := act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Receiver = "far" })
+	for _, m := range []*performatives.Message{m, m.Forward()} {
+		before := p.node.system.Counts().Refused
+		n2.receive(m)
+		if refused := p.node.system.Counts().Refused - before; refused != 1 {
+			t.Errorf("passed on %d times, it is refused %d times", m.Forwards(), refused)
+		}
+	}
+}
+
+// A change has the placement settled once, and not when the node hosts nothing.
+func TestChangeSettlesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for name, one := range map[string]struct {
+			before func(*placer)
+			want   bool
+		}{
+			"with a kind":    {func(*placer) {}, true},
+			"without a kind": {func(p *placer) { clear(p.kinds) }, false},
+			"as it drains":   {func(p *placer) { p.draining = true }, false},
+		} {
+			p, _ := newPlacing(t)
+			time.Sleep(settleTime + 1)
+			synctest.Wait() // that of the kind
+			one.before(p)
+			p.changed()
+			p.changed()
+			if p.scheduled != one.want {
+				t.Errorf("%s: it is to be settled: %t", name, p.scheduled)
+			}
+			time.Sleep(settleTime + 1)
+			synctest.Wait()
+			if p.scheduled {
+				t.Errorf("%s: it has not been settled", name)
+			}
+			_ = stop(t.Context(), p.node)
+		}
+	})
 }
 
 func toPlaced(e *performatives.Envelope) { e.Receiver = "k/a" }
