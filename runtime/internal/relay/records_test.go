@@ -623,6 +623,30 @@ func TestStoppedAgentIsNotTold(t *testing.T) {
 	d.wantEnds("cancel r", "q agent_stopped")
 }
 
+// The asker waits for an answer to what it has asked last, whatever else is said.
+func TestAskerWaitsForWhatItHasAsked(t *testing.T) {
+	propose := func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" }
+	for name, one := range map[string]struct {
+		first, then p.Performative
+		mod         func(*p.Envelope) // of then
+		want        string
+	}{
+		"a proposal":                {p.ActCFP, p.ActPropose, propose, "q disconnected"},
+		"a notice of the asker":     {p.ActTaskRequest, p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "ann", "bob", "" }, "q disconnected"},
+		"a further round":           {p.ActTaskRequest, p.ActTaskRequest, nil, "m disconnected"},
+		"the withdrawal of a round": {p.ActTaskRequest, p.ActCancel, nil, "m disconnected"},
+	} {
+		d := newRecordsFixture(t)
+		d.must(act(t, "q", one.first, nil))
+		d.must(act(t, "m", one.then, one.mod))
+		d.wantOpen(1)
+		d.bob.via.EndRecords(Disconnected)
+		if got := d.ends(); !slices.Equal(got, []string{one.want}) {
+			t.Errorf("%s: told %q, want %q", name, got, one.want)
+		}
+	}
+}
+
 // An agent that has left its link gets no CANCEL where it is now, and its askers are told.
 func TestLostWorkerIsNotTold(t *testing.T) {
 	d := newRecordsFixture(t)
