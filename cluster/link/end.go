@@ -25,9 +25,8 @@ type end struct {
 	handling  sync.Mutex               // held while the handler is called; taken before mu
 	held      []*performatives.Message // of NORMAL and LOW priority, received during a pause, in order; with handling
 	heldBytes int                      // of their forms; with handling
-	pausing   bool                     // until resume fires; with handling
-	resume    *time.Timer
-	room      chan struct{} // has a value when the pause has ended: the reader may go on
+	pausing   bool                     // until resumed is called; with handling
+	room      chan struct{}            // has a value when the pause has ended: the reader may go on
 
 	mu       sync.Mutex
 	link     *Link
@@ -178,11 +177,9 @@ func (e *end) dial() {
 			}
 			o.Logger.Log(e.ctx, level, "no link to a node", "peer", e.member.Name, "attempt", attempt, "err", err)
 		}
-		retry := time.NewTimer(o.Backoff(max(attempt, 1)))
 		select {
-		case <-retry.C:
+		case <-time.After(o.Backoff(max(attempt, 1))):
 		case <-e.ctx.Done():
-			retry.Stop()
 			return
 		}
 	}
@@ -380,7 +377,7 @@ func (e *end) take(in Inbound, item wire.Inbound) {
 func (e *end) pauseFor(d time.Duration) {
 	if d > 0 && !e.pausing {
 		e.pausing = true
-		e.resume.Reset(min(d, maxPause))
+		time.AfterFunc(min(d, maxPause), e.resumed)
 	}
 }
 
@@ -479,7 +476,7 @@ func (e *end) close() <-chan struct{} {
 func (e *end) awaitLocked(needed bool) <-chan struct{} {
 	if e.awaited == nil {
 		e.awaited, e.progress = make(chan struct{}), time.Now()
-		e.silence.Reset(closeTime)
+		e.silence = time.AfterFunc(closeTime, e.checkProgress)
 	}
 	awaited := e.awaited
 	if !needed || e.silent || !e.link.Met() {

@@ -147,12 +147,9 @@ func (ls *Links) Add(m cluster.Member) {
 	ls.added++
 	o.Self, o.Peer, o.Session = ls.self, m.Incarnation, ls.added<<32 // a link has fewer sessions
 	o.DelayAcks = true
-	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), link: New(o), why: errors.New("the link has not been opened yet")}
-	e.ackTimer, e.silence, e.down = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.checkProgress), time.AfterFunc(time.Hour, e.expire)
-	e.resume, e.room = time.AfterFunc(time.Hour, e.resumed), make(chan struct{}, 1)
+	e := &end{links: ls, member: m, wake: make(chan struct{}, 1), room: make(chan struct{}, 1), link: New(o), why: errors.New("the link has not been opened yet")}
+	e.ackTimer, e.down = time.AfterFunc(time.Hour, e.acknowledge), time.AfterFunc(time.Hour, e.expire)
 	e.ackTimer.Stop()
-	e.resume.Stop()
-	e.silence.Stop()
 	e.ctx, e.cancel = context.WithCancel(ls.ctx)
 	e.down.Reset(ls.o.Timeout) // not before, since expire reads the field
 	ls.peers[m.Incarnation] = e
@@ -348,13 +345,12 @@ func (ls *Links) awaitAll(ctx context.Context, all []*end, begin func(*end) <-ch
 	for i, e := range all {
 		awaited[i] = begin(e)
 	}
-	report := time.NewTimer(reportTime)
-	defer report.Stop()
+	report := time.After(reportTime)
 	for i := 0; i < len(awaited); {
 		select {
 		case <-awaited[i]:
 			i++
-		case <-report.C:
+		case <-report:
 			for j, e := range all[i:] {
 				select {
 				case <-awaited[i+j]:

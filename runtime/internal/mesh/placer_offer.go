@@ -155,11 +155,9 @@ func (p *placer) branch(a *activation) {
 
 // pause waits. It reports false if ctx ends before.
 func (p *placer) pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	turn := p.node.system.Turn()
 	select {
-	case <-t.C:
+	case <-time.After(d):
 	case <-ctx.Done():
 	}
 	turn()

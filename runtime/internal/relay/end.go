@@ -247,8 +247,7 @@ func (r *Relay) deliverWithRetry(messages []*performatives.Message, once bool) {
 	for wait := time.Millisecond; len(messages) > 0; wait = min(2*wait, 100*time.Millisecond) {
 		messages = r.deliverAll(messages, !once && time.Now().Before(until))
 		if len(messages) > 0 {
-			room := time.NewTimer(wait)
-			<-room.C
+			<-time.After(wait)
 		}
 	}
 }

@@ -190,11 +190,9 @@ func (u *Uplink) Run(ctx context.Context) error {
 		default:
 			u.node.System.Logger().Warn("uplink not connected", "attempt", attempt, "err", err)
 		}
-		retry := time.NewTimer(u.opts.Backoff.Delay(max(attempt, 1), rand.Float64))
 		select {
-		case <-retry.C:
+		case <-time.After(u.opts.Backoff.Delay(max(attempt, 1), rand.Float64)):
 		case <-ctx.Done():
-			retry.Stop()
 			return nil
 		}
 	}
