@@ -33,9 +33,6 @@ func (x *capabilityIndex) add(r *Registration) {
 		return
 	}
 	has := actionNames(*r.describes)
-	if len(has) == 0 {
-		return
-	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if !r.unregistered && r.announced.Load() == nil { // else it has stopped, or is listed already: see [Reservation.Spawn]

@@ -449,7 +449,7 @@ func (c *cell) stopAgent(ctx actor.Context) {
 func (c *cell) reset() {
 	c.uncountConversations()
 	c.openConversations.clear()
-	c.agent, c.running, c.conversations, c.responders, c.watchers = nil, false, nil, nil, nil
+	c.agent, c.running, c.conversations, c.responders, c.watchers, c.removals = nil, false, nil, nil, nil, nil
 	c.finite = 0
 	c.guards = nil
 }

@@ -97,7 +97,6 @@ func (c *cell) unwatch(ctx actor.Context) {
 		}
 		ctx.Unwatch(actor.NewPID(ctx.Self().GetAddress(), name))
 	}
-	c.watchers, c.removals = nil, nil
 }
 
 func (c *cell) addWatcher(name string, fn func(Agent)) {

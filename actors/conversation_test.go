@@ -28,8 +28,14 @@ func TestConversationAliases(t *testing.T) {
 	cs := conversations{}
 	cs.add(&entry{key: first})
 	cs.add(&entry{key: second})
-	cs.addAlias(first, "m")
-	cs.addAlias(first, "m")
+	cs.addAlias(Key{ID: "none"}, "m")
+	for range 2 {
+		cs.addAlias(first, "m")
+		cs.addAlias(first, first.ID)
+	}
+	if e := cs.find(first); len(e.aliases) != 1 {
+		t.Errorf("the aliases are %q", e.aliases)
+	}
 	cs.addAlias(second, "m")
 	cs.remove(first)
 	if e := cs.find(Key{ID: "m", Peer: "x"}); e != nil {

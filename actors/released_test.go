@@ -111,6 +111,46 @@ func TestStoppedAgentIsReleased(t *testing.T) {
 	goruntime.KeepAlive(stopTimer)
 }
 
+// remembering is a tombstone that keeps something.
+type remembering struct{ of *heavy }
+
+func (remembering) Receive(Self, *performatives.Message) bool { return true }
+func (remembering) Size() int                                 { return 0 }
+func (remembering) Shed()                                     {}
+
+// A timer that has ended, and the tombstones of an agent that has stopped, are kept by nothing.
+func TestEndsAreReleased(t *testing.T) {
+	s, self := recordingSystem(t, Options{}, nil)
+	timer, tombstone := func() (weak.Pointer[timer], weak.Pointer[heavy]) {
+		stop := self.After(time.Hour, func(Agent) {})
+		var one weak.Pointer[timer]
+		for t := range self.c.timers.all {
+			one = weak.Make(t)
+		}
+		stop()
+		kept := &heavy{make([]byte, 1<<10)}
+		c := &recording{key: Key{ID: "c", Peer: "x", Initiator: true}}
+		if err := self.Begin(c); err != nil {
+			t.Fatal(err)
+		}
+		self.End(c, remembering{kept})
+		if err := self.Do(t.Context(), func(Agent) {}); err != nil {
+			t.Fatal(err)
+		}
+		return one, weak.Make(kept)
+	}()
+	collected(t, "a timer", timer)
+	if self.c.tombstones == nil {
+		t.Error("there is no tombstone")
+	}
+	if err := s.StopAgent(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	collected(t, "a tombstone", tombstone)
+	goruntime.KeepAlive(self)
+	stopSystem(t, s)
+}
+
 // Timers end when they fire and when they are stopped, and the stop of the system ends the others.
 func TestTimersEnd(t *testing.T) {
 	s := newSystemFor(t)

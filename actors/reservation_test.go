@@ -104,7 +104,8 @@ func TestReservation(t *testing.T) {
 
 // A reservation has room for as many messages as a band, and passes them on when it is released.
 func TestReservationIsReleased(t *testing.T) {
-	s, err := actors.NewSystem(actors.Options{Capacity: 2})
+	changes := 0
+	s, err := actors.NewSystem(actors.Options{Capacity: 2, OnChange: func(performatives.AgentID) { changes++ }})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,6 +136,10 @@ func TestReservationIsReleased(t *testing.T) {
 		}
 		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID()}
 	})
+	v.Release(nil)
+	if changes != 1 {
+		t.Errorf("%d changes, want one by the first release", changes)
+	}
 	if len(sender.got) != 1 {
 		t.Errorf("for the message that was not taken, its sender gets %q", sender.got)
 	}

@@ -188,6 +188,10 @@ func TestSealerFailsToSealARefusal(t *testing.T) {
 				if n := len(r.to); n == 0 || r.to[n-1].InReplyTo() != "m2" || r.to[n-1].AsRefusal().Code != performatives.CodeForbidden || strings.Contains(r.to[n-1].AsRefusal().Text, "canary") {
 					t.Errorf("the sender got %v", r.to)
 				}
+				s.Refuse("a", m, performatives.CodeForbidden, "sealed text")
+				if text := r.to[len(r.to)-1].AsRefusal().Text; text != "sealed text" {
+					t.Errorf("when it can be sealed, the sender is told %q", text)
+				}
 				stopSystem(t, s)
 			})
 		})

@@ -298,15 +298,14 @@ func (f *failures) add(child *actor.RestartStatistics, window, resetAfter time.D
 func (f *failures) rememberLocked(child *actor.RestartStatistics, h *history, before time.Time) {
 	if f.children == nil {
 		f.children = make(map[*actor.RestartStatistics]*history)
-		f.sweepAt = keptChildren
 	}
-	if len(f.children) >= f.sweepAt {
+	if len(f.children) >= max(keptChildren, f.sweepAt) {
 		for c, old := range f.children {
 			if !old.last.After(before) {
 				delete(f.children, c)
 			}
 		}
-		f.sweepAt = max(keptChildren, 2*len(f.children))
+		f.sweepAt = 2 * len(f.children)
 	}
 	f.children[child] = h
 }

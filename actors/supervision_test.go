@@ -379,3 +379,37 @@ func TestSupervisionRejectsInvalidOptions(t *testing.T) {
 		}
 	}
 }
+
+// Children that have not failed for long are forgotten when there are many, and counted anew.
+func TestFailuresAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const window, resetAfter = time.Minute, time.Hour
+		var f failures
+		children := make([]*actor.RestartStatistics, 3*keptChildren)
+		for i := range children {
+			children[i] = new(actor.RestartStatistics)
+		}
+		add := func(from, to, kept int) {
+			t.Helper()
+			for _, c := range children[from:to] {
+				f.add(c, window, resetAfter)
+			}
+			if len(f.children) != kept {
+				t.Errorf("after those from %d to %d, %d are known, want %d", from, to, len(f.children), kept)
+			}
+		}
+		add(0, keptChildren, keptChildren)
+		time.Sleep(resetAfter - 1)
+		add(keptChildren, 2*keptChildren, 2*keptChildren) // all of them count still
+		time.Sleep(1)
+		add(2*keptChildren, 2*keptChildren+1, keptChildren+1)
+		if _, attempt := f.add(children[keptChildren], window, resetAfter); attempt != 2 {
+			t.Errorf("attempt %d of one that is known", attempt)
+		}
+		if _, attempt := f.add(children[0], window, resetAfter); attempt != 1 {
+			t.Errorf("attempt %d of one that was forgotten", attempt)
+		}
+		time.Sleep(resetAfter)
+		add(0, 3*keptChildren, 3*keptChildren)
+	})
+}

@@ -46,6 +46,19 @@ func idsOf(all []TakenOn) (ids []performatives.MessageID) {
 	return ids
 }
 
+// What goes along with an agent is bounded by the memory that it takes, with the ids in it.
+func TestTakenOnIsWeighed(t *testing.T) {
+	for _, one := range []TakenOn{{Sender: "x", ID: performatives.MessageID(strings.Repeat("i", 935)), Until: time.Unix(1, 0)}, {Sender: performatives.AgentID(strings.Repeat("x", 935)), ID: "i", Until: time.Unix(1, 0)}} {
+		var all takenOn
+		for range 200 {
+			all.add(one, time.Time{})
+		}
+		if want := MaxTakenOn / 1000; len(all.all) != want || all.weight != want*1000 {
+			t.Errorf("%d of 1000 bytes each are kept, with %d bytes, want %d", len(all.all), all.weight, want)
+		}
+	}
+}
+
 // An agent that has moved does not take on what it has taken on before, and a request that it has
 // turned down goes along with no one.
 func TestTakenOnElsewhere(t *testing.T) {
