@@ -45,3 +45,18 @@ func TestFoldOfLowerCaseDoesNotAllocate(t *testing.T) {
 		t.Errorf("%v allocations", n)
 	}
 }
+
+func TestGuest(t *testing.T) {
+	for guest, name := range map[p.AgentID]p.AgentID{
+		p.AgentID("Eddy").Guest(123, "hub"):                    "Eddy",
+		p.AgentID("Eddy").Guest(1, "hub").Guest(12, "outpost"): "Eddy/client-1@hub",
+		"Eddy": "Eddy", "Eddy/client-1": "Eddy/client-1", "/client-1@hub": "/client-1@hub", "a@b/client-1": "a@b/client-1",
+	} {
+		if got := guest.Name(); got != name {
+			t.Errorf("the name of %q is %q, want %q", guest, got, name)
+		}
+	}
+	if got := p.AgentID("Eddy").Guest(123, "hub"); got != "Eddy/client-123@hub" {
+		t.Errorf("the guest is %q", got)
+	}
+}

@@ -24,7 +24,7 @@ func (m *Message) Origin() Origin {
 // before it passes m on.
 func (m *Message) SetOrigin(o Origin) {
 	m.forwards = uint8(min(max(o.Forwards, 0), MaxForwards))
-	if r := m.rareFields(); r.principal != o.Principal || r.activation != o.Activation || r.answers != o.Answers {
+	if o.Forwards = int(m.forwards); m.Origin() != o {
 		m.changeRare(func(r *rare) { r.principal, r.activation, r.answers = o.Principal, o.Activation, o.Answers })
 	}
 }
