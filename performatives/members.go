@@ -74,40 +74,17 @@ func (f *field) text() *string {
 		return (*string)(p)
 	case *MatchType:
 		return (*string)(p)
+	case *TaskStatus:
+		return (*string)(p)
 	}
 	return nil
 }
 
 func (f *field) isZero() bool {
-	if s := f.text(); s != nil {
-		return *s == ""
-	}
-	switch p := f.to.(type) {
-	case *TaskStatus:
-		return *p == ""
-	case *Content:
-		return p.IsZero()
-	case *time.Duration:
-		return *p == 0
+	if c, ok := f.to.(*Content); ok {
+		return c.IsZero()
 	}
 	return reflect.ValueOf(f.to).Elem().IsZero()
-}
-
-func (f *field) setZero() {
-	if s := f.text(); s != nil {
-		*s = ""
-		return
-	}
-	switch p := f.to.(type) {
-	case *TaskStatus:
-		*p = ""
-	case *Content:
-		*p = Content{}
-	case *time.Duration:
-		*p = 0
-	default:
-		reflect.ValueOf(f.to).Elem().SetZero()
-	}
 }
 
 // unmarshalMembers reads the JSON object b into the fields of a struct. It returns
@@ -134,7 +111,7 @@ func unmarshalWithout(b []byte, fields fieldList, without string) (Members, erro
 			members[string(name)] = bytes.Clone(raw)
 			return nil
 		}
-		dst.setZero() // the member may occur twice
+		reflect.ValueOf(dst.to).Elem().SetZero() // the member may occur twice
 		delete(members, dst.name)
 		if err := dst.unmarshal(raw); err != nil {
 			return misfit(dst.name, err, reflect.TypeOf(dst.to).Elem())
@@ -169,13 +146,11 @@ func (f *field) unmarshal(raw []byte) error {
 		return nil
 	}
 	if raw[0] == '"' && bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
-		plain := raw[1 : len(raw)-1]
 		if s := f.text(); s != nil {
-			*s = string(plain)
-			return nil
-		}
-		if status, ok := f.to.(*TaskStatus); ok {
-			*status = TaskStatus(strings.ToLower(string(plain)))
+			*s = string(raw[1 : len(raw)-1])
+			if status, ok := f.to.(*TaskStatus); ok {
+				*status = TaskStatus(strings.ToLower(*s))
+			}
 			return nil
 		}
 	}
@@ -277,7 +252,7 @@ func appendFields(out []byte, fields *fieldList) ([]byte, error) {
 		if isTime && RetryAfterMillis(*d) == 0 {
 			continue
 		}
-		out = append(appendName(startMember(out), f.name), ':')
+		out = append(appendText(startMember(out), f.name), ':')
 		if isTime {
 			out = strconv.AppendInt(out, RetryAfterMillis(*d), 10)
 			continue
@@ -292,18 +267,11 @@ func appendFields(out []byte, fields *fieldList) ([]byte, error) {
 
 // append appends what encoding/json writes for the field.
 func (f *field) append(out []byte) ([]byte, error) {
-	text := f.text()
-	switch p := f.to.(type) {
-	case *TaskStatus:
-		text = (*string)(p)
-	case *Content:
-		if p.raw != nil && isCompact(p.raw) {
-			return append(out, p.raw...), nil
-		}
+	if c, ok := f.to.(*Content); ok && c.raw != nil && isCompact(c.raw) {
+		return append(out, c.raw...), nil
 	}
-	if text != nil && isPlain(*text) {
-		out = append(append(out, '"'), *text...)
-		return append(out, '"'), nil
+	if text := f.text(); text != nil {
+		return appendText(out, *text), nil
 	}
 	value, err := json.Marshal(f.to)
 	return append(out, value...), err
@@ -346,20 +314,18 @@ func startMember(out []byte) []byte {
 }
 
 func appendMember(out []byte, name string, value []byte) []byte {
-	out = append(appendName(startMember(out), name), ':')
+	out = append(appendText(startMember(out), name), ':')
 	return append(out, value...)
 }
 
-func appendName(out []byte, name string) []byte {
-	for i := range len(name) {
-		if c := name[i]; c < ' ' || c >= 0x7f || c == '"' || c == '\\' {
-			quoted, _ := json.Marshal(name) // a string always marshals
-			return append(out, quoted...)
-		}
+// appendText appends what encoding/json writes for a string.
+func appendText(out []byte, text string) []byte {
+	if isPlain(text) {
+		out = append(append(out, '"'), text...)
+		return append(out, '"')
 	}
-	out = append(out, '"')
-	out = append(out, name...)
-	return append(out, '"')
+	quoted, _ := json.Marshal(text) // a string always marshals
+	return append(out, quoted...)
 }
 
 // clone returns a copy that shares nothing with m.
