@@ -1,6 +1,7 @@
 package mesh
 
 import (
+	"reflect"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -86,6 +87,41 @@ func TestHasBegun(t *testing.T) {
 		}
 		if got := c.hasBegun(); got != one.want {
 			t.Errorf("%s: has begun is %t, want %t", name, got, one.want)
+		}
+	}
+}
+
+// What the other nodes are told of the addresses of a node, and its membership of the rest.
+func TestAdvertisedAddresses(t *testing.T) {
+	p, _ := newPlacing(t)
+	c := newClustered(p.node)
+	for name, one := range map[string]struct {
+		o                       Options
+		listens, links, gossips string
+	}{
+		"as it listens":                         {Options{Gossip: "127.0.0.1:7"}, "127.0.0.2:9", "127.0.0.2:9", ""},
+		"at all addresses":                      {Options{Gossip: "127.0.0.1:7"}, "0.0.0.0:9", "127.0.0.1:9", ""},
+		"at all of IPv6":                        {Options{Gossip: "[::1]:7"}, "[::]:9", "[::1]:9", ""},
+		"without a host":                        {Options{Gossip: "127.0.0.1:7"}, ":9", "127.0.0.1:9", ""},
+		"at a name":                             {Options{Gossip: "127.0.0.1:7"}, "n1.example:9", "n1.example:9", ""},
+		"at an address which others are told":   {Options{Gossip: "127.0.0.1:7", Advertise: "10.0.0.1"}, "127.0.0.2:9", "10.0.0.1:9", "10.0.0.1:7"},
+		"at all, with one that others are told": {Options{Gossip: "0.0.0.0:7", Advertise: "10.0.0.1"}, "0.0.0.0:9", "10.0.0.1:9", "10.0.0.1:7"},
+	} {
+		one.o.Join, one.o.Keys, one.o.Labels = []string{"127.0.0.1:8"}, [][]byte{{1}}, map[string]string{"zone": "a"}
+		one.o.Profile = membership.WAN
+		c.advertise(one.listens, one.o)
+		log := p.node.system.Logger()
+		got := one.o.membership(p.node, c, log)
+		if got.Gossiped != membership.GossipState(c) || got.Notify == nil || got.Logger != log {
+			t.Errorf("%s: it does not tell the node", name)
+		}
+		got.Gossiped, got.Notify, got.Logger = nil, nil, nil
+		want := membership.Options{
+			Name: "n1", Epoch: c.self.Epoch, Bind: one.o.Gossip, Advertise: one.gossips, Links: one.links, Seeds: one.o.Join, Keys: one.o.Keys, Labels: one.o.Labels,
+			Profile: membership.WAN,
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
 	}
 }
