@@ -374,12 +374,9 @@ func (p *placer) settle() {
 	}
 	for _, k := range p.registered() {
 		id := performatives.AgentID(k.name)
-		if _, runs := p.node.system.Find(id); !k.Singleton || runs {
-			continue
-		}
-		at, placed := p.pick(id)
-		switch {
-		case !placed || !at.here:
+		at, _ := p.pick(id) // is nowhere unless the kind is a singleton
+		switch _, runs := p.node.system.Find(id); {
+		case runs || !at.here:
 		case p.node.cluster.runsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:

@@ -1,9 +1,12 @@
 package mesh
 
 import (
+	stdcmp "cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -779,5 +782,158 @@ func TestIDsYieldToTheState(t *testing.T) {
 		if got := len(takenBy(r)); got != want {
 			t.Errorf("beside %d bytes: %d, want %d", state, got, want)
 		}
+	}
+}
+
+// What becomes of an agent that has stopped, by the answers of the only other node that hosts its
+// kind.
+func TestOfferAround(t *testing.T) {
+	answers := func(steps ...step) []note {
+		var all []note
+		for _, s := range steps {
+			all = append(all, note{Step: s, Reason: "not now"})
+		}
+		return all
+	}
+	for name, one := range map[string]struct {
+		answers []note // unanswered: the node is lost; after the last one, none comes
+		hosts   bool   // this node hosts the kind, too, and the other one comes first
+		offers  int
+		after   time.Duration
+		takes   bool   // the other node
+		err     string // a part of it
+		branch  bool   // the next run here is the first of another line
+	}{
+		"it is taken":                     {answers(stepTaken), false, 1, 0, true, "", false},
+		"refused once":                    {answers(stepRefused, stepTaken), false, 2, offerAgain, true, "", false},
+		"refused three times":             {answers(stepRefused, stepRefused, stepRefused, stepTaken), false, 4, 7 * offerAgain, true, "", false},
+		"refused, and to run here":        {answers(stepRefused), true, 1, 0, false, "", false},
+		"no answer in time":               {nil, false, 1, time.Minute, false, "no other node hosts the kind k; context deadline exceeded", true},
+		"refused, and no answer in time":  {answers(stepRefused), false, 2, time.Minute, false, "the node n2: not now; context deadline exceeded", true},
+		"the link is renewed":             {answers(unanswered, stepTaken), false, 2, 0, true, "", false},
+		"renewed, and refused for ever":   {answers(unanswered, stepRefused), false, 3, time.Minute, false, "the node n2: not now", true},
+		"renewed, refused, then taken":    {answers(unanswered, stepRefused, stepTaken), false, 3, offerAgain, true, "", false},
+		"another run there, which yields": {[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}, {Step: stepTaken}}, false, 2, offerAgain, true, "", false},
+		"another run there, and no other answer": {
+			[]note{{Step: stepRuns, Runs: math.MaxInt64, First: math.MaxInt64}}, false, 2, time.Minute, false, "the node n2 runs it, too", true,
+		},
+		"an earlier run there": {[]note{{Step: stepRuns, Runs: 1, First: 1}}, false, 1, 0, true, errRunsBefore.Error(), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, k := newPlacing(t)
+				links := &sentLinks{}
+				beside(t, p, links)
+				p.mu.Lock()
+				k.hosts, p.draining = one.hosts, !one.hosts
+				p.mu.Unlock()
+				id := performatives.AgentID("k/a")
+				for i := 0; one.hosts; i++ { // until the other node comes first
+					id = performatives.AgentID(fmt.Sprint("k/", i))
+					if at, _ := p.pick(id); at.link != nil {
+						break
+					}
+				}
+				a := &activation{id: id, kind: k, number: 7, first: 5, leaving: make(chan struct{})}
+				p.mu.Lock()
+				p.active[id] = a
+				p.mu.Unlock()
+				left, offers := one.answers, 0
+				links.offered = func(to cluster.Incarnation, h note) {
+					if offers++; h.Agent != id || h.Activation != 7 || h.First != 5 || !h.Ran || string(h.State) != "state" {
+						t.Errorf("it offers %+v", h)
+					}
+					if doubtful := offers > 1 && one.answers[0].Step == unanswered; h.Doubtful != doubtful {
+						t.Errorf("offer %d is doubtful: %t", offers, h.Doubtful)
+					}
+					if len(left) > 0 {
+						answer := left[0]
+						answer.Offer, answer.Agent = h.Offer, h.Agent
+						left = left[1:]
+						go p.answered(to, answer)
+					}
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				began := time.Now()
+				r := reserved(t, p, "k/other", 0)
+				r.state, r.ran = []byte("state"), true
+				to, err := p.offerAround(ctx, a, r)
+				if waited := time.Since(began); offers != one.offers || waited != one.after || (to != nil) != one.takes {
+					t.Errorf("after %v and %d offers, it is taken: %t", waited, offers, to != nil)
+				}
+				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
+					t.Errorf("the error is %s, want %q", text, one.err)
+				}
+				if run := p.runOf(id); (run.number == run.first) != one.branch || run.offered != (one.takes && one.err == "") {
+					t.Errorf("the run is %+v", run)
+				}
+				r.reservation.Release(func(*performatives.Message) error { return nil })
+				_ = stop(t.Context(), p.node)
+			})
+		})
+	}
+}
+
+// What a node answers to an offer, and the run that it begins.
+func TestTake(t *testing.T) {
+	from := cluster.Incarnation{Name: "n2", Epoch: 1}
+	const earlier = 1 << 40 // a number before that of each run that begins now
+	runs := func(number, first uint64) func(*testing.T, *placer, *kind) {
+		return func(_ *testing.T, p *placer, k *kind) {
+			p.active["k/a"] = &activation{id: "k/a", kind: k, number: number, first: first}
+		}
+	}
+	for name, one := range map[string]struct {
+		before  func(*testing.T, *placer, *kind)
+		offer   note
+		want    note
+		begins  bool
+		first   uint64 // of the run; zero: its own number
+		passive bool
+	}{
+		"it is free":                {nil, note{Activation: earlier, First: 3, Ran: true}, note{Step: stepTaken}, true, 3, false},
+		"it was not in memory":      {nil, note{Activation: earlier, First: 3, State: []byte("state")}, note{Step: stepTaken}, true, 3, true},
+		"it may be elsewhere":       {nil, note{Activation: earlier, First: 3, Ran: true, Doubtful: true}, note{Step: stepTaken}, true, 0, false},
+		"it runs here":              {runs(7, 6), note{Activation: earlier, First: 3}, note{Step: stepRuns, Runs: 7, First: 6}, false, 6, false},
+		"an earlier run of it does": {runs(7, 3), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 7, First: 3}, false, 3, false},
+		"it was taken before":       {runs(8, 3), note{Activation: 7, First: 3}, note{Step: stepTaken}, false, 3, false},
+		"another run of it was":     {runs(8, 2), note{Activation: 7, First: 3}, note{Step: stepRuns, Runs: 8, First: 2}, false, 2, false},
+		"the node drains":           {func(_ *testing.T, p *placer, _ *kind) { p.draining = true }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
+		"it does not host the kind": {func(_ *testing.T, _ *placer, k *kind) { k.hosts = false }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
+		"it does not know the kind": {func(_ *testing.T, p *placer, _ *kind) { clear(p.kinds) }, note{}, note{Step: stepRefused, Reason: "it does not host the kind"}, false, 0, false},
+		"the id is in use":          {func(t *testing.T, p *placer, _ *kind) { reserved(t, p, "K/A", 0) }, note{Activation: earlier}, note{Step: stepRefused}, false, 0, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, k := newPlacing(t)
+			if one.before != nil {
+				one.before(t, p, k)
+			}
+			one.offer.Offer, one.offer.Agent = 9, "k/a"
+			one.offer.Taken = []taken{{"x", "m", time.Hour.Milliseconds()}}
+			got := p.take(from, one.offer)
+			if one.want.Reason == "" && one.want.Step == stepRefused {
+				one.want.Reason = fmt.Sprint(actors.ErrExists)
+				got.Reason = got.Reason[max(0, len(got.Reason)-len(one.want.Reason)):]
+			}
+			if one.want.Offer, one.want.Agent = 9, "k/a"; !reflect.DeepEqual(got, one.want) {
+				t.Errorf("the answer is %+v, want %+v", got, one.want)
+			}
+			run := p.runOf("K/A")
+			if begins := run.number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.number) {
+				t.Errorf("the run is %+v", run)
+			}
+			if one.begins && run.before != (former{from, one.offer.Activation}) {
+				t.Errorf("it has followed %+v", run.before)
+			}
+			if a := p.active["k/a"]; one.begins {
+				<-a.starting
+				if (a.passive != nil) != one.passive || one.passive && string(a.passive.state) != "state" {
+					t.Errorf("it is passive: %t", a.passive != nil)
+				}
+			} else {
+				clear(p.active)
+			}
+		})
 	}
 }

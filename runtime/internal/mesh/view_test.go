@@ -218,15 +218,22 @@ func TestChangeSettlesOnce(t *testing.T) {
 			p, _ := newPlacing(t)
 			time.Sleep(settleTime + 1)
 			synctest.Wait() // that of the kind
+			scheduled := func() bool {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				return p.scheduled
+			}
+			p.mu.Lock()
 			one.before(p)
+			p.mu.Unlock()
 			p.changed()
 			p.changed()
-			if p.scheduled != one.want {
-				t.Errorf("%s: it is to be settled: %t", name, p.scheduled)
+			if scheduled() != one.want {
+				t.Errorf("%s: it is to be settled: %t", name, !one.want)
 			}
 			time.Sleep(settleTime + 1)
 			synctest.Wait()
-			if p.scheduled {
+			if scheduled() {
 				t.Errorf("%s: it has not been settled", name)
 			}
 			_ = stop(t.Context(), p.node)
