@@ -107,9 +107,6 @@ func (h *heard) from(id performatives.AgentID) *nodeLink {
 // lives returns the link to the node of an agent that was heard, and is lost with that link. It is
 // nil if another node has passed the agent's messages on, or the link has ended.
 func (h *heard) lives(id performatives.AgentID) *nodeLink {
-	if h.n.Load() == 0 {
-		return nil
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if over := h.by[id.Fold()]; over.link != nil && !over.passed && !over.link.Ended() {
@@ -120,9 +117,6 @@ func (h *heard) lives(id performatives.AgentID) *nodeLink {
 
 // forget removes an agent, about which the directory has news.
 func (h *heard) forget(id performatives.AgentID) {
-	if h.n.Load() == 0 {
-		return
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.by, id.Fold())
@@ -134,9 +128,6 @@ func (h *heard) forget(id performatives.AgentID) {
 // strays reports whether an agent is of a third node, and was heard over a link which has ended.
 // The directory will have it as soon as its own node has joined.
 func (h *heard) strays(id performatives.AgentID) bool {
-	if h.n.Load() == 0 {
-		return false
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	key := id.Fold()

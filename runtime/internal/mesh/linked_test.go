@@ -1,11 +1,21 @@
 package mesh
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"reflect"
+	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/cluster/membership"
+	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 )
 
 // fewMembers is a membership that knows some members.
@@ -123,5 +133,111 @@ func TestAdvertisedAddresses(t *testing.T) {
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: got %+v, want %+v", name, got, want)
 		}
+	}
+}
+
+// telling is a membership that counts what it is told, and whose end fails.
+type telling struct {
+	aloneMembership
+	deltas, states int
+	left, stopped  error
+}
+
+func (m *telling) Broadcast([]byte) error                     { m.deltas++; return nil }
+func (m *telling) SendBulk(cluster.Incarnation, []byte) error { m.states++; return nil }
+func (m *telling) Leave(context.Context) error                { return m.left }
+func (m *telling) Stop(context.Context) error                 { return m.stopped }
+
+// failingLinks are links whose end fails.
+type failingLinks struct {
+	sentLinks
+	stopped error
+}
+
+func (l *failingLinks) Stop(context.Context) error { return l.stopped }
+
+// The first error of a stop is told. That the other nodes do not know of it is none.
+func TestErrorOfTheStop(t *testing.T) {
+	links, members, left := errors.New("links"), errors.New("members"), errors.New("not told")
+	for _, one := range []struct{ links, left, members, want error }{
+		{}, {left: left}, {links: links, want: links}, {members: members, want: members}, {links, left, members, links},
+	} {
+		p, _ := newPlacing(t)
+		c := newClustered(p.node)
+		c.links, c.members = &failingLinks{stopped: one.links}, &telling{left: one.left, stopped: one.members}
+		if err := c.stop(t.Context()); !errors.Is(err, one.want) {
+			t.Errorf("got %v, want %v", err, one.want)
+		}
+		if err := c.stop(t.Context()); err != nil {
+			t.Errorf("a second time: %v", err)
+		}
+	}
+}
+
+// A burst of changes is told one by one at first, and then by one state.
+func TestBurstOfChanges(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, members := newClustered(p.node), &telling{}
+		c.links, c.members = &sentLinks{}, members
+		p.node.cluster = c
+		close(c.ready)
+		c.join(cluster.Member{Incarnation: cluster.Incarnation{Name: "n2", Epoch: 1}})
+		next := 0
+		for _, one := range []struct {
+			changes, deltas, states int
+			rest                    time.Duration
+		}{
+			{burstSize, burstSize, 0, 2 * burstTime}, {burstSize + 1, burstSize, 1, 2 * burstTime}, {3 * burstSize, burstSize, 1, 2 * burstTime}, {1, 1, 0, burstTime}, {1, 1, 0, 0},
+		} {
+			members.deltas, members.states = 0, 0
+			for range one.changes {
+				id := performatives.AgentID(fmt.Sprint("x", next))
+				if _, err := p.node.system.Register(id, nowhere{}); err != nil {
+					t.Fatal(err)
+				}
+				p.node.AgentChanged(id)
+				next++
+			}
+			time.Sleep(one.rest)
+			synctest.Wait()
+			if members.deltas != one.deltas || members.states != one.states {
+				t.Errorf("%d changes are told by %d deltas and %d states, want %d and %d", one.changes, members.deltas, members.states, one.deltas, one.states)
+			}
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
+// An agent of a session that was at another node before is there later, whatever the clocks say, and
+// an agent of a node is where it has been registered.
+func TestSinceOfAnAgent(t *testing.T) {
+	const ahead = 1 << 60
+	for _, one := range []struct{ session, theirs, later bool }{{true, true, true}, {true, false, false}, {false, true, false}} {
+		p, _ := newPlacing(t)
+		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+		theirs := directory.New(peer)
+		theirs.Put(directory.Entry{Agent: "ui", Hidden: true, Moves: one.theirs, Since: ahead}, nil)
+		if _, err := c.replica.Merge(theirs.State()); err != nil {
+			t.Fatal(err)
+		}
+		var at actors.Destination = nowhere{}
+		if one.session {
+			at = &sessions.Agent{}
+		}
+		r, err := p.node.system.Register("UI", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := uint64(time.Now().UnixMicro())
+		for range 2 { // the second time it is the same
+			c.putLocked(r)
+			entries := c.replica.Lookup("ui")
+			own := entries[slices.IndexFunc(entries, func(e directory.Entry) bool { return e.Owner == c.self })]
+			if own.Moves != one.session || (own.Since == ahead+1) != one.later || !one.later && (own.Since > before+1_000_000 || own.Since+1_000_000 < before) {
+				t.Errorf("%+v: its entry is %+v", one, own)
+			}
+		}
+		r.Remove()
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -29,7 +30,7 @@ type Mesh struct {
 	decide  Decider
 	cluster *clustered
 
-	leaving     sync.Once     // the first call of HandOver
+	leaving     atomic.Bool   // HandOver was called
 	handedOver  chan struct{} // closed when it has ended
 	handOverErr error         // of it; valid once handedOver is closed
 

@@ -344,9 +344,7 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 
 // HandOver is that of package runtime.
 func (n *Mesh) HandOver(ctx context.Context) error {
-	first := false
-	n.leaving.Do(func() { first = true })
-	if !first {
+	if n.leaving.Swap(true) {
 		turn := n.system.Turn()
 		defer turn()
 		select {

@@ -342,6 +342,9 @@ func TestNumbersOfTheNextRun(t *testing.T) {
 	if next.number <= before.number || next.first != before.first {
 		t.Errorf("the next run is %+v, want a later one in the line of %+v", next, before)
 	}
+	if got := numberAfter(1 << 62); got != 1<<62+1 {
+		t.Errorf("after a run of a node whose clock is ahead it is %d", got)
+	}
 	p.branch(a)
 	if r := p.runOf("k/a"); r.number <= next.number || r.first != r.number {
 		t.Errorf("after an offer without an answer it is %+v, want the first one of a line later than %+v", r, next)
@@ -936,4 +939,38 @@ func TestTake(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An agent without a state that is quiet leaves memory, and nothing of it is left. A message runs it
+// again. A singleton stays.
+func TestQuietAgentIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		request := act(t, "q", performatives.ActInform, toPlaced)
+		if err := p.node.Register("boss", Kind{New: k.New, Singleton: true, Idle: time.Hour}); err != nil {
+			t.Fatal(err)
+		}
+		last := uint64(0)
+		for range 2 {
+			if err := p.node.Route(request); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(2*k.Idle - 1) // in the first half of it, the message has come
+			synctest.Wait()
+			if run := p.runOf("k/a"); run.number <= last {
+				t.Errorf("the run is %+v, that before was %d", run, last)
+			} else {
+				last = run.number
+			}
+			time.Sleep(2)
+			synctest.Wait()
+			p.mu.Lock()
+			active := len(p.active)
+			p.mu.Unlock()
+			if _, here := p.node.system.Find("k/a"); here || active != 1 || p.runOf("boss").number == 0 {
+				t.Errorf("it is here: %t, %d are active", here, active)
+			}
+		}
+		_ = stop(t.Context(), p.node)
+	})
 }
