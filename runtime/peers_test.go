@@ -151,12 +151,45 @@ func TestWhisperAcross(t *testing.T) {
 	if err != nil || len(cs) != 2 || cs[0].Agent != "Jules" || !cs[0].Match || cs[1].Match {
 		t.Errorf("the hub finds %+v, %v", cs, err)
 	}
+	// What has no answer is refused, once.
+	if _, err := discovery.Whisper(patience.Context(t), h, "Jules", performatives.QueryCapabilities{
+		Type: performatives.QueryActionDetails, Parameters: performatives.QueryParameters{ActionName: "none"},
+	}); !errors.Is(err, performatives.CodeUnknownAction) {
+		t.Errorf("of an action that is none, the hub learns: %v", err)
+	}
+	told := make(chan *performatives.Message, 2)
+	h.spawn("asker", always(scripted{receive: func(_ *actors.Context, m *performatives.Message) { told <- m }}))
+	if err := h.Send(message(t, "asker", "Jules", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{
+		Type: performatives.QueryActionDetails, Parameters: performatives.QueryParameters{ActionName: "none"},
+	}))); err != nil {
+		t.Fatal(err)
+	}
+	if m := <-told; !errors.Is(m.AsRefusal(), performatives.CodeUnknownAction) || len(told) > 0 {
+		t.Errorf("the asker is told %s, and %d more", m.Performative(), len(told))
+	}
 	answer, err := discovery.Whisper(patience.Context(t), o, "eliza", performatives.QueryCapabilities{Type: performatives.QuerySummary})
 	if err != nil || len(answer.Capabilities.Topics) != 1 {
 		t.Errorf("the peer learns %+v, %v", answer, err)
 	}
 	if e, ok := h.Directory().Lookup("jules"); !ok || e.ID != "Jules" || e.Node != "hub" {
 		t.Errorf("the directory has %+v, %t", e, ok)
+	}
+}
+
+// A peer that tells the node anything but that its tools have changed is not asked for them.
+func TestPeerWithNews(t *testing.T) {
+	h := newHub(t, noPeerOptions)
+	c := newCaller(t, h, nil)
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read")))
+	c.answer(1)
+	for _, ontology := range []string{"weather", performatives.OntologyCapabilityInformation} {
+		c.say(message(t, "Jules", "system", performatives.ActInform, func(e *performatives.Envelope) {
+			e.Ontology, e.Payload = ontology, performatives.Raw(`{"text":"news"}`)
+		}))
+	}
+	c.say(message(t, "Jules", "system", performatives.ActQueryCapabilities, offers("read", "write")))
+	if m := c.answer(2); m.Performative() != performatives.ActInformCapabilities {
+		t.Errorf("it is told %s, %v", m.Performative(), m.AsRefusal())
 	}
 }
 

@@ -241,3 +241,40 @@ func TestSinceOfAnAgent(t *testing.T) {
 		r.Remove()
 	}
 }
+
+// partlyDown are links some of which take no message.
+type partlyDown struct {
+	sentLinks
+	down map[string]error // by the name of the node
+}
+
+func (l *partlyDown) Send(peer cluster.Incarnation, _ *performatives.Message) error {
+	return l.down[peer.Name]
+}
+
+// A broadcast is sent to each other node, as far as it can be.
+func TestBroadcastToNodes(t *testing.T) {
+	long := &performatives.Refusal{Code: performatives.CodeInvalidPayload}
+	for name, one := range map[string]struct {
+		down    map[string]error
+		reached bool
+		err     error
+	}{
+		"to all":         {nil, true, nil},
+		"to the first":   {map[string]error{"n3": errNodeGone}, true, nil},
+		"to the second":  {map[string]error{"n2": errNodeGone}, true, nil},
+		"to none":        {map[string]error{"n2": errNodeGone, "n3": errNodeGone}, false, nil},
+		"it is too long": {map[string]error{"n3": long}, false, performatives.CodeInvalidPayload},
+	} {
+		p, _ := newPlacing(t)
+		c := newClustered(p.node)
+		c.links = &partlyDown{down: one.down}
+		for _, peer := range []string{"n2", "n3"} {
+			c.addLocked(cluster.Incarnation{Name: peer, Epoch: 1})
+		}
+		reached, err := c.broadcast(act(t, "b", performatives.ActInform, func(*performatives.Envelope) {}))
+		if reached != one.reached || !errors.Is(err, one.err) {
+			t.Errorf("%s: reached: %t, %v", name, reached, err)
+		}
+	}
+}
