@@ -273,32 +273,33 @@ func unanswered(missing []Absent) (text string) {
 func ask[T any](h *Handler, r *http.Request, peers []Peer) (parts []part[T], missing []Absent) {
 	answers, errs := h.askPeers(r, peers, "")
 	for i, p := range peers {
-		switch v, known, err := partOf[T](answers[i], errs[i]); {
+		switch v, err := partOf[T](answers[i], errs[i]); {
 		case err != nil:
 			missing = append(missing, Absent{p.Node, err.Error()})
-		case known:
-			parts = append(parts, part[T]{p.Node, v})
+		case v != nil:
+			parts = append(parts, part[T]{p.Node, *v})
 		}
 	}
 	return parts, missing
 }
 
-// partOf reads the answer of a node.
-func partOf[T any](a *answered, err error) (v T, known bool, _ error) {
+// partOf reads the answer of a node. It is nil if the node has no part.
+func partOf[T any](a *answered, err error) (*T, error) {
 	switch {
 	case err != nil:
-		return v, false, err
+		return nil, err
 	case a.status == http.StatusNotFound && a.failure().Error.Code == codeNoPath:
-		return v, false, errors.New("its version does not have this view")
+		return nil, errors.New("its version does not have this view")
 	case a.status == http.StatusNotFound:
-		return v, false, nil
+		return nil, nil
 	case a.status != http.StatusOK:
-		return v, false, errors.New(a.failure().text())
+		return nil, errors.New(a.failure().text())
 	}
-	if err := json.Unmarshal(a.body, &v); err != nil {
-		return v, false, fmt.Errorf("its answer cannot be read: %w", err)
+	v := new(T)
+	if err := json.Unmarshal(a.body, v); err != nil {
+		return nil, fmt.Errorf("its answer cannot be read: %w", err)
 	}
-	return v, true, nil
+	return v, nil
 }
 
 // listed returns what the parts of a view list, one after the other; it is not nil.

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/observe"
 	"github.com/ribosome-agents/ribosome/runtime/observe/api"
 )
@@ -89,5 +90,20 @@ func TestTruncatedTree(t *testing.T) {
 	}
 	if v := read[treeAnswer](t, h, "/api/conversations/b5/tree"); v.Truncated || len(v.Conversations) != 1000 {
 		t.Errorf("a tree of the limit has %d, truncated: %v", len(v.Conversations), v.Truncated)
+	}
+}
+
+// A node is asked a bounded number of times, also if each answer has further conversations.
+func TestTreeWithoutAnEnd(t *testing.T) {
+	asked := 0
+	_, h, _ := among(t, fakeNodes{"n2": func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		id := func(i int) performatives.ConversationID { return performatives.ConversationID(fmt.Sprint("c", i)) }
+		one := observe.Conversation{ID: id(asked), Parent: id(asked + 1), Began: at(1), Updated: at(1), Sides: []observe.Side{}}
+		shows(t, map[string]any{"conversations": []observe.Conversation{one}})(w, r)
+	}})
+	v := read[treeAnswer](t, h, "/api/conversations/c1/tree")
+	if asked != 16 || !v.Truncated || len(v.Conversations) != 16 {
+		t.Errorf("asked %d times, %d conversations, truncated: %v", asked, len(v.Conversations), v.Truncated)
 	}
 }
