@@ -524,6 +524,28 @@ func TestNothingIsSentToAPeerThatFinishes(t *testing.T) {
 	}
 }
 
+// A frame has as many messages as fit in a batch, and one that is longer on its own.
+func TestBatches(t *testing.T) {
+	const size = 100
+	whole := len(envelope(0, size))
+	for batch, want := range map[int][]int{1: {1, 1, 1, 1, 1}, whole: {1, 1, 1, 1, 1}, 2*whole - 1: {1, 1, 1, 1, 1}, 2 * whole: {2, 2, 1}, 4 * whole: {4, 1}, 5*whole + 1: {5}} {
+		a, b := pair(func(a, _ *Options) { a.Batch = batch })
+		meet(t, a, b)
+		for i := range uint64(5) {
+			if err := a.Send(message(t, performatives.Normal, ""), envelope(i, size)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var got []int
+		for frame := a.Next(noon); frame != nil; frame = a.Next(noon) {
+			got = append(got, len(receive(t, b, frame, noon).Messages))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("batches of %d bytes, of messages of %d: %v, want %v", batch, whole, got, want)
+		}
+	}
+}
+
 // A text that is no longer sent is not taken.
 func TestControlAfterTheLastFrame(t *testing.T) {
 	a, b := pair(nil)
