@@ -1092,6 +1092,13 @@ func TestLinksAcknowledgements(t *testing.T) {
 		if b.find(nodeA).link.flight.len() > 0 {
 			t.Error("not acknowledged")
 		}
+		for i := range 3 {
+			mustSend(t, b, nodeA, numbered(t, i, performatives.Normal))
+			time.Sleep(ackTime / 2)
+		}
+		frames("while more come", 1)
+		settle()
+		sent.Store(0)
 		if all := a.find(nodeB).link.scratch.messages; len(all[:cap(all)]) == 0 || all[:1][0].Data != nil {
 			t.Error("the last frame is kept")
 		}
@@ -1105,7 +1112,7 @@ func TestLinksAcknowledgements(t *testing.T) {
 		settle()
 		frames("later", 0)
 		n.finish(t, a, b)
-		if len(atA.received) != 10 || len(atB.received) != 5 {
+		if len(atA.received) != 13 || len(atB.received) != 5 {
 			t.Errorf("%d and %d messages", len(atA.received), len(atB.received))
 		}
 	})
