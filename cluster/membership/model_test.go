@@ -252,6 +252,24 @@ func TestADeathThatNobodyConfirms(t *testing.T) {
 	}
 }
 
+// What is not said about a network has a default, and what is said stands.
+func TestDefaultsOfANetwork(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for _, one := range []struct{ least, most, setup, wantLeast, wantMost, wantSetup time.Duration }{
+		{0, 0, 0, ms / 10, ms, 2 * ms},
+		{3 * ms, 0, 0, 3 * ms, 3 * ms, 6 * ms},
+		{0, 5 * ms, 0, ms / 10, 5 * ms, 10 * ms},
+		{2 * ms, 5 * ms, ms, 2 * ms, 5 * ms, ms},
+		{5 * ms, 2 * ms, ms, 5 * ms, 5 * ms, ms},
+	} {
+		o := NewNetwork(NetworkOptions{MinDelay: one.least, MaxDelay: one.most, SetupCost: one.setup}).options
+		if o.MinDelay != one.wantLeast || o.MaxDelay != one.wantMost || o.SetupCost != one.wantSetup {
+			t.Errorf("%+v: from %v to %v, and %v for a stream", one, o.MinDelay, o.MaxDelay, o.SetupCost)
+		}
+	}
+}
+
 // The model needs nothing but timers: time.AfterFunc in a bubble will do.
 func TestTheModelRunsInABubble(t *testing.T) {
 	t.Parallel()
