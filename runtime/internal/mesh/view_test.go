@@ -167,9 +167,11 @@ func TestHeard(t *testing.T) {
 		{"n2 is lost", func() { lose(n2, ids("a", "b"), nil) }, nil, nil, false, 0},
 		{"behind n3", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.forget("A") }, nil, nil, false, 0},
 		{"behind n3 for a while", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.release(ids("a")) }, nil, nil, false, 0},
-		{"it is sent to", func() { h.sends("A", n2); unheard(n3) }, nil, nil, false, 1},
+		{"it is sent to", func() { h.sends("A", n2) }, nil, nil, false, 1},
+		{"n3 has ended", func() { unheard(n3) }, nil, nil, false, 1},
 		{"n2 has ended", func() { unheard(n2, "a"); unheard(n2) }, nil, nil, false, 0},
-		{"the message comes back", func() { h.sends("a", n2); h.returned("A"); unheard(n2) }, nil, nil, false, 0},
+		{"the message comes back", func() { h.sends("a", n2); h.returned("A") }, nil, nil, false, 0},
+		{"n2 has ended then", func() { unheard(n2) }, nil, nil, false, 0},
 		{"it answers", func() { h.sends("a", n2); h.note("a", heardOver{n3, false}); unheard(n2) }, n3, nil, false, 1},
 		{"the directory has it", func() { h.sends("a", n2); h.forget("A"); unheard(n2) }, nil, nil, false, 0},
 	} {
