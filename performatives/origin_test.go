@@ -32,8 +32,13 @@ func TestForwards(t *testing.T) {
 func TestOriginIsStored(t *testing.T) {
 	m := mustNew(t, envelope(p.ActInform))
 	for _, o := range []p.Origin{
-		{Principal: "Ada"}, {Principal: "Bob"}, {Principal: "Bob", Activation: 1}, {Principal: "Bob", Activation: 1, Answers: 1},
-		{Principal: "Bob", Activation: 1, Answers: 1, Forwards: 1}, {Principal: "Bob", Activation: 1, Answers: 1, Forwards: 1}, {},
+		{Principal: "Ada"},
+		{Principal: "Bob"},
+		{Principal: "Bob", Activation: 1},
+		{Principal: "Bob", Activation: 1, Answers: 1},
+		{Principal: "Bob", Activation: 1, Answers: 1, Forwards: 1},
+		{Principal: "Bob", Activation: 1, Answers: 1, Forwards: 1},
+		{},
 	} {
 		if m.SetOrigin(o); m.Origin() != o || m.Principal() != o.Principal || m.Activation() != o.Activation || m.Answered() != o.Answers || m.Forwards() != o.Forwards {
 			t.Errorf("got %+v, want %+v", m.Origin(), o)

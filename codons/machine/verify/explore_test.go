@@ -91,7 +91,9 @@ func TestExploreFinds(t *testing.T) {
 			}, "the responder awaits the job answer in answering, and it does not run",
 		},
 		{
-			Unforeseen, Network{Strict: true}, func(t *machine.Table) { t.Rows[1].On = []machine.Symbol{machine.OtherNotices()} },
+			Unforeseen,
+			Network{Strict: true},
+			func(t *machine.Table) { t.Rows[1].On = []machine.Symbol{machine.OtherNotices()} },
 			"only a wildcard of the initiator in asked takes receive INFORM_REF of a correct peer",
 		},
 		{
