@@ -48,6 +48,7 @@ type Gossip struct {
 	doomed atomic.Bool   // the node is to begin anew
 
 	mu       sync.Mutex // serialises changes of the own metadata, and their announcement
+	left     bool
 	stopOnce sync.Once
 	stopped  chan struct{} // closed when Stop has ended
 	silent   atomic.Bool   // nothing is delivered any more
@@ -134,7 +135,7 @@ func (g *Gossip) doubt(dead bool) {
 func (g *Gossip) beginAnew() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.silent.Load() {
+	if g.left || g.silent.Load() {
 		return
 	}
 	g.log.Warn("membership: the others believe this node to be dead, and do not hear that it lives: it begins anew")
@@ -289,7 +290,7 @@ func (g *Gossip) Update(labels map[string]string, leaving bool) error {
 func (g *Gossip) announce(change func(*announcement)) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.silent.Load() {
+	if g.left || g.silent.Load() {
 		return ErrStopped
 	}
 	if _, err := g.view.change(change); err != nil {
@@ -349,10 +350,10 @@ func (g *Gossip) Leave(ctx context.Context) error {
 func (g *Gossip) leave(ctx context.Context) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.silent.Load() {
+	if g.left || g.silent.Load() {
 		return nil
 	}
-	defer g.silent.Store(true)
+	g.left = true
 	// memberlist's event of an end does not say whether the member left. So the metadata say it
 	// first.
 	if _, err := g.view.change(func(a *announcement) { a.goodbye = true }); err != nil {
