@@ -51,7 +51,8 @@ func unmarshal(text []byte, v any, known bool) error {
 		return errNesting
 	case errors.As(err, &kind): // its own path lacks indices, and names of maps
 		d = checker{Scanner: Scanner{Data: text, Depth: maxDepth}, until: int(kind.Offset)}
-		if d.value(reflect.TypeOf(v)); d.misnamed != nil && d.at == kind.Type {
+		d.value(reflect.TypeOf(v))
+		if slices.Reverse(d.fieldsTo); d.misnamed != nil && !d.itself && strings.Join(d.fieldsTo, ".") == kind.Field {
 			kind.Field = d.path()
 		}
 	}
@@ -66,9 +67,10 @@ type checker struct {
 	Scanner
 	known    bool // each member needs a field
 	misnamed *NameError
-	until    int          // if positive, where to stop as if a member were misnamed
-	at       reflect.Type // of the value at until
-	steps    []string     // to the place of misnamed, the last one first
+	until    int      // if positive, where to stop as if a member were misnamed
+	fieldsTo []string // the members of structs among steps
+	itself   bool     // the place is in a struct that unmarshals itself, whose errors have other offsets
+	steps    []string // to the place of misnamed, the last one first
 }
 
 func (d *checker) fail(reason string) bool {
@@ -96,8 +98,7 @@ func (d *checker) value(t reflect.Type) bool {
 	s, k := shapeOf(t), t.Kind()
 	free := k == reflect.Interface && t.NumMethod() == 0
 	switch c := d.Peek(); {
-	case s.text:
-	case k == reflect.Pointer && !s.own:
+	case k == reflect.Pointer:
 		return d.value(t.Elem())
 	case c == '{' && (k == reflect.Map && !s.own || free):
 		return d.entries(t)
@@ -108,7 +109,6 @@ func (d *checker) value(t reflect.Type) bool {
 	}
 	ok := d.Value()
 	if ok && d.until > 0 && d.Pos >= d.until {
-		d.at = t
 		return d.fail("")
 	}
 	return ok
@@ -154,7 +154,11 @@ func (d *checker) fields(s *shape) bool {
 			return d.fail(twice)
 		}
 		seen[f.number] = true
-		return d.value(f.t)
+		if d.value(f.t) {
+			return true
+		}
+		d.fieldsTo, d.itself = append(d.fieldsTo, string(name)), d.itself || s.own
+		return false
 	})
 }
 

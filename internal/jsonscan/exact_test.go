@@ -45,6 +45,17 @@ func (l *unmarshaler) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*plain)(l))
 }
 
+// bag is a map that unmarshals itself.
+type bag map[string]int
+
+func (b *bag) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, (*map[string]int)(b)) }
+
+// late has a member of an embedded struct before that struct.
+type late struct {
+	ID int `json:"id"`
+	Base
+}
+
 type outer struct {
 	Base
 	*other
@@ -63,6 +74,8 @@ type outer struct {
 	Raw     json.RawMessage  `json:"raw"`
 	Own     itself           `json:"own"`
 	Owns    []itself         `json:"owns"`
+	Bag     bag              `json:"bag"`
+	Late    late             `json:"late"`
 	Time    time.Time        `json:"time,omitzero"`
 	Loose   unmarshaler      `json:"loose"`
 	secret  string
@@ -72,29 +85,32 @@ func TestUnmarshal(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"name":"a","NAME":"b","id":"c","Hidden":1,"one":{"path":"p"},"list":[{"path":"q"}],"map":{"x":{"path":"r"},"X":{"path":"s"}}}`:                                                    "",
 		`{"any":{"path":1,"Path":2},"nums":{"-1":{},"0":{},"10":{}},"raw":{"a":1,"a":2,"Path":1},"own":{"mode":"x"},"loose":{"free":"y"},"other":1,"-":"d","Odd":"e","SECRET":1,"Twice":1}`: "",
-		`{"Name":"a"}`:                    `Name: the name of this member is written "name"`, // and not NAME
-		`{"Id":"a"}`:                      `Id: the name of this member is written "id"`,
-		`{"hidden":1}`:                    `hidden: the name of this member is written "Hidden"`,
-		`{"id":"a","id":"b"}`:             `id: the member occurs twice`,
-		`{"id":"a","\u0069d":"b"}`:        `id: the member occurs twice`,
-		`{"one":{"Path":"p"}}`:            `one.Path: the name of this member is written "path"`,
-		"{\"one\":{\"\u212aind\":\"p\"}}": `one."\u212aind": the name of this member is written "kind"`,
-		`{"one":{"path":"a"},"one":{}}`:   `one: the member occurs twice`,
-		`{"list":[{},{"PATH":"p"}]}`:      `list[1].PATH: the name of this member is written "path"`,
-		`{"map":{"a b\n":{"patH":"p"}}}`:  `map."a b\n".patH: the name of this member is written "path"`,
-		`{"map":{"a":{},"a":{}}}`:         `map.a: the member occurs twice`,
-		`{"nums":{"01":{}}}`:              `nums.01: want another name: `,
-		`{"nums":{"+1":{}}}`:              `nums.+1: want another name: `,
-		`{"nums":{"-0":{},"0":{}}}`:       `nums.0: the member occurs twice`,
-		`{"any":[{"a":1,"a":2}]}`:         `any[0].a: the member occurs twice`,
-		`{"own":{"Mode":"x"}}`:            `own.Mode: the name of this member is written "mode"`,
-		`{"own":{"mode":"x","mode":"y"}}`: `own.mode: the member occurs twice`,
-		`{"odd":"x"}`:                     `odd: the name of this member is written "Odd"`,
-		`{"list":[{},{"path":7}]}`:        `json: cannot unmarshal number into Go struct field inner.list[1].path of type string`,
-		`{"map":{"a b":{"path":[]}}}`:     `json: cannot unmarshal array into Go struct field inner.map.a b.path of type string`,
-		`{"owns":[{"a":0},{"mode":7}]}`:   `json: cannot unmarshal number into Go struct field outer.owns[1].mode of type string`,
-		`{"id":"1",` + "\n":               `unexpected end of JSON input`,
-		`{"id":"a"} {"id":"b"}`:           `invalid character '{' after top-level value`,
+		`{"Name":"a"}`:                         `Name: the name of this member is written "name"`, // and not NAME
+		`{"Id":"a"}`:                           `Id: the name of this member is written "id"`,
+		`{"hidden":1}`:                         `hidden: the name of this member is written "Hidden"`,
+		`{"id":"a","id":"b"}`:                  `id: the member occurs twice`,
+		`{"id":"a","\u0069d":"b"}`:             `id: the member occurs twice`,
+		`{"one":{"Path":"p"}}`:                 `one.Path: the name of this member is written "path"`,
+		"{\"one\":{\"\u212aind\":\"p\"}}":      `one."\u212aind": the name of this member is written "kind"`,
+		`{"one":{"path":"a"},"one":{}}`:        `one: the member occurs twice`,
+		`{"list":[{},{"PATH":"p"}]}`:           `list[1].PATH: the name of this member is written "path"`,
+		`{"map":{"a b\n":{"patH":"p"}}}`:       `map."a b\n".patH: the name of this member is written "path"`,
+		`{"map":{"a":{},"a":{}}}`:              `map.a: the member occurs twice`,
+		`{"nums":{"01":{}}}`:                   `nums.01: want another name: `,
+		`{"nums":{"+1":{}}}`:                   `nums.+1: want another name: `,
+		`{"nums":{"-0":{},"0":{}}}`:            `nums.0: the member occurs twice`,
+		`{"any":[{"a":1,"a":2}]}`:              `any[0].a: the member occurs twice`,
+		`{"own":{"Mode":"x"}}`:                 `own.Mode: the name of this member is written "mode"`,
+		`{"own":{"mode":"x","mode":"y"}}`:      `own.mode: the member occurs twice`,
+		`{"odd":"x"}`:                          `odd: the name of this member is written "Odd"`,
+		`{"list":[{},{"path":7}]}`:             `json: cannot unmarshal number into Go struct field inner.list[1].path of type string`,
+		`{"map":{"a b":{"path":[]}}}`:          `json: cannot unmarshal array into Go struct field inner.map.a b.path of type string`,
+		`{"name":"abcdefgh","own":{"mode":7}}`: `json: cannot unmarshal number into Go struct field outer.own.mode of type string`,
+		`{"bag":{"a":1,"a":2}}`:                "",
+		`{"late":{"Id":1}}`:                    `late.Id: the name of this member is written "id"`,
+		`{"owns":[{"a":0},{"mode":7}]}`:                                           `json: cannot unmarshal number into Go struct field outer.owns.mode of type string`,
+		`{"id":"1",` + "\n":                                                       `unexpected end of JSON input`,
+		`{"id":"a"} {"id":"b"}`:                                                   `invalid character '{' after top-level value`,
 		`{"any":{"` + strings.Repeat("x", 9999) + `":1,"` + strings.Repeat("x", 9999) + `":1}}`: "any." + strings.Repeat("x", 64) + `: the member occurs twice`,
 	} {
 		var v outer
@@ -110,6 +126,9 @@ func TestUnmarshal(t *testing.T) {
 	_ = v.secret
 	if err := jsonscan.UnmarshalKnown([]byte(`{"list":[{"path":"a","hint":1}]}`), &v); err == nil || err.Error() != "list[0].hint: there is no such member" {
 		t.Errorf("got %v", err)
+	}
+	if err := jsonscan.UnmarshalKnown([]byte(`{"own":{"mode":"a","hint":1}}`), &v); err != nil {
+		t.Error(err)
 	}
 	if err := jsonscan.UnmarshalKnown([]byte(`{"map":{"any":{"path":"a"}},"any":{"x":1}}`), &v); err != nil {
 		t.Error(err)
