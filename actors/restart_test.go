@@ -231,3 +231,21 @@ func TestAgentOfAStoppedActor(t *testing.T) {
 		t.Errorf("a group is agent %q", got)
 	}
 }
+
+// What is for the actor of an agent that has stopped does not reach the next agent of that id.
+func TestCellOfAnEarlierAgent(t *testing.T) {
+	s, a := numberedSystem(t, &numbers{})
+	pid := a.c.pid.Load()
+	if err := s.StopAgent(t.Context(), "a"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Spawn(t.Context(), Spec{ID: "a", New: func() Agent { return numbered(1) }}); err != nil {
+		t.Fatal(err)
+	}
+	if s.cellOf(pid) != nil {
+		t.Error("the earlier actor has the cell of the next agent")
+	}
+	if err := s.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}

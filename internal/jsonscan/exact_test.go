@@ -108,9 +108,9 @@ func TestUnmarshal(t *testing.T) {
 		`{"name":"abcdefgh","own":{"mode":7}}`: `json: cannot unmarshal number into Go struct field outer.own.mode of type string`,
 		`{"bag":{"a":1,"a":2}}`:                "",
 		`{"late":{"Id":1}}`:                    `late.Id: the name of this member is written "id"`,
-		`{"owns":[{"a":0},{"mode":7}]}`:                                           `json: cannot unmarshal number into Go struct field outer.owns.mode of type string`,
-		`{"id":"1",` + "\n":                                                       `unexpected end of JSON input`,
-		`{"id":"a"} {"id":"b"}`:                                                   `invalid character '{' after top-level value`,
+		`{"owns":[{"a":0},{"mode":7}]}`:        `json: cannot unmarshal number into Go struct field outer.owns.mode of type string`,
+		`{"id":"1",` + "\n":                    `unexpected end of JSON input`,
+		`{"id":"a"} {"id":"b"}`:                `invalid character '{' after top-level value`,
 		`{"any":{"` + strings.Repeat("x", 9999) + `":1,"` + strings.Repeat("x", 9999) + `":1}}`: "any." + strings.Repeat("x", 64) + `: the member occurs twice`,
 	} {
 		var v outer
