@@ -550,25 +550,31 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 }
 
 // The refusal of a request that another node has passed on goes where this node knows the asker to
-// be, and else back to the node that has passed it on.
+// be, and else back to the node that has passed it on. That of any other goes back.
 func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
-	for want, heard := range map[string]bool{"n2 ": true, "n3 ": false} {
+	for _, c := range []struct {
+		passed, heard bool
+		want          string
+	}{{true, true, "n2 "}, {true, false, "n3 "}, {false, true, "n3 "}} {
 		synctest.Test(t, func(t *testing.T) {
 			p, _ := newPlacing(t)
-			c, links := newClustered(p.node), &sentLinks{}
-			c.links = links
-			p.node.cluster = c
+			mesh, links := newClustered(p.node), &sentLinks{}
+			mesh.links = links
+			p.node.cluster = mesh
 			n2, n3 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
 			for _, peer := range []cluster.Incarnation{n2, n3} {
-				c.join(cluster.Member{Incarnation: peer})
+				mesh.join(cluster.Member{Incarnation: peer})
 			}
-			if heard {
-				c.heard.note("asker", heardOver{c.peers[n2], true})
+			if c.heard {
+				mesh.heard.note("asker", heardOver{mesh.peers[n2], true})
 			}
 			m := act(t, "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
-			c.peers[n3].answer(m.Forward(), &performatives.Refusal{Code: performatives.CodeBusy})
-			if sent := links.all(); !slices.Equal(sent, []string{want}) {
-				t.Errorf("sent to %q, want %q", sent, want)
+			if c.passed {
+				m = m.Forward()
+			}
+			mesh.peers[n3].answer(m, &performatives.Refusal{Code: performatives.CodeBusy})
+			if sent := links.all(); !slices.Equal(sent, []string{c.want}) {
+				t.Errorf("%+v: sent to %q", c, sent)
 			}
 			_ = stop(t.Context(), p.node)
 		})
