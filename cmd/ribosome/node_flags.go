@@ -120,7 +120,7 @@ type logFlags struct {
 // rule is a rule of a combination of flags.
 type rule struct {
 	broken bool
-	text   string // what is wrong, and an advice
+	text   string // the fault, and an advice
 }
 
 // firstBroken returns the error of the first rule that is broken.

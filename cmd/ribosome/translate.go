@@ -246,8 +246,8 @@ func lost(m, got *performatives.Message) (names []string) {
 	return append(lostMembers("", ours, theirs), names...)
 }
 
-// fieldsOf returns the fields of a message by the names that acl gives them, without the priority in
-// its payload, which is the message's, and with exact numbers.
+// fieldsOf returns the fields of a message by their names in acl, with exact numbers. It leaves out
+// the priority of the payload, which is that of the message.
 func fieldsOf(m *performatives.Message) map[string]any {
 	record, _ := m.JSON() // a codec has made it of JSON
 	record.Sender, record.Receiver, record.Timestamp = m.Sender().Fold(), m.Receiver().Fold(), m.Timestamp().UTC()

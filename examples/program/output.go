@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// Output is an output for several goroutines. It keeps the first error, and discards what is
-// written after it.
+// Output is an output for several goroutines. It keeps the first error, and discards all
+// output after it.
 type Output struct {
 	mu  sync.Mutex
 	w   io.Writer

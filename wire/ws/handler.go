@@ -69,8 +69,8 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_ = h.server.Start(c, id) // the peer has been told
 }
 
-// admit returns the identity of the peer, or the error to answer with. wellFormed checks the form of
-// the request; opens says that it opens a session.
+// admit returns the identity of the peer, or the error for the answer. wellFormed checks the form
+// of the request; opens says that it opens a session.
 func (h *handler) admit(r *http.Request, wellFormed func(*http.Request) error, opens bool) (*wire.Identity, error) {
 	if sockets.Surplus(r.Context()) {
 		return nil, denied(http.StatusServiceUnavailable, performatives.CodeBusy, "too many connections without a session")

@@ -156,8 +156,8 @@ func percentage(done, total []byte) *float64 {
 	return &p
 }
 
-// reply makes the peer's message about a request of this node, with an act and a message type, which
-// may be empty. Its sender is the receiver of the request, also when the envelope has another
+// reply makes the peer's message about a request of this node, with an act and a message type,
+// which may be empty. Its sender is the receiver of the request, also when the envelope has another
 // source: that source answers on the receiver's behalf.
 func (c *codec) reply(e *envelope, r *rpc, to *performatives.Message, t messageType, payload any) (*performatives.Message, error) {
 	untyped := payload

@@ -10,8 +10,8 @@ import (
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
-// The task_type of a TASK_ASSIGN in the form of the field that names no task, and that of a
-// PROCESS_USER_REQUEST, which is a capability of agents in the field (addenda §9).
+// Two values of task_type (addenda §9): of a TASK_ASSIGN of RossNet's own agents that names no
+// task, and of a PROCESS_USER_REQUEST, which is a capability of these agents.
 const (
 	taskOfField     = "task_assign"
 	taskUserRequest = "user_request_handling"

@@ -141,7 +141,8 @@ func (l *lexer) name() {
 	l.emit(TokenName, start, l.line)
 }
 
-// numberText matches a number, and what follows it without a space. Only that of an exponent has a sign.
+// numberText matches a number, and letters or digits that follow it without a space. Only an
+// exponent has a sign.
 var numberText = regexp.MustCompile(`^(?:0[xX][\w.\x{80}-\x{10FFFF}]*|(?:[eE][+-]|[\w.\x{80}-\x{10FFFF}])+)`)
 
 func (l *lexer) number() {

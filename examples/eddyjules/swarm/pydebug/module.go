@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Module is the structure of a Python source. [ParsePart] makes it. It never changes, so it is safe for
-// concurrent use.
+// Module is the structure of a Python source. [ParsePart] makes it. It never changes, so it is safe
+// for concurrent use.
 type Module struct {
 	Source  string
 	Header  string  // what the source begins with in front of a part that is indented as a whole: a line that makes it a block

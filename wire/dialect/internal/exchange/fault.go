@@ -50,8 +50,8 @@ func Invalid(field, want string, got []byte) *performatives.Refusal {
 	return Wrong(field, "%s, got %s", want, jsonscan.KindOf(got))
 }
 
-// Wrong is the refusal of a member with a wrong value, or of a whole message for an empty field. The
-// text after "want" is made by [fmt.Sprintf].
+// Wrong is the refusal of a member with a wrong value, or of a whole message for an empty field.
+// The text after "want" is made by [fmt.Sprintf].
 func Wrong(field, want string, args ...any) *performatives.Refusal {
 	text := "want " + fmt.Sprintf(want, args...)
 	if field != "" {
