@@ -448,3 +448,14 @@ func TestRetryAfter(t *testing.T) {
 		t.Errorf("NOT_UNDERSTOOD is %+v", m.AsRefusal())
 	}
 }
+
+// listing is a payload whose MarshalJSON makes no object.
+type listing struct{}
+
+func (listing) MarshalJSON() ([]byte, error) { return []byte(`[1]`), nil }
+
+func TestPayloadThatIsNoObject(t *testing.T) {
+	if out, err := appendPayload([]byte("before"), listing{}); !errors.Is(err, errNoObject) {
+		t.Errorf("got %q, %v", out, err)
+	}
+}
