@@ -32,40 +32,34 @@ func Within(namespace, id string) bool {
 func New(s *actors.System) *Catalog { return &Catalog{system: s} }
 
 // Catalog lists the visible agents, sorted by folded id, and keeps the texts of their capabilities.
-// A change costs what the changed agent offers. The catalog lists no agent until its first use. It
-// is safe for concurrent use.
+// A change costs what the changed agent offers, and the text of a block of agents. The catalog lists
+// no agent until its first use. It is safe for concurrent use.
 type Catalog struct {
 	system *actors.System
 	used   atomic.Bool
 
 	mu     sync.Mutex
-	agents []*Agent
-	offers map[name]*capability
-	walk   uint64 // the number of the latest walk over capabilities
-	length int    // of the latest text
+	blocks []*block
+	offers map[name][]*Agent // who offers it, sorted by folded id
+	length int               // of the latest text
 
 	watchers map[Watcher]struct{}
 	changed  map[performatives.AgentID]struct{} // of which the watchers are not told yet
+}
+
+// maxBlock is the number of agents of a block that is divided.
+const maxBlock = 64
+
+// block is a run of agents. It is guarded by Catalog.mu.
+type block struct {
+	agents []*Agent   // one at least, sorted by folded id
+	texts  *[2][]byte // of what these agents are the first to offer: topics, actions; nil after a change
 }
 
 // name is the name of a topic or of an action.
 type name struct {
 	action bool
 	folded string
-}
-
-// capability is what agents offer under one name. It is guarded by Catalog.mu.
-type capability struct {
-	name
-	agents int    // how many offer it
-	walk   uint64 // the latest that has met it
-}
-
-// meet notes that a walk has met the capability, and reports whether that is the first time.
-func (c *capability) meet(walk uint64) (first bool) {
-	first = c.walk != walk
-	c.walk = walk
-	return first
 }
 
 // Agent is an agent of the catalog. Other goroutines than the owner of Catalog.mu use it only
@@ -80,8 +74,29 @@ type Agent struct {
 
 // offer is a capability of one agent.
 type offer struct {
-	*capability
+	name
 	at int // in the topics or the actions of the agent
+}
+
+// newAgent returns the entry of a registered agent.
+func newAgent(r *actors.Registration) *Agent {
+	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe()}
+	met := make(map[name]bool, len(a.has.Topics)+len(a.has.Actions))
+	add := func(n name, at int) {
+		n.folded = performatives.FoldCapability(n.folded)
+		if !met[n] {
+			met[n] = true
+			a.offers = append(a.offers, offer{n, at})
+		}
+	}
+	for i, t := range a.has.Topics {
+		add(name{false, t}, i)
+	}
+	for i, of := range a.has.Actions {
+		add(name{true, of.Name}, i)
+	}
+	a.texts = make([][]byte, len(a.offers))
+	return a
 }
 
 // Is reports whether the agent has that id.
@@ -105,10 +120,14 @@ func (c *Catalog) Changed(id performatives.AgentID) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := c.removeLocked(id.Fold())
-	var after []performatives.Action
+	var before, after []performatives.Action
+	if a := c.removeLocked(id.Fold()); a != nil {
+		before = a.has.Actions
+	}
 	if r, ok := c.system.Find(id); ok && r.Visible() {
-		after = c.addLocked(r).has.Actions
+		a := newAgent(r)
+		c.addLocked(a)
+		after = a.has.Actions
 	}
 	if len(c.watchers) == 0 || len(before)+len(after) == 0 || reflect.DeepEqual(before, after) {
 		return
@@ -123,58 +142,83 @@ func (c *Catalog) useLocked() {
 	if c.used.Swap(true) {
 		return
 	}
-	c.offers = make(map[name]*capability)
+	c.offers = make(map[name][]*Agent)
 	for r := range c.system.Agents() {
-		c.addLocked(r)
+		c.addLocked(newAgent(r))
 	}
 }
 
-// addLocked lists an agent, and returns its entry.
-func (c *Catalog) addLocked(r *actors.Registration) *Agent {
-	a := &Agent{key: r.ID().Fold(), id: r.ID(), has: r.Describe()}
-	at, there := slices.BinarySearchFunc(c.agents, a.key, compareKey)
-	if there {
-		return c.agents[at] // its id changed hands while the agents were listed
+// findLocked returns the block that has a key or may get it, and the place in it.
+func (c *Catalog) findLocked(key performatives.AgentID) (in, at int, there bool) {
+	in, _ = slices.BinarySearchFunc(c.blocks, key, func(b *block, key performatives.AgentID) int {
+		return compareKey(b.agents[len(b.agents)-1], key)
+	})
+	in = min(in, len(c.blocks)-1)
+	if in < 0 {
+		return 0, 0, false
 	}
-	c.agents = slices.Insert(c.agents, at, a)
-	c.walk++
-	for i, t := range a.has.Topics {
-		c.offerLocked(a, name{false, t}, i)
-	}
-	for i, of := range a.has.Actions {
-		c.offerLocked(a, name{true, of.Name}, i)
-	}
-	return a
+	at, there = slices.BinarySearchFunc(c.blocks[in].agents, key, compareKey)
+	return in, at, there
 }
 
-// offerLocked notes a capability of a new agent, unless it has another one of that name.
-func (c *Catalog) offerLocked(a *Agent, n name, at int) {
-	n.folded = performatives.FoldCapability(n.folded)
-	of := c.offers[n]
-	if of == nil {
-		of = &capability{name: n}
-		c.offers[n] = of
-	}
-	if of.meet(c.walk) {
-		of.agents++
-		a.offers, a.texts = append(a.offers, offer{of, at}), append(a.texts, nil)
+// staleLocked has the text of the first of these agents, if there is one, made anew.
+func (c *Catalog) staleLocked(agents []*Agent) {
+	if len(agents) > 0 {
+		in, _, _ := c.findLocked(agents[0].key)
+		c.blocks[in].texts = nil
 	}
 }
 
-// removeLocked removes the entry of an agent, if there is one, and returns its actions.
-func (c *Catalog) removeLocked(key performatives.AgentID) []performatives.Action {
-	at, there := slices.BinarySearchFunc(c.agents, key, compareKey)
+// addLocked lists an agent, unless one with its id is listed: the id changed hands meanwhile.
+func (c *Catalog) addLocked(a *Agent) {
+	in, at, there := c.findLocked(a.key)
+	switch {
+	case there:
+		return
+	case len(c.blocks) == 0:
+		c.blocks = []*block{{}}
+	}
+	b := c.blocks[in]
+	b.agents, b.texts = slices.Insert(b.agents, at, a), nil
+	if half := len(b.agents) / 2; len(b.agents) == maxBlock {
+		c.blocks = slices.Insert(c.blocks, in+1, &block{agents: slices.Clone(b.agents[half:])})
+		b.agents = slices.Delete(b.agents, half, len(b.agents))
+	}
+	for _, of := range a.offers {
+		by := c.offers[of.name]
+		i, _ := slices.BinarySearchFunc(by, a.key, compareKey)
+		if i == 0 {
+			c.staleLocked(by)
+		}
+		c.offers[of.name] = slices.Insert(by, i, a)
+	}
+}
+
+// removeLocked removes the entry of an agent, and returns it, or nil.
+func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
+	in, at, there := c.findLocked(key)
 	if !there {
 		return nil
 	}
-	a := c.agents[at]
-	c.agents = slices.Delete(c.agents, at, at+1)
+	b := c.blocks[in]
+	a := b.agents[at]
+	b.agents, b.texts = slices.Delete(b.agents, at, at+1), nil
+	if len(b.agents) == 0 {
+		c.blocks = slices.Delete(c.blocks, in, in+1)
+	}
 	for _, of := range a.offers {
-		if of.agents--; of.agents == 0 {
+		by := c.offers[of.name]
+		i, _ := slices.BinarySearchFunc(by, key, compareKey)
+		if by = slices.Delete(by, i, i+1); len(by) == 0 {
 			delete(c.offers, of.name)
+			continue
+		}
+		c.offers[of.name] = by
+		if i == 0 {
+			c.staleLocked(by)
 		}
 	}
-	return a.has.Actions
+	return a
 }
 
 // Summary returns the JSON of [Union] of all agents but one.
@@ -182,38 +226,52 @@ func (c *Catalog) Summary(except performatives.AgentID) performatives.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.useLocked()
+	if a := c.removeLocked(except.Fold()); a != nil {
+		defer c.addLocked(a)
+	}
 	out := append(make([]byte, 0, c.length+c.length/16+256), `{"capabilities":{"topics":[`...)
-	out = c.appendLocked(out, false, except.Fold())
+	out = c.appendLocked(out, 0)
 	out = append(out, `],"actions":[`...)
-	out = c.appendLocked(out, true, except.Fold())
+	out = c.appendLocked(out, 1)
 	out = append(out, `]},"status":"success"}`...)
 	c.length = len(out)
 	return performatives.Raw(out)
 }
 
-// appendLocked appends the elements of the JSON array of the actions or the topics of all agents
-// but one.
-func (c *Catalog) appendLocked(out []byte, actions bool, except performatives.AgentID) []byte {
-	c.walk++
+// appendLocked appends the elements of the JSON array of the topics of all agents, or, for 1, of
+// their actions.
+func (c *Catalog) appendLocked(out []byte, kind int) []byte {
 	begin := len(out)
-	for _, a := range c.agents {
-		if a.key == except {
-			continue
+	for _, b := range c.blocks {
+		if b.texts == nil {
+			c.writeLocked(b)
 		}
-		for i, of := range a.offers {
-			if of.action != actions || !of.meet(c.walk) {
-				continue
-			}
-			if a.texts[i] == nil {
-				a.texts[i] = a.textOf(of)
-			}
-			out = append(out, a.texts[i]...)
-		}
+		out = append(out, b.texts[kind]...)
 	}
 	if last := len(out) - 1; last >= begin {
 		out = out[:last] // the comma
 	}
 	return out
+}
+
+// writeLocked makes the texts of a block.
+func (c *Catalog) writeLocked(b *block) {
+	b.texts = new([2][]byte)
+	for _, a := range b.agents {
+		for i, of := range a.offers {
+			if c.offers[of.name][0] != a {
+				continue
+			}
+			if a.texts[i] == nil {
+				a.texts[i] = a.textOf(of)
+			}
+			to := &b.texts[0]
+			if of.action {
+				to = &b.texts[1]
+			}
+			*to = append(*to, a.texts[i]...)
+		}
+	}
 }
 
 // textOf returns the entry of a capability in the text of the catalog. It is empty for an action
@@ -238,19 +296,19 @@ func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.useLocked()
-	if name == "" {
-		return slices.Clone(c.agents)
-	}
-	folded := string(name.Fold())
-	from, _ := slices.BinarySearchFunc(c.agents, performatives.AgentID(folded), compareKey)
 	var members []*Agent
-	for _, a := range c.agents[from:] {
-		if !strings.HasPrefix(string(a.key), folded) {
-			break
+	folded := string(name.Fold())
+	from, at, _ := c.findLocked(name.Fold())
+	for _, b := range c.blocks[from:] {
+		for _, a := range b.agents[at:] {
+			switch {
+			case !strings.HasPrefix(string(a.key), folded):
+				return members
+			case folded == "" || Within(folded, string(a.key)):
+				members = append(members, a)
+			}
 		}
-		if Within(folded, string(a.key)) {
-			members = append(members, a)
-		}
+		at = 0
 	}
 	return members
 }
@@ -260,8 +318,8 @@ func (c *Catalog) Members(name performatives.AgentID) []*Agent {
 // kept; with each, that of each agent.
 func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Capabilities {
 	all := performatives.Capabilities{Topics: []string{}, Actions: []performatives.Action{}}
-	covered := make(map[*capability]bool)
-	fresh := func(of offer) bool { return each || !covered[of.capability] }
+	covered := make(map[name]bool)
+	fresh := func(of offer) bool { return each || !covered[of.name] }
 	for _, a := range agents {
 		if !slices.ContainsFunc(a.offers, fresh) && len(a.has.Resources) == 0 || !seen(a) {
 			continue
@@ -275,7 +333,7 @@ func Union(agents []*Agent, seen func(*Agent) bool, each bool) performatives.Cap
 			default:
 				all.Topics = append(all.Topics, a.has.Topics[of.at])
 			}
-			covered[of.capability] = true
+			covered[of.name] = true
 		}
 		for _, r := range a.has.Resources {
 			r.Extra = withAgent(r.Extra, a.id)

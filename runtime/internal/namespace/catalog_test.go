@@ -56,6 +56,13 @@ func (w worker) Describe() performatives.Capabilities { return performatives.Cap
 // for each agent that asks.
 func TestCatalog(t *testing.T) {
 	ids := []performatives.AgentID{"a", "B", "b2", "crm", "crm/x", "crm-y", "z"}
+	t.Run("few agents", func(t *testing.T) { checkCatalog(t, ids, 0) })
+	t.Run("many agents", func(t *testing.T) { checkCatalog(t, ids, 25) })
+}
+
+// checkCatalog checks a catalog while agents with these ids come and go. Between each two of them, so
+// many others stay.
+func checkCatalog(t *testing.T, ids []performatives.AgentID, others int) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "One", "two <b>", "two_<b>", "three", "four"}), 0, 4)
 	rapid.Check(t, func(t *rapid.T) {
 		var catalog *namespace.Catalog
@@ -74,6 +81,15 @@ func TestCatalog(t *testing.T) {
 		}
 		remote := make(map[performatives.AgentID]*actors.Registration)
 		id := rapid.SampledFrom(ids)
+		for _, id := range ids {
+			for i := range others {
+				r, err := system.Register(performatives.AgentID(fmt.Sprintf("%s/%d", id, i)), nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.Announce(performatives.Capabilities{Topics: []string{string(r.ID())}})
+			}
+		}
 		t.Repeat(map[string]func(*rapid.T){
 			"spawn": func(t *rapid.T) {
 				w := worker(capabilities())
@@ -119,6 +135,19 @@ func TestCatalog(t *testing.T) {
 				all = namespace.Union(catalog.Members(""), func(a *namespace.Agent) bool { return !a.Is(except) }, false)
 				if got, _ := json.Marshal(performatives.InformCapabilities{Capabilities: &all}); string(got) != string(want) {
 					t.Fatalf("union for %s:\n%s\nwant\n%s", except, got, want)
+				}
+				within := id.Draw(t, "namespace")
+				var members, got []performatives.AgentID
+				for a := range system.Agents() {
+					if key := a.ID().Fold(); namespace.Within(string(within.Fold()), string(key)) {
+						members = append(members, key)
+					}
+				}
+				for _, a := range catalog.Members(within) {
+					got = append(got, a.ID().Fold())
+				}
+				if slices.Sort(members); !slices.Equal(got, members) {
+					t.Fatalf("members of %s: %s, want %s", within, got, members)
 				}
 			},
 		})
