@@ -267,13 +267,19 @@ func appendFields(out []byte, fields *fieldList) ([]byte, error) {
 
 // append appends what encoding/json writes for the field.
 func (f *field) append(out []byte) ([]byte, error) {
-	if c, ok := f.to.(*Content); ok && c.raw != nil && isCompact(c.raw) {
-		return append(out, c.raw...), nil
+	from := f.to
+	if c, ok := f.to.(*Content); ok {
+		switch {
+		case c.raw == nil:
+			from = c.value
+		case isCompact(c.raw):
+			return append(out, c.raw...), nil
+		}
 	}
 	if text := f.text(); text != nil {
 		return appendText(out, *text), nil
 	}
-	value, err := json.Marshal(f.to)
+	value, err := json.Marshal(from)
 	return append(out, value...), err
 }
 
