@@ -144,7 +144,8 @@ func (s *System) pause(m *performatives.Message, to *Registration) time.Duration
 	case m.InReplyTo() != "":
 	case s.pool != nil && s.pool.wait.Delay() > 50*time.Millisecond:
 		return 5 * time.Millisecond
-	case to != nil && to.local != nil && nowMillis()-to.local.refused.Load() < 10:
+	case to == nil || to.local == nil:
+	case to.local.refused.Load() != 0 && nowMillis()-to.local.refused.Load() < 10:
 		return time.Millisecond
 	}
 	return 0

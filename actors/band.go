@@ -101,25 +101,24 @@ func (b *band) hopelessLocked(message any) bool {
 	if m == nil || m.Priority() > performatives.Normal {
 		return false
 	}
-	now := time.Now()
 	most := longestWait
 	if by := m.ReplyBy(); !by.IsZero() {
-		most = min(most, by.Sub(now)/4)
+		most = min(most, time.Until(by)/4)
 	}
-	return b.waitLocked(now) > most
+	return b.waitLocked() > most
 }
 
 // waitLocked returns how long a new message would wait: by the number of messages before it and the
 // rate of the band, or as long as the oldest one has waited, if that is more. It is zero for a band
 // that is no crowd.
-func (b *band) waitLocked(now time.Time) time.Duration {
+func (b *band) waitLocked() time.Duration {
 	n := b.queued + b.claimed
 	if n < crowd {
 		return 0
 	}
 	wait := time.Duration(n) * time.Duration(b.each)
 	if oldest := b.oldestLocked(); !oldest.IsZero() {
-		wait = max(wait, now.Sub(oldest))
+		wait = max(wait, time.Since(oldest))
 	}
 	return wait
 }
@@ -128,7 +127,7 @@ func (b *band) waitLocked(now time.Time) time.Duration {
 func (b *band) delay() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.waitLocked(time.Now())
+	return b.waitLocked()
 }
 
 // requestIn returns the request that a value of a mailbox is, or begins a conversation with; nil

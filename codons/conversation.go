@@ -27,7 +27,7 @@ type Conversation struct {
 	Value
 	actor    actors.ConversationActor
 	agent    actors.Self
-	about    lifecycle.Subject                         // what the events of the conversation refer to
+	about    atomic.Pointer[lifecycle.Subject]         // see subject; nil before its first use
 	ontology string                                    // of a request that names none, at the responder; empty otherwise
 	release  func() bool                               // detaches the conversation from its caller's ctx; nil without a caller
 	child    child                                     // its lease in the scope in which it was begun
@@ -35,9 +35,7 @@ type Conversation struct {
 	spent    Budget                                    // its usage, at the initiator; read once it has ended
 	watch    func(on machine.Symbol, at machine.State) // called after each step, and at an end without a step; nil without a group
 
-	began    time.Time
-	progress progress
-
+	progress     progress
 	timers       timers
 	withdrawn    atomic.Pointer[func() error] // returns the cause for which the caller withdrew it; nil otherwise
 	event        Input                        // of the current step, or of the latest one
@@ -68,10 +66,9 @@ func newResponder(agent actors.Self, codon *Codon, opening *performatives.Messag
 func newConversation(agent actors.Self, codon *Codon, role machine.Role, key actors.Key, opening *performatives.Message, s Side) *Conversation {
 	c := &Conversation{agent: agent, priority: opening.Priority()}
 	c.set(codon, role, agent.ID(), key, opening, s, time.Now())
-	c.about = lifecycle.Subject{Agent: c.self, Peer: key.Peer, Conversation: key.ID, Protocol: codon.Name(), Role: role, Parent: ParentOf(opening)}
 	c.sent, c.seen = c.fewSent[:0], c.fewSeen[:0]
-	c.began = c.at.Updated
-	c.progress.state, c.progress.since = c.at.State, c.began
+	c.timers.began = c.at.Updated
+	c.progress.state, c.progress.since = c.at.State, c.at.Updated
 	c.timers.ring = c.ring
 	c.recorder = newRecorder(c)
 	if CheckPayloads.Load() {
@@ -89,6 +86,14 @@ func (c *Conversation) Opening() *performatives.Message { return c.opening }
 
 // Key returns the key under which the agent finds the conversation. Safe for concurrent use.
 func (c *Conversation) Key() actors.Key { return c.key }
+
+// role returns the role of this side. Safe for concurrent use.
+func (c *Conversation) role() machine.Role {
+	if c.key.Initiator {
+		return machine.Initiator
+	}
+	return machine.Responder
+}
 
 // Priority returns the priority of the conversation's messages. Safe for concurrent use.
 func (c *Conversation) Priority() performatives.Priority { return c.priority }
@@ -120,8 +125,8 @@ func (c *Conversation) Receive(message any) {
 		}
 	case tick:
 		for name, ok := c.timers.expired(time.Now()); ok; name, ok = c.timers.expired(time.Now()) {
-			if name == machine.TimerRetry && c.again.After(time.Now()) {
-				c.timers.arm(name, time.Until(c.again))
+			if now := time.Now(); name == machine.TimerRetry && c.again.After(now) {
+				c.timers.arm(name, now, c.again.Sub(now))
 				continue
 			}
 			c.take(Input{On: machine.Timeout(name)})

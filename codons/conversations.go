@@ -64,7 +64,7 @@ func infos(of iter.Seq[actors.Conversation]) (all []Info) {
 // called from any goroutine. The caller owns the result.
 func Children(system *actors.System, of performatives.ConversationID) (ids []performatives.ConversationID) {
 	for c := range system.Conversations() {
-		if c, ok := c.(*Conversation); ok && c.about.Parent == of && !c.Over() {
+		if c, ok := c.(*Conversation); ok && !c.Over() && ParentOf(c.first) == of {
 			ids = append(ids, c.key.ID)
 		}
 	}
@@ -79,7 +79,7 @@ func Children(system *actors.System, of performatives.ConversationID) (ids []per
 // goroutine.
 func Withdraw(system *actors.System, id performatives.ConversationID, cause error) (withdrawn int) {
 	for c := range system.ConversationsWith(id) {
-		if c, ok := c.(*Conversation); ok && c.about.Role == machine.Initiator && !c.Over() {
+		if c, ok := c.(*Conversation); ok && c.key.Initiator && !c.Over() {
 			c.withdraw(cause)
 			withdrawn++
 		}
@@ -103,11 +103,11 @@ func (c *Conversation) Info() Info {
 	c.progress.mu.Lock()
 	defer c.progress.mu.Unlock()
 	i := Info{
-		ID: c.key.ID, Parent: c.about.Parent, Protocol: c.codon.Name(), Role: c.about.Role, Agent: c.self, Peer: c.key.Peer,
-		State: c.progress.state, Began: c.began, Since: c.progress.since, Path: slices.Clone(c.progress.path.states()), Deadline: c.progress.deadline,
+		ID: c.key.ID, Parent: ParentOf(c.first), Protocol: c.codon.Name(), Role: c.role(), Agent: c.self, Peer: c.key.Peer,
+		State: c.progress.state, Began: c.timers.began, Since: c.progress.since, Path: slices.Clone(c.progress.path.states()), Deadline: c.progress.deadline,
 		Budget: allowance,
 	}
-	if c.about.Role == machine.Responder {
+	if !c.key.Initiator {
 		i.Left = c.progress.work.left(allowance)
 	}
 	return i

@@ -59,7 +59,7 @@ func newHandler(c *Conversation, t Times, s *slot, job string, do func(context.C
 		c.progress.work = scope
 		c.progress.mu.Unlock()
 	}
-	h := &Handler{conversation: c, request: c.request, job: job, do: do, slot: s, scope: c.work, began: time.Now()}
+	h := &Handler{conversation: c, request: c.request, job: job, do: do, slot: s, scope: c.work, began: c.event.At}
 	var span *lifecycle.Span
 	if c.agent.System().Tracing() != nil {
 		of := c.jobSpan(job, c.request)

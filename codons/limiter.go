@@ -65,15 +65,14 @@ func (l *limiter) take(priority performatives.Priority) *slot {
 }
 
 // admit returns a slot for the work on a request, or why there is none: all slots are taken, or
-// the node has no room.
-func (r *Responder) admit(m *performatives.Message) (*slot, *performatives.Refusal) {
+// the node has no room. The deadline is that of the request.
+func (r *Responder) admit(m *performatives.Message, deadline time.Time) (*slot, *performatives.Refusal) {
 	s := r.take(m.Priority())
 	if s == nil {
 		return nil, &performatives.Refusal{Code: performatives.CodeBusy, Text: fmt.Sprintf("%d tasks are under way, which is the limit", r.limit)}
 	}
-	var deadline time.Time
-	if !r.longLived {
-		deadline = r.times.until(m, time.Now())
+	if r.longLived {
+		deadline = time.Time{}
 	}
 	if busy := r.agent.Admit(&s.permit, m, ParentOf(m) != "", deadline); busy != nil {
 		s.release()

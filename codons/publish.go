@@ -12,6 +12,17 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
+// subject returns what the events of the conversation refer to. It is no part of the conversation,
+// whose memory a reader of events would keep.
+func (c *Conversation) subject() *lifecycle.Subject {
+	if s := c.about.Load(); s != nil {
+		return s
+	}
+	s := &lifecycle.Subject{Agent: c.self, Peer: c.key.Peer, Conversation: c.key.ID, Protocol: c.Protocol(), Role: c.role(), Parent: ParentOf(c.first)}
+	c.about.Store(s)
+	return s
+}
+
 func (c *Conversation) publishChanged(m *performatives.Message) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.PayloadChanged](stream) {
 		stream.Publish(lifecycle.PayloadChanged{At: events.At{Time: time.Now()}, Agent: c.agent.ID(), Conversation: c.key.ID, Message: m.ID(), Type: fmt.Sprintf("%T", m.Payload())})
@@ -20,7 +31,7 @@ func (c *Conversation) publishChanged(m *performatives.Message) {
 
 func (c *Conversation) publishBegan() {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.Began](stream) {
-		events.Publish(stream, lifecycle.Began{At: events.At{Time: c.at.Updated}, Subject: &c.about})
+		events.Publish(stream, lifecycle.Began{At: events.At{Time: c.at.Updated}, Subject: c.subject()})
 	}
 }
 
@@ -30,13 +41,13 @@ func (c *Conversation) publishEnded(at time.Time, state machine.State, code func
 		c.progress.mu.Lock()
 		path := c.progress.path.states()
 		c.progress.mu.Unlock()
-		events.Publish(stream, lifecycle.Ended{At: events.At{Time: at}, Subject: &c.about, State: state, Code: code(), Began: c.began, Span: c.Span(), Path: path})
+		events.Publish(stream, lifecycle.Ended{At: events.At{Time: at}, Subject: c.subject(), State: state, Code: code(), Began: c.timers.began, Span: c.Span(), Path: path})
 	}
 }
 
 func (c *Conversation) publishResent(m *performatives.Message) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.Resent](stream) {
-		stream.Publish(lifecycle.Resent{At: events.At{Time: c.at.Updated}, Subject: &c.about, Message: m.ID(), Performative: m.Performative()})
+		stream.Publish(lifecycle.Resent{At: events.At{Time: c.at.Updated}, Subject: c.subject(), Message: m.ID(), Performative: m.Performative()})
 	}
 }
 
@@ -45,7 +56,7 @@ func (c *Conversation) publishResent(m *performatives.Message) {
 func (c *Conversation) publishJob(job, label string, m *performatives.Message, began time.Time, last Command, failure error) {
 	if stream := &c.agent.System().Events; events.Wants[lifecycle.JobEnded](stream) {
 		events.Publish(stream, lifecycle.JobEnded{
-			At: events.At{Time: time.Now()}, Subject: &c.about, Job: job, Command: last.Name, Code: codeOf(last.Data),
+			At: events.At{Time: time.Now()}, Subject: c.subject(), Job: job, Command: last.Name, Code: codeOf(last.Data),
 			Began: began, Span: c.jobSpan(job, m), Label: label, Err: failure,
 		})
 	}
@@ -66,7 +77,7 @@ func (c *Conversation) endCode(last *performatives.Message) performatives.Code {
 	if code, lost := c.event.lostPeer(); lost {
 		return code
 	}
-	if c.about.Role == machine.Responder && len(c.sent) > 0 {
+	if c.at.Role == machine.Responder && len(c.sent) > 0 {
 		last = c.sent[len(c.sent)-1].Message
 	}
 	if last != nil && c.at.State != standard.StateCancelled {

@@ -202,7 +202,7 @@ func (s *ResponderSide) Run(c *Conversation, job string) {
 // start runs a job on a goroutine of its own, or refuses the request when it has expired or
 // no slot is free.
 func (s *ResponderSide) start(c *Conversation, w *Work) {
-	if w.Considers && c.request.Expired(time.Now()) {
+	if w.Considers && c.request.Expired(c.event.At) {
 		s.releaseSlot()
 		s.refuse(c, &performatives.Refusal{Code: performatives.CodeExpired})
 		return
@@ -210,7 +210,7 @@ func (s *ResponderSide) start(c *Conversation, w *Work) {
 	held := s.slot.Swap(nil)
 	var busy *performatives.Refusal
 	if held == nil {
-		held, busy = s.responder.admit(c.request)
+		held, busy = s.responder.admit(c.request, s.responder.times.until(c.request, c.event.At))
 	}
 	if busy != nil {
 		if s.responder.decision == nil && (s.handler == nil || s.handler.request != c.request) { // no job has run
@@ -306,10 +306,12 @@ func (s *ResponderSide) runDecision(c *Conversation) {
 // a request that was taken on, and for no other.
 func (s *ResponderSide) decide(c *Conversation, do func(context.Context, *performatives.Message) Command, m *performatives.Message) (d Command) {
 	r := s.responder
-	if m.Expired(time.Now()) {
+	now := time.Now()
+	if m.Expired(now) {
 		return r.refuse(&performatives.Refusal{Code: performatives.CodeExpired})
 	}
-	held, busy := r.admit(m)
+	deadline := r.times.until(m, now)
+	held, busy := r.admit(m, deadline)
 	if busy != nil {
 		r.agent.ForgetRequest(m)
 		return r.refuse(busy)
@@ -326,7 +328,7 @@ func (s *ResponderSide) decide(c *Conversation, do func(context.Context, *perfor
 			panic(err) // the agent fails, too
 		}
 	}()
-	ctx := considering(r.agent, r.times.until(m, time.Now()), m, r.times.Depth)
+	ctx := considering(r.agent, deadline, m, r.times.Depth)
 	defer ctx.end()
 	return do(ctx, m)
 }

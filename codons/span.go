@@ -113,10 +113,10 @@ func (c *Conversation) Span() lifecycle.Span {
 		return lifecycle.Span{}
 	}
 	parent := c.first.Trace()
-	if below, ok := c.side.(interface{ parentTrace() string }); ok && c.about.Role == machine.Initiator {
+	if below, ok := c.side.(interface{ parentTrace() string }); ok && c.key.Initiator {
 		parent = below.parentTrace()
 	}
-	return sideSpan(t, parent, c.about.Role, string(c.key.ID), string(c.first.ID()), c.self, c.key.Peer)
+	return sideSpan(t, parent, c.role(), string(c.key.ID), string(c.first.ID()), c.self, c.key.Peer)
 }
 
 // jobSpan returns the span of a job of this side that m has started; m is nil for none.

@@ -122,7 +122,7 @@ func (c *Conversation) publish(from machine.State, e *Input) {
 	if !events.Wants[lifecycle.Transition](stream) {
 		return
 	}
-	t := lifecycle.Transition{At: events.At{Time: c.at.Updated}, Subject: &c.about, From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
+	t := lifecycle.Transition{At: events.At{Time: c.at.Updated}, Subject: c.subject(), From: from, To: c.at.State, On: e.On, Ended: c.Ended()}
 	if e.On.Kind != machine.KindCommand || e.misread() {
 		t.Message = idOf(e.Message)
 	}
@@ -143,7 +143,7 @@ func (c *Conversation) act(a *action, e *Input) {
 		if a.after == Never {
 			c.timers.disarm(f.Name) // the timer may still run
 		} else {
-			c.timers.arm(f.Name, a.after)
+			c.timers.arm(f.Name, c.event.At, a.after)
 		}
 	case machine.EffectDisarm:
 		c.timers.disarm(f.Name)

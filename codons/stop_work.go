@@ -66,7 +66,7 @@ var (
 func StopWork(system *actors.System, id performatives.ConversationID, cause error) (stopped int, err error) {
 	for c := range system.ConversationsWith(id) {
 		c, ok := c.(*Conversation)
-		if !ok || c.about.Role != machine.Responder || c.Over() {
+		if !ok || c.key.Initiator || c.Over() {
 			continue
 		}
 		at := c.Info().State

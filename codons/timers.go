@@ -13,6 +13,7 @@ const MaxTimers = 4
 // timers are the clocks of one conversation. They share one [time.Timer], which is set to the
 // earliest clock.
 type timers struct {
+	began time.Time        // of the conversation
 	ring  func()           // called, on a goroutine of its own, when a clock is due
 	due   [MaxTimers]clock // the running clocks, in no order
 	n     int
@@ -21,17 +22,18 @@ type timers struct {
 
 type clock struct {
 	name string
-	at   time.Time
+	at   time.Duration // since timers.began
 }
 
 // tick is sent to the conversation when a clock may be due. A late or early tick is harmless,
 // because its receiver looks for due clocks.
 type tick struct{}
 
-// arm starts a clock, or restarts it.
-func (t *timers) arm(name string, d time.Duration) {
+// arm starts a clock, or restarts it: it is due that time after now.
+func (t *timers) arm(name string, now time.Time, d time.Duration) {
 	t.disarm(name)
-	t.due[t.n] = clock{name, time.Now().Add(d)}
+	at := now.Sub(t.began)
+	t.due[t.n] = clock{name, at + min(d, Never-at)}
 	t.n++
 	if t.alarm == nil {
 		t.alarm = time.AfterFunc(max(d, 0), t.ring)
@@ -59,7 +61,7 @@ func (t *timers) remove(i int) {
 // clock is due.
 func (t *timers) expired(now time.Time) (string, bool) {
 	first := t.earliest()
-	if first < 0 || t.due[first].at.After(now) {
+	if first < 0 || t.due[first].at > now.Sub(t.began) {
 		t.set()
 		return "", false
 	}
@@ -71,7 +73,7 @@ func (t *timers) expired(now time.Time) (string, bool) {
 // set sets the alarm to the earliest clock.
 func (t *timers) set() {
 	if first := t.earliest(); first >= 0 {
-		t.alarm.Reset(max(time.Until(t.due[first].at), 0))
+		t.alarm.Reset(max(t.due[first].at-time.Since(t.began), 0))
 	}
 }
 
@@ -79,7 +81,7 @@ func (t *timers) set() {
 func (t *timers) earliest() int {
 	first := -1
 	for i := range t.due[:t.n] {
-		if first < 0 || t.due[i].at.Before(t.due[first].at) {
+		if first < 0 || t.due[i].at < t.due[first].at {
 			first = i
 		}
 	}

@@ -10,18 +10,18 @@ import (
 func TestTimers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rung := make(chan struct{}, 8)
-		all := timers{ring: func() { rung <- struct{}{} }}
+		all := timers{began: time.Now(), ring: func() { rung <- struct{}{} }}
 		none := func(why string) {
 			t.Helper()
 			if name, ok := all.expired(time.Now()); ok {
 				t.Errorf("%s is due, but %s", name, why)
 			}
 		}
-		all.arm("a", time.Second)
+		all.arm("a", time.Now(), time.Second)
 		<-rung
-		all.arm("a", time.Hour)
+		all.arm("a", time.Now(), time.Hour)
 		none("it was set anew")
-		all.arm("b", 0)
+		all.arm("b", time.Now(), 0)
 		<-rung
 		all.disarm("b")
 		none("it was stopped")
@@ -30,7 +30,7 @@ func TestTimers(t *testing.T) {
 			t.Errorf("got %q, %t, want a", name, ok)
 		}
 		none("it counts once")
-		all.arm("c", time.Second)
+		all.arm("c", time.Now(), time.Second)
 		all.stop()
 		time.Sleep(time.Minute)
 		none("all were stopped")
@@ -44,10 +44,10 @@ func TestTimers(t *testing.T) {
 func TestTimersInOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		rung := make(chan struct{}, 8)
-		all := timers{ring: func() { rung <- struct{}{} }}
+		all := timers{began: time.Now(), ring: func() { rung <- struct{}{} }}
 		start := time.Now()
 		for name, d := range map[string]time.Duration{"late": 3 * time.Second, "early": time.Second, "middle": 2 * time.Second} {
-			all.arm(name, d)
+			all.arm(name, time.Now(), d)
 		}
 		for i, want := range []string{"early", "middle", "late"} {
 			<-rung

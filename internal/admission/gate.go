@@ -72,7 +72,7 @@ type Gate struct {
 	each      time.Duration // mean time between two that leave the queue; zero before the first
 	left      time.Time     // when the last one left the queue, or when there began to be one
 	timer     *time.Timer
-	returned  time.Time // when a handler has last returned, or begun because none did
+	returned  time.Time // when a handler has last returned while others were queued, or begun because none did
 	due       time.Time // of the next probe
 	lastProbe time.Time
 	probing   bool
@@ -132,9 +132,8 @@ type Starter interface{ Start() }
 func (g *Gate) Take(t *Ticket, r Request) *Busy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	now := time.Now()
-	if wait := g.lookLocked(r, now); wait > 0 {
-		return g.refuseLocked(wait, now)
+	if wait := g.lookLocked(r); wait > 0 {
+		return g.refuseLocked(wait)
 	}
 	t.gate, t.agent, t.name, t.band = g, r.Agent, r.Asker, r.Band
 	if g.waiting > 0 {
@@ -148,21 +147,21 @@ func (g *Gate) Take(t *Ticket, r Request) *Busy {
 func (g *Gate) Look(r Request) time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.lookLocked(r, time.Now())
+	return g.lookLocked(r)
 }
 
 // Refuse counts the refusal of a request that would wait for so long, here or elsewhere.
 func (g *Gate) Refuse(wait time.Duration) *Busy {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.refuseLocked(wait, time.Now())
+	return g.refuseLocked(wait)
 }
 
-func (g *Gate) lookLocked(r Request, now time.Time) time.Duration {
+func (g *Gate) lookLocked(r Request) time.Duration {
 	if g.waiting == 0 {
 		return 0
 	}
-	most := MaxWait
+	most, now := MaxWait, time.Now()
 	if !r.Deadline.IsZero() {
 		most = min(most, r.Deadline.Sub(now)/2)
 	}
@@ -181,7 +180,8 @@ func (g *Gate) waitLocked(r Request, now time.Time) time.Duration {
 	return time.Duration(ahead) * max(g.each, now.Sub(g.left)/4)
 }
 
-func (g *Gate) refuseLocked(wait time.Duration, now time.Time) *Busy {
+func (g *Gate) refuseLocked(wait time.Duration) *Busy {
+	now := time.Now()
 	g.refused++
 	g.recent = g.recent*math.Exp2(-now.Sub(g.refusedAt).Seconds()) + 1
 	g.refusedAt = now
@@ -257,7 +257,9 @@ func (t *Ticket) Return() {
 	g := t.gate
 	g.mu.Lock()
 	g.underWay[kept(t.band)]--
-	g.returned = time.Now()
+	if g.waiting > 0 {
+		g.returned = time.Now()
+	}
 	g.drain() // unlocks
 }
 
