@@ -299,7 +299,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
 	}
 	for _, id := range heard {
-		if _, placed := c.node.placer.pick(id); !placed || !left {
+		if !left || !c.node.placer.pick(id).Placed {
 			lost = append(lost, id)
 		}
 	}
@@ -312,7 +312,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	if left {
 		for _, id := range l.Workers() {
 			a := l.agents[id]
-			if _, placed := c.node.placer.pick(id); placed || a != nil && a.placed {
+			if a != nil && a.placed || c.node.placer.pick(id).Placed {
 				c.node.relay.Moved(id, l.Link, nil)
 			}
 		}

@@ -367,8 +367,8 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		own := run.entry(ours.ID(), c.incarnation())
 		switch {
 		case run.before.is(w.entry): // which has yet to go
-		case run.offered && w.entry.Continues(own): // that node has taken it
-			c.node.placer.taken(ours.ID(), w.entry.Owner)
+		case run.offer != nil && w.entry.Continues(own): // that node has taken it
+			c.node.placer.answered(w.entry.Owner, note{Step: stepTaken, Agent: ours.ID()})
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.events.AgentContested(ours.ID(), w.link.peer.Name, true)

@@ -161,7 +161,7 @@ func (c *clustered) farewell(ctx context.Context) {
 	c.mu.Lock()
 	settled := c.settleLocked()
 	c.mu.Unlock()
-	c.await(ctx, settled)
+	c.awaitFarewell(ctx, settled)
 	c.node.handover.Lock()
 	c.mu.Lock()
 	c.parting = true
@@ -175,7 +175,7 @@ func (c *clustered) farewell(ctx context.Context) {
 	settled = c.settleLocked()
 	c.mu.Unlock()
 	c.node.handover.Unlock()
-	c.await(ctx, settled)
+	c.awaitFarewell(ctx, settled)
 }
 
 // partLocked says farewell to a node if this one leaves: to each at first, and then to those that
@@ -193,16 +193,11 @@ func (c *clustered) partLocked(peer cluster.Incarnation) {
 	}
 }
 
-// await waits until done is closed, for at most farewellTime.
-func (c *clustered) await(ctx context.Context, done <-chan struct{}) {
+// awaitFarewell waits until done is closed, for at most farewellTime.
+func (c *clustered) awaitFarewell(ctx context.Context, done <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	turn := c.node.system.Turn()
-	defer turn()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
+	await(ctx, c.node.system, done)
 }
 
 // settleLocked returns a channel that is closed once nothing is to be waited for.

@@ -152,7 +152,7 @@ func (l *nodeLink) act(m *performatives.Message, d route.Decision) (changed bool
 			return false, nil
 		}
 	case route.Activate:
-		changed, err = n.activated(m, n.placer.activate(n.placer.kindOf(m.Receiver()), m.Receiver(), nil))
+		changed, err = n.activated(m, n.placer.activate(m.Receiver(), nil))
 		if err == nil {
 			return false, l.takeIn(m)
 		}

@@ -47,29 +47,35 @@ type activation struct {
 	kind *kind
 
 	// Guarded by placer.mu.
-	number   uint64        // greater than that of each earlier run of the id
-	first    uint64        // that of the first run whose state this one may have
-	before   former        // the run of another node that this one has followed
+	run
 	starting chan struct{} // closed when the agent has started, or could not
-	passive  *passive      // nil for an agent that runs or starts
+	passive  *retired      // nil for an agent that runs or starts
 	leaving  chan struct{} // not nil while the agent leaves this node, or its memory; closed when it has, or stays
-	offer    *offer        // nil, or the agent was offered to another node, which has not answered
+}
+
+// run is the activation of an agent on this node. The zero value is that of any other agent.
+type run struct {
+	number uint64 // greater than that of each earlier run of the id
+	first  uint64 // that of the first run whose state this one may have
+	before former // the run of another node that this one has followed
+	offer  *offer // nil, or the agent was offered to another node, which has not answered
 }
 
 // former is a run of a node that has offered its agent to others. Its entry in the directory may
 // stand for a while.
 type former struct {
-	owner  cluster.Incarnation
-	number uint64
+	owner         cluster.Incarnation
+	number, first uint64 // first is zero if the next run does not continue it
 }
 
 // is reports whether an entry is of that run, or of an earlier one of its node.
 func (f former) is(e directory.Entry) bool { return e.Owner == f.owner && e.Since <= f.number }
 
-// passive is an agent that is not in memory, except for its state.
-type passive struct {
-	reservation *actors.Reservation
-	state       []byte
+// retired is an agent that has stopped, to be started again somewhere.
+type retired struct {
+	*actors.Reservation
+	state []byte
+	ran   bool // it was in memory
 }
 
 func newPlacer(n *Mesh) *placer {
@@ -109,45 +115,39 @@ func (p *placer) register(k *kind) error {
 	return nil
 }
 
-// picked is where an agent runs, or is to be activated.
-type picked struct {
-	kind *kind     // of this node; nil: it does not know it
-	link *nodeLink // to another node
-	here bool
-}
-
-// pick returns which node is to run an agent. It reports false when no kind has such an id.
-func (p *placer) pick(id performatives.AgentID) (at picked, placed bool) {
-	return p.pickExcept(id, nil)
-}
-
-// pickExcept is pick without some of the other nodes.
-func (p *placer) pickExcept(id performatives.AgentID, except map[cluster.Incarnation]struct{}) (at picked, placed bool) {
+// pick returns which node is to run an agent, of those but except.
+func (p *placer) pick(id performatives.AgentID, except ...*nodeLink) (at route.Host) {
 	name := placement.KindOf(id)
 	links := p.node.cluster.hostsOf(name)
-	p.mu.Lock()
-	at.kind = p.kinds[name]
-	here := at.kind != nil && at.kind.hosts && !p.draining
-	p.mu.Unlock()
-	if at.kind == nil && len(links) == 0 || at.kind != nil && at.kind.Singleton != (id.Fold() == performatives.AgentID(name)) {
-		return picked{}, false
+	k, here := p.kindOf(id)
+	if k == nil && len(links) == 0 || k != nil && k.Singleton != (id.Fold() == performatives.AgentID(name)) {
+		return at
 	}
 	var names []string
 	if here {
 		names = append(names, p.node.Name())
 	}
 	for _, l := range links {
-		if _, excepted := except[l.peer]; !excepted {
+		if !slices.ContainsFunc(except, func(other *nodeLink) bool { return other.peer == l.peer }) {
 			names = append(names, l.peer.Name)
 		}
 	}
+	at.Placed = true
 	switch first := placement.Pick(id, names); {
 	case here && first == p.node.Name():
-		at.here = true
+		at.Here = true
 	case first != "":
-		at.link = links[slices.IndexFunc(links, func(l *nodeLink) bool { return l.peer.Name == first })]
+		at.Link = links[slices.IndexFunc(links, func(l *nodeLink) bool { return l.peer.Name == first })]
 	}
-	return at, true
+	return at
+}
+
+// kindOf returns the kind of an agent, and whether this node hosts it; nil if it does not know it.
+func (p *placer) kindOf(id performatives.AgentID) (k *kind, hosted bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	k = p.kinds[placement.KindOf(id)]
+	return k, k != nil && k.hosts && !p.draining
 }
 
 // maxReroutes is how often a message is passed on, at most, that comes back.
@@ -157,8 +157,8 @@ const maxReroutes = 4 * route.MaxForwards
 // or in a while. It calls giveUp if that fails. It reports false if the message is not for a placed
 // agent, or is for a run that has ended.
 func (p *placer) reroute(m *performatives.Message, giveUp func(error)) bool {
-	at, placed := p.pick(m.Receiver())
-	if !placed || at.link == nil && !at.here || m.Forwards() >= maxReroutes || !route.Opens(m) {
+	at := p.pick(m.Receiver())
+	if at.Link == nil && !at.Here || m.Forwards() >= maxReroutes || !route.Opens(m) {
 		return false
 	}
 	p.node.cluster.heard.returned(m.Receiver())
@@ -173,36 +173,26 @@ func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
 	}
 }
 
-// activate starts an agent here. m is its first message, nil for a singleton.
-func (p *placer) activate(k *kind, id performatives.AgentID, m *performatives.Message) error {
-	var v *actors.Reservation
-	var a *activation
-	err := p.enoughMembers(k)
-	if err == nil {
-		v, a, err = p.reserve(k, id, 0, 0)
+// activate starts an agent of a kind of this node here. m is its first message, nil for a singleton.
+func (p *placer) activate(id performatives.AgentID, m *performatives.Message) error {
+	k, _ := p.kindOf(id)
+	if members := max(1, len(p.node.Members())); members < k.MinMembers {
+		return fmt.Errorf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers)
 	}
+	v, a, err := p.reserve(k, id, former{})
 	if err != nil {
 		return err
 	}
 	if m != nil {
 		_ = v.Deliver(m) // it has room for one
 	}
-	p.start(a, v, nil)
+	p.start(a, retired{Reservation: v})
 	return nil
 }
 
-// enoughMembers returns an error if the node sees too few members of the cluster to activate an
-// agent of the kind.
-func (p *placer) enoughMembers(k *kind) error {
-	if members := max(1, len(p.node.Members())); members < k.MinMembers {
-		return fmt.Errorf("the node %s sees %d members of the cluster, and the kind %s needs %d", p.node.Name(), members, k.name, k.MinMembers)
-	}
-	return nil
-}
-
-// reserve begins the activation of an agent. Its number is greater than after, and the first of the
-// runs that it continues was first: zero if there is none.
-func (p *placer) reserve(k *kind, id performatives.AgentID, first, after uint64) (*actors.Reservation, *activation, error) {
+// reserve begins the activation of an agent, after a run of another node: the zero value if there
+// is none. If that has a first run, this one continues it.
+func (p *placer) reserve(k *kind, id performatives.AgentID, after former) (*actors.Reservation, *activation, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.draining {
@@ -212,8 +202,8 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, first, after uint64)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, number: numberAfter(after), starting: make(chan struct{})}
-	a.first = cmp.Or(first, a.number)
+	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.number), before: after}, starting: make(chan struct{})}
+	a.first = cmp.Or(after.first, a.number)
 	p.active[id.Fold()] = a
 	return v, a, nil
 }
@@ -222,22 +212,22 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, first, after uint64)
 func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro()), last+1) }
 
 // start starts an agent whose id is reserved, with the state of an earlier run.
-func (p *placer) start(a *activation, v *actors.Reservation, state []byte) {
+func (p *placer) start(a *activation, r retired) {
 	p.mu.Lock()
 	number, starting := a.number, a.starting
 	p.mu.Unlock()
 	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
 	p.node.system.Work(func() {
 		defer close(starting)
-		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: state, Activation: number}
+		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: r.state, Activation: number}
 		for _, opt := range a.kind.Spawn {
 			opt(&spec)
 		}
-		self, err := v.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
+		self, err := r.Spawn(context.Background(), spec) //nolint:forbidigo // bounded by actors.MaxStartTime
 		if err != nil {
-			p.node.system.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(state), "err", err)
+			p.node.system.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 			p.remove(a)
-			v.Release(func(m *performatives.Message) error {
+			r.Release(func(m *performatives.Message) error {
 				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
 			})
 			p.node.cluster.agentChanged(a.id)
@@ -291,13 +281,6 @@ const retryTime = 5 * time.Second
 // retryLater starts the singletons that do not run, after a while.
 func (p *placer) retryLater() { p.node.system.AfterFunc(retryTime, p.changed) }
 
-// run is the activation of an agent on this node.
-type run struct {
-	number, first uint64 // zero for any other agent
-	offered       bool   // to another node, which has not answered
-	before        former
-}
-
 // entry returns the entry of the run in the directory.
 func (r run) entry(id performatives.AgentID, owner cluster.Incarnation) directory.Entry {
 	return directory.Entry{Agent: id, Owner: owner, Placed: true, Since: r.number, First: r.first}
@@ -308,7 +291,7 @@ func (p *placer) runOf(id performatives.AgentID) run {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if a := p.active[id.Fold()]; a != nil {
-		return run{a.number, a.first, a.offer != nil, a.before}
+		return a.run
 	}
 	return run{}
 }
@@ -325,9 +308,7 @@ func (n *Mesh) Hosts(kind string) (names []string) {
 	for _, l := range n.cluster.hostsOf(kind) {
 		names = append(names, l.peer.Name)
 	}
-	n.placer.mu.Lock()
-	defer n.placer.mu.Unlock()
-	if k := n.placer.kinds[kind]; k != nil && k.hosts && !n.placer.draining {
+	if _, here := n.placer.kindOf(performatives.AgentID(kind)); here {
 		names = append(names, n.Name())
 	}
 	slices.Sort(names)
@@ -348,8 +329,10 @@ func (p *placer) changed() {
 	p.node.system.AfterFunc(settleTime, func() { p.node.system.Work(p.settle) })
 }
 
-// activeLocked returns the activations in the order of their ids.
-func (p *placer) activeLocked() []*activation {
+// activations returns the activations in the order of their ids.
+func (p *placer) activations() []*activation {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	return slices.SortedFunc(maps.Values(p.active), func(a, b *activation) int { return cmp.Compare(a.id, b.id) })
 }
 
@@ -365,22 +348,20 @@ func (p *placer) registered() []*kind {
 func (p *placer) settle() {
 	p.mu.Lock()
 	p.scheduled = false
-	all := p.activeLocked()
 	p.mu.Unlock()
-	for _, a := range all {
-		if at, placed := p.pick(a.id); placed && at.link != nil {
+	for _, a := range p.activations() {
+		if p.pick(a.id).Link != nil {
 			p.node.system.Work(func() { p.move(a) })
 		}
 	}
 	for _, k := range p.registered() {
 		id := performatives.AgentID(k.name)
-		at, _ := p.pick(id) // is nowhere unless the kind is a singleton
 		switch _, runs := p.node.system.Find(id); {
-		case runs || !at.here:
+		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton
 		case p.node.cluster.runsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:
-			if err := p.activate(k, id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
+			if err := p.activate(id, nil); err != nil && !errors.Is(err, actors.ErrExists) {
 				p.node.system.Logger().Warn("a singleton was not activated", "agent", id, "err", err)
 			}
 		}

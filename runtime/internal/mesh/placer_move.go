@@ -63,13 +63,7 @@ func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
 		case gone:
 			return false
 		case leaving != nil:
-			turn := p.node.system.Turn()
-			select {
-			case <-leaving:
-			case <-ctx.Done():
-			}
-			turn()
-			if ctx.Err() != nil {
+			if !await(ctx, p.node.system, leaving) {
 				return false
 			}
 		case p.leave(a):
@@ -86,13 +80,6 @@ func (a *activation) leftLocked() {
 	}
 }
 
-// retired is an agent that has stopped, to be started again somewhere.
-type retired struct {
-	reservation *actors.Reservation
-	state       []byte
-	ran         bool // it was in memory
-}
-
 // retire stops an agent that leaves.
 func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	p.mu.Lock()
@@ -100,7 +87,7 @@ func (p *placer) retire(ctx context.Context, a *activation) (retired, error) {
 	a.passive = nil
 	p.mu.Unlock()
 	if out != nil {
-		return retired{reservation: out.reservation, state: out.state}, nil
+		return *out, nil
 	}
 	v, state, err := p.node.system.Retire(ctx, a.id)
 	if err != nil { // it has stopped by itself
@@ -133,10 +120,10 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 	case err != nil:
 		p.ended(a)
 	case state != nil:
-		p.keep(a, v, state)
+		p.keep(a, retired{v, state, false})
 		p.node.events.AgentPassivated(a.id)
 	case v.Len() > 0: // messages have come meanwhile
-		p.again(a, v, nil)
+		p.again(a, retired{Reservation: v})
 	default:
 		v.Release(p.node.Route)
 		p.remove(a)
@@ -145,41 +132,40 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 }
 
 // keep keeps the state of an agent until its next message.
-func (p *placer) keep(a *activation, v *actors.Reservation, state []byte) {
+func (p *placer) keep(a *activation, r retired) {
 	p.mu.Lock()
-	a.passive = &passive{v, state}
+	a.passive = &r
 	a.leftLocked()
 	p.mu.Unlock()
 	p.node.cluster.agentChanged(a.id)
-	v.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
+	r.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
 }
 
 // wake starts a passive agent, unless it leaves.
 func (p *placer) wake(a *activation) {
 	p.mu.Lock()
-	out := a.passive
-	if out == nil || a.leaving != nil {
+	r := a.passive
+	if r == nil || a.leaving != nil {
 		p.mu.Unlock()
 		return
 	}
-	a.passive = nil
 	a.renewLocked()
 	p.mu.Unlock()
-	p.start(a, out.reservation, out.state)
+	p.start(a, *r)
 }
 
 // again starts an agent that was about to leave.
-func (p *placer) again(a *activation, v *actors.Reservation, state []byte) {
+func (p *placer) again(a *activation, r retired) {
 	p.mu.Lock()
 	a.renewLocked()
-	a.leftLocked()
 	p.mu.Unlock()
-	p.start(a, v, state)
+	p.start(a, r)
 }
 
 // renewLocked begins the next run of an agent on the same node.
 func (a *activation) renewLocked() {
-	a.number, a.starting = numberAfter(a.number), make(chan struct{})
+	a.number, a.starting, a.passive = numberAfter(a.number), make(chan struct{}), nil
+	a.leftLocked()
 }
 
 // move hands an agent over to the node that is to run it.
@@ -206,17 +192,17 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 	to, err := p.offerInTurn(offers, a, r)
 	switch {
 	case errors.Is(err, errRunsBefore):
-		p.giveUp(a, r.reservation, len(r.state), to)
+		p.giveUp(a, r, to)
 	case to != nil:
-		p.give(a, r.reservation, to)
+		p.give(a, r, to)
 	case err != nil && p.drains():
 		p.node.system.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
-		r.reservation.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
+		r.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
 		p.ended(a)
 	case r.ran:
-		p.again(a, r.reservation, r.state)
+		p.again(a, r)
 	default:
-		p.keep(a, r.reservation, r.state)
+		p.keep(a, r)
 	}
 	return err
 }
@@ -244,19 +230,19 @@ func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*no
 }
 
 // give passes the messages of an agent on to the node that runs it now.
-func (p *placer) give(a *activation, v *actors.Reservation, to *nodeLink) {
-	waiting := v.Len()
+func (p *placer) give(a *activation, r retired, to *nodeLink) {
+	waiting := r.Len()
 	p.node.cluster.handOver(a.id, to.peer)
-	p.release(a, v, to)
+	p.release(a, r, to)
 	p.remove(a) // later than the entry: see nodeLink.hear
 	p.node.events.AgentMoved(a.id, to.peer.Name, waiting)
 }
 
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
-func (p *placer) release(a *activation, v *actors.Reservation, to *nodeLink) {
+func (p *placer) release(a *activation, r retired, to *nodeLink) {
 	p.node.relay.HandedOver(a.id, to.Link)
-	v.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
+	r.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
 	p.node.relay.HandedOver(a.id, to.Link) // those of messages that have come in between
 }
 
@@ -293,15 +279,15 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	if err != nil {
 		return
 	}
-	p.giveUp(a, r.reservation, len(r.state), to)
+	p.giveUp(a, r, to)
 }
 
 // giveUp drops a run of an agent whose first run began later than that of the one at another node,
 // which gets its messages.
-func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nodeLink) {
+func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
 	p.node.system.Logger().Warn("an activation stops, and its state is lost: another node has activated the agent before",
-		"agent", a.id, "peer", to.peer.Name, "state", state)
-	p.release(a, v, to)
+		"agent", a.id, "peer", to.peer.Name, "state", len(r.state))
+	p.release(a, r, to)
 	p.ended(a)
 }
 
@@ -310,8 +296,8 @@ func (p *placer) giveUp(a *activation, v *actors.Reservation, state int, to *nod
 func (p *placer) drain(talk, offers context.Context) (failed int) {
 	p.mu.Lock()
 	p.draining = true
-	all := p.activeLocked()
 	p.mu.Unlock()
+	all := p.activations()
 	for _, k := range p.registered() {
 		if k.hosts {
 			p.node.cluster.hosting(k.name, false)
@@ -345,14 +331,10 @@ func (p *placer) drain(talk, offers context.Context) (failed int) {
 // HandOver is that of package runtime.
 func (n *Mesh) HandOver(ctx context.Context) error {
 	if n.leaving.Swap(true) {
-		turn := n.system.Turn()
-		defer turn()
-		select {
-		case <-n.handedOver:
-			return n.handOverErr
-		case <-ctx.Done():
+		if !await(ctx, n.system, n.handedOver) {
 			return context.Cause(ctx)
 		}
+		return n.handOverErr
 	}
 	defer close(n.handedOver)
 	talk, cancel := timeBefore(ctx, 1)

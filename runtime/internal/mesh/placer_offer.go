@@ -9,7 +9,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/cluster/directory"
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -42,7 +41,7 @@ func takenBy(r retired) (all []taken) {
 	if len(r.state) > nodelink.MaxMessage/2 {
 		return nil
 	}
-	for _, one := range r.reservation.TakenOn() {
+	for _, one := range r.TakenOn() {
 		all = append(all, taken{one.Sender, one.ID, time.Until(one.Until).Milliseconds()})
 	}
 	return all
@@ -97,40 +96,38 @@ var errRunsBefore = errors.New("another node has activated the agent before")
 // its own. Otherwise the agent is still here: this node is to run it, or no other one takes it,
 // which is an error.
 func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*nodeLink, error) {
-	run := p.runOf(a.id)
-	h := note{Step: stepOffer, Agent: a.id, Activation: run.number, First: run.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
+	own := p.runOf(a.id)
+	h := note{Step: stepOffer, Agent: a.id, Activation: own.number, First: own.first, State: r.state, Ran: r.ran, Taken: takenBy(r)}
 	defer func() {
 		if h.Doubtful {
 			p.branch(a)
 		}
 	}()
-	refused := make(map[cluster.Incarnation]struct{})
+	var refused []*nodeLink
 	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
 	for wait := offerAgain; ; {
-		at, _ := p.pickExcept(a.id, refused)
-		again := false // in a while
-		switch {
-		case at.here:
+		at, again := p.pick(a.id, refused...), false // again: in a while
+		switch to, _ := at.Link.(*nodeLink); {
+		case at.Here:
 			return nil, nil
-		case at.link == nil && (len(refused) == 0 || !p.drains()):
+		case to == nil && (len(refused) == 0 || !p.drains()):
 			return nil, err
-		case at.link == nil:
-			clear(refused)
-			again = true
+		case to == nil:
+			refused, again = nil, true
 		default:
-			switch answer := p.offer(ctx, at.link, a, h); answer.Step { //nolint:exhaustive // the others are no answers
+			switch answer := p.offer(ctx, to, a, h); answer.Step { //nolint:exhaustive // the others are no answers
 			case stepTaken:
 				h.Doubtful = false
-				return at.link, nil
+				return to, nil
 			case stepRuns:
-				theirs := directory.Entry{Agent: a.id, Owner: at.link.peer, Placed: true, Since: answer.Runs, First: answer.First}
-				if run.entry(a.id, p.node.cluster.incarnation()).Compare(theirs) > 0 {
-					return at.link, errRunsBefore
+				theirs := run{number: answer.Runs, first: answer.First}
+				if own.entry(a.id, p.node.cluster.incarnation()).Compare(theirs.entry(a.id, to.peer)) > 0 {
+					return to, errRunsBefore
 				}
-				err, again = fmt.Errorf("the node %s runs it, too", at.link.peer.Name), true // and gives way
+				err, again = fmt.Errorf("the node %s runs it, too", to.peer.Name), true // and gives way
 			case stepRefused:
-				err = fmt.Errorf("the node %s: %s", at.link.peer.Name, answer.Reason)
-				refused[at.link.peer] = struct{}{}
+				err = fmt.Errorf("the node %s: %s", to.peer.Name, answer.Reason)
+				refused = append(refused, to)
 			case unanswered:
 				h.Doubtful = true
 			}
@@ -155,9 +152,14 @@ func (p *placer) branch(a *activation) {
 
 // pause waits. It reports false if ctx ends before.
 func (p *placer) pause(ctx context.Context, d time.Duration) bool {
-	turn := p.node.system.Turn()
+	return await(ctx, p.node.system, time.After(d))
+}
+
+// await waits until done is closed, or has a value. It reports false if ctx ends before.
+func await[T any](ctx context.Context, s *actors.System, done <-chan T) bool {
+	turn := s.Turn()
 	select {
-	case <-time.After(d):
+	case <-done:
 	case <-ctx.Done():
 	}
 	turn()
@@ -203,41 +205,25 @@ func (p *placer) setOffer(a *activation, o *offer) {
 	a.offer = o
 }
 
-// answered passes on the answer of a node to an offer.
+// answered passes on the answer of a node to the offer of an agent: to the one of that number, or to
+// any without one. Only the first answer counts.
 func (p *placer) answered(by cluster.Incarnation, h note) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if a := p.active[h.Agent.Fold()]; a != nil && a.offer != nil && a.offer.number == h.Offer {
-		a.offer.resolve(by, h)
-	}
-}
-
-// taken notes that the directory has an agent at the node that it was offered to.
-func (p *placer) taken(id performatives.AgentID, by cluster.Incarnation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if a := p.active[id.Fold()]; a != nil {
-		a.offer.resolve(by, note{Step: stepTaken})
-	}
-}
-
-// resolve passes on an answer. Only the first one counts.
-func (o *offer) resolve(by cluster.Incarnation, h note) {
-	if o == nil || o.to != by {
+	a := p.active[h.Agent.Fold()]
+	if a == nil || a.offer == nil || a.offer.to != by || h.Offer != 0 && h.Offer != a.offer.number {
 		return
 	}
 	select {
-	case o.answer <- h:
+	case a.offer.answer <- h:
 	default:
 	}
 }
 
 // nodeLost ends the offers to a node that is lost.
 func (p *placer) nodeLost(peer cluster.Incarnation) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, a := range p.active {
-		a.offer.resolve(peer, note{Step: unanswered})
+	for _, a := range p.activations() {
+		p.answered(peer, note{Step: unanswered, Agent: a.id})
 	}
 }
 
@@ -319,27 +305,11 @@ func (p *placer) reply(l *nodeLink, answer note) {
 // take takes over an agent that another node offers, and returns the answer.
 func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 	answer = note{Offer: h.Offer, Agent: h.Agent}
-	at, placed := p.pick(h.Agent)
-	run := p.runOf(h.Agent)
-	switch {
-	case run.number > h.Activation && run.first == h.First: // the answer was lost
+	err := p.takeOver(from, h)
+	switch run := p.runOf(h.Agent); {
+	case err == nil, run.number > h.Activation && run.first == h.First: // or the answer was lost
 		answer.Step = stepTaken
-		return answer
 	case run.number != 0:
-		answer.Step, answer.Runs, answer.First = stepRuns, run.number, run.first
-		return answer
-	case !placed || at.kind == nil || !p.hosts(at.kind):
-		answer.Step, answer.Reason = stepRefused, "it does not host the kind"
-		return answer
-	case h.Doubtful:
-		h.First = 0
-	}
-	err := p.takeOver(at.kind, from, h)
-	run = p.runOf(h.Agent)
-	switch {
-	case err == nil:
-		answer.Step = stepTaken
-	case errors.Is(err, actors.ErrExists) && run.number != 0: // since it was looked up
 		answer.Step, answer.Runs, answer.First = stepRuns, run.number, run.first
 	default:
 		answer.Step, answer.Reason = stepRefused, err.Error()
@@ -348,36 +318,33 @@ func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
 }
 
 // takeOver begins the next run of an agent that another node has run.
-func (p *placer) takeOver(k *kind, from cluster.Incarnation, h note) error {
+func (p *placer) takeOver(from cluster.Incarnation, h note) error {
+	k, hosted := p.kindOf(h.Agent)
+	if !hosted || !p.pick(h.Agent).Placed {
+		return errors.New("it does not host the kind")
+	}
+	before := former{from, h.Activation, h.First}
+	if h.Doubtful {
+		before.first = 0
+	}
 	c := p.node.cluster
 	p.node.handover.Lock()
 	c.withdrawLocked(h.Agent)
-	v, a, err := p.reserve(k, h.Agent, h.First, h.Activation)
-	if err == nil {
-		p.mu.Lock()
-		a.before = former{from, h.Activation}
-		p.mu.Unlock()
-	}
+	v, a, err := p.reserve(k, h.Agent, before)
 	p.node.handover.Unlock()
 	if err != nil {
 		c.outdate(h.Agent)
 		return err
 	}
 	v.TakeOn(h.takenOn())
+	r := retired{v, h.State, h.Ran}
 	if h.Ran {
-		p.start(a, v, h.State)
+		p.start(a, r)
 		return nil
 	}
 	close(a.starting)
-	p.keep(a, v, h.State)
+	p.keep(a, r)
 	return nil
-}
-
-// hosts reports whether the node hosts a kind.
-func (p *placer) hosts(k *kind) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return k.hosts && !p.draining
 }
 
 // yieldTime is how long the conversations of an agent go on that another node runs, too.

@@ -44,7 +44,7 @@ func newPlacing(t *testing.T) (*placer, *kind) {
 // The stop of a run is told after the next one has begun.
 func TestStopIsKnownLate(t *testing.T) {
 	p, k := newPlacing(t)
-	v, a, err := p.reserve(k, "k/a", 0, 0)
+	v, a, err := p.reserve(k, "k/a", former{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -184,7 +184,7 @@ func (aloneMembership) Stop(context.Context) error                 { return nil 
 // say farewell, and it has not handed over before that is heard.
 func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p, k := newPlacing(t)
+		p, _ := newPlacing(t)
 		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
 		links := &sentLinks{offered: func(to cluster.Incarnation, h note) {
 			p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent})
@@ -196,7 +196,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		theirs := directory.New(peer)
 		theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
 		c.Merge(theirs.State())
-		if err := p.activate(k, "k/a", nil); err != nil {
+		if err := p.activate("k/a", nil); err != nil {
 			t.Fatal(err)
 		}
 		synctest.Wait()
@@ -320,7 +320,7 @@ func TestFormerRun(t *testing.T) {
 		{directory.Entry{Owner: n1, Since: 6}, false},
 		{directory.Entry{Owner: n2, Since: 5}, false},
 	} {
-		if got := (former{n1, 5}).is(c.entry); got != c.want {
+		if got := (former{owner: n1, number: 5}).is(c.entry); got != c.want {
 			t.Errorf("%+v: got %t", c.entry, got)
 		}
 	}
@@ -330,7 +330,7 @@ func TestFormerRun(t *testing.T) {
 // that another node may have taken begins a new line.
 func TestNumbersOfTheNextRun(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", 0, 0)
+	_, a, err := p.reserve(k, "k/a", former{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -368,7 +368,7 @@ func act(t testing.TB, id performatives.MessageID, a performatives.Performative,
 // A record of an agent that leaves goes along with it. That of one that stops by itself ends.
 func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	p, k := newPlacing(t)
-	v, a, err := p.reserve(k, "k/a", 0, 0)
+	v, a, err := p.reserve(k, "k/a", former{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -400,7 +400,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 // What becomes of an agent that is offered, by the answers that come.
 func TestOffers(t *testing.T) {
 	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", 0, 0)
+	_, a, err := p.reserve(k, "k/a", former{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -419,8 +419,8 @@ func TestOffers(t *testing.T) {
 		"two, of which the first counts":  {func() { p.answered(peer, note{Offer: 7, Agent: "k/a", Step: stepTaken}); p.nodeLost(peer) }, []step{stepTaken}},
 		"that of another run of the node": {func() { p.answered(other, note{Offer: 7, Agent: "k/a", Step: stepTaken}) }, nil},
 		"that to an earlier offer":        {func() { p.answered(peer, note{Offer: 6, Agent: "k/a", Step: stepTaken}) }, nil},
-		"the directory has it there":      {func() { p.taken("k/a", peer) }, []step{stepTaken}},
-		"the directory has it elsewhere":  {func() { p.taken("k/a", other) }, nil},
+		"the directory has it there":      {func() { p.answered(peer, note{Step: stepTaken, Agent: "k/a"}) }, []step{stepTaken}},
+		"the directory has it elsewhere":  {func() { p.answered(other, note{Step: stepTaken, Agent: "k/a"}) }, nil},
 		"the node is lost":                {func() { p.nodeLost(peer) }, []step{unanswered}},
 		"another one is":                  {func() { p.nodeLost(other) }, nil},
 		"it cannot have arrived": {func() {
@@ -759,7 +759,7 @@ func reserved(t *testing.T, p *placer, id performatives.AgentID, state int) reti
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { v.Release(p.node.system.Send) })
-	return retired{reservation: v, state: make([]byte, state)}
+	return retired{Reservation: v, state: make([]byte, state)}
 }
 
 // An agent is not offered any more once its time is over, although there is room for its offer.
@@ -787,7 +787,7 @@ func TestIDsYieldToTheState(t *testing.T) {
 	one := actors.TakenOn{Sender: "a", ID: "m", Until: time.Now().Add(time.Hour)}
 	for state, want := range map[int]int{0: 1, nodelink.MaxMessage / 2: 1, nodelink.MaxMessage/2 + 1: 0} {
 		r := reserved(t, p, performatives.AgentID(fmt.Sprint("k/", state)), state)
-		r.reservation.TakeOn([]actors.TakenOn{one})
+		r.TakeOn([]actors.TakenOn{one})
 		if got := len(takenBy(r)); got != want {
 			t.Errorf("beside %d bytes: %d, want %d", state, got, want)
 		}
@@ -839,11 +839,11 @@ func TestOfferAround(t *testing.T) {
 				id := performatives.AgentID("k/a")
 				for i := 0; one.hosts; i++ { // until the other node comes first
 					id = performatives.AgentID(fmt.Sprint("k/", i))
-					if at, _ := p.pick(id); at.link != nil {
+					if p.pick(id).Link != nil {
 						break
 					}
 				}
-				a := &activation{id: id, kind: k, number: 7, first: 5, leaving: make(chan struct{})}
+				a := &activation{id: id, kind: k, run: run{number: 7, first: 5}, leaving: make(chan struct{})}
 				p.mu.Lock()
 				p.active[id] = a
 				p.mu.Unlock()
@@ -874,10 +874,10 @@ func TestOfferAround(t *testing.T) {
 				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
 					t.Errorf("the error is %s, want %q", text, one.err)
 				}
-				if run := p.runOf(id); (run.number == run.first) != one.branch || run.offered != (one.takes && one.err == "") {
+				if run := p.runOf(id); (run.number == run.first) != one.branch || (run.offer != nil) != (one.takes && one.err == "") {
 					t.Errorf("the run is %+v", run)
 				}
-				r.reservation.Release(func(*performatives.Message) error { return nil })
+				r.Release(func(*performatives.Message) error { return nil })
 				_ = stop(t.Context(), p.node)
 			})
 		})
@@ -889,8 +889,9 @@ func TestTake(t *testing.T) {
 	from := cluster.Incarnation{Name: "n2", Epoch: 1}
 	const earlier = 1 << 40 // a number before that of each run that begins now
 	runs := func(number, first uint64) func(*testing.T, *placer, *kind) {
-		return func(_ *testing.T, p *placer, k *kind) {
-			p.active["k/a"] = &activation{id: "k/a", kind: k, number: number, first: first}
+		return func(t *testing.T, p *placer, k *kind) {
+			reserved(t, p, "k/a", 0)
+			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{number: number, first: first}}
 		}
 	}
 	for name, one := range map[string]struct {
@@ -932,7 +933,7 @@ func TestTake(t *testing.T) {
 			if begins := run.number > earlier; begins != one.begins || run.first != stdcmp.Or(one.first, run.number) {
 				t.Errorf("the run is %+v", run)
 			}
-			if one.begins && run.before != (former{from, one.offer.Activation}) {
+			if b := run.before; one.begins && (b.owner != from || b.number != one.offer.Activation) {
 				t.Errorf("it has followed %+v", run.before)
 			}
 			if a := p.active["k/a"]; one.begins {

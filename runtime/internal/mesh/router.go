@@ -78,9 +78,7 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 		err = d.Entry.Agent.Deliver(m)
 		return errors.Is(err, performatives.CodeUnknownAgent) || errors.Is(err, performatives.CodeStopped), err
 	case route.Activate:
-		k := n.placer.kindOf(m.Receiver())
-		err = n.placer.activate(k, m.Receiver(), m)
-		return n.activated(m, err)
+		return n.activated(m, n.placer.activate(m.Receiver(), m))
 	case route.Beyond:
 		return false, n.sessions.UplinkFor(m.Receiver()).Deliver(m)
 	}

@@ -2,8 +2,6 @@ package mesh
 
 import (
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/cluster"
-	"github.com/ribosome-agents/ribosome/cluster/placement"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
@@ -48,25 +46,16 @@ func (v view) Strays(id performatives.AgentID) bool { return v.n.cluster.heard.s
 
 // Host implements [route.View].
 func (v view) Host(id performatives.AgentID, except route.Link) route.Host {
-	var without map[cluster.Incarnation]struct{}
 	if l, ok := except.(*nodeLink); ok {
-		without = map[cluster.Incarnation]struct{}{l.peer: {}}
+		return v.n.placer.pick(id, l)
 	}
-	at, placed := v.n.placer.pickExcept(id, without)
-	return route.Host{Placed: placed, Here: at.here, Link: way(at.link)}
+	return v.n.placer.pick(id)
 }
 
 // MayHost implements [route.View].
 func (v view) MayHost(id performatives.AgentID) bool {
-	k := v.n.placer.kindOf(id)
-	return k != nil && v.n.placer.hosts(k)
-}
-
-// kindOf returns the kind of an agent, or nil if this node does not know it.
-func (p *placer) kindOf(id performatives.AgentID) *kind {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.kinds[placement.KindOf(id)]
+	_, hosts := v.n.placer.kindOf(id)
+	return hosts
 }
 
 // RunsElsewhere implements [route.View].
@@ -87,7 +76,7 @@ func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 // Run implements [route.View].
 func (v view) Run(id performatives.AgentID) route.Run {
 	run := v.n.placer.runOf(id)
-	return route.Run{Number: run.number, Offered: run.offered}
+	return route.Run{Number: run.number, Offered: run.offer != nil}
 }
 
 // Uplink implements [route.View].
