@@ -198,15 +198,12 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 	c.listLocked()
 	c.mu.Lock()
 	c.outdateLocked(c.replica.Gone(peer)...)
-	delete(c.farewells, peer)
-	c.settledLocked()
 	for _, key := range slices.Sorted(maps.Keys(c.handed)) {
 		if *c.handed[key] == peer {
 			c.dropHandedLocked(key)
 		}
 	}
 	c.mu.Unlock()
-	c.node.placer.nodeLost(peer)
 	c.endLocked(l, reason == nodeLeft)
 	c.node.handover.Unlock()
 	c.ended.Store(l)
@@ -233,16 +230,15 @@ func (c *clustered) loseUnheard(l *nodeLink) {
 	l.loss.Lose(nodeLost(l.peer), lost...)
 }
 
-// renew loses the agents of a node that is still a member, and begins their next epoch.
-func (c *clustered) renew(peer cluster.Incarnation) {
+// Lost loses the agents of a node that may live on, and begins their next epoch: messages that are
+// received later belong to that.
+func (c linkHandler) Lost(peer cluster.Incarnation) {
 	c.node.handover.Lock()
 	defer c.node.handover.Unlock()
 	l := c.peers[peer]
 	if l == nil {
 		return
 	}
-	c.node.placer.nodeLost(peer)
-	c.heardFarewell(peer)
 	c.endLocked(l, false)
 	c.addLocked(peer)
 	c.partLocked(peer)
@@ -290,6 +286,8 @@ const nodeLeft = "left"
 // their conversations, and what waited for them was passed on. What begins while the agents leave
 // the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
+	c.node.placer.nodeLost(l.peer)
+	c.heardFarewell(l.peer)
 	left = left || l.leaves.Load() // the membership may not have heard it
 	l.left = left
 	l.beginLossLocked()
@@ -304,7 +302,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(l.agents)) {
-		if !l.agents[id].placed || !left {
+		if !l.agents[id].Placed || !left {
 			lost = append(lost, id)
 		}
 		l.agents[id].registration.Remove() // before the records move, which end with an agent of this node
@@ -312,7 +310,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	if left {
 		for _, id := range l.Workers() {
 			a := l.agents[id]
-			if a != nil && a.placed || c.node.placer.pick(id).Placed {
+			if a != nil && a.Placed || c.node.placer.pick(id).Placed {
 				c.node.relay.Moved(id, l.Link, nil)
 			}
 		}

@@ -277,17 +277,16 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 		c.heard.forget(id)
 	}
 	current, found := c.node.system.Find(id)
-	if found && c.node.ours(current) {
-		c.contestLocked(current, want)
-		return
-	}
 	var a *nodeAgent
 	if found {
-		a = current.Destination().(*nodeAgent) //nolint:forcetypeassert // ours reports all other kinds
+		if a, _ = current.Destination().(*nodeAgent); a == nil {
+			c.contestLocked(current, want)
+			return
+		}
 	}
 	switch {
 	case want.link == nil && a != nil:
-		if a.placed { // it comes again, at another node
+		if a.Placed { // it comes again, at another node
 			c.heard.forget(id)
 			c.node.placer.changed() // it may be a singleton of this one
 		}
@@ -296,17 +295,22 @@ func (c *clustered) refreshLocked(id performatives.AgentID) {
 	case want.link == nil:
 		return
 	case a == nil:
-		a = c.registerLocked(want)
-	case a.link != want.link || a.id != want.entry.Agent:
-		a = c.moveLocked(a, want)
+		if a = c.leadLocked(nil, want); a != nil && a.Placed {
+			c.node.relay.Moved(id, nil, a.link.Link)
+		}
+	case a.link != want.link || a.Agent != want.entry.Agent:
+		switch {
+		case want.entry.Placed:
+			c.node.relay.Moved(id, a.link.Link, want.link.Link)
+		case want.entry.Moves:
+			c.node.relay.Follow(id, a.link.Link, want.link.Link)
+		}
+		delete(a.link.agents, id.Fold())
+		a = c.leadLocked(current, want)
 	}
 	if a != nil {
 		a.announce(want)
 	}
-}
-
-func newNodeAgent(w wanted) *nodeAgent {
-	return &nodeAgent{id: w.entry.Agent, link: w.link, moves: w.entry.Moves, principal: w.entry.Principal, placed: w.entry.Placed}
 }
 
 // principalOf returns the digest by which other nodes know a principal.
@@ -314,45 +318,23 @@ func principalOf(name string) directory.Digest {
 	return directory.DigestOf([]byte(performatives.AgentID(name).Fold()))
 }
 
-// registerLocked adds an agent of another node to the directory. It returns nil while one of this
-// node starts or stops.
-func (c *clustered) registerLocked(w wanted) *nodeAgent {
-	a := newNodeAgent(w)
-	r, err := c.node.system.Register(a.id, a)
-	if err != nil {
-		return nil // it has gone when agentChanged is called; or the node stops
+// leadLocked makes the directory lead to an agent of another node, in place of the present
+// destination: nil for none. It returns nil while an agent of this node starts or stops.
+func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgent {
+	a := &nodeAgent{Entry: w.entry, link: w.link}
+	ok := false
+	if current != nil {
+		a.registration, ok = current.Replace(a.Agent, a)
+	} else {
+		var err error // it has gone when agentChanged is called; or the node stops
+		a.registration, err = c.node.system.Register(a.Agent, a)
+		ok = err == nil
 	}
-	if a.placed {
-		c.node.relay.Moved(a.id, nil, a.link.Link)
-	}
-	c.absent.forget(a.id)
-	a.registration = r
-	a.link.agents[a.id.Fold()] = a
-	return a
-}
-
-// moveLocked registers an agent at the node where it lives now.
-func (c *clustered) moveLocked(from *nodeAgent, w wanted) *nodeAgent {
-	switch {
-	case w.entry.Placed:
-		c.node.relay.Moved(w.entry.Agent, from.link.Link, w.link.Link)
-	case w.entry.Moves:
-		c.node.relay.Follow(w.entry.Agent, from.link.Link, w.link.Link)
-	}
-	delete(from.link.agents, from.id.Fold())
-	return replaceLocked(from.registration, w)
-}
-
-// replaceLocked makes the directory lead to an agent of another node, in place of the present
-// destination. It returns nil if the agent stops.
-func replaceLocked(current *actors.Registration, w wanted) *nodeAgent {
-	a := newNodeAgent(w)
-	r, ok := current.Replace(a.id, a)
 	if !ok {
 		return nil
 	}
-	a.registration = r
-	a.link.agents[a.id.Fold()] = a
+	c.absent.forget(a.Agent)
+	a.link.agents[a.Agent.Fold()] = a
 	return a
 }
 
@@ -385,9 +367,9 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 	log.Warn("a connection to another node takes over the agents of a session", "agents", a.Siblings())
 	defer a.Dismiss()
 	if a.Principal() == "" || principalOf(a.Principal()) == w.entry.Principal {
-		if next := replaceLocked(ours, w); next != nil {
+		if next := c.leadLocked(ours, w); next != nil {
 			dialect, requests := a.Follow(w.link.Link)
-			if text, err := json.Marshal(adoption{next.id, dialect, requests}); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
+			if text, err := json.Marshal(adoption{next.Agent, dialect, requests}); err != nil || !c.links.Control(w.link.peer, append([]byte{controlAdopt}, text...)) {
 				log.Warn("the answers to an agent do not follow it to its next connection", "err", err)
 			}
 			next.announce(w)

@@ -58,25 +58,21 @@ func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
 // is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
 	c.heard.forget(id)
-	r, found := c.node.system.Find(id)
-	if !found || c.node.ours(r) {
-		return
+	if r, found := c.node.system.Find(id); found {
+		if a, ok := r.Destination().(*nodeAgent); ok && a.Placed {
+			c.removeLocked(a)
+		}
 	}
-	a := r.Destination().(*nodeAgent) //nolint:forcetypeassert // ours reports all other kinds
-	if !a.placed {
-		return
-	}
-	c.removeLocked(a)
 }
 
 // removeLocked takes an agent of another node off this node's directory. The records of one that is
 // placed stay, for its next activation: they move only when it has been removed, because the
 // records of an agent of this node end with that. It is called with Mesh.handover.
 func (c *clustered) removeLocked(a *nodeAgent) {
-	delete(a.link.agents, a.id.Fold())
+	delete(a.link.agents, a.Agent.Fold())
 	a.registration.Remove()
-	if a.placed {
-		c.node.relay.Moved(a.id, a.link.Link, nil)
+	if a.Placed {
+		c.node.relay.Moved(a.Agent, a.link.Link, nil)
 	}
 }
 

@@ -215,13 +215,10 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 
 // nodeAgent is the destination of an agent of another node.
 type nodeAgent struct {
-	id           performatives.AgentID
-	link         *nodeLink
-	registration *actors.Registration
-	moves        bool             // it belongs to a session of that node
-	placed       bool             // it is of a kind
-	principal    directory.Digest // it does, and its peer has authenticated as that
-	digest       directory.Digest // of the capabilities that are announced; guarded by Mesh.handover
+	directory.Entry // as of its registration
+	link            *nodeLink
+	registration    *actors.Registration
+	announced       directory.Digest // of the capabilities that are announced; guarded by Mesh.handover
 }
 
 var _ sessions.Elsewhere = (*nodeAgent)(nil)
@@ -230,16 +227,16 @@ var _ sessions.Elsewhere = (*nodeAgent)(nil)
 func (a *nodeAgent) Node() string { return a.link.peer.Name }
 
 // Moves reports whether the agent belongs to a session of its node.
-func (a *nodeAgent) Moves() bool { return a.moves }
+func (a *nodeAgent) Moves() bool { return a.Entry.Moves }
 
 // ClaimedBy reports whether a principal may take the agent over.
 func (a *nodeAgent) ClaimedBy(principal string) bool {
-	return a.principal == directory.Digest{} || a.principal == principalOf(principal)
+	return a.Principal == directory.Digest{} || a.Principal == principalOf(principal)
 }
 
 // Leave takes the agent off its link, which it returns: a session of this node has taken it over.
 func (a *nodeAgent) Leave() *relay.Link {
-	delete(a.link.agents, a.id.Fold())
+	delete(a.link.agents, a.Agent.Fold())
 	return a.link.Link
 }
 
@@ -249,7 +246,7 @@ func (a *nodeAgent) Via() *relay.Link { return a.over().Link }
 // over returns the link to the agent: the one over which it was heard since the directory was
 // corrected, or else that of the directory.
 func (a *nodeAgent) over() *nodeLink {
-	if later := a.link.cluster.heard.from(a.id); later != nil {
+	if later := a.link.cluster.heard.from(a.Agent); later != nil {
 		return later
 	}
 	return a.link
@@ -270,7 +267,7 @@ func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	if to.Ended() {
 		return refusedCopy(m, performatives.CodeStopped, to.Gone())
 	}
-	return to.SendTo(m, a.id, relay.Unchanged)
+	return to.SendTo(m, a.Agent, relay.Unchanged)
 }
 
 // announce lets discovery find the agent, as long as it is to be found.
@@ -281,10 +278,10 @@ func (a *nodeAgent) announce(w wanted) {
 	case w.capabilities == nil:
 		digest = directory.Digest{}
 	case json.Unmarshal(w.capabilities, &capabilities) != nil: // of a later version, perhaps
-		a.link.node.system.Logger().Warn("the capabilities of an agent were not understood", "agent", a.id, "peer", a.link.peer.Name)
+		a.link.node.system.Logger().Warn("the capabilities of an agent were not understood", "agent", a.Agent, "peer", a.link.peer.Name)
 	}
-	if a.digest != digest {
-		a.digest = digest
+	if a.announced != digest {
+		a.announced = digest
 		a.registration.Announce(capabilities)
 	}
 }

@@ -144,7 +144,7 @@ func TestFarewellToANodeThatJoins(t *testing.T) {
 			t.Errorf("it has sent %q", sent)
 		}
 		join(3)
-		c.renew(nodes[2])
+		linkHandler{c}.Lost(nodes[2])
 		if sent := links.all(); !slices.Equal(sent, []string{"n3 leaves", "n2 leaves"}) {
 			t.Errorf("to a node that joins, and one whose link begins anew, it has sent %q", sent)
 		}
@@ -254,7 +254,7 @@ func TestLossOfANodeThatHasLeft(t *testing.T) {
 		c.addLocked(peer)
 		l := c.peers[peer]
 		for _, id := range both {
-			c.registerLocked(wanted{entry: directory.Entry{Agent: id, Owner: peer, Placed: id == "k/a"}, link: l})
+			c.leadLocked(nil, wanted{entry: directory.Entry{Agent: id, Owner: peer, Placed: id == "k/a"}, link: l})
 		}
 		l.leaves.Store(one.says)
 		c.endLocked(l, one.left)
@@ -285,7 +285,7 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			c.addLocked(peer)
 			l := c.peers[peer]
 			if !one.heard {
-				c.registerLocked(wanted{entry: directory.Entry{Agent: one.id, Owner: peer, Placed: one.placed}, link: l}).
+				c.leadLocked(nil, wanted{entry: directory.Entry{Agent: one.id, Owner: peer, Placed: one.placed}, link: l}).
 					registration.Announce(performatives.Capabilities{Topics: []string{"x"}})
 			}
 			m, err := performatives.New(performatives.Envelope{
@@ -479,7 +479,7 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 		},
 		"and n2 had not got it": func(c *clustered, links *sentLinks, m *performatives.Message) error {
 			links.removed = func(peer cluster.Incarnation) {
-				(*linkHandler)(c).Undelivered(peer, m, &performatives.Refusal{Code: performatives.CodeStopped, Text: "lost"})
+				linkHandler{c}.Undelivered(peer, m, &performatives.Refusal{Code: performatives.CodeStopped, Text: "lost"})
 			}
 			c.lose(n2, "failed")
 			return nil

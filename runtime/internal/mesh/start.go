@@ -62,7 +62,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 	}
 	c.mu.Unlock()
 	c.links, err = o.Network.Links(nodelink.LinksOptions{
-		Self: c.self, Handler: (*linkHandler)(c), Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
+		Self: c.self, Handler: linkHandler{c}, Dialect: grpc.Dialect{}, Dial: dialing(o.TLS), Stamper: n.system,
 		Link: nodelink.Options{Tables: HashesOf(all...)}, Timeout: o.LinkTimeout, Pause: n.system.Pause, Logger: n.system.Logger(),
 	})
 	if err != nil {
@@ -189,19 +189,16 @@ func (c *clustered) stop(ctx context.Context) (err error) {
 }
 
 // linkHandler is the [nodelink.Handler] of a node's links.
-type linkHandler clustered
+type linkHandler struct{ *clustered }
 
-var _ nodelink.Handler = (*linkHandler)(nil)
-
-func (h *linkHandler) linkTo(peer cluster.Incarnation) *nodeLink { return (*clustered)(h).linkTo(peer) }
+var _ nodelink.Handler = linkHandler{}
 
 // Connected records the codons with different versions on the two nodes, tells the peer of the
 // agents of this node, and requests the missing capabilities.
-func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
-	if l := h.linkTo(peer); l != nil {
+func (c linkHandler) Connected(peer cluster.Incarnation, differ []string) {
+	if l := c.linkTo(peer); l != nil {
 		l.connected(differ)
 	}
-	c := (*clustered)(h)
 	c.introduce(peer)
 	c.mu.Lock()
 	for digest, last := range c.asked { // a request over an earlier stream may be lost
@@ -213,38 +210,34 @@ func (h *linkHandler) Connected(peer cluster.Incarnation, differ []string) {
 }
 
 // Received routes a message of another node.
-func (h *linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
-	l := h.linkTo(peer)
+func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message) {
+	l := c.linkTo(peer)
 	switch {
 	case l == nil:
 	case m.Protocol() == placementProtocol && m.Sender().Is(performatives.AgentID(peer.Name)) && m.Forwards() == 0: // the node itself has sent it
-		h.node.placer.handleNote(l, m)
+		c.node.placer.handleNote(l, m)
 		return
 	default:
 		l.receive(m)
 		return
 	}
-	_ = h.node.relay.Refuse(m, errNodeGone)
+	_ = c.node.relay.Refuse(m, errNodeGone)
 }
 
-// Lost loses the agents of a node that may live on. Messages that are received later belong to a
-// new epoch.
-func (h *linkHandler) Lost(peer cluster.Incarnation) { (*clustered)(h).renew(peer) }
-
 // Undelivered handles a message that was not delivered to another node.
-func (h *linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
-	l := h.linkTo(peer)
+func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
+	l := c.linkTo(peer)
 	switch {
-	case h.node.placer.returned(peer, m, why):
+	case c.node.placer.returned(peer, m, why):
 	case l == nil:
-		h.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
+		c.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived
 		l.Undelivered(m, why)
-	case m.InReplyTo() != "" && l.left, h.heard.strays(m.Receiver()): // the node was to pass it on, and has gone
-		h.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
+	case m.InReplyTo() != "" && l.left, c.heard.strays(m.Receiver()): // the node was to pass it on, and has gone
+		c.node.placer.routeAgain(m, func(error) { l.Undelivered(m, why) })
 	case l.toldSender(m):
 		l.Undelivered(m, why)
-	case !h.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
+	case !c.node.placer.reroute(m, func(error) { l.Undelivered(m, why) }):
 		l.Undelivered(m, why)
 	}
 }
@@ -260,8 +253,7 @@ const (
 
 // Control takes in a part of the directory, answers a request for the text of capabilities, or
 // takes the answer to one, or an adoption.
-func (h *linkHandler) Control(peer cluster.Incarnation, text []byte) {
-	c := (*clustered)(h)
+func (c linkHandler) Control(peer cluster.Incarnation, text []byte) {
 	if len(text) == 0 {
 		return
 	}

@@ -31,7 +31,7 @@ func entryOf(r *actors.Registration) route.Entry {
 		return route.Entry{}
 	}
 	if a, ok := r.Destination().(*nodeAgent); ok {
-		return route.Entry{Agent: r, Home: a.link, Link: a.over(), Placed: a.placed}
+		return route.Entry{Agent: r, Home: a.link, Link: a.over(), Placed: a.Placed}
 	}
 	return route.Entry{Agent: r}
 }

@@ -53,7 +53,7 @@ func TestView(t *testing.T) {
 	if e := v.Entry("k/a"); e != (route.Entry{}) {
 		t.Errorf("before it is in the directory: %+v", e)
 	}
-	r, err := p.node.system.Register("k/a", &nodeAgent{id: "k/a", link: n2, placed: true})
+	r, err := p.node.system.Register("k/a", &nodeAgent{Entry: directory.Entry{Agent: "k/a", Placed: true}, link: n2})
 	if err != nil {
 		t.Fatal(err)
 	}
