@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"fmt"
 	"sync"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -29,22 +28,4 @@ func (a *absentAgents) forget(id performatives.AgentID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	delete(a.by, id.Fold())
-}
-
-// unreachable returns the text for the sender of a message to an agent that was lost because its
-// node cannot be reached, and still cannot. It is empty for any other agent, which has stopped, or
-// never was.
-func (c *clustered) unreachable(id performatives.AgentID) string {
-	c.absent.mu.Lock()
-	node, known := c.absent.by[id.Fold()]
-	c.absent.mu.Unlock()
-	if !known {
-		return ""
-	}
-	for _, l := range *c.current.Load() {
-		if l.peer.Name == node && l.met.Load() {
-			return ""
-		}
-	}
-	return fmt.Sprintf("the node %s of the agent cannot be reached", node)
 }

@@ -140,10 +140,10 @@ func capabilitiesOf(id performatives.AgentID, capabilities performatives.Capabil
 	return text, nil
 }
 
-// checkCapabilities returns an error if the capabilities of an agent of this process cannot be told
+// CheckCapabilities returns an error if the capabilities of an agent of this process cannot be told
 // to other nodes.
-func (c *clustered) checkCapabilities(a actors.Self) error {
-	if !c.hasBegun() {
+func (n *Mesh) CheckCapabilities(a actors.Self) error {
+	if !n.cluster.hasBegun() {
 		return nil
 	}
 	_, err := capabilitiesOf(a.ID(), a.Describe())

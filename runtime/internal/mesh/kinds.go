@@ -2,7 +2,6 @@ package mesh
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -45,15 +44,6 @@ func (c *clustered) hostsOf(kind string) (links []*nodeLink) {
 	return links
 }
 
-// runsElsewhere reports whether the directory has a placed agent at another node. If the agent is
-// not registered here, that node has not joined yet: the others may know it already. To activate
-// the agent here would begin a second run of it.
-func (c *clustered) runsElsewhere(id performatives.AgentID) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.ContainsFunc(c.replica.Lookup(id), func(e directory.Entry) bool { return e.Placed && e.Owner != c.self })
-}
-
 // withdrawLocked takes a placed agent of another node off this node's directory, because this node
 // is about to run it. It is called with Mesh.handover.
 func (c *clustered) withdrawLocked(id performatives.AgentID) {
@@ -83,13 +73,6 @@ func (c *clustered) incarnation() cluster.Incarnation {
 	return c.self
 }
 
-// outdate has the registration of an agent compared with the replica, soon.
-func (c *clustered) outdate(id performatives.AgentID) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.outdateLocked(id)
-}
-
 // handedTime is how long this node keeps the entry of an agent that was handed over, if it does not
 // hear of the agent's next run.
 const handedTime = 10 * time.Second
@@ -114,17 +97,6 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 			c.outdateLocked(key)
 		}
 	})
-}
-
-// handedTo returns the node that an agent was handed over to, if the directory does not have it
-// there yet.
-func (c *clustered) handedTo(id performatives.AgentID) (to cluster.Incarnation, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if handed := c.handed[id.Fold()]; handed != nil {
-		return *handed, true
-	}
-	return to, false
 }
 
 // dropHandedLocked removes the entry of an agent that was handed over.
@@ -154,10 +126,7 @@ const farewellTime = 5 * time.Second
 // farewell waits until the other nodes send nothing more to the agents that were handed over: those
 // that have got them say so, and then all others know it.
 func (c *clustered) farewell(ctx context.Context) {
-	c.mu.Lock()
-	settled := c.settleLocked()
-	c.mu.Unlock()
-	c.awaitFarewell(ctx, settled)
+	c.settle(ctx)
 	c.node.handover.Lock()
 	c.mu.Lock()
 	c.parting = true
@@ -167,11 +136,8 @@ func (c *clustered) farewell(ctx context.Context) {
 	for _, l := range *c.current.Load() {
 		c.partLocked(l.peer)
 	}
-	c.mu.Lock()
-	settled = c.settleLocked()
-	c.mu.Unlock()
 	c.node.handover.Unlock()
-	c.awaitFarewell(ctx, settled)
+	c.settle(ctx)
 }
 
 // partLocked says farewell to a node if this one leaves: to each at first, and then to those that
@@ -189,22 +155,19 @@ func (c *clustered) partLocked(peer cluster.Incarnation) {
 	}
 }
 
-// awaitFarewell waits until done is closed, for at most farewellTime.
-func (c *clustered) awaitFarewell(ctx context.Context, done <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(ctx, farewellTime)
-	defer cancel()
-	await(ctx, c.node.system, done)
-}
-
-// settleLocked returns a channel that is closed once nothing is to be waited for.
-func (c *clustered) settleLocked() <-chan struct{} {
+// settle waits until handed and farewells are empty, for at most farewellTime.
+func (c *clustered) settle(ctx context.Context) {
 	settled := make(chan struct{})
+	c.mu.Lock()
 	c.settled = settled
 	c.settledLocked()
-	return settled
+	c.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	await(ctx, c.node.system, settled)
 }
 
-// settledLocked ends a wait of farewell whose reason is gone.
+// settledLocked ends a call of settle whose reason is gone.
 func (c *clustered) settledLocked() {
 	if c.settled != nil && len(c.handed)+len(c.farewells) == 0 {
 		close(c.settled)

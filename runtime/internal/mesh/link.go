@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"sync/atomic"
 	"time"
@@ -34,7 +33,7 @@ type nodeLink struct {
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Mesh.handover
 
-	differ atomic.Pointer[map[string]struct{}] // the codons of which the two nodes have different versions; nil: none
+	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil: none
 }
 
 var _ relay.Sender = (*nodeLink)(nil)
@@ -61,8 +60,7 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 // different versions.
 func (l *nodeLink) Send(m *performatives.Message) error {
 	if differ := l.differ.Load(); differ != nil {
-		codon := l.node.codonOf(m)
-		if _, differs := (*differ)[codon]; differs {
+		if codon := l.node.codonOf(m); slices.Contains(*differ, codon) {
 			return refusedCopy(m, performatives.CodeIncapable,
 				fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
 		}
@@ -83,20 +81,12 @@ func (n *Mesh) codonOf(m *performatives.Message) string {
 func (l *nodeLink) connected(differ []string) {
 	l.met.Store(true)
 	l.cluster.linked.Store(true)
-	var before []string
-	if last := l.differ.Load(); last != nil {
-		before = slices.Sorted(maps.Keys(*last))
-	}
 	if len(differ) == 0 {
 		l.differ.Store(nil)
 		return
 	}
-	names := make(map[string]struct{}, len(differ))
-	for _, name := range differ {
-		names[name] = struct{}{}
-	}
-	l.differ.Store(&names)
-	if !slices.Equal(before, slices.Sorted(slices.Values(differ))) {
+	differ = slices.Sorted(slices.Values(differ))
+	if before := l.differ.Swap(&differ); before == nil || !slices.Equal(*before, differ) {
 		l.node.system.Logger().Warn("the nodes have different versions of codons, whose messages are refused", "peer", l.peer.Name, "codons", differ)
 	}
 }

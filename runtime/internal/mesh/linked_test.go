@@ -91,7 +91,8 @@ func TestHasBegun(t *testing.T) {
 			close(c.ready)
 		}
 		if one.leaves {
-			if err := c.stop(t.Context()); err != nil {
+			p.node.cluster = c
+			if err := p.node.Leave(t.Context()); err != nil {
 				t.Errorf("%s: stop: %v", name, err)
 			}
 		}
@@ -165,10 +166,11 @@ func TestErrorOfTheStop(t *testing.T) {
 		p, _ := newPlacing(t)
 		c := newClustered(p.node)
 		c.links, c.members = &failingLinks{stopped: one.links}, &telling{left: one.left, stopped: one.members}
-		if err := c.stop(t.Context()); !errors.Is(err, one.want) {
+		p.node.cluster = c
+		if err := p.node.Leave(t.Context()); !errors.Is(err, one.want) {
 			t.Errorf("got %v, want %v", err, one.want)
 		}
-		if err := c.stop(t.Context()); err != nil {
+		if err := p.node.Leave(t.Context()); err != nil {
 			t.Errorf("a second time: %v", err)
 		}
 	}

@@ -1,7 +1,6 @@
 package mesh
 
 import (
-	"context"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -81,11 +80,10 @@ func (n *Mesh) Begin(h Host) {
 }
 
 // Close ends the hosting of agents, and gives up the moves to other nodes that are under way.
-func (n *Mesh) Close() { n.placer.close() }
-
-// Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and
-// returns when nothing of the cluster runs any more.
-func (n *Mesh) Leave(ctx context.Context) error { return n.cluster.stop(ctx) }
+func (n *Mesh) Close() {
+	n.placer.drain()
+	n.placer.end()
+}
 
 // Name returns the name of the node.
 func (n *Mesh) Name() string { return n.system.Node() }
@@ -108,7 +106,7 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
 // its node cannot be reached.
 func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
-	return refused(performatives.CodeStopped, n.cluster.unreachable(id))
+	return refused(performatives.CodeStopped, view{n}.Unreachable(id))
 }
 
 // AgentChanged tells the other nodes, also those beyond uplinks, that an agent of this node has
@@ -125,10 +123,6 @@ func (n *Mesh) AgentChanged(id performatives.AgentID) {
 	n.sessions.AgentChanged(id)
 	n.cluster.agentChanged(id)
 }
-
-// CheckCapabilities returns an error if the capabilities of an agent of this process cannot be told
-// to other nodes.
-func (n *Mesh) CheckCapabilities(a actors.Self) error { return n.cluster.checkCapabilities(a) }
 
 // NodeOf returns the name of the node of an agent of the directory.
 func (n *Mesh) NodeOf(agent *actors.Registration) string {

@@ -88,13 +88,11 @@ func newPlacer(n *Mesh) *placer {
 	return p
 }
 
-// close ends the hosting of agents on this node, and gives up the moves to other nodes that are
-// under way.
-func (p *placer) close() {
+// drain ends the hosting of agents on this node.
+func (p *placer) drain() {
 	p.mu.Lock()
+	defer p.mu.Unlock()
 	p.draining = true
-	p.mu.Unlock()
-	p.end()
 }
 
 func (p *placer) register(k *kind) error {
@@ -358,7 +356,7 @@ func (p *placer) settle() {
 		id := performatives.AgentID(k.name)
 		switch _, runs := p.node.system.Find(id); {
 		case runs || !p.pick(id).Here: // nowhere unless the kind is a singleton
-		case p.node.cluster.runsElsewhere(id): // until that node joins, or is forgotten
+		case view{p.node}.RunsElsewhere(id): // until that node joins, or is forgotten
 			p.retryLater()
 		default:
 			if err := p.activate(id, nil); err != nil && !errors.Is(err, actors.ErrExists) {

@@ -55,21 +55,15 @@ func (p *placer) leave(a *activation) (begun bool) {
 // leaveNext is leave, but waits until an earlier attempt of the agent to leave has ended, if it
 // stays. It reports false if the agent has gone, or ctx ends before.
 func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
-	for {
+	for !p.leave(a) {
 		p.mu.Lock()
 		leaving, gone := a.leaving, p.active[a.id.Fold()] != a
 		p.mu.Unlock()
-		switch {
-		case gone:
+		if gone || leaving != nil && !await(ctx, p.node.system, leaving) {
 			return false
-		case leaving != nil:
-			if !await(ctx, p.node.system, leaving) {
-				return false
-			}
-		case p.leave(a):
-			return true
 		}
 	}
+	return true
 }
 
 // leftLocked notes that an agent has left, or stays. It is called with placer.mu.
@@ -291,12 +285,10 @@ func (p *placer) giveUp(a *activation, r retired, to *nodeLink) {
 	p.ended(a)
 }
 
-// drain hands over all agents. Their conversations may go on until talk ends, and the agents are
-// offered to other nodes until offers does.
-func (p *placer) drain(talk, offers context.Context) (failed int) {
-	p.mu.Lock()
-	p.draining = true
-	p.mu.Unlock()
+// handOverAll hands over all agents, and hosts none any more. Their conversations may go on until
+// talk ends, and the agents are offered to other nodes until offers does.
+func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
+	p.drain()
 	all := p.activations()
 	for _, k := range p.registered() {
 		if k.hosts {
@@ -342,7 +334,7 @@ func (n *Mesh) HandOver(ctx context.Context) error {
 	offers, cancelOffers := timeBefore(ctx, 2)
 	defer cancelOffers()
 	n.cluster.leaving()
-	failed := n.placer.drain(talk, offers)
+	failed := n.placer.handOverAll(talk, offers)
 	n.cluster.farewell(offers)
 	if failed > 0 {
 		n.handOverErr = fmt.Errorf("runtime: %d agents were not handed over: no other node hosts their kinds, or has taken them in time", failed)

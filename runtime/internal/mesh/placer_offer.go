@@ -333,7 +333,9 @@ func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 	v, a, err := p.reserve(k, h.Agent, before)
 	p.node.handover.Unlock()
 	if err != nil {
-		c.outdate(h.Agent)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.outdateLocked(h.Agent)
 		return err
 	}
 	v.TakeOn(h.takenOn())

@@ -213,7 +213,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		if len(entries) != 1 || entries[0].Owner != c.self || entries[0].Since != number {
 			t.Errorf("its entries are %+v, want that of its run here", entries)
 		}
-		if to, handed := c.handedTo("K/A"); !handed || to != peer {
+		if to, handed := (view{p.node}).HandedTo("K/A"); !handed || to != c.peers[peer] {
 			t.Errorf("messages are passed on to %v", to)
 		}
 		theirs.Put(directory.Entry{Agent: "k/a", Placed: true, Since: number + 1, First: number}, nil)
@@ -737,7 +737,7 @@ func TestStrangersAreForgotten(t *testing.T) {
 		time.Sleep(strangerTime)
 		synctest.Wait()
 		for id, known := range map[performatives.AgentID]bool{"k/n2": true, "k/n3": false} {
-			if c.runsElsewhere(id) != known {
+			if (view{p.node}).RunsElsewhere(id) != known {
 				t.Errorf("%s runs at another node: %t, want %t", id, !known, known)
 			}
 		}

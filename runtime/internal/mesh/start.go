@@ -41,7 +41,7 @@ func (n *Mesh) Join(o Options, all []*codons.Codon, log *slog.Logger) (err error
 	c := n.cluster
 	defer func() {
 		if err != nil {
-			_ = c.stop(context.Background()) //nolint:forbidigo // nothing runs that could take time
+			_ = n.Leave(context.Background()) //nolint:forbidigo // nothing runs that could take time
 		}
 	}()
 	if err := c.listen(o); err != nil {
@@ -159,16 +159,17 @@ func dialing(config *tls.Config) func(context.Context, cluster.Member) (nodelink
 	}
 }
 
-// stop leaves the cluster. It delivers the messages of the node, tells the other nodes, and returns
-// when nothing of the cluster runs any more.
-func (c *clustered) stop(ctx context.Context) (err error) {
+// Leave leaves the cluster. It delivers the messages of the node, tells the other nodes, and
+// returns when nothing of the cluster runs any more.
+func (n *Mesh) Leave(ctx context.Context) (err error) {
+	c := n.cluster
 	c.stopOnce.Do(func() {
 		if c.links != nil {
 			err = c.links.Stop(ctx)
 		}
 		if c.members != nil {
 			if left := c.members.Leave(ctx); left != nil { // they see that it has failed
-				c.node.system.Logger().Warn("the other nodes may not know that this one has left", "err", left)
+				n.system.Logger().Warn("the other nodes may not know that this one has left", "err", left)
 			}
 			if stopped := c.members.Stop(ctx); err == nil {
 				err = stopped

@@ -1,7 +1,11 @@
 package mesh
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster/directory"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
@@ -58,19 +62,26 @@ func (v view) MayHost(id performatives.AgentID) bool {
 	return hosts
 }
 
-// RunsElsewhere implements [route.View].
+// RunsElsewhere implements [route.View]. If the directory has the agent at another node, and it is
+// not registered here, that node has not joined yet: the others may know it already. To activate
+// the agent here would begin a second run of it.
 func (v view) RunsElsewhere(id performatives.AgentID) bool {
-	return v.n.cluster.runsElsewhere(id)
+	c := v.n.cluster
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.ContainsFunc(c.replica.Lookup(id), func(e directory.Entry) bool { return e.Placed && e.Owner != c.self })
 }
 
 // HandedTo implements [route.View].
 func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 	c := v.n.cluster
-	to, handed := c.handedTo(id)
-	if !handed {
+	c.mu.Lock()
+	to := c.handed[id.Fold()]
+	c.mu.Unlock()
+	if to == nil {
 		return nil, false
 	}
-	return way(c.linkTo(to)), true
+	return way(c.linkTo(*to)), true
 }
 
 // Run implements [route.View].
@@ -92,7 +103,14 @@ func (v view) HasRun(id performatives.AgentID) bool {
 
 // Unreachable implements [route.View].
 func (v view) Unreachable(id performatives.AgentID) string {
-	return v.n.cluster.unreachable(id)
+	c := v.n.cluster
+	c.absent.mu.Lock()
+	node, known := c.absent.by[id.Fold()]
+	c.absent.mu.Unlock()
+	if !known || slices.ContainsFunc(*c.current.Load(), func(l *nodeLink) bool { return l.peer.Name == node && l.met.Load() }) {
+		return ""
+	}
+	return fmt.Sprintf("the node %s of the agent cannot be reached", node)
 }
 
 // Name implements [route.View].
