@@ -65,9 +65,7 @@ func (r *Relay) Moved(id performatives.AgentID, from, to *Link) {
 	}
 	for t := range maps.Clone(r.of[was.key()]) {
 		if t.worker.is(was) {
-			r.unlistLocked(t)
-			t.worker.via = to
-			r.listLocked(t)
+			r.relistLocked(t, &t.worker, to)
 		}
 	}
 }
@@ -86,9 +84,7 @@ func (r *Relay) Follow(id performatives.AgentID, from, to *Link) {
 			r.removeLocked(t)
 			continue
 		}
-		r.unlistLocked(t)
-		t.asker.via = to
-		r.listLocked(t)
+		r.relistLocked(t, &t.asker, to)
 		if to.kind == Session {
 			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now())) // without the grace of an asker of another node
 		}
@@ -244,32 +240,26 @@ func (r *Relay) deliverWithRetry(messages []*performatives.Message, once bool) {
 		}
 	}
 	until := time.Now().Add(busyRetryPeriod)
-	for wait := time.Millisecond; len(messages) > 0; wait = min(2*wait, 100*time.Millisecond) {
-		messages = r.deliverAll(messages, !once && time.Now().Before(until))
-		if len(messages) > 0 {
-			<-time.After(wait)
+	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
+		again := !once && time.Now().Before(until)
+		messages = slices.DeleteFunc(messages, func(m *performatives.Message) bool {
+			err := r.deliverEnding(m)
+			if again && errors.Is(err, performatives.CodeBusy) {
+				return false
+			}
+			if err != nil {
+				r.system.DeadLetter(string(m.Receiver()), m, wire.AsRefusal(err).Code)
+			}
+			return true
+		})
+		if len(messages) == 0 {
+			return
 		}
+		<-time.After(wait)
 	}
 }
 
-// deliverAll delivers the messages past the records, which have ended. If again is true, it returns
-// those that were refused as busy, to be retried.
-func (r *Relay) deliverAll(messages []*performatives.Message, again bool) []*performatives.Message {
-	var left []*performatives.Message
-	for _, m := range messages {
-		err := r.deliverEnding(m)
-		switch {
-		case err == nil:
-		case again && errors.Is(err, performatives.CodeBusy):
-			left = append(left, m)
-		default:
-			r.system.DeadLetter(string(m.Receiver()), m, wire.AsRefusal(err).Code)
-		}
-	}
-	return left
-}
-
-// deliverEnding delivers the last message of a record.
+// deliverEnding delivers the last message of a record, past the records.
 func (r *Relay) deliverEnding(m *performatives.Message) error {
 	switch d, found := r.find(m.Receiver()); {
 	case d != nil:
