@@ -24,7 +24,6 @@ type clustered struct {
 	node   *Mesh
 	limits relay.Limits
 	heard  heard
-	absent absentAgents
 
 	unknown unknownNodes
 
@@ -44,7 +43,6 @@ type clustered struct {
 
 	mu        sync.Mutex
 	replica   *directory.Replica
-	since     map[performatives.AgentID]uint64               // when an agent of this node was first put into the replica, by folded id
 	outdated  map[performatives.AgentID]struct{}             // folded ids whose registrations may differ from the replica
 	scheduled bool                                           // a call of refresh is under way
 	asked     map[directory.Digest]request                   // of missing capabilities
@@ -85,8 +83,8 @@ type NodeLinks interface {
 func newClustered(n *Mesh) *clustered {
 	c := &clustered{
 		node: n, limits: relay.Limits{Open: maxNodeOpen, Bytes: maxNodeBytes, Grace: n.grace, Patience: n.patience}, ready: make(chan struct{}), peers: make(map[cluster.Incarnation]*nodeLink),
-		self:  cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
-		since: make(map[performatives.AgentID]uint64), outdated: make(map[performatives.AgentID]struct{}),
+		self:     cluster.Incarnation{Name: n.Name(), Epoch: uint64(time.Now().UnixMicro())},
+		outdated: make(map[performatives.AgentID]struct{}),
 	}
 	c.replica = directory.New(c.self)
 	c.listLocked()
@@ -317,7 +315,7 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	}
 	clear(l.agents)
 	if !left {
-		c.absent.add(l.peer.Name, lost...)
+		c.heard.away(l.peer.Name, lost)
 	}
 	slices.Sort(lost)
 	l.lost = lost

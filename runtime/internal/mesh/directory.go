@@ -31,14 +31,13 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 	_, handed := c.handed[id.Fold()]
 	switch {
 	case ok && c.node.ours(r):
-		c.absent.forget(id)
+		c.heard.forget(id)
 		delta = c.putLocked(r)
 		delete(c.handed, id.Fold())
 		c.settledLocked()
 		c.outdateLocked(id) // it may run on another node, too
 	case !handed:
 		delta = c.replica.Remove(id)
-		delete(c.since, id.Fold())
 	}
 	if !ok { // another node may have one of that id
 		c.outdateLocked(id)
@@ -109,20 +108,29 @@ func (c *clustered) putLocked(r *actors.Registration) (delta []byte) {
 			e.Hidden, text = true, nil
 		}
 	}
-	key := r.ID().Fold()
+	entries := c.replica.Lookup(r.ID())
 	if run := c.node.placer.runOf(r.ID()); run.number != 0 {
-		e.Placed, e.First, c.since[key] = true, run.first, run.number
-	}
-	if c.since[key] == 0 {
-		c.since[key] = uint64(time.Now().UnixMicro())
-		for _, other := range c.replica.Lookup(r.ID()) { // whose node's clock may be ahead
+		e.Placed, e.First, e.Since = true, run.first, run.number
+	} else if e.Since = c.sinceLocked(entries); e.Since == 0 {
+		e.Since = uint64(time.Now().UnixMicro())
+		for _, other := range entries { // whose node's clock may be ahead
 			if e.Moves && other.Moves {
-				c.since[key] = max(c.since[key], other.Since+1)
+				e.Since = max(e.Since, other.Since+1)
 			}
 		}
 	}
-	e.Since = c.since[key]
 	return c.replica.Put(e, text)
+}
+
+// sinceLocked returns when this node has first put an agent into the replica, by the entries of its
+// id; zero if it has not.
+func (c *clustered) sinceLocked(entries []directory.Entry) uint64 {
+	for _, e := range entries {
+		if e.Owner == c.self {
+			return e.Since
+		}
+	}
+	return 0
 }
 
 // maxCapabilities is the length of the longest text of capabilities that a link carries, in bytes.
@@ -247,7 +255,7 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 	defer c.mu.Unlock()
 	entries := c.replica.Lookup(id)
 	if to := c.handed[id.Fold()]; to != nil && slices.ContainsFunc(entries, func(e directory.Entry) bool {
-		return e.Placed && (e.Owner == *to && e.Since > c.since[id.Fold()] || e.Owner != c.self && entries[0] == e)
+		return e.Placed && (e.Owner == *to && e.Since > c.sinceLocked(entries) || e.Owner != c.self && entries[0] == e)
 	}) { // the next run is known
 		c.dropHandedLocked(id.Fold())
 	}
@@ -333,7 +341,6 @@ func (c *clustered) leadLocked(current *actors.Registration, w wanted) *nodeAgen
 	if !ok {
 		return nil
 	}
-	c.absent.forget(a.Agent)
 	a.link.agents[a.Agent.Fold()] = a
 	return a
 }

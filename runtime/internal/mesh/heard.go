@@ -8,8 +8,12 @@ import (
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
-// maxHeard is the largest number of senders that a node remembers, all links together.
-const maxHeard = 65_536
+// maxHeard is the largest number of senders that a node remembers, all links together. maxAbsent is
+// that of agents whose lost nodes it remembers.
+const (
+	maxHeard  = 65_536
+	maxAbsent = 4096
+)
 
 // heard has the links over which agents have sent that are not in the directory, or are in it with
 // another node: one that has just begun or moved, a client of a session, or an agent beyond another
@@ -20,6 +24,7 @@ type heard struct {
 	by     map[performatives.AgentID]heardOver // by folded id
 	sentTo map[performatives.AgentID]*nodeLink // by folded id, the links over which this node has sent to placed agents that are not in the directory
 	behind map[performatives.AgentID]struct{}  // the folded ids of agents of third nodes, heard over a link that has ended: until they are heard again, are in the directory, or release is called
+	absent map[performatives.AgentID]string    // by folded id, the names of the nodes of agents that were lost with them, until an agent of the id is known again
 }
 
 // heardOver is the link over which an agent was heard.
@@ -115,13 +120,24 @@ func (h *heard) lives(id performatives.AgentID) *nodeLink {
 	return nil
 }
 
-// forget removes an agent, about which the directory has news.
+// away remembers the node of agents that are lost with it, until they are known again. The ids are
+// folded.
+func (h *heard) away(node string, ids []performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range ids {
+		putWithin(maxAbsent, &h.absent, id, node)
+	}
+}
+
+// forget removes an agent, about which the directory has news, or which is of this node now.
 func (h *heard) forget(id performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.by, id.Fold())
 	delete(h.sentTo, id.Fold())
 	delete(h.behind, id.Fold())
+	delete(h.absent, id.Fold())
 	h.countLocked()
 }
 

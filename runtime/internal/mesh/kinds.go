@@ -102,7 +102,6 @@ func (c *clustered) handOver(id performatives.AgentID, to cluster.Incarnation) {
 // dropHandedLocked removes the entry of an agent that was handed over.
 func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 	delete(c.handed, key)
-	delete(c.since, key)
 	if delta := c.replica.Remove(key); delta != nil {
 		c.spreadLocked(delta)
 	}

@@ -104,9 +104,9 @@ func (v view) HasRun(id performatives.AgentID) bool {
 // Unreachable implements [route.View].
 func (v view) Unreachable(id performatives.AgentID) string {
 	c := v.n.cluster
-	c.absent.mu.Lock()
-	node, known := c.absent.by[id.Fold()]
-	c.absent.mu.Unlock()
+	c.heard.mu.Lock()
+	node, known := c.heard.absent[id.Fold()]
+	c.heard.mu.Unlock()
 	if !known || slices.ContainsFunc(*c.current.Load(), func(l *nodeLink) bool { return l.peer.Name == node && l.met.Load() }) {
 		return ""
 	}

@@ -95,15 +95,15 @@ func TestUnreachable(t *testing.T) {
 	p, _ := newPlacing(t)
 	c, n2 := beside(t, p, &sentLinks{})
 	v := view{p.node}
-	c.absent.add("n2", "k/a", "K/B")
-	c.absent.add("n9", "k/c", "x")
+	c.heard.away("n2", []performatives.AgentID{"k/a", "k/b"})
+	c.heard.away("n9", []performatives.AgentID{"k/c", "x"})
 	for _, step := range []struct {
 		name       string
 		after      func()
 		a, b, ofN9 bool
 	}{
 		{"all", func() {}, true, true, true},
-		{"one is known again", func() { c.absent.forget("K/A") }, false, true, true},
+		{"one is known again", func() { c.heard.forget("K/A") }, false, true, true},
 		{"n2 is met again", func() { n2.met.Store(true) }, false, false, true},
 	} {
 		step.after()
