@@ -120,7 +120,7 @@ func TestNodeDies(t *testing.T) {
 	<-began
 	<-received
 	lost := listen(t, nodes[0], runtime.KindMemberLost)
-	nodes[1].Mesh().Crash()
+	crash(t, nodes[1])
 	for range 2 {
 		if err := <-failed; !errors.Is(err, p.CodeDisconnected) {
 			t.Errorf("got %v", err)
@@ -156,7 +156,7 @@ func TestNodeOfTheAskerDies(t *testing.T) {
 	knowsTopic(t, nodes[0], "Rev")
 	go func() { _, _ = nodes[0].Delegate(patience.Context(t), "Rev", p.TaskRequest{TaskType: "review"}) }()
 	<-began
-	nodes[0].Mesh().Crash()
+	crash(t, nodes[0])
 	<-ended
 }
 
@@ -587,7 +587,7 @@ func TestReceiverIsOnNoNodeOrOnAnother(t *testing.T) {
 	knows(t, nodes[1], "Third", "n3")
 	knowsTopic(t, nodes[1], "Asker")
 	for to, want := range map[p.AgentID]p.Code{"Nobody": p.CodeUnknownAgent, "Third": p.CodeStopped} {
-		if err := nodes[0].Mesh().SendTo("n2", message(t, "Asker", to, p.ActRequest)); err != nil {
+		if err := sendTo(nodes[0], "n2", message(t, "Asker", to, p.ActRequest)); err != nil {
 			t.Fatal(err)
 		}
 		var m *p.Message
@@ -611,7 +611,7 @@ func TestSenderOfThisNode(t *testing.T) {
 	spawn(t, nodes[1], "Jules", always(scripted{topics: []string{"x"}}))
 	knowsTopic(t, nodes[0], "Eliza")
 	dead := listen(t, nodes[1], events.KindMessageDeadLettered)
-	if err := nodes[0].Mesh().SendTo("n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
+	if err := sendTo(nodes[0], "n2", message(t, "jules", "Eliza", p.ActInform)); err != nil {
 		t.Fatal(err)
 	}
 	if e := await[events.DeadLetter](t, dead, 1, nil); e[0].Code != p.CodeForbidden {

@@ -106,6 +106,6 @@ func TestNodeOfANewAskerDies(t *testing.T) {
 		_, _ = delegation.Delegate(patience.Context(t), client, "worker", p.TaskRequest{TaskType: "wait", Parameters: p.ContentOf(map[string]float64{"n": 1})})
 	}()
 	expect(t, "the worker begins", worker.began, 1)
-	nodes[0].Mesh().Crash()
+	crash(t, nodes[0])
 	expect(t, "the worker stops", worker.stops, 1)
 }

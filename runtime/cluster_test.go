@@ -27,13 +27,13 @@ import (
 // newMember returns a node of a cluster on loopback that has joined the others.
 func newMember(t testing.TB, name string, join ...string) *runtime.Node {
 	t.Helper()
-	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join}})
+	return newSeamed(t, name, runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join})
 }
 
 // newPatientMember is newMember with times by which a busy machine makes no node seem dead.
 func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 	t.Helper()
-	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN}})
+	return newSeamed(t, name, runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN})
 }
 
 // newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are

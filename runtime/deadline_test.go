@@ -236,7 +236,7 @@ func TestProgramsAreToldWhichNodeIsLost(t *testing.T) {
 		<-began
 		askers[dialect] = a
 	}
-	nodes[1].Mesh().Crash()
+	crash(t, nodes[1])
 	for dialect, a := range askers {
 		for n := 1; n <= 2; n++ {
 			if n > 1 {

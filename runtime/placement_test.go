@@ -507,7 +507,7 @@ func TestHostDies(t *testing.T) {
 		}
 	}
 	lost := listen(t, nodes[0], runtime.KindMemberLost)
-	nodes[1].Mesh().Crash()
+	crash(t, nodes[1])
 	await(t, lost, 1, func(e runtime.MemberLost) bool { return e.Node == "n2" }) // before it, a conversation may still end with the node
 	hostedBy(t, nodes[0], "counter", "n1")
 	if got := count(t, nodes[0], id); got != 1 {
@@ -690,6 +690,7 @@ func TestSentWhileItsHostIsLost(t *testing.T) {
 type wrapped struct {
 	runtime.NodeLinks
 	handler nodelink.Handler
+	notify  func(membership.Event)
 	routed  chan struct{} // gets a value when the node has routed a task of another node for the first time
 }
 
@@ -726,7 +727,10 @@ func hallOver(t *testing.T, links runtime.NodeLinks, w *wrapped) (h *hall, n1, n
 	t.Helper()
 	options := runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN}
 	n1 = newNode(t, runtime.Options{Name: "n1", Cluster: options.Over(runtime.SimNetwork{
-		Join: func(o membership.Options) (runtime.Joiner, error) { return membership.Start(o) },
+		Join: func(o membership.Options) (runtime.Joiner, error) {
+			w.notify = o.Notify
+			return membership.Start(o)
+		},
 		Link: func(o nodelink.LinksOptions) (runtime.NodeLinks, error) {
 			w.routed = make(chan struct{}, 1)
 			o.Handler = taskObserver{o.Handler, w.routed}
@@ -822,7 +826,7 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 				knowsTopic(t, n1, "asker")
 			}
 			task := message(t, "asker", id, p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} })
-			leaves := func() { n1.Mesh().Lose("n2", "left") }
+			leaves := func() { links.notify(membership.Event{Kind: membership.Left, Member: memberOf(n1, "n2")}) }
 			links.loses.Store(&leaves)
 			runs := []string{"n1"}
 			var err error
@@ -836,10 +840,10 @@ func TestSentAsTheLinkEnds(t *testing.T) {
 					err = n1.Send(task)
 				} else {
 					asker(n3)
-					err = n3.Mesh().SendTo("n1", task)
+					err = sendTo(n3, "n1", task)
 				}
 			case "heard":
-				n1.Mesh().Hear(id, "n2")
+				links.handler.Received(memberOf(n1, "n2").Incarnation, message(t, id, "asker", p.ActInform))
 				fallthrough
 			case "picked":
 				asker(n1)
@@ -887,7 +891,7 @@ func TestWaitsForALinkThatIsLost(t *testing.T) {
 	knowsTopic(t, n1, "asker")
 	count(t, n2, ids[0])
 	listed(t, n1, "n2", ids[0])
-	err := n3.Mesh().SendTo("n1", message(t, "asker", ids[0], p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} }))
+	err := sendTo(n3, "n1", message(t, "asker", ids[0], p.ActTaskRequest, func(e *p.Envelope) { e.Payload = p.TaskRequest{TaskType: "count"} }))
 	if err != nil {
 		t.Fatal(err)
 	}

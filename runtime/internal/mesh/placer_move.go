@@ -214,13 +214,7 @@ func (p *placer) offerInTurn(ctx context.Context, a *activation, r retired) (*no
 	if ctx.Err() != nil { // whichever of the two was chosen
 		return nil, context.Cause(ctx)
 	}
-	for {
-		draining := p.drains()
-		to, err := p.offerAround(ctx, a, r)
-		if to != nil || ctx.Err() != nil || draining == p.drains() { // else the node drains since then
-			return to, err
-		}
-	}
+	return p.offerAround(ctx, a, r)
 }
 
 // give passes the messages of an agent on to the node that runs it now.
