@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
+	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
 // fewMembers is a membership that knows some members.
@@ -120,7 +121,10 @@ func TestAdvertisedAddresses(t *testing.T) {
 	} {
 		one.o.Join, one.o.Keys, one.o.Labels = []string{"127.0.0.1:8"}, [][]byte{{1}}, map[string]string{"zone": "a"}
 		one.o.Profile = membership.WAN
-		c.advertise(one.listens, one.o)
+		one.o.Links, one.o.Accept = one.listens, func(func(*grpc.LinkStream)) {}
+		if err := c.listen(one.o); err != nil {
+			t.Fatal(err)
+		}
 		log := p.node.system.Logger()
 		got := one.o.membership(p.node, c, log)
 		if got.Gossiped != membership.GossipState(c) || got.Notify == nil || got.Logger != log {

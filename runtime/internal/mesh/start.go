@@ -102,36 +102,30 @@ func joinFirst(m Joiner, o Options, log *slog.Logger) error {
 	return nil
 }
 
-// listen opens the listener for links, unless the caller has one.
+// listen opens the listener for links, unless the caller has one, and sets the address that other
+// nodes are told. A listener at all addresses of the machine is reached at that of the gossip.
 func (c *clustered) listen(o Options) error {
-	host, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	gossip, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
+	address := o.Links
 	if o.Accept != nil {
 		o.Accept(c.accept)
-		c.advertise(o.Links, o)
-		return nil
+	} else {
+		config := o.TLS.Clone()
+		if config != nil { // only nodes connect there
+			config.ClientAuth = tls.RequireAndVerifyClientCert
+		}
+		l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(gossip, "0")), TLS: config, Links: c.accept}, c.node.system.Logger())
+		if err != nil {
+			return fmt.Errorf("listen for links: %w", err)
+		}
+		c.listener, address = l, l.Addr().String()
 	}
-	config := o.TLS.Clone()
-	if config != nil { // only nodes connect there
-		config.ClientAuth = tls.RequireAndVerifyClientCert
-	}
-	l, err := grpc.ListenNodes(grpc.Options{Addr: cmp.Or(o.Links, net.JoinHostPort(host, "0")), TLS: config, Links: c.accept}, c.node.system.Logger())
-	if err != nil {
-		return fmt.Errorf("listen for links: %w", err)
-	}
-	c.listener = l
-	c.advertise(l.Addr().String(), o)
-	return nil
-}
-
-// advertise sets the address for links that other nodes are told. A listener at all addresses of
-// the machine is reached at that of the gossip.
-func (c *clustered) advertise(address string, o Options) {
 	host, port, _ := net.SplitHostPort(address) // that of a listener
-	gossip, _, _ := net.SplitHostPort(o.Gossip) // validate has checked it
 	if host == "" || net.ParseIP(host).IsUnspecified() {
 		host = gossip
 	}
 	c.address = net.JoinHostPort(cmp.Or(o.Advertise, host), port)
+	return nil
 }
 
 // accept serves the stream of another node.

@@ -34,7 +34,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		if members := p.anycast(l, from, m, task); len(members) > 1 {
 			return p.delegate(l, from, m, members)
 		}
-		if chosen, ok := p.chooseAgent(l, from.id, m, task); ok {
+		if chosen := p.chooseAgent(l, from.id, m, task); chosen != "" {
 			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))
 		}
 	}
@@ -136,27 +136,37 @@ func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool s
 		}
 		return workers, true
 	}
-	var own []performatives.AgentID
-	for a := range p.membersWithAction(of, tool) {
-		switch here := l.has(a); {
-		case here && a.ID().Is(asker) || all && !s.MayCall(call, a.ID()):
-		case here:
-			own = append(own, a.ID())
-		default:
-			workers = append(workers, a.ID())
-		}
-		if len(workers) == maxNamedTools {
-			break
-		}
-	}
-	if workers == nil {
-		workers = own
-	}
+	workers = p.workers(l, of, tool, maxNamedTools, func(a *actors.Registration) bool {
+		return !(l.has(a) && a.ID().Is(asker)) && (!all || s.MayCall(call, a.ID()))
+	})
 	known = all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "")
 	if u := p.node.UplinkFor(of); !known && u != nil {
 		known = u.Connected()
 	}
 	return workers, known
+}
+
+// workers returns the agents of a namespace that have an action and may perform it: up to most of
+// other connections, or else those of the session. A connected node does not accept a message that
+// one of its own agents has sent, and it prefers its own agents for a task anyway.
+func (p *Peers) workers(l *link, of performatives.AgentID, action string, most int, may func(*actors.Registration) bool) (all []performatives.AgentID) {
+	var own []performatives.AgentID
+	for a := range p.membersWithAction(of, action) {
+		switch {
+		case !may(a):
+		case l.has(a):
+			own = append(own, a.ID())
+		default:
+			all = append(all, a.ID())
+		}
+		if len(all) == most {
+			break
+		}
+	}
+	if all == nil {
+		return own
+	}
+	return all
 }
 
 // hasOthers reports whether a namespace has an agent besides that one.
@@ -200,32 +210,20 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 // registration.
 const MemberRegistration = "agent_registration"
 
-// chooseAgent returns the first agent of a namespace that has the task's action. An agent
-// of another connection takes precedence over one of the sender's connection: a connected
-// node does not accept a message that one of its own agents has sent, and it prefers its
-// own agents for a task anyway.
-func (p *Peers) chooseAgent(
-	l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest,
-) (chosen performatives.AgentID, found bool) {
+// chooseAgent returns the first agent of a namespace that has the task's action: see [Peers.workers].
+// It is empty for none.
+func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) (chosen performatives.AgentID) {
 	action, wanted := task.TaskType, requiredCapabilities(task)
 	if len(wanted) > 0 {
 		action = wanted[0]
 	}
-	for a := range p.membersWithAction(m.Receiver(), action) {
-		if !a.Describe().HasAll(wanted) {
-			continue
-		}
-		if a.ID().Is(sender) || p.coversAll(m.Receiver()) && !l.session.Permits(m, a.ID()) {
-			continue
-		}
-		if !l.has(a) {
-			return a.ID(), true
-		}
-		if !found {
-			chosen, found = a.ID(), true
-		}
+	all := p.workers(l, m.Receiver(), action, 1, func(a *actors.Registration) bool {
+		return a.Describe().HasAll(wanted) && !a.ID().Is(sender) && (!p.coversAll(m.Receiver()) || l.session.Permits(m, a.ID()))
+	})
+	if len(all) == 0 {
+		return ""
 	}
-	return chosen, found
+	return all[0]
 }
 
 // requiredCapabilities returns the names in the member required_capabilities of a task, which
