@@ -33,11 +33,10 @@ type heardOver struct {
 	passed bool // the other node has passed the message on: the agent is not lost with it
 }
 
-// putWithin sets an entry of a map by id. When there would be more than most, any other is
-// forgotten.
-func putWithin[V any](most int, in *map[performatives.AgentID]V, key performatives.AgentID, v V) {
+// putWithin sets an entry of a map. When there would be more than most, any other is forgotten.
+func putWithin[K comparable, V any](most int, in *map[K]V, key K, v V) {
 	if *in == nil {
-		*in = make(map[performatives.AgentID]V)
+		*in = make(map[K]V)
 	}
 	if _, known := (*in)[key]; !known && len(*in) >= most {
 		for other := range *in {
@@ -45,7 +44,7 @@ func putWithin[V any](most int, in *map[performatives.AgentID]V, key performativ
 			break
 		}
 	}
-	(*in)[cloned(key)] = v
+	(*in)[key] = v
 }
 
 // note remembers the link of a sender.
@@ -56,7 +55,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	if h.by[key] == over {
 		return
 	}
-	putWithin(maxHeard, &h.by, key, over)
+	putWithin(maxHeard, &h.by, cloned(key), over)
 	delete(h.behind, key)
 	h.countLocked()
 }
@@ -68,7 +67,7 @@ func (h *heard) countLocked() { h.n.Store(int64(len(h.by) + len(h.sentTo) + len(
 func (h *heard) sends(id performatives.AgentID, over *nodeLink) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	putWithin(maxHeard, &h.sentTo, id.Fold(), over)
+	putWithin(maxHeard, &h.sentTo, cloned(id.Fold()), over)
 	h.countLocked()
 }
 
@@ -126,7 +125,7 @@ func (h *heard) away(node string, ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range ids {
-		putWithin(maxAbsent, &h.absent, id, node)
+		putWithin(maxAbsent, &h.absent, cloned(id), node)
 	}
 }
 

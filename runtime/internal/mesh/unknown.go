@@ -40,9 +40,8 @@ func (u *unknownNodes) level(refusal error, now time.Time) slog.Level {
 	defer u.mu.Unlock()
 	n := u.by[unknown.Node]
 	if n == nil || now.Sub(n.last) >= unknownTime {
-		u.forgetLocked(now)
 		n = &unknownNode{first: now, warn: unknownTime}
-		u.by[unknown.Node] = n
+		putWithin(maxUnknown, &u.by, unknown.Node, n)
 	}
 	n.last = now
 	lasted := now.Sub(n.first)
@@ -51,23 +50,4 @@ func (u *unknownNodes) level(refusal error, now time.Time) slog.Level {
 	}
 	n.warn = 2 * lasted
 	return slog.LevelWarn
-}
-
-// forgetLocked makes room for one more: it forgets the nodes that have ceased to try, or any one if
-// there are too many.
-func (u *unknownNodes) forgetLocked(now time.Time) {
-	if u.by == nil {
-		u.by = make(map[cluster.Incarnation]*unknownNode)
-	}
-	for node, n := range u.by {
-		if now.Sub(n.last) >= unknownTime {
-			delete(u.by, node)
-		}
-	}
-	for node := range u.by {
-		if len(u.by) < maxUnknown {
-			return
-		}
-		delete(u.by, node)
-	}
 }
