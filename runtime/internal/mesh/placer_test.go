@@ -56,6 +56,56 @@ func TestStopIsKnownLate(t *testing.T) {
 	v.Release(func(*performatives.Message) error { return nil })
 }
 
+// An agent that was about to leave, and runs on, can leave again.
+func TestLeavesAfterItHasStayed(t *testing.T) {
+	p, _ := newPlacing(t)
+	if err := p.activate("k/a", nil); err != nil {
+		t.Fatal(err)
+	}
+	a := p.active["k/a"]
+	for range 2 {
+		if !p.leave(a) || p.leave(a) {
+			t.Fatal("it cannot leave, or twice at once")
+		}
+		r, err := p.retire(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.again(a, r)
+	}
+	if run := p.runOf("K/A"); run.number <= run.first {
+		t.Errorf("its run is %+v", run)
+	}
+}
+
+// A wait whose time is over is not a success, although its event has come, too.
+func TestAwaitAtTheEndOfItsTime(t *testing.T) {
+	p, _ := newPlacing(t)
+	done := make(chan struct{})
+	close(done)
+	over, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		if !await(t.Context(), p.node.system, done) || await(over, p.node.system, done) {
+			t.Fatal("the end of the time does not decide")
+		}
+	}
+}
+
+// A node that leaves does not wait for the answer of one that is lost meanwhile.
+func TestFarewellToALostNode(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{})
+	settled := make(chan struct{})
+	c.settled, c.farewells = settled, map[cluster.Incarnation]struct{}{n2.peer: {}}
+	c.lose(n2.peer, "failed")
+	select {
+	case <-settled:
+	default:
+		t.Error("it waits")
+	}
+}
+
 // A node that has handed nothing over, and knows no other, leaves at once.
 func TestFarewellToNobody(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -302,6 +352,20 @@ func TestRecordsOfAnAgentThatComesAgain(t *testing.T) {
 			}
 			if leave(c, l, one.id); p.node.relay.Open() != one.open {
 				t.Errorf("%s, %s, only heard %t: %d records are open, want %d", name, one.id, one.heard, p.node.relay.Open(), one.open)
+			}
+			if one.open == 0 || one.heard {
+				continue
+			}
+			other := cluster.Incarnation{Name: "n3", Epoch: 1}
+			c.addLocked(other)
+			theirs := directory.New(other)
+			theirs.Put(directory.Entry{Agent: one.id, Hidden: true, Placed: true, Since: 9}, nil)
+			if _, err := c.replica.Merge(theirs.State()); err != nil {
+				t.Fatal(err)
+			}
+			c.refreshLocked(one.id)
+			if c.endLocked(c.peers[other], false); p.node.relay.Open() != 0 {
+				t.Errorf("%s, %s: its record has not come along to the node that is lost now", name, one.id)
 			}
 		}
 	}
