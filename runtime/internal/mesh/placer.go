@@ -171,7 +171,8 @@ func (p *placer) routeAgain(m *performatives.Message, giveUp func(error)) {
 	}
 }
 
-// activate starts an agent of a kind of this node here. m is its first message, nil for a singleton.
+// activate starts an agent of a kind of this node here. m is its first message, nil for a
+// singleton.
 func (p *placer) activate(id performatives.AgentID, m *performatives.Message) error {
 	k, _ := p.kindOf(id)
 	if members := max(1, len(p.node.Members())); members < k.MinMembers {

@@ -207,8 +207,8 @@ func (p *placer) setOffer(a *activation, o *offer) {
 	a.offer = o
 }
 
-// answered passes on the answer of a node to the offer of an agent: to the one of that number, or to
-// any without one. Only the first answer counts.
+// answered passes on the answer of a node to the offer of an agent: to the one of that number, or
+// to any without one. Only the first answer counts.
 func (p *placer) answered(by cluster.Incarnation, h note) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -82,8 +82,8 @@ func (r *Relay) unlistLocked(t *record) {
 	}
 }
 
-// relistLocked moves a party of an open record behind another link; nil for an agent of this process,
-// or one that is not known yet.
+// relistLocked moves a party of an open record behind another link; nil for an agent of this
+// process, or one that is not known yet.
 func (r *Relay) relistLocked(t *record, p *party, via *Link) {
 	r.unlistLocked(t)
 	p.via = via

@@ -210,8 +210,8 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 // registration.
 const MemberRegistration = "agent_registration"
 
-// chooseAgent returns the first agent of a namespace that has the task's action: see [Peers.workers].
-// It is empty for none.
+// chooseAgent returns the first agent of a namespace that has the task's action: see
+// [Peers.workers]. It is empty for none.
 func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) (chosen performatives.AgentID) {
 	action, wanted := task.TaskType, requiredCapabilities(task)
 	if len(wanted) > 0 {
