@@ -118,7 +118,7 @@ func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 // isAgentExtra reports whether agentObject stored a member of the metadata. Another
 // dialect may store a member of the same name.
 func (w *writer) isAgentExtra(v json.RawMessage) bool {
-	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
+	s := jsonscan.Scanner{Data: v, Depth: exchange.MaxDepth - 1}
 	if s.Peek() != '{' || s.Pos != 0 || !s.Value() || s.Pos != len(v) || !utf8.Valid(v) {
 		return false
 	}

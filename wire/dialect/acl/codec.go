@@ -13,7 +13,7 @@ type Codec struct {
 
 // New returns a Codec. It fails where an option is out of range.
 func New(o Options) (*Codec, error) {
-	if err := exchange.Complete("acl", &o.Stamper, &o.MaxBytes, &o.MaxDepth); err != nil {
+	if err := exchange.Complete("acl", &o.Stamper, &o.MaxBytes); err != nil {
 		return nil, err
 	}
 	return &Codec{o}, nil
@@ -53,18 +53,15 @@ func (c *Codec) AppendAs(dst []byte, m *performatives.Message, style Style) ([]b
 	if m.Performative() == performatives.ActRequest {
 		style = Spec // the style IDE has no name for FIPA's request
 	}
-	w := writer{dst: append(dst, '{'), m: m, shape: shapeFor(m, style), depth: c.opts.MaxDepth}
+	w := writer{dst: append(dst, '{'), m: m, shape: shapeFor(m, style)}
 	if err := w.message(); err != nil {
 		return dst, err
 	}
 	return append(w.dst, '}'), nil
 }
 
-// The limits that the zero [Options] stands for.
-const (
-	DefaultMaxBytes = exchange.DefaultMaxBytes
-	DefaultMaxDepth = exchange.DefaultMaxDepth
-)
+// DefaultMaxBytes is the MaxBytes of the zero [Options].
+const DefaultMaxBytes = exchange.DefaultMaxBytes
 
 // Options are the settings of a [Codec]. The zero value works.
 type Options struct {
@@ -77,7 +74,4 @@ type Options struct {
 	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
 	// DefaultMaxBytes.
 	MaxBytes int
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the
-	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
-	MaxDepth int
 }

@@ -24,7 +24,7 @@ type decoder struct {
 
 // parse checks the JSON and finds the members.
 func (d *decoder) parse(data []byte) bool {
-	s, bad := exchange.Open(data, d.codec.opts.MaxBytes, d.codec.opts.MaxDepth)
+	s, bad := exchange.Open(data, d.codec.opts.MaxBytes)
 	if bad == nil && !d.in.scan(&s) {
 		bad = exchange.Broken(s.Problem())
 	}

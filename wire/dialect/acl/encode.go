@@ -9,6 +9,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Version is the mcp_version that this package writes (acl §3). It reads the majors 0 and 1.
@@ -19,7 +20,6 @@ type writer struct {
 	dst   []byte
 	m     *performatives.Message
 	shape *shape
-	depth int
 }
 
 // message writes the members, in the order in which acl §3 lists them.
@@ -191,7 +191,7 @@ func (w *writer) metadata() error {
 
 // raw checks JSON that may be unchecked, and writes it.
 func (w *writer) raw(name string, v []byte) error {
-	s := jsonscan.Scanner{Data: v, Depth: w.depth - 1}
+	s := jsonscan.Scanner{Data: v, Depth: exchange.MaxDepth - 1}
 	switch {
 	case !s.Value(), !s.End():
 		return fmt.Errorf("acl: %s: %s", name, s.Problem())

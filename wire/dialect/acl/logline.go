@@ -11,6 +11,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Direction says whether a logged message was sent or received.
@@ -93,7 +94,7 @@ func (c *Codec) ParseLogLine(line []byte) (Direction, *performatives.Message, er
 		return 0, nil, ErrNoLogLine
 	}
 	text = bytes.TrimSpace(text)
-	s := jsonscan.Scanner{Data: text, Depth: c.opts.MaxDepth}
+	s := jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth}
 	if s.Peek() == '{' && s.Value() {
 		text = text[:s.Pos] // without the attributes of a logger
 	}

@@ -144,7 +144,7 @@ var (
 // checkPayload checks the JSON of a payload. A payload that was made here may contain
 // unchecked JSON.
 func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
-	s := jsonscan.Scanner{Data: text, Depth: w.depth - 1}
+	s := jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth - 1}
 	switch {
 	case s.Peek() != '{':
 		return view, errNoObject

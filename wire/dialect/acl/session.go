@@ -16,10 +16,7 @@ import (
 // acl leaves authentication to the transport. Over a transport without a place for a
 // token, such as TCP, a message may have it in the member auth_token, with or without the
 // word Bearer. The session removes it from the message.
-type Dialect struct {
-	// MaxDepth is that of [Options].
-	MaxDepth int
-}
+type Dialect struct{}
 
 // Name returns "acl".
 func (Dialect) Name() string { return "acl" }
@@ -28,8 +25,8 @@ func (Dialect) Name() string { return "acl" }
 func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "performative") }
 
 // Open returns the codec of one session.
-func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes, MaxDepth: d.MaxDepth})
+func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
+	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes})
 	if err != nil {
 		return nil, err
 	}

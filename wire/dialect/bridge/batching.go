@@ -36,7 +36,7 @@ func (s *session) checkBatch(frame []byte) *performatives.Refusal {
 	if bad := exchange.CheckText(frame, s.codec.opts.MaxBytes); bad != nil {
 		return bad
 	}
-	scan := jsonscan.Scanner{Data: frame, Depth: s.codec.opts.MaxDepth + 1}
+	scan := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth + 1}
 	if !scan.Value() || !scan.End() {
 		return exchange.Broken(scan.Problem())
 	}

@@ -14,7 +14,7 @@ type Codec struct {
 
 // New returns a Codec. It fails where an option is out of range.
 func New(o Options) (*Codec, error) {
-	if err := exchange.Complete("bridge", &o.Stamper, &o.MaxBytes, &o.MaxDepth); err != nil {
+	if err := exchange.Complete("bridge", &o.Stamper, &o.MaxBytes); err != nil {
 		return nil, err
 	}
 	return &Codec{o}, nil
@@ -33,7 +33,7 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 }
 
 func (c *Codec) decode(d *decoder, data []byte) (*performatives.Message, *DecodeError) {
-	if d.Names = memberNames; d.Open(data, c.opts.MaxBytes, c.opts.MaxDepth) {
+	if d.Names = memberNames; d.Open(data, c.opts.MaxBytes) {
 		if m := d.message(); m != nil {
 			return m, nil
 		}
@@ -50,11 +50,8 @@ func (c *Codec) Append(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.append(dst, m, extras{})
 }
 
-// The limits that the zero [Options] stands for.
-const (
-	DefaultMaxBytes = exchange.DefaultMaxBytes
-	DefaultMaxDepth = exchange.DefaultMaxDepth
-)
+// DefaultMaxBytes is the MaxBytes of the zero [Options].
+const DefaultMaxBytes = exchange.DefaultMaxBytes
 
 // Options are the settings of a [Codec]. The zero value works.
 type Options struct {
@@ -67,7 +64,4 @@ type Options struct {
 	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
 	// DefaultMaxBytes.
 	MaxBytes int
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the
-	// first level. Zero means DefaultMaxDepth; 10,000 is the most.
-	MaxDepth int
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // methodGzip is the one method of the extension compression.
@@ -51,7 +52,7 @@ func (d *decoder) inflated(v []byte) []byte {
 	}
 	limit := d.codec.opts.MaxBytes
 	out, err := inflate(jsonscan.Text(jsonscan.Member(v, encodedData)), int64(limit)+1)
-	s := jsonscan.Scanner{Data: out, Depth: d.codec.opts.MaxDepth - 1}
+	s := jsonscan.Scanner{Data: out, Depth: exchange.MaxDepth - 1}
 	switch {
 	case err != nil:
 		d.Wrong(field(encodedData), "gzip in base64: %v", err)

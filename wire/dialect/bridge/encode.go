@@ -36,7 +36,7 @@ type extras struct {
 }
 
 func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, error) {
-	w := writer{Writer: exchange.NewWriter("bridge", m, dst, c.opts.MaxDepth), codec: c, shape: shapeOf(m), extras: x}
+	w := writer{Writer: exchange.NewWriter("bridge", m, dst), codec: c, shape: shapeOf(m), extras: x}
 	if err := w.choose(); err != nil {
 		return dst, err
 	}

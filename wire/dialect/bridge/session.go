@@ -17,8 +17,6 @@ import (
 // token, such as TCP, a message may have it in the member auth_token, with or without the
 // word Bearer. The session removes it from the message.
 type Dialect struct {
-	// MaxDepth is that of [Options].
-	MaxDepth int
 	// Node is the name of this node in the paths of messages that pass several nodes. It must be
 	// unique among them. Empty means that the extension routing is not offered.
 	Node string
@@ -31,7 +29,7 @@ func (Dialect) Name() string { return "bridge" }
 // the envelope of bridge has. acl may have a message_type beside its performative.
 func (Dialect) Recognizes(frame []byte) bool {
 	var typed, own, foreign bool
-	exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: DefaultMaxDepth}, func(name string) {
+	exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}, func(name string) {
 		switch name {
 		case "message_type":
 			typed = true
@@ -46,7 +44,7 @@ func (Dialect) Recognizes(frame []byte) bool {
 
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes, MaxDepth: d.MaxDepth})
+	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes})
 	if err != nil {
 		return nil, err
 	}

@@ -87,7 +87,7 @@ func (c *codec) readFrame(frame []byte) (e envelope) {
 	if c.bare() {
 		e = c.readBare(frame)
 	} else {
-		e = readEnvelope(frame, c.session.MaxBytes, c.opts.MaxDepth)
+		e = readEnvelope(frame, c.session.MaxBytes)
 	}
 	c.formed = c.formed || c.form.Load() != uint32(unknownForm) && (e.Refusal == nil || e.Refusal.Code != performatives.CodeParsingError)
 	return e

@@ -2,14 +2,12 @@ package gateway
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Name is the name of the dialect.
@@ -56,9 +54,6 @@ func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknow
 
 // Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	if o.Stamper == nil {
-		return nil, errors.New("gateway: CodecOptions.Stamper is nil")
-	}
 	o.Local = cmp.Or(o.Local, NamespaceSystem)
 	return newCodec(d.opts, o), nil
 }
@@ -100,7 +95,6 @@ const (
 	DefaultName     = "ribosome"
 	DefaultVersion  = "0.1.0"
 	DefaultTimeout  = 5 * time.Minute
-	DefaultMaxDepth = exchange.DefaultMaxDepth
 	DefaultMaxBatch = 1024
 )
 
@@ -117,9 +111,6 @@ type Options struct {
 	Rate wire.Rate
 	// Timeout is the deadline of a request without one. Zero means DefaultTimeout.
 	Timeout time.Duration
-	// MaxDepth is how deep the objects and arrays of a frame may nest. Zero means
-	// DefaultMaxDepth; 10,000 is the most.
-	MaxDepth int
 	// MaxBatch is how many JSON-RPC messages a batch may have. Zero means DefaultMaxBatch.
 	MaxBatch int
 }
@@ -128,7 +119,6 @@ func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	o.Version = cmp.Or(o.Version, DefaultVersion)
 	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.MaxDepth = cmp.Or(o.MaxDepth, DefaultMaxDepth)
 	o.MaxBatch = cmp.Or(o.MaxBatch, DefaultMaxBatch)
 	return o
 }
@@ -137,8 +127,6 @@ func (o Options) validate() error {
 	switch {
 	case o.Timeout < 0:
 		return fmt.Errorf("gateway: Options.Timeout is %v, want 0 or more", o.Timeout)
-	case o.MaxDepth < 0 || o.MaxDepth > exchange.MaxDepth:
-		return fmt.Errorf("gateway: Options.MaxDepth is %d, want 0 to %d", o.MaxDepth, exchange.MaxDepth)
 	case o.MaxBatch < 0:
 		return fmt.Errorf("gateway: Options.MaxBatch is %d, want 0 or more", o.MaxBatch)
 	case o.Rate.Messages < 0 || o.Rate.Messages > 0 && o.Rate.Window <= 0:

@@ -64,15 +64,11 @@ func TestNamespace(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for field, o := range map[string]Options{
 		"Timeout":  {Timeout: -1},
-		"MaxDepth": {MaxDepth: 10_001},
 		"MaxBatch": {MaxBatch: -1},
 		"Rate":     {Rate: wire.Rate{Messages: 1}},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "Options."+field) {
 			t.Errorf("%s: got %v", field, err)
 		}
-	}
-	if _, err := newDialect(t, Options{}).Open(wire.CodecOptions{}); err == nil {
-		t.Error("a codec without a Stamper")
 	}
 }

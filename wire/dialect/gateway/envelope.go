@@ -53,9 +53,9 @@ const (
 
 // readEnvelope reads a frame. It stores the first error and reads on, so that the answer can be
 // addressed.
-func readEnvelope(frame []byte, maxBytes, maxDepth int) (e envelope) {
+func readEnvelope(frame []byte, maxBytes int) (e envelope) {
 	e.Names, e.Code = envelopeMembers, performatives.CodeUnexpectedAct
-	if !e.Open(frame, maxBytes, maxDepth) {
+	if !e.Open(frame, maxBytes) {
 		if e.Members = (exchange.Members{}); e.Refusal.Code != performatives.CodeParsingError {
 			e.Refusal.Code = e.Code
 		}
@@ -154,7 +154,7 @@ func (c *codec) readBare(frame []byte) envelope {
 	if e.Refusal = exchange.CheckText(frame, c.session.MaxBytes); e.Refusal != nil {
 		return e
 	}
-	s := jsonscan.Scanner{Data: frame, Depth: c.opts.MaxDepth}
+	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
 	if !s.Value() || !s.End() {
 		e.Refuse(exchange.Broken(s.Problem()))
 		return e

@@ -16,21 +16,21 @@ func TestFrames(t *testing.T) {
 		return `{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"p",` + more + `"mcp_payload":{"jsonrpc":"2.0","id":1,"method":"ping"}}`
 	}
 	for frame, want := range map[string]performatives.Code{
-		ping(""):                        "",
-		" " + ping("") + "\n":           "",
-		ping(`"x":` + nested(9) + `,`):  "",
-		ping(`"x":` + nested(10) + `,`): performatives.CodeParsingError, // the object is the first of ten
-		ping("") + "}":                  performatives.CodeParsingError,
-		ping("") + ping(""):             performatives.CodeParsingError,
-		ping(`"x":[1,],`):               performatives.CodeParsingError,
-		ping(`"x":"\ud83d",`):           "",
-		nested(3):                       performatives.CodeUnexpectedAct,
-		nested(11):                      performatives.CodeParsingError,
-		"":                              performatives.CodeParsingError,
+		ping(""):                         "",
+		" " + ping("") + "\n":            "",
+		ping(`"x":` + nested(127) + `,`): "",
+		ping(`"x":` + nested(128) + `,`): performatives.CodeParsingError, // the object is the first of 128
+		ping("") + "}":                   performatives.CodeParsingError,
+		ping("") + ping(""):              performatives.CodeParsingError,
+		ping(`"x":[1,],`):                performatives.CodeParsingError,
+		ping(`"x":"\ud83d",`):            "",
+		nested(3):                        performatives.CodeUnexpectedAct,
+		nested(129):                      performatives.CodeParsingError,
+		"":                               performatives.CodeParsingError,
 		strings.Replace(ping(""), "2024", "0001", 1):                                 "",
 		strings.Replace(ping(""), "2024-01-15T10:30:45Z", "0001-01-01T00:00:00Z", 1): performatives.CodeUnexpectedAct, // it would be none
 	} {
-		in := one(t, open(t, Options{MaxDepth: 10}, wire.CodecOptions{}), frame)
+		in := one(t, open(t, Options{}, wire.CodecOptions{}), frame)
 		switch {
 		case want == "" && in.Err != nil, want != "" && (in.Err == nil || in.Err.Code != want):
 			t.Errorf("%.60q: %v, want %q", frame, in.Err, want)

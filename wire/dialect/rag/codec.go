@@ -14,8 +14,7 @@ import (
 // codec has the state of one session.
 type codec struct {
 	exchange.Handover[*call]
-	opts  wire.CodecOptions
-	depth int
+	opts wire.CodecOptions
 
 	mu        sync.Mutex
 	calls     pending // requests of the peer
@@ -40,7 +39,7 @@ func (c *codec) newTrace(prefix string, conversation performatives.ConversationI
 func (c *codec) Decode(data []byte, take func(wire.Inbound)) {
 	d := decoder{codec: c}
 	d.Names = memberNames
-	if d.Open(data, c.opts.MaxBytes, c.depth) {
+	if d.Open(data, c.opts.MaxBytes) {
 		d.read()
 	}
 	if d.Refusal != nil {
@@ -83,19 +82,12 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 // Name is the name of the dialect.
 const Name = "rag"
 
-// DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
-const DefaultMaxDepth = exchange.DefaultMaxDepth
-
 // Dialect is rag as the language of a [wire.Session]. A frame is one message. The zero value works.
 //
 // rag leaves authentication to the transport. Over a transport without a place for a token, such as
 // TCP, a message may have it in the member auth_token, with or without the word Bearer. The session
 // removes it from the message.
-type Dialect struct {
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero
-	// means DefaultMaxDepth; 10,000 is the most.
-	MaxDepth int
-}
+type Dialect struct{}
 
 var _ wire.LabelDialect = Dialect{}
 
@@ -124,13 +116,9 @@ func (Dialect) Recognizes(frame []byte) bool {
 func (Dialect) SenderIsLabel(m *performatives.Message) bool { return m.Sender().Is(agentSystem) }
 
 // Open returns the codec of one session.
-func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	depth, err := exchange.SessionDepth(Name, o, d.MaxDepth)
-	if err != nil {
-		return nil, err
-	}
+func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, agentSystem)
-	c := &codec{opts: o, depth: depth, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration)}
+	c := &codec{opts: o, sequences: make(sequences), agents: make(map[performatives.AgentID]*registration)}
 	c.calls.init(o.MaxPending, false, c.ended)
 	c.asked.init(o.MaxPending, true, nil)
 	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.calls.Pending}

@@ -68,7 +68,7 @@
 //
 // # Limits
 //
-// A frame may have [wire.CodecOptions].MaxBytes bytes, nest [Dialect].MaxDepth deep, have 1,024
+// A frame may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep, have 1,024
 // unknown members, and 1,024 in its metadata. It must be valid UTF-8. No member of the envelope or
 // of its metadata may come twice; in a payload the last one counts. MaxPending bounds the open
 // requests in each direction: at the bound, the oldest is dropped, and its answer has a new trace

@@ -29,7 +29,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{Writer: exchange.NewWriter(Name, m, dst, c.depth), codec: c}
+	w := writer{Writer: exchange.NewWriter(Name, m, dst), codec: c}
 	w.call = c.calls.Find("", m.InReplyTo())
 	if r := c.ahead.Check(m, c.asked.Find(m.Sender(), m.InReplyTo()) != nil, c.now); r != nil {
 		return dst, r

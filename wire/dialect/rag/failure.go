@@ -115,7 +115,7 @@ func suggestion(code performatives.Code, field string) string {
 // appendError appends the ERROR_MESSAGE for a message of the peer. The codec is locked.
 func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 	r := wire.AsRefusal(err)
-	w := writer{Writer: exchange.NewWriter(Name, nil, dst, c.depth)}
+	w := writer{Writer: exchange.NewWriter(Name, nil, dst)}
 	w.text(memType, typeError)
 	w.text(memSender, string(cmp.Or(r.From, o.receiver, c.opts.Local)))
 	w.text(memReceiver, string(cmp.Or(o.sender, unknownAgent)))

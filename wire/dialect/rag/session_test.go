@@ -605,14 +605,17 @@ func TestRegisteredTypes(t *testing.T) {
 	}
 }
 
-func TestOpen(t *testing.T) {
-	for want, o := range map[string]Dialect{"MaxDepth is -1": {MaxDepth: -1}, "MaxDepth is 10001": {MaxDepth: 10_001}} {
-		if _, err := o.Open(wire.CodecOptions{Stamper: &counter{}}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+// The objects and arrays of a frame nest to 128 levels, the envelope being the first.
+func TestDepth(t *testing.T) {
+	deep := func(n int) string {
+		return frameOf(typeIngestion, "A", "B", "t", `{"document_id":"d","chunks":[],"x":`+strings.Repeat("[", n-2)+strings.Repeat("]", n-2)+`}`)
 	}
-	if _, err := (Dialect{}).Open(wire.CodecOptions{}); err == nil {
-		t.Error("opened without a Stamper")
+	m := accept(t, open(t), deep(128))
+	if _, err := open(t).Encode(nil, m); err != nil {
+		t.Errorf("a message as deep as can be read is not written: %v", err)
+	}
+	if code, _, _ := errorOf(t, open(t).items(deep(129))[0].Answer); code != "INVALID_MESSAGE" {
+		t.Errorf("a deeper one: %s", code)
 	}
 }
 

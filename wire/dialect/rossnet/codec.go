@@ -14,7 +14,6 @@ import (
 type codec struct {
 	exchange.Handover[*call]
 	opts  wire.CodecOptions
-	depth int
 	owner performatives.AgentID // of the path of the connection; empty = the path names none
 
 	mu    sync.Mutex
@@ -84,9 +83,6 @@ const Name = "rossnet"
 // major.
 const Version = "1.0"
 
-// DefaultMaxDepth is the nesting depth that the zero [Dialect] allows.
-const DefaultMaxDepth = exchange.DefaultMaxDepth
-
 // PathPrefix is where clients in the field connect: the path has the id of the agent behind it
 // (addenda §4).
 const PathPrefix = "/ws/"
@@ -99,11 +95,7 @@ const (
 
 // Dialect is rossnet as the language of a [wire.Session]. A frame is one message. The zero value
 // works.
-type Dialect struct {
-	// MaxDepth is how deep objects and arrays may nest, the envelope being the first level. Zero
-	// means DefaultMaxDepth; 10,000 is the most.
-	MaxDepth int
-}
+type Dialect struct{}
 
 var _ wire.ServiceNamer = Dialect{}
 
@@ -130,19 +122,12 @@ func AsksDiscovery(m *performatives.Message) bool {
 func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "mcp_header") }
 
 // Open returns the codec of one session.
-func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	depth, err := exchange.SessionDepth(Name, o, d.MaxDepth)
-	if err != nil {
-		return nil, err
-	}
+func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	owner, _ := strings.CutPrefix(o.Path, PathPrefix)
 	if o.Initiator || strings.Contains(owner, "/") {
 		owner = ""
 	}
-	c := &codec{
-		opts: o, depth: depth, owner: performatives.AgentID(owner),
-		field: make(map[performatives.AgentID]bool),
-	}
+	c := &codec{opts: o, owner: performatives.AgentID(owner), field: make(map[performatives.AgentID]bool)}
 	c.calls.init(o.MaxPending, false, c.ended)
 	c.asked.init(o.MaxPending, true, nil)
 	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.calls.Pending}

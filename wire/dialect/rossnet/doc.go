@@ -60,7 +60,7 @@
 //
 // # Limits
 //
-// A frame may have [wire.CodecOptions].MaxBytes bytes, nest [Dialect].MaxDepth deep, and have 1,024
+// A frame may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep, and have 1,024
 // members in each of envelope, header and task_metadata. It must be valid UTF-8. No member of these
 // may come twice; in a payload the last one counts. MaxPending bounds the open requests in each
 // direction: at the bound, the oldest is dropped.

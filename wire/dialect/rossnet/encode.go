@@ -70,7 +70,7 @@ func (c *codec) Encode(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	w := writer{Writer: exchange.NewWriter(Name, m, dst, c.depth), codec: c}
+	w := writer{Writer: exchange.NewWriter(Name, m, dst), codec: c}
 	w.came, _ = m.Shape().(*shape)
 	w.theirs, w.known = c.field[m.Receiver().Fold()]
 	w.call = c.calls.Find("", m.InReplyTo())

@@ -102,7 +102,7 @@ func (c *codec) appendError(dst []byte, o *origin, err error) []byte {
 // appendOwn appends a message that the codec itself writes, to the sender of a message of the peer.
 func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives.AgentID, payload []byte) []byte {
 	stamp := c.opts.Stamper.Stamp()
-	w := exchange.NewWriter(Name, nil, dst, c.depth)
+	w := exchange.NewWriter(Name, nil, dst)
 	w.Open(memHeader)
 	w.Text(headerNames[memID], string(stamp.ID))
 	if correlation := cmp.Or(o.correlation, o.id); correlation != "" {

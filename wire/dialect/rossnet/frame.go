@@ -45,7 +45,7 @@ func isOfHeader(name string) bool { return headerNames.Find([]byte(name)) < len(
 // were found before the fault.
 func (d *decoder) scan(data []byte) {
 	d.Names, d.Path = headerNames, memHeader+"."
-	s, bad := exchange.Open(data, d.codec.opts.MaxBytes, d.codec.depth)
+	s, bad := exchange.Open(data, d.codec.opts.MaxBytes)
 	if bad == nil && !d.envelope.Scan(&s, envelopeNames) {
 		bad = exchange.Broken(s.Problem())
 	}

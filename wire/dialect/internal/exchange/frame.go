@@ -18,11 +18,11 @@ const MaxUnknown = 1024
 
 // Open returns a scanner at the object that a frame is, or the refusal of another frame. A
 // maxBytes of zero means no limit.
-func Open(frame []byte, maxBytes, depth int) (s jsonscan.Scanner, bad *performatives.Refusal) {
+func Open(frame []byte, maxBytes int) (s jsonscan.Scanner, bad *performatives.Refusal) {
 	if bad := CheckText(frame, maxBytes); bad != nil {
 		return s, bad
 	}
-	s = jsonscan.Scanner{Data: frame, Depth: depth}
+	s = jsonscan.Scanner{Data: frame, Depth: MaxDepth}
 	if s.Peek() == '{' {
 		return s, nil
 	}
@@ -198,8 +198,8 @@ type Reader struct {
 }
 
 // Open finds the members of a frame. It reports false for a frame that cannot be read.
-func (r *Reader) Open(frame []byte, maxBytes, depth int) bool {
-	s, bad := Open(frame, maxBytes, depth)
+func (r *Reader) Open(frame []byte, maxBytes int) bool {
+	s, bad := Open(frame, maxBytes)
 	if bad == nil && !r.Scan(&s, r.Names) {
 		bad = Broken(s.Problem())
 	}

@@ -17,21 +17,21 @@ var names = exchange.Names{"id", "payload"}
 func TestOpenAndScan(t *testing.T) {
 	for frame, want := range map[string]string{
 		` {"id":"a","payload":{"id":1},"x":[2],"\u0079":null} `:  "",
-		`{"id":"a","payload":` + strings.Repeat(" ", 200) + `1}`: "want at most 200 bytes, got 222",
-		`{"id":"a","payload":` + strings.Repeat(" ", 179) + `1`:  "at byte 200: want a comma or the end of the object, got the end",
-		"{\"id\":\"\xff\"}":            "want UTF-8, got other bytes",
-		`[1]`:                          "message: want an object, got an array",
-		` "a"`:                         "message: want an object, got a string",
-		`[`:                            "at byte 1: want a value, got the end",
-		``:                             "at byte 0: want a value, got the end",
-		`{"id":1}}`:                    "at byte 8: want nothing more, got '}'",
-		`{"id":1,"\u0069d":2}`:         "at byte 18: want no second id, got '2'",
-		`{"\ud800":1}`:                 "at byte 10: want a name without half a surrogate pair, got '1'",
-		`{"id":[[[[1]]]]}`:             "at byte 9: want no deeper nesting, got '['",
-		`{"payload":1,"id":2,"id":3 }`: "at byte 25: want no second id, got '3'",
+		`{"id":"a","payload":` + strings.Repeat(" ", 300) + `1}`: "want at most 300 bytes, got 322",
+		`{"id":"a","payload":` + strings.Repeat(" ", 279) + `1`:  "at byte 300: want a comma or the end of the object, got the end",
+		"{\"id\":\"\xff\"}":    "want UTF-8, got other bytes",
+		`[1]`:                  "message: want an object, got an array",
+		` "a"`:                 "message: want an object, got a string",
+		`[`:                    "at byte 1: want a value, got the end",
+		``:                     "at byte 0: want a value, got the end",
+		`{"id":1}}`:            "at byte 8: want nothing more, got '}'",
+		`{"id":1,"\u0069d":2}`: "at byte 18: want no second id, got '2'",
+		`{"\ud800":1}`:         "at byte 10: want a name without half a surrogate pair, got '1'",
+		`{"id":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`: "at byte 133: want no deeper nesting, got '['",
+		`{"payload":1,"id":2,"id":3 }`:                                       "at byte 25: want no second id, got '3'",
 	} {
 		var m exchange.Members
-		s, bad := exchange.Open([]byte(frame), 200, 4)
+		s, bad := exchange.Open([]byte(frame), 300)
 		if bad == nil && !m.Scan(&s, names) {
 			bad = exchange.Broken(s.Problem())
 		}
@@ -52,7 +52,7 @@ func many(name string, n int) string {
 func TestUnknownMembersAreBounded(t *testing.T) {
 	for _, n := range []int{exchange.MaxUnknown, exchange.MaxUnknown + 1} {
 		var m exchange.Members
-		s, bad := exchange.Open([]byte(`{`+many("x", n)+`}`), 0, 4)
+		s, bad := exchange.Open([]byte(`{`+many("x", n)+`}`), 0)
 		if ok := m.Scan(&s, names); bad != nil || ok != (n == exchange.MaxUnknown) || !ok && s.Want != "no more unknown members" {
 			t.Errorf("%d members: %t, %v, %s", n, ok, bad, s.Want)
 		}
@@ -113,26 +113,15 @@ func TestLegible(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	complete := func(maxBytes, maxDepth int) (int, int, error) {
+	for maxBytes, want := range map[int]int{0: exchange.DefaultMaxBytes, 7: 7} {
 		var s performatives.Stamper
-		err := exchange.Complete("acl", &s, &maxBytes, &maxDepth)
-		if s == nil {
-			t.Error("no stamper")
-		}
-		return maxBytes, maxDepth, err
-	}
-	if n, depth, err := complete(0, 0); n != exchange.DefaultMaxBytes || depth != exchange.DefaultMaxDepth || err != nil {
-		t.Error(n, depth, err)
-	}
-	if n, depth, err := complete(7, 8); n != 7 || depth != 8 || err != nil {
-		t.Error(n, depth, err)
-	}
-	for _, depth := range []int{-1, exchange.MaxDepth + 1} {
-		if _, _, err := complete(0, depth); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxDepth is ") {
-			t.Error(err)
+		if err := exchange.Complete("acl", &s, &maxBytes); maxBytes != want || s == nil || err != nil {
+			t.Error(maxBytes, s, err)
 		}
 	}
-	if _, _, err := complete(-1, 0); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxBytes is ") {
+	var s performatives.Stamper
+	n := -1
+	if err := exchange.Complete("acl", &s, &n); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxBytes is ") {
 		t.Error(err)
 	}
 }

@@ -122,7 +122,7 @@ func TestObject(t *testing.T) {
 		if string(got) != tt.want || (err == nil) != (tt.err == "") || !strings.HasPrefix(textOf(err), tt.err) {
 			t.Errorf("%v: %s, %v", tt.payload, got, err)
 		}
-		w := exchange.NewWriter("d", nil, nil, 4)
+		w := exchange.NewWriter("d", nil, nil)
 		if w.Marshal(tt.payload); string(w.Payload) != tt.want || textOf(w.Err) != textOf(err) {
 			t.Errorf("%v: %s, %v", tt.payload, w.Payload, w.Err)
 		}
@@ -145,23 +145,22 @@ func TestObject(t *testing.T) {
 	}
 }
 
-// The values of an envelope nest as deep as its dialect allows, with the envelope.
+// The values of an envelope nest to MaxDepth, with the envelope.
 func TestWriterDepth(t *testing.T) {
-	for depth, want := range map[int]string{1: "[]", 2: "[]", 3: "[[]]", 4: "[[[]]]"} {
-		for _, v := range []string{"[]", "[[]]", "[[[]]]", "[[[[]]]]"} {
-			w := exchange.NewWriter("d", nil, []byte("before"), depth)
-			w.Checked("x", []byte(v))
-			out, err := w.Finish()
-			if (err == nil) != (len(v) <= len(want)) || err == nil && string(out) != `before{"x":`+v+`}` {
-				t.Errorf("depth %d: %s, %v", depth, out, err)
-			}
+	for n := range 2 {
+		v := strings.Repeat("[", exchange.MaxDepth-1+n) + strings.Repeat("]", exchange.MaxDepth-1+n)
+		w := exchange.NewWriter("d", nil, []byte("before"))
+		w.Checked("x", []byte(v))
+		out, err := w.Finish()
+		if (err == nil) != (n == 0) || err == nil && string(out) != `before{"x":`+v+`}` {
+			t.Errorf("%d too deep: %s, %v", n, out, err)
 		}
 	}
-	w := exchange.NewWriter("d", nil, []byte("\xff"), 4)
+	w := exchange.NewWriter("d", nil, []byte("\xff"))
 	if _, err := w.Finish(); err != nil {
 		t.Errorf("what was before: %v", err)
 	}
-	w = exchange.NewWriter("d", nil, nil, 4)
+	w = exchange.NewWriter("d", nil, nil)
 	w.Raw("x", []byte("\"\xff\""))
 	if _, err := w.Finish(); textOf(err) != "d: want UTF-8" {
 		t.Error(err)

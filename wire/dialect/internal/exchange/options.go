@@ -2,40 +2,21 @@ package exchange
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
-// The limits of a dialect without others, and the nesting limit of encoding/json, which decodes
-// typed payloads.
-const (
-	DefaultMaxBytes = 16 << 20
-	DefaultMaxDepth = 128
-	MaxDepth        = 10_000
-)
+// DefaultMaxBytes is the longest message of a codec without a limit of its own, in bytes.
+const DefaultMaxBytes = 16 << 20
 
-// Depth returns the nesting depth that an option of that name sets. Zero is DefaultMaxDepth.
-func Depth(option string, depth int) (int, error) {
-	if depth < 0 || depth > MaxDepth {
-		return 0, fmt.Errorf("%s is %d, want 0 to %d", option, depth, MaxDepth)
-	}
-	return cmp.Or(depth, DefaultMaxDepth), nil
-}
+// MaxDepth is how deep the objects and arrays of a message may nest, the envelope being the first
+// level.
+const MaxDepth = 128
 
-// SessionDepth returns the nesting depth that the MaxDepth of a dialect sets for a session.
-func SessionDepth(dialect string, o wire.CodecOptions, depth int) (int, error) {
-	if o.Stamper == nil {
-		return 0, errors.New(dialect + ": CodecOptions.Stamper is nil")
-	}
-	return Depth(dialect+": Dialect.MaxDepth", depth)
-}
-
-// Complete sets the defaults of the Options of a dialect, and checks the limits.
-func Complete(dialect string, s *performatives.Stamper, maxBytes, maxDepth *int) (err error) {
+// Complete sets the defaults of the Options of a dialect, and checks the limit.
+func Complete(dialect string, s *performatives.Stamper, maxBytes *int) error {
 	if *s == nil {
 		*s = SystemStamper{}
 	}
@@ -43,8 +24,7 @@ func Complete(dialect string, s *performatives.Stamper, maxBytes, maxDepth *int)
 		return fmt.Errorf("%s: Options.MaxBytes is %d, want 0 or more", dialect, *maxBytes)
 	}
 	*maxBytes = cmp.Or(*maxBytes, DefaultMaxBytes)
-	*maxDepth, err = Depth(dialect+": Options.MaxDepth", *maxDepth)
-	return err
+	return nil
 }
 
 // SystemStamper makes random UUIDs, and reads the system's clock.

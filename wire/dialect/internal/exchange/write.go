@@ -51,11 +51,11 @@ type Writer struct {
 	start   int
 }
 
-// NewWriter returns the Writer of an envelope that is appended to dst, whose values nest to at most
-// depth with the envelope. The message is nil for what the codec says itself.
-func NewWriter(dialect string, m *performatives.Message, dst []byte, depth int) Writer {
+// NewWriter returns the Writer of an envelope that is appended to dst, and nests to at most
+// [MaxDepth]. The message is nil for what the codec says itself.
+func NewWriter(dialect string, m *performatives.Message, dst []byte) Writer {
 	return Writer{
-		Builder: jsonscan.Builder{JSON: append(dst, '{'), Depth: max(1, depth-1)}, Dialect: dialect, Message: m, start: len(dst),
+		Builder: jsonscan.Builder{JSON: append(dst, '{'), Depth: MaxDepth - 1}, Dialect: dialect, Message: m, start: len(dst),
 	}
 }
 

@@ -59,19 +59,17 @@ func (pidgin) Recognizes(frame []byte) bool { return wire.HasMember(frame, "verb
 func (pidgin) Services() []performatives.AgentID { return []performatives.AgentID{"EVERYBODY"} }
 
 func (pidgin) Open(o wire.CodecOptions) (wire.Codec, error) {
-	depth, err := exchange.SessionDepth("pidgin", o, 0)
-	c := &codec{o: o, depth: depth}
+	c := &codec{o: o}
 	c.asked.Init(o.MaxPending, true, nil)
 	c.calls.Init(o.MaxPending, false, nil)
-	return c, err
+	return c, nil
 }
 
 type call struct{ exchange.Request }
 
 // codec has the requests of a session.
 type codec struct {
-	o     wire.CodecOptions
-	depth int
+	o wire.CodecOptions
 
 	mu           sync.Mutex
 	calls, asked exchange.Pending[*call]
@@ -89,7 +87,7 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var d decoder
-	s, bad := exchange.Open(frame, c.o.MaxBytes, c.depth)
+	s, bad := exchange.Open(frame, c.o.MaxBytes)
 	if bad == nil && !d.Scan(&s, members) {
 		bad = exchange.Broken(s.Problem())
 	}
