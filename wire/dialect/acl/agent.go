@@ -103,16 +103,16 @@ func (w *writer) agent(m int, id performatives.AgentID, plain bool) {
 		id = id.Fold() // IDE clients write ids in lower case
 	}
 	if plain {
-		w.dst = jsonscan.AppendQuoted(w.dst, string(id))
+		w.JSON = jsonscan.AppendQuoted(w.JSON, string(id))
 		return
 	}
-	w.dst = append(w.dst, `{"agent_id":`...)
-	w.dst = jsonscan.AppendQuoted(w.dst, string(id))
+	w.JSON = append(w.JSON, `{"agent_id":`...)
+	w.JSON = jsonscan.AppendQuoted(w.JSON, string(id))
 	if extra, ok := w.m.Metadata(memberNames[m]); ok && w.isAgentExtra(extra) {
-		w.dst = append(append(w.dst, ','), extra[1:]...)
+		w.JSON = append(append(w.JSON, ','), extra[1:]...)
 		return
 	}
-	w.dst = append(w.dst, '}')
+	w.JSON = append(w.JSON, '}')
 }
 
 // isAgentExtra reports whether agentObject stored a member of the metadata. Another

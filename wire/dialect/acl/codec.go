@@ -1,6 +1,9 @@
 package acl
 
 import (
+	"fmt"
+
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -53,11 +56,13 @@ func (c *Codec) AppendAs(dst []byte, m *performatives.Message, style Style) ([]b
 	if m.Performative() == performatives.ActRequest {
 		style = Spec // the style IDE has no name for FIPA's request
 	}
-	w := writer{dst: append(dst, '{'), m: m, shape: shapeFor(m, style)}
-	if err := w.message(); err != nil {
-		return dst, err
+	w := writer{Builder: jsonscan.Builder{JSON: append(dst, '{'), Depth: exchange.MaxDepth - 1}, m: m, shape: shapeFor(m, style)}
+	w.message()
+	out, err := w.Close()
+	if err != nil {
+		return dst, fmt.Errorf("acl: %w", err)
 	}
-	return append(w.dst, '}'), nil
+	return out, nil
 }
 
 // DefaultMaxBytes is the MaxBytes of the zero [Options].

@@ -9,7 +9,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Version is the mcp_version that this package writes (acl §3). It reads the majors 0 and 1.
@@ -17,17 +16,15 @@ const Version = "0.1.0"
 
 // writer writes one message.
 type writer struct {
-	dst   []byte
+	jsonscan.Builder
 	m     *performatives.Message
 	shape *shape
 }
 
 // message writes the members, in the order in which acl §3 lists them.
-func (w *writer) message() error {
+func (w *writer) message() {
 	m := w.m
-	if err := w.version(); err != nil {
-		return err
-	}
+	w.version()
 	if w.shape.had.Has(memID) && !w.blank(memID) {
 		w.text(memID, string(m.ID()))
 	}
@@ -42,16 +39,12 @@ func (w *writer) message() error {
 	w.text(memProtocol, m.Protocol())
 	w.text(memMessageType, m.MessageType())
 	w.text(memTrace, m.Trace())
-	if err := w.budget(); err != nil {
-		return err
-	}
+	w.budget()
 	w.language()
 	w.text(memOntology, m.Ontology())
 	w.times()
-	if err := w.payload(); err != nil {
-		return err
-	}
-	return w.metadata()
+	w.payload()
+	w.metadata()
 }
 
 var memberKeys = func() (keys []string) {
@@ -64,10 +57,10 @@ var memberKeys = func() (keys []string) {
 // name writes the name of the next member.
 func (w *writer) name(m int) {
 	key := memberKeys[m]
-	if w.dst[len(w.dst)-1] == '{' {
+	if w.JSON[len(w.JSON)-1] == '{' {
 		key = key[1:]
 	}
-	w.dst = append(w.dst, key...)
+	w.JSON = append(w.JSON, key...)
 }
 
 // text writes a member that is a string. An empty string is left out, unless the message
@@ -78,7 +71,7 @@ func (w *writer) text(m int, s string) {
 		return
 	}
 	w.name(m)
-	w.dst = jsonscan.AppendQuoted(w.dst, s)
+	w.JSON = jsonscan.AppendQuoted(w.JSON, s)
 }
 
 // blank writes a blank member unchanged, if the message was read with one.
@@ -86,20 +79,17 @@ func (w *writer) blank(m int) bool {
 	text, ok := w.shape.blankOf(m)
 	if ok {
 		w.name(m)
-		w.dst = append(w.dst, text...)
+		w.JSON = append(w.JSON, text...)
 	}
 	return ok
 }
 
-func (w *writer) version() error {
+func (w *writer) version() {
 	if v, ok := w.m.Metadata(memberNames[memVersion]); ok {
-		w.name(memVersion)
-		return w.raw(memberNames[memVersion], v)
-	}
-	if w.shape.had.Has(memVersion) {
+		w.raw(memberNames[memVersion], v)
+	} else if w.shape.had.Has(memVersion) {
 		w.text(memVersion, Version)
 	}
-	return nil
 }
 
 func (w *writer) act() {
@@ -127,18 +117,15 @@ func (w *writer) references() {
 	}
 }
 
-func (w *writer) budget() error {
+func (w *writer) budget() {
 	b := w.m.Budget()
 	if b.IsZero() {
 		w.blank(memBudget)
-		return nil
+		return
 	}
 	text, err := json.Marshal(b)
-	if err != nil {
-		return fmt.Errorf("acl: budget: %w", err)
-	}
-	w.name(memBudget)
-	return w.raw(memberNames[memBudget], text)
+	w.Fail(err)
+	w.raw(memberNames[memBudget], text)
 }
 
 // language writes the language. The default of a message that was made here is JSON.
@@ -153,8 +140,8 @@ func (w *writer) language() {
 // time writes a member as RFC 3339 in UTC (addenda §1).
 func (w *writer) time(m int, t time.Time) {
 	w.name(m)
-	w.dst = append(w.dst, '"')
-	w.dst = append(t.UTC().AppendFormat(w.dst, time.RFC3339Nano), '"')
+	w.JSON = append(w.JSON, '"')
+	w.JSON = append(t.UTC().AppendFormat(w.JSON, time.RFC3339Nano), '"')
 }
 
 func (w *writer) times() {
@@ -170,7 +157,7 @@ func (w *writer) times() {
 
 // metadata writes the members without a field, sorted by name. It leaves out a member with
 // a name of this dialect's envelope: another dialect stored it, with another meaning.
-func (w *writer) metadata() error {
+func (w *writer) metadata() {
 	var names []string
 	for name := range w.m.AllMetadata() {
 		if memberNames.Find([]byte(name)) == len(memberNames) {
@@ -179,25 +166,15 @@ func (w *writer) metadata() error {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		w.dst = jsonscan.AppendQuoted(append(w.dst, ','), name)
-		w.dst = append(w.dst, ':')
 		v, _ := w.m.Metadata(name)
-		if err := w.raw(name, v); err != nil {
-			return err
-		}
+		w.raw(name, v)
 	}
-	return nil
 }
 
-// raw checks JSON that may be unchecked, and writes it.
-func (w *writer) raw(name string, v []byte) error {
-	s := jsonscan.Scanner{Data: v, Depth: exchange.MaxDepth - 1}
-	switch {
-	case !s.Value(), !s.End():
-		return fmt.Errorf("acl: %s: %s", name, s.Problem())
-	case !utf8.Valid(v):
-		return fmt.Errorf("acl: %s: %w", name, errNoUTF8)
+// raw writes a member whose JSON may be invalid.
+func (w *writer) raw(name string, v []byte) {
+	w.Checked(name, v)
+	if !utf8.Valid(v) {
+		w.Fail(fmt.Errorf("%s: %w", name, errNoUTF8))
 	}
-	w.dst = append(w.dst, v...)
-	return nil
 }

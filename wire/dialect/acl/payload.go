@@ -93,27 +93,27 @@ func lastSegment(ontology string) string {
 }
 
 // payload writes the payload. It writes the recorded text of a decoded message unchanged.
-func (w *writer) payload() error {
+func (w *writer) payload() {
 	p := w.m.Payload()
 	switch {
 	case w.shape.of == w.m && w.shape.payload != nil:
 		w.name(memPayload)
-		w.dst = append(w.dst, w.shape.payload...)
-		return nil
+		w.JSON = append(w.JSON, w.shape.payload...)
+		return
 	case p == nil && (w.blank(memPayload) || !w.shape.had.Has(memPayload)):
-		return nil
+		return
 	}
 	text, err := w.content(p)
-	if err != nil {
-		return fmt.Errorf("acl: payload: %w", err)
+	var view payloadView
+	if err == nil {
+		view, err = checkPayload(text)
 	}
-	view, err := w.checkPayload(text)
 	if err != nil {
-		return err
+		w.Fail(fmt.Errorf("payload: %w", err))
+		return
 	}
 	w.name(memPayload)
 	w.prioritized(text, view)
-	return nil
 }
 
 // content returns the JSON of a payload.
@@ -137,19 +137,19 @@ func isBareRequest(t performatives.TaskRequest, ontology string) bool {
 }
 
 var (
-	errNoObject = errors.New("acl: payload: want a JSON object")
-	errNoUTF8   = errors.New("acl: want UTF-8")
+	errNoObject = errors.New("want a JSON object")
+	errNoUTF8   = errors.New("want UTF-8")
 )
 
 // checkPayload checks the JSON of a payload. A payload that was made here may contain
 // unchecked JSON.
-func (w *writer) checkPayload(text []byte) (view payloadView, err error) {
+func checkPayload(text []byte) (view payloadView, err error) {
 	s := jsonscan.Scanner{Data: text, Depth: exchange.MaxDepth - 1}
 	switch {
 	case s.Peek() != '{':
 		return view, errNoObject
 	case !view.scan(&s), !s.End():
-		return view, fmt.Errorf("acl: payload: %s", s.Problem())
+		return view, errors.New(s.Problem())
 	case !utf8.Valid(text):
 		return view, errNoUTF8
 	}
@@ -171,19 +171,19 @@ func (w *writer) prioritized(text []byte, view payloadView) {
 	p := w.m.Priority()
 	own, ok := readPriority(view.priority)
 	if p == performatives.Normal || own == p || !ok {
-		w.dst = append(w.dst, text...)
+		w.JSON = append(w.JSON, text...)
 		return
 	}
 	if view.priority != nil {
 		at := view.priorityAt
-		w.dst = jsonscan.AppendQuoted(append(w.dst, text[:at]...), p.String())
-		w.dst = append(w.dst, text[at+len(view.priority):]...)
+		w.JSON = jsonscan.AppendQuoted(append(w.JSON, text[:at]...), p.String())
+		w.JSON = append(w.JSON, text[at+len(view.priority):]...)
 		return
 	}
 	rest := bytes.TrimLeft(text[bytes.IndexByte(text, '{')+1:], " \t\r\n")
-	w.dst = jsonscan.AppendQuoted(append(w.dst, `{"priority":`...), p.String())
+	w.JSON = jsonscan.AppendQuoted(append(w.JSON, `{"priority":`...), p.String())
 	if rest[0] != '}' {
-		w.dst = append(w.dst, ',')
+		w.JSON = append(w.JSON, ',')
 	}
-	w.dst = append(w.dst, rest...)
+	w.JSON = append(w.JSON, rest...)
 }
