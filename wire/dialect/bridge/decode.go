@@ -23,6 +23,7 @@ type decoder struct {
 	now         time.Time                  // of the arrival; zero until needed
 	out         performatives.Envelope
 	shape       *shape
+	room        [16][]byte // see members
 }
 
 // fail stores an error of package performatives, with the field names of bridge.
@@ -154,45 +155,27 @@ func (d *decoder) payload() {
 	d.Values[memPayload] = v
 	v = bytes.Clone(v) // the message keeps parts of it
 	d.shape.payload = v
+	var rest performatives.Members
+	m := d.members(rules[d.kind], "payload", v, &rest)
 	switch d.kind {
 	case kindHandshakeRequest:
 		d.handshakeRequest(v)
 	case kindHandshakeResponse:
 		d.handshakeResponse(v)
 	case kindRequest:
-		d.request(v)
+		d.request(m, rest)
 	case kindResponse:
-		d.response(v)
+		d.response(m, rest)
 	case kindNotification:
-		d.notification(v)
+		d.notification(m, rest)
 	case kindError:
-		d.error(v)
+		d.error(m, rest)
 	case endOfKinds:
 	}
 }
 
 // field is the path of a member of the payload.
 func field(name string) string { return "payload." + name }
-
-// name reads a member of the payload that is a non-empty string.
-func (d *decoder) name(member, what string, v []byte) string {
-	s := jsonscan.Text(v)
-	switch {
-	case !jsonscan.Is(v, '"'):
-		d.Invalid(field(member), what, v)
-	case s == "":
-		d.Wrong(field(member), "%s, got an empty string", what)
-	}
-	return s
-}
-
-// kinded reads a member of the payload that is null, absent, or begins with one of those
-// characters.
-func (d *decoder) kinded(member, what, begins string, v []byte) {
-	if !jsonscan.IsNone(v) && bytes.IndexByte([]byte(begins), v[0]) < 0 {
-		d.Invalid(field(member), what, v)
-	}
-}
 
 // typed sets the payload of an application's message type, and keeps the members of the payload
 // that have no place in it.

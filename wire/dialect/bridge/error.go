@@ -80,16 +80,9 @@ func usualRefusal(code string) performatives.Performative {
 }
 
 // error reads an ErrorMessage.
-func (d *decoder) error(v []byte) {
-	var code, message, category, details []byte
-	var rest performatives.Members
-	d.rest("payload", v, &rest, jsonscan.Find(errorCode, &code), jsonscan.Find(errorMessage, &message), jsonscan.Find(errorType, &category), jsonscan.Find(errorDetails, &details))
-	word := d.name(errorCode, "the code of an error", code)
-	if !jsonscan.Is(message, '"') {
-		d.Invalid(field(errorMessage), "a string", message)
-	}
-	d.kinded(errorType, "a string", `"`, category)
-	d.kinded(errorDetails, "an object", "{", details)
+func (d *decoder) error(m [][]byte, rest performatives.Members) {
+	code, message, category, details := m[0], m[1], m[2], m[3]
+	word := jsonscan.Text(code)
 	if d.act != 0 && !refusals.Has(d.act) {
 		d.Wrong("metadata.performative", "the act of a refusal, got %s", d.act.String())
 	}

@@ -72,5 +72,5 @@ func ExampleFactory() {
 	fmt.Println(err)
 	// Output:
 	// TASK_REQUEST agent-2 high
-	// bridge: payload.tool_name: want the name of a tool, got an empty string (invalid_payload_structure)
+	// bridge: payload.tool_name: want the name of a tool, got "" (invalid_payload_structure)
 }

@@ -1,10 +1,8 @@
 package bridge
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -36,26 +34,28 @@ const defaultRole = "agent"
 // handshakeRequest reads the AgentCapabilities of a peer that connects.
 func (d *decoder) handshakeRequest(v []byte) {
 	d.itself(performatives.ActQueryCapabilities)
-	own := d.capabilities(v)
-	d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: own, Schemas: true}
+	d.out.Payload = performatives.QueryCapabilities{Type: performatives.QuerySummary, Capabilities: d.capabilities(v), Schemas: true}
 }
 
 // handshakeResponse reads the AgentCapabilities of a peer that answers a handshake.
 func (d *decoder) handshakeResponse(v []byte) {
-	accepted := d.accepted(v)
-	usual := usualAct(kindHandshakeResponse, "", accepted)
-	d.itself(usual)
+	accepted := d.accepted(jsonscan.Member(v, capsAccepted))
+	d.itself(usualAct(kindHandshakeResponse, "", accepted))
 	own := d.capabilities(v)
 	if accepted {
 		d.out.Payload = performatives.InformCapabilities{Capabilities: own}
 		return
 	}
 	var reason, why []byte
-	rest := performatives.Members{}
-	jsonscan.Read(v, func(name string, v []byte) { rest[name] = bytes.Clone(v) }, jsonscan.Find(capsReason, &reason), jsonscan.Find(capsReasonText, &why), jsonscan.Find(capsAccepted, new([]byte)))
-	d.kinded(capsReason, "a string", `"`, reason)
-	d.kinded(capsReasonText, "a string", `"`, why)
-	d.out.Payload = performatives.Refuse{ReasonCode: performatives.Code(jsonscan.Text(reason)), ReasonText: jsonscan.Text(why), Extra: rest}
+	r := performatives.Refuse{}
+	jsonscan.Read(v, keep(&r.Extra), jsonscan.Find(capsReason, &reason), jsonscan.Find(capsReasonText, &why), jsonscan.Find(capsAccepted, new([]byte)))
+	r.ReasonCode, r.ReasonText = performatives.Code(jsonscan.Text(reason)), jsonscan.Text(why)
+	d.out.Payload = r
+}
+
+// keep returns a function that adds a copy of each member to members.
+func keep(members *performatives.Members) func(name string, v []byte) {
+	return func(name string, v []byte) { exchange.Keep(members, name, v) }
 }
 
 // itself refuses a handshake with the act or the message type of another message.
@@ -70,12 +70,9 @@ func (d *decoder) itself(usual performatives.Performative) {
 
 // accepted reads the flag accepted beside the payload, and in it (addenda §2). Without it a
 // handshake_response is an acceptance.
-func (d *decoder) accepted(payload []byte) bool {
+func (d *decoder) accepted(in []byte) bool {
 	beside := d.Values[memAccepted]
-	var in []byte
-	jsonscan.Read(payload, nil, jsonscan.Find(capsAccepted, &in))
-	d.kinded(capsAccepted, "true or false", "tf", in)
-	if !jsonscan.IsNone(beside) && !jsonscan.Is(beside, 't') && !jsonscan.Is(beside, 'f') {
+	if !jsonscan.IsNone(beside) && !jsonscan.IsBool(beside) {
 		d.Invalid(memberNames[memAccepted], "true or false", beside)
 	}
 	if !jsonscan.IsNone(beside) && !jsonscan.IsNone(in) && beside[0] != in[0] {
@@ -127,51 +124,29 @@ func (w *writer) accept(accepted bool) {
 
 // capabilities reads the AgentCapabilities of the sender.
 func (d *decoder) capabilities(v []byte) *performatives.Capabilities {
-	var id, name, role, tools, topics, ontologies, details, version, metadata []byte
+	var tools, topics, ontologies, details []byte
 	c := &performatives.Capabilities{}
-	d.rest("payload", v, &c.Extra, jsonscan.Find(capsID, &id), jsonscan.Find(capsName, &name), jsonscan.Find(capsRole, &role), jsonscan.Find(capsTools, &tools),
-		jsonscan.Find(capsTopics, &topics), jsonscan.Find(capsOntologies, &ontologies), jsonscan.Find(capsDetails, &details), jsonscan.Find(capsVersion, &version),
-		jsonscan.Find(capsMetadata, &metadata), jsonscan.Find(capsAccepted, new([]byte)))
-	d.kinded(capsExtensions, "an object", "{", c.Extra[capsExtensions])
+	jsonscan.Read(v, keep(&c.Extra), jsonscan.Find(capsTools, &tools), jsonscan.Find(capsTopics, &topics), jsonscan.Find(capsOntologies, &ontologies),
+		jsonscan.Find(capsDetails, &details), jsonscan.Find(capsAccepted, new([]byte)))
 	if d.session != nil { // they are the connection's, not the agent's
 		d.extensions = d.session.agreeable(c.Extra[capsExtensions])
 		delete(c.Extra, capsExtensions)
 	}
-	speaker := performatives.AgentID(d.name(capsID, "the id of the sender", id))
-	if speaker != "" && !speaker.Is(d.out.Sender) {
+	if speaker := performatives.AgentID(jsonscan.Text(c.Extra[capsID])); !speaker.Is(d.out.Sender) {
 		d.Wrong(field(capsID), "the sender_id, %.64q, got %.64q", d.out.Sender, speaker)
 	}
-	d.name(capsName, "the name of the agent", name)
-	d.name(capsRole, "the role of the agent", role)
-	d.kinded(capsVersion, "a string", `"`, version)
-	d.kinded(capsMetadata, "an object", "{", metadata)
-	names := d.list(capsTools, tools)
-	c.Topics, c.Ontologies = d.list(capsTopics, topics), d.list(capsOntologies, ontologies)
-	for member, v := range map[string][]byte{capsID: id, capsName: name, capsRole: role, capsVersion: version, capsMetadata: metadata} {
-		exchange.Keep(&c.Extra, member, v)
-	}
+	c.Topics, _ = jsonscan.Texts(topics)
+	c.Ontologies, _ = jsonscan.Texts(ontologies)
+	names, _ := jsonscan.Texts(tools)
 	c.Actions = d.actions(c, names, details)
 	return c
-}
-
-// list reads an array of strings.
-func (d *decoder) list(name string, v []byte) []string {
-	d.kinded(name, "an array of strings", "[", v)
-	list, wrong := jsonscan.Texts(v)
-	if wrong >= 0 {
-		d.Refuse(&performatives.Refusal{
-			Code: performatives.CodeInvalidPayload, Field: field(name), Text: fmt.Sprintf("payload.%s[%d]: want a string", name, wrong),
-		})
-	}
-	return list
 }
 
 // actions returns the tools as actions, with their descriptions and schemas. c keeps the details
 // of tools that are not listed.
 func (d *decoder) actions(c *performatives.Capabilities, tools []string, details []byte) []performatives.Action {
-	d.kinded(capsDetails, "an object", "{", details)
 	var about performatives.Members
-	d.rest(field(capsDetails), details, &about)
+	d.members(nil, field(capsDetails), details, &about)
 	actions := make([]performatives.Action, 0, len(tools))
 	for _, name := range tools {
 		a := performatives.Action{Name: name}
@@ -220,16 +195,14 @@ func (w *writer) capabilities(c performatives.Capabilities) {
 		w.Value(capsOntologies, c.Ontologies)
 	}
 	w.details(c)
-	without := []string{
-		capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted, capsReason, capsReasonText,
+	switch v := c.Extra[capsExtensions]; {
+	case !w.extras.session && len(v) > 0:
+		w.Checked(capsExtensions, v)
+	case w.extras.session && len(w.extras.extensions) > 0: // v has those of another connection
+		w.extras.extensions.appendTo(&w.Builder)
 	}
-	if w.extras.session {
-		without = append(without, capsExtensions) // those of another connection
-		if len(w.extras.extensions) > 0 {
-			w.extras.extensions.appendTo(&w.Builder)
-		}
-	}
-	w.Sorted(c.Extra, without...)
+	w.Sorted(c.Extra, capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted,
+		capsReason, capsReasonText, capsExtensions)
 }
 
 // own returns the agent_id: as the agent has written it, if it is the sender.

@@ -12,11 +12,6 @@ import (
 // that has no place for, as are those of package exchange.
 const metaConversation = "conversation_id"
 
-// metaNames has the members of metadata that have a field in a message.
-var metaNames = exchange.Names{
-	exchange.MetaMessageType, exchange.MetaAct, metaConversation, exchange.MetaProtocol, exchange.MetaTrace, exchange.MetaBudget,
-}
-
 // payloadRest is the member of a message's metadata with the members of the payload that the
 // payload of an application's message type has no place for. No other dialect has a use for it.
 const payloadRest = "payload"
@@ -31,17 +26,14 @@ func (d *decoder) metadata() {
 		d.Invalid("metadata", "an object", v)
 	}
 	d.shape.metadata = bytes.Clone(v)
-	var typed, act, conversation, protocol, trace, budget []byte
 	var rest performatives.Members
-	d.rest("metadata", v, &rest, jsonscan.Find(exchange.MetaMessageType, &typed), jsonscan.Find(exchange.MetaAct, &act), jsonscan.Find(metaConversation, &conversation),
-		jsonscan.Find(exchange.MetaProtocol, &protocol), jsonscan.Find(exchange.MetaTrace, &trace), jsonscan.Find(exchange.MetaBudget, &budget))
-	d.out.MessageType = d.metaText(exchange.MetaMessageType, typed)
-	d.out.Protocol = d.metaText(exchange.MetaProtocol, protocol)
-	d.out.Trace = d.metaText(exchange.MetaTrace, trace)
-	if id := d.metaText(metaConversation, conversation); id != "" {
+	m := d.members(metaRules, "metadata", v, &rest)
+	typed, act, conversation, protocol, trace, budget := m[0], m[1], m[2], m[3], m[4], m[5]
+	d.out.MessageType, d.out.Protocol, d.out.Trace = jsonscan.Text(typed), jsonscan.Text(protocol), jsonscan.Text(trace)
+	if id := jsonscan.Text(conversation); id != "" {
 		d.out.ConversationID = performatives.ConversationID(id)
 	}
-	if name := d.metaText(exchange.MetaAct, act); name != "" {
+	if name := jsonscan.Text(act); name != "" {
 		var err error
 		if d.act, err = performatives.ParsePerformative(name); err != nil {
 			d.fail(err)
@@ -53,24 +45,6 @@ func (d *decoder) metadata() {
 	if rest != nil {
 		text, _ := jsonscan.Marshal(rest) // as they came
 		exchange.Keep(&d.out.Metadata, memberNames[memMetadata], text)
-	}
-}
-
-// metaText reads a string of metadata. null counts as absent.
-func (d *decoder) metaText(name string, v []byte) string {
-	if !jsonscan.IsNone(v) && !jsonscan.Is(v, '"') {
-		d.Invalid("metadata."+name, "a string", v)
-	}
-	return jsonscan.Text(v)
-}
-
-// rest reads an object of that path: the members of want into their variables, the others into
-// rest.
-func (d *decoder) rest(path string, object []byte, rest *performatives.Members, want ...jsonscan.Found) {
-	over := false
-	jsonscan.Read(object, exchange.Rest(rest, &over), want...)
-	if over {
-		d.Refuse(&performatives.Refusal{Code: performatives.CodeParsingError, Field: path, Text: path + ": want no more than 1,024 unknown members"})
 	}
 }
 
@@ -89,8 +63,8 @@ func (w *writer) metadata() {
 	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
 		jsonscan.Read(rest, exchange.Rest(&meta, nil))
 	}
-	for _, name := range metaNames {
-		delete(meta, name)
+	for _, r := range metaRules {
+		delete(meta, r.Name)
 	}
 	if m.MessageType() != "" {
 		meta[exchange.MetaMessageType] = exchange.Quoted(m.MessageType())

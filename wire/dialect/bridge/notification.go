@@ -24,12 +24,9 @@ const (
 )
 
 // notification reads a NotificationMessage: an INFORM, or an act that its metadata names.
-func (d *decoder) notification(v []byte) {
-	var event, data []byte
-	var rest performatives.Members
-	d.rest("payload", v, &rest, jsonscan.Find(notificationEvent, &event), jsonscan.Find(notificationData, &data))
-	name := d.name(notificationEvent, "the type of the event", event)
-	d.kinded(notificationData, "an object", "{", data)
+func (d *decoder) notification(m [][]byte, rest performatives.Members) {
+	event, data := m[0], m[1]
+	name := jsonscan.Text(event)
 	withdraws := name == eventCancel && d.correlation != "" && d.out.MessageType == ""
 	switch {
 	case d.act != 0:

@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"cmp"
-	"fmt"
 	"math"
 	"strconv"
 	"time"
@@ -21,22 +20,16 @@ const (
 )
 
 // request reads a ToolRequest: a task, or an application's message that opens one.
-func (d *decoder) request(v []byte) {
-	var tool, arguments, timeout, description []byte
-	var rest performatives.Members
-	d.rest("payload", v, &rest, jsonscan.Find(requestTool, &tool), jsonscan.Find(requestArguments, &arguments), jsonscan.Find(requestTimeout, &timeout),
-		jsonscan.Find(requestDescription, &description))
-	name := d.name(requestTool, "the name of a tool", tool)
-	d.kinded(requestArguments, "an object", "{", arguments)
-	d.kinded(requestDescription, "a string", `"`, description)
+func (d *decoder) request(m [][]byte, rest performatives.Members) {
+	tool, arguments, timeout, description := jsonscan.Text(m[0]), m[1], m[2], m[3]
 	d.timeout(timeout)
-	d.opening(name)
+	d.opening(tool)
 	if d.out.MessageType != "" {
 		exchange.Keep(&rest, requestDescription, description)
 		d.typed(cmp.Or(d.act, performatives.ActTaskRequest), arguments, rest)
 		return
 	}
-	task := performatives.TaskRequest{TaskType: name, Description: jsonscan.Text(description), Extra: rest}
+	task := performatives.TaskRequest{TaskType: tool, Description: jsonscan.Text(description), Extra: rest}
 	if !jsonscan.IsNone(arguments) {
 		task.Parameters = performatives.RawContent(arguments)
 	}
@@ -68,19 +61,11 @@ const maxTimeout = 9e9 // seconds
 
 // timeout reads the seconds from the arrival to the deadline.
 func (d *decoder) timeout(v []byte) {
-	if jsonscan.IsNone(v) {
+	if jsonscan.IsNone(v) || d.Refusal != nil {
 		return
 	}
-	seconds, _ := strconv.ParseFloat(string(v), 64) // 0 if it is no number
-	if !(seconds > 0 && seconds <= maxTimeout) {
-		got := jsonscan.KindOf(v)
-		if jsonscan.IsNumber(v) {
-			got = fmt.Sprintf("%.32s", v)
-		}
-		d.Wrong(field(requestTimeout), "a number of seconds above 0 and of at most %d, got %s", int64(maxTimeout), got)
-		return
-	}
-	whole, part := math.Modf(seconds) // a product of both would lose seconds of a long one
+	seconds, _ := strconv.ParseFloat(string(v), 64) // aTimeout has checked it
+	whole, part := math.Modf(seconds)               // a product of both would lose seconds of a long one
 	d.out.ReplyBy = d.arrival().Add(time.Duration(whole)*time.Second + time.Duration(math.Ceil(part*1e9)))
 	d.shape.timeout, d.shape.replyBy = string(v), d.out.ReplyBy
 }

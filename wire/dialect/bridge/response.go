@@ -22,19 +22,8 @@ const (
 )
 
 // response reads a ToolResponse: the result of a task, or another answer to a request.
-func (d *decoder) response(v []byte) {
-	var success, result, elapsed, fault, status, summary, artifacts []byte
-	var rest performatives.Members
-	d.rest("payload", v, &rest, jsonscan.Find(responseSuccess, &success), jsonscan.Find(responseResult, &result), jsonscan.Find(responseTime, &elapsed),
-		jsonscan.Find(responseError, &fault), jsonscan.Find(responseStatus, &status), jsonscan.Find(responseSummary, &summary), jsonscan.Find(responseArtifacts, &artifacts))
-	if !jsonscan.Is(success, 't') && !jsonscan.Is(success, 'f') {
-		d.Invalid(field(responseSuccess), "true or false", success)
-	}
-	d.kinded(responseTime, "a number of seconds", "-0123456789", elapsed)
-	d.kinded(responseError, "a string", `"`, fault)
-	d.kinded(responseStatus, "a string", `"`, status)
-	d.kinded(responseSummary, "a string", `"`, summary)
-	d.kinded(responseArtifacts, "an array", `[`, artifacts)
+func (d *decoder) response(m [][]byte, rest performatives.Members) {
+	success, result, elapsed, fault, status, summary, artifacts := m[0], m[1], m[2], m[3], m[4], m[5], m[6]
 	if jsonscan.IsNull(fault) { // as a success has it
 		fault = nil
 	}

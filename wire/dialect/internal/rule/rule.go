@@ -45,6 +45,7 @@ var (
 	Array   = &Kind{Want: "an array", Fits: begins('[')}
 	Texts   = ListOf("an array of strings", begins('"'))
 	Objects = ListOf("an array of objects", begins('{'))
+	Any     = &Kind{Want: "a value", Fits: func([]byte) bool { return true }}
 	Number  = &Kind{Want: "a number", Fits: jsonscan.IsNumber}
 	Bool    = &Kind{Want: "true or false", Fits: jsonscan.IsBool}
 	Time    = &Kind{Want: "an ISO 8601 time", Fits: isTime, Shown: true}
@@ -62,6 +63,9 @@ func isCount(v []byte) bool {
 	_, fraction, _ := bytes.Cut(v, []byte("."))
 	return jsonscan.IsNumber(v) && v[0] != '-' && !bytes.ContainsAny(v, "eE") && len(bytes.Trim(fraction, "0")) == 0
 }
+
+// Named is the kind of a non-empty string that names something.
+func Named(want string) *Kind { return &Kind{Want: want, Fits: Name.Fits, Shown: true} }
 
 // OneOf is the kind of a string that is one of those words, whatever its case.
 func OneOf(want string, words ...string) *Kind {
@@ -94,10 +98,31 @@ func ListOf(want string, fits func(element []byte) bool) *Kind {
 // Check returns the refusal of an object that breaks one of the rules, or nil. Path is the name of
 // the object. With show, the refusal of a short value shows it whatever its kind is.
 func Check(rules []Member, path string, object []byte, show bool) *performatives.Refusal {
-	if f := check(rules, object, show); f != nil {
-		return exchange.Wrong(path+f.path, "%s, got %s", f.want, f.got)
+	return checkObject(rules, object, show).at(path)
+}
+
+// Read appends the values of the members of an object to room, in the order of their rules, and
+// calls rest with each other member. The refusal is that of [Check].
+func Read(room [][]byte, rules []Member, path string, object []byte, rest func(name string, v []byte)) ([][]byte, *performatives.Refusal) {
+	values := valuesOf(room, rules, object, rest)
+	return values, check(rules, values, false).at(path)
+}
+
+func valuesOf(room [][]byte, rules []Member, object []byte, rest func(name string, v []byte)) [][]byte {
+	values := append(room, make([][]byte, len(rules))...)
+members:
+	for name, v := range jsonscan.Members(object) {
+		for i := range rules {
+			if rules[i].Name == string(name) {
+				values[i] = v
+				continue members
+			}
+		}
+		if rest != nil {
+			rest(string(name), v)
+		}
 	}
-	return nil
+	return values
 }
 
 // fault is a value that breaks a rule.
@@ -106,26 +131,30 @@ type fault struct {
 	want, got string
 }
 
-func check(rules []Member, object []byte, show bool) *fault {
-	var room [16][]byte
-	values := append(room[:0], make([][]byte, len(rules))...)
-	for name, v := range jsonscan.Members(object) {
-		for i := range rules {
-			if rules[i].Name == string(name) {
-				values[i] = v
-			}
-		}
+// at returns the refusal of the object at a path, or nil.
+func (f *fault) at(path string) *performatives.Refusal {
+	if f == nil {
+		return nil
 	}
-	for i, r := range rules {
-		if f := r.check(values[i], show); f != nil {
-			f.path = "." + r.Name + f.path
+	return exchange.Wrong(path+f.path, "%s, got %s", f.want, f.got)
+}
+
+func checkObject(rules []Member, object []byte, show bool) *fault {
+	var room [16][]byte
+	return check(rules, valuesOf(room[:0], rules, object, nil), show)
+}
+
+func check(rules []Member, values [][]byte, show bool) *fault {
+	for i := range rules {
+		if f := rules[i].check(values[i], show); f != nil {
+			f.path = "." + rules[i].Name + f.path
 			return f
 		}
 	}
 	return nil
 }
 
-func (r Member) check(v []byte, show bool) *fault {
+func (r *Member) check(v []byte, show bool) *fault {
 	switch {
 	case jsonscan.IsNone(v):
 		if r.Required {
@@ -137,14 +166,14 @@ func (r Member) check(v []byte, show bool) *fault {
 			return &fault{want: r.Kind.Want, got: string(v)}
 		}
 		return &fault{want: r.Kind.Want, got: jsonscan.KindOf(v)}
-	case v[0] == '{':
-		return check(r.Members, v, show)
 	case r.Members == nil:
 		return nil
+	case v[0] == '{':
+		return checkObject(r.Members, v, show)
 	}
 	i := 0
 	for e := range jsonscan.Elements(v) {
-		if f := check(r.Members, e, show); f != nil {
+		if f := checkObject(r.Members, e, show); f != nil {
 			f.path = fmt.Sprintf("[%d]", i) + f.path
 			return f
 		}
