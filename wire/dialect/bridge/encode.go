@@ -41,11 +41,7 @@ func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, 
 		return dst, err
 	}
 	w.message()
-	out, err := w.Finish()
-	if err != nil {
-		return dst, err
-	}
-	return out, nil
+	return w.Finish()
 }
 
 // exact reports whether the message is written in the form in which it was read.

@@ -3,7 +3,6 @@ package gateway
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -65,7 +64,7 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	if err != nil || !jsonscan.Valid(result) {
 		return c.tell(dst, &call.address, call.faultOf(&performatives.Refusal{Code: performatives.CodeFailed, Text: "the answer cannot be written"}))
 	}
-	out := c.answer(dst, &call.address, appendRPC(nil, member{"result", result}, member{"id", call.RPC}), h)
+	out := c.answer(dst, &call.address, rpcAnswer(call.RPC, "result", result), h)
 	if call.hello != nil && call.hello.gzip && len(out) > len(dst) {
 		c.agree()
 	}
@@ -197,25 +196,25 @@ func (c *codec) appendEnvelope(dst []byte, h header, payload []byte) ([]byte, er
 		}
 		return append(dst, payload...), nil
 	}
-	b := jsonscan.OpenObject(dst)
-	c.writeHeader(&b, h)
-	b.Raw("mcp_payload", payload)
-	return closed(dst, &b)
+	w := exchange.NewWriter(Name, h.message, dst)
+	c.writeHeader(&w.Builder, h)
+	w.Raw("mcp_payload", payload)
+	return w.Finish()
 }
 
 // appendCall appends the envelope of a request, or that of a notification for a nil id. Params
 // writes the member params.
 func (c *codec) appendCall(dst []byte, h header, method string, id []byte, params func(*jsonscan.Builder)) ([]byte, error) {
-	b, bare := jsonscan.OpenObject(dst), c.bare()
+	w, bare := exchange.NewWriter(Name, h.message, dst), c.bare()
 	if !bare {
-		c.writeHeader(&b, h)
-		b.Open("mcp_payload")
+		c.writeHeader(&w.Builder, h)
+		w.Open("mcp_payload")
 	}
-	b.Raw("jsonrpc", []byte(jsonrpcVersion))
-	b.Text("method", method)
-	params(&b)
+	w.Raw("jsonrpc", []byte(jsonrpcVersion))
+	w.Text("method", method)
+	params(&w.Builder)
 	if id != nil {
-		b.Raw("id", id)
+		w.Raw("id", id)
 	}
 	rest := performatives.Members{}
 	for name, v := range h.message.AllMetadata() {
@@ -223,11 +222,11 @@ func (c *codec) appendCall(dst []byte, h header, method string, id []byte, param
 			rest[of] = v
 		}
 	}
-	b.Sorted(rest)
+	w.Sorted(rest)
 	if !bare {
-		b.End()
+		w.End()
 	}
-	return closed(dst, &b)
+	return w.Finish()
 }
 
 // writeHeader writes the members of an envelope but its payload, in the order of wire.
@@ -251,18 +250,6 @@ func (c *codec) writeHeader(b *jsonscan.Builder, h header) {
 	}
 }
 
-// closed returns the object that is appended to dst.
-func closed(dst []byte, b *jsonscan.Builder) ([]byte, error) {
-	out, err := b.Close()
-	if err == nil && !utf8.Valid(out[len(dst):]) {
-		err = errNoUTF8
-	}
-	if err != nil {
-		return dst, err
-	}
-	return out, nil
-}
-
 var errNoUTF8 = errors.New("gateway: want UTF-8")
 
 // token returns the token of each message. Only the end that opened the connection has one.
@@ -284,23 +271,11 @@ func correlated(id string) []byte {
 // timeFormat is the format of wire for times: in UTC, with exactly milliseconds.
 const timeFormat = `"2006-01-02T15:04:05.000Z"`
 
-// appendRPC appends a JSON-RPC message: the members in the order given, of which those
-// without a value are left out.
-func appendRPC(dst []byte, members ...member) []byte {
-	size := len(`{"jsonrpc":"2.0"}`)
-	for _, m := range members {
-		size += len(m.name) + len(m.value) + len(`,"":`)
-	}
-	dst = append(slices.Grow(dst, size), `{"jsonrpc":"2.0"`...)
-	for _, m := range members {
-		if m.value != nil {
-			dst = append(append(append(append(dst, ',', '"'), m.name...), '"', ':'), m.value...)
-		}
-	}
-	return append(dst, '}')
-}
-
-type member struct {
-	name  string
-	value []byte
+// rpcAnswer returns the JSON-RPC answer to the request of an id: its result, or its error.
+func rpcAnswer(id []byte, name string, v []byte) []byte {
+	b := jsonscan.OpenObject(make([]byte, 0, len(v)+len(id)+64))
+	b.Raw("jsonrpc", []byte(jsonrpcVersion))
+	b.Raw(name, v)
+	b.Raw("id", id)
+	return append(b.JSON, '}')
 }

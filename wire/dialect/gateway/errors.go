@@ -52,10 +52,12 @@ func (f fault) rpc(id []byte) []byte {
 	if data == nil {
 		data, _ = jsonscan.Marshal(f.data) // strings and numbers always marshal
 	}
-	object := append([]byte(`{"code":`), f.code...)
-	object = jsonscan.AppendQuoted(append(object, `,"message":`...), f.object.Message)
-	object = append(append(append(object, `,"data":`...), data...), '}')
-	return appendRPC(nil, member{"error", object}, member{"id", id})
+	b := jsonscan.OpenObject(nil)
+	b.Raw("code", []byte(f.code))
+	b.Text("message", f.object.Message)
+	b.Raw("data", data)
+	b.End()
+	return rpcAnswer(id, "error", b.JSON)
 }
 
 // fail appends the frame that answers a request with err, or the batch that it completes.

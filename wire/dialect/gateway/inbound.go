@@ -98,7 +98,7 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 
 // pong answers a ping.
 func (c *codec) pong(o *origin) []byte {
-	return c.answer(nil, &o.address, appendRPC(nil, member{"result", []byte("{}")}, member{"id", o.RPC}), c.ownHeader(&o.address))
+	return c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.ownHeader(&o.address))
 }
 
 // serve makes the message of a request, and stores the address of its answer in call. env

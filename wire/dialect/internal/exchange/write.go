@@ -59,13 +59,17 @@ func NewWriter(dialect string, m *performatives.Message, dst []byte) Writer {
 	}
 }
 
-// Finish closes the envelope, and returns it behind what dst had.
+// Finish closes the envelope, and returns it behind what dst had. After an error it returns that
+// alone.
 func (w *Writer) Finish() ([]byte, error) {
 	out, err := w.Close()
 	if err == nil && !utf8.Valid(out[w.start:]) {
 		err = errors.New(w.Dialect + ": want UTF-8")
 	}
-	return out, err
+	if err != nil {
+		return out[:w.start], err
+	}
+	return out, nil
 }
 
 // Plain writes an act under its own name.
