@@ -72,14 +72,25 @@ func (e *envelope) keep(name string, v []byte) {
 	}
 }
 
-// secret reports whether a member has the name of a credential, without regard to case, - and _.
+// secret reports whether a member has the name of a credential.
 func secret(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, prefixEnvelope), prefixPayload)
-	name = separators.Replace(strings.ToLower(name))
-	return name == "authtoken" || name == "authorization"
+	return spells(name, "authtoken") || spells(name, "authorization")
 }
 
-var separators = strings.NewReplacer("-", "", "_", "")
+// spells reports whether name is word, without regard to case, - and _.
+func spells(name, word string) bool {
+	for _, c := range []byte(name) {
+		switch {
+		case c == '_' || c == '-':
+			continue
+		case word == "" || c|0x20 != word[0]:
+			return false
+		}
+		word = word[1:]
+	}
+	return word == ""
+}
 
 // writeMetadata writes the metadata of a message, with the fields that wire writes there: the
 // priority and the timeout. The further members of its envelope come first.
