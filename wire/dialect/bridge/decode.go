@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -17,7 +18,7 @@ type decoder struct {
 	call        *call      // that a CANCEL withdraws
 	ask         *ask       // that the message answers
 	extensions  extensions // of a handshake
-	kind        kind
+	kind        string
 	correlation string
 	act         performatives.Performative // of metadata.performative; zero = none
 	now         time.Time                  // of the arrival; zero until needed
@@ -73,11 +74,13 @@ func (d *decoder) messageType() {
 	if !jsonscan.Is(v, '"') {
 		d.Invalid("message_type", "one of "+allKinds, v)
 	}
-	k, ok := kindOf(jsonscan.TextBytes(v))
-	if !ok {
-		d.WrongAs(performatives.CodeUnknownPerformative, "message_type", "one of %s, got %.64q", allKinds, jsonscan.Text(v))
+	name := jsonscan.TextBytes(v)
+	i := slices.IndexFunc(messageTypes, func(k string) bool { return k == string(name) })
+	if i < 0 {
+		d.WrongAs(performatives.CodeUnknownPerformative, "message_type", "one of %s, got %.64q", allKinds, name)
+		return
 	}
-	d.kind = k
+	d.kind = messageTypes[i]
 }
 
 // ids reads the members that refer to messages and agents.
@@ -170,7 +173,6 @@ func (d *decoder) payload() {
 		d.notification(m, rest)
 	case kindError:
 		d.error(m, rest)
-	case endOfKinds:
 	}
 }
 

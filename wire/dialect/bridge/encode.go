@@ -16,7 +16,6 @@ type writer struct {
 	codec       *Codec
 	shape       *shape
 	extras      extras
-	kind        kind
 	act         performatives.Performative // the usual act of the message
 	correlation string
 }
@@ -46,10 +45,10 @@ func (c *Codec) append(dst []byte, m *performatives.Message, x extras) ([]byte, 
 
 // exact reports whether the message is written in the form in which it was read.
 func (w *writer) exact() bool {
-	if w.extras.session && (w.kind == kindHandshakeRequest || w.kind == kindHandshakeResponse) {
+	if w.extras.session && (w.Kind == kindHandshakeRequest || w.Kind == kindHandshakeResponse) {
 		return false // the extensions are those of another connection
 	}
-	return w.shape.of == w.Message && w.kind == w.shape.kind
+	return w.shape.of == w.Message && w.Kind == w.shape.kind
 }
 
 // now returns the time of writing.
@@ -62,7 +61,7 @@ func (w *writer) text(m int, s string) { w.Text(memberNames[m], s) }
 func (w *writer) message() {
 	m := w.Message
 	w.text(memID, string(m.ID()))
-	w.text(memType, w.kind.String())
+	w.text(memType, w.Kind)
 	w.text(memSender, string(m.Sender()))
 	receiver := string(m.Receiver())
 	if w.extras.toAll {
@@ -73,7 +72,7 @@ func (w *writer) message() {
 	w.optional(memCorrelation, w.correlation)
 	w.priority()
 	w.payload()
-	if w.kind == kindHandshakeResponse && (w.shape.kind != w.kind || w.shape.accepted[0]) {
+	if w.Kind == kindHandshakeResponse && (w.shape.kind != w.Kind || w.shape.accepted[0]) {
 		w.Value(memberNames[memAccepted], m.Performative() != performatives.ActRefuse)
 	}
 	w.metadata()
@@ -135,12 +134,12 @@ func (w *writer) content() {
 	case w.exact():
 		w.JSON = append(w.JSON, w.shape.payload...)
 		return
-	case w.kind == kindNotification && w.isEvent():
+	case w.Kind == kindNotification && w.isEvent():
 		w.JSON = append(w.JSON, w.Payload...)
 		return
 	}
 	w.JSON = append(w.JSON, '{')
-	switch w.kind {
+	switch w.Kind {
 	case kindHandshakeRequest:
 		w.handshakeRequest()
 	case kindHandshakeResponse:
@@ -154,7 +153,6 @@ func (w *writer) content() {
 	case kindError:
 		f, _ := w.fault() // see choose
 		f.write(&w.Builder)
-	case endOfKinds:
 	}
 	w.End()
 }
@@ -167,7 +165,7 @@ func (w *writer) unknown() {
 		m := memberNames.Find([]byte(name))
 		switch {
 		case name == memberEncoding && w.extras.compress: // of a peer that means something else by it
-		case m == len(memberNames), m == memAccepted && w.kind != kindHandshakeResponse:
+		case m == len(memberNames), m == memAccepted && w.Kind != kindHandshakeResponse:
 			rest[name] = v
 		}
 	}
@@ -201,20 +199,20 @@ func wordless(m *performatives.Message, why string) error {
 func (w *writer) choose() error {
 	var err error
 	if w.shape.act == w.Message.Performative() && !w.extras.answers && !w.extras.handshake {
-		w.kind = w.shape.kind
-	} else if w.kind, err = w.kindFor(); err != nil {
+		w.Kind = w.shape.kind
+	} else if w.Kind, err = w.kindFor(); err != nil {
 		return err
 	}
 	w.correlation = w.correlated()
 	word := ""
-	if w.kind == kindError {
+	if w.Kind == kindError {
 		f, err := w.fault()
 		if err != nil {
 			return err
 		}
 		word = cmp.Or(f.word, ErrorCodes.Of(f.code))
 	}
-	w.act = usualAct(w.kind, word, w.Message.Performative() != performatives.ActRefuse)
+	w.act = usualAct(w.Kind, word, w.Message.Performative() != performatives.ActRefuse)
 	if w.correlation != "" && w.Message.MessageType() == "" && w.Message.Performative() == performatives.ActCancel {
 		w.act = performatives.ActCancel
 	}
@@ -222,7 +220,7 @@ func (w *writer) choose() error {
 }
 
 // kindFor returns the message type for an act (addenda §2, §8).
-func (w *writer) kindFor() (kind, error) {
+func (w *writer) kindFor() (string, error) {
 	m, typed := w.Message, w.Message.MessageType() != ""
 	switch act := m.Performative(); {
 	case act == performatives.ActTaskRequest, act == performatives.ActRequest && typed:
@@ -237,13 +235,13 @@ func (w *writer) kindFor() (kind, error) {
 		return kindNotification, nil
 	case act == performatives.ActQueryCapabilities:
 		if q, err := exchange.PayloadAs[performatives.QueryCapabilities](m); err == nil && q.Type != performatives.QuerySummary {
-			return 0, wordless(m, " of the type "+string(q.Type))
+			return "", wordless(m, " of the type "+string(q.Type))
 		}
 		return kindHandshakeRequest, nil
 	case act == performatives.ActInformCapabilities:
 		return kindHandshakeResponse, nil
 	}
-	return 0, wordless(m, "")
+	return "", wordless(m, "")
 }
 
 // refusesHandshake reports whether a REFUSE has the members of a handshake_response.
@@ -260,7 +258,7 @@ func (w *writer) correlated() string {
 		return ""
 	case m.InReplyTo() != "":
 		return m.InReplyTo()
-	case w.kind == kindRequest || w.kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
+	case w.Kind == kindRequest || w.Kind == kindHandshakeRequest: // the peer's own; see session.resolveRequest
 		v, _ := m.Metadata(memberNames[memCorrelation])
 		return jsonscan.Text(v)
 	}

@@ -27,51 +27,27 @@ var memberNames = exchange.Names{
 	"message_id", "message_type", "sender_id", "receiver_id", "timestamp", "correlation_id", "priority", "payload", "accepted", "metadata",
 }
 
-// kind is a message type of the specification (bridge, Message Types). The zero kind is none.
-type kind uint8
-
+// The message types of the specification (bridge, Message Types).
 const (
-	kindHandshakeRequest kind = iota + 1
-	kindHandshakeResponse
-	kindRequest
-	kindResponse
-	kindNotification
-	kindError
-
-	endOfKinds // one past the last kind
+	kindHandshakeRequest  = "handshake_request"
+	kindHandshakeResponse = "handshake_response"
+	kindRequest           = "request"
+	kindResponse          = "response"
+	kindNotification      = "notification"
+	kindError             = "error"
 )
 
-var kindNames = [endOfKinds]string{
-	kindHandshakeRequest:  "handshake_request",
-	kindHandshakeResponse: "handshake_response",
-	kindRequest:           "request",
-	kindResponse:          "response",
-	kindNotification:      "notification",
-	kindError:             "error",
-}
-
-// String returns the name of the message type.
-func (k kind) String() string { return kindNames[k] }
-
-// kindOf returns the kind of that name, and whether there is one.
-func kindOf(name []byte) (kind, bool) {
-	for k, n := range kindNames {
-		if n == string(name) && k > 0 {
-			return kind(k), true
-		}
-	}
-	return 0, false
-}
+var messageTypes = []string{kindHandshakeRequest, kindHandshakeResponse, kindRequest, kindResponse, kindNotification, kindError}
 
 // allKinds is the list of the message types, as text for a peer.
-var allKinds = strings.Join(kindNames[1:], ", ")
+var allKinds = strings.Join(messageTypes, ", ")
 
 // refusals has the acts that travel as an error.
 var refusals = exchange.Refusals | exchange.ActsOf(performatives.ActRejectProposal)
 
 // usualAct returns the act of a message of that kind without metadata.performative (addenda §2).
 // code is that of an error; accepted is that of a handshake_response.
-func usualAct(k kind, code string, accepted bool) performatives.Performative {
+func usualAct(k, code string, accepted bool) performatives.Performative {
 	switch {
 	case k == kindError:
 		return usualRefusal(code)
@@ -81,7 +57,7 @@ func usualAct(k kind, code string, accepted bool) performatives.Performative {
 	return usualActs[k]
 }
 
-var usualActs = [endOfKinds]performatives.Performative{
+var usualActs = map[string]performatives.Performative{
 	kindHandshakeRequest: performatives.ActQueryCapabilities, kindHandshakeResponse: performatives.ActInformCapabilities,
 	kindRequest: performatives.ActTaskRequest, kindResponse: performatives.ActInformResult, kindNotification: performatives.ActInform,
 }
@@ -89,7 +65,7 @@ var usualActs = [endOfKinds]performatives.Performative{
 // shape is the value of [performatives.Message.Shape] for this dialect: the form of the
 // message on the wire, as far as its fields do not determine it. A shape never leaves the node.
 type shape struct {
-	kind     kind
+	kind     string
 	act      performatives.Performative
 	had      exchange.Set           // the members of the envelope
 	blanks   exchange.Set           // the members that are null

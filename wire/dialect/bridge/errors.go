@@ -30,17 +30,14 @@ func (e *DecodeError) Unwrap() error { return e.Refusal }
 // Answer returns the error message for the sender, from the agent from. It is nil for a message
 // that is an error itself: two peers would otherwise answer each other without end.
 func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) []byte {
-	if e.Type == kindError.String() {
+	if e.Type == kindError {
 		return nil
 	}
 	return e.answer(from, s)
 }
 
 func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) []byte {
-	return errorFrame(report{
-		from: from, to: e.Sender, about: string(e.ID), stamp: s,
-		fault: faultOf(e.Refusal),
-	})
+	return errorFrame(from, e.Sender, string(e.ID), s, faultOf(e.Refusal))
 }
 
 // failure returns the stored error together with the readable fields.
@@ -61,19 +58,11 @@ func (d *decoder) failure() *DecodeError {
 	return e
 }
 
-// report is an error message that this package writes itself.
-type report struct {
-	from, to performatives.AgentID // to may be empty
-	about    string                // the message_id of the failed message; may be empty
-	stamp    performatives.Stamp
-	fault    fault
-}
-
 // envelopeOf returns the envelope of a message that this package makes itself, up to its payload.
-func envelopeOf(k kind, s performatives.Stamp, from, to performatives.AgentID, correlation string, p performatives.Priority) jsonscan.Builder {
+func envelopeOf(kind string, s performatives.Stamp, from, to performatives.AgentID, correlation string, p performatives.Priority) jsonscan.Builder {
 	b := jsonscan.OpenObject(nil)
 	b.Text(memberNames[memID], string(s.ID))
-	b.Text(memberNames[memType], k.String())
+	b.Text(memberNames[memType], kind)
 	b.Text(memberNames[memSender], string(from))
 	b.TextOrNull(memberNames[memReceiver], string(to))
 	b.Text(memberNames[memTimestamp], exchange.FormatTime(s.Time))
@@ -82,11 +71,12 @@ func envelopeOf(k kind, s performatives.Stamp, from, to performatives.AgentID, c
 	return b
 }
 
-// errorFrame returns a report as JSON.
-func errorFrame(r report) []byte {
-	b := envelopeOf(kindError, r.stamp, r.from, r.to, r.about, performatives.Normal)
+// errorFrame returns an error message that this package writes itself, about the message with that
+// id. The receiver and the id may be empty.
+func errorFrame(from, to performatives.AgentID, about string, s performatives.Stamp, f fault) []byte {
+	b := envelopeOf(kindError, s, from, to, about, performatives.Normal)
 	b.Open(memberNames[memPayload])
-	r.fault.write(&b)
+	f.write(&b)
 	b.End()
 	return append(b.JSON, '}')
 }

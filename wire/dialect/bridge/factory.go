@@ -124,12 +124,12 @@ func (f Factory) Error(about *performatives.Message, e ErrorDetails) (*performat
 }
 
 // message makes a message of that kind, in the conversation of about if there is one.
-func (f Factory) message(k kind, to performatives.AgentID, about *performatives.Message, payload any) (*performatives.Message, error) {
+func (f Factory) message(kind string, to performatives.AgentID, about *performatives.Message, payload any) (*performatives.Message, error) {
 	correlation := ""
 	if about != nil {
 		correlation = string(about.ID())
 	}
-	b := envelopeOf(k, f.Codec.opts.Stamper.Stamp(), f.Sender, to, correlation, f.Priority)
+	b := envelopeOf(kind, f.Codec.opts.Stamper.Stamp(), f.Sender, to, correlation, f.Priority)
 	b.Value(memberNames[memPayload], payload)
 	if about != nil && string(about.ConversationID()) != correlation {
 		b.Open(memberNames[memMetadata])

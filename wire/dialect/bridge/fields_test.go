@@ -87,7 +87,7 @@ func checkFault(t *testing.T, kind, field, text string) {
 	if ErrorCodes.Of(in.Err.Code) != codeInvalidArguments || !strings.HasPrefix(in.Err.Text, field) {
 		t.Errorf("%s without a valid %s: %v", kind, field, in.Err)
 	}
-	switch legible := kind != kindError.String() || field == "message_type"; {
+	switch legible := kind != kindError || field == "message_type"; {
 	case !legible && in.Answer != nil:
 		t.Errorf("an error is answered: %s", in.Answer)
 	case legible:

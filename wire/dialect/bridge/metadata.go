@@ -62,9 +62,9 @@ func (w *writer) metadata() {
 	meta := make(performatives.Members)
 	if rest, _ := m.Metadata(memberNames[memMetadata]); jsonscan.Valid(rest) {
 		jsonscan.Read(rest, exchange.Rest(&meta, nil))
-	}
-	for _, r := range metaRules {
-		delete(meta, r.Name)
+		for _, r := range metaRules {
+			delete(meta, r.Name)
+		}
 	}
 	if m.MessageType() != "" {
 		meta[exchange.MetaMessageType] = exchange.Quoted(m.MessageType())

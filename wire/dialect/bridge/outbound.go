@@ -208,7 +208,5 @@ func (s *session) endCanceled(dst []byte, m *performatives.Message, c *call) ([]
 	if r := m.AsRefusal(); r != nil {
 		f.code, f.text = r.Code, cmp.Or(r.Text, r.Code.Traits().Text)
 	}
-	return append(dst, errorFrame(report{
-		from: m.Sender(), to: c.Asker, about: string(c.ID), stamp: performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, fault: f,
-	})...), nil
+	return append(dst, errorFrame(m.Sender(), c.Asker, string(c.ID), performatives.Stamp{ID: m.ID(), Time: m.Timestamp()}, f)...), nil
 }

@@ -16,7 +16,7 @@ var aTimeout = &rule.Kind{Want: "a number of seconds above 0 and of at most 9000
 }}
 
 // rules has the members of the payload of each message type, in the order in which they are read.
-var rules = [endOfKinds][]rule.Member{
+var rules = map[string][]rule.Member{
 	kindHandshakeRequest:  introduction,
 	kindHandshakeResponse: introduction,
 	kindRequest: {

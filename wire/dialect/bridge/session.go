@@ -158,10 +158,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 	r.About = d.out.ID
 	out := wire.Inbound{Token: in.Token, Err: r}
 	if d.kind != kindError {
-		out.Answer = errorFrame(report{
-			from: cmp.Or(d.out.Receiver, s.opts.Local), to: d.out.Sender, about: string(d.out.ID), stamp: s.opts.Stamper.Stamp(),
-			fault: faultOf(r),
-		})
+		out.Answer = errorFrame(cmp.Or(d.out.Receiver, s.opts.Local), d.out.Sender, string(d.out.ID), s.opts.Stamper.Stamp(), faultOf(r))
 	}
 	return out
 }
@@ -170,7 +167,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 // to be the answer to a request of this node, the request fails, because no other answer comes.
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	q, in := s.failed(e), wire.Inbound{Err: e.Refusal}
-	if q != nil || e.Type != kindError.String() {
+	if q != nil || e.Type != kindError {
 		in.Answer = e.answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())
 	}
 	take(in)
@@ -186,7 +183,7 @@ func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 // failed removes and returns the request of this node whose answer was to be a frame that is no
 // message. It returns nil if there is none.
 func (s *session) failed(e *DecodeError) *ask {
-	if e.Type != kindResponse.String() && e.Type != kindHandshakeResponse.String() && e.Type != kindError.String() {
+	if e.Type != kindResponse && e.Type != kindHandshakeResponse && e.Type != kindError {
 		return nil
 	}
 	s.mu.Lock()
