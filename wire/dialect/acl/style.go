@@ -39,16 +39,9 @@ func StyleOf(m *performatives.Message) Style {
 }
 
 // acts has the acts by their names on the wire, synonyms included.
-var acts = func() map[string]performatives.Performative {
-	m := make(map[string]performatives.Performative, 40)
-	for p := range performatives.Performatives() {
-		m[p.String()] = p
-	}
-	m["ACCEPT"] = performatives.ActTaskAccept
-	m["REJECT"] = performatives.ActTaskReject
-	m["NOTIFY"] = performatives.ActInform
-	return m
-}()
+var acts = exchange.WithActs(map[string]performatives.Performative{
+	"ACCEPT": performatives.ActTaskAccept, "REJECT": performatives.ActTaskReject, "NOTIFY": performatives.ActInform,
+})
 
 // actOf returns the act of that name. REQUEST has two meanings: in the style IDE it is
 // TASK_REQUEST, which acl §4.1 calls a refinement of it, and in the style Spec it is

@@ -25,7 +25,9 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	if err != nil || again {
 		return dst, err
 	}
-	out, err := c.asked(dst, m, q, now.Time)
+	h := headerTo(m)
+	h.id, h.timeout = q.envelope, timeLeft(m, now.Time)
+	out, err := c.appendCall(dst, h, method, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
 	if err == nil && !c.fits(len(out)-len(dst)) {
 		err = &performatives.Refusal{Code: performatives.CodeInvalidPayload, About: m.ID(), Text: "the message is longer than the connection carries"}
 	}
@@ -35,13 +37,6 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 	}
 	c.offering(q)
 	return out, nil
-}
-
-// asked appends the envelope of a request.
-func (c *codec) asked(dst []byte, m *performatives.Message, q *request, now time.Time) ([]byte, error) {
-	h := headerTo(m)
-	h.id, h.timeout = q.envelope, timeLeft(m, now)
-	return c.appendCall(dst, h, q.method, q.number(), func(b *jsonscan.Builder) { c.params(b, m, q) })
 }
 
 // register adds a request to the pending ones and gives it its ids. again is true for a

@@ -31,14 +31,6 @@ type codec struct {
 	source performatives.AgentID // the label of a peer without envelopes; of the reader
 }
 
-func newCodec(o Options, s wire.CodecOptions) *codec {
-	c := &codec{opts: o, session: s, formed: s.Initiator}
-	c.pending.init(s.MaxPending)
-	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.pending.calls}
-	c.form.Store(uint32(enveloped))
-	return c
-}
-
 // bare reports whether the frames have no envelopes. Safe for concurrent use.
 func (c *codec) bare() bool { return c.form.Load() == uint32(bare) }
 
@@ -138,6 +130,13 @@ func (c *codec) faulty(e *envelope, take func(wire.Inbound)) {
 // refused returns the refusal of a message by the codec, with the answer to the peer.
 func (c *codec) refused(e *envelope, o *origin, r *performatives.Refusal) wire.Inbound {
 	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.fail(nil, o, r)}
+}
+
+// refusedWith is [codec.refused] with other data in the JSON-RPC error.
+func (c *codec) refusedWith(e *envelope, o *origin, r *performatives.Refusal, data faultData) wire.Inbound {
+	f := faultOf(r)
+	f.data = data
+	return wire.Inbound{Token: e.token, Err: r, Ref: o, Answer: c.tell(nil, &o.address, f)}
 }
 
 // emptyBatchText is the error text for an empty batch (JSON-RPC 2.0 §6).

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Name is the name of the dialect.
@@ -55,7 +56,11 @@ func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknow
 // Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, NamespaceSystem)
-	return newCodec(d.opts, o), nil
+	c := &codec{opts: d.opts, session: o, formed: o.Initiator}
+	c.pending.init(o.MaxPending)
+	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.pending.calls}
+	c.form.Store(uint32(enveloped))
+	return c, nil
 }
 
 // The namespaces that wire names.

@@ -146,7 +146,7 @@ func (c *codec) news(dst []byte, m *performatives.Message, call *call) ([]byte, 
 	b.Raw(metaToken, call.Token)
 	b.Value("progress", progress)
 	if p.Progress != nil {
-		b.Value("total", progressOf100)
+		b.Value("total", 100)
 	}
 	if p.Description != "" {
 		b.Text("message", p.Description)

@@ -39,13 +39,6 @@ func faultOf(err error) fault {
 	return f
 }
 
-// methodNotFound is wire's Error Response Example.
-func methodNotFound(method string) fault {
-	f := faultOf(&performatives.Refusal{Code: performatives.CodeUnknownAction, Text: methodNotFoundText})
-	f.data = faultData{Method: method}
-	return f
-}
-
 // rpc returns the JSON-RPC message with the error for the request of that id.
 func (f fault) rpc(id []byte) []byte {
 	data := f.raw

@@ -40,7 +40,8 @@ func (c *codec) inbound(e *envelope, r *rpc, o *origin) wire.Inbound {
 func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	switch r.method {
 	case methodPing:
-		return wire.Inbound{Token: e.token, Ref: o, Answer: c.pong(o)}
+		pong := c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.ownHeader(&o.address))
+		return wire.Inbound{Token: e.token, Ref: o, Answer: pong}
 	case methodInitialize:
 		return c.initialize(e, r, o)
 	case methodList, methodResources:
@@ -53,9 +54,8 @@ func (c *codec) request(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if _, _, ok := splitMethod(r.method); ok {
 		return c.methodCall(e, r, o)
 	}
-	f := methodNotFound(r.method)
-	refusal := &performatives.Refusal{Code: performatives.CodeUnknownAction, Field: "mcp_payload.method", Text: methodNotFoundText}
-	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, &o.address, f)}
+	unknown := &performatives.Refusal{Code: performatives.CodeUnknownAction, Text: "Method not found"} // wire's Error Response Example
+	return c.refusedWith(e, o, unknown, faultData{Method: r.method})
 }
 
 // methodCall serves ns.method of the peer: a task of the type method, or a message of the
@@ -94,11 +94,6 @@ func (c *codec) list(e *envelope, r *rpc, o *origin) wire.Inbound {
 		Receiver: to, MessageType: t.name,
 		Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary, Schemas: true, Each: true},
 	}, x)
-}
-
-// pong answers a ping.
-func (c *codec) pong(o *origin) []byte {
-	return c.answer(nil, &o.address, rpcAnswer(o.RPC, "result", []byte("{}")), c.ownHeader(&o.address))
 }
 
 // serve makes the message of a request, and stores the address of its answer in call. env
@@ -178,6 +173,14 @@ func (c *codec) overtaken(of jsonID, id performatives.MessageID, now time.Time) 
 func (c *codec) requestID(of jsonID, e *envelope, r *rpc) performatives.MessageID {
 	sum := exchange.Digest(r.params, string(c.connection), string(of.source), of.id, strings.ToLower(Namespace(e.target, r.method)), r.method)
 	return performatives.MessageID(hex.EncodeToString(sum[:16]))
+}
+
+// received returns a message of the peer that opens no call, or the error for which there is none.
+func received(e *envelope, r *rpc, o *origin, m *performatives.Message, err error) wire.Inbound {
+	if err != nil {
+		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}
+	}
+	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
 }
 
 // ownID returns the peer's id of a message, for the protection against replay.

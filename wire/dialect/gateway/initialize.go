@@ -31,14 +31,16 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
 	h, ok := negotiate(jsonscan.Text(preferred), stringsOf(others))
 	if !ok {
-		return c.noVersion(e, o)
+		return c.refusedWith(e, o, &performatives.Refusal{
+			Code: performatives.CodeInvalidPayload, Field: "mcp_payload.params.protocolVersion", Text: "there is no protocol version in common",
+		}, faultData{Supported: slices.Concat(supported, mcpVersions)})
 	}
 	if c.bare() {
 		h.mcp = true
 		c.named(r.params)
 		e.source = c.source
 	}
-	h.gzip = c.offers() && slices.Contains(compressions(offers), compressionGzip)
+	h.gzip = c.gzips(offers)
 	own := capabilitiesOf(offers)
 	in := c.serve(e, r, o, performatives.Envelope{
 		Receiver: c.queried(e, r.method),
@@ -77,16 +79,6 @@ var introduction = []rule.Member{
 	rule.Optional("capabilities", rule.Object,
 		rule.Optional(compression, aName), rule.Optional("tools", aTools), rule.Optional("resources", aResources), rule.Optional("topics", rule.Texts),
 	),
-}
-
-// noVersion refuses a peer without a protocol version in common.
-func (c *codec) noVersion(e *envelope, o *origin) wire.Inbound {
-	refusal := &performatives.Refusal{
-		Code: performatives.CodeInvalidPayload, Field: "mcp_payload.params.protocolVersion", Text: "there is no protocol version in common",
-	}
-	f := faultOf(refusal)
-	f.data = faultData{Supported: slices.Concat(supported, mcpVersions)}
-	return wire.Inbound{Token: e.token, Err: refusal, Ref: o, Answer: c.tell(nil, &o.address, f)}
 }
 
 // The supported versions of this protocol, and of the Model Context Protocol, the newest
@@ -183,7 +175,7 @@ func (c *codec) introduced(result []byte) (performatives.InformCapabilities, err
 	exchange.Keep(&out.Extra, "protocolVersion", version)
 	own := capabilitiesOf(offers)
 	out.Capabilities = &own
-	if c.offers() && slices.Contains(compressions(offers), compressionGzip) {
+	if c.gzips(offers) {
 		c.agree()
 	}
 	return out, nil
@@ -234,14 +226,10 @@ func (c *codec) offers() bool { return slices.Contains(c.session.Compression, co
 // compression is the member of capabilities with the supported compressions.
 const compression = "compression"
 
-// compressions reads the compression of some capabilities: a list, or one name.
-func compressions(capabilities []byte) []string {
-	var v []byte
-	jsonscan.Read(capabilities, nil, jsonscan.Find(compression, &v))
-	if name := jsonscan.Text(v); name != "" {
-		return []string{name}
-	}
-	return stringsOf(v)
+// gzips reports whether both ends can compress. The other end has a list of compressions, or one.
+func (c *codec) gzips(capabilities []byte) bool {
+	v := jsonscan.Member(capabilities, compression)
+	return c.offers() && slices.Contains(append(stringsOf(v), jsonscan.Text(v)), compressionGzip)
 }
 
 // stringsOf reads the strings of an array, up to the first other element.

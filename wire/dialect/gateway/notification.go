@@ -41,7 +41,7 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	}
 	t := readMessageType(&r.Fault, metaOf(payload), pathMeta)
 	if r.Refusal != nil {
-		return wire.Inbound{Token: e.token, Err: r.Refusal, Ref: o}
+		return received(e, r, o, nil, r.Refusal)
 	}
 	own := *r
 	exchange.Keep(&own.extra, metadataMethod, jsonscan.AppendQuoted(nil, r.method))
@@ -49,20 +49,18 @@ func (c *codec) inform(e *envelope, r *rpc, o *origin) wire.Inbound {
 	if r.method == methodListChanged && payload == nil {
 		env.Ontology = performatives.OntologyCapabilityInformation
 	}
+	var err error
 	switch {
 	case t.name != "":
-		var err error
-		if env.Payload, err = c.session.Registry.DecodeTyped(act, t.name, "", withoutMessageType(payload)); err != nil {
-			return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}
-		}
+		env.Payload, err = c.session.Registry.DecodeTyped(act, t.name, "", withoutMessageType(payload))
 	case payload != nil:
 		env.Payload = performatives.Raw(payload)
 	}
-	m, err := c.message(e, &own, env)
 	if err != nil {
-		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}
+		return received(e, r, o, nil, err)
 	}
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	m, err := c.message(e, &own, env)
+	return received(e, r, o, m, err)
 }
 
 // cancelled withdraws a request. One that is not pending never starts, should it come; it has no
@@ -91,12 +89,12 @@ func (c *codec) cancelled(e *envelope, r *rpc, o *origin) wire.Inbound {
 	c.mu.Unlock()
 	o.cancels = of
 	s := c.stamp()
-	m, _ := c.message(e, r, performatives.Envelope{ // all of it has been checked
+	m, err := c.message(e, r, performatives.Envelope{
 		ID: s.ID, Receiver: of.Receiver, ConversationID: of.Conversation, InReplyTo: string(of.ID), ReplyWith: string(s.ID),
 		ReplyBy: of.ReplyBy, Priority: max(of.Priority, performatives.High), Payload: performatives.Cancel{Reason: jsonscan.Text(reason)},
 		MessageType: t.name,
 	})
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}
+	return received(e, r, o, m, err)
 }
 
 // progress reads the progress of a request of this node. It reports false for a
@@ -116,10 +114,7 @@ func (c *codec) progress(e *envelope, r *rpc, o *origin) (wire.Inbound, bool) {
 		return nothing, true
 	}
 	m, err := c.progressed(e, r, q, performatives.StatusUpdate{Progress: percentage(done, total), Description: jsonscan.Text(message)}, results)
-	if err != nil {
-		return wire.Inbound{Token: e.token, Err: renamed(err), Ref: o}, true
-	}
-	return wire.Inbound{Message: m, Token: e.token, ID: ownID(e, r), Ref: o}, true
+	return received(e, r, o, m, err), true
 }
 
 // progressed makes the STATUS_UPDATE of a notification. One with a message type has the

@@ -17,15 +17,13 @@ const (
 	methodResources  = "resources/list"
 	methodRead       = "resources/read"
 
-	notifications      = "notifications/"
-	methodInitialized  = notifications + "initialized"
-	methodCancelled    = notifications + "cancelled"
-	methodProgress     = notifications + "progress"
-	methodListChanged  = notifications + "tools/list_changed"
-	progressOf100      = 100
-	jsonrpcVersion     = `"2.0"`
-	nullID             = "null"
-	methodNotFoundText = "Method not found"
+	notifications     = "notifications/"
+	methodInitialized = notifications + "initialized"
+	methodCancelled   = notifications + "cancelled"
+	methodProgress    = notifications + "progress"
+	methodListChanged = notifications + "tools/list_changed"
+	jsonrpcVersion    = `"2.0"`
+	nullID            = "null"
 )
 
 // kind is the kind of a JSON-RPC message.

@@ -28,17 +28,11 @@ const (
 
 // natural has the act of each type that has one by itself: the types above, and the names of the
 // acts.
-var natural = func() map[string]performatives.Performative {
-	m := map[string]performatives.Performative{
-		typeIngestion: performatives.ActTaskRequest, typeRetrieval: performatives.ActTaskRequest, typeResponse: performatives.ActTaskRequest,
-		typeRetrieved: performatives.ActInformResult, typeResponded: performatives.ActInformResult, typeError: performatives.ActFailure,
-		typeRegistration: performatives.ActQueryCapabilities, typeRegistered: performatives.ActInformCapabilities, typeStatus: performatives.ActQueryCapabilities,
-	}
-	for act := range performatives.Performatives() {
-		m[act.String()] = act
-	}
-	return m
-}()
+var natural = exchange.WithActs(map[string]performatives.Performative{
+	typeIngestion: performatives.ActTaskRequest, typeRetrieval: performatives.ActTaskRequest, typeResponse: performatives.ActTaskRequest,
+	typeRetrieved: performatives.ActInformResult, typeResponded: performatives.ActInformResult, typeError: performatives.ActFailure,
+	typeRegistration: performatives.ActQueryCapabilities, typeRegistered: performatives.ActInformCapabilities, typeStatus: performatives.ActQueryCapabilities,
+})
 
 // Reserves reports whether the dialect has a type of that name itself: one of the specification, of
 // registration and health, or the name of an act. A message type of an application should have

@@ -134,10 +134,11 @@ func (d *decoder) act() {
 	named := err == nil
 	registered, ok := d.codec.opts.Registry.MessageTypeAct(d.kind)
 	own, known := natural[d.kind]
-	byName, noAct := performatives.ParsePerformative(d.kind)
 	switch {
 	case named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind:
 		d.out.Performative, d.out.MessageType = said, d.kind
+	case ok && (!known || d.kind == own.String()):
+		d.out.Performative, d.out.MessageType = registered, d.kind
 	case known:
 		d.out.Performative = own
 		if named && exchange.Refusals.Has(said) && (d.kind == kindError || d.kind == kindFail) {
@@ -146,10 +147,6 @@ func (d *decoder) act() {
 		if d.kind == kindAcknowledge && isOneOf(jsonscan.Member(d.payload, "status"), statusRejected) {
 			d.out.Performative = performatives.ActTaskReject
 		}
-	case ok:
-		d.out.Performative, d.out.MessageType = registered, d.kind
-	case noAct == nil:
-		d.out.Performative = byName
 	case named:
 		d.out.Performative, d.out.MessageType = said, d.kind
 	default:

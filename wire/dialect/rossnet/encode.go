@@ -154,9 +154,8 @@ func (w *writer) typed() {
 	w.Kind = w.Message.MessageType()
 	act := w.Message.Performative()
 	_, known := natural[w.Kind]
-	_, noAct := performatives.ParsePerformative(w.Kind)
 	registered, ok := w.codec.opts.Registry.MessageTypeAct(w.Kind)
-	if known || noAct == nil || ok && registered != act {
+	if known || ok && registered != act {
 		w.Tell(exchange.MetaMessageType, w.Kind) // without it, the type would be read as the dialect's own
 	}
 	if known || registered != act {

@@ -23,22 +23,21 @@ const (
 	kindUserRequest = "PROCESS_USER_REQUEST" // of the field (addenda §9)
 )
 
-// natural has the act of each type of the specification. That of TASK_ACKNOWLEDGE depends on its
+// natural has the act of each type of the specification, and of the name of each act. That of TASK_ACKNOWLEDGE depends on its
 // status.
-var natural = map[string]performatives.Performative{
+var natural = exchange.WithActs(map[string]performatives.Performative{
 	kindAssign: performatives.ActTaskRequest, kindAcknowledge: performatives.ActTaskAccept, kindStatus: performatives.ActStatusUpdate,
 	kindComplete: performatives.ActInformResult, kindFail: performatives.ActFailure, kindError: performatives.ActFailure,
 	kindRegister: performatives.ActQueryCapabilities, kindAck: performatives.ActInformCapabilities,
 	kindQuery: performatives.ActQueryRef, kindResponse: performatives.ActInformRef,
 	kindPing: 0, kindPong: 0, kindUserRequest: performatives.ActTaskRequest,
-}
+})
 
 // Reserves reports whether the dialect has a type of that name itself: one of the specification, or
 // the name of an act. A message type of an application should have another name.
 func Reserves(name string) bool {
 	_, known := natural[name]
-	_, noAct := performatives.ParsePerformative(name)
-	return known || noAct == nil
+	return known
 }
 
 // noes has the types of refusals, of failures and of the answer to a PING. A message of such a type

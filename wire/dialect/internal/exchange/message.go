@@ -63,6 +63,14 @@ func ActsOf(acts ...performatives.Performative) (set Acts) {
 // Has reports whether an act is in the set.
 func (s Acts) Has(act performatives.Performative) bool { return s&(1<<act) != 0 }
 
+// WithActs adds each act under its own name to the acts of other types of messages.
+func WithActs(types map[string]performatives.Performative) map[string]performatives.Performative {
+	for act := range performatives.Performatives() {
+		types[act.String()] = act
+	}
+	return types
+}
+
 var (
 	// Refusals has the acts that say no to a request.
 	Refusals = ActsOf(performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse)
