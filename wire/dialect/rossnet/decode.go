@@ -137,7 +137,7 @@ func (d *decoder) act() {
 	switch {
 	case named && jsonscan.Text(d.out.Metadata[exchange.MetaMessageType]) == d.kind:
 		d.out.Performative, d.out.MessageType = said, d.kind
-	case ok && (!known || d.kind == own.String()):
+	case ok && (!known || d.kind == own.String() && d.kind != kindStatus): // of the application
 		d.out.Performative, d.out.MessageType = registered, d.kind
 	case known:
 		d.out.Performative = own
