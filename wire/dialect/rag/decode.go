@@ -43,7 +43,10 @@ func (d *decoder) read() {
 	}
 	d.out.ID = d.id()
 	d.out.ConversationID, _ = splitTrace(d.trace)
-	d.extensions()
+	if p, ok := exchange.Priority(d.out.Metadata[exchange.MetaPriority]); ok {
+		d.out.Priority = p // the exact value stays, to be written again
+	}
+	exchange.TakeExtensions(&d.out)
 	d.codec.mu.Lock()
 	defer d.codec.mu.Unlock()
 	d.codec.sequences.note(d.trace)
@@ -150,17 +153,20 @@ func (d *decoder) finish() {
 	if d.kind == typeStatus {
 		d.out.ID = statusID + d.out.ID
 	}
+	c, act, at := d.codec, d.out.Performative, traceKey{d.out.Sender.Fold(), d.trace}
+	d.refer()
 	switch {
-	case !startsWork(d.out.Performative):
-	case d.out.Performative != performatives.ActCancel:
-		d.overtaken()
-	case d.relation.answers == nil && d.relation.follows == nil:
-		d.withdraw()
-	}
-	if d.Refusal != nil {
+	case !startsWork(act):
+	case act == performatives.ActCancel:
+		if d.relation.answers == nil && d.relation.follows == nil { // its receiver may have the request by another connection
+			c.withdrawn.Note(at, c.now())
+		}
+	case c.withdrawn.Overtook(at, d.out.ID, c.now): // by its CANCEL, as is each copy of it
+		d.Refuse(exchange.Canceled(d.out.ID))
 		return
+	case c.calls.busy(d.request()): // with each peer, an agent has at most one conversation of an id
+		d.out.ConversationID = performatives.ConversationID(d.trace)
 	}
-	d.apart()
 	m, err := performatives.New(d.out)
 	if err != nil {
 		d.Refuse(renamed(err))

@@ -46,15 +46,6 @@ func (d *decoder) metadata() {
 	}
 }
 
-// extensions moves members of the metadata to the fields of the message.
-func (d *decoder) extensions() {
-	meta := d.out.Metadata
-	if p, ok := exchange.Priority(meta[exchange.MetaPriority]); ok {
-		d.out.Priority = p // the exact value stays, to be written again
-	}
-	exchange.TakeExtensions(&d.out)
-}
-
 // setMeta sets a member of the metadata that is written.
 func (w *writer) setMeta(name string, v any) {
 	text, err := json.Marshal(v)
@@ -66,27 +57,19 @@ func (w *writer) setMeta(name string, v any) {
 func (w *writer) collectMetadata() {
 	w.Meta = make(performatives.Members)
 	for name, v := range w.Message.AllMetadata() {
-		switch {
-		case strings.HasPrefix(name, prefixEnvelope):
-			w.keepEnvelope(strings.TrimPrefix(name, prefixEnvelope), v)
-		default:
+		switch of, further := strings.CutPrefix(name, prefixEnvelope); {
+		case !further:
 			w.Meta[strings.TrimPrefix(name, prefixMetadata)] = v
+		case name == keptMetadata && (jsonscan.IsNull(v) || jsonscan.Is(v, '{')):
+			w.blank = v
+		case memberNames.Find([]byte(of)) == len(memberNames):
+			exchange.Keep(&w.further, of, v)
 		}
 	}
 	if p, ok := exchange.Priority(w.Meta[exchange.MetaPriority]); p != w.Message.Priority() && (ok || w.Message.Priority() != performatives.Normal) {
 		w.setMeta(exchange.MetaPriority, w.Message.Priority().String())
 	}
 	w.Fail(exchange.PutExtensions(w.Meta, w.Message))
-}
-
-// keepEnvelope takes a further member of the envelope.
-func (w *writer) keepEnvelope(name string, v json.RawMessage) {
-	switch {
-	case name == memberNames[memMetadata] && (jsonscan.IsNull(v) || jsonscan.Is(v, '{')):
-		w.blank = v
-	case memberNames.Find([]byte(name)) == len(memberNames):
-		exchange.Keep(&w.further, name, v)
-	}
 }
 
 // metadata writes the metadata, sorted by name.

@@ -85,17 +85,3 @@ func (c *codec) ended(x *call) {
 		c.withdrawn.End(x.key())
 	}
 }
-
-// withdraw notes a CANCEL of the peer whose request is not known. It goes to its receiver
-// nevertheless, which may have the request by another connection.
-func (d *decoder) withdraw() {
-	d.codec.withdrawn.Note(traceKey{d.out.Sender.Fold(), d.trace}, d.codec.now())
-}
-
-// overtaken refuses a request of the peer whose CANCEL came before it, and each copy of that
-// request.
-func (d *decoder) overtaken() {
-	if d.codec.withdrawn.Overtook(traceKey{d.out.Sender.Fold(), d.trace}, d.out.ID, d.codec.now) {
-		d.Refuse(exchange.Canceled(d.out.ID))
-	}
-}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // registration is the description that an agent of the peer gives of itself (Custom Agent
@@ -116,13 +115,6 @@ func (d *decoder) registered(payload []byte) {
 	d.out.Payload = performatives.InformCapabilities{Capabilities: c, Extra: performatives.Members{extraRegistered: bytes.Clone(payload)}}
 }
 
-// uses notes that an agent of the peer has used a type.
-func (c *codec) uses(agent performatives.AgentID, kind string) {
-	if r := c.agents[agent.Fold()]; r != nil && len(r.types) < exchange.MaxUnknown {
-		r.types[kind] = true
-	}
-}
-
 // understands reports whether an agent of the peer has named a type in its registration, or used
 // it.
 func (c *codec) understands(agent performatives.AgentID, kind string) bool {
@@ -192,8 +184,7 @@ const memberNode = "node_capabilities"
 // registered writes the registration of the peer's agent as it came, with its status now and the
 // capabilities of the node.
 func (w *writer) registered(theirs []string) {
-	status := w.codec.statusOf(w.call.Asker)
-	w.Marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: status})
+	w.Marshal(agentRegistration{ID: w.call.Asker, Capabilities: []string{}, Status: statusActive})
 	if r := w.codec.agents[w.call.Asker.Fold()]; r != nil {
 		b := jsonscan.OpenObject(nil)
 		for name, v := range jsonscan.Members(r.payload) {
@@ -201,16 +192,9 @@ func (w *writer) registered(theirs []string) {
 				b.Raw(string(name), v)
 			}
 		}
-		b.Text("status", status)
+		b.Text("status", r.status)
 		w.Payload, _ = b.Close() // it has been an object
 	}
 	list, _ := json.Marshal(theirs) // strings, which marshal
 	w.Payload = jsonscan.WithMember(w.Payload, memberNode, list)
-}
-
-func (c *codec) statusOf(agent performatives.AgentID) string {
-	if r := c.agents[agent.Fold()]; r != nil {
-		return r.status
-	}
-	return statusActive
 }

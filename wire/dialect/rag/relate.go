@@ -38,7 +38,7 @@ func (d *decoder) refer() {
 	switch x, y := d.relation.answers, d.relation.follows; {
 	case x != nil && !startsWork(act):
 		d.out.InReplyTo, d.out.ConversationID = x.Reference, x.Conversation
-		if x.Cancel != "" && d.aboutCancel() {
+		if x.Cancel != "" && (act == performatives.ActInform || exchange.Refusals.Has(act) && d.relation.kind == performatives.ActCancel.String()) {
 			d.out.InReplyTo = x.CancelRef
 		}
 	case y != nil && (act == performatives.ActCancel || !startsWork(act)):
@@ -54,25 +54,6 @@ func startsWork(act performatives.Performative) bool {
 	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose
 }
 
-// aboutCancel reports whether a message answers the CANCEL of a request to the peer.
-func (d *decoder) aboutCancel() bool {
-	act := d.out.Performative
-	return act == performatives.ActInform || exchange.Refusals.Has(act) && d.relation.kind == performatives.ActCancel.String()
-}
-
-// apart gives a request a conversation of its own, if its sender has another open request to the
-// same agent in the conversation of the trace id. With each peer, an agent has at most one
-// conversation of an id.
-func (d *decoder) apart() {
-	d.refer()
-	if !startsWork(d.out.Performative) || d.out.Performative == performatives.ActCancel {
-		return
-	}
-	if d.codec.calls.busy(d.request()) {
-		d.out.ConversationID = performatives.ConversationID(d.trace)
-	}
-}
-
 // request returns the request of the peer.
 func (d *decoder) request() *call {
 	return &call{Trace: d.trace, Asked: d.out.Receiver, Request: exchange.RequestOf(&d.out, d.kind)}
@@ -81,7 +62,9 @@ func (d *decoder) request() *call {
 // note stores a request of the peer, and the end of one to the peer.
 func (d *decoder) note() {
 	c := d.codec
-	c.uses(d.out.Sender, d.kind)
+	if r := c.agents[d.out.Sender.Fold()]; r != nil && len(r.types) < exchange.MaxUnknown {
+		r.types[d.kind] = true
+	}
 	switch x, y := d.relation.answers, d.relation.follows; {
 	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
 		d.deliver(x)

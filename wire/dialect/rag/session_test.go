@@ -648,9 +648,9 @@ func TestMemoryOfASessionIsBounded(t *testing.T) {
 		t.Errorf("%d sequences after the last one", len(c.sequences))
 	}
 	for i := range exchange.MaxUnknown + 1 {
-		c.uses("a0", fmt.Sprint(i))
+		accept(t, c, frameOf(fmt.Sprintf("T%d", i), "A0", "B", fmt.Sprintf("ret-t%d-001", i), "{}"))
 	}
-	if c.understands("a0", fmt.Sprint(exchange.MaxUnknown)) || !c.understands("a0", fmt.Sprint(exchange.MaxUnknown-2)) {
+	if types := c.agents["a0"].types; len(types) != exchange.MaxUnknown || !types["T3"] {
 		t.Error("the types of an agent are not bounded")
 	}
 }

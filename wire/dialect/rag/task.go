@@ -72,7 +72,10 @@ func (w *writer) task() {
 		return
 	}
 	w.marshalContent(t.Parameters)
-	w.require()
+	if bad := checkPayload(w.Kind, w.Payload); bad != nil {
+		bad.About = w.Message.ID()
+		w.Fail(bad)
+	}
 	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
 	var same bool
 	if jsonscan.Is(w.Meta[metaTask], '{') {
@@ -93,14 +96,6 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 	delete(rest, exchange.MetaPriority)
 	w.Meta[exchange.MetaPriority] = v
 	return rest
-}
-
-// require refuses a payload that lacks what the type demands.
-func (w *writer) require() {
-	if bad := checkPayload(w.Kind, w.Payload); bad != nil {
-		bad.About = w.Message.ID()
-		w.Fail(bad)
-	}
 }
 
 // rest writes what a payload has beside the payload of this dialect, unless the metadata say the

@@ -59,11 +59,6 @@ func belongs(trace string, conversation performatives.ConversationID) bool {
 	return trace != "" && (own == conversation || trace == string(conversation))
 }
 
-// joinTrace returns the trace id of those parts.
-func joinTrace(prefix string, conversation performatives.ConversationID, sequence int) string {
-	return fmt.Sprintf("%s-%s-%03d", prefix, conversation, sequence)
-}
-
 // prefixOf returns the prefix of a new trace id: that of the type, else that of the agent which
 // handles the message.
 func prefixOf(kind string, to performatives.AgentID) string {
@@ -107,5 +102,5 @@ func (s sequences) set(conversation performatives.ConversationID, n int) {
 func (s sequences) next(prefix string, conversation performatives.ConversationID) string {
 	n := s[conversation] + 1
 	s.set(conversation, n)
-	return joinTrace(prefix, conversation, n)
+	return fmt.Sprintf("%s-%s-%03d", prefix, conversation, n)
 }

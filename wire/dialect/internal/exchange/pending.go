@@ -263,38 +263,28 @@ type Handover[R request] struct {
 	Calls *Pending[R] // of the peer
 }
 
-// Requests returns the open requests of an agent of the peer.
+// Requests returns the open requests of an agent of the peer as JSON.
 func (h Handover[R]) Requests(agent performatives.AgentID) ([]byte, error) {
 	h.Lock.Lock()
 	defer h.Lock.Unlock()
-	return h.Calls.Requests(agent)
+	return json.Marshal(h.Calls.Of(agent))
 }
 
 // Adopt takes over the requests that Requests of another session has returned.
 func (h Handover[R]) Adopt(requests []byte) error {
 	h.Lock.Lock()
 	defer h.Lock.Unlock()
-	_, err := h.Calls.Adopt(requests)
-	return err
-}
-
-// Requests returns the requests of an agent of the peer as JSON, for Adopt of another session.
-func (p *Pending[R]) Requests(agent performatives.AgentID) ([]byte, error) {
-	return json.Marshal(p.Of(agent))
-}
-
-// Adopt adds the requests that Requests of another session has returned.
-func (p *Pending[R]) Adopt(requests []byte) (open []R, err error) {
+	var open []R
 	if err := json.Unmarshal(requests, &open); err != nil {
-		return nil, fmt.Errorf("requests of another session: %w", err)
+		return fmt.Errorf("requests of another session: %w", err)
 	}
 	for _, x := range open {
-		p.Add(x)
+		h.Calls.Add(x)
 		if r := x.request(); r.Cancel != "" {
-			p.AddCancel(x, r.Cancel, r.CancelRef)
+			h.Calls.AddCancel(x, r.Cancel, r.CancelRef)
 		}
 	}
-	return open, nil
+	return nil
 }
 
 // Index finds the requests of a [Pending] by another key than their id.

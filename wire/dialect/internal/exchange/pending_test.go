@@ -108,15 +108,17 @@ func TestPendingAdopt(t *testing.T) {
 		p.Add(&call{Request: Request{ID: performatives.MessageID("m-" + agent), Agent: agent}, Trace: "t"})
 	}
 	p.AddCancel(p.Find("", "m-a"), "c", "r")
-	requests, err := p.Requests("A")
+	var lock sync.Mutex
+	from, to := Handover[*call]{&lock, &p}, Handover[*call]{&lock, &q}
+	requests, err := from.Requests("A")
 	if err == nil {
-		_, err = q.Adopt(requests)
+		err = to.Adopt(requests)
 	}
 	x := q.Find("", "c")
 	if err != nil || q.Len() != 1 || x == nil || x.ID != "m-a" || x.Trace != "t" || x.CancelRef != "r" {
 		t.Errorf("%v, %d requests, %+v", err, q.Len(), x)
 	}
-	if _, err := q.Adopt([]byte("{")); err == nil {
+	if err := to.Adopt([]byte("{")); err == nil {
 		t.Error("broken JSON is adopted")
 	}
 }
