@@ -39,7 +39,9 @@ func (d *decoder) read() {
 	d.version()
 	d.kind = d.Required(memKind)
 	d.out.Sender = performatives.AgentID(d.Required(memSender))
-	d.ownPath()
+	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
+		d.WrongAs(performatives.CodeForbidden, "mcp_header.sender_id", "the agent of the path, %.64q, got %.64q", owner, d.out.Sender)
+	}
 	d.recipient()
 	d.correlation = d.optional(memCorrelation)
 	d.out.Timestamp = d.Time(memTimestamp)
@@ -70,13 +72,6 @@ func (d *decoder) version() {
 	v := d.Required(memVersion)
 	if major, _, _ := strings.Cut(v, "."); d.Refusal == nil && major != "1" {
 		d.Wrong("mcp_header.version", "1.0 or another version 1, got %.16q", v)
-	}
-}
-
-// ownPath refuses a sender that is not the agent of the connection's path.
-func (d *decoder) ownPath() {
-	if owner := d.codec.owner; owner != "" && d.out.Sender != "" && !d.out.Sender.Is(owner) {
-		d.WrongAs(performatives.CodeForbidden, "mcp_header.sender_id", "the agent of the path, %.64q, got %.64q", owner, d.out.Sender)
 	}
 }
 
@@ -156,23 +151,31 @@ func (d *decoder) act() {
 
 // finish makes the message, and notes a request. The codec is locked.
 func (d *decoder) finish() {
-	d.uses()
+	c, act, from := d.codec, d.out.Performative, d.out.Sender.Fold()
+	if _, known := c.field[from]; known || len(c.field) < maxForms {
+		c.field[from] = d.field
+	}
 	d.refer()
-	if d.kind == kindPing || d.kind == kindPong {
-		d.origin = d.address()
-		if d.kind == kindPing {
-			d.answer = d.codec.pong(d.origin)
-		}
-		return
-	}
 	switch {
-	case startsWork(d.out.Performative):
-		d.overtaken()
-	case d.out.Performative == performatives.ActCancel && d.answers == nil && d.follows == nil:
-		d.withdraw()
-	}
-	if d.Refusal != nil {
+	case d.kind == kindPing: // the answer is the node's, which keeps the connection
+		d.origin = d.address()
+		payload := `{"timestamp":"` + exchange.FormatTime(c.now()) + `","status":"acknowledged"}`
+		d.answer = c.appendOwn(nil, d.origin, kindPong, d.out.Receiver, []byte(payload))
 		return
+	case d.kind == kindPong:
+		d.origin = d.address()
+		return
+	case startsWork(act):
+		for _, name := range [...]string{d.subtask, d.correlation} {
+			if c.withdrawn.Overtook(flow{from, name}, d.out.ID, c.now) { // by its CANCEL, as is each copy of it
+				d.Refuse(exchange.Canceled(d.out.ID))
+				return
+			}
+		}
+	case act == performatives.ActCancel && d.answers == nil && d.follows == nil: // its receiver may have the request by another connection
+		if name := cmp.Or(d.subtask, d.correlation); name != "" {
+			c.withdrawn.Note(flow{from, name}, c.now())
+		}
 	}
 	d.out.Shape = d.shape()
 	m, err := performatives.New(d.out)
@@ -183,14 +186,6 @@ func (d *decoder) finish() {
 	d.made = m
 	d.origin = d.address()
 	d.note()
-}
-
-// uses notes the form that an agent of the peer writes.
-func (d *decoder) uses() {
-	key := d.out.Sender.Fold()
-	if _, known := d.codec.field[key]; known || len(d.codec.field) < maxForms {
-		d.codec.field[key] = d.field
-	}
 }
 
 // refer finds the request that a message belongs to, and sets its conversation and its reference.

@@ -127,13 +127,6 @@ func (c *codec) appendOwn(dst []byte, o *origin, kind string, from performatives
 	return append(w.JSON, '}')
 }
 
-// pong answers a PING. It is of the node, which keeps the connection.
-func (c *codec) pong(o *origin) []byte {
-	stamp := c.opts.Stamper.Stamp()
-	payload := `{"timestamp":"` + exchange.FormatTime(stamp.Time) + `","status":"acknowledged"}`
-	return c.appendOwn(nil, o, kindPong, o.receiver, []byte(payload))
-}
-
 // refused returns the fault of a frame that is no message, with the answer to the peer. The answer
 // is from the agent for which the message was, if that is readable.
 func (d *decoder) refused(ends bool) wire.Inbound {

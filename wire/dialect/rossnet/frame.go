@@ -38,9 +38,6 @@ var headerNames = exchange.Names{
 	"message_type", "auth_token", "task_metadata",
 }
 
-// isOfHeader reports whether mcp_header has a member of that name.
-func isOfHeader(name string) bool { return headerNames.Find([]byte(name)) < len(headerNames) }
-
 // scan checks the JSON and finds the members of the header. After a refusal, d has the members that
 // were found before the fault.
 func (d *decoder) scan(data []byte) {
@@ -83,11 +80,6 @@ func (d *decoder) metadata() {
 		d.Invalid("mcp_header.task_metadata", "an object", v)
 	}
 	d.KeepObject("mcp_header.task_metadata", v, &d.out.Metadata, prefixTask, prefixEnvelope, prefixHeader, prefixTask)
-	d.extensions()
-}
-
-// extensions moves members of task_metadata to the fields of the message.
-func (d *decoder) extensions() {
 	meta := d.out.Metadata
 	if v := meta[exchange.MetaPriority]; v != nil && !jsonscan.IsNull(v) {
 		p, ok := priorityOf(v)
@@ -121,7 +113,7 @@ var numbers = map[performatives.Priority]json.RawMessage{
 func (w *writer) collect() {
 	w.Meta, w.header, w.top = make(performatives.Members), make(performatives.Members), make(performatives.Members)
 	for name, v := range w.Message.AllMetadata() {
-		if n, ok := strings.CutPrefix(name, prefixHeader); ok && !isOfHeader(n) {
+		if n, ok := strings.CutPrefix(name, prefixHeader); ok && headerNames.Find([]byte(n)) == len(headerNames) {
 			w.header[n] = v
 		} else if n, ok := strings.CutPrefix(name, prefixEnvelope); ok && n != memHeader && n != memPayload {
 			w.top[n] = v

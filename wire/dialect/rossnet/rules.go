@@ -102,14 +102,10 @@ func checkPayload(kind string, payload []byte) *performatives.Refusal {
 	if bad := rule.Check(list, memPayload, payload, true); bad != nil {
 		return bad
 	}
-	if kind == kindQuery && isEmptyQuery(payload) {
+	if kind == kindQuery && !slices.ContainsFunc(queries, func(name string) bool { return !jsonscan.IsNone(jsonscan.Member(payload, name)) }) {
 		return exchange.Invalid("payload.query_by_capability", "a non-empty string, or another query", nil)
 	}
 	return nil
-}
-
-func isEmptyQuery(payload []byte) bool {
-	return !slices.ContainsFunc(queries, func(name string) bool { return !jsonscan.IsNone(jsonscan.Member(payload, name)) })
 }
 
 var queries = []string{"query_by_capability", "query_by_capability_list", "query_by_id", "query_by_agent_id"}
