@@ -32,7 +32,11 @@ func (c *Codec) Decode(data []byte) (*performatives.Message, error) {
 
 // decode also returns the text of the payload, which is a part of data.
 func (c *Codec) decode(d decoder, data []byte) (*performatives.Message, []byte, error) {
-	if d.parse(data) {
+	s, bad := exchange.Open(data, c.opts.MaxBytes)
+	if bad == nil && !d.in.scan(&s) {
+		bad = exchange.Broken(s.Problem())
+	}
+	if d.Refusal = bad; bad == nil {
 		if m := d.message(); m != nil {
 			return m, d.in.Values[memPayload], nil
 		}

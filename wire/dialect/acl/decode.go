@@ -22,16 +22,6 @@ type decoder struct {
 	shape  shape
 }
 
-// parse checks the JSON and finds the members.
-func (d *decoder) parse(data []byte) bool {
-	s, bad := exchange.Open(data, d.codec.opts.MaxBytes)
-	if bad == nil && !d.in.scan(&s) {
-		bad = exchange.Broken(s.Problem())
-	}
-	d.Refusal = bad
-	return bad == nil
-}
-
 // message makes the message, or returns nil and stores the error.
 func (d *decoder) message() *performatives.Message {
 	d.prepare()
@@ -47,12 +37,9 @@ func (d *decoder) message() *performatives.Message {
 	if d.Refusal != nil {
 		return nil
 	}
-	return d.made()
-}
-
-func (d *decoder) made() *performatives.Message {
 	var sh *shape
-	if d.namesItself() || !d.shape.ordinary() {
+	// Of an ordinary message only the shape records a conversation_id that equals the message_id.
+	if string(d.out.ConversationID) == string(d.out.ID) || !d.shape.ordinary() {
 		sh = new(shape)
 		*sh = d.shape
 		d.out.Shape = sh
@@ -66,12 +53,6 @@ func (d *decoder) made() *performatives.Message {
 		sh.of = m
 	}
 	return m
-}
-
-// namesItself reports whether the conversation_id equals the message_id. The encoder
-// leaves out such a conversation_id unless the shape records it.
-func (d *decoder) namesItself() bool {
-	return string(d.out.ConversationID) == string(d.out.ID)
 }
 
 // copied has the members whose text the message keeps, in one allocation: a reference to

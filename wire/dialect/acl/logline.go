@@ -51,11 +51,7 @@ func (c *Codec) AppendLogLine(dst []byte, d Direction, m *performatives.Message)
 	if !bytes.ContainsAny(line[start:], "\r\n") {
 		return line, nil
 	}
-	return appendCompact(dst, line[start:])
-}
-
-func appendCompact(dst, line []byte) ([]byte, error) {
-	prefix, text, _ := bytes.Cut(line, []byte(": "))
+	prefix, text, _ := bytes.Cut(line[start:], []byte(": "))
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, text); err != nil {
 		return dst, fmt.Errorf("acl: log line: %w", err)

@@ -55,10 +55,6 @@ func (d *decoder) message() *performatives.Message {
 	if d.Refusal != nil {
 		return nil
 	}
-	return d.made()
-}
-
-func (d *decoder) made() *performatives.Message {
 	d.shape.kind, d.out.Shape = d.kind, d.shape
 	m, err := performatives.New(d.out)
 	if err != nil {

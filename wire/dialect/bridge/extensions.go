@@ -47,19 +47,14 @@ func (s *session) supported() extensions {
 func (s *session) agreeable(offer []byte) (out extensions) {
 	all := s.supported()
 	jsonscan.Read(offer, func(name string, v []byte) {
-		if all.has(name) && jsonscan.Is(v, '{') && !out.has(name) && fits(name, v) {
+		p, has := parameters[name]
+		names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
+		if all.has(name) && jsonscan.Is(v, '{') && !out.has(name) && (!has || slices.Contains(names, p.name)) {
 			out = append(out, name)
 		}
 	})
 	slices.Sort(out)
 	return out
-}
-
-// fits reports whether the parameters of an extension allow what this end does.
-func fits(extension string, v []byte) bool {
-	p, has := parameters[extension]
-	names, _ := jsonscan.Texts(jsonscan.Member(v, p.member))
-	return !has || slices.Contains(names, p.name)
 }
 
 // appendTo writes the member of a handshake.

@@ -30,10 +30,6 @@ type hellos struct {
 	held    int                              // bytes of all frames that wait
 }
 
-func newHellos() hellos {
-	return hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}
-}
-
 // greetFirst returns the frame to write in place of out, the frame of m: that of a handshake of its
 // sender, or none while a handshake has no answer. out is then written after the answer.
 func (s *session) greetFirst(m *performatives.Message, out []byte) ([]byte, error) {

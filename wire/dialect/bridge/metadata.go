@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -72,7 +73,7 @@ func (w *writer) metadata() {
 	if w.act != m.Performative() {
 		meta[exchange.MetaAct] = exchange.Quoted(m.Performative().String())
 	}
-	if own := string(m.ConversationID()); w.implied() != own {
+	if own := string(m.ConversationID()); own != cmp.Or(w.correlation, string(m.ID())) { // which the receiver assumes
 		meta[metaConversation] = exchange.Quoted(own)
 	}
 	w.Fail(exchange.PutExtensions(meta, m))
@@ -81,13 +82,4 @@ func (w *writer) metadata() {
 		w.Sorted(meta)
 		w.End()
 	}
-}
-
-// implied returns the conversation that the receiver of the message assumes without
-// metadata.conversation_id.
-func (w *writer) implied() string {
-	if w.correlation != "" {
-		return w.correlation
-	}
-	return string(w.Message.ID())
 }

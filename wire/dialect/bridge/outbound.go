@@ -182,7 +182,8 @@ func (s *session) answer(dst []byte, m *performatives.Message, c *call) ([]byte,
 		c.Partial = true
 		return out, nil
 	}
-	s.pending.end(c)
+	c.Answered = true
+	s.pending.calls.End(c, true, false) // unless its CANCEL has no answer yet
 	if c.first && m.Performative() != performatives.ActInformCapabilities {
 		delete(s.pending.greeted, c.Asker.Fold())
 	}

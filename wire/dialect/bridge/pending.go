@@ -73,12 +73,6 @@ func (p *pending) callOf(m *performatives.Message) (c *call, canceled bool) {
 	return c, false
 }
 
-// end removes a call that has been answered, unless its CANCEL has no answer yet.
-func (p *pending) end(c *call) {
-	c.Answered = true
-	p.calls.End(c, true, false)
-}
-
 // refused forgets a request, a handshake or a CANCEL of the peer that was not served.
 func (p *pending) refused(c *call, m *performatives.Message) {
 	if m != nil && m.Performative() == performatives.ActCancel {

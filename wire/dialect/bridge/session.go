@@ -49,7 +49,7 @@ func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 		return nil, err
 	}
 	o.Local = cmp.Or(o.Local, "system")
-	s := &session{codec: codec, opts: o, node: d.Node, hellos: newHellos()}
+	s := &session{codec: codec, opts: o, node: d.Node, hellos: hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}}
 	s.pending.init(o.MaxPending)
 	s.Handover = exchange.Handover[*call]{Lock: &s.mu, Calls: &s.pending.calls}
 	return s, nil
