@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
@@ -50,12 +51,8 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeDisconnected,
 	},
 	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
-	codeUnauthorized: {
-		performatives.CodeUnauthorized, performatives.CodeForbidden, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
-		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
-		performatives.CodeReplayed,
-	},
-	codeTimeout: {performatives.CodeTimeout, performatives.CodeExpired},
+	codeUnauthorized: slices.Concat(exchange.Untrusted, []performatives.Code{performatives.CodeForbidden}),
+	codeTimeout:      {performatives.CodeTimeout, performatives.CodeExpired},
 	codeExecutionFailed: {
 		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,
 		performatives.CodeStillRunning, performatives.CodeBudget,

@@ -169,8 +169,12 @@ func (d *decoder) actions(c *performatives.Capabilities, tools []string, details
 // capabilities writes AgentCapabilities. The required members that the agent lacks are made of its
 // id.
 func (w *writer) capabilities(c performatives.Capabilities) {
-	id := string(w.Message.Sender())
-	w.Text(capsID, w.own(c.Extra[capsID], id))
+	id, came := string(w.Message.Sender()), jsonscan.Text(c.Extra[capsID])
+	if performatives.AgentID(came).Is(w.Message.Sender()) {
+		w.Text(capsID, came)
+	} else {
+		w.Text(capsID, id)
+	}
 	w.Text(capsName, cmp.Or(jsonscan.Text(c.Extra[capsName]), id))
 	w.Text(capsRole, cmp.Or(jsonscan.Text(c.Extra[capsRole]), defaultRole))
 	tools := make([]string, len(c.Actions))
@@ -203,14 +207,6 @@ func (w *writer) capabilities(c performatives.Capabilities) {
 	}
 	w.Sorted(c.Extra, capsID, capsName, capsRole, capsTools, capsVersion, capsMetadata, capsTopics, capsOntologies, capsDetails, capsAccepted,
 		capsReason, capsReasonText, capsExtensions)
-}
-
-// own returns the agent_id: as the agent has written it, if it is the sender.
-func (w *writer) own(came []byte, id string) string {
-	if s := jsonscan.Text(came); performatives.AgentID(s).Is(w.Message.Sender()) {
-		return s
-	}
-	return id
 }
 
 // details writes the descriptions and schemas of the tools, and those of tools that are not listed.

@@ -7,6 +7,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // fault is an error in the form of this protocol: the error object of an envelope, and the
@@ -152,11 +153,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeDisconnected,
 	},
 	"-32003": {performatives.CodeUnknownAgent, performatives.CodeIncapable, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
-	"-32001": {
-		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
-		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
-		performatives.CodeReplayed,
-	},
+	"-32001": exchange.Untrusted,
 	"-32002": {performatives.CodeForbidden},
 	"-32000": {performatives.CodeRateLimited},
 	"-32603": {

@@ -1,6 +1,7 @@
 package rag
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -103,12 +104,8 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeInvalidPayload, performatives.CodeParsingError, performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID,
 		performatives.CodeUnexpectedAct, performatives.CodeConversationEnded, performatives.CodeUnknownReference, performatives.CodeCannotDecide,
 	},
-	"BUSY": {performatives.CodeBusy},
-	"UNAUTHORIZED": {
-		performatives.CodeUnauthorized, performatives.CodeForbidden, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
-		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
-		performatives.CodeReplayed,
-	},
+	"BUSY":         {performatives.CodeBusy},
+	"UNAUTHORIZED": slices.Concat(exchange.Untrusted, []performatives.Code{performatives.CodeForbidden}),
 	"RATE_LIMITED": {performatives.CodeRateLimited},
 	"AGENT_NOT_FOUND": {
 		performatives.CodeUnknownAgent, performatives.CodeStopped, performatives.CodeMoved, performatives.CodeDisconnected,

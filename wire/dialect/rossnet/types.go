@@ -74,11 +74,7 @@ var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
 		performatives.CodeConversationEnded,
 	},
 	"E005": {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
-	"E001": {
-		performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired,
-		performatives.CodeUnknownKey, performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired,
-		performatives.CodeReplayed,
-	},
+	"E001": exchange.Untrusted,
 	"E002": {performatives.CodeForbidden},
 	codeDependency: {
 		performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeMoved, performatives.CodeDisconnected,

@@ -66,6 +66,13 @@ func IsAnswer(m *performatives.Message) bool {
 	return m != nil && !m.Performative().ExpectsReply() && (m.InReplyTo() != "" || m.Performative().IsReply())
 }
 
+// Untrusted has the codes of a sender without valid credentials, or of a payload without a valid
+// seal. Each dialect has one word for them.
+var Untrusted = []performatives.Code{
+	performatives.CodeUnauthorized, performatives.CodeHandshakeRequired, performatives.CodeSealRequired, performatives.CodeUnknownKey,
+	performatives.CodeInvalidSeal, performatives.CodeWrongReceiver, performatives.CodeSealExpired, performatives.CodeReplayed,
+}
+
 // RefusalOf returns the refusal in an error of package performatives, or one without details.
 func RefusalOf(err error) *performatives.Refusal {
 	if r := performatives.RefusalOf(err); r != nil {
