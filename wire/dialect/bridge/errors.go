@@ -33,10 +33,6 @@ func (e *DecodeError) Answer(from performatives.AgentID, s performatives.Stamp) 
 	if e.Type == kindError {
 		return nil
 	}
-	return e.answer(from, s)
-}
-
-func (e *DecodeError) answer(from performatives.AgentID, s performatives.Stamp) []byte {
 	return errorFrame(from, e.Sender, string(e.ID), s, faultOf(e.Refusal))
 }
 

@@ -168,7 +168,7 @@ func (s *session) refused(d *decoder, in wire.Inbound, r *performatives.Refusal)
 func (s *session) broken(e *DecodeError, take func(wire.Inbound)) {
 	q, in := s.failed(e), wire.Inbound{Err: e.Refusal}
 	if q != nil || e.Type != kindError {
-		in.Answer = e.answer(cmp.Or(e.Receiver, s.opts.Local), s.opts.Stamper.Stamp())
+		in.Answer = errorFrame(cmp.Or(e.Receiver, s.opts.Local), e.Sender, string(e.ID), s.opts.Stamper.Stamp(), faultOf(e.Refusal))
 	}
 	take(in)
 	if e.Correlation != "" && s.greetingAnswered(&decoder{correlation: e.Correlation}, nil, take) || q == nil {

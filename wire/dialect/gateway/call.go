@@ -15,11 +15,7 @@ import (
 func (c *codec) toolCall(e *envelope, r *rpc, o *origin) wire.Inbound {
 	var name, arguments, description, meta []byte
 	task := performatives.TaskRequest{}
-	jsonscan.Read(r.params, func(name string, v []byte) {
-		if len(task.Extra) < maxMembers && !secret(name) {
-			exchange.Keep(&task.Extra, name, v)
-		}
-	}, jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
+	jsonscan.Read(r.params, public(&task.Extra), jsonscan.Find("name", &name), jsonscan.Find("arguments", &arguments), jsonscan.Find("task_description", &description), jsonscan.Find(memberMeta, &meta))
 	r.read, r.meta = true, meta
 	switch {
 	case !jsonscan.Is(name, '"') || len(name) == 2:

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -23,12 +22,8 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return c.refused(e, o, refusal)
 	}
 	var preferred, others, offers []byte
-	extra := performatives.Members{}
-	jsonscan.Read(r.params, func(name string, v []byte) {
-		if len(extra) < maxMembers && !secret(name) {
-			extra[name] = bytes.Clone(v)
-		}
-	}, jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
+	var extra performatives.Members
+	jsonscan.Read(r.params, public(&extra), jsonscan.Find("protocolVersion", &preferred), jsonscan.Find("supportedVersions", &others), jsonscan.Find("capabilities", &offers))
 	h, ok := negotiate(jsonscan.Text(preferred), stringsOf(others))
 	if !ok {
 		return c.refusedWith(e, o, &performatives.Refusal{

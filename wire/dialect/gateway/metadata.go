@@ -72,6 +72,16 @@ func (e *envelope) keep(name string, v []byte) {
 	}
 }
 
+// public is [exchange.Rest] without the members with the name of a credential.
+func public(members *performatives.Members) func(name string, v []byte) {
+	rest := exchange.Rest(members, nil)
+	return func(name string, v []byte) {
+		if !secret(name) {
+			rest(name, v)
+		}
+	}
+}
+
 // secret reports whether a member has the name of a credential.
 func secret(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, prefixEnvelope), prefixPayload)

@@ -69,13 +69,11 @@ func (w *writer) result() {
 		return
 	}
 	rest, needed := resultRest(w.Kind, r, w.Payload)
-	var same bool
-	if jsonscan.Is(w.Meta[metaResult], '{') {
-		came, bad := readResult(w.Kind, w.Meta[metaResult], w.Payload)
+	w.rest(metaResult, rest, needed, func(had []byte) (any, *performatives.Refusal) {
+		came, bad := readResult(w.Kind, had, w.Payload)
 		came, _ = resultRest(w.Kind, came, w.Payload)
-		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
-	}
-	w.rest(metaResult, rest, needed, same)
+		return came, bad
+	})
 }
 
 // resultType returns the type of a result: the one with which it came, or the one that belongs to

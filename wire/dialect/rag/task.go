@@ -77,12 +77,7 @@ func (w *writer) task() {
 		w.Fail(bad)
 	}
 	rest := performatives.TaskRequest{Description: t.Description, Extra: w.withoutPriority(t.Extra)}
-	var same bool
-	if jsonscan.Is(w.Meta[metaTask], '{') {
-		came, bad := readTask(w.Meta[metaTask])
-		same = bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(rest))
-	}
-	w.rest(metaTask, rest, taskNeeded(rest), same)
+	w.rest(metaTask, rest, taskNeeded(rest), func(had []byte) (any, *performatives.Refusal) { return readTask(had) })
 }
 
 // withoutPriority returns the members of a task without its priority, which is the message's and is
@@ -100,12 +95,14 @@ func (w *writer) withoutPriority(extra performatives.Members) performatives.Memb
 
 // rest writes what a payload has beside the payload of this dialect, unless the metadata say the
 // same already.
-func (w *writer) rest(name string, v any, needed, same bool) {
-	switch had := jsonscan.Is(w.Meta[name], '{'); {
-	case had && same:
-	case needed:
+func (w *writer) rest(name string, v any, needed bool, read func(had []byte) (any, *performatives.Refusal)) {
+	if had := w.Meta[name]; jsonscan.Is(had, '{') {
+		if came, bad := read(had); bad == nil && performatives.ContentOf(came).Equal(performatives.ContentOf(v)) {
+			return
+		}
+		delete(w.Meta, name) // it came by another dialect, and has another meaning here
+	}
+	if needed {
 		w.setMeta(name, v)
-	case had: // it came by another dialect, and has another meaning here
-		delete(w.Meta, name)
 	}
 }
