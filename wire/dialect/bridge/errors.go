@@ -2,11 +2,246 @@ package bridge
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
+
+// The members of the payload of an error (bridge, Error Handling).
+const (
+	errorCode    = "error_code"
+	errorMessage = "error_message"
+	errorType    = "error_type"
+	errorDetails = "details"
+)
+
+// The members of details that this dialect writes. reason_code and payload are extensions, as is
+// [performatives.MemberRetryAfter].
+const (
+	detailsReason  = "reason_code" // a performatives.Code, which is more exact than the error_code
+	detailsField   = "field"       // the path of the wrong member
+	detailsTool    = "tool_name"
+	detailsTools   = "available_tools" // of TOOL_NOT_FOUND
+	detailsPayload = "payload"         // of a refusal with an application's message type
+)
+
+// The standard error codes.
+const (
+	codeToolNotFound     = "TOOL_NOT_FOUND"
+	codeInvalidArguments = "INVALID_ARGUMENTS"
+	codeExecutionFailed  = "EXECUTION_FAILED"
+	codeTimeout          = "TIMEOUT"
+	codeUnauthorized     = "UNAUTHORIZED"
+	codeInternal         = "INTERNAL_ERROR"
+)
+
+// ErrorCodes has the error_code of each reason, and the reason as which it is read (addenda §2).
+var ErrorCodes = wire.WordsOf(map[string][]performatives.Code{
+	codeInvalidArguments: {
+		performatives.CodeInvalidPayload, performatives.CodeUnknownPerformative, performatives.CodeParsingError,
+		performatives.CodeUnknownOntology, performatives.CodeUnsupportedLanguage, performatives.CodeInvalidID, performatives.CodeUnexpectedAct,
+	},
+	codeInternal: {
+		performatives.CodeInternal, performatives.CodeBusy, performatives.CodeRateLimited, performatives.CodeUnknownAgent,
+		performatives.CodeStopped, performatives.CodeMoved, performatives.CodeConversationEnded, performatives.CodeMiddleware,
+		performatives.CodeDisconnected,
+	},
+	codeToolNotFound: {performatives.CodeIncapable, performatives.CodeUnknownAction, performatives.CodeNoMatch, performatives.CodeUnknownReference, performatives.CodeCannotDecide},
+	codeUnauthorized: slices.Concat(exchange.Untrusted, []performatives.Code{performatives.CodeForbidden}),
+	codeTimeout:      {performatives.CodeTimeout, performatives.CodeExpired},
+	codeExecutionFailed: {
+		performatives.CodeFailed, performatives.CodeCanceled, performatives.CodeRejected, performatives.CodeUnspecified,
+		performatives.CodeStillRunning, performatives.CodeBudget,
+	},
+})
+
+// errorTypes has the error_type of each standard code. The text names not_found only.
+var errorTypes = map[string]string{
+	codeToolNotFound: "not_found", codeInvalidArguments: "validation", codeExecutionFailed: "execution",
+	codeTimeout: "timeout", codeUnauthorized: "authorization", codeInternal: "internal",
+}
+
+// usualRefusal returns the act of an error with that code (addenda §2).
+func usualRefusal(code string) performatives.Performative {
+	switch code {
+	case codeToolNotFound, codeUnauthorized:
+		return performatives.ActTaskReject
+	case codeInvalidArguments:
+		return performatives.ActNotUnderstood
+	}
+	return performatives.ActFailure
+}
+
+// error reads an ErrorMessage.
+func (d *decoder) error(m [][]byte, rest performatives.Members) {
+	code, message, category, details := m[0], m[1], m[2], m[3]
+	word := jsonscan.Text(code)
+	if d.act != 0 && !refusals.Has(d.act) {
+		d.Wrong("metadata.performative", "the act of a refusal, got %s", d.act.String())
+	}
+	d.shape.code = word
+	d.out.Performative = cmp.Or(d.act, usualRefusal(word))
+	if d.out.MessageType != "" {
+		var content []byte
+		jsonscan.Read(details, nil, jsonscan.Find(detailsPayload, &content))
+		if usual := typedWord(d.out.Performative); word != usual {
+			exchange.Keep(&rest, errorCode, code)
+		}
+		if jsonscan.Text(message) != d.out.MessageType {
+			exchange.Keep(&rest, errorMessage, message)
+		}
+		if jsonscan.Text(category) != errorTypes[word] {
+			exchange.Keep(&rest, errorType, category)
+		}
+		d.typed(d.out.Performative, content, rest)
+		return
+	}
+	exchange.Keep(&rest, errorType, category)
+	exchange.Keep(&rest, errorDetails, details)
+	r := refusalIn(code, message, details)
+	r.Act = d.out.Performative
+	d.out.Payload = r.Payload(rest)
+}
+
+// refusalIn returns the refusal that members of an error are.
+func refusalIn(code, message, details []byte) *performatives.Refusal {
+	return &performatives.Refusal{
+		Code: reasonOf(jsonscan.Text(code), details), Text: jsonscan.Text(message),
+		RetryAfter: performatives.ParseRetryAfter(jsonscan.Member(details, performatives.MemberRetryAfter)),
+	}
+}
+
+// reasonOf returns the code of an error: the reason_code of its details where that agrees with the
+// error_code.
+func reasonOf(word string, details []byte) performatives.Code {
+	return ErrorCodes.Read(word, jsonscan.Text(jsonscan.Member(details, detailsReason)))
+}
+
+// fault is an error in the form of this dialect.
+type fault struct {
+	code    performatives.Code
+	word    string // the error_code; empty = that of code
+	text    string
+	kind    []byte // the error_type as JSON; nil = that of the code
+	details []byte // of another peer, as JSON; nil = none
+	field   string
+	again   int64  // the retry_after_ms; 0 = none
+	tool    string // the tool that the failed request has named
+	tools   []string
+	content []byte // the payload of an application's message type; nil = none
+	rest    performatives.Members
+}
+
+// faultOf returns the error that a refusal of this node is.
+func faultOf(r *performatives.Refusal) fault {
+	return fault{code: r.Code, text: r.Text, field: r.Field, again: performatives.RetryAfterMillis(r.RetryAfter)}
+}
+
+// write writes the members of the payload of an error.
+func (f fault) write(b *jsonscan.Builder) {
+	word := cmp.Or(f.word, ErrorCodes.Of(f.code))
+	b.Text(errorCode, word)
+	b.Text(errorMessage, f.text)
+	switch {
+	case f.kind != nil:
+		b.Checked(errorType, f.kind)
+	case errorTypes[word] != "":
+		b.Text(errorType, errorTypes[word])
+	}
+	f.detailed(b, word)
+	b.Sorted(f.rest, errorCode, errorMessage, errorType, errorDetails)
+}
+
+// detailed writes the details of an error: those of the peer that made it, else our own.
+func (f fault) detailed(b *jsonscan.Builder, word string) {
+	var had performatives.Members
+	if jsonscan.Is(f.details, '{') {
+		jsonscan.Read(f.details, exchange.Rest(&had, nil))
+	} else if jsonscan.IsNull(f.details) && f.reasonless(word) {
+		b.Raw(errorDetails, f.details)
+		return
+	}
+	b.Open(errorDetails)
+	if !f.reasonless(word) {
+		b.Text(detailsReason, string(f.code))
+		delete(had, detailsReason)
+	}
+	if f.field != "" && had[detailsField] == nil {
+		b.Text(detailsField, f.field)
+	}
+	if f.tool != "" && had[detailsTool] == nil {
+		b.Text(detailsTool, f.tool)
+	}
+	if len(f.tools) > 0 && had[detailsTools] == nil {
+		b.Value(detailsTools, f.tools)
+	}
+	if f.again != 0 {
+		b.Value(performatives.MemberRetryAfter, f.again)
+		delete(had, performatives.MemberRetryAfter)
+	}
+	if f.content != nil {
+		b.Raw(detailsPayload, f.content)
+	}
+	b.Sorted(had)
+	b.End()
+}
+
+// reasonless reports whether the error_code says all about the reason.
+func (f fault) reasonless(word string) bool {
+	return f.code == "" || string(f.code) == word || f.code == reasonOf(word, nil)
+}
+
+// fault returns the error that the refusal m is.
+func (w *writer) fault() (fault, error) {
+	m := w.Message
+	if m.MessageType() != "" {
+		return w.typedFault()
+	}
+	r := m.AsRefusal()
+	f := fault{code: r.Code, text: exchange.OfParameters(r.Text, requestArguments), again: performatives.RetryAfterMillis(r.RetryAfter), tool: w.extras.tool}
+	_, f.rest, _ = performatives.RefusalIn(m.Payload())
+	f.kind, f.details = f.rest[errorType], f.rest[errorDetails]
+	if w.extras.tools != nil && ErrorCodes.Of(r.Code) == codeToolNotFound {
+		f.tools = w.extras.tools(m.Receiver(), m.Sender())
+	}
+	if f.text == "" && w.shape == unread {
+		f.text = r.Code.Traits().Text
+	}
+	if reasonOf(w.shape.code, f.details) == r.Code {
+		f.word = w.shape.code
+	}
+	return f, nil
+}
+
+// typedWord returns the usual error_code of a refusal with an application's message type.
+func typedWord(act performatives.Performative) string {
+	if act == performatives.ActNotUnderstood {
+		return codeInvalidArguments
+	}
+	return codeExecutionFailed
+}
+
+// typedFault returns the error for a refusal with an application's message type.
+func (w *writer) typedFault() (fault, error) {
+	m := w.Message
+	rest := w.restOf()
+	f := fault{
+		word: cmp.Or(jsonscan.Text(rest[errorCode]), typedWord(m.Performative())), text: cmp.Or(jsonscan.Text(rest[errorMessage]), m.MessageType()), kind: rest[errorType],
+		rest: rest, tool: w.extras.tool,
+	}
+	if m.Payload() == nil {
+		return f, nil
+	}
+	if r, _, ok := performatives.RefusalIn(m.Payload()); ok { // the application has no payload of its own
+		f.word, f.code, f.text = "", r.Code, r.Text
+	}
+	var err error
+	f.content, err = exchange.Object("bridge", w.Message.Payload())
+	return f, err
+}
 
 // DecodeError is the error of [Codec.Decode]. It has the refusal, and the fields of the
 // message that could be read, so that its sender can be answered. A field is empty when

@@ -48,7 +48,11 @@ func (c *codec) end(dst []byte, m *performatives.Message, call *call) []byte {
 	}
 	h := headerOf(m, call.Correlation)
 	if r := refusalIn(m); r != nil {
-		r.Text = call.inItsWords(r.Text)
+		parameters := "params"
+		if call.Method == methodCall {
+			parameters = "arguments"
+		}
+		r.Text = exchange.OfParameters(r.Text, parameters)
 		f := call.faultOf(r)
 		if c.bare() {
 			f = f.bared()
@@ -78,18 +82,6 @@ func refusalIn(m *performatives.Message) *performatives.Refusal {
 		return &performatives.Refusal{Code: performatives.CodeCanceled, Text: performatives.CodeCanceled.Traits().Text}
 	}
 	return m.AsRefusal()
-}
-
-// inItsWords returns an error text about task_parameters with the peer's name for them.
-func (c *call) inItsWords(text string) string {
-	rest, ok := strings.CutPrefix(text, "task_parameters")
-	switch {
-	case !ok:
-		return text
-	case c.Method == methodCall:
-		return "arguments" + rest
-	}
-	return "params" + rest
 }
 
 // resultFor returns the result of a call for its answer m.

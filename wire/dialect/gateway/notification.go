@@ -139,12 +139,9 @@ func (c *codec) progressed(e *envelope, r *rpc, q *request, update performatives
 
 // percentage returns the progress in percent; nil means unknown.
 func percentage(done, total []byte) *float64 {
-	d, err := strconv.ParseFloat(string(done), 64)
-	if err != nil {
-		return nil
-	}
-	t, err := strconv.ParseFloat(string(total), 64)
-	if err != nil || t <= 0 {
+	d, none := strconv.ParseFloat(string(done), 64)
+	t, unknown := strconv.ParseFloat(string(total), 64)
+	if none != nil || unknown != nil || t <= 0 {
 		return nil
 	}
 	p := min(max(d/t*100, 0), 100)

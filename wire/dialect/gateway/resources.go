@@ -8,6 +8,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
+	"github.com/ribosome-agents/ribosome/wire/dialect/internal/rule"
 )
 
 // codeNoResource is the code of MCP for a resource that is not there. Elsewhere, it is that of
@@ -85,7 +86,7 @@ func resourceResult(p performatives.InformRef) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !jsonscan.Is(value, '[') || !isContent(value) {
+	if string(value) == "[]" || !aContents.Fits(value) {
 		one, err := contentOf(p.Reference, value)
 		if err != nil {
 			return nil, err
@@ -97,17 +98,8 @@ func resourceResult(p performatives.InformRef) ([]byte, error) {
 	return b.Close()
 }
 
-// isContent reports whether an array has contents with a URI each: those of another gateway.
-func isContent(array []byte) bool {
-	n := 0
-	for elem := range jsonscan.Elements(array) {
-		if !jsonscan.Is(jsonscan.Member(elem, "uri"), '"') {
-			return false
-		}
-		n++
-	}
-	return n > 0
-}
+// aContents is the kind of an array of contents with a URI each: those of another gateway.
+var aContents = rule.ListOf("", func(v []byte) bool { return jsonscan.Is(jsonscan.Member(v, "uri"), '"') })
 
 // contentOf returns the content of a resource: an object with text or blob as it is, a text, or the
 // JSON of any other value.

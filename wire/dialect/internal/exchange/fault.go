@@ -103,6 +103,15 @@ func Renamed(err error, names map[string]string) *performatives.Refusal {
 	return &r
 }
 
+// OfParameters returns an error text about the parameters of a task with the name of a dialect for
+// them.
+func OfParameters(text, name string) string {
+	if rest, ok := strings.CutPrefix(text, "task_parameters"); ok {
+		return name + rest
+	}
+	return text
+}
+
 // Legible returns the text of a string that could be an id, and "" for any other value.
 func Legible(v []byte) string {
 	if !jsonscan.Is(v, '"') || len(v) > 6*performatives.MaxIDLength {
