@@ -235,7 +235,8 @@ func (w *writer) typedFault() (fault, error) {
 	if m.Payload() == nil {
 		return f, nil
 	}
-	if r, _, ok := performatives.RefusalIn(m.Payload()); ok { // the application has no payload of its own
+	if _, _, own := performatives.RefusalIn(m.Payload()); own { // the application has no payload of its own
+		r := m.AsRefusal()
 		f.word, f.code, f.text = "", r.Code, r.Text
 	}
 	var err error

@@ -58,3 +58,26 @@ func TestOddMessages(t *testing.T) {
 		t.Errorf("%s, %v", out, err)
 	}
 }
+
+// A refusal with a message type whose payload is none of the application's has the words of this
+// dialect for its code; without a code, those of the code unspecified.
+func TestTypedRefusalWithoutPayloadOfItsOwn(t *testing.T) {
+	c := newCodec(t, Options{})
+	for code, want := range map[performatives.Code]string{
+		"":                         `"error_code":"EXECUTION_FAILED","error_message":"no"`,
+		performatives.CodeBusy:     `"error_code":"INTERNAL_ERROR","error_message":"no"`,
+		performatives.CodeNoMatch:  `"error_code":"TOOL_NOT_FOUND","error_message":"no"`,
+		performatives.CodeRejected: `"error_code":"EXECUTION_FAILED","error_message":"no"`,
+	} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: "m", Sender: "a", Receiver: "b", InReplyTo: "q", Timestamp: time.Unix(1, 0), MessageType: "REVIEW",
+			Payload: performatives.TaskReject{ReasonCode: code, ReasonText: "no"},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := c.Encode(m); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%q: %s, %v", code, out, err)
+		}
+	}
+}
