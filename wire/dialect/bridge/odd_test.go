@@ -81,3 +81,19 @@ func TestTypedRefusalWithoutPayloadOfItsOwn(t *testing.T) {
 		}
 	}
 }
+
+// A codec without a session writes the extensions of a handshake as they came, also if the message
+// is not the one that was read.
+func TestExtensionsWithoutSession(t *testing.T) {
+	c := newCodec(t, Options{})
+	m, err := c.Decode([]byte(`{"message_id":"m","message_type":"handshake_request","sender_id":"a","payload":{"agent_id":"a","agent_name":"n","agent_role":"r","extensions":{"x":{"y":1}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, err = m.With(func(e *performatives.Envelope) { e.Priority = performatives.High }); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := c.Encode(m); err != nil || strings.Count(string(out), `"extensions":{"x":{"y":1}}`) != 1 {
+		t.Errorf("%s, %v", out, err)
+	}
+}

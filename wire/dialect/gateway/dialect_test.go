@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
@@ -69,6 +70,24 @@ func TestOptions(t *testing.T) {
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "Options."+field) {
 			t.Errorf("%s: got %v", field, err)
+		}
+	}
+}
+
+// A connection that cannot compress does not agree to it, whatever the peer offers.
+func TestNoCompressionOfTheConnection(t *testing.T) {
+	for compression, want := range map[string]string{"": "", "gzip": "gzip"} {
+		c := open(t, Options{}, wire.CodecOptions{Compression: []string{compression}})
+		in := one(t, c, `{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"p","mcp_payload":{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"1.0","capabilities":{"compression":["gzip"]}}}}`)
+		if in.Message == nil {
+			t.Fatal(in.Err)
+		}
+		answer, err := in.Message.Reply(performatives.Stamp{ID: "a", Time: epoch}, performatives.InformCapabilities{Capabilities: &performatives.Capabilities{}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out, err := c.Encode(nil, answer); err != nil || len(out) == 0 || c.Agreed() != want {
+			t.Errorf("%q: %s, %v", compression, out, err)
 		}
 	}
 }

@@ -1,12 +1,14 @@
 package rossnet
 
 import (
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/wiretest"
 )
 
@@ -82,4 +84,23 @@ func TestOwnRequestAfterItsCancel(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, c, other)
+}
+
+// A registered message type with the name of an act is the application's. One with the name of a
+// type of the specification is not.
+func TestRegisteredNamesOfActs(t *testing.T) {
+	r := new(performatives.Registry)
+	for _, name := range []string{"INFORM", kindStatus} {
+		if err := r.RegisterChecked(name, performatives.ActInform, func(json.RawMessage) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := open(t, func(o *wire.CodecOptions) { o.Registry = r })
+	if m := accept(t, c, frameOf("INFORM", "A", "B", "c", `{"x":1}`)); m.MessageType() != "INFORM" {
+		t.Errorf("INFORM is read as %s with the type %q", m.Performative(), m.MessageType())
+	}
+	m := accept(t, c, frameOf(kindStatus, "A", "B", "c", `{"subtask_id":"s","progress_percentage":1,"status_description":"d"}`))
+	if m.MessageType() != "" || m.Performative() != performatives.ActStatusUpdate {
+		t.Errorf("STATUS_UPDATE is read as %s with the type %q", m.Performative(), m.MessageType())
+	}
 }
