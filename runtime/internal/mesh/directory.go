@@ -282,6 +282,9 @@ func (c *clustered) wantedLocked(id performatives.AgentID) (w wanted) {
 func (c *clustered) refreshLocked(id performatives.AgentID) {
 	want := c.wantedLocked(id)
 	if want.link != nil {
+		if heard := c.heard.from(id); heard != nil && heard != want.link && want.entry.Moves { // it has moved since it was heard
+			c.node.relay.Follow(id, heard.Link, want.link.Link)
+		}
 		c.heard.forget(id)
 	}
 	current, found := c.node.system.Find(id)

@@ -593,6 +593,61 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 	}
 }
 
+// A request of a session's agent goes on when its node is lost after the agent has moved to a third
+// node, also if the directory has never had the agent at the first one, or has had it elsewhere.
+// Before the agent has moved, the request ends with that node.
+func TestRequestOfASessionThatMoves(t *testing.T) {
+	nodes := []cluster.Incarnation{{Name: "n2", Epoch: 1}, {Name: "n3", Epoch: 1}, {Name: "n4", Epoch: 1}}
+	for name, one := range map[string]struct {
+		known string // where the directory has the asker before it asks over the link to n2
+		moves string // where the directory has the asker afterwards
+		open  int
+	}{
+		"known at its node, and moves": {"n2", "n3", 1},
+		"only heard, and moves":        {"", "n3", 1},
+		"known elsewhere, and moves":   {"n4", "n3", 1},
+		"only heard, and stays":        {"", "n2", 0},
+		"only heard":                   {"", "", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p, _ := newPlacing(t)
+				c := newClustered(p.node)
+				c.links, p.node.cluster = &sentLinks{}, c
+				for _, n := range nodes {
+					c.join(cluster.Member{Incarnation: n})
+				}
+				since := uint64(0)
+				tell := func(at string) {
+					for _, n := range nodes {
+						if n.Name == at {
+							since++
+							theirs := directory.New(n)
+							theirs.Put(directory.Entry{Agent: "asker", Hidden: true, Moves: true, Since: since}, nil)
+							c.Merge(theirs.State())
+							synctest.Wait()
+						}
+					}
+				}
+				tell(one.known)
+				heard := make(chan *performatives.Message, 1)
+				if _, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "worker", New: func() actors.Agent { return listening{heard: heard} }}); err != nil {
+					t.Fatal(err)
+				}
+				c.peers[nodes[0]].receive(act(t, "q", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "worker" }))
+				<-heard
+				tell(one.moves)
+				c.lose(nodes[0], nodeLeft)
+				synctest.Wait()
+				if open := p.node.relay.Open(); open != one.open {
+					t.Errorf("%d requests are open, want %d", open, one.open)
+				}
+				_ = stop(t.Context(), p.node)
+			})
+		})
+	}
+}
+
 // An answer from n3 to an agent that was heard over the link to n2 is passed on to n2.
 func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
