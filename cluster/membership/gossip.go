@@ -83,6 +83,7 @@ func Start(o Options) (*Gossip, error) {
 		queue: broadcasts{capacity: o.BroadcastQueue},
 	}
 	g.timing.gossipToDead = cmp.Or(o.gossipToDead, g.timing.gossipToDead)
+	g.timing.suspicionMult = cmp.Or(o.suspicionMult, g.timing.suspicionMult)
 	g.ctx, g.cancel = context.WithCancelCause(context.Background()) //nolint:forbidigo // the lifecycle owner: ends with Stop
 	if g.config, err = g.configure(); err != nil {
 		g.cancel(err)

@@ -82,6 +82,8 @@ type Options struct {
 	Resolver Resolver
 	// gossipToDead, for tests, replaces that of the profile. Zero: that of the profile.
 	gossipToDead time.Duration
+	// suspicionMult, for tests, replaces that of the profile. Zero: that of the profile.
+	suspicionMult int
 	// leaveTime, for tests, is how long each of the two steps of Leave takes at most. Zero: half of
 	// the time-out of streams of the profile.
 	leaveTime time.Duration

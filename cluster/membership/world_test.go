@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -107,7 +108,7 @@ type node struct {
 }
 
 // start starts a real node on the loopback interface, with profile Local, and stops it at the end
-// of the test.
+// of the test. It is suspected for patientSuspicion intervals before it has failed.
 func start(t testing.TB, o Options) *node {
 	t.Helper()
 	n, err := tryStart(t, o)
@@ -117,9 +118,14 @@ func start(t testing.TB, o Options) *node {
 	return n
 }
 
+// patientSuspicion is the SuspicionMult of the tests: by that of the profile, a machine that is busy
+// for less than a second makes a node that lives seem dead.
+const patientSuspicion = 25
+
 func tryStart(t testing.TB, o Options) (*node, error) {
 	if o.Profile == LAN {
 		o.Profile = Local
+		o.suspicionMult = cmp.Or(o.suspicionMult, patientSuspicion)
 	}
 	n := &node{recorder: newRecorder()}
 	o.leaveTime = patience.Time // a machine that is overloaded may not gossip enough in a second
