@@ -165,7 +165,7 @@ func (h *holdHub) begins(n float64) {
 		if got != n {
 			h.t.Fatalf("the task %v has begun, want %v", got, n)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(patience.Time):
 		h.t.Fatalf("the task %v has not begun", n)
 	}
 }
@@ -306,7 +306,6 @@ func isAt(t *testing.T, n *runtime.Node, id p.AgentID, at string) {
 // testFollowing has an id that it registers at the first hub ask an agent of another one, or one of
 // a session with that if the name begins with Ext. The id registers at the second hub then.
 func testFollowing(t *testing.T, at, next, works *holdHub, s speech, to string, moved func(asker string)) {
-	t.Helper()
 	s.register = strings.Replace(s.register, `"tools":[]`, `"tools":["x"]`, 1) // other nodes see it
 	id := "$S-" + to
 	s.register, s.ask = strings.ReplaceAll(s.register, "$S", id), strings.ReplaceAll(s.ask, "$S", id)

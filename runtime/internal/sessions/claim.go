@@ -136,8 +136,9 @@ func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Age
 }
 
 // adoptTime is how long the answers to an agent from another node wait for its requests. Some
-// dialects cannot write an answer without its request.
-const adoptTime = 2 * time.Second
+// dialects cannot write an answer without its request. The other node sends them once gossip has
+// told it of the agent, which takes a busy machine some seconds.
+const adoptTime = 5 * time.Second
 
 // hosted reports whether an agent with that id runs in this process or on another node, and is not
 // one of a session.
