@@ -211,12 +211,12 @@ func TestCancelledTreeOverNodes(t *testing.T) {
 		took = append(took, time.Since(cancelled))
 	}
 	slices.Sort(took)
-	t.Logf("%d trees, cancelled in %v, the longest in %v", runs, took[runs/2], took[runs-1])
+	t.Logf("%d trees, cancelled in %v, the longest in %v", runs, took[(runs-1)/2], took[runs-1])
 	limit := 5 * time.Second // CI runs the tests of other packages beside it; a CANCEL that is lost is sent again later than that
 	if exhaustive.Enabled() && !racetest.Enabled {
 		limit = 500 * time.Millisecond
 	}
-	if took[runs/2] > limit { // the longest one may have waited for a busy machine
+	if took[(runs-1)/2] > limit { // the longest one may have waited for a busy machine
 		t.Error("that is too long")
 	}
 }

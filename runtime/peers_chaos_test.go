@@ -22,11 +22,12 @@ type replyTracker struct {
 	toAll   map[string]bool            // the broadcasts
 	over    map[string]<-chan struct{} // closed with the session of the request
 	strays  []string                   // replies without a request
+	answers map[string][]string        // to each request, in words
 	changed chan struct{}
 }
 
 func newReplyTracker() *replyTracker {
-	return &replyTracker{ends: make(map[string]int), toAll: make(map[string]bool), over: make(map[string]<-chan struct{}), changed: make(chan struct{}, 1)}
+	return &replyTracker{ends: make(map[string]int), toAll: make(map[string]bool), over: make(map[string]<-chan struct{}), answers: make(map[string][]string), changed: make(chan struct{}, 1)}
 }
 
 // ask records a request before it is sent. over is closed with its session; it is nil for
@@ -56,6 +57,7 @@ func (y *replyTracker) end(ref string, by performatives.AgentID, what string) {
 		y.strays = append(y.strays, what)
 	}
 	y.ends[ref]++
+	y.answers[ref] = append(y.answers[ref], what)
 	select {
 	case y.changed <- struct{}{}:
 	default:
@@ -112,7 +114,7 @@ func (y *replyTracker) check(t *testing.T, whose string) {
 	defer y.mu.Unlock()
 	for ref, n := range y.ends {
 		if n > 1 {
-			t.Errorf("%s has %d answers to %s", whose, n, ref)
+			t.Errorf("%s has %d answers to %s: %q", whose, n, ref, y.answers[ref])
 		}
 	}
 	for _, what := range y.strays {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/notify"
@@ -363,7 +364,7 @@ func TestSealedInACluster(t *testing.T) {
 	watched := new(lockedBuffer)
 	nodes := join(t, 2, func(t testing.TB, name string, join ...string) *runtime.Node {
 		return newNode(t, runtime.Options{
-			Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join},
+			Name: name, Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN},
 			Network: func(next actors.Router) actors.Router { return writer{next, watched} },
 		})
 	})
@@ -388,7 +389,10 @@ func TestSealedInACluster(t *testing.T) {
 	self.Announce(self.Describe())
 	var text string
 	eventually(t, nodes[0], func() error {
-		r, _ := nodes[0].System().Find("Jules")
+		r, found := nodes[0].System().Find("Jules")
+		if !found {
+			return errors.New("Jules is not known")
+		}
 		if err := json.Unmarshal(r.Describe().Extra[sealed.CapabilityKeys], &text); err != nil || text != group["Jules"].Statement() {
 			return fmt.Errorf("the new keys are not known: %w", err)
 		}

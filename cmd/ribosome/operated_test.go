@@ -20,8 +20,9 @@ func TestOneAddress(t *testing.T) {
 	t.Setenv("RIBOSOME_ADDR", n.http)
 	const call = "Jules debug_code -q -d @testdata/task.json"
 	runs(t, append([]string{"call"}, strings.Fields(call)...)...)
+	nothingLive(t, n.http)
 	var all []observe.Conversation
-	if r := runs(t, "conversations", "--json"); json.Unmarshal([]byte(r.stdout), &all) != nil || len(all) == 0 {
+	if r := runs(t, "conversations", "--act", "TASK_REQUEST", "--json"); json.Unmarshal([]byte(r.stdout), &all) != nil || len(all) == 0 {
 		t.Fatalf("%+v", r)
 	}
 	id := string(all[0].ID)

@@ -13,7 +13,6 @@ import (
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/codons/internal/kit"
-	"github.com/ribosome-agents/ribosome/codons/library"
 	p "github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -195,20 +194,15 @@ func TestWhisperEndsWhenItsPartyStops(t *testing.T) {
 
 // More agents than the asker's mailbox has room for are asked in turn.
 func TestWhisperAllOfManyAgents(t *testing.T) {
-	s, err := actors.NewSystem(actors.Options{Capacity: 600, Protocols: library.Protocols(codons.Times{})})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = s.Stop(context.Background()) }()
-	var ids []p.AgentID
-	for i := range 3000 {
-		ids = append(ids, p.AgentID(fmt.Sprint("a", i)))
-		kit.Spawn(t.Context(), s, ids[i], kit.Poet{})
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-	defer cancel()
-	got, err := discovery.WhisperAll(ctx, kit.Spawn(t.Context(), s, "asker", kit.Poet{}), ids, p.QueryCapabilities{Type: p.QuerySummary})
-	if err != nil || len(got) != len(ids) {
-		t.Errorf("got %d candidates of %d, %v", len(got), len(ids), err)
-	}
+	kit.InWorldWith(t, actors.Options{Capacity: 600}, func(t *testing.T, w *kit.World) {
+		var ids []p.AgentID
+		for i := range 3000 {
+			ids = append(ids, p.AgentID(fmt.Sprint("a", i)))
+			w.Add(ids[i], kit.Poet{})
+		}
+		got, err := discovery.WhisperAll(t.Context(), w.Eddy, ids, p.QueryCapabilities{Type: p.QuerySummary})
+		if err != nil || len(got) != len(ids) {
+			t.Errorf("got %d candidates of %d, %v", len(got), len(ids), err)
+		}
+	})
 }

@@ -96,13 +96,17 @@ func TestMainReportsLeaks(t *testing.T) {
 }
 
 func TestMainDoesNotWaitWithoutLeaks(t *testing.T) {
-	start := time.Now()
-	if code, out := reexec(t, "nothing", "-test.run=^TestChild$"); code != 0 {
-		t.Fatalf("exit code %d:\n%s", code, out)
+	took := leakcheck.Grace
+	for range 5 { // a busy machine may take as long, now and then
+		start := time.Now()
+		if code, out := reexec(t, "nothing", "-test.run=^TestChild$"); code != 0 {
+			t.Fatalf("exit code %d:\n%s", code, out)
+		}
+		if took = time.Since(start); took < leakcheck.Grace {
+			return
+		}
 	}
-	if took := time.Since(start); took >= leakcheck.Grace {
-		t.Errorf("a clean binary took %v, as long as the grace of a leaking one", took)
-	}
+	t.Errorf("a clean binary took %v, as long as the grace of a leaking one", took)
 }
 
 // TestMainUnderFuzzing runs a coordinator and its workers. A worker's leak is not reported,

@@ -27,7 +27,7 @@ func TestDialWithoutTLS(t *testing.T) {
 		}
 		defer c.Close() //nolint:errcheck // nothing is lost
 		_, _ = c.Write([]byte("this is no TLS\n"))
-		_ = c.SetReadDeadline(time.Now().Add(10 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(time.Minute))
 		_, err = io.Copy(io.Discard, c)
 		ended <- err
 	}()
