@@ -16,6 +16,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
+	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/codons"
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/codons/notify"
@@ -97,7 +98,8 @@ func knowsTopic(t testing.TB, n *runtime.Node, id p.AgentID) {
 // The node of an agent dies. What asked the agent is told: a conversation, and a request to an
 // agent that answers in its Receive.
 func TestNodeDies(t *testing.T) {
-	nodes := join(t, 3, newMember)
+	t.Parallel() // it waits for gossip, mostly
+	nodes := join(t, 3, newMortalMember)
 	began := make(chan struct{}, 1)
 	spawn(t, nodes[1], "Rev", func() actors.Agent { return colleague{delay: make(chan struct{}), began: began} })
 	received := make(chan struct{}, 1)
@@ -143,7 +145,7 @@ func TestNodeDies(t *testing.T) {
 // The asker's node dies: the work that nobody waits for any more is stopped.
 func TestNodeOfTheAskerDies(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
-	nodes := join(t, 2, newMember)
+	nodes := join(t, 2, newMortalMember)
 	began, ended := make(chan struct{}, 1), make(chan struct{}, 1)
 	spawn(t, nodes[1], "Rev", func() actors.Agent {
 		return working(func(ctx context.Context) error {
@@ -349,12 +351,12 @@ func (b branch) PerformTask(ctx context.Context, t delegation.Task) (p.InformRes
 // Two clusters join, and both have an agent of one id: each uses its own, and says so.
 func TestSameIDOnTwoNodes(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
-	a, b := newMember(t, "a"), newMember(t, "b")
+	a, b := newPatientMember(t, "a"), newPatientMember(t, "b")
 	for _, n := range []*runtime.Node{a, b} {
 		spawn(t, n, "Rev", func() actors.Agent { return colleague{} })
 	}
 	contested := listen(t, a, runtime.KindAgentContested)
-	newMember(t, "c", a.Members()[0].Gossip, b.Members()[0].Gossip)
+	newPatientMember(t, "c", a.Members()[0].Gossip, b.Members()[0].Gossip)
 	if e := await[runtime.AgentContested](t, contested, 1, nil); e[0].Agent != "Rev" || e[0].Node != "b" {
 		t.Errorf("got %+v", e[0])
 	}
@@ -441,12 +443,12 @@ func TestDifferentVersionsOfACodon(t *testing.T) {
 func testDifferentVersions(t *testing.T, changed *codons.Codon) {
 	a := newNode(t, runtime.Options{
 		Name: "a", Codons: []*codons.Service{codeReview.Answer(codons.Method("review", codeReviewer.Review))},
-		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0"},
+		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Profile: membership.WAN},
 	})
 	links := listen(t, a, runtime.KindMemberLinked)
 	b := newNode(t, runtime.Options{
 		Name: "b", Codons: []*codons.Service{changed.Answer(codons.Method("review", codeReviewer.Review))},
-		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: []string{a.Members()[0].Gossip}},
+		Cluster: &runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: []string{a.Members()[0].Gossip}, Profile: membership.WAN},
 	})
 	spawn(t, b, "Rev", func() actors.Agent { return strictReviewer{} })
 	knowsTopic(t, a, "Rev")

@@ -95,7 +95,7 @@ func TestAgentBeyondAnUplinkOfANewAsker(t *testing.T) {
 // The node of an asker dies that has just begun: the program that works for it is told to stop.
 func TestNodeOfANewAskerDies(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
-	nodes := join(t, 2, newMember)
+	nodes := join(t, 2, newMortalMember)
 	worker := connectForeign(t, "worker", aclSpeaker{}, dialectsAt(t, nodes[1]))
 	knows(t, nodes[0], "worker", "n2")
 	client, err := nodes[0].Client(patience.Context(t), "new")

@@ -36,8 +36,16 @@ func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 	return newSeamed(t, name, runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN})
 }
 
+// newMortalMember is newPatientMember for a test of a death: gossip notices it first, after some 13 s.
+func newMortalMember(t testing.TB, name string, join ...string) *runtime.Node {
+	t.Helper()
+	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{
+		Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN, LinkTimeout: patience.Time,
+	}})
+}
+
 // newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are
-// patient; a test of a death joins those of newMember.
+// patient; a test of a death joins those of newMortalMember.
 func newCluster(t testing.TB, n int) []*runtime.Node {
 	t.Helper()
 	return join(t, n, newPatientMember)

@@ -222,7 +222,7 @@ func TestDeadlineInACluster(t *testing.T) {
 // again.
 func TestProgramsAreToldWhichNodeIsLost(t *testing.T) {
 	t.Parallel() // it waits for gossip, mostly
-	nodes := join(t, 2, newMember)
+	nodes := join(t, 2, newMortalMember)
 	near := newHubOf(t, nodes[0], noPeerOptions, func(o *wire.Options) { o.Dialects = allDialects(t) })
 	addr := serve(t, overTCP, near.server)
 	dial := func(ctx context.Context) (wire.Conn, error) { return overTCP.dial(ctx, addr) }

@@ -498,7 +498,8 @@ func TestDrainAlone(t *testing.T) {
 
 // When a node dies, its agents begin anew elsewhere with the next message.
 func TestHostDies(t *testing.T) {
-	h, nodes := newHall(), join(t, 2, newMember)
+	t.Parallel() // it waits for gossip, mostly
+	h, nodes := newHall(), join(t, 2, newMortalMember)
 	h.host(t, nodes...)
 	id := counters(1)[0]
 	for want := 1; want <= 2; want++ {
