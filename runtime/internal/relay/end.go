@@ -15,7 +15,7 @@ import (
 
 // refused notes that a copy of a message to the agent behind the session has not arrived, for the
 // reason of that code. It returns the name by which the sender knows the worker, and reports
-// whether the sender waits in a record.
+// whether the sender waits in a record, and is to be told.
 func (r *Relay) refused(p passage, code performatives.Code) (voice performatives.AgentID, waits bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -24,8 +24,11 @@ func (r *Relay) refused(p passage, code performatives.Code) (voice performatives
 		return "", false
 	}
 	voice = t.voice()
-	if t.copyRefused(code) {
+	switch {
+	case t.copyRefused(code):
 		r.tombstoneLocked(t) // the peer may have got it all the same
+	case code == performatives.CodeDisconnected: // the record ends with its link, which tells the sender
+		return "", false
 	}
 	return voice, true
 }

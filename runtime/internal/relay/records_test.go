@@ -647,6 +647,24 @@ func TestAskerWaitsForWhatItHasAsked(t *testing.T) {
 	}
 }
 
+// A copy of a request that is lost with its link, after the worker has answered another one, is no
+// second end of the request. A copy that is refused for another reason is told.
+func TestCopyIsLostWithItsLink(t *testing.T) {
+	for code, told := range map[p.Code]bool{p.CodeDisconnected: false, p.CodeBusy: true} {
+		d := newRecordsFixture(t)
+		q := act(t, "q", p.ActRequest, nil)
+		d.must(q)
+		d.must(act(t, "a", p.ActAgree, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" }))
+		d.must(q)
+		if _, waits := d.refused(passage{message: q, from: d.ann, to: d.bob}, code); waits != told {
+			t.Errorf("%s: told is %t", code, waits)
+		}
+		d.wantOpen(1)
+		d.bob.via.EndRecords(Disconnected)
+		d.wantEnds("q disconnected")
+	}
+}
+
 // An agent that has left its link gets no CANCEL where it is now, and its askers are told.
 func TestLostWorkerIsNotTold(t *testing.T) {
 	d := newRecordsFixture(t)
