@@ -471,7 +471,7 @@ func TestMoveOutOfTime(t *testing.T) {
 		end <- err
 	}()
 	<-h.began
-	ctx, cancel := context.WithTimeout(t.Context(), 12*time.Second) // half of it is for the offers, which a busy machine may need
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second) // half of it is for the offers, which a busy machine may need
 	defer cancel()
 	if err := nodes[i].HandOver(ctx); err != nil { // the node stops after the test, which may take a busy machine longer
 		t.Error(err)
