@@ -36,7 +36,8 @@ func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 	return newSeamed(t, name, runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN})
 }
 
-// newMortalMember is newPatientMember for a test of a death: gossip notices it first, after some 13 s.
+// newMortalMember is newPatientMember for a test of a death: gossip notices it first, after some
+// 13 s.
 func newMortalMember(t testing.TB, name string, join ...string) *runtime.Node {
 	t.Helper()
 	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{

@@ -118,8 +118,8 @@ func start(t testing.TB, o Options) *node {
 	return n
 }
 
-// patientSuspicion is the SuspicionMult of the tests: by that of the profile, a machine that is busy
-// for less than a second makes a node that lives seem dead.
+// patientSuspicion is the SuspicionMult of the tests. By that of the profile, a machine that is
+// busy for less than a second makes a node that lives seem dead.
 const patientSuspicion = 25
 
 func tryStart(t testing.TB, o Options) (*node, error) {
