@@ -148,7 +148,7 @@ func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ..
 	slices.SortFunc(ended, func(a, b *record) int { // the sets of records have no order
 		return cmp.Or(a.first.Timestamp().Compare(b.first.Timestamp()), cmp.Compare(a.first.ID(), b.first.ID()))
 	})
-	var last []*performatives.Message
+	var last []ending
 	for _, t := range ended {
 		if !t.conversing { // else the conversation of the worker has lost its peer, or has its own deadline
 			last = append(last, r.lastMessagesLocked(t, why, gone)...)
@@ -158,11 +158,24 @@ func (r *Relay) finishLocked(ended []*record, why performatives.Failure, gone ..
 	r.say(last, r.closed)
 }
 
+// ending is the last message of a record to one of its parties.
+type ending struct {
+	*performatives.Message
+	over *Link // the uplink that the party is beyond: the far node tells it when that is lost; nil for any other party
+}
+
+func (p party) ending(m *performatives.Message) ending {
+	if p.via != nil && p.via.kind == Uplink {
+		return ending{m, p.via}
+	}
+	return ending{Message: m}
+}
+
 // lastMessagesLocked returns the messages that finishLocked sends about one record.
-func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []party) (all []*performatives.Message) {
+func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []party) (all []ending) {
 	if r.reachesLocked(t.asker, gone) {
 		if m := t.asked.Refuse(t.voice(), r.system.Stamp(), why.ErrorCode, why.ErrorText); m != nil {
-			all = append(all, m)
+			all = append(all, t.asker.ending(m))
 		}
 	}
 	if t.asked.Performative() == performatives.ActCancel || !r.reachesLocked(t.worker, gone) {
@@ -171,7 +184,7 @@ func (r *Relay) lastMessagesLocked(t *record, why performatives.Failure, gone []
 	reason := cmp.Or(why.ErrorText, why.ErrorCode.Traits().Text)
 	if m, err := t.first.Follow(r.system.Stamp(), performatives.Cancel{Reason: reason}); err == nil { // the error is an invalid stamp
 		r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id}) // its receipt is not for the asker
-		all = append(all, m)
+		all = append(all, t.worker.ending(m))
 	}
 	return all
 }
@@ -221,7 +234,7 @@ func cloned(id performatives.AgentID) performatives.AgentID {
 
 // sendLast sends the last messages of ended records. At the stop of the node, it tries each once,
 // before it returns.
-func (r *Relay) sendLast(messages []*performatives.Message, stopping bool) {
+func (r *Relay) sendLast(messages []ending, stopping bool) {
 	switch {
 	case len(messages) == 0:
 	case stopping:
@@ -236,22 +249,22 @@ const busyRetryPeriod = 10 * time.Second
 
 // deliverWithRetry delivers messages made on behalf of an agent. It retries while a mailbox or an
 // outbox is full, because the end of a session may produce more messages than one has room for.
-func (r *Relay) deliverWithRetry(messages []*performatives.Message, once bool) {
+func (r *Relay) deliverWithRetry(messages []ending, once bool) {
 	for _, m := range messages {
 		if events.Wants[events.MessageSent](&r.system.Events) {
-			r.system.Events.Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m})
+			r.system.Events.Publish(events.MessageSent{At: events.At{Time: time.Now()}, Message: m.Message})
 		}
 	}
 	until := time.Now().Add(busyRetryPeriod)
 	for wait := time.Millisecond; ; wait = min(2*wait, 100*time.Millisecond) {
 		again := !once && time.Now().Before(until)
-		messages = slices.DeleteFunc(messages, func(m *performatives.Message) bool {
+		messages = slices.DeleteFunc(messages, func(m ending) bool {
 			err := r.deliverEnding(m)
 			if again && errors.Is(err, performatives.CodeBusy) {
 				return false
 			}
 			if err != nil {
-				r.system.DeadLetter(string(m.Receiver()), m, wire.AsRefusal(err).Code)
+				r.system.DeadLetter(string(m.Receiver()), m.Message, wire.AsRefusal(err).Code)
 			}
 			return true
 		})
@@ -263,14 +276,12 @@ func (r *Relay) deliverWithRetry(messages []*performatives.Message, once bool) {
 }
 
 // deliverEnding delivers the last message of a record, past the records.
-func (r *Relay) deliverEnding(m *performatives.Message) error {
-	switch d, found := r.find(m.Receiver()); {
-	case d != nil:
-		return d.Via().out.Send(d.Labelled(m))
-	case !found:
-		if to := r.beyond(m.Receiver()); to != nil {
-			return to.out.Send(m)
-		}
+func (r *Relay) deliverEnding(m ending) error {
+	if m.over != nil {
+		return m.over.out.Send(m.Message)
 	}
-	return r.system.Deliver(m.Receiver(), m)
+	if d, _ := r.find(m.Receiver()); d != nil {
+		return d.Via().out.Send(d.Labelled(m.Message))
+	}
+	return r.system.Deliver(m.Receiver(), m.Message)
 }

@@ -62,7 +62,11 @@ func newRecordsFixture(t testing.TB) *recordsFixture {
 	d := &recordsFixture{t: t, Relay: r, now: time.Now()}
 	t.Cleanup(d.stop)
 	d.ann, d.bob = party{"ann", d.link(Session)}, party{"bob", d.link(Session)}
-	d.say = func(all []*p.Message, _ bool) { d.said = append(d.said, all...) }
+	d.say = func(all []ending, _ bool) {
+		for _, m := range all {
+			d.said = append(d.said, m.Message)
+		}
+	}
 	return d
 }
 
@@ -673,6 +677,30 @@ func TestLostWorkerIsNotTold(t *testing.T) {
 	d.bob.via.LoseWorker("Bob")
 	d.wantEnds("q disconnected")
 	d.wantOpen(1)
+}
+
+// An asker beyond an uplink is told over the session that its request came by, and not over a later
+// one of the uplink, by which the far node knows other names.
+func TestEndGoesOverTheUplinkOfItsRequest(t *testing.T) {
+	d := newRecordsFixture(t)
+	var over, later sentMessages
+	d.ann.via = d.NewLink(Uplink, &over, testLimits)
+	next := d.NewLink(Uplink, &later, testLimits)
+	d.must(act(t, "q", p.ActRequest, nil))
+	d.beyond = func(p.AgentID) *Link { return next }
+	d.say = func(all []ending, _ bool) { d.deliverWithRetry(all, true) }
+	d.bob.via.LoseWorker("bob")
+	if len(over) != 1 || len(later) != 0 || over[0].InReplyTo() != "q" {
+		t.Errorf("told %v over the session of the request, %v over the later one", over, later)
+	}
+}
+
+// sentMessages is a [Sender] that keeps what it is to send.
+type sentMessages []*p.Message
+
+func (s *sentMessages) Send(m *p.Message) error {
+	*s = append(*s, m)
+	return nil
 }
 
 // The record of a conversation of an agent of this process, which is kept for the name of a

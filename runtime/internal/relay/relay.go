@@ -19,9 +19,9 @@ type Relay struct {
 	system    *actors.System
 	beyond    func(performatives.AgentID) *Link
 	activates func(*performatives.Message) bool
-	tables    map[string]table                                   // by the name of the codon
-	say       func(last []*performatives.Message, stopping bool) // sendLast
-	routed    atomic.Bool                                        // a middleware has routed a request
+	tables    map[string]table                   // by the name of the codon
+	say       func(last []ending, stopping bool) // sendLast
+	routed    atomic.Bool                        // a middleware has routed a request
 
 	mu         sync.Mutex
 	index      map[recordKey]*record

@@ -108,8 +108,9 @@ func Read(room [][]byte, rules []Member, path string, object []byte, rest func(n
 	return values, check(rules, values, false).at(path)
 }
 
-func valuesOf(room [][]byte, rules []Member, object []byte, rest func(name string, v []byte)) [][]byte {
-	values := append(room, make([][]byte, len(rules))...)
+// valuesOf appends the values of the members of an object to values, which is empty.
+func valuesOf(values [][]byte, rules []Member, object []byte, rest func(name string, v []byte)) [][]byte {
+	values = append(values, make([][]byte, len(rules))...)
 members:
 	for name, v := range jsonscan.Members(object) {
 		for i := range rules {
