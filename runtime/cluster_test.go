@@ -40,9 +40,7 @@ func newPatientMember(t testing.TB, name string, join ...string) *runtime.Node {
 // 13 s.
 func newMortalMember(t testing.TB, name string, join ...string) *runtime.Node {
 	t.Helper()
-	return newNode(t, runtime.Options{Name: name, Cluster: &runtime.ClusterOptions{
-		Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN, LinkTimeout: patience.Time,
-	}})
+	return newSeamed(t, name, runtime.ClusterOptions{Gossip: "127.0.0.1:0", Join: join, Profile: membership.WAN, LinkTimeout: patience.Time})
 }
 
 // newCluster returns n nodes of a cluster on loopback that know one another: n1, n2 … They are
