@@ -30,6 +30,8 @@ func TestTimers(t *testing.T) {
 			t.Errorf("got %q, %t, want a", name, ok)
 		}
 		none("it counts once")
+		all.arm("far", time.Now(), Never-1)
+		none("its time is longer than a Duration since the beginning")
 		all.arm("c", time.Now(), time.Second)
 		all.stop()
 		time.Sleep(time.Minute)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -32,8 +31,8 @@ func Within(namespace, id string) bool {
 func New(s *actors.System) *Catalog { return &Catalog{system: s} }
 
 // Catalog lists the visible agents, sorted by folded id, and keeps the texts of their capabilities.
-// A change costs what the changed agent offers, and the text of a block of agents. The catalog lists
-// no agent until its first use. It is safe for concurrent use.
+// A change costs what the changed agent offers, and the text of a block of agents at the next
+// summary. The catalog lists no agent until its first use. It is safe for concurrent use.
 type Catalog struct {
 	system *actors.System
 	used   atomic.Bool
@@ -226,7 +225,7 @@ func (c *Catalog) Summary(except performatives.AgentID) performatives.Raw {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.useLocked()
-	if a := c.removeLocked(except.Fold()); a != nil {
+	if a := c.removeLocked(except.Fold()); a != nil { // another agent may be the first now that offers the same
 		defer c.addLocked(a)
 	}
 	out := append(make([]byte, 0, c.length+c.length/16+256), `{"capabilities":{"topics":[`...)
@@ -364,42 +363,4 @@ func withAgent(m performatives.Members, by performatives.AgentID) performatives.
 	}
 	m[memberAgent] = id
 	return m
-}
-
-// Watcher is told which agents have other actions than before. It may be told of one that has the
-// same actions again.
-type Watcher interface {
-	ActionsChanged(ids []performatives.AgentID)
-}
-
-// burstTime is the time in which changes are told together.
-const burstTime = 100 * time.Millisecond
-
-// Watch has w told of changes until Unwatch.
-func (c *Catalog) Watch(w Watcher) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.useLocked()
-	if c.watchers == nil {
-		c.watchers, c.changed = make(map[Watcher]struct{}), make(map[performatives.AgentID]struct{})
-	}
-	c.watchers[w] = struct{}{}
-}
-
-// Unwatch ends Watch. A call that has begun may end later.
-func (c *Catalog) Unwatch(w Watcher) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.watchers, w)
-}
-
-// tell tells the watchers of the changes.
-func (c *Catalog) tell() {
-	c.mu.Lock()
-	ids, watchers := slices.Collect(maps.Keys(c.changed)), slices.Collect(maps.Keys(c.watchers))
-	clear(c.changed)
-	c.mu.Unlock()
-	for _, w := range watchers {
-		w.ActionsChanged(ids)
-	}
 }

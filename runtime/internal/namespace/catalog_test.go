@@ -60,8 +60,8 @@ func TestCatalog(t *testing.T) {
 	t.Run("many agents", func(t *testing.T) { checkCatalog(t, ids, 25) })
 }
 
-// checkCatalog checks a catalog while agents with these ids come and go. Between each two of them, so
-// many others stay.
+// checkCatalog checks a catalog while agents with these ids come and go. Between each two of them,
+// that many others stay.
 func checkCatalog(t *testing.T, ids []performatives.AgentID, others int) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"one", "One", "two <b>", "two_<b>", "three", "four"}), 0, 4)
 	rapid.Check(t, func(t *rapid.T) {

@@ -5,8 +5,9 @@
 // capabilities, and the names of the namespaces that have all agents. Its one lock is that of the
 // catalog; while it is held, only the directory of the actor system is read.
 //
-// It promises that a change of the directory is in the next answer, and costs what the changed agent
-// offers. No agent is listed before the first question. Watchers are told of changes in bursts.
+// It promises that a change of the directory is in the next answer. A change costs what the changed
+// agent offers, and the text of a block of agents. No agent is listed before the first question.
+// Watchers are told of changes in bursts.
 //
 // It may call the actor system. It imports no other room.
 package namespace
