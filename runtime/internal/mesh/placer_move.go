@@ -229,9 +229,9 @@ func (p *placer) give(a *activation, r retired, to *nodeLink) {
 // release gives back the id of an agent that runs on another node, to which its messages and
 // records go.
 func (p *placer) release(a *activation, r retired, to *nodeLink) {
-	p.node.relay.HandedOver(a.id, to.Link)
+	p.node.relay.Moved(a.id, nil, to.Link)
 	r.Release(func(m *performatives.Message) error { return p.passOn(m, to) })
-	p.node.relay.HandedOver(a.id, to.Link) // those of messages that have come in between
+	p.node.relay.Moved(a.id, nil, to.Link) // those of messages that have come in between
 }
 
 // passOn passes a message on to the node that its receiver was handed over to, or has left for.

@@ -58,35 +58,23 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 
 // Moved notes that an agent is at another destination now: behind the link to, or nil for one that
 // is not known yet. Its records there are those that were behind the link from, or nil for an agent
-// of this process.
+// of this process. They stay if to has ended, except for those of askers of other nodes.
 func (r *Relay) Moved(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	was := party{id, from}
-	if to != nil && to.lost {
-		return
-	}
-	for t := range maps.Clone(r.of[was.key()]) {
-		if t.worker.is(was) {
-			r.relistLocked(t, &t.worker, to)
-		}
+	was, ended := party{id, from}, to != nil && to.lost
+	for _, t := range r.eachLocked(was.key(), func(t *record) bool { return t.worker.is(was) && (!ended || t.asker.behind(Node)) }) {
+		r.relistLocked(t, &t.worker, to)
 	}
 }
 
 // Follow notes that an agent has moved from one session to another, also to one of another node.
-// The new session gets the answers to the agent's requests. Of a request to a third node, the
-// record of that node stands.
+// The new session gets the answers to the agent's requests.
 func (r *Relay) Follow(id performatives.AgentID, from, to *Link) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for t := range maps.Clone(r.of[from]) {
-		switch {
-		case !t.asker.is(party{id, from}):
-			continue
-		case to.kind == Node && t.worker.via != nil && t.worker.via.kind == Node:
-			r.removeLocked(t)
-			continue
-		}
+	was := party{id, from}
+	for _, t := range r.eachLocked(from, func(t *record) bool { return t.asker.is(was) }) {
 		r.relistLocked(t, &t.asker, to)
 		if to.kind == Session {
 			r.scheduleLocked(t, t.deadline(t.asked, false, time.Now())) // without the grace of an asker of another node
@@ -101,34 +89,16 @@ func (l *Link) LoseWorker(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	lost := party{id, l}
-	ended := slices.DeleteFunc(slices.Collect(maps.Keys(r.of[l])), func(t *record) bool { return !t.worker.is(lost) })
-	r.finishLocked(ended, Replaced, lost)
+	r.finishLocked(r.eachLocked(l, func(t *record) bool { return t.worker.is(lost) }), Replaced, lost)
 }
 
 // Workers returns the agents behind the link that work on open records, by folded id.
 func (l *Link) Workers() (ids []performatives.AgentID) {
-	l.relay.mu.Lock()
-	defer l.relay.mu.Unlock()
-	for t := range l.relay.of[l] {
-		if t.worker.via == l {
-			ids = append(ids, t.worker.id.Fold())
-		}
+	for _, t := range l.each(func(t *record) bool { return t.worker.via == l }) {
+		ids = append(ids, t.worker.id.Fold())
 	}
 	slices.Sort(ids)
 	return slices.Compact(ids)
-}
-
-// HandedOver notes that an agent of this process continues behind the link to. A record of an asker
-// of another node ends: the one of that node stands.
-func (r *Relay) HandedOver(id performatives.AgentID, to *Link) {
-	r.mu.Lock()
-	for t := range maps.Clone(r.of[id.Fold()]) {
-		if l := t.asker.via; l != nil && l.kind == Node {
-			r.removeLocked(t)
-		}
-	}
-	r.mu.Unlock()
-	r.Moved(id, nil, to)
 }
 
 // Close ends all records when the node has stopped.
@@ -165,7 +135,7 @@ type ending struct {
 }
 
 func (p party) ending(m *performatives.Message) ending {
-	if p.via != nil && p.via.kind == Uplink {
+	if p.behind(Uplink) {
 		return ending{m, p.via}
 	}
 	return ending{Message: m}

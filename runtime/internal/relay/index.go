@@ -82,11 +82,33 @@ func (r *Relay) unlistLocked(t *record) {
 	}
 }
 
+// eachLocked returns the open records of a key of Relay.of for which match returns true.
+func (r *Relay) eachLocked(key any, match func(*record) bool) (all []*record) {
+	for t := range r.of[key] {
+		if match(t) {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// each returns the open records of the link for which match returns true. Only the names of their
+// parties may be read.
+func (l *Link) each(match func(*record) bool) []*record {
+	l.relay.mu.Lock()
+	defer l.relay.mu.Unlock()
+	return l.relay.eachLocked(l, match)
+}
+
 // relistLocked moves a party of an open record behind another link; nil for an agent of this
-// process, or one that is not known yet.
+// process, or one that is not known yet. A record between agents of two other nodes ends: that of
+// the asker's node stands.
 func (r *Relay) relistLocked(t *record, p *party, via *Link) {
 	r.unlistLocked(t)
-	p.via = via
+	if p.via = via; t.asker.behind(Node) && t.worker.behind(Node) {
+		r.removeLocked(t)
+		return
+	}
 	r.listLocked(t)
 }
 

@@ -27,14 +27,12 @@ type record struct {
 	progress *machine.Progress // nil without a table, and after a message that breaks it
 
 	first  *performatives.Message // that opened it; nil in a tombstone
-	asked  *performatives.Message // the latest of the asker that expects a reply; nil in a tombstone
+	round                         // the latest one
 	latest *performatives.Message // the latest message noted
 	cancel *performatives.Message // the latest CANCEL
 	ids    []performatives.MessageID
-	copies copies // of asked
 
-	due   time.Time // the deadline; zero: none
-	place int       // in dueHeap, counted from 1; 0: it is not there
+	place int // in dueHeap, counted from 1; 0: it is not there
 	keys  []recordKey
 
 	kept      *list.Element // of Relay.tombstones
@@ -48,11 +46,13 @@ type party struct {
 	via *Link // the session behind which the agent is; nil for an agent of this process
 }
 
-// copies counts the copies of one message that expects a reply.
-type copies struct {
-	passed  int  // how many were passed on
-	refused int  // how many of these a runtime has refused
-	heard   bool // the worker has said something since the first was passed on
+// round is a message of the asker that expects a reply.
+type round struct {
+	asked   *performatives.Message // nil in a tombstone
+	due     time.Time              // the deadline of the record; zero: none
+	passed  int                    // how many copies were passed on
+	refused int                    // how many of these a runtime has refused
+	heard   bool                   // the worker has said something since the first was passed on
 }
 
 // recordKey finds a record by a name and its agents. The ids are folded.
@@ -149,7 +149,7 @@ func (t *record) observe(m *performatives.Message) (ends bool) {
 		if m.Undeliverable() {
 			return m.Answers(t.asked) && t.copyRefused(m.AsRefusal().Code)
 		}
-		t.copies.heard = true
+		t.heard = true
 	}
 	if !again && len(t.ids) < maxRecordIDs {
 		t.ids = append(t.ids, m.ID())
@@ -167,8 +167,8 @@ func (t *record) observe(m *performatives.Message) (ends bool) {
 // copyRefused notes that a runtime has refused one copy of the latest request, and reports whether
 // that ends the record: no copy can have arrived. A full mailbox is no answer to a CANCEL.
 func (t *record) copyRefused(code performatives.Code) bool {
-	t.copies.refused++
-	return !t.copies.heard && t.copies.refused >= t.copies.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
+	t.refused++
+	return !t.heard && t.refused >= t.passed && !(code == performatives.CodeBusy && t.asked.Performative() == performatives.ActCancel)
 }
 
 // DefaultPatience is the time for a reply to a request without a ReplyBy, where no link says
@@ -187,7 +187,7 @@ func (t *record) patience() time.Duration {
 // ReplyBy. One of another node is told by that node, which has its own clock, and its CANCEL gives
 // the worker the grace.
 func (t *record) grace() time.Duration {
-	if t.asker.via == nil || t.asker.via.kind == Session {
+	if t.asker.via == nil || t.asker.behind(Session) {
 		return 0
 	}
 	return cmp.Or(t.worker.via, t.asker.via).limits.Grace
@@ -210,4 +210,4 @@ func (t *record) deadline(m *performatives.Message, further bool, now time.Time)
 
 // uncertain reports whether nothing tells if the asker still waits: it has heard something, and no
 // table says what it was.
-func (t *record) uncertain() bool { return t.progress == nil && t.copies.heard }
+func (t *record) uncertain() bool { return t.progress == nil && t.heard }

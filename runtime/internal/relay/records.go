@@ -26,13 +26,10 @@ type passage struct {
 type noted struct {
 	record  *record // nil: there is nothing to take back
 	message *performatives.Message
-	began   bool
 	ended   bool
 
 	// These are of the record before.
-	asked    *performatives.Message
-	copies   copies
-	due      time.Time
+	round    // zero: it began with the message
 	progress *machine.Progress
 }
 
@@ -65,7 +62,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	case t.latest == p.message: // it was noted at the namespace that it is for
 		return noted{}, nil
 	}
-	n := noted{record: t, message: p.message, asked: t.asked, copies: t.copies, due: t.due, progress: t.progress}
+	n := noted{record: t, message: p.message, round: t.round, progress: t.progress}
 	if p.message.Performative().ExpectsReply() && t.roleOf(p.message) == machine.Initiator {
 		if err := r.roomLocked(t, p, 0); err != nil {
 			return noted{}, err
@@ -83,6 +80,8 @@ func refusedCopy(m *performatives.Message, code performatives.Code, text string)
 }
 
 func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }
+
+func (p party) behind(k Kind) bool { return p.via != nil && p.via.kind == k }
 
 func (p party) lost() bool { return p.via != nil && p.via.lost }
 
@@ -152,12 +151,8 @@ func (l *Link) Continues(m *performatives.Message, from performatives.AgentID) b
 // AskersOf returns the agents that wait in open records for an answer of a worker behind the link.
 // The answer is to a message with that id.
 func (l *Link) AskersOf(worker performatives.AgentID, id performatives.MessageID) (all []performatives.AgentID) {
-	l.relay.mu.Lock()
-	defer l.relay.mu.Unlock()
-	for t := range l.relay.of[l] {
-		if t.worker.id.Is(worker) && t.knows(id) {
-			all = append(all, t.asker.id)
-		}
+	for _, t := range l.each(func(t *record) bool { return t.worker.id.Is(worker) && t.knows(id) }) {
+		all = append(all, t.asker.id)
 	}
 	return all
 }
@@ -168,7 +163,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		return noted{}, err
 	}
 	m := p.message
-	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, asked: m}
+	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, round: round{asked: m}}
 	room := new(recordRoom)
 	t.ids, t.keys = room.ids[:0], room.keys[:0]
 	t.broadcast = m.Receiver() == ""
@@ -189,7 +184,7 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 		r.referLocked(t, recordKey{string(m.ConversationID()), t.asker.id, t.as})
 	}
 	r.askLocked(t, m, now)
-	return noted{record: t, message: m, began: true}, nil
+	return noted{record: t, message: m}, nil
 }
 
 // key is that of Relay.of.
@@ -203,25 +198,26 @@ func (p party) key() any {
 // askLocked notes that the asker has sent a message that expects a reply, for the first time or
 // again.
 func (r *Relay) askLocked(t *record, m *performatives.Message, now func() time.Time) {
-	further := m.ID() != t.asked.ID()
+	next, further := t.round, m.ID() != t.asked.ID()
 	if further {
-		t.copies = copies{}
+		next = round{}
 	}
-	t.copies.passed++
-	r.setAskedLocked(t, m)
-	r.scheduleLocked(t, t.deadline(m, further, now()))
+	next.asked, next.due = m, t.deadline(m, further, now())
+	next.passed++
+	r.setRoundLocked(t, next)
 	r.referLocked(t, recordKey{name: string(m.ID()), asker: t.asker.id})
 	if with := m.ReplyWith(); with != "" && with != string(m.ID()) {
 		r.referLocked(t, recordKey{name: with, asker: t.asker.id})
 	}
 }
 
-func (r *Relay) setAskedLocked(t *record, m *performatives.Message) {
+func (r *Relay) setRoundLocked(t *record, next round) {
 	before := t.weight()
-	t.asked = m
+	t.round = next
 	for side := range t.sides() {
 		side.via.addWeight(t.weight() - before)
 	}
+	r.scheduleLocked(t, next.due)
 }
 
 // addWeight adds to the weight of the records of a session. It is guarded by Relay.mu.
@@ -282,7 +278,7 @@ func (r *Relay) takeBack(n noted) bool {
 	switch {
 	case t.tombstone:
 		return false
-	case n.began:
+	case n.asked == nil:
 		r.removeLocked(t)
 		return true
 	case n.ended:
@@ -295,9 +291,7 @@ func (r *Relay) takeBack(n noted) bool {
 		t.ids = slices.DeleteFunc(t.ids, func(id performatives.MessageID) bool { return id == n.message.ID() })
 	}
 	if t.asked == n.message { // else a later request has its place
-		r.setAskedLocked(t, n.asked)
-		t.copies = n.copies
-		r.scheduleLocked(t, n.due)
+		r.setRoundLocked(t, n.round)
 	}
 	return true
 }
@@ -318,15 +312,8 @@ func (r *Relay) reopenLocked(t *record) {
 
 // Busy reports whether an agent behind the link has an open record.
 func (l *Link) Busy(id performatives.AgentID) bool {
-	l.relay.mu.Lock()
-	defer l.relay.mu.Unlock()
 	a := party{id, l}
-	for t := range l.relay.of[l] {
-		if t.asker == a || t.worker == a {
-			return true
-		}
-	}
-	return false
+	return len(l.each(func(t *record) bool { return t.asker == a || t.worker == a })) > 0
 }
 
 // Open returns how many records are open.

@@ -369,6 +369,42 @@ func TestRecordFollowsItsAsker(t *testing.T) {
 	}
 }
 
+// The record of a request moves with its worker, also to a place that is not known yet. Behind a
+// link that has ended it would never end. If the asker is of another node, its record stands.
+func TestRecordMovesWithItsWorker(t *testing.T) {
+	for name, c := range map[string]struct {
+		asker             Kind
+		from, to, ended   bool // a link between nodes
+		moved, open, left int  // records behind to, open ones, and those behind from
+	}{
+		"to a node":                            {asker: Session, to: true, moved: 1, open: 1},
+		"to a node, and the asker is of one":   {asker: Node, to: true},
+		"to a node that is lost":               {asker: Session, to: true, ended: true, open: 1, left: 1},
+		"of another node, to one that is lost": {asker: Node, to: true, ended: true},
+		"from node to node":                    {asker: Session, from: true, to: true, moved: 1, open: 1},
+		"to no node yet":                       {asker: Session, from: true, open: 1},
+	} {
+		d := newRecordsFixture(t)
+		var from, to *Link
+		if c.from {
+			from = d.link(Node)
+		}
+		if c.to {
+			to = d.link(Node)
+		}
+		d.ann.via, d.bob.via = d.link(c.asker), from
+		d.must(act(t, "q", p.ActRequest, nil))
+		if c.ended {
+			to.EndRecords(Disconnected)
+		}
+		d.Moved("Ann", d.ann.via, d.link(Session)) // which works on nothing
+		d.Moved("BOB", from, to)
+		if got := [...]int{len(d.of[to]), d.Open(), len(d.of[party{"bob", from}.key()])}; got != [...]int{c.moved, c.open, c.left} {
+			t.Errorf("%s: %d moved, %d are open, %d are left", name, got[0], got[1], got[2])
+		}
+	}
+}
+
 // Without a table, an asker that has heard something is not told of the deadline, and still of the
 // loss of the worker.
 func TestUncertainRecord(t *testing.T) {
