@@ -260,35 +260,6 @@ func TestIntroductions(t *testing.T) {
 	}
 }
 
-// A peer whose introduction has tools without names is asked for its list.
-func TestToolsWithoutNames(t *testing.T) {
-	h := newHub(t, noPeerOptions)
-	c := newCaller(t, h, nil)
-	c.say(message(t, "Gateway", "system", performatives.ActQueryCapabilities, with(performatives.QueryCapabilities{
-		Type: performatives.QuerySummary, Capabilities: &performatives.Capabilities{Extra: performatives.Members{"tools": []byte("true")}},
-	})))
-	var question *performatives.Message
-	for _, m := range c.Await(t, 2) {
-		if m.Performative() == performatives.ActQueryCapabilities {
-			question = m
-		}
-	}
-	if question == nil || question.Receiver() != "Gateway" {
-		t.Fatal("it is not asked")
-	}
-	if slices.Contains(h.Directory().IDs(), "Gateway") {
-		t.Error("it is found before it has answered")
-	}
-	answer, err := question.Reply(performatives.Stamp{ID: "a1", Time: question.Timestamp()}, performatives.InformCapabilities{
-		Capabilities: &performatives.Capabilities{Actions: []performatives.Action{{Name: "weather"}}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c.say(answer)
-	h.awaitVisible("Gateway")
-}
-
 // namespaces are the names under which a peer can reach the agent team/a.
 var namespaces = []performatives.AgentID{"system", "Default", "hub", "team"}
 

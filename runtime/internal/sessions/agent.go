@@ -9,7 +9,6 @@ import (
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/codons/discovery"
 	"github.com/ribosome-agents/ribosome/performatives"
-	"github.com/ribosome-agents/ribosome/runtime/internal/namespace"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/wire"
 )
@@ -28,8 +27,7 @@ type Agent struct {
 	mu    sync.Mutex
 	held  []*performatives.Message // answers that wait for that; guarded by mu
 
-	asked performatives.MessageID // the node's query for its capabilities; only the session's reader uses it
-	left  bool                    // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
+	left bool // it has withdrawn its capabilities, and has sent nothing since; only the session's reader uses it
 }
 
 var _ relay.Destination = (*Agent)(nil)
@@ -136,8 +134,8 @@ func (a *Agent) Labelled(m *performatives.Message) *performatives.Message {
 }
 
 // introduce takes what a QUERY_CAPABILITIES says of its sender: what it can do, how it is, and that
-// it is to be told of changes of the answer. A peer that has tools and does not name them is asked.
-// reports is true if the query has no other purpose than to say how the agent is.
+// it is to be told of changes of the answer. reports is true if the query has no other purpose than
+// to say how the agent is.
 func (p *Peers) introduce(l *link, a *Agent, m *performatives.Message) (introduces, reports bool) {
 	if m.Performative() != performatives.ActQueryCapabilities {
 		return false, false
@@ -151,9 +149,6 @@ func (p *Peers) introduce(l *link, a *Agent, m *performatives.Message) (introduc
 	}
 	if c := q.Capabilities; c != nil {
 		a.announce(*c)
-		if len(c.Actions) == 0 && hasTools(*c) {
-			a.ask(m)
-		}
 	}
 	health, reports := p.node.Report(q)
 	if health != nil {
@@ -174,66 +169,4 @@ func (a *Agent) announce(c performatives.Capabilities) {
 		a.known.Store(offered)
 		a.registration.Announce(c)
 	}
-}
-
-// hasTools reports whether a peer says that it has tools, of which it lists none: the member tools
-// of its capabilities, true or an object. A gateway may say so in any dialect.
-func hasTools(c performatives.Capabilities) bool {
-	switch tools := string(c.Extra["tools"]); tools {
-	case "", "null", "false":
-		return false
-	}
-	return true
-}
-
-// ask asks the peer for its capabilities.
-func (a *Agent) ask(m *performatives.Message) {
-	s := a.link.node.System.Stamp()
-	question, err := performatives.New(performatives.Envelope{
-		ID: s.ID, Timestamp: s.Time, Sender: namespace.System, Receiver: a.id, ReplyWith: string(s.ID), Language: m.Language(),
-		Ontology: performatives.OntologyCapabilityQuery, Payload: performatives.QueryCapabilities{Type: performatives.QuerySummary},
-	})
-	if err != nil || a.link.session.Send(question) != nil {
-		return // it stays hidden, and may introduce itself again
-	}
-	a.asked = s.ID
-}
-
-// answered takes the answer to ask, and reports whether m is one.
-func (a *Agent) answered(m *performatives.Message) bool {
-	if a.asked == "" || m.InReplyTo() != string(a.asked) {
-		return false
-	}
-	a.asked = ""
-	if c, err := performatives.PayloadAs[performatives.InformCapabilities](m); err == nil && c.Capabilities != nil {
-		a.announce(a.updated(*c.Capabilities))
-	}
-	return true
-}
-
-// updated returns capabilities with what the peer has said before of the kinds that are not in
-// them: a list of tools has no topics.
-func (a *Agent) updated(c performatives.Capabilities) performatives.Capabilities {
-	if !a.known.Load() {
-		return c
-	}
-	before := a.registration.Describe()
-	if c.Topics == nil {
-		c.Topics = before.Topics
-	}
-	if c.Resources == nil {
-		c.Resources = before.Resources
-	}
-	if c.Ontologies == nil {
-		c.Ontologies = before.Ontologies
-	}
-	if c.Extra == nil {
-		c.Extra = before.Extra
-	}
-	return c
-}
-
-// changed reports whether m says that the peer's list of tools has changed.
-func (a *Agent) changed(m *performatives.Message) bool {
-	return m.Performative() == performatives.ActInform && m.Ontology() == performatives.OntologyCapabilityInformation && m.Payload() == nil && a.known.Load()
 }

@@ -168,13 +168,6 @@ func (p *Peers) Receive(s *wire.Session, m *performatives.Message) error {
 // pass routes a message from an agent of l, which the chain has routed to the agent routed.
 func (p *Peers) pass(l *link, agent *Agent, m *performatives.Message, routed performatives.AgentID) error {
 	agent.left = false
-	if agent.answered(m) {
-		return nil
-	}
-	if agent.changed(m) && p.coversAll(m.Receiver()) {
-		agent.ask(m)
-		return nil
-	}
 	introduces, reports := p.introduce(l, agent, m)
 	if reports && p.coversAll(m.Receiver()) { // the list of all agents would be of no use to a heartbeat
 		return p.reply(l, m, performatives.ActInformCapabilities, performatives.InformCapabilities{Capabilities: new(performatives.Capabilities)})

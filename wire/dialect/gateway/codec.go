@@ -29,6 +29,9 @@ type codec struct {
 	form   atomic.Uint32         // the [form] of the frames; the first readable one that is recognized decides it
 	formed bool                  // form is decided; until then, and this field itself, of the reader
 	source performatives.AgentID // the label of a peer without envelopes; of the reader
+
+	providers    map[performatives.AgentID]performatives.Capabilities // of those who offer anything, by folded source; of the reader
+	introduction *performatives.Message                               // that was read last and not refused; of the reader
 }
 
 // bare reports whether the frames have no envelopes. Safe for concurrent use.
@@ -67,6 +70,7 @@ func (c *codec) Decode(frame []byte, take func(wire.Inbound)) {
 	default:
 		r := readRPC(e.payload)
 		take(c.inbound(&e, &r, c.originOf(&e, &r)))
+		c.noteIntroduction(e.token, take)
 	}
 }
 
@@ -191,6 +195,7 @@ func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	if !ok {
 		return dst
 	}
+	c.introduction = nil
 	c.mu.Lock()
 	if o.cancels != nil {
 		o.cancels.Withdrawn = false // the request continues, so that its answer is written

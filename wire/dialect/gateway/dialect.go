@@ -41,12 +41,9 @@ func (*Dialect) SenderIsLabel(m *performatives.Message) bool {
 	return err != nil || q.Capabilities == nil || !offers(*q.Capabilities)
 }
 
-// offers reports whether a peer offers anything: topics, actions, resources, or the capability
-// tools, which is true or an object.
-func offers(c performatives.Capabilities) bool {
-	tools := string(c.Extra["tools"])
-	return c.Offers() || tools != "" && tools != "null" && tools != "false"
-}
+// offers reports whether a peer offers anything: topics, actions, resources, or tools that it does
+// not list.
+func offers(c performatives.Capabilities) bool { return c.Offers() || hasTools(c) }
 
 // Recognizes reports whether frame is an object with the member mcp_payload, with the members error
 // and source, or with jsonrpc; or an array that begins with such an object. It does not check the
@@ -56,7 +53,7 @@ func (d *Dialect) Recognizes(frame []byte) bool { return formOf(frame) != unknow
 // Open returns the codec of one session. It is a [wire.CompressionCodec].
 func (d *Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 	o.Local = cmp.Or(o.Local, NamespaceSystem)
-	c := &codec{opts: d.opts, session: o, formed: o.Initiator}
+	c := &codec{opts: d.opts, session: o, formed: o.Initiator, providers: make(map[performatives.AgentID]performatives.Capabilities)}
 	c.pending.init(o.MaxPending)
 	c.Handover = exchange.Handover[*call]{Lock: &c.mu, Calls: &c.pending.calls}
 	c.form.Store(uint32(enveloped))

@@ -45,6 +45,7 @@ func (c *codec) initialize(e *envelope, r *rpc, o *origin) wire.Inbound {
 		c.mu.Lock()
 		c.mcp = h.mcp
 		c.mu.Unlock()
+		c.introduction = in.Message
 	}
 	return in
 }

@@ -19,6 +19,10 @@ func (c *codec) notification(e *envelope, r *rpc, o *origin) wire.Inbound {
 		return wire.Inbound{Token: e.token, Ref: o} // the answer to initialize has settled the session
 	case methodCancelled:
 		return c.cancelled(e, r, o)
+	case methodListChanged:
+		if in, ok := c.toolsChanged(e, r); ok {
+			return in
+		}
 	case methodProgress:
 		if in, ok := c.progress(e, r, o); ok {
 			return in

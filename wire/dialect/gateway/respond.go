@@ -30,7 +30,11 @@ func (c *codec) response(e *envelope, r *rpc) wire.Inbound {
 			return in
 		}
 	}
-	return c.answered(e, r, q)
+	in := c.answered(e, r, q)
+	if q.message.Sender() == NamespaceSystem && in.Message != nil && in.Message.InReplyTo() != "" {
+		in.Message = nil // a source that does not list its tools stays as it is
+	}
+	return in
 }
 
 // peerError reads an envelope with an error object and no payload. Its correlation_id is
@@ -68,7 +72,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 	wrong := r.Refusal != nil || r.result == nil
 	switch {
 	case wrong && q.cancel == nil && q.pages.next != nil: // the pages before are valid
-		return c.reply(e, r, q.message, messageType{act: performatives.ActInformCapabilities}, q.pages.cut())
+		return c.listed(e, r, q, messageType{act: performatives.ActInformCapabilities}, q.pages.cut())
 	case r.Refusal != nil:
 		return nil, r.Refusal
 	case r.result == nil && q.cancel != nil:
@@ -94,7 +98,7 @@ func (c *codec) answerTo(e *envelope, r *rpc, q *request) (*performatives.Messag
 		return c.reply(e, r, q.message, messageType{act: performatives.ActInformCapabilities}, p)
 	case methodList:
 		t.act = performatives.ActInformCapabilities
-		return c.reply(e, r, q.message, t, q.pages.listed(r.result))
+		return c.listed(e, r, q, t, q.pages.listed(r.result))
 	case methodRead:
 		p, err := exchange.PayloadAs[performatives.QueryRef](q.message)
 		if err != nil {
