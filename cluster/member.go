@@ -9,9 +9,9 @@ import (
 // Incarnation is one run of a node's process. It is comparable.
 type Incarnation struct {
 	// Name is the name of the node, unique in the cluster.
-	Name string
+	Name string `json:"node"`
 	// Epoch is greater than that of each earlier run of a node with the name. It is never zero.
-	Epoch uint64
+	Epoch uint64 `json:"epoch"`
 }
 
 // IsZero reports whether the incarnation is of no node.
@@ -29,14 +29,14 @@ func (i Incarnation) String() string { return fmt.Sprintf("%s@%d", i.Name, i.Epo
 type Member struct {
 	Incarnation
 	// Gossip is the address of its membership, host:port.
-	Gossip string
+	Gossip string `json:"gossip"`
 	// Links is the address where it accepts the links of other nodes, host:port.
-	Links string
+	Links string `json:"links"`
 	// Labels are given by its operator, such as zone=eu-1. Nil means none.
-	Labels map[string]string
+	Labels map[string]string `json:"labels"`
 	// Leaving means that the node hands over its agents and takes no new ones. It can still be
 	// reached.
-	Leaving bool
+	Leaving bool `json:"leaving"`
 }
 
 // Equal reports whether both describe the same incarnation in the same way.

@@ -67,6 +67,25 @@ func TestMatch(t *testing.T) {
 	}
 }
 
+// An agent has all of some names if each is one of its topics or actions, in any spelling.
+func TestHasAll(t *testing.T) {
+	c := p.Capabilities{Topics: []string{"Python", "debug_code"}, Actions: []p.Action{{Name: "Small-Talk"}}}
+	for _, tt := range []struct {
+		names []string
+		want  bool
+	}{
+		{[]string{"debug code"}, true},
+		{[]string{"DEBUG_CODE", "python", "small talk"}, true},
+		{[]string{"python", "cooking"}, false},
+		{[]string{"cooking"}, false},
+		{nil, true},
+	} {
+		if got := c.HasAll(tt.names); got != tt.want {
+			t.Errorf("%q: %t", tt.names, got)
+		}
+	}
+}
+
 func TestKnowsOntology(t *testing.T) {
 	declares := p.Capabilities{Ontologies: []string{p.OntologyDebugRequest}}
 	for _, tt := range []struct {

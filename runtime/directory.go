@@ -68,27 +68,14 @@ func (d Directory) IDs() []performatives.AgentID {
 	return ids
 }
 
-// WithCapabilities returns the entries that have all of the named topics or actions,
-// sorted by id. Names are compared as [performatives.FoldCapability] does.
-func (d Directory) WithCapabilities(names ...string) []Entry {
-	return slices.DeleteFunc(d.All(), func(e Entry) bool {
-		return !e.Capabilities.HasAll(names)
-	})
-}
-
 func (d Directory) entry(agent *actors.Registration) Entry {
 	return Entry{ID: agent.ID(), Node: d.mesh.NodeOf(agent), Capabilities: agent.Describe()}
 }
 
 // memberListing is a node in the reply to QUERY_REF "members".
 type memberListing struct {
-	Node    string            `json:"node"`
-	Epoch   uint64            `json:"epoch"`
-	Gossip  string            `json:"gossip"`
-	Links   string            `json:"links"`
-	Labels  map[string]string `json:"labels"`
-	Leaving bool              `json:"leaving"`
-	Agents  int               `json:"agents"` // visible ones
+	cluster.Member
+	Agents int `json:"agents"` // visible ones
 	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
 	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
@@ -109,7 +96,7 @@ func (n *Node) listMembers() (all []memberListing) {
 		if m.Labels == nil {
 			m.Labels = map[string]string{} // an object in JSON, not null
 		}
-		listing := memberListing{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving, Agents: agents[m.Name]}
+		listing := memberListing{Member: m, Agents: agents[m.Name]}
 		if why := states[m.Incarnation]; why != nil {
 			listing.Unlinked = why.Error()
 		}

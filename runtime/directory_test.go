@@ -26,24 +26,6 @@ func TestDirectory(t *testing.T) {
 	if diff := cmp.Diff([]performatives.AgentID{"Eddy", "Jules", "eliza"}, d.IDs()); diff != "" {
 		t.Error(diff)
 	}
-	for _, tt := range []struct {
-		names []string
-		want  []performatives.AgentID
-	}{
-		{[]string{"debug code"}, []performatives.AgentID{"Eddy", "Jules"}},
-		{[]string{"DEBUG_CODE", "python"}, []performatives.AgentID{"Jules"}},
-		{[]string{"Small-Talk"}, []performatives.AgentID{"eliza"}},
-		{[]string{"cooking"}, nil},
-		{nil, []performatives.AgentID{"Eddy", "Jules", "eliza"}},
-	} {
-		var got []performatives.AgentID
-		for _, e := range d.WithCapabilities(tt.names...) {
-			got = append(got, e.ID)
-		}
-		if diff := cmp.Diff(tt.want, got); diff != "" {
-			t.Errorf("%q: %s", tt.names, diff)
-		}
-	}
 	if e, ok := d.Lookup("JULES"); !ok || e.ID != "Jules" || e.Node != "n1" || len(e.Capabilities.Topics) != 2 {
 		t.Errorf("got %+v", e)
 	}

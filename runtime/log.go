@@ -44,32 +44,6 @@ func NewTextLogger(w io.Writer, level slog.Leveler) *slog.Logger {
 
 func isTerminal(w io.Writer) bool { return terminal.Is(w) && os.Getenv("TERM") != "dumb" }
 
-// fallback is the handler of a node without [Options.Logger]. It passes warnings and errors on to
-// [slog.Default], as that is when they are written.
-type fallback struct {
-	derive func(slog.Handler) slog.Handler // adds attributes and groups
-}
-
-// Enabled reports whether the default logger writes a warning or an error of the level.
-func (fallback) Enabled(ctx context.Context, level slog.Level) bool {
-	return level >= slog.LevelWarn && slog.Default().Enabled(ctx, level)
-}
-
-// Handle passes a record on.
-func (f fallback) Handle(ctx context.Context, r slog.Record) error {
-	return f.derive(slog.Default().Handler()).Handle(ctx, r)
-}
-
-// WithAttrs returns a handler whose records have more attributes.
-func (f fallback) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return fallback{func(h slog.Handler) slog.Handler { return f.derive(h).WithAttrs(attrs) }}
-}
-
-// WithGroup returns a handler whose later attributes are in a group.
-func (f fallback) WithGroup(name string) slog.Handler {
-	return fallback{func(h slog.Handler) slog.Handler { return f.derive(h).WithGroup(name) }}
-}
-
 // logCapacity is how many events wait to be logged. When a log writes so slowly that more
 // would wait, those are lost, and their number is logged.
 const logCapacity = 1 << 14

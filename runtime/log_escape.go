@@ -18,10 +18,18 @@ func EscapedLog(h slog.Handler) slog.Handler {
 	if _, done := h.(escapedLog); done {
 		return h
 	}
-	return escapedLog{h}
+	return escapedLog{h, false}
 }
 
-type escapedLog struct{ slog.Handler }
+type escapedLog struct {
+	slog.Handler
+	failures bool // it writes warnings and errors only
+}
+
+// Enabled reports whether a record of the level is written.
+func (h escapedLog) Enabled(ctx context.Context, level slog.Level) bool {
+	return (!h.failures || level >= slog.LevelWarn) && h.Handler.Enabled(ctx, level)
+}
 
 // Unwrap returns the handler that gets the escaped records.
 func (h escapedLog) Unwrap() slog.Handler { return h.Handler }
@@ -38,12 +46,12 @@ func (h escapedLog) Handle(ctx context.Context, r slog.Record) error {
 
 // WithAttrs escapes the texts of the attributes.
 func (h escapedLog) WithAttrs(attrs []slog.Attr) slog.Handler {
-	return escapedLog{h.Handler.WithAttrs(escapedAttrs(attrs))}
+	return escapedLog{h.Handler.WithAttrs(escapedAttrs(attrs)), h.failures}
 }
 
 // WithGroup escapes the name of the group.
 func (h escapedLog) WithGroup(name string) slog.Handler {
-	return escapedLog{h.Handler.WithGroup(escaped(name, false))}
+	return escapedLog{h.Handler.WithGroup(escaped(name, false)), h.failures}
 }
 
 func escapedAttrs(attrs []slog.Attr) []slog.Attr {

@@ -419,20 +419,20 @@ func (f failing) PerformTask(context.Context, delegation.Task) (performatives.In
 }
 
 // A node without a Logger writes failures and panics of agents to the default logger, and no
-// events. The default logger is that of the moment of the line.
+// events. The default logger is that of the moment of its start.
 func TestFailuresWithoutALogger(t *testing.T) {
 	before := slog.Default()
 	defer slog.SetDefault(before)
 	silent := slog.New(slog.DiscardHandler)
 	for _, o := range []runtime.Options{{}, {Logger: silent}, {Watch: &watch.Options{}}} {
 		var out buffer
-		slog.SetDefault(silent)
+		slog.SetDefault(runtime.NewLogger(&out, slog.LevelDebug))
 		o.Name, o.Supervision = "n1", quickRestarts()
 		n, err := runtime.New(o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		slog.SetDefault(runtime.NewLogger(&out, slog.LevelDebug))
+		slog.SetDefault(silent)
 		actor := scripted{receive: func(*actors.Context, *performatives.Message) { panic("oh") }}
 		for id, fails := range map[performatives.AgentID]func() error{
 			"Panicky": func() error { panic("no map") },

@@ -56,7 +56,7 @@ type Options struct {
 	Protocols []actors.Protocol
 
 	// Logger receives the node's log; [NewLogger] creates one. Nil means that warnings and errors
-	// go to [slog.Default]: the failures and panics of agents and of other code of the program, and
+	// go to [slog.Default], as that is when the node starts: the failures and panics of agents and of other code of the program, and
 	// faults between nodes. The log of events, such as the start of an agent or a refused message,
 	// is off then. A logger with [slog.DiscardHandler] discards all.
 	Logger *slog.Logger
@@ -120,7 +120,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.Name = cmp.Or(o.Name, DefaultName)
 	if o.Logger == nil {
-		o.Logger = slog.New(fallback{func(h slog.Handler) slog.Handler { return h }})
+		o.Logger = slog.New(escapedLog{slog.Default().Handler(), true})
 	}
 	o.Logger = slog.New(EscapedLog(o.Logger.Handler()))
 	if o.decide == nil {

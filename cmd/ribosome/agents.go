@@ -166,7 +166,7 @@ func (c *membersCmd) byInterface(ctx context.Context, _ streams) ([]member, erro
 	for _, m := range answer.Members {
 		n := 0
 		for _, a := range agents {
-			if a.Node == m.Node {
+			if a.Node == m.Name {
 				n++
 			}
 		}
@@ -193,7 +193,7 @@ func rowsOfMembers(all []member) [][]string {
 		for _, name := range slices.Sorted(maps.Keys(m.Labels)) {
 			labels = append(labels, name+"="+m.Labels[name])
 		}
-		rows = append(rows, []string{oneLine(m.Node), state, strconv.Itoa(m.Agents), oneLine(m.Gossip), oneLine(m.Links), orDash(labels), orDash(why)})
+		rows = append(rows, []string{oneLine(m.Name), state, strconv.Itoa(m.Agents), oneLine(m.Gossip), oneLine(m.Links), orDash(labels), orDash(why)})
 	}
 	return rows
 }

@@ -147,7 +147,7 @@ func (c *drainCmd) left(ctx context.Context, o *operator, a api.DrainView, asked
 		case err != nil:
 			return err
 		}
-		if !slices.ContainsFunc(all.Members, func(m api.MemberView) bool { return m.Node == a.Node && m.Epoch == a.Epoch }) {
+		if !slices.ContainsFunc(all.Members, func(m api.MemberView) bool { return m.Name == a.Node && m.Epoch == a.Epoch }) {
 			return nil
 		}
 		if !pause(ctx, leftAgain) {

@@ -34,8 +34,8 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		if members := p.anycast(l, from, m, task); len(members) > 1 {
 			return p.delegate(l, from, m, members)
 		}
-		if chosen := p.chooseAgent(l, from.id, m, task); chosen != "" {
-			return l.DeliverAs(m, chosen, from.id, p.isService(m.Receiver().Fold()))
+		if chosen := p.workersOn(l, from.id, m, task); len(chosen) > 0 {
+			return l.DeliverAs(m, chosen[0], from.id, p.isService(m.Receiver().Fold()))
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
@@ -117,7 +117,7 @@ func (p *Peers) callBy(asker performatives.AgentID) (*performatives.Message, err
 
 // Workers returns the agents of a namespace that have a tool and that an agent of the peer may
 // call; an agent is all of its own namespace. Those of the peer's session come only where there are
-// no others, as for a task (see chooseAgent). It implements [wire.ToolHandler].
+// no others, as for a task (see workersOn). It implements [wire.ToolHandler].
 func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool) {
 	var call *performatives.Message
 	if s.Restricted() {
@@ -210,29 +210,20 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 // registration.
 const MemberRegistration = "agent_registration"
 
-// chooseAgent returns the first agent of a namespace that has the task's action: see
-// [Peers.workers]. It is empty for none.
-func (p *Peers) chooseAgent(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) (chosen performatives.AgentID) {
-	action, wanted := task.TaskType, requiredCapabilities(task)
+// workersOn returns the first agent of a namespace that has the task's action, if there is one: see
+// [Peers.workers]. The member required_capabilities of a task has names that choose its worker in
+// place of the type of the task (addenda §9).
+func (p *Peers) workersOn(l *link, sender performatives.AgentID, m *performatives.Message, task performatives.TaskRequest) []performatives.AgentID {
+	action, wanted := task.TaskType, []string{}
+	if json.Unmarshal(task.Extra["required_capabilities"], &wanted) != nil { // it is the application's own, or absent
+		wanted = nil
+	}
 	if len(wanted) > 0 {
 		action = wanted[0]
 	}
-	all := p.workers(l, m.Receiver(), action, 1, func(a *actors.Registration) bool {
+	return p.workers(l, m.Receiver(), action, 1, func(a *actors.Registration) bool {
 		return a.Describe().HasAll(wanted) && !a.ID().Is(sender) && (!p.coversAll(m.Receiver()) || l.session.Permits(m, a.ID()))
 	})
-	if len(all) == 0 {
-		return ""
-	}
-	return all[0]
-}
-
-// requiredCapabilities returns the names in the member required_capabilities of a task, which
-// choose its worker in place of the type of the task (addenda §9).
-func requiredCapabilities(t performatives.TaskRequest) (names []string) {
-	if json.Unmarshal(t.Extra["required_capabilities"], &names) != nil {
-		return nil // it is the application's own, or absent
-	}
-	return names
 }
 
 // membersWithAction yields the visible agents of a namespace that have an action, sorted

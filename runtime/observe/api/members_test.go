@@ -262,7 +262,7 @@ func TestMembersAreCompared(t *testing.T) {
 func TestMembersOfALoneNode(t *testing.T) {
 	n, h, _ := serve(t, nil)
 	v := read[api.MemberList](t, h, "/api/members")
-	if len(v.Members) != 1 || v.Members[0].Node != n.Name() || v.Members[0].Labels == nil {
+	if len(v.Members) != 1 || v.Members[0].Name != n.Name() || v.Members[0].Labels == nil {
 		t.Errorf("the members are %+v", v.Members)
 	}
 }

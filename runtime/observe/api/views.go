@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/codons/machine"
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
@@ -70,12 +71,7 @@ func mergeNodes(_ *http.Request, parts []part[NodeList]) (v NodeList) {
 
 // MemberView is a node of the cluster.
 type MemberView struct {
-	Node    string            `json:"node"`
-	Epoch   uint64            `json:"epoch"`
-	Gossip  string            `json:"gossip,omitempty"`
-	Links   string            `json:"links,omitempty"`
-	Labels  map[string]string `json:"labels"`
-	Leaving bool              `json:"leaving"`
+	cluster.Member
 	// Unlinked is the reason why no messages pass between the node that answers and this one; empty
 	// if they do.
 	Unlinked string `json:"unlinked,omitempty"`
@@ -88,20 +84,19 @@ type MemberList struct {
 
 func (h *Handler) members(*http.Request) (MemberList, *failure) {
 	all, states := []MemberView{}, h.options.Node.LinkStates()
-	for _, m := range h.options.Node.Members() {
-		v := MemberView{Node: m.Name, Epoch: m.Epoch, Gossip: m.Gossip, Links: m.Links, Labels: m.Labels, Leaving: m.Leaving}
+	members := h.options.Node.Members()
+	if members == nil {
+		members = []cluster.Member{{Incarnation: cluster.Incarnation{Name: h.options.Node.Name()}}}
+	}
+	for _, m := range members {
+		if m.Labels == nil {
+			m.Labels = map[string]string{} // an object in JSON, not null
+		}
+		v := MemberView{Member: m}
 		if why := states[m.Incarnation]; why != nil {
 			v.Unlinked = why.Error()
 		}
 		all = append(all, v)
-	}
-	if len(all) == 0 {
-		all = append(all, MemberView{Node: h.options.Node.Name()})
-	}
-	for i := range all {
-		if all[i].Labels == nil {
-			all[i].Labels = map[string]string{} // an object in JSON, not null
-		}
 	}
 	return MemberList{all}, nil
 }
