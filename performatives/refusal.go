@@ -25,6 +25,15 @@ type Refusal struct {
 	RetryAfter time.Duration
 }
 
+// Refused returns the refusal of a runtime for the reason of a code. An empty text stands for that of
+// the code.
+func Refused(code Code, text string) *Refusal { return &Refusal{Code: code, Text: text} }
+
+// Refused is the function [Refused] for one message.
+func (m *Message) Refused(code Code, text string) *Refusal {
+	return &Refusal{Code: code, Text: text, About: m.ID()}
+}
+
 // Error returns "agent: text (code)".
 func (r *Refusal) Error() string {
 	text := r.Text

@@ -49,7 +49,7 @@ func (p *Peers) beginDrain(principal string, agent performatives.AgentID) error 
 	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
 	if !p.mayOperate(principal) {
 		log.Warn("a drain was refused: its sender is no operator")
-		return &performatives.Refusal{Code: performatives.CodeForbidden, Text: "only an operator of the node may drain it"}
+		return performatives.Refused(performatives.CodeForbidden, "only an operator of the node may drain it")
 	}
 	log.Info("an operator drains the node")
 	publish(p.node, NodeDraining{at(), principal, agent.Name()})
@@ -88,9 +88,9 @@ func (p *Peers) operate(m *performatives.Message, reply sessions.Reply) error {
 	case err != nil:
 		return err
 	case o.Operation != "drain":
-		return &performatives.Refusal{Code: performatives.CodeIncapable, Text: fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation)}
+		return performatives.Refused(performatives.CodeIncapable, fmt.Sprintf("unknown operation %.64q: there is drain", o.Operation))
 	case p.mayOperate(m.Principal()) && !performatives.AgentID(o.Node).Is(performatives.AgentID(p.node.Name())):
-		return &performatives.Refusal{Code: performatives.CodeUnknownAgent, Text: fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node)}
+		return performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node))
 	}
 	if err := p.beginDrain(m.Principal(), m.Sender()); err != nil {
 		return err

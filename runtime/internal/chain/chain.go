@@ -142,7 +142,7 @@ func (c *Chain) refuse(l *link, from Origin, m *performatives.Message, err error
 	r, fault := performatives.RefusalOf(err), new(faultError)
 	failed := errors.As(err, &fault) || r == nil
 	if failed {
-		r = &performatives.Refusal{Code: performatives.CodeMiddleware, Text: fmt.Sprintf("the middleware %q %s", l.name, cmp.Or(fault.text, "failed"))}
+		r = performatives.Refused(performatives.CodeMiddleware, fmt.Sprintf("the middleware %q %s", l.name, cmp.Or(fault.text, "failed")))
 		l.failed.Add(1)
 		args := []any{
 			"middleware", l.name, "performative", m.Performative().String(), "agent", string(m.Sender()), "conversation", string(m.ConversationID()),
@@ -242,7 +242,7 @@ func (c *Chain) Route(m *performatives.Message) error {
 	defer c.mu.Unlock()
 	before, busy := c.waiting[key]
 	if len(before) >= WaitingCapacity {
-		return &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "too many messages of the sender wait for middleware"}
+		return m.Refused(performatives.CodeBusy, "too many messages of the sender wait for middleware")
 	}
 	c.waiting[key] = append(before, m)
 	if !busy {

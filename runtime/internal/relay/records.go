@@ -42,7 +42,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if p.from.lost() || p.to.lost() {
-		return noted{}, refusedCopy(p.message, performatives.CodeStopped, "the connection to the agent has closed")
+		return noted{}, p.message.Refused(performatives.CodeStopped, "the connection to the agent has closed")
 	}
 	t := r.findLocked(p)
 	switch {
@@ -51,7 +51,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	case t == nil:
 		return r.openLocked(p, now)
 	case t.tombstone && t.roleOf(p.message) == machine.Responder:
-		return noted{}, refusedCopy(p.message, performatives.CodeConversationEnded, "the asker was told an end before")
+		return noted{}, p.message.Refused(performatives.CodeConversationEnded, "the asker was told an end before")
 	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
 		return r.openLocked(p, now)
 	case t.tombstone:
@@ -73,10 +73,6 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 		r.removeLocked(t)
 	}
 	return n, nil
-}
-
-func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
 }
 
 func (p party) is(other party) bool { return p.via == other.via && p.id.Is(other.id) }
@@ -236,7 +232,7 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 	}
 	for _, side := range [...]party{p.from, p.to} {
 		if side.via != nil && !r.fitsLocked(side.via, p.message, t == nil, released, own) {
-			return refusedCopy(p.message, performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
+			return p.message.Refused(performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
 		}
 	}
 	return nil

@@ -340,9 +340,9 @@ func Opens(m *performatives.Message) bool {
 
 // The reasons of those that have waited for too long.
 var (
-	unsettled = &performatives.Refusal{Code: performatives.CodeBusy, Text: "the agent moves, and this node does not know where it is"}
-	stranger  = &performatives.Refusal{Code: performatives.CodeBusy, Text: "another node has passed the message on, and this node does not know where its sender is"}
-	stray     = &performatives.Refusal{Code: performatives.CodeStopped, Text: "the node by which the agent was reached has gone"}
+	unsettled = performatives.Refused(performatives.CodeBusy, "the agent moves, and this node does not know where it is")
+	stranger  = performatives.Refused(performatives.CodeBusy, "another node has passed the message on, and this node does not know where its sender is")
+	stray     = performatives.Refused(performatives.CodeStopped, "the node by which the agent was reached has gone")
 )
 
 // nobody refuses a message for an agent that the node does not know.
@@ -354,7 +354,7 @@ func nobody(v View, id performatives.AgentID, unknown string) Decision {
 }
 
 func refuse(code performatives.Code, text string) Decision {
-	return Decision{Do: Refuse, Why: &performatives.Refusal{Code: code, Text: text}}
+	return Decision{Do: Refuse, Why: performatives.Refused(code, text)}
 }
 
 func wait(limit time.Duration, why *performatives.Refusal) Decision {

@@ -84,7 +84,7 @@ func (a *Agent) hold(m *performatives.Message) (bool, error) {
 	case !a.waits.Load():
 		return false, nil
 	case len(a.held) >= maxHeld:
-		return true, &performatives.Refusal{Code: performatives.CodeBusy, About: m.ID(), Text: "the agent has just connected"}
+		return true, m.Refused(performatives.CodeBusy, "the agent has just connected")
 	}
 	a.held = append(a.held, m)
 	return true, nil

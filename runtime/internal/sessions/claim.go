@@ -16,12 +16,12 @@ import (
 
 // errReplaced is the refusal of a message over a session whose agents another session has taken
 // over.
-var errReplaced = refused(performatives.CodeStopped, "another connection speaks for the agent")
+var errReplaced = performatives.Refused(performatives.CodeStopped, "another connection speaks for the agent")
 
 // errTakenOver is the error that ends a session whose agents another session has taken over. Its
 // code tells the peer not to connect again, since the two peers would otherwise end each other's
 // sessions.
-var errTakenOver = refused(performatives.CodeForbidden, "another connection speaks for the agent")
+var errTakenOver = performatives.Refused(performatives.CodeForbidden, "another connection speaks for the agent")
 
 // speaker returns the agent that a message over l comes from, and registers it with its first
 // message. It is called by the reader of l.
@@ -61,10 +61,10 @@ func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.
 	case id != m.Sender() && p.hosted(m.Sender()):
 		return nil, errTaken
 	case p.reserved(m.Sender().Fold()):
-		return nil, refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
+		return nil, performatives.Refused(performatives.CodeForbidden, "the name is reserved: speak as another agent")
 	}
 	if len(l.agents) >= p.opts.MaxAgents && !l.makeRoomLocked() {
-		return nil, refused(performatives.CodeBusy, "the connection speaks as too many agents")
+		return nil, performatives.Refused(performatives.CodeBusy, "the connection speaks as too many agents")
 	}
 	a := &Agent{id: id, label: m.Sender(), principal: m.Principal(), link: l}
 	var err error
@@ -77,7 +77,7 @@ func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.
 	case errors.Is(err, actors.ErrExists): // an agent of the node starts or stops
 		return nil, errTaken
 	case errors.Is(err, actors.ErrStopped):
-		return nil, refused(performatives.CodeStopped, "the node stops")
+		return nil, performatives.Refused(performatives.CodeStopped, "the node stops")
 	case err != nil:
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (p *Peers) claimLocked(l *link, id performatives.AgentID, m *performatives.
 	return a, nil
 }
 
-var errTaken = refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
+var errTaken = performatives.Refused(performatives.CodeForbidden, "an agent of that name runs on the node: speak as another")
 
 // takeOverLocked replaces the session of an agent by l, also one with another node of the cluster.
 func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.Registration, error) {
@@ -100,7 +100,7 @@ func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.
 	case of.id != of.label: // a guest, whose id is its own
 		return nil, errTaken
 	case of.principal != "" && !strings.EqualFold(of.principal, by.principal):
-		return nil, refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated as another")
+		return nil, performatives.Refused(performatives.CodeForbidden, "the agent is connected, by a connection that has authenticated as another")
 	}
 	l.node.System.Logger().Warn("another connection takes over the agents of a session", "agents", of.link.idsLocked())
 	r, ok := current.Replace(by.id, by)
@@ -117,9 +117,9 @@ func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.
 func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Agent) (*actors.Registration, error) {
 	switch {
 	case !from.Moves():
-		return nil, refused(performatives.CodeForbidden, "an agent of that name runs in the cluster: speak as another")
+		return nil, performatives.Refused(performatives.CodeForbidden, "an agent of that name runs in the cluster: speak as another")
 	case !from.ClaimedBy(by.principal):
-		return nil, refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated as another")
+		return nil, performatives.Refused(performatives.CodeForbidden, "the agent is connected to another node, by a connection that has authenticated as another")
 	}
 	l.node.System.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.Node())
 	by.waits.Store(true)

@@ -26,7 +26,7 @@ type candidates []performatives.AgentID
 // serveGroup has a task for a group delegated to a member.
 func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name string) error {
 	if m.Performative() != performatives.ActTaskRequest {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a group takes tasks only"))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeIncapable, "a group takes tasks only"))
 	}
 	var members candidates
 	for _, r := range p.directory() {
@@ -35,7 +35,7 @@ func (p *Peers) serveGroup(l *link, from *Agent, m *performatives.Message, name 
 		}
 	}
 	if len(members) == 0 {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeNoMatch, fmt.Sprintf("no agent has the topic or action %.64q", name)))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeNoMatch, fmt.Sprintf("no agent has the topic or action %.64q", name)))
 	}
 	return p.delegate(l, from, m, members)
 }
@@ -66,7 +66,7 @@ func (p *Peers) delegate(l *link, from *Agent, m *performatives.Message, members
 		p.groups = id
 	})
 	if p.groups == "" {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, "the node has no agent that delegates tasks of groups: it could not start one"))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInternal, "the node has no agent that delegates tasks of groups: it could not start one"))
 	}
 	task, err := m.With(func(e *performatives.Envelope) { e.Shape = members })
 	if err != nil {
@@ -117,11 +117,11 @@ func unperformed(none *discovery.NoAgentError) error {
 	for i, a := range none.Attempts {
 		end, ok := errors.AsType[*codons.EndError](a.Err)
 		if ok && end.Refusal.Code.Traits().Carrier == performatives.ActFailure {
-			return &performatives.Refusal{Code: end.Refusal.Code, Text: fmt.Sprintf("%s: %s", a.Agent, end.Refusal.Text)}
+			return performatives.Refused(end.Refusal.Code, fmt.Sprintf("%s: %s", a.Agent, end.Refusal.Text))
 		}
 		if ok {
 			reasons[i] = fmt.Sprintf("%s: %s", a.Agent, end.Refusal.Code)
 		}
 	}
-	return &performatives.Refusal{Code: performatives.CodeNoMatch, Text: "no agent of the group took it on: " + strings.Join(reasons, ", ")}
+	return performatives.Refused(performatives.CodeNoMatch, "no agent of the group took it on: "+strings.Join(reasons, ", "))
 }

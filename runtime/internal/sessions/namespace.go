@@ -45,7 +45,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		if p.node.System.HasRun(m.Receiver()) {
 			return p.node.Relay.Refuse(m, p.node.Stopped(m.Receiver()))
 		}
-		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent and no namespace %q", m.Receiver())))
 	}
 	switch m.Performative() { //nolint:exhaustive // other acts are refused below
 	case performatives.ActQueryCapabilities:
@@ -55,19 +55,19 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 	case performatives.ActQueryRef:
 		return p.answerQueryRef(l, m, from.id)
 	case performatives.ActQueryIf:
-		return p.node.Relay.Refuse(m, refused(performatives.CodeCannotDecide, "a namespace decides no conditions: ask an agent"))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeCannotDecide, "a namespace decides no conditions: ask an agent"))
 	case performatives.ActRequest:
 		if m.Receiver().Is(namespace.System) {
 			return p.operate(l, m)
 		}
 	case performatives.ActCancel:
-		return p.node.Relay.Refuse(m, refused(performatives.CodeConversationEnded, ""))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeConversationEnded, ""))
 	case performatives.ActFailure, performatives.ActInformResult:
 		if m.Receiver().Is(namespace.System) && p.tellCoordinators(from, m) {
 			return nil
 		}
 	}
-	return p.node.Relay.Refuse(m, refused(performatives.CodeIncapable, "a namespace takes tasks and questions about its agents only: send this to an agent"))
+	return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeIncapable, "a namespace takes tasks and questions about its agents only: send this to an agent"))
 }
 
 // tellCoordinators passes on a failure or a result for System that answers no request: to the
@@ -255,7 +255,7 @@ func (p *Peers) performTask(l *link, m *performatives.Message, task performative
 			text += " and more"
 		}
 	}
-	return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAction, text))
+	return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAction, text))
 }
 
 // has reports whether an agent belongs to the session.
@@ -269,7 +269,7 @@ func (p *Peers) reply(l *link, m *performatives.Message, act performatives.Perfo
 	from := cmp.Or(m.Receiver(), p.self)
 	answer, err := m.ReplyFrom(from, p.node.System.Stamp(), act, payload)
 	if err != nil {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeInternal, ""))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInternal, ""))
 	}
 	if err := l.session.Send(answer.Readdressed(from, m.Sender().Name())); err != nil {
 		return p.node.Relay.Refuse(m, err)

@@ -115,7 +115,7 @@ func (p *Peers) idLocked(l *link, m *performatives.Message) (performatives.Agent
 	}
 	guest = m.Sender().Guest(p.lastGuest.Add(1), p.node.System.Node())
 	if longer := len(guest) - len(m.Sender()); len(guest) > performatives.MaxIDLength {
-		return "", refused(performatives.CodeInvalidPayload, fmt.Sprintf("the sender is too long: the id of a guest is longer by %d bytes", longer))
+		return "", performatives.Refused(performatives.CodeInvalidPayload, fmt.Sprintf("the sender is too long: the id of a guest is longer by %d bytes", longer))
 	}
 	return guest, nil
 }

@@ -41,7 +41,3 @@ func New(h Host) *Sessions {
 	n.uplinks.Store(new([]*Uplink))
 	return n
 }
-
-func refused(code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, Text: text}
-}

@@ -31,7 +31,7 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 		Agent performatives.AgentID `json:"agent_id"`
 	}](t.Parameters)
 	if err != nil {
-		return p.node.Relay.Refuse(m, refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeInvalidPayload, "task_parameters: want an object with agent_id, a string"))
 	}
 	var answer any
 	if q.Agent == "" {
@@ -45,7 +45,7 @@ func (p *Peers) health(l *link, m *performatives.Message, t performatives.TaskRe
 	} else {
 		h, ok := p.opts.Health(q.Agent)
 		if !ok {
-			return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
+			return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %.64q", q.Agent)))
 		}
 		answer = h
 	}
@@ -130,7 +130,7 @@ func (p *Peers) answerQueryRef(l *link, m *performatives.Message, sender perform
 				return l.DeliverAs(m, a.ID(), sender, false)
 			}
 		}
-		return p.node.Relay.Refuse(m, refused(performatives.CodeUnknownReference, fmt.Sprintf("unknown reference %.64q", q.Reference)))
+		return p.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownReference, fmt.Sprintf("unknown reference %.64q", q.Reference)))
 	}
 	return p.reply(l, m, performatives.ActInformRef, performatives.InformRef{Reference: q.Reference, Value: performatives.ContentOf(list)})
 }

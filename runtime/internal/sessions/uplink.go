@@ -217,10 +217,7 @@ func (u *Uplink) Stop(ctx context.Context) error {
 func (u *Uplink) Deliver(m *performatives.Message) error {
 	l := u.current.Load()
 	if l == nil {
-		return &performatives.Refusal{
-			Code: performatives.CodeStopped, About: m.ID(),
-			Text: fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()),
-		}
+		return m.Refused(performatives.CodeStopped, fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()))
 	}
 	if !u.node.Knows(m.Sender()) && !u.node.System.HasRun(m.Sender()) && u.node.UplinkFor(m.Sender()) == u {
 		return u.node.System.Deliver(m.Receiver(), m) // which says why it cannot
@@ -254,11 +251,11 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 	case to != "" && !here && u.node.System.HasRun(to):
 		return u.node.Relay.Refuse(m, u.node.Stopped(to))
 	case to != "" && !here:
-		return u.node.Relay.Refuse(m, refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
+		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
-		return u.node.Relay.Refuse(m, refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
+		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
 	case u.node.UplinkFor(m.Sender()) != u:
-		return u.node.Relay.Refuse(m, refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
+		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
 	case to == "":
 		return u.node.System.Pass(m)
 	case worker != "":
