@@ -7,15 +7,13 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
-	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
 	"github.com/ribosome-agents/ribosome/wire"
 )
 
 var (
-	// ErrUplink is returned by [Node.Uplink] when another uplink of the node has one of the names,
-	// or both have none.
-	ErrUplink = errors.New("runtime: the node has an uplink for that already")
+	// ErrUplink is returned by [Node.Uplink] when the node has an uplink.
+	ErrUplink = errors.New("runtime: the node has an uplink already")
 	// ErrConnected is returned by [Uplink.Connect] while there is a session.
 	ErrConnected = sessions.ErrConnected
 	// ErrUplinkStopped is returned by [Uplink.Connect] after [Uplink.Stop].
@@ -27,11 +25,6 @@ type UplinkOptions struct {
 	// Dial opens a session with the far node, with h as its handler. It is called for
 	// each connection.
 	Dial func(ctx context.Context, h wire.Handler) (*wire.Session, error)
-
-	// Names are the agents and namespaces beyond the uplink: agents whose id is one of them, or
-	// begins with it and a slash. The longest name decides. The uplink without Names has all other
-	// ids that are unknown on this node. The far node may send messages of these agents only.
-	Names []performatives.AgentID
 
 	// Introduce announces each visible agent of this node to the far node until the agent
 	// stops, so that agents there can find it and delegate to it. Without it, agents of
@@ -53,10 +46,10 @@ func (o UplinkOptions) peerOptions() PeerOptions {
 }
 
 // Uplink connects a node to another node by a session that this end opens. It is the destination of
-// the ids that are unknown on this node, including namespaces, as [UplinkOptions].Names says. That
-// includes an agent that has stopped here and lives elsewhere now. Without a session, messages to
-// them are refused at once. When a session is lost, pending requests over it fail, and
-// conversations lose their peers. A node may have several uplinks.
+// the ids that are unknown on this node, including namespaces. That includes an agent that has
+// stopped here and lives elsewhere now. Without a session, messages to them are refused at once.
+// When a session is lost, pending requests over it fail, and conversations lose their peers. A node
+// has one uplink at most.
 //
 // The node's own name, which [Node.Delegate] and [Node.Ask] use as sender, must be unique
 // among the agents of the far node, including the far node's own name. Broadcasts stay on
@@ -77,7 +70,7 @@ func (n *Node) Uplink(o UplinkOptions) (*Uplink, error) {
 		o.Backoff.Jitter = 0.5
 	}
 	u := n.sessions.NewUplink(sessions.UplinkOptions{
-		Dial: o.Dial, Names: o.Names, Introduce: o.Introduce, Backoff: o.Backoff, Limits: o.peerOptions().limits(),
+		Dial: o.Dial, Introduce: o.Introduce, Backoff: o.Backoff, Limits: o.peerOptions().limits(),
 	})
 	if u == nil {
 		return nil, ErrUplink

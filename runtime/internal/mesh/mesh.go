@@ -100,7 +100,7 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 	if l := n.cluster.heard.lives(id); l != nil {
 		return l.Link
 	}
-	return n.sessions.LinkOf(id)
+	return n.sessions.Uplink().Link()
 }
 
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or

@@ -80,7 +80,7 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 	case route.Activate:
 		return n.activated(m, n.placer.activate(m.Receiver(), m))
 	case route.Beyond:
-		return false, n.sessions.UplinkFor(m.Receiver()).Deliver(m)
+		return false, n.sessions.Uplink().Deliver(m)
 	}
 	l := d.Link.(*nodeLink) //nolint:forcetypeassert // view has no others
 	switch {

@@ -91,9 +91,9 @@ func (v view) Run(id performatives.AgentID) route.Run {
 }
 
 // Uplink implements [route.View].
-func (v view) Uplink(id performatives.AgentID) (there, connected bool) {
-	u := v.n.sessions.UplinkFor(id)
-	return u != nil, u != nil && u.Connected()
+func (v view) Uplink() (there, connected bool) {
+	u := v.n.sessions.Uplink()
+	return u != nil, u.Connected()
 }
 
 // HasRun implements [route.View].

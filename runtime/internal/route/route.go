@@ -65,8 +65,8 @@ type View interface {
 	HandedTo(performatives.AgentID) (to Link, handed bool)
 	// Run returns the run of an agent of a kind on this node.
 	Run(performatives.AgentID) Run
-	// Uplink reports whether an uplink has the agents of an id, and whether that is connected.
-	Uplink(performatives.AgentID) (there, connected bool)
+	// Uplink reports whether there is an uplink, and whether it is connected.
+	Uplink() (there, connected bool)
 	// HasRun reports whether an agent of this process with that id has stopped, or all do.
 	HasRun(performatives.AgentID) bool
 	// Unreachable says that the node of an agent which was lost cannot be reached. It is empty for
@@ -199,7 +199,7 @@ func wayOf(v View, e Entry, m *performatives.Message, waited time.Duration) Deci
 // beyond reports whether an agent that is not in the directory may be beyond an uplink. One that has
 // run here is looked for there only while the uplink has a session.
 func beyond(v View, id performatives.AgentID) bool {
-	there, connected := v.Uplink(id)
+	there, connected := v.Uplink()
 	return connected || there && !v.HasRun(id)
 }
 

@@ -57,11 +57,11 @@ func (k *known) RunsElsewhere(performatives.AgentID) bool { return k.elsewhere }
 func (k *known) HandedTo(performatives.AgentID) (Link, bool) {
 	return k.handedTo, k.handed
 }
-func (k *known) Run(performatives.AgentID) Run                        { return k.run }
-func (k *known) Uplink(performatives.AgentID) (there, connected bool) { return k.uplink, k.connected }
-func (k *known) HasRun(performatives.AgentID) bool                    { return k.hasRun }
-func (k *known) Unreachable(performatives.AgentID) string             { return k.unreachable }
-func (*known) Name() string                                           { return "n1" }
+func (k *known) Run(performatives.AgentID) Run            { return k.run }
+func (k *known) Uplink() (there, connected bool)          { return k.uplink, k.connected }
+func (k *known) HasRun(performatives.AgentID) bool        { return k.hasRun }
+func (k *known) Unreachable(performatives.AgentID) string { return k.unreachable }
+func (*known) Name() string                               { return "n1" }
 
 func (k *known) Host(_ performatives.AgentID, except Link) Host {
 	if except == nil {

@@ -39,7 +39,7 @@ func (p *Peers) serveNamespace(l *link, from *Agent, m *performatives.Message) e
 		}
 	}
 	if !p.coversAll(m.Receiver()) && !p.hasOthers(m.Receiver(), from.id) {
-		if u := p.node.UplinkFor(m.Receiver()); u != nil && u.Connected() {
+		if p.node.Uplink().Connected() {
 			return l.Deliver(m, from.id)
 		}
 		if p.node.System.HasRun(m.Receiver()) {
@@ -139,11 +139,7 @@ func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool s
 	workers = p.workers(l, of, tool, maxNamedTools, func(a *actors.Registration) bool {
 		return !(l.has(a) && a.ID().Is(asker)) && (!all || s.MayCall(call, a.ID()))
 	})
-	known = all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "")
-	if u := p.node.UplinkFor(of); !known && u != nil {
-		known = u.Connected()
-	}
-	return workers, known
+	return workers, all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "") || p.node.Uplink().Connected()
 }
 
 // workers returns the agents of a namespace that have an action and may perform it: up to most of

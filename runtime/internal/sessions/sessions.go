@@ -17,8 +17,7 @@ type Sessions struct {
 	Host
 	Catalog *namespace.Catalog // of the agents of the node
 
-	mu      sync.Mutex // held to change uplinks
-	uplinks atomic.Pointer[[]*Uplink]
+	uplink atomic.Pointer[Uplink] // nil: there is none
 }
 
 // Host is what the room has of its node.
@@ -37,7 +36,5 @@ type Host struct {
 
 // New returns the sessions of a node, which has none yet.
 func New(h Host) *Sessions {
-	n := &Sessions{Host: h, Catalog: namespace.New(h.System)}
-	n.uplinks.Store(new([]*Uplink))
-	return n
+	return &Sessions{Host: h, Catalog: namespace.New(h.System)}
 }

@@ -29,60 +29,36 @@ var (
 // UplinkOptions configures an [Uplink]. The options of the runtime say what each field means.
 type UplinkOptions struct {
 	Dial      func(ctx context.Context, h wire.Handler) (*wire.Session, error)
-	Names     []performatives.AgentID
 	Introduce bool
 	Backoff   actors.Backoff
 	Limits    relay.Limits
 }
 
-// NewUplink creates an uplink, which is not connected yet. It returns nil if another one has one of
-// its names, or both have none.
+// NewUplink creates the uplink, which is not connected yet. It returns nil if there is one.
 func (n *Sessions) NewUplink(o UplinkOptions) *Uplink {
 	u := &Uplink{node: n, opts: o}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	others := *n.uplinks.Load()
-	if slices.ContainsFunc(others, u.overlaps) {
+	if !n.uplink.CompareAndSwap(nil, u) {
 		return nil
 	}
-	all := append(slices.Clone(others), u)
-	n.uplinks.Store(&all)
 	return u
 }
 
-// UplinkFor returns the uplink beyond which an id is that is unknown here, or nil.
-func (n *Sessions) UplinkFor(id performatives.AgentID) *Uplink {
-	var found *Uplink
-	longest := -1
-	for _, u := range *n.uplinks.Load() {
-		if len(u.opts.Names) == 0 && longest < 0 {
-			found, longest = u, 0
-		}
-		for _, name := range u.opts.Names {
-			if len(name) > longest && namespace.Within(string(name.Fold()), string(id.Fold())) {
-				found, longest = u, len(name)
-			}
-		}
-	}
-	return found
-}
+// Uplink returns the uplink beyond which the ids are that are unknown here. It is nil if there is
+// none, which is not connected.
+func (n *Sessions) Uplink() *Uplink { return n.uplink.Load() }
 
-// LinkOf returns the link of the uplink beyond which an unknown id is, or nil.
-func (n *Sessions) LinkOf(id performatives.AgentID) *relay.Link {
-	if u := n.UplinkFor(id); u != nil {
-		if l := u.current.Load(); l != nil {
-			return l.Link
-		}
+// Link returns the link of the session, or nil.
+func (u *Uplink) Link() *relay.Link {
+	if l := u.session(); l != nil {
+		return l.Link
 	}
 	return nil
 }
 
-// AgentChanged tells the far nodes of an agent of this node.
+// AgentChanged tells the far node of an agent of this node.
 func (n *Sessions) AgentChanged(id performatives.AgentID) {
-	for _, u := range *n.uplinks.Load() {
-		if l := u.current.Load(); l != nil && u.opts.Introduce {
-			l.updateIntroduction(id)
-		}
+	if l := n.Uplink().session(); l != nil && l.uplink.opts.Introduce {
+		l.updateIntroduction(id)
 	}
 }
 
@@ -106,16 +82,6 @@ type uplinkSession struct {
 
 	introduceMu sync.Mutex                     // keeps the introductions of one agent in order
 	introduced  map[performatives.AgentID]bool // by folded id; guarded by introduceMu
-}
-
-// overlaps reports whether both have a name, or both have none.
-func (u *Uplink) overlaps(other *Uplink) bool {
-	if len(u.opts.Names) == 0 && len(other.opts.Names) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(u.opts.Names, func(name performatives.AgentID) bool {
-		return slices.ContainsFunc(other.opts.Names, name.Is)
-	})
 }
 
 // Connect makes one attempt to open a session. The error is that of Dial, ErrConnected or
@@ -199,7 +165,15 @@ func (u *Uplink) Run(ctx context.Context) error {
 }
 
 // Connected reports whether there is a session.
-func (u *Uplink) Connected() bool { return u.current.Load() != nil }
+func (u *Uplink) Connected() bool { return u.session() != nil }
+
+// session returns the present session, or nil.
+func (u *Uplink) session() *uplinkSession {
+	if u == nil {
+		return nil
+	}
+	return u.current.Load()
+}
 
 // Stop closes the session and waits until it has ended. No further session can be opened.
 // When ctx ends first, Stop aborts the session and returns the cause. Further calls are
@@ -219,7 +193,7 @@ func (u *Uplink) Deliver(m *performatives.Message) error {
 	if l == nil {
 		return m.Refused(performatives.CodeStopped, fmt.Sprintf("there is no agent %q on this node, and it is not connected to another", m.Receiver()))
 	}
-	if !u.node.Knows(m.Sender()) && !u.node.System.HasRun(m.Sender()) && u.node.UplinkFor(m.Sender()) == u {
+	if !u.node.Knows(m.Sender()) && !u.node.System.HasRun(m.Sender()) {
 		return u.node.System.Deliver(m.Receiver(), m) // which says why it cannot
 	}
 	return l.SendTo(m, m.Receiver(), relay.Unchanged)
@@ -254,8 +228,6 @@ func (u *Uplink) Receive(s *wire.Session, m *performatives.Message) error {
 		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("there is no agent %q", to)))
 	case own:
 		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "an agent with the id of the sender runs on the receiving node"))
-	case u.node.UplinkFor(m.Sender()) != u:
-		return u.node.Relay.Refuse(m, performatives.Refused(performatives.CodeForbidden, "the receiving node reaches the sender by another connection"))
 	case to == "":
 		return u.node.System.Pass(m)
 	case worker != "":
@@ -287,11 +259,7 @@ func (u *Uplink) distantPeers() []performatives.AgentID {
 	for c := range u.node.System.Conversations() {
 		peers[c.Key().Peer] = true
 	}
-	for id := range peers {
-		if u.node.Knows(id) || u.node.UplinkFor(id) != u {
-			delete(peers, id)
-		}
-	}
+	maps.DeleteFunc(peers, func(id performatives.AgentID, _ bool) bool { return u.node.Knows(id) })
 	return slices.Collect(maps.Keys(peers))
 }
 
