@@ -216,17 +216,18 @@ func (s *Session) Permits(m *performatives.Message, to performatives.AgentID) bo
 func (s *Session) Restricted() bool { return s.core.opts.Authorize != nil && !s.initiator }
 
 // MayCall reports whether the peer may begin something with an agent: whether Options.Authorize
-// permits a message of any act that expects a reply. m is a message of the peer.
-func (s *Session) MayCall(m *performatives.Message, to performatives.AgentID) bool {
+// permits a message of any act that expects a reply. The sender is an agent of the peer.
+func (s *Session) MayCall(sender, to performatives.AgentID) bool {
 	if !s.Restricted() {
 		return true
 	}
+	stamp := s.core.opts.Stamper.Stamp()
 	for act := range performatives.Performatives() {
 		if !act.ExpectsReply() || act == performatives.ActCancel {
 			continue
 		}
 		call, err := performatives.New(performatives.Envelope{
-			ID: m.ID(), Timestamp: m.Timestamp(), Sender: m.Sender(), Receiver: to, Performative: act, Payload: performatives.Raw("{}"),
+			ID: stamp.ID, Timestamp: stamp.Time, Sender: sender, Receiver: to, Performative: act, Payload: performatives.Raw("{}"),
 		})
 		if err == nil && s.Permits(call, to) {
 			return true

@@ -38,8 +38,8 @@ func TestRightsOfASession(t *testing.T) {
 				if asked++; s.Restricted() != test.restricted || !s.Permits(m, "b") || s.Permits(m, "c") != test.permitC {
 					t.Errorf("%s: restricted: %v, permits b: %v, and c: %v", name, s.Restricted(), s.Permits(m, "b"), s.Permits(m, "c"))
 				}
-				if s.MayCall(m, "b") != test.callB || s.MayCall(m, "c") != test.callC {
-					t.Errorf("%s: may call b: %v, and c: %v", name, s.MayCall(m, "b"), s.MayCall(m, "c"))
+				if s.MayCall(m.Sender(), "b") != test.callB || s.MayCall(m.Sender(), "c") != test.callC {
+					t.Errorf("%s: may call b: %v, and c: %v", name, s.MayCall(m.Sender(), "b"), s.MayCall(m.Sender(), "c"))
 				}
 				if m.Principal() != "crm" {
 					t.Errorf("%s: the principal is %q", name, m.Principal())

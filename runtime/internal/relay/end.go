@@ -250,7 +250,7 @@ func (r *Relay) deliverEnding(m ending) error {
 	if m.over != nil {
 		return m.over.out.Send(m.Message)
 	}
-	if d, _ := r.find(m.Receiver()); d != nil {
+	if _, d := r.find(m.Receiver()); d != nil {
 		return d.Via().out.Send(d.Labelled(m.Message))
 	}
 	return r.system.Deliver(m.Receiver(), m.Message)

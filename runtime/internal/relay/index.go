@@ -172,7 +172,7 @@ func (r *Relay) expire() {
 	for now := time.Now(); len(r.due) > 0 && !now.Before(r.due[0].due); {
 		t := r.due[0]
 		heap.Pop(&r.due)
-		if t.tombstone || t.broadcast || t.uncertain() {
+		if t.tombstone || t.first.Receiver() == "" || t.uncertain() { // a worker may remain silent about a broadcast
 			r.removeLocked(t)
 			continue
 		}

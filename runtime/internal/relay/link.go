@@ -103,7 +103,7 @@ func (l *Link) Ended() bool { return l.over.Load() }
 // Deliver routes a message of the peer's agent to its receiver. The error is a
 // [*performatives.Refusal], and the node has counted the message.
 func (l *Link) Deliver(m *performatives.Message, from performatives.AgentID) error {
-	if d, found := l.relay.find(m.Receiver()); d != nil || !found && !l.relay.activates(m) { // the destination notes it
+	if a, d := l.relay.find(m.Receiver()); d != nil || a == nil && !l.relay.activates(m) { // the destination notes it
 		return l.relay.system.Pass(m)
 	}
 	return l.receive(passage{message: m, from: party{from, l}, to: party{id: m.Receiver()}}, l.relay.system.Pass)
@@ -186,7 +186,7 @@ func (l *Link) Undelivered(m *performatives.Message, why *performatives.Refusal)
 // Redirect sends a message over the link behind which its receiver is now, past the records. It
 // reports whether that is another link, and takes it.
 func (l *Link) Redirect(m *performatives.Message) bool {
-	d, _ := l.relay.find(m.Receiver())
+	_, d := l.relay.find(m.Receiver())
 	return d != nil && d.Via() != l && d.Via().out.Send(d.Labelled(m)) == nil
 }
 

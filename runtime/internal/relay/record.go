@@ -20,7 +20,6 @@ type record struct {
 	asker, worker party
 	as            performatives.AgentID // the namespace that the asker has named instead of the worker; empty: none
 	named         bool                  // the asker is told the worker
-	broadcast     bool                  // first is: the worker may remain silent
 	conversing    bool                  // the worker has a conversation of it: the record is kept for the name as only
 
 	codon    *codons.Codon     // nil without a table
@@ -132,10 +131,7 @@ func (t *record) knows(id performatives.MessageID) bool {
 
 // weight is that of the messages which the record keeps.
 func (t *record) weight() int {
-	switch {
-	case t.tombstone:
-		return 0
-	case t.first == t.asked:
+	if t.first == t.asked {
 		return t.asked.Weight()
 	}
 	return t.first.Weight() + t.asked.Weight()

@@ -162,7 +162,6 @@ func (r *Relay) openLocked(p passage, now func() time.Time) (noted, error) {
 	t := &record{asker: p.from, worker: p.to, as: p.as, named: p.named, first: m, round: round{asked: m}}
 	room := new(recordRoom)
 	t.ids, t.keys = room.ids[:0], room.keys[:0]
-	t.broadcast = m.Receiver() == ""
 	t.conversing = p.as != "" && p.to.via == nil && r.system.Converses(p.to.id, m)
 	name := m.Protocol()
 	if name == "" {
@@ -230,21 +229,17 @@ func (r *Relay) roomLocked(t *record, p passage, own int) error {
 	if t != nil && t.asked != t.first {
 		released = t.asked.Weight() // the message takes its place
 	}
-	for _, side := range [...]party{p.from, p.to} {
-		if side.via != nil && !r.fitsLocked(side.via, p.message, t == nil, released, own) {
+	for _, l := range [...]*Link{p.from.via, p.to.via} {
+		if l == nil {
+			continue
+		}
+		full := t == nil && len(r.of[l])+l.load.Conversations()-own >= l.limits.Open
+		others, more := l.weight+l.load.Weight()-released, p.message.Weight()
+		if full || more != 0 && others > 0 && others+more > l.limits.Bytes {
 			return p.message.Refused(performatives.CodeBusy, "too many conversations are open over this connection, or too long ones")
 		}
 	}
 	return nil
-}
-
-// fitsLocked reports whether a session has room for a request: see roomLocked.
-func (r *Relay) fitsLocked(l *Link, m *performatives.Message, opens bool, released, own int) bool {
-	if opens && len(r.of[l])+l.load.Conversations()-own >= l.limits.Open {
-		return false
-	}
-	others := l.weight + l.load.Weight() - released
-	return m.Weight() == 0 || others <= 0 || others+m.Weight() <= l.limits.Bytes
 }
 
 // admitLocked refuses a request that opens a conversation of an agent of this process if the

@@ -248,7 +248,8 @@ func TestRecordsBoundLongRequests(t *testing.T) {
 			t.Errorf("%s: %v, want %v", id, err, want)
 		}
 	}
-	ask("a", "1", 100_000, nil) // longer than the limit, and alone
+	ask("a", "1", 100_000, nil)                                                       // longer than the limit, and alone
+	d.must(act(t, "0", p.ActRequest, func(e *p.Envelope) { e.ConversationID = "s" })) // which has no weight
 	ask("b", "2", 5000, p.CodeBusy)
 	ask("a", "3", 5000, p.CodeBusy) // the first is kept
 	d.must(act(t, "z", p.ActFailure, func(e *p.Envelope) { e.ConversationID, e.InReplyTo = "a", "1" }))

@@ -67,23 +67,23 @@ func (r *Relay) LinkOf(id performatives.AgentID) *Link {
 
 // whereIs is LinkOf with the entry of an agent of this process.
 func (r *Relay) whereIs(id performatives.AgentID) (via *Link, here *actors.Registration) {
-	a, found := r.system.Find(id)
-	if !found {
-		return r.beyond(id), nil
-	}
-	if d, ok := a.Destination().(Destination); ok {
+	a, d := r.find(id)
+	switch {
+	case d != nil:
 		return d.Via(), nil
+	case a == nil:
+		return r.beyond(id), nil
 	}
 	return nil, a
 }
 
-// find looks an agent up in the directory. d is nil for one of this process.
-func (r *Relay) find(id performatives.AgentID) (d Destination, found bool) {
-	a, found := r.system.Find(id)
-	if found {
+// find looks an agent up in the directory. a is nil for one that is not there, and d for one of this
+// process.
+func (r *Relay) find(id performatives.AgentID) (a *actors.Registration, d Destination) {
+	if a, _ = r.system.Find(id); a != nil {
 		d, _ = a.Destination().(Destination)
 	}
-	return d, found
+	return a, d
 }
 
 // partyOf returns the agent with that id at its present destination.

@@ -113,7 +113,8 @@ func (l *link) takeOverLocked(current *actors.Registration, by *Agent) (*actors.
 }
 
 // bringLocked takes over an agent whose session is with another node. That node ends the session
-// and sends this one the requests made over it.
+// and sends this one the requests made over it. The agent may have asked by way of a third node
+// since the directory has it.
 func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Agent) (*actors.Registration, error) {
 	switch {
 	case !from.Moves():
@@ -123,14 +124,16 @@ func (l *link) bringLocked(current *actors.Registration, from Elsewhere, by *Age
 	}
 	l.node.System.Logger().Warn("a connection takes over an agent of another node", "agent", by.id, "peer", from.Node())
 	by.waits.Store(true)
+	latest := from.Via()
 	r, ok := current.Replace(by.id, by)
 	if !ok {
 		return nil, actors.ErrExists
 	}
-	via := from.Leave()
 	l.node.System.LoseWorkers(relay.Replaced.ErrorCode, by.id)
-	via.LoseWorker(by.id)
-	l.node.Relay.Follow(by.id, via, l.Link)
+	for _, via := range [...]*relay.Link{from.Leave(), latest} {
+		via.LoseWorker(by.id)
+		l.node.Relay.Follow(by.id, via, l.Link)
+	}
 	l.node.System.AfterFunc(adoptTime, by.Release)
 	return r, nil
 }

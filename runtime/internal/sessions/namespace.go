@@ -94,11 +94,7 @@ func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names [
 	if p.coversAll(of) {
 		of = ""
 	}
-	call, err := p.callBy(asker)
-	if err != nil {
-		return nil
-	}
-	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(call, a.ID()) }, false)
+	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(asker, a.ID()) }, false)
 	for _, a := range all.Actions {
 		if len(names) < maxNamedTools {
 			names = append(names, a.Name)
@@ -107,25 +103,10 @@ func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names [
 	return names
 }
 
-// callBy returns a message of an agent of a peer, for [wire.Session.MayCall].
-func (p *Peers) callBy(asker performatives.AgentID) (*performatives.Message, error) {
-	stamp := p.node.System.Stamp()
-	return performatives.New(performatives.Envelope{
-		ID: stamp.ID, Timestamp: stamp.Time, Sender: asker, Performative: performatives.ActInform, Payload: performatives.Raw("{}"),
-	})
-}
-
 // Workers returns the agents of a namespace that have a tool and that an agent of the peer may
 // call; an agent is all of its own namespace. Those of the peer's session come only where there are
 // no others, as for a task (see workersOn). It implements [wire.ToolHandler].
 func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool string) (workers []performatives.AgentID, known bool) {
-	var call *performatives.Message
-	if s.Restricted() {
-		var err error
-		if call, err = p.callBy(asker); err != nil {
-			return nil, true // the message is refused for its sender
-		}
-	}
 	l, all := linkOf(s), p.coversAll(of)
 	if !all && p.node.Knows(of) {
 		for a := range p.node.System.WithAction(tool, of) {
@@ -137,7 +118,7 @@ func (p *Peers) Workers(s *wire.Session, asker, of performatives.AgentID, tool s
 		return workers, true
 	}
 	workers = p.workers(l, of, tool, maxNamedTools, func(a *actors.Registration) bool {
-		return !(l.has(a) && a.ID().Is(asker)) && (!all || s.MayCall(call, a.ID()))
+		return !(l.has(a) && a.ID().Is(asker)) && (!all || s.MayCall(asker, a.ID()))
 	})
 	return workers, all || len(workers) > 0 || p.node.System.HasRun(of) || p.hasOthers(of, "") || p.node.Uplink().Connected()
 }
@@ -190,7 +171,7 @@ func (p *Peers) answerQueryCapabilities(l *link, m *performatives.Message, sende
 			return p.reply(l, m, performatives.ActInformCapabilities, p.node.Catalog.Summary(sender))
 		}
 		name = ""
-		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(m, a.ID()) }
+		seen = func(a *namespace.Agent) bool { return !a.Is(sender) && l.session.MayCall(sender, a.ID()) }
 	}
 	all := namespace.Union(p.node.Catalog.Members(name), seen, q.Each)
 	answer := performatives.InformCapabilities{Capabilities: &all}
@@ -330,7 +311,7 @@ func (l *link) shows(s shown, id performatives.AgentID) bool {
 	case id.Is(s.by.id):
 		return false
 	case s.of == "":
-		return l.session.MayCall(s.query, id)
+		return l.session.MayCall(s.by.id, id)
 	}
 	return namespace.Within(string(s.of), string(id.Fold()))
 }

@@ -88,7 +88,7 @@ func (p *Peers) listAgents(l *link, m *performatives.Message, q performatives.Qu
 		}
 	}
 	for _, r := range all {
-		if !r.ID().Is(m.Sender()) && !l.session.MayCall(m, r.ID()) {
+		if !r.ID().Is(m.Sender()) && !l.session.MayCall(m.Sender(), r.ID()) {
 			continue
 		}
 		c := r.Describe()
