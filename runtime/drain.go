@@ -25,11 +25,10 @@ func (p *Peers) Drained() <-chan struct{} { return p.drained }
 // The error is a [*performatives.Refusal] with [performatives.CodeForbidden] if the principal is no
 // operator, and the cause of ctx if that ends first. The node then goes on to drain.
 func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err error) {
-	if err := p.beginDrain(principal, ""); err != nil {
+	done := make(chan string, 1)
+	if err := p.drainFor(principal, "", func() {}, func(lost string) { done <- lost }); err != nil {
 		return "", err
 	}
-	done := make(chan string, 1)
-	p.node.system.Work(func() { p.handOver(func(lost string) { done <- lost }) })
 	select {
 	case lost = <-done:
 		return lost, nil
@@ -43,9 +42,11 @@ func (p *Peers) Drain(ctx context.Context, principal string) (lost string, err e
 	}
 }
 
-// beginDrain publishes that the node drains for a principal, or returns an error if that may not
-// have it drain. The agent is the one by which it asked, if there is one.
-func (p *Peers) beginDrain(principal string, agent performatives.AgentID) error {
+// drainFor has the node hand over its agents for a principal, or returns an error if that may not
+// have it do so. The agent is the one by which it asked, if there is one. agree is called before,
+// and tell afterwards with those that were not handed over, before the program is told. A second
+// call waits for the first.
+func (p *Peers) drainFor(principal string, agent performatives.AgentID, agree func(), tell func(lost string)) error {
 	log := p.node.system.Logger().With("agent", agent.Name(), "principal", principal)
 	if !p.mayOperate(principal) {
 		log.Warn("a drain was refused: its sender is no operator")
@@ -53,20 +54,18 @@ func (p *Peers) beginDrain(principal string, agent performatives.AgentID) error 
 	}
 	log.Info("an operator drains the node")
 	publish(p.node, NodeDraining{at(), principal, agent.Name()})
+	agree()
+	p.node.system.Work(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
+		defer cancel()
+		lost := ""
+		if err := p.node.HandOver(ctx); err != nil {
+			lost = strings.TrimPrefix(err.Error(), "runtime: ")
+		}
+		tell(lost)
+		p.drain.Do(func() { close(p.drained) })
+	})
 	return nil
-}
-
-// handOver hands over the agents of the node, tells which were not, and then the program. A second
-// call waits for the first.
-func (p *Peers) handOver(tell func(lost string)) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.opts.DrainTime) //nolint:forbidigo // it ends here
-	defer cancel()
-	lost := ""
-	if err := p.node.HandOver(ctx); err != nil {
-		lost = strings.TrimPrefix(err.Error(), "runtime: ")
-	}
-	tell(lost)
-	p.drain.Do(func() { close(p.drained) })
 }
 
 // operation is the content of a REQUEST to the namespace system.
@@ -92,14 +91,9 @@ func (p *Peers) operate(m *performatives.Message, reply sessions.Reply) error {
 	case p.mayOperate(m.Principal()) && !performatives.AgentID(o.Node).Is(performatives.AgentID(p.node.Name())):
 		return performatives.Refused(performatives.CodeUnknownAgent, fmt.Sprintf("this node is %s, not %.64q", p.node.Name(), o.Node))
 	}
-	if err := p.beginDrain(m.Principal(), m.Sender()); err != nil {
-		return err
-	}
-	reply(performatives.ActAgree, nil)
-	p.node.system.Work(func() {
-		p.handOver(func(lost string) { reply(performatives.ActInform, drained{p.node.Name(), lost}) })
+	return p.drainFor(m.Principal(), m.Sender(), func() { reply(performatives.ActAgree, nil) }, func(lost string) {
+		reply(performatives.ActInform, drained{p.node.Name(), lost})
 	})
-	return nil
 }
 
 // mayOperate reports whether a principal is an operator of the node.

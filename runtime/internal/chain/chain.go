@@ -353,6 +353,3 @@ func (e *faultError) Error() string {
 	}
 	return "failed: " + e.cause.Error()
 }
-
-// Unwrap returns the cause.
-func (e *faultError) Unwrap() error { return e.cause }
