@@ -63,7 +63,7 @@ func New(o Options) (*Node, error) {
 		Knows: n.mesh.Knows, Stopped: n.mesh.Stopped, Changed: n.mesh.AgentChanged,
 		Report: n.reportOf, Members: func() any { return n.listMembers() },
 	})
-	limits := PeerOptions{}.withDefaults().limits()
+	limits := PeerOptions{}.limits()
 	n.mesh.Begin(mesh.Host{
 		System: n.system, Relay: n.relay, Sessions: n.sessions, Events: publisher{n}, Grace: limits.Grace, Patience: limits.Patience,
 	})

@@ -95,10 +95,8 @@ func (p *Peers) Tools(s *wire.Session, asker, of performatives.AgentID) (names [
 		of = ""
 	}
 	all := namespace.Union(p.node.Catalog.Members(of), func(a *namespace.Agent) bool { return s.MayCall(asker, a.ID()) }, false)
-	for _, a := range all.Actions {
-		if len(names) < maxNamedTools {
-			names = append(names, a.Name)
-		}
+	for _, a := range all.Actions[:min(len(all.Actions), maxNamedTools)] {
+		names = append(names, a.Name)
 	}
 	return names
 }
