@@ -109,7 +109,7 @@ func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
 	return refused(performatives.CodeStopped, view{n}.Unreachable(id))
 }
 
-// AgentChanged tells the other nodes, also those beyond uplinks, that an agent of this node has
+// AgentChanged tells the other nodes, also that beyond the uplink, that an agent of this node has
 // started, has announced its capabilities or has stopped. One that has stopped is forgotten, unless
 // it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and
 // inform their peers before the agent sends its next message.

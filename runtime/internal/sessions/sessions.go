@@ -27,7 +27,7 @@ type Host struct {
 	Relay    *relay.Relay
 	Handover *sync.Mutex // held while agents of sessions and of other nodes come and go
 
-	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without uplinks
+	Knows   func(performatives.AgentID) bool                              // whether the node has a way to an agent, without the uplink
 	Stopped func(performatives.AgentID) *performatives.Refusal            // of a message for an agent that is not there any more
 	Changed func(performatives.AgentID)                                   // tells other nodes of an agent of a session
 	Report  func(performatives.QueryCapabilities) (health any, only bool) // the health that a query reports; only says that it has no other purpose
