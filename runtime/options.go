@@ -70,7 +70,7 @@ type Options struct {
 	// Write is one line. The node writes from one goroutine until its stop, does not close
 	// MessageLog, and logs the first of consecutive errors. When MessageLog
 	// is so slow that more than 16,384 events wait, some are lost, and Logger has their number.
-	// acl's ReadLog reads it. Nil writes none.
+	// Nil writes none.
 	MessageLog io.Writer
 
 	// MaskMessages changes the JSON of each message that LogMessages and MessageLog write, such as

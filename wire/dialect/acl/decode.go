@@ -14,12 +14,11 @@ import (
 // decoder turns one envelope into a message.
 type decoder struct {
 	exchange.Fault
-	codec  *Codec
-	logged bool // the message is from a log: it may be an agent's own broadcast of any act
-	in     envelope
-	text   strings.Builder // all strings of the message, in one allocation
-	out    performatives.Envelope
-	shape  shape
+	codec *Codec
+	in    envelope
+	text  strings.Builder // all strings of the message, in one allocation
+	out   performatives.Envelope
+	shape shape
 }
 
 // message makes the message, or returns nil and stores the error.
@@ -160,7 +159,7 @@ func (d *decoder) addressed() {
 			d.out.Receiver = "system" // the namespace of all agents
 		}
 	}
-	if d.out.Receiver == "" && !d.logged && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
+	if d.out.Receiver == "" && act.ExpectsReply() && act != performatives.ActQueryCapabilities {
 		d.Wrong("receiver", "the agent that a %s is for, got nothing", act)
 	}
 }
