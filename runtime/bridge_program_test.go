@@ -17,10 +17,7 @@ import (
 // newBridgeHub returns a node with a TCP port for the dialects gateway, bridge and acl.
 func newBridgeHub(t testing.TB, with ...func(*wire.Options)) *gatewayHub {
 	t.Helper()
-	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{BinaryProtocol: true})
 	dialects := func(o *wire.Options) { o.Dialects = []wire.Dialect{d, bridge.Dialect{}, acl.Dialect{}} }
 	h := newHub(t, runtime.PeerOptions{}, append([]func(*wire.Options){dialects}, with...)...)
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})

@@ -32,10 +32,7 @@ func newGatewayHub(t testing.TB, options ...func(*wire.Options)) *gatewayHub {
 
 func newGatewayHubOf(t testing.TB, n *runtime.Node, options ...func(*wire.Options)) *gatewayHub {
 	t.Helper()
-	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{BinaryProtocol: true})
 	dialects := func(o *wire.Options) { o.Dialects = []wire.Dialect{acl.Dialect{}, d} }
 	h := newHubOf(t, n, runtime.PeerOptions{}, append(options, dialects)...)
 	l, err := tcp.Listen(h.server, tcp.Options{Addr: "127.0.0.1:0"})

@@ -114,10 +114,7 @@ func TestOwnerOfASource(t *testing.T) {
 // TestSourceUnderAnIdentity has a client that has authenticated as crm, and whose source is another
 // name. It is served as crm. It offers nothing under the other name.
 func TestSourceUnderAnIdentity(t *testing.T) {
-	d, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{})
 	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) {
 		o.Dialects, o.Auth, o.Anonymous = []wire.Dialect{d}, strict{}, false
 	})

@@ -118,10 +118,7 @@ func newHoldHub(t *testing.T) *holdHub {
 
 func newHoldHubOf(t *testing.T, n *runtime.Node, agent p.AgentID) *holdHub {
 	t.Helper()
-	d, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{})
 	h := newHubOf(t, n, runtime.PeerOptions{}, func(o *wire.Options) {
 		o.Dialects = []wire.Dialect{acl.Dialect{}, bridge.Dialect{}, rag.Dialect{}, rossnet.Dialect{}, d}
 	})

@@ -568,10 +568,7 @@ func (d doubler) PerformTask(ctx context.Context, t delegation.Task) (p.InformRe
 // allDialects are those of one listener.
 func allDialects(t testing.TB) []wire.Dialect {
 	t.Helper()
-	rpc, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rpc := gateway.New(gateway.Options{})
 	return []wire.Dialect{rpc, bridge.Dialect{}, rag.Dialect{}, rossnet.Dialect{}, acl.Dialect{}}
 }
 

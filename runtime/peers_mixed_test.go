@@ -217,10 +217,7 @@ func TestMixedClients(t *testing.T) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), most)
 	defer cancel()
-	rpc, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rpc := gateway.New(gateway.Options{})
 	h := newHub(t, noPeerOptions, func(o *wire.Options) { o.Dialects = []wire.Dialect{rpc, bridge.Dialect{Node: "hub"}, acl.Dialect{}} })
 	h.spawn("Jules", returning(worker{func(ctx context.Context, t delegation.Task) (p.InformResult, error) {
 		if t.TaskType == "endless" {

@@ -40,10 +40,7 @@ func newRuledHub(t *testing.T, rules string) *gatewayHub {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := gateway.New(gateway.Options{BinaryProtocol: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{BinaryProtocol: true})
 	h := newHub(t, runtime.PeerOptions{}, func(o *wire.Options) {
 		o.Authorize, o.Dialects = authorize, []wire.Dialect{d, bridge.Dialect{}, acl.Dialect{}, rag.Dialect{}, rossnet.Dialect{}}
 	})

@@ -133,10 +133,7 @@ func startNode(t *testing.T, w worker) (url, address string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	mcp, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	mcp := gateway.New(gateway.Options{})
 	server, err := wire.NewServer(wire.Options{Handler: peers, Dialects: []wire.Dialect{mcp, bridge.Dialect{}, acl.Dialect{}}, Anonymous: true})
 	if err != nil {
 		t.Fatal(err)

@@ -159,11 +159,9 @@ func (c *nodeCmd) server(log *slog.Logger) (o wire.Options, err error) {
 	if c.Discovery {
 		o.Public = rossnet.AsksDiscovery
 	}
-	if o.Dialects, err = dialects(gateway.Options{
+	o.Dialects = dialects(gateway.Options{
 		Name: c.Name, BinaryProtocol: c.TCP != "", PerMessageAuth: !c.NoAuth, Rate: wire.Rate(c.Rate),
-	}); err != nil {
-		return o, err
-	}
+	})
 	if o.Registry, err = c.messageTypes(); err != nil {
 		return o, err
 	}
@@ -312,28 +310,20 @@ func (p *endpoint) stop(patience time.Duration) (late []string) {
 }
 
 // dialects has all dialects of JSON. A first frame of none of them is refused in the form of wire.
-func dialects(o gateway.Options) ([]wire.Dialect, error) {
-	envelopes, err := gateway.New(o)
-	if err != nil {
-		return nil, err
-	}
+func dialects(o gateway.Options) []wire.Dialect {
 	return []wire.Dialect{
-		envelopes,
+		gateway.New(o),
 		bridge.Dialect{Node: o.Name},
 		acl.Dialect{},
 		rag.Dialect{},
 		rossnet.Dialect{},
-	}, nil
+	}
 }
 
 // dialectNamed returns the dialect that a flag names.
 func dialectNamed(flag, name string) (wire.Dialect, error) {
-	all, err := dialects(gateway.Options{})
-	if err != nil {
-		return nil, err
-	}
 	var names []string
-	for _, d := range all {
+	for _, d := range dialects(gateway.Options{}) {
 		if d.Name() == name {
 			return d, nil
 		}

@@ -69,12 +69,8 @@ func newServer(n *runtime.Node) (*wire.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	envelopes, err := gateway.New(gateway.Options{BinaryProtocol: true})
-	if err != nil {
-		return nil, err
-	}
 	return wire.NewServer(wire.Options{
-		Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, bridge.Dialect{}, envelopes}, Anonymous: true,
+		Handler: peers, Dialects: []wire.Dialect{acl.Dialect{}, bridge.Dialect{}, gateway.New(gateway.Options{BinaryProtocol: true})}, Anonymous: true,
 	})
 }
 

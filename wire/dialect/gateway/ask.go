@@ -20,7 +20,7 @@ func (c *codec) ask(dst []byte, m *performatives.Message) ([]byte, error) {
 		return dst, err
 	}
 	now := c.stamp()
-	q := &request{Request: exchange.Request{Expires: exchange.Expiry(m.ReplyBy(), now.Time, c.opts.Timeout)}, envelope: string(m.ID()), message: stub, method: method}
+	q := &request{Request: exchange.Request{Expires: exchange.Expiry(m.ReplyBy(), now.Time, defaultTimeout)}, envelope: string(m.ID()), message: stub, method: method}
 	again, err := c.register(q, now)
 	if err != nil || again {
 		return dst, err

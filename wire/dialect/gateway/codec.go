@@ -171,7 +171,7 @@ func (c *codec) decodeBatch(e *envelope, take func(wire.Inbound)) {
 // false when there are too many.
 func (c *codec) split(batch []byte) (messages []rpc, answers int, ok bool) {
 	for text := range jsonscan.Elements(batch) {
-		if len(messages) == c.opts.MaxBatch {
+		if len(messages) == maxBatch {
 			return nil, 0, false
 		}
 		r := readRPC(text)

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 	"time"
 
@@ -19,12 +18,11 @@ type Dialect struct{ opts Options }
 
 var _ wire.LabelDialect = (*Dialect)(nil)
 
-// New returns a Dialect. It fails where an option is out of range.
-func New(o Options) (*Dialect, error) {
-	if err := o.validate(); err != nil {
-		return nil, err
-	}
-	return &Dialect{o.withDefaults()}, nil
+// New returns a Dialect.
+func New(o Options) *Dialect {
+	o.Name = cmp.Or(o.Name, DefaultName)
+	o.Version = cmp.Or(o.Version, DefaultVersion)
+	return &Dialect{o}
 }
 
 // Name returns "gateway".
@@ -94,11 +92,15 @@ func splitMethod(method string) (ns, name string, ok bool) {
 
 // The defaults of [Options].
 const (
-	DefaultName     = "ribosome"
-	DefaultVersion  = "0.1.0"
-	DefaultTimeout  = 5 * time.Minute
-	DefaultMaxBatch = 1024
+	DefaultName    = "ribosome"
+	DefaultVersion = "0.1.0"
 )
+
+// defaultTimeout is the deadline of a request without one.
+const defaultTimeout = 5 * time.Minute
+
+// maxBatch is how many JSON-RPC messages a batch may have.
+const maxBatch = 1024
 
 // Options are the settings of a [Dialect]. The zero value works.
 type Options struct {
@@ -111,28 +113,4 @@ type Options struct {
 	// Rate is announced in initialize as the rate limit. The zero Rate means that there
 	// is none.
 	Rate wire.Rate
-	// Timeout is the deadline of a request without one. Zero means DefaultTimeout.
-	Timeout time.Duration
-	// MaxBatch is how many JSON-RPC messages a batch may have. Zero means DefaultMaxBatch.
-	MaxBatch int
-}
-
-func (o Options) withDefaults() Options {
-	o.Name = cmp.Or(o.Name, DefaultName)
-	o.Version = cmp.Or(o.Version, DefaultVersion)
-	o.Timeout = cmp.Or(o.Timeout, DefaultTimeout)
-	o.MaxBatch = cmp.Or(o.MaxBatch, DefaultMaxBatch)
-	return o
-}
-
-func (o Options) validate() error {
-	switch {
-	case o.Timeout < 0:
-		return fmt.Errorf("gateway: Options.Timeout is %v, want 0 or more", o.Timeout)
-	case o.MaxBatch < 0:
-		return fmt.Errorf("gateway: Options.MaxBatch is %d, want 0 or more", o.MaxBatch)
-	case o.Rate.Messages < 0 || o.Rate.Messages > 0 && o.Rate.Window <= 0:
-		return fmt.Errorf("gateway: Options.Rate is %d messages in %v, want both above 0, or neither", o.Rate.Messages, o.Rate.Window)
-	}
-	return nil
 }

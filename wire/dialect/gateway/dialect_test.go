@@ -9,7 +9,7 @@ import (
 )
 
 func TestRecognizes(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := New(Options{})
 	for frame, want := range map[string]bool{
 		`{"mcp_payload":{}}`: true,
 		` { "id" : "\"}" , "x":[{"y":"]"}], "mcp_payload" : 1`: true, // it need not be whole
@@ -58,18 +58,6 @@ func TestNamespace(t *testing.T) {
 	} {
 		if got := Namespace(c.target, c.method); got != c.want {
 			t.Errorf("%q %q: %q, want %q", c.target, c.method, got, c.want)
-		}
-	}
-}
-
-func TestOptions(t *testing.T) {
-	for field, o := range map[string]Options{
-		"Timeout":  {Timeout: -1},
-		"MaxBatch": {MaxBatch: -1},
-		"Rate":     {Rate: wire.Rate{Messages: 1}},
-	} {
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), "Options."+field) {
-			t.Errorf("%s: got %v", field, err)
 		}
 	}
 }

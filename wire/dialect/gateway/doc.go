@@ -184,7 +184,7 @@
 // # Limits
 //
 // A frame may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep, and
-// have 1,024 unknown members in each place; a batch [Options].MaxBatch messages. It must
+// have 1,024 unknown members in each place; a batch 1,024 messages. It must
 // be valid UTF-8, and no member of the envelope or of the JSON-RPC message may come
 // twice. In params the last member of a name counts, as in encoding/json. MaxPending bounds
 // the pending requests of each end; further requests are refused as busy. When the node's

@@ -19,11 +19,7 @@ func (s *stamper) Stamp() performatives.Stamp {
 
 // A call comes in as a task of a namespace, and its answer goes out under its id.
 func Example() {
-	dialect, err := gateway.New(gateway.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	dialect := gateway.New(gateway.Options{})
 	stamps := &stamper{}
 	codec, err := dialect.Open(wire.CodecOptions{Stamper: stamps, MaxBytes: 1 << 20, MaxPending: 100})
 	if err != nil {

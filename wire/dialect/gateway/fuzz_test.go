@@ -44,10 +44,10 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(read))
 	f.Add([]byte(`{"id":"e","timestamp":"2024-01-15T10:30:45.789Z","source":"peer","mcp_payload":` + read + `}`))
 	f.Add([]byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"resources":[{"uri":"doc:a","name":"a"},{"uri":7}]}}}`))
-	d := newDialect(f, Options{MaxBatch: 64})
+	d := New(Options{})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		d.Recognizes(data)
-		s := session{t: t, codec: open(t, Options{MaxBatch: 64}, wire.CodecOptions{MaxBytes: 1 << 16, MaxPending: 8, Compression: []string{"gzip"}})}
+		s := session{t: t, codec: open(t, Options{}, wire.CodecOptions{MaxBytes: 1 << 16, MaxPending: 8, Compression: []string{"gzip"}})}
 		s.codec.Decode(data, s.take)
 		if len(s.inbound) == 0 {
 			t.Fatal("nothing came of it")

@@ -104,7 +104,7 @@ func (c *codec) serve(e *envelope, r *rpc, o *origin, env performatives.Envelope
 		return c.refused(e, o, r.Refusal)
 	}
 	s := c.stamp()
-	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, c.opts.Timeout))
+	env.ID, env.ReplyBy = s.ID, s.Time.Add(cmp.Or(e.timeout, defaultTimeout))
 	if call.startsWork(r.method) {
 		env.Trace = exchange.Traceparent(jsonscan.Member(r.readMeta(), metaTrace))
 		if !jsonscan.IsNull(r.id) {
@@ -154,7 +154,7 @@ func (c *codec) addCall(x *call, m *performatives.Message, now time.Time) *perfo
 		x.Agent = m.Sender().Fold()
 	}
 	if x.batch == nil { // a batch would otherwise never be complete
-		x.Expires = exchange.Expiry(m.ReplyBy(), now, c.opts.Timeout)
+		x.Expires = exchange.Expiry(m.ReplyBy(), now, defaultTimeout)
 	}
 	c.pending.calls.Add(x)
 	return nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -95,12 +94,12 @@ func TestPagesShareRoom(t *testing.T) {
 // Nobody waits for the rest of a list after its deadline.
 func TestPagesExpire(t *testing.T) {
 	at := &clock{}
-	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at})
+	c := open(t, Options{}, wire.CodecOptions{Stamper: at})
 	askForTools(t, c, 1)
 	if in := paged(t, c, `"a"`); len(in.Answer) == 0 {
 		t.Fatalf("no second page: %+v", in)
 	}
-	at.ahead = time.Minute + exchange.Linger
+	at.ahead = defaultTimeout + exchange.Linger
 	if asked, taken := untilEnd(t, c, `"b"`); asked != 1 || taken != 2 {
 		t.Errorf("%d tools after %d pages more, want 2 after 1", taken, asked)
 	}

@@ -42,7 +42,7 @@ func ask(t testing.TB, n int, payload acting) *performatives.Message {
 // before.
 func TestRequestsExpire(t *testing.T) {
 	at := &clock{}
-	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 2})
+	c := open(t, Options{}, wire.CodecOptions{Stamper: at, MaxPending: 2})
 	send := func(n int) error {
 		_, err := wiretest.Encode(t, c, ask(t, n, performatives.TaskRequest{TaskType: "a"}))
 		return err
@@ -50,11 +50,11 @@ func TestRequestsExpire(t *testing.T) {
 	if err := errors.Join(send(1), send(2)); err != nil {
 		t.Fatal(err)
 	}
-	at.ahead = time.Minute // the deadline: the answer may still come
+	at.ahead = defaultTimeout // the deadline: the answer may still come
 	if err := send(3); !errors.Is(err, performatives.CodeBusy) {
 		t.Errorf("got %v, want busy", err)
 	}
-	at.ahead = time.Minute + exchange.Linger + time.Second
+	at.ahead = defaultTimeout + exchange.Linger + time.Second
 	if err := send(4); err != nil {
 		t.Error(err)
 	}
@@ -66,13 +66,13 @@ func TestRequestsExpire(t *testing.T) {
 // So do requests of the peer's that no handler has answered.
 func TestCallsExpire(t *testing.T) {
 	at := &clock{}
-	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 2})
+	c := open(t, Options{}, wire.CodecOptions{Stamper: at, MaxPending: 2})
 	for i := range 3 {
 		if in := one(t, c, toolCall(fmt.Sprint(i))); (in.Err == nil) != (i < 2) {
 			t.Fatalf("%d: %v", i, in.Err)
 		}
 	}
-	at.ahead = time.Minute + 2*exchange.Linger
+	at.ahead = defaultTimeout + 2*exchange.Linger
 	if in := one(t, c, toolCall("4")); in.Err != nil {
 		t.Error(in.Err)
 	}
@@ -84,7 +84,7 @@ func TestCallsExpire(t *testing.T) {
 // A call of a batch makes no room: its batch would never be complete.
 func TestCallsOfABatchStay(t *testing.T) {
 	at := &clock{}
-	c := open(t, Options{Timeout: time.Minute}, wire.CodecOptions{Stamper: at, MaxPending: 1})
+	c := open(t, Options{}, wire.CodecOptions{Stamper: at, MaxPending: 1})
 	first := one(t, c, `{"id":1,"timestamp":"2024-01-15T10:30:45Z","source":"s","mcp_payload":[{"jsonrpc":"2.0","id":1,"method":"a.b"}]}`)
 	at.ahead = time.Hour
 	if in := one(t, c, toolCall("4")); !errors.Is(in.Err, performatives.CodeBusy) {

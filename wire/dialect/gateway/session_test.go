@@ -17,10 +17,7 @@ import (
 
 func languages(t *testing.T) []wire.Dialect {
 	t.Helper()
-	d, err := gateway.New(gateway.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{})
 	return []wire.Dialect{d}
 }
 

@@ -29,15 +29,6 @@ func (c *counter) Stamp() performatives.Stamp {
 	return performatives.Stamp{ID: performatives.MessageID(fmt.Sprintf("id-%d", c.n.Add(1))), Time: epoch}
 }
 
-func newDialect(t testing.TB, o Options) *Dialect {
-	t.Helper()
-	d, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return d
-}
-
 func open(t testing.TB, o Options, s wire.CodecOptions) *codec {
 	t.Helper()
 	if s.Stamper == nil {
@@ -46,7 +37,7 @@ func open(t testing.TB, o Options, s wire.CodecOptions) *codec {
 	if s.Local == "" {
 		s.Local = "gateway"
 	}
-	c, err := newDialect(t, o).Open(s)
+	c, err := New(o).Open(s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -301,7 +292,7 @@ func perform(t *testing.T, options, body string) string {
 		case "typed":
 			session.Registry = reviews(t)
 		case "small":
-			session.MaxPending, o.MaxBatch = 2, 3
+			session.MaxPending = 2
 		default:
 			t.Fatalf("option %q", option)
 		}

@@ -89,7 +89,7 @@ func parse(t testing.TB, frame []byte) (r reply) {
 }
 
 func TestVectors(t *testing.T) {
-	d := newDialect(t, Options{})
+	d := New(Options{})
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			if got := d.Recognizes(v.Message); !got && v.Valid {

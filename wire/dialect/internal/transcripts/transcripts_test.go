@@ -37,10 +37,7 @@ func TestRag(t *testing.T)     { transcripts(t, "testdata/rag.txtar", rag.Dialec
 func TestRossnet(t *testing.T) { transcripts(t, "testdata/rossnet.txtar", rossnet.Dialect{}) }
 
 func TestGateway(t *testing.T) {
-	d, err := gateway.New(gateway.Options{Name: "gw", Version: "7", Rate: wire.Rate{Messages: 5, Window: time.Minute}, MaxBatch: 3, Timeout: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := gateway.New(gateway.Options{Name: "gw", Version: "7", Rate: wire.Rate{Messages: 5, Window: time.Minute}})
 	transcripts(t, "testdata/gateway.txtar", d)
 }
 
