@@ -181,17 +181,11 @@ func typedResult(m *performatives.Message, call *call) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	usual := usualAnswer(call.Act)
-	if call.Method != methodCall {
-		return withMessageType(payload, m, usual), nil
+	if call.Method == methodCall {
+		p, _ := exchange.PayloadAs[performatives.InformResult](m) // its status, if it has one
+		payload, err = toolResult(performatives.InformResult{Status: cmp.Or(p.Status, performatives.StatusSuccess), Details: performatives.ContentOf(m.Payload())})
 	}
-	p, err := exchange.PayloadAs[performatives.InformResult](m)
-	out := map[string]any{resultIsError: err == nil && p.Status == performatives.StatusFailure, resultContent: []textContent{}}
-	if m.Payload() != nil {
-		out[resultContent], out[resultStructured] = content("", payload), json.RawMessage(payload)
-	}
-	text, err := jsonscan.Marshal(out)
-	return withMessageType(text, m, usual), err
+	return withMessageType(payload, m, usualAnswer(call.Act)), err
 }
 
 // resultReply makes the answer to a call of ours that a result with that message type is.
