@@ -28,18 +28,8 @@ func (Dialect) Name() string { return "bridge" }
 // Recognizes reports whether a frame is an object with a message_type and another member that only
 // the envelope of bridge has. acl may have a message_type beside its performative.
 func (Dialect) Recognizes(frame []byte) bool {
-	var typed, own, foreign bool
-	exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}, func(name string) {
-		switch name {
-		case "message_type":
-			typed = true
-		case "sender_id", "receiver_id":
-			own = true
-		case "performative", "mcp_payload", "mcp_header":
-			foreign = true
-		}
-	})
-	return typed && own && !foreign
+	return wire.HasMember(frame, "message_type") && wire.HasMember(frame, "sender_id", "receiver_id") &&
+		!wire.HasMember(frame, "performative", "mcp_payload", "mcp_header")
 }
 
 // Open returns the codec of one session.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
@@ -127,19 +128,13 @@ func formOf(frame []byte) form {
 	if s.Peek() == '[' {
 		s.Open('[')
 	}
-	var payload, broken, source, rpc bool
-	exchange.Keys(&s, func(name string) {
-		payload = payload || name == "mcp_payload"
-		broken = broken || name == "error"
-		source = source || name == "source"
-		rpc = rpc || name == "jsonrpc"
-	})
+	frame = frame[s.Pos:]
 	switch {
-	case payload:
+	case wire.HasMember(frame, "mcp_payload"):
 		return enveloped
-	case rpc:
+	case wire.HasMember(frame, "jsonrpc"):
 		return bare
-	case broken && source:
+	case wire.HasMember(frame, "error") && wire.HasMember(frame, "source"):
 		return enveloped
 	}
 	return unknownForm

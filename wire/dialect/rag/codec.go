@@ -2,10 +2,8 @@ package rag
 
 import (
 	"cmp"
-	"slices"
 	"sync"
 
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -102,13 +100,7 @@ var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payloa
 // or payload, and without a member that decides for another dialect. So an envelope that lacks one
 // of its required members is refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
-	var named, addressed, other bool
-	ok := exchange.Keys(&jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}, func(name string) {
-		named = named || name == "type" || name == "trace_id"
-		addressed = addressed || name == "sender" || name == "receiver" || name == "payload"
-		other = other || slices.Contains(foreign, name)
-	})
-	return ok && named && addressed && !other
+	return wire.HasMember(frame, "type", "trace_id") && wire.HasMember(frame, "sender", "receiver", "payload") && !wire.HasMember(frame, foreign...)
 }
 
 // SenderIsLabel reports whether a message comes from System, the coordinator and user interface of

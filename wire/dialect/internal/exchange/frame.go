@@ -48,24 +48,6 @@ func Broken(text string) *performatives.Refusal {
 	return &performatives.Refusal{Code: performatives.CodeParsingError, Text: text}
 }
 
-// Keys calls each with the names of the members of the object at s, as they are written, until a
-// value cannot be read. It reports false if a name cannot be read.
-func Keys(s *jsonscan.Scanner, each func(name string)) bool {
-	if !s.Open('{') {
-		return false
-	}
-	for first := true; ; first = false {
-		quoted, more, ok := s.Key(first)
-		if !ok || !more {
-			return ok
-		}
-		each(string(quoted[1 : len(quoted)-1]))
-		if !s.Value() {
-			return true
-		}
-	}
-}
-
 // Names has the members of an envelope that a dialect knows, in the order in which they are
 // written.
 type Names []string

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
@@ -173,19 +172,6 @@ func TestRestIsBounded(t *testing.T) {
 	exchange.Rest(&all, nil)("more", []byte("1"))
 	if len(all) != exchange.MaxUnknown || !over {
 		t.Errorf("%d members, %t", len(all), over)
-	}
-}
-
-// The names of an object are told as far as they can be read, and whether all could be.
-func TestKeys(t *testing.T) {
-	for text, want := range map[string]string{
-		`{"a":1,"b":{"c":2}} `: "a b true", `{}`: "true", `[]`: "false", ``: "false", `{"a":1,"b`: "a false", `{"a":1,"b":`: "a b true",
-	} {
-		var names []string
-		ok := exchange.Keys(&jsonscan.Scanner{Data: []byte(text), Depth: 4}, func(name string) { names = append(names, name) })
-		if got := strings.Join(append(names, strconv.FormatBool(ok)), " "); got != want {
-			t.Errorf("%s: %s, want %s", text, got, want)
-		}
 	}
 }
 
