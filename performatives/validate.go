@@ -115,15 +115,16 @@ func (e *Envelope) checkValues() error {
 		return invalid("timestamp", "a time", "nothing")
 	case !e.Priority.Valid():
 		return invalid("priority", "low, normal, high or urgent", e.Priority.String())
-	case e.Trace != "" && !validTrace(e.Trace):
+	case e.Trace != "" && !ValidTrace(e.Trace):
 		return invalid("trace", "a W3C traceparent", fmt.Sprintf("%.64q", e.Trace))
 	}
 	return nil
 }
 
-// validTrace checks the form of a traceparent (W3C Trace Context §3.2). A traceparent of
-// a later version than 00 may have more parts, which are not checked.
-func validTrace(s string) bool {
+// ValidTrace reports whether a text has the form of a traceparent (W3C Trace Context §3.2), as the
+// Trace of an [Envelope] has it. One of a later version than 00 may have more parts, which are not
+// checked.
+func ValidTrace(s string) bool {
 	const zeros = "00000000000000000000000000000000"
 	if len(s) < 55 || len(s) > MaxIDLength || s[2] != '-' || s[35] != '-' || s[52] != '-' {
 		return false

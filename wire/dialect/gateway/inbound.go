@@ -220,11 +220,9 @@ var envelopeNames = map[string]string{"sender": "source", "receiver": "target_na
 
 // renamed returns the refusal of a message with the field names of wire.
 func renamed(err error) *performatives.Refusal {
-	r := *wire.AsRefusal(err)
-	if name, ok := envelopeNames[r.Field]; ok {
+	r := exchange.Renamed(wire.AsRefusal(err), envelopeNames)
+	if r.Field == envelopeNames["sender"] || r.Field == envelopeNames["receiver"] {
 		r.Code = performatives.CodeUnexpectedAct
-		r.Text = name + r.Text[min(len(r.Field), len(r.Text)):]
-		r.Field = name
 	}
-	return &r
+	return r
 }

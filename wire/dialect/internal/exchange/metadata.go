@@ -65,15 +65,10 @@ func Quoted(text string) json.RawMessage {
 // Traceparent returns the trace that a JSON value is, or "" for a value that no message can have as
 // its trace.
 func Traceparent(v []byte) string {
-	s := jsonscan.Text(v)
-	if len(s) != 55 || s[2] != '-' || s[35] != '-' || s[52] != '-' || s[:2] == "ff" {
-		return ""
+	if s := jsonscan.Text(v); performatives.ValidTrace(s) {
+		return s
 	}
-	trace, parent := s[3:35], s[36:52]
-	if strings.Trim(s[:2]+trace+parent+s[53:], "0123456789abcdef") != "" || strings.Trim(trace, "0") == "" || strings.Trim(parent, "0") == "" {
-		return ""
-	}
-	return s
+	return ""
 }
 
 // Priority reads a priority: a word or a number from 1 to 5, as a string or not.
