@@ -18,6 +18,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/lifecycle"
 	"github.com/ribosome-agents/ribosome/internal/terminal"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
@@ -68,11 +69,7 @@ func logEvents(o Options, stream *events.Stream) *eventLog {
 	if len(kinds) == 0 {
 		return nil
 	}
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		panic(err) // the zero options are valid
-	}
-	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: codec, messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
+	l := &eventLog{logger: o.Logger.With("node", o.Name), codec: acl.New(wire.CodecOptions{}), messages: o.LogMessages, lines: o.MessageLog, mask: o.MaskMessages}
 	l.events = stream.Subscribe(events.SubscribeOptions{Capacity: logCapacity, Kinds: kinds})
 	l.handler = l.events.Handle(l.write)
 	return l

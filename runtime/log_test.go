@@ -25,6 +25,7 @@ import (
 	"github.com/ribosome-agents/ribosome/internal/patience"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
@@ -125,10 +126,7 @@ func TestLoggedMessagesRoundTrip(t *testing.T) {
 		"lines, text": func(out *buffer) runtime.Options { return runtime.Options{Logger: text(out), MessageLog: out} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			codec, err := acl.New(acl.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			codec := acl.New(wire.CodecOptions{})
 			var out buffer
 			runLogged(t, options(&out))
 			count := make(map[string]int)

@@ -10,6 +10,7 @@ import (
 	"github.com/ribosome-agents/ribosome/codons/delegation"
 	"github.com/ribosome-agents/ribosome/internal/terminal" //nolint:depguard // a terminal is no part of the API of a runtime
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
@@ -138,11 +139,7 @@ func newReceived(to *printer, asJSON bool) *received {
 	if !asJSON {
 		return &received{to: to}
 	}
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		panic(err) // the zero options are valid
-	}
-	return &received{to, codec}
+	return &received{to, acl.New(wire.CodecOptions{})}
 }
 
 // print prints one message on one line: as JSON, or for people behind a prefix.

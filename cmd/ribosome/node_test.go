@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
@@ -42,10 +43,7 @@ func TestNodeStartsAndStops(t *testing.T) {
 // Each message is a line of its own, in a file or on stdout, and acl reads them all.
 func TestMessageLog(t *testing.T) {
 	t.Chdir(t.TempDir())
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := acl.New(wire.CodecOptions{})
 	for _, to := range []string{"messages", "-"} {
 		n := hosts(t, "--no-auth", "--swarm", "eddyjules", "--message-log", to)
 		if r := runs(t, "call", "Jules", "debug_code", "-d", task, "-q", "--addr", n.at["tcp"]); r.code != exitDone {

@@ -295,8 +295,7 @@ func codecOf(d wire.Dialect, o wire.CodecOptions) (wire.Codec, error) {
 	if _, ok := d.(bridge.Dialect); !ok {
 		return d.Open(o)
 	}
-	codec, err := bridge.New(bridge.Options{Stamper: o.Stamper, MaxBytes: o.MaxBytes})
-	return bridgeMessages{codec, o.Stamper}, err
+	return bridgeMessages{bridge.New(o), o.Stamper}, nil
 }
 
 // Decode reads one message.

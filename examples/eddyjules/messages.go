@@ -6,6 +6,7 @@ import (
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/examples/program"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
@@ -18,11 +19,7 @@ type messages struct {
 }
 
 func newMessages(w io.Writer) *messages {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		panic(err) // the zero options are valid
-	}
-	return &messages{codec, program.NewOutput(w)}
+	return &messages{acl.New(wire.CodecOptions{}), program.NewOutput(w)}
 }
 
 func (l *messages) observe(r events.Record) {

@@ -6,16 +6,14 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
 // The lines of a run are in causal order, and each message is sent once and received once. With
 // --messages, each line is a log line of acl §7.2 that acl reads.
 func TestMessages(t *testing.T) {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	codec := acl.New(wire.CodecOptions{})
 	files(t)
 	for name, tt := range map[string]struct {
 		args  []string

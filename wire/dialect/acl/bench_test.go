@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // The baseline: the same envelope as a struct for encoding/json, with the payload
@@ -66,7 +67,7 @@ func kilobyte(performative string) []byte {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	c := newCodec(b, Options{})
+	c := newCodec(b, wire.CodecOptions{})
 	raw, typed := kilobyte("CFP"), kilobyte("TASK_REQUEST")
 	run := func(name string, data []byte, decode func([]byte) error) {
 		b.Run(name, func(b *testing.B) {
@@ -95,7 +96,7 @@ func BenchmarkDecode(b *testing.B) {
 }
 
 func BenchmarkEncode(b *testing.B) {
-	c := newCodec(b, Options{})
+	c := newCodec(b, wire.CodecOptions{})
 	data := kilobyte("CFP")
 	baseline, err := decodeBaseline(data)
 	if err != nil {

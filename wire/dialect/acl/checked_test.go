@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // A payload that a registered message type demands may not be missing.
@@ -20,7 +21,7 @@ func TestMissingPayloadOfARegisteredType(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	c := newCodec(t, Options{Registry: &registry})
+	c := newCodec(t, wire.CodecOptions{Registry: &registry})
 	for payload, fits := range map[string]bool{"": false, `,"payload":null`: false, `,"payload":{}`: false, `,"payload":{"amount":1}`: true} {
 		for _, act := range []string{"REQUEST", "CONFIRM"} {
 			_, err := c.Decode([]byte(`{"mcp_version":"0.1.0","message_id":"m","performative":"` + act + `","message_type":"PAY","sender":{"agent_id":"a"},

@@ -1,25 +1,26 @@
 package acl
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Codec translates between the JSON of acl and [performatives.Message]. It is
 // safe for concurrent use.
 type Codec struct {
-	opts Options
+	opts wire.CodecOptions
 }
 
-// New returns a Codec. It fails where an option is out of range.
-func New(o Options) (*Codec, error) {
-	if err := exchange.Complete("acl", &o.Stamper, &o.MaxBytes); err != nil {
-		return nil, err
-	}
-	return &Codec{o}, nil
+// New returns a Codec that uses the Registry, the Stamper and the MaxBytes of o. A nil Stamper
+// means random UUIDs and the system's clock, and a MaxBytes of zero no limit.
+func New(o wire.CodecOptions) *Codec {
+	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, exchange.SystemStamper{})
+	return &Codec{o}
 }
 
 // Decode reads one message, in either [Style]. The message shares no memory with data.
@@ -67,20 +68,4 @@ func (c *Codec) AppendAs(dst []byte, m *performatives.Message, style Style) ([]b
 		return dst, fmt.Errorf("acl: %w", err)
 	}
 	return out, nil
-}
-
-// DefaultMaxBytes is the MaxBytes of the zero [Options].
-const DefaultMaxBytes = exchange.DefaultMaxBytes
-
-// Options are the settings of a [Codec]. The zero value works.
-type Options struct {
-	// Registry has the payload types of the application; nil means the types of package
-	// performatives only.
-	Registry *performatives.Registry
-	// Stamper makes the id or timestamp of an envelope without one. Nil means random
-	// UUIDs and the system's clock.
-	Stamper performatives.Stamper
-	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
-	// DefaultMaxBytes.
-	MaxBytes int
 }

@@ -53,7 +53,7 @@
 //
 // # Limits
 //
-// A message may have [Options].MaxBytes bytes, nest 128 levels deep and
+// A message may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep and
 // have 1,024 unknown members. It must be valid UTF-8. No name may come twice in the
 // envelope or in an agent, since two readers could choose different values. In a payload
 // the last member of a name counts, as in encoding/json.

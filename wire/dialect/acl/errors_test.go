@@ -9,13 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 var stamp = performatives.Stamp{ID: "answer-1", Time: time.Date(2025, 1, 30, 10, 30, 1, 0, time.UTC)}
 
 func decodeError(t *testing.T, text string) *DecodeError {
 	t.Helper()
-	_, err := newCodec(t, Options{}).Decode([]byte(text))
+	_, err := newCodec(t, wire.CodecOptions{}).Decode([]byte(text))
 	var bad *DecodeError
 	if !errors.As(err, &bad) {
 		t.Fatalf("got error %v", err)
@@ -79,7 +80,7 @@ func TestNotUnderstoodIsNotAnsweredInKind(t *testing.T) {
 
 func TestNotUnderstoodInTheAskersForm(t *testing.T) {
 	bad := decodeError(t, `{"conversation_id":"c","sender":"vscode-user","performative":"DO_IT"}`)
-	out, err := newCodec(t, Options{}).AppendAs(nil, bad.NotUnderstood("Jules", stamp), bad.Style)
+	out, err := newCodec(t, wire.CodecOptions{}).AppendAs(nil, bad.NotUnderstood("Jules", stamp), bad.Style)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestLimits(t *testing.T) {
 		return []byte(`{"message_id":"m","performative":"INFORM","sender":{"agent_id":"a"},"payload":` +
 			strings.Repeat(`{"x":`, n-2) + `{}` + strings.Repeat(`}`, n-2) + `}`)
 	}
-	c := newCodec(t, Options{MaxBytes: 2000})
+	c := newCodec(t, wire.CodecOptions{MaxBytes: 2000})
 	m, err := c.Decode(deep(128))
 	if err != nil {
 		t.Fatal(err)
@@ -110,14 +111,6 @@ func TestLimits(t *testing.T) {
 	} {
 		if _, err := c.Decode(data); !errors.Is(err, performatives.CodeParsingError) {
 			t.Errorf("%s: got error %v", name, err)
-		}
-	}
-}
-
-func TestOptionsAreChecked(t *testing.T) {
-	for field, o := range map[string]Options{"MaxBytes": {MaxBytes: -1}} {
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), field) {
-			t.Errorf("%s: got error %v", field, err)
 		}
 	}
 }

@@ -6,16 +6,13 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/acl"
 )
 
 // An IDE asks in its own form and is answered in it.
 func ExampleCodec_AppendAs() {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	codec := acl.New(wire.CodecOptions{})
 	m, err := codec.Decode([]byte(`{"conversation_id":"c-1","message_id":"m-1","performative":"REQUEST","sender":"vscode-user",
 		"receiver":"jules","ontology":"elizaos:ide:explain_code","payload":{"code_snippet":"x=1"}}`))
 	if err != nil {
@@ -40,12 +37,8 @@ func ExampleCodec_AppendAs() {
 
 // A message that can't be read is answered all the same.
 func ExampleDecodeError_NotUnderstood() {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = codec.Decode([]byte(`{"message_id":"m-1","performative":"TASK_DELETE","sender":{"agent_id":"Eddy"}}`))
+	codec := acl.New(wire.CodecOptions{})
+	_, err := codec.Decode([]byte(`{"message_id":"m-1","performative":"TASK_DELETE","sender":{"agent_id":"Eddy"}}`))
 	fmt.Println(errors.Is(err, performatives.CodeUnknownPerformative))
 
 	var bad *acl.DecodeError
@@ -60,11 +53,7 @@ func ExampleDecodeError_NotUnderstood() {
 }
 
 func ExampleCodec_AppendLogLine() {
-	codec, err := acl.New(acl.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	codec := acl.New(wire.CodecOptions{})
 	m, err := performatives.New(performatives.Envelope{
 		ID: "m-1", Timestamp: time.Date(2025, 1, 30, 10, 30, 0, 0, time.UTC), Sender: "Eddy", Receiver: "Jules",
 		Payload: performatives.QueryRef{Reference: "latest_commit_hash"},

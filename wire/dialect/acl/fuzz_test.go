@@ -10,6 +10,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
@@ -20,7 +21,7 @@ func FuzzDecode(f *testing.F) {
 	}
 	f.Add([]byte(`{"sender":{"agent_id":"a"},"receiver":{"agent_id":"b"},"message_id":"m","conversation_id":"c","in_reply_to":"r",` +
 		`"performative":"REFUSE","timestamp":"2025-01-30T10:31:00Z","payload":{"reason_code":"busy","retry_after_ms":250}}`))
-	c := newCodec(f, Options{MaxBytes: 1 << 16})
+	c := newCodec(f, wire.CodecOptions{MaxBytes: 1 << 16})
 	f.Fuzz(func(t *testing.T, data []byte) {
 		m, err := c.Decode(data)
 		if err != nil {
@@ -67,10 +68,10 @@ func checkReadable(t *testing.T, c *Codec, m *performatives.Message, style Style
 	}
 	again, err := c.Decode(out)
 	if err != nil {
-		t.Fatalf("%s is refused: %v\n%s", style, err, out)
+		t.Fatalf("style %d is refused: %v\n%s", style, err, out)
 	}
 	if again.Performative() != m.Performative() || !again.Sender().Is(m.Sender()) || !again.Receiver().Is(m.Receiver()) {
-		t.Fatalf("%s: %s %q→%q became %s %q→%q", style, m.Performative(), m.Sender(), m.Receiver(),
+		t.Fatalf("style %d: %s %q→%q became %s %q→%q", style, m.Performative(), m.Sender(), m.Receiver(),
 			again.Performative(), again.Sender(), again.Receiver())
 	}
 }
@@ -79,7 +80,7 @@ func checkReadable(t *testing.T, c *Codec, m *performatives.Message, style Style
 func TestDecodeAllocationIsBounded(t *testing.T) {
 	racetest.Skip(t)
 	const size = 1 << 20
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	for name, text := range map[string]string{
 		"unknown members": `{` + strings.Repeat(`"a":1,`, size/6),
 		"nested":          `{"x":` + strings.Repeat(`[`, size),

@@ -5,10 +5,11 @@ import (
 	"testing"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 func TestLogLineIsOneLine(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	m := decode(t, strings.ReplaceAll(ideRequest, `{"code_snippet":"x=1"}`, "{\n\t\"code_snippet\": \"MCP_MESSAGE_SENT: \\n\"\r\n}"))
 	line, err := c.AppendLogLine([]byte("10:30 INFO: "), Received, m)
 	if err != nil {
@@ -27,7 +28,7 @@ func TestLogLineIsOneLine(t *testing.T) {
 
 // A direction that is none has no line.
 func TestLogLineOfNoDirection(t *testing.T) {
-	line, err := newCodec(t, Options{}).AppendLogLine([]byte("x"), Direction(2), decode(t, ideRequest))
+	line, err := newCodec(t, wire.CodecOptions{}).AppendLogLine([]byte("x"), Direction(2), decode(t, ideRequest))
 	if want := "acl: log line: Direction(2) is no direction"; err == nil || err.Error() != want || string(line) != "x" {
 		t.Errorf("got %q, error %v, want %s", line, err, want)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/racetest"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Whoever keeps the id of a peer keeps nothing else of its message, however much the peer
@@ -15,7 +16,7 @@ import (
 func TestIDsKeepNoMessage(t *testing.T) {
 	racetest.Skip(t)
 	const messages, length = 64, 1 << 20
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	data := fmt.Appendf(nil, `{"mcp_version":"0.1.0","message_id":"1","performative":"INFORM","sender":{"agent_id":"Eddy","about":"%s"},`+
 		`"receiver":{"agent_id":"Jules"},"language":"application/json","ontology":"x","timestamp":"2025-01-30T10:30:00Z","payload":{}}`,
 		strings.Repeat("x", length))

@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // same compares two messages field by field: payloads and metadata by their JSON,
@@ -163,7 +164,7 @@ func message(t *rapid.T) *performatives.Message {
 }
 
 func TestEncodeDecodeKeepsEveryField(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	rapid.Check(t, func(t *rapid.T) {
 		m := message(t)
 		data, err := c.Encode(m)
@@ -186,7 +187,7 @@ func TestEncodeDecodeKeepsEveryField(t *testing.T) {
 
 // A message in the style IDE keeps everything but the case of its agents.
 func TestEncodeDecodeInTheStyleIDE(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	rapid.Check(t, func(t *rapid.T) {
 		m := message(t)
 		data, err := c.AppendAs(nil, m, IDE)
@@ -207,7 +208,7 @@ func TestEncodeDecodeInTheStyleIDE(t *testing.T) {
 			t.Fatalf("-sent +read:\n%s\n%s", diff, data)
 		}
 		if (StyleOf(got) == IDE) != (m.Performative() != performatives.ActRequest) {
-			t.Fatalf("style %s of %s", StyleOf(got), data)
+			t.Fatalf("style %d of %s", StyleOf(got), data)
 		}
 	})
 }
@@ -227,7 +228,7 @@ func TestMemberOf(t *testing.T) {
 
 // A refusal says in its payload when to come again.
 func TestRetryAfter(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	for _, payload := range []any{
 		performatives.TaskReject{ReasonCode: performatives.CodeBusy, RetryAfter: time.Second},
 		performatives.Refuse{ReasonCode: performatives.CodeBusy, RetryAfter: time.Second},

@@ -26,11 +26,7 @@ func (Dialect) Recognizes(frame []byte) bool { return wire.HasMember(frame, "per
 
 // Open returns the codec of one session.
 func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes})
-	if err != nil {
-		return nil, err
-	}
-	return &session{codec: codec, opts: o}, nil
+	return &session{codec: New(o), opts: o}, nil
 }
 
 // session is the codec of one session. It writes in the style of the last message read.

@@ -21,14 +21,6 @@ const (
 	IDE
 )
 
-// String returns "spec" or "ide".
-func (s Style) String() string {
-	if s == IDE {
-		return "ide"
-	}
-	return "spec"
-}
-
 // StyleOf returns the style from which m was decoded. It is Spec for a message that was
 // made here, or that another dialect decoded.
 func StyleOf(m *performatives.Message) Style {

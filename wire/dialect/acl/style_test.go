@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 const ideRequest = `{"conversation_id":"conv-1","performative":"REQUEST","ontology":"elizaos:ide:explain_code",` +
@@ -14,7 +15,7 @@ const ideRequest = `{"conversation_id":"conv-1","performative":"REQUEST","ontolo
 
 func decode(t testing.TB, text string) *performatives.Message {
 	t.Helper()
-	m, err := newCodec(t, Options{Stamper: fixed(stamp)}).Decode([]byte(text))
+	m, err := newCodec(t, wire.CodecOptions{Stamper: fixed(stamp)}).Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +29,7 @@ func (f fixed) Stamp() performatives.Stamp { return performatives.Stamp(f) }
 
 func encodeAs(t testing.TB, m *performatives.Message, style Style) string {
 	t.Helper()
-	out, err := newCodec(t, Options{}).AppendAs([]byte("before "), m, style)
+	out, err := newCodec(t, wire.CodecOptions{}).AppendAs([]byte("before "), m, style)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +112,7 @@ func TestRegisteredTypeBeatsTheBarePayload(t *testing.T) {
 	if err := performatives.Register[explain](&registry, performatives.ActTaskRequest, "elizaos:ide:explain_code"); err != nil {
 		t.Fatal(err)
 	}
-	c := newCodec(t, Options{Registry: &registry})
+	c := newCodec(t, wire.CodecOptions{Registry: &registry})
 	text := strings.Replace(ideRequest, `"x=1"`, `"x=1","unknown":[1.0]`, 1)
 	m, err := c.Decode([]byte(text))
 	if err != nil {
@@ -178,7 +179,7 @@ func TestEncodeRefusesWhatIsNoJSON(t *testing.T) {
 		if err != nil {
 			continue // New sees it already
 		}
-		if out, err := newCodec(t, Options{}).Append([]byte("before"), m); err == nil || string(out) != "before" {
+		if out, err := newCodec(t, wire.CodecOptions{}).Append([]byte("before"), m); err == nil || string(out) != "before" {
 			t.Errorf("%s: got %q, error %v", name, out, err)
 		}
 	}
@@ -223,10 +224,7 @@ func TestReceiverThatNamesNone(t *testing.T) {
 
 // A group is the receiver of that name; the sender is an agent (addenda §9).
 func TestGroupAsReceiver(t *testing.T) {
-	c, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := New(wire.CodecOptions{})
 	const frame = `{"message_id":"m","performative":"INFORM","sender":{"agent_id":"Eddy"},"receiver":{"group":"Code Review"},"payload":{}}`
 	m, err := c.Decode([]byte(frame))
 	if err != nil || m.Receiver() != "group:Code Review" {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // vector is one line of testdata: a message as it arrives and what it must show.
@@ -42,16 +43,13 @@ func vectors(t testing.TB) []vector {
 	return vs
 }
 
-func newCodec(t testing.TB, o Options) *Codec {
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+func newCodec(t testing.TB, o wire.CodecOptions) *Codec {
+	c := New(o)
 	return c
 }
 
 func TestVectors(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			m, err := c.Decode(v.Message)
@@ -111,7 +109,7 @@ var shown = map[string]func(*performatives.Message) any{
 	"ontology":        func(m *performatives.Message) any { return m.Ontology() },
 	"reply_by":        func(m *performatives.Message) any { return m.ReplyBy() },
 	"timestamp":       func(m *performatives.Message) any { return m.Timestamp() },
-	"style":           func(m *performatives.Message) any { return StyleOf(m).String() },
+	"style":           func(m *performatives.Message) any { return map[Style]string{Spec: "spec", IDE: "ide"}[StyleOf(m)] },
 	"task_type":       func(m *performatives.Message) any { return m.Payload().(performatives.TaskRequest).TaskType },
 	"parameters":      func(m *performatives.Message) any { return m.Payload().(performatives.TaskRequest).Parameters },
 	"task_status":     func(m *performatives.Message) any { return m.Payload().(performatives.InformResult).Status },

@@ -1,7 +1,10 @@
 package bridge
 
 import (
+	"cmp"
+
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
@@ -9,15 +12,14 @@ import (
 // It knows no session: [Dialect] adds the handshake and the pending requests. It is safe for
 // concurrent use.
 type Codec struct {
-	opts Options
+	opts wire.CodecOptions
 }
 
-// New returns a Codec. It fails where an option is out of range.
-func New(o Options) (*Codec, error) {
-	if err := exchange.Complete("bridge", &o.Stamper, &o.MaxBytes); err != nil {
-		return nil, err
-	}
-	return &Codec{o}, nil
+// New returns a Codec that uses the Registry, the Stamper and the MaxBytes of o. A nil Stamper
+// means random UUIDs and the system's clock, and a MaxBytes of zero no limit.
+func New(o wire.CodecOptions) *Codec {
+	o.Stamper = cmp.Or[performatives.Stamper](o.Stamper, exchange.SystemStamper{})
+	return &Codec{o}
 }
 
 // Decode reads one message. The message shares no memory with data. The error is a
@@ -48,20 +50,4 @@ func (c *Codec) Encode(m *performatives.Message) ([]byte, error) { return c.Appe
 // Append appends m as JSON to dst. After an error it returns dst unchanged.
 func (c *Codec) Append(dst []byte, m *performatives.Message) ([]byte, error) {
 	return c.append(dst, m, extras{})
-}
-
-// DefaultMaxBytes is the MaxBytes of the zero [Options].
-const DefaultMaxBytes = exchange.DefaultMaxBytes
-
-// Options are the settings of a [Codec]. The zero value works.
-type Options struct {
-	// Registry has the payload types of the application; nil means the types of package
-	// performatives only.
-	Registry *performatives.Registry
-	// Stamper tells the time from which the timeout of a request counts, and makes the ids of
-	// error messages. Nil means random UUIDs and the system's clock.
-	Stamper performatives.Stamper
-	// MaxBytes is the longest message that Decode reads, in bytes. Zero means
-	// DefaultMaxBytes.
-	MaxBytes int
 }

@@ -74,7 +74,7 @@
 //
 // # Limits
 //
-// A message may have [Options].MaxBytes bytes, nest 128 levels deep and have 1,024 unknown
+// A message may have [wire.CodecOptions].MaxBytes bytes, nest 128 levels deep and have 1,024 unknown
 // members in each object. It must be valid UTF-8. No name may come twice in the envelope; in a
 // payload the last member of a name counts, as in encoding/json. A session has
 // [wire.CodecOptions].MaxPending requests without an answer in each direction, and refuses further

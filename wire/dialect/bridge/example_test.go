@@ -5,16 +5,13 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/bridge"
 )
 
 // A tool is called, and the answer goes back in the same dialect.
 func ExampleCodec_Encode() {
-	codec, err := bridge.New(bridge.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	codec := bridge.New(wire.CodecOptions{})
 	m, err := codec.Decode([]byte(`{"message_id":"m-1","message_type":"request","sender_id":"agent-1","receiver_id":"Calc",
 		"timestamp":"2025-01-30T10:30:00","correlation_id":null,"priority":"high","payload":{"tool_name":"add","arguments":{"a":1,"b":2}}}`))
 	if err != nil {
@@ -39,12 +36,8 @@ func ExampleCodec_Encode() {
 
 // A message that cannot be read is answered with an error that names the wrong member.
 func ExampleDecodeError_Answer() {
-	codec, err := bridge.New(bridge.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	_, err = codec.Decode([]byte(`{"message_id":"m-1","message_type":"request","sender_id":"agent-1","receiver_id":"Calc","payload":{}}`))
+	codec := bridge.New(wire.CodecOptions{})
+	_, err := codec.Decode([]byte(`{"message_id":"m-1","message_type":"request","sender_id":"agent-1","receiver_id":"Calc","payload":{}}`))
 	bad, ok := err.(*bridge.DecodeError) //nolint:errorlint // Decode returns it itself
 	fmt.Println(ok)
 	fmt.Println(string(bad.Answer("Calc", performatives.Stamp{ID: "m-2", Time: time.Date(2025, 1, 30, 10, 30, 1, 0, time.UTC)})))
@@ -55,11 +48,7 @@ func ExampleDecodeError_Answer() {
 
 // A program makes a request, and reads the answer.
 func ExampleFactory() {
-	codec, err := bridge.New(bridge.Options{})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	codec := bridge.New(wire.CodecOptions{})
 	f := bridge.Factory{Codec: codec, Sender: "agent-1", Priority: performatives.High}
 	m, err := f.Request("agent-2", bridge.ToolRequest{ToolName: "process_data", Arguments: map[string]string{"data": "test"}, Timeout: 30 * time.Second})
 	if err != nil {

@@ -7,10 +7,11 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 func TestFactory(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	f := Factory{Codec: c, Sender: "agent-1", Priority: performatives.High}
 	of := Factory{Codec: c, Sender: "agent-2"}
 	own := AgentCapabilities{AgentName: "Processor", AgentRole: "processor", Tools: []string{"process_data"}}
@@ -71,7 +72,7 @@ func TestFactory(t *testing.T) {
 
 // A message that a peer would refuse is not made.
 func TestFactoryRefuses(t *testing.T) {
-	f := Factory{Codec: newCodec(t, Options{}), Sender: "agent-1"}
+	f := Factory{Codec: newCodec(t, wire.CodecOptions{}), Sender: "agent-1"}
 	for want, build := range map[string]func() (*performatives.Message, error){
 		"receiver_id":       func() (*performatives.Message, error) { return f.Request("", ToolRequest{ToolName: "t"}) },
 		"payload.tool_name": func() (*performatives.Message, error) { return f.Request("b", ToolRequest{}) },

@@ -124,7 +124,7 @@ func TestRequiredMembers(t *testing.T) {
 
 // Each message without one of the other members is accepted.
 func TestOptionalMembers(t *testing.T) {
-	c, required := newCodec(t, Options{}), requiredMembers(t)
+	c, required := newCodec(t, wire.CodecOptions{}), requiredMembers(t)
 	for kind, text := range wellFormed {
 		for path := range members(t, text) {
 			without := changed(t, text, path, func(o map[string]any, name string) { delete(o, name) })

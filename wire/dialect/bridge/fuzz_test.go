@@ -26,7 +26,7 @@ func FuzzDecode(f *testing.F) {
 	packed, _ := compressed([]byte(`{"event_type":"` + long + `"}`))
 	f.Add([]byte(beside(frame("m-1", "notification", "agent-1", "Bob", "", string(packed)), `"payload_encoding":"gzip"`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := newCodec(t, Options{MaxBytes: 1 << 16})
+		c := newCodec(t, wire.CodecOptions{MaxBytes: 1 << 16})
 		m, err := c.Decode(data)
 		if err != nil {
 			checkAnswerable(t, c, err)
@@ -119,7 +119,7 @@ func play(t *testing.T, p *peer, data []byte) {
 // A hostile message must not take much more memory than its length.
 func TestDecodeAllocationIsBounded(t *testing.T) {
 	const size = 1 << 20
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	const begin = `{"message_id":"m","message_type":"request","sender_id":"a","receiver_id":"b",`
 	for name, text := range map[string]string{
 		"unknown members":  `{` + strings.Repeat(`"a":1,`, size/6),

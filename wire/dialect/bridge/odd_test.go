@@ -8,16 +8,14 @@ import (
 	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 )
 
 // Without a session, progress is an event like any other. More unknown members than may be are
 // refused in the envelope, in its metadata, and in the payload.
 func TestOddMessages(t *testing.T) {
-	c, err := New(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := New(wire.CodecOptions{})
 	var members strings.Builder
 	for i := range exchange.MaxUnknown + 1 {
 		fmt.Fprintf(&members, `"k%d":1,`, i)
@@ -62,7 +60,7 @@ func TestOddMessages(t *testing.T) {
 // A refusal with a message type whose payload is none of the application's has the words of this
 // dialect for its code; without a code, those of the code unspecified.
 func TestTypedRefusalWithoutPayloadOfItsOwn(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	for code, want := range map[performatives.Code]string{
 		"":                         `"error_code":"EXECUTION_FAILED","error_message":"no"`,
 		performatives.CodeBusy:     `"error_code":"INTERNAL_ERROR","error_message":"no"`,
@@ -85,7 +83,7 @@ func TestTypedRefusalWithoutPayloadOfItsOwn(t *testing.T) {
 // A codec without a session writes the extensions of a handshake as they came, also if the message
 // is not the one that was read.
 func TestExtensionsWithoutSession(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	m, err := c.Decode([]byte(`{"message_id":"m","message_type":"handshake_request","sender_id":"a","payload":{"agent_id":"a","agent_name":"n","agent_role":"r","extensions":{"x":{"y":1}}}}`))
 	if err != nil {
 		t.Fatal(err)

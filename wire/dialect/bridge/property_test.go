@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
 	"pgregory.net/rapid"
 )
@@ -222,7 +223,7 @@ func isHandshake(payload any) bool {
 }
 
 func TestEncodeDecodeKeepsEveryField(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	rapid.Check(t, func(t *rapid.T) {
 		m := message(t)
 		data, err := c.Encode(m)
@@ -252,7 +253,7 @@ func TestEncodeDecodeKeepsEveryField(t *testing.T) {
 
 // Each act is written as one of the messages of the specification, or refused by its name.
 func TestEachAct(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	expressed := map[performatives.Performative]any{
 		performatives.ActTaskRequest: performatives.TaskRequest{TaskType: "t"}, performatives.ActInformResult: performatives.InformResult{Status: performatives.StatusSuccess},
 		performatives.ActInform: performatives.Raw(`{}`), performatives.ActCancel: performatives.Cancel{}, performatives.ActRefuse: performatives.Refuse{},
@@ -303,7 +304,7 @@ func jsonOf(text []byte) (v any) {
 // A deadline of any distance is written as a timeout that is read back, as that deadline or as the
 // last one that a timeout has.
 func TestFarDeadlines(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	last := arrival.Add(maxTimeout * time.Second)
 	for _, by := range []time.Time{
 		arrival.Add(time.Second), arrival.AddDate(31, 0, 0), arrival.AddDate(75, 0, 0), last.Add(-time.Second), last, last.Add(time.Second), time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC),

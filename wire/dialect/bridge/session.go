@@ -34,12 +34,8 @@ func (Dialect) Recognizes(frame []byte) bool {
 
 // Open returns the codec of one session.
 func (d Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
-	codec, err := New(Options{Registry: o.Registry, Stamper: o.Stamper, MaxBytes: o.MaxBytes})
-	if err != nil {
-		return nil, err
-	}
 	o.Local = cmp.Or(o.Local, "system")
-	s := &session{codec: codec, opts: o, node: d.Node, hellos: hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}}
+	s := &session{codec: New(o), opts: o, node: d.Node, hellos: hellos{byAgent: make(map[performatives.AgentID]*hello), byID: make(map[string]*hello)}}
 	s.pending.init(o.MaxPending)
 	s.Handover = exchange.Handover[*call]{Lock: &s.mu, Calls: &s.pending.calls}
 	return s, nil

@@ -432,7 +432,7 @@ func TestFurtherRequest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out, err := newCodec(t, Options{}).Encode(relayed); err != nil || read(t, string(out)).Correlation != "workflow-7" {
+	if out, err := newCodec(t, wire.CodecOptions{}).Encode(relayed); err != nil || read(t, string(out)).Correlation != "workflow-7" {
 		t.Errorf("%v: %s", err, out)
 	}
 }
@@ -557,7 +557,7 @@ func TestRetryAfter(t *testing.T) {
 		if got := read(t, text).details(); got["retry_after_ms"] != 1000.0 || got["reason_code"] != "busy" {
 			t.Errorf("got %s", text)
 		}
-		c := newCodec(t, Options{})
+		c := newCodec(t, wire.CodecOptions{})
 		m, err := c.Decode([]byte(text))
 		if err != nil || m.AsRefusal().RetryAfter != time.Second || m.AsRefusal().Code != performatives.CodeBusy {
 			t.Fatalf("%s is %v, %v", text, m, err)
@@ -575,11 +575,11 @@ func TestRetryAfter(t *testing.T) {
 		}
 	}
 	text = frame("m-3", "error", "agent-1", "Bob", "", `{"error_code":"INTERNAL_ERROR","error_message":"x","error_type":"internal","details":{"reason_code":"busy","retry_after_ms":-5}}`)
-	m, err := newCodec(t, Options{}).Decode([]byte(text))
+	m, err := newCodec(t, wire.CodecOptions{}).Decode([]byte(text))
 	if err != nil || m.AsRefusal().RetryAfter != 0 {
 		t.Fatalf("a hint of less than nothing: %v, %v", m, err)
 	}
-	if again, err := newCodec(t, Options{}).Encode(m); err != nil || !cmp.Equal(jsonOf(again), jsonOf([]byte(text))) {
+	if again, err := newCodec(t, wire.CodecOptions{}).Encode(m); err != nil || !cmp.Equal(jsonOf(again), jsonOf([]byte(text))) {
 		t.Errorf("%s became %s, %v", text, again, err)
 	}
 }

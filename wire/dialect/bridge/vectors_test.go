@@ -14,6 +14,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/internal/isotime"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // vector is one line of testdata: a message as it arrives and what it must show.
@@ -52,20 +53,17 @@ func (c *clock) Stamp() performatives.Stamp {
 	return performatives.Stamp{ID: performatives.MessageID(fmt.Sprintf("stamp-%d", c.n)), Time: arrival}
 }
 
-func newCodec(t testing.TB, o Options) *Codec {
+func newCodec(t testing.TB, o wire.CodecOptions) *Codec {
 	t.Helper()
 	if o.Stamper == nil {
 		o.Stamper = &clock{}
 	}
-	c, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := New(o)
 	return c
 }
 
 func TestVectors(t *testing.T) {
-	c := newCodec(t, Options{})
+	c := newCodec(t, wire.CodecOptions{})
 	for _, v := range vectors(t) {
 		t.Run(v.Name, func(t *testing.T) {
 			m, err := c.Decode(v.Message)

@@ -111,20 +111,6 @@ func TestLegible(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	for maxBytes, want := range map[int]int{0: exchange.DefaultMaxBytes, 7: 7} {
-		var s performatives.Stamper
-		if err := exchange.Complete("acl", &s, &maxBytes); maxBytes != want || s == nil || err != nil {
-			t.Error(maxBytes, s, err)
-		}
-	}
-	var s performatives.Stamper
-	n := -1
-	if err := exchange.Complete("acl", &s, &n); err == nil || !strings.HasPrefix(err.Error(), "acl: Options.MaxBytes is ") {
-		t.Error(err)
-	}
-}
-
 // A set of acts has those that it was made of: each act has a bit of its own.
 func TestActs(t *testing.T) {
 	for act := range performatives.Performatives() {
