@@ -17,6 +17,7 @@ func TestRecognizes(t *testing.T) {
 		`{"source":"s","error":{}}`:                            true,
 		`{"error":{},"source":"s"}`:                            true,
 		`{"error":{}}`:                                         false,
+		`{"source":"s"}`:                                       false,
 		`{"x":{"mcp_payload":1}}`:                              false,
 		`{"x":"mcp_payload"}`:                                  false,
 		`{"performative":"REQUEST"}`:                           false,

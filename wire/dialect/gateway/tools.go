@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
@@ -33,15 +32,8 @@ func actionOf(v []byte) (a performatives.Action) {
 	var name, description, input, output []byte
 	jsonscan.Read(v, exchange.Rest(&a.Extra, nil), jsonscan.Find("name", &name), jsonscan.Find("description", &description), jsonscan.Find("inputSchema", &input), jsonscan.Find("outputSchema", &output))
 	a.Name, a.Description = jsonscan.Text(name), jsonscan.Text(description)
-	a.InputSchema, a.OutputSchema = schema(input), schema(output)
+	a.InputSchema, a.OutputSchema = exchange.Schema(input), exchange.Schema(output)
 	return a
-}
-
-func schema(v []byte) json.RawMessage {
-	if !jsonscan.Is(v, '{') {
-		return nil
-	}
-	return bytes.Clone(v)
 }
 
 // toolList returns the result of tools/list. For a client of MCP each tool has a schema.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"sync"
 
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
 	"github.com/ribosome-agents/ribosome/wire/dialect/internal/exchange"
@@ -60,7 +61,6 @@ type origin struct {
 	kind, trace      string
 	sender, receiver performatives.AgentID
 	conversation     performatives.ConversationID
-	act              performatives.Performative // zero = not known
 	call             *call
 }
 
@@ -68,7 +68,7 @@ type origin struct {
 // itself gets no answer: two peers would otherwise answer each other without end.
 func (c *codec) Refuse(dst []byte, in wire.Inbound, err error) []byte {
 	o, ok := in.Ref.(*origin)
-	if !ok || exchange.Refusals.Has(o.act) || exchange.IsAnswer(in.Message) {
+	if !ok || exchange.IsAnswer(in.Message) {
 		return dst
 	}
 	c.mu.Lock()
@@ -100,7 +100,23 @@ var foreign = []string{"performative", "message_type", "mcp_header", "mcp_payloa
 // or payload, and without a member that decides for another dialect. So an envelope that lacks one
 // of its required members is refused in the words of this dialect.
 func (Dialect) Recognizes(frame []byte) bool {
-	return wire.HasMember(frame, "type", "trace_id") && wire.HasMember(frame, "sender", "receiver", "payload") && !wire.HasMember(frame, foreign...)
+	return wire.HasMember(frame, "type", "trace_id") && wire.HasMember(frame, "sender", "receiver", "payload") &&
+		!wire.HasMember(frame, foreign...) && legible(frame)
+}
+
+// legible reports whether the names of the members of an object can be read, up to a value that
+// cannot. A frame that ends where a name should be may be of any dialect.
+func legible(frame []byte) bool {
+	s := jsonscan.Scanner{Data: frame, Depth: exchange.MaxDepth}
+	s.Open('{')
+	for first := true; ; first = false {
+		if _, more, ok := s.Key(first); !ok || !more {
+			return ok
+		}
+		if !s.Value() {
+			return true
+		}
+	}
 }
 
 // SenderIsLabel reports whether a message comes from System, the coordinator and user interface of
@@ -120,7 +136,6 @@ func (Dialect) Open(o wire.CodecOptions) (wire.Codec, error) {
 // The agents that the specification names (Standard Agent IDs).
 const (
 	agentIngestion performatives.AgentID = "IngestionAgent"
-	agentRetrieval performatives.AgentID = "RetrievalAgent"
 	agentResponse  performatives.AgentID = "LLMResponseAgent"
 	agentSystem    performatives.AgentID = "System"
 )

@@ -175,7 +175,7 @@ func (d *decoder) finish() {
 	d.made = m
 	d.origin = &origin{
 		kind: d.kind, trace: d.trace, sender: d.out.Sender, receiver: d.out.Receiver,
-		conversation: d.out.ConversationID, act: d.out.Performative,
+		conversation: d.out.ConversationID,
 	}
 	d.note()
 }

@@ -140,7 +140,7 @@ func (w *writer) note(trace string) {
 	case act == performatives.ActCancel && x != nil:
 		c.asked.AddCancel(x, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, final.Has(act), w.ofCancel())
+		c.calls.End(w.call, exchange.Final.Has(act), w.ofCancel())
 	case startsWork(act):
 		c.asked.add(&call{Trace: trace, Asked: m.Receiver(), Request: exchange.RequestTo(m, w.Kind)})
 	}

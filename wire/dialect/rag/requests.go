@@ -71,9 +71,6 @@ func nameFor(id performatives.AgentID) performatives.AgentID {
 	return id
 }
 
-// final has the acts that end the request that they answer.
-var final = exchange.Refusals | exchange.ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities)
-
 // busy reports whether a request between the same agents is open in that conversation.
 func (p *pending) busy(x *call) bool {
 	same := p.Find(x.Asker, string(x.ID))
@@ -146,9 +143,9 @@ func (d *decoder) note() {
 		r.types[d.kind] = true
 	}
 	switch x, y := d.relation.answers, d.relation.follows; {
-	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
+	case x != nil && !startsWork(d.out.Performative):
 		d.deliver(x)
-		c.asked.End(x, final.Has(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
+		c.asked.End(x, exchange.Final.Has(d.out.Performative), x.IsOfCancel(d.out.InReplyTo))
 	case d.out.Performative == performatives.ActCancel && y != nil:
 		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(d.out.Performative) && d.kind != typeStatus:

@@ -72,6 +72,32 @@ func request(t testing.TB, from, to, kind, parameters string) *performatives.Mes
 
 const query = `{"query":"KPIs?"}`
 
+// The answer to a question ends it, in both directions.
+func TestAnswersToQuestions(t *testing.T) {
+	for act, test := range map[performatives.Performative]struct {
+		answer            performatives.Performative
+		question, payload string
+	}{
+		performatives.ActQueryRef: {performatives.ActInformRef, `{"reference":"r"}`, `{"reference":"r","value":7}`},
+		performatives.ActQueryIf:  {performatives.ActInformIf, `{"condition":"p"}`, `{"condition":"p","truth":true}`},
+	} {
+		t.Run(act.String(), func(t *testing.T) {
+			c := open(t)
+			m := accept(t, c, frameOf(act.String(), "A", "B", "ret-c-001", test.question))
+			answer := accept(t, open(t), frameOf(test.answer.String(), "B", "A", "ret-c-001", test.payload)).Payload()
+			write(t, c, reply(t, m, test.answer, answer))
+			if n := c.calls.Len(); n != 0 {
+				t.Errorf("%d questions of the peer are open", n)
+			}
+			write(t, c, newMessage(t, performatives.Envelope{Sender: "B", Receiver: "A", ConversationID: "q", Payload: m.Payload()}))
+			accept(t, c, frameOf(test.answer.String(), "A", "B", "ret-q-001", test.payload))
+			if n := c.asked.Len(); n != 0 {
+				t.Errorf("%d questions to the peer are open", n)
+			}
+		})
+	}
+}
+
 func TestAnswersOfTheSwarm(t *testing.T) {
 	const trace = "ret-c-007"
 	for _, test := range []struct {

@@ -117,7 +117,7 @@ func TestRecognizes(t *testing.T) {
 		}
 	}
 	for frame, want := range map[string]bool{
-		``: false, `[]`: false, `"type"`: false, `{"type":"X"}`: false, `{"payload":{}}`: false, `{"type":"X","sender":"a"`: true,
+		``: false, `[]`: false, `"type"`: false, `{"type":"X"}`: false, `{"payload":{}}`: false, `{"type":"X","sender":"a"`: false,
 		`{"type":"X","sender":"a"}`: true, ` {"trace_id":"x","payload":{`: true, `{"a":{"type":1,"sender":1}}`: false,
 		`{"type":"X","sender":"a","performative":"INFORM"}`: false, `{"type":"X","sender":"a","message_type":"request"}`: false,
 		`{"error":{},"source":"x","payload":1}`: false,

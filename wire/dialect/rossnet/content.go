@@ -217,7 +217,7 @@ func (d *decoder) register(p []byte) {
 	for v := range jsonscan.Elements(jsonscan.Member(p, "capabilities")) {
 		c.Actions = append(c.Actions, performatives.Action{
 			Name: capabilityName(v), Description: jsonscan.Text(jsonscan.Member(v, "description")),
-			InputSchema: schemaIn(v, "input_schema"), OutputSchema: schemaIn(v, "output_schema"),
+			InputSchema: exchange.Schema(jsonscan.Member(v, "input_schema")), OutputSchema: exchange.Schema(jsonscan.Member(v, "output_schema")),
 		})
 	}
 	if isOneOf(jsonscan.Member(p, "status"), statusInactive) {
@@ -226,12 +226,4 @@ func (d *decoder) register(p []byte) {
 	d.out.Payload = performatives.QueryCapabilities{
 		Type: performatives.QuerySummary, Capabilities: &c, Extra: performatives.Members{extraRegistration: bytes.Clone(p)},
 	}
-}
-
-// schemaIn returns a JSON Schema of a capability, which is an object.
-func schemaIn(v []byte, name string) []byte {
-	if s := jsonscan.Member(v, name); jsonscan.Is(s, '{') {
-		return bytes.Clone(s)
-	}
-	return nil
 }

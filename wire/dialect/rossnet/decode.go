@@ -223,7 +223,7 @@ func (d *decoder) refer() {
 func (d *decoder) request() *call {
 	return &call{
 		Request: exchange.RequestOf(&d.out, d.kind), Other: d.out.Receiver.Fold(), Correlation: d.correlation, Subtask: d.subtask,
-		NoCorrelation: d.correlation == "", Field: inField(d.kind, d.payload),
+		Field: inField(d.kind, d.payload),
 	}
 }
 
@@ -242,8 +242,8 @@ func (d *decoder) address() *origin {
 func (d *decoder) note() {
 	c, act := d.codec, d.out.Performative
 	switch x, y := d.answers, d.follows; {
-	case x != nil && d.out.InReplyTo != "" && (d.out.InReplyTo == x.Reference || d.out.InReplyTo == x.CancelRef):
-		c.asked.End(x, final.Has(act), x.IsOfCancel(d.out.InReplyTo))
+	case x != nil && act != performatives.ActCancel:
+		c.asked.End(x, exchange.Final.Has(act), x.IsOfCancel(d.out.InReplyTo))
 	case act == performatives.ActCancel && y != nil:
 		c.calls.AddCancel(y, d.out.ID, string(d.out.ID))
 	case startsWork(act):

@@ -332,7 +332,7 @@ func (w *writer) note() {
 	case act == performatives.ActCancel && w.asked != nil:
 		c.asked.AddCancel(w.asked, m.ID(), exchange.ReferenceTo(m))
 	case w.call != nil:
-		c.calls.End(w.call, final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
+		c.calls.End(w.call, exchange.Final.Has(act), w.call.IsOfCancel(m.InReplyTo()))
 	case startsWork(act):
 		c.asked.add(&call{
 			Request: exchange.RequestTo(m, w.Kind), Other: m.Sender().Fold(), Correlation: w.correlation(),
@@ -344,10 +344,8 @@ func (w *writer) note() {
 // correlation returns the correlation_id: that of the request for its answer. Empty means none.
 func (w *writer) correlation() string {
 	switch x, y := w.call, w.asked; {
-	case x != nil && !x.NoCorrelation:
-		return x.Correlation
 	case x != nil:
-		return string(x.ID)
+		return cmp.Or(x.Correlation, string(x.ID))
 	case y != nil:
 		return y.Correlation
 	case w.came != nil && w.came.conversation == w.Message.ConversationID():

@@ -11,12 +11,11 @@ import (
 // subtask_id of its request, or, where that has none, its correlation_id.
 type call struct {
 	exchange.Request
-	Other         performatives.AgentID // of the swarm, folded
-	Correlation   string                // as it came or was written; empty = none
-	Subtask       string                // the subtask_id, in the form of the field the task_id; empty = the request has none
-	Payload       []byte                // of a request of the peer whose answer repeats parts of it
-	Field         bool                  // it is a task in the form of the field
-	NoCorrelation bool                  // the peer wrote none
+	Other       performatives.AgentID // of the swarm, folded
+	Correlation string                // as it came or was written; empty = none
+	Subtask     string                // the subtask_id, in the form of the field the task_id; empty = the request has none
+	Payload     []byte                // of a request of the peer whose answer repeats parts of it
+	Field       bool                  // it is a task in the form of the field
 }
 
 // flow is a correlation_id or a subtask_id of an agent of the peer. The zero flow is none.

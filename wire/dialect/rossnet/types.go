@@ -44,10 +44,6 @@ func Reserves(name string) bool {
 // gets no ERROR, except for a malformed TASK_FAIL.
 var noes = []string{kindError, kindFail, kindPong, "NOT_UNDERSTOOD", "FAILURE", "REFUSE"}
 
-// final has the acts that end the request that they answer.
-var final = exchange.Refusals |
-	exchange.ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf)
-
 // startsWork reports whether an act asks for something new.
 func startsWork(act performatives.Performative) bool {
 	return act.ExpectsReply() && !act.IsReply() && act != performatives.ActPropose && act != performatives.ActCancel

@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -49,6 +50,14 @@ func PayloadAs[T any](m *performatives.Message) (T, error) {
 	return v, nil
 }
 
+// Schema returns a copy of a JSON Schema, which is an object. It returns nil for any other value.
+func Schema(v []byte) json.RawMessage {
+	if !jsonscan.Is(v, '{') {
+		return nil
+	}
+	return bytes.Clone(v)
+}
+
 // Acts is a set of acts.
 type Acts uint64
 
@@ -74,6 +83,8 @@ func WithActs(types map[string]performatives.Performative) map[string]performati
 var (
 	// Refusals has the acts that say no to a request.
 	Refusals = ActsOf(performatives.ActFailure, performatives.ActTaskReject, performatives.ActNotUnderstood, performatives.ActRefuse)
+	// Final has the acts that end the request that they answer, in the dialects of acts.
+	Final = Refusals | ActsOf(performatives.ActInformResult, performatives.ActInformCapabilities, performatives.ActInformRef, performatives.ActInformIf)
 	// Interim has the acts that only say how a request comes on, before its answer.
 	Interim = ActsOf(performatives.ActTaskAccept, performatives.ActAgree, performatives.ActStatusUpdate)
 	// Opening has the acts that may travel as the call of a tool.
