@@ -18,21 +18,21 @@ type receiving struct {
 
 func (r receiving) Receive(_ *Context, m *performatives.Message) { r.receive(m) }
 
-// replies is a router that records the messages to agent "x", and delivers the others.
+// replies is a router that records the messages to agents other than "a", and delivers those to it.
 type replies struct {
 	s  *System
 	to []*performatives.Message
 }
 
 func (r *replies) Route(m *performatives.Message) error {
-	if m.Receiver() == "x" {
+	if !m.Receiver().Is("a") {
 		r.to = append(r.to, m)
 		return nil
 	}
 	return r.s.Deliver(m.Receiver(), m)
 }
 
-// routedSystem returns a system with an agent, "a", and the replies to agent "x".
+// routedSystem returns a system with an agent, "a", and the messages to others.
 func routedSystem(t *testing.T, o Options, agent Agent) (*System, *replies) {
 	t.Helper()
 	r := &replies{}

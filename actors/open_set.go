@@ -147,6 +147,18 @@ func (r *Registration) Conversing(id performatives.ConversationID, peer performa
 	return r.local != nil && r.local.openConversations.has(id, peer)
 }
 
+// Asks reports whether m is a request of an agent of this process by [Self.Ask] that waits for its
+// reply.
+func (s *System) Asks(m *performatives.Message) bool {
+	r, ok := s.Find(m.Sender())
+	return ok && r.Asks(m)
+}
+
+// Asks is [System.Asks] for an agent that was found. It is false for one of another process.
+func (r *Registration) Asks(m *performatives.Message) bool {
+	return r.local != nil && r.local.requests.Load().has(m)
+}
+
 // Converses reports whether the agent of this process handles m, a request to it, by a
 // conversation: one that is open, or one that m opens. Else it is a message for its Receive. Of a
 // [Protocol] that is not [RoleProtocol], it is not known, and Converses reports false.

@@ -78,6 +78,10 @@ type Options struct {
 	// possible. It must not block. Nil means no call.
 	OnList func(performatives.AgentID)
 
+	// OnAbandon is called with a request of [Self.Ask] that has ended before its reply: with the end
+	// of its ctx, or because the agent has stopped. It must not block. Nil means no call.
+	OnAbandon func(*performatives.Message)
+
 	// Logger receives the failures of agents, and the messages that have no event type. Nil
 	// discards them.
 	Logger *slog.Logger
@@ -114,6 +118,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.OnList == nil {
 		o.OnList = func(performatives.AgentID) {}
+	}
+	if o.OnAbandon == nil {
+		o.OnAbandon = func(*performatives.Message) {}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

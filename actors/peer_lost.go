@@ -41,6 +41,8 @@ func (p *PeerLost) Reached() bool {
 // called, and the next destination delivers its first. The handshakes with these agents are
 // forgotten.
 //
+// A request of [Self.Ask] to one of them is answered by FAILURE in the agent's name.
+//
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
 	s.losePeers(peersLost{code: code, number: math.MaxUint64}, peers)
@@ -82,7 +84,7 @@ func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		if c.openConversations.hasPeer(lost) || c.mailbox.UserMessageCount() > 0 {
+		if c.openConversations.hasPeer(lost) || c.requests.Load().hasPeer(lost) || c.mailbox.UserMessageCount() > 0 {
 			told = append(told, c)
 		}
 	}
@@ -134,6 +136,7 @@ func (m *lossMark) run(c *cell, _ actor.Context) {
 		at = &(*at).next
 	}
 	*at = l.next
+	c.requests.Load().lose(l, c.sys.opts.Stamper)
 	for _, id := range slices.Sorted(maps.Keys(c.conversations)) {
 		for e := c.conversations[id]; e != nil; e = e.next {
 			if e.key.ID == id && l.peers[e.key.Peer.Fold()] && e.losses < l.number && (e.key.Initiator || !l.workers) && !slices.Contains(l.later, e) { // else an alias

@@ -2,6 +2,7 @@ package actors
 
 import (
 	"errors"
+	"maps"
 	"testing"
 	"testing/synctest"
 
@@ -122,6 +123,67 @@ func TestLossForgetsHandshakes(t *testing.T) {
 		if self.Knows("x") || !self.Knows("y") {
 			t.Errorf("knows x %v, and y %v", self.Knows("x"), self.Knows("y"))
 		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// TestLossOfARequest loses the peer of requests of Self.Ask. A reply that was delivered before
+// counts, and what was asked since the loss has begun is with the next destination.
+func TestLossOfARequest(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := routedSystem(t, Options{}, silent{})
+		a, _ := s.Lookup("a")
+		got := make(map[string]string)
+		ask := func(id string, to performatives.AgentID) *performatives.Message {
+			m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", to })
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				answer, err := a.Ask(t.Context(), m)
+				if err != nil {
+					t.Errorf("%s: %v", id, err)
+					return
+				}
+				got[id] = answer.Performative().String()
+				if r := answer.AsRefusal(); r != nil {
+					got[id] = r.Text
+				}
+			}()
+			synctest.Wait()
+			return m
+		}
+		check := func(want map[string]string) {
+			t.Helper()
+			synctest.Wait()
+			if !maps.Equal(got, want) {
+				t.Errorf("answered: %v, want %v", got, want)
+			}
+		}
+		answered := ask("answered", "x")
+		ask("before", "X")
+		ask("other", "y")
+		loss := s.BeginLoss()
+		ask("since", "x")
+		held := make(chan struct{})
+		_ = a.Later(func(Agent) { <-held })
+		reply, err := answered.ReplyFrom("x", s.Stamp(), performatives.ActInform, performatives.Raw(`{}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		deliverAll(t, s, reply)
+		loss.Lose(performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the node n2 cannot be reached"}, "x")
+		close(held)
+		want := map[string]string{"answered": "INFORM", "before": "the node n2 cannot be reached"}
+		check(want)
+		s.LosePeers(performatives.CodeDisconnected, "x")
+		want["since"] = performatives.CodeDisconnected.Traits().Text
+		check(want)
+		s.LosePeers(performatives.CodeDisconnected, "Y")
+		want["other"] = want["since"]
+		check(want)
 		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}

@@ -9,7 +9,7 @@ import (
 // pendingRequests are the requests of one agent that wait for their replies. They are
 // stored in the cell and not in the agent's value, because [Self.Ask] runs on other
 // goroutines: a pending request survives a restart of the agent, and ends when the agent
-// stops.
+// stops. A nil set is empty.
 type pendingRequests struct {
 	mu     sync.Mutex
 	byRef  map[string]*pendingRequest // by each reference of pendingRequest.refs
@@ -20,6 +20,7 @@ type pendingRequests struct {
 // agent stops first.
 type pendingRequest struct {
 	request *performatives.Message
+	losses  uint64                      // how many had begun when the agent asked: see [Loss]
 	reply   chan *performatives.Message // capacity 1
 }
 
@@ -88,6 +89,50 @@ func (p *pendingRequests) find(m *performatives.Message) *pendingRequest {
 		return nil
 	}
 	return r
+}
+
+// has reports whether m is a pending request.
+func (p *pendingRequests) has(m *performatives.Message) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	r := p.byRef[string(m.ID())]
+	return r != nil && r.request.ID() == m.ID()
+}
+
+// hasPeer reports whether a request waits for one of those peers, by their folded ids.
+func (p *pendingRequests) hasPeer(peers map[performatives.AgentID]bool) bool {
+	if p == nil {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.byRef {
+		if hasFolded(peers, r.request.Receiver()) {
+			return true
+		}
+	}
+	return false
+}
+
+// lose answers the requests to the peers of a loss by FAILURE in the names of these.
+func (p *pendingRequests) lose(l *peersLost, stamper performatives.Stamper) {
+	if p == nil {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, r := range p.byRef {
+		if r.losses >= l.number || !hasFolded(l.peers, r.request.Receiver()) {
+			continue
+		}
+		select {
+		case r.reply <- r.request.Refuse(r.request.Receiver(), stamper.Stamp(), l.code, l.text):
+		default: // replied already, or lost under another reference
+		}
+	}
 }
 
 // close ends all pending requests with a nil reply, and refuses later ones.

@@ -67,7 +67,8 @@ func (s Self) Send(m *performatives.Message) error {
 // it, or [ErrStopped] when this agent stops first. When the deadline of ctx has passed, it is
 // context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on the agent's
 // own actor, which receives the reply: with the ctx of a decision there, it fails with
-// [ErrSelfWait]. Further replies go to the agent like other messages.
+// [ErrSelfWait]. Further replies go to the agent like other messages. If Ask ends without a reply, a
+// receiver on another node gets CANCEL.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, EndOf(ctx)
@@ -75,7 +76,7 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	if err := s.c.checkActor(ctx); err != nil {
 		return nil, fmt.Errorf("actors: ask: %w", err)
 	}
-	r := &pendingRequest{m, make(chan *performatives.Message, 1)}
+	r := &pendingRequest{m, s.c.sys.losses.Load(), make(chan *performatives.Message, 1)}
 	pending := s.c.pendingRequests()
 	if !pending.add(r) {
 		return nil, ErrStopped
@@ -84,26 +85,28 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	if err := s.Send(m); err != nil {
 		return nil, err
 	}
+	var answer *performatives.Message
 	select {
-	case answer := <-r.reply:
-		return answered(ctx, answer)
+	case answer = <-r.reply:
 	case <-ctx.Done():
 		pending.remove(r) // a reply that arrived before the removal still counts
 		select {
-		case answer := <-r.reply:
-			return answered(ctx, answer)
+		case answer = <-r.reply:
 		default:
+			s.c.sys.opts.OnAbandon(m)
 			return nil, EndOf(ctx)
 		}
 	}
-}
-
-// answered returns the results of Ask for a reply, nil if the agent has stopped. A refusal that
-// comes when the deadline of ctx has passed is the end of ctx, and one of its errors.
-func answered(ctx context.Context, answer *performatives.Message) (*performatives.Message, error) {
 	if answer == nil {
+		s.c.sys.opts.OnAbandon(m)
 		return nil, ErrStopped
 	}
+	return answered(ctx, answer)
+}
+
+// answered returns the results of Ask for a reply. A refusal that comes when the deadline of ctx
+// has passed is the end of ctx, and one of its errors.
+func answered(ctx context.Context, answer *performatives.Message) (*performatives.Message, error) {
 	by, _ := ctx.Deadline()
 	if r := answer.AsRefusal(); r != nil && DeadlinePassed(by, time.Now()) {
 		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, r)

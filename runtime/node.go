@@ -54,6 +54,7 @@ func New(o Options) (*Node, error) {
 	if n.chain != nil {
 		so.Entrance = n.chain
 	}
+	so.OnAbandon = func(m *performatives.Message) { n.relay.Abandon(m) }
 	if n.system, err = actors.NewSystem(so); err != nil {
 		return nil, fmt.Errorf("runtime: %w", err)
 	}

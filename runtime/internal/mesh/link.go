@@ -53,7 +53,8 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 		return false
 	}
 	_, lost := slices.BinarySearch(l.lost, m.Receiver().Fold())
-	return lost || !l.node.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) // its record has ended
+	s := l.node.system
+	return lost || !s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) && !s.Asks(m) // its record has ended
 }
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have

@@ -732,6 +732,57 @@ type listening struct {
 // Receive handles a message.
 func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
 
+// A request by Self.Ask that was not delivered is refused while the asker waits, and not taken for
+// one whose asker was told of the loss of the link.
+func TestUndeliveredRequestOfAnAsk(t *testing.T) {
+	n2, n4 := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n4", Epoch: 1}
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, links := newClustered(p.node), &sentLinks{}
+		c.links, p.node.cluster = links, c
+		for _, peer := range []cluster.Incarnation{n2, n4} {
+			c.join(cluster.Member{Incarnation: peer})
+		}
+		theirs := directory.New(n4)
+		theirs.Put(directory.Entry{Agent: "far", Hidden: true, Since: 1}, nil)
+		c.Merge(theirs.State())
+		synctest.Wait()
+		self, err := p.node.system.Spawn(t.Context(), actors.Spec{ID: "asker", New: func() actors.Agent { return listening{} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "far" })
+		answers := make(chan *performatives.Message, 1)
+		go func() {
+			answer, err := self.Ask(t.Context(), m)
+			if err != nil {
+				t.Error(err)
+			}
+			answers <- answer
+		}()
+		if sent := links.all(); !slices.Equal(sent, []string{"n4 "}) {
+			t.Errorf("sent: %q", sent)
+		}
+		ended := c.peers[n2]
+		ended.Close()
+		if ended.toldSender(m) {
+			t.Error("the sender counts as told while it waits")
+		}
+		c.peers[n4].Undelivered(m, &performatives.Refusal{Code: performatives.CodeBusy, Text: "full"})
+		answer := <-answers
+		if answer == nil {
+			t.Fatal("the ask has failed")
+		}
+		if r := answer.AsRefusal(); r == nil || r.Code != performatives.CodeBusy {
+			t.Errorf("the asker got %+v", r)
+		}
+		if !ended.toldSender(m) {
+			t.Error("the sender does not count as told after its end")
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A request that this node has passed on, and that was not delivered, is refused: for good when the
 // other node may have got it and is lost, else as a copy that can be sent again.
 func TestUndeliveredAfterItWasPassedOn(t *testing.T) {

@@ -39,6 +39,9 @@ var (
 	Replaced     = performatives.Failure{ErrorCode: performatives.CodeDisconnected, ErrorText: "the agent disconnected, and has come back"}
 )
 
+// abandoned is the reason that a worker gets when the asker no longer waits for the reply.
+var abandoned = performatives.Failure{ErrorCode: performatives.CodeCanceled, ErrorText: "the asker no longer waits"}
+
 // EndRecords ends the records of the link, which is closed. None begins afterwards.
 func (l *Link) EndRecords(why performatives.Failure) {
 	r := l.relay
@@ -54,6 +57,23 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
+}
+
+// Abandon ends a request by [actors.Self.Ask] to an agent of another node, which has no record while
+// the asker waits: the worker gets CANCEL, and its later replies are refused.
+func (r *Relay) Abandon(m *performatives.Message) {
+	p := passage{message: m, from: party{id: m.Sender()}, to: r.partyOf(m.Receiver())}
+	if !p.to.behind(Node) {
+		return
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if p.to.lost() || r.findLocked(p) != nil { // else it was sent after its end, or routed by a middleware
+		return
+	}
+	if n, err := r.openLocked(p, time.Now); err == nil && n.record != nil {
+		r.finishLocked([]*record{n.record}, abandoned, p.from)
+	}
 }
 
 // Moved notes that an agent is at another destination now: behind the link to, or nil for one that

@@ -55,7 +55,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
 		return r.openLocked(p, now)
 	case t.tombstone:
-		if t.knows(p.message.ID()) {
+		if act := p.message.Performative(); t.knows(p.message.ID()) || act.ExpectsReply() && act != performatives.ActCancel { // it is asked anew, and has another memory
 			r.removeLocked(t)
 		}
 		return noted{}, nil
@@ -105,7 +105,7 @@ func (r *Relay) begins(p passage) bool {
 	case here == nil: // it is not in the directory
 		return true
 	case asks:
-		return !here.Conversing(m.ConversationID(), p.to.id)
+		return !here.Conversing(m.ConversationID(), p.to.id) && !(p.to.behind(Node) && here.Asks(m))
 	}
 	return !here.Converses(m)
 }
