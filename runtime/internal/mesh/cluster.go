@@ -25,8 +25,6 @@ type clustered struct {
 	limits relay.Limits
 	heard  heard
 
-	unknown unknownNodes
-
 	// Set before ready is closed.
 	ready    chan struct{} // closed when the node has joined, or has left
 	self     cluster.Incarnation

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -137,7 +138,10 @@ func (c *clustered) accept(s *grpc.LinkStream) {
 		return
 	}
 	if err := links.Accept(s); err != nil {
-		level := c.unknown.level(err, time.Now())
+		level := slog.LevelWarn
+		if unknown := (*nodelink.UnknownNodeError)(nil); errors.As(err, &unknown) { // it joins or leaves just now; its log and members' say if that goes on
+			level = slog.LevelDebug
+		}
 		c.node.system.Logger().Log(context.Background(), level, "a link was refused", "addr", s.Addr(), "err", err) //nolint:forbidigo // for the log only
 	}
 }
