@@ -45,9 +45,6 @@ type clustered struct {
 	scheduled bool                                           // a call of refresh is under way
 	asked     map[directory.Digest]request                   // of missing capabilities
 	fetching  bool                                           // fetch is to be called again
-	settled   chan struct{}                                  // closed when handed and farewells are empty; nil: no call waits
-	parting   bool                                           // this node has said farewell, and says it to each node that joins
-	farewells map[cluster.Incarnation]struct{}               // the nodes that need to hear that this one leaves
 	handed    map[performatives.AgentID]*cluster.Incarnation // the new nodes of agents that were handed over, by folded id, each until the directory has the agent there; until then, this node keeps its entry of the agent
 	burst     struct {
 		began     time.Time
@@ -151,7 +148,6 @@ func (c *clustered) join(m cluster.Member) {
 	defer c.node.handover.Unlock()
 	c.addLocked(m.Incarnation)
 	c.links.Add(m)
-	c.partLocked(m.Incarnation)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.replica.Joined(m.Incarnation)
@@ -162,7 +158,7 @@ func (c *clustered) join(m cluster.Member) {
 
 // addLocked begins an epoch of the agents of a node.
 func (c *clustered) addLocked(peer cluster.Incarnation) {
-	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent)}
+	l := &nodeLink{node: c.node, cluster: c, peer: peer, agents: make(map[performatives.AgentID]*nodeAgent), asked: make(map[uint64]chan note)}
 	if before := c.peers[peer]; before != nil {
 		l.metBefore = before.metBefore || before.met.Load()
 	}
@@ -237,7 +233,6 @@ func (c linkHandler) Lost(peer cluster.Incarnation) {
 	}
 	c.endLocked(l, false)
 	c.addLocked(peer)
-	c.partLocked(peer)
 	level := slog.LevelWarn
 	if l.again && !l.met.Load() { // it was said before: a node that is never reached does not fill the log
 		level = slog.LevelDebug
@@ -282,11 +277,10 @@ const nodeLeft = "left"
 // their conversations, and what waited for them was passed on. What begins while the agents leave
 // the directory is not lost with them: see [nodeAgent.Deliver].
 func (c *clustered) endLocked(l *nodeLink, left bool) {
-	c.node.placer.nodeLost(l.peer)
-	c.heardFarewell(l.peer)
 	left = left || l.leaves.Load() // the membership may not have heard it
 	l.left = left
 	l.beginLossLocked()
+	c.node.placer.unanswered(l)
 	var lost []performatives.AgentID
 	heard, behind := c.heard.lose(l)
 	if len(behind) > 0 {

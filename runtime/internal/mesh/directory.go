@@ -34,7 +34,6 @@ func (c *clustered) agentChanged(id performatives.AgentID) {
 		c.heard.forget(id)
 		delta = c.putLocked(r)
 		delete(c.handed, id.Fold())
-		c.settledLocked()
 		c.outdateLocked(id) // it may run on another node, too
 	case !handed:
 		delta = c.replica.Remove(id)
@@ -359,8 +358,7 @@ func (c *clustered) contestLocked(ours *actors.Registration, w wanted) {
 		own := run.entry(ours.ID(), c.incarnation())
 		switch {
 		case run.before.is(w.entry): // which has yet to go
-		case run.offer != nil && w.entry.Continues(own): // that node has taken it
-			c.node.placer.answered(w.entry.Owner, note{Step: stepTaken, Agent: ours.ID()})
+		case run.offered && w.entry.Continues(own): // that node has taken it, and says so soon
 		case own.Compare(w.entry) > 0:
 			log.Warn("another node has activated the agent before, and this activation stops")
 			c.node.events.AgentContested(ours.ID(), w.link.peer.Name, true)

@@ -13,14 +13,14 @@ func (n *Mesh) Hooks() Hooks { return Hooks{n} }
 // PlacementProtocol is the protocol of what nodes tell each other about placement.
 const PlacementProtocol = placementProtocol
 
-// HoldActivations keeps the placed agents of the node where they are: none moves, leaves memory or
-// gives way to an older activation.
+// HoldActivations keeps the placed agents of the node where they are, except for those that start
+// or leave just now: none moves, leaves memory or gives way to an older activation.
 func (h Hooks) HoldActivations() {
 	h.n.placer.mu.Lock()
 	defer h.n.placer.mu.Unlock()
 	for _, a := range h.n.placer.active {
-		if a.leaving == nil {
-			a.leaving = make(chan struct{})
+		if a.busy == nil {
+			a.busy, a.leaving = make(chan struct{}), true
 		}
 	}
 }

@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/cluster"
@@ -105,7 +106,6 @@ func (c *clustered) dropHandedLocked(key performatives.AgentID) {
 	if delta := c.replica.Remove(key); delta != nil {
 		c.spreadLocked(delta)
 	}
-	c.settledLocked()
 }
 
 // leaving tells the other members that the node is about to leave.
@@ -119,71 +119,52 @@ func (c *clustered) leaving() {
 	}
 }
 
-// farewellTime is how long a node that leaves waits for the others.
-const farewellTime = 5 * time.Second
+// farewellTime is how long a node that leaves waits for the others, and handedPause how long it
+// waits before it looks again.
+const (
+	farewellTime = 5 * time.Second
+	handedPause  = 10 * time.Millisecond
+)
 
 // farewell waits until the other nodes send nothing more to the agents that were handed over: those
-// that have got them say so, and then all others know it.
+// that have got them say so, then all others know it, and answer behind all that they have sent.
+// Nodes that join meanwhile, and those whose links begin anew, are told, too.
 func (c *clustered) farewell(ctx context.Context) {
 	c.settle(ctx)
-	c.node.handover.Lock()
 	c.mu.Lock()
-	c.parting = true
-	c.farewells = make(map[cluster.Incarnation]struct{})
 	clear(c.handed) // the others get this node's state, and it has gone soon
-	c.mu.Unlock()
-	for _, l := range *c.current.Load() {
-		c.partLocked(l.peer)
-	}
-	c.node.handover.Unlock()
-	c.settle(ctx)
-}
-
-// partLocked says farewell to a node if this one leaves: to each at first, and then to those that
-// join, or whose link begins anew. It is called with Mesh.handover.
-func (c *clustered) partLocked(peer cluster.Incarnation) {
-	c.mu.Lock()
-	parting, state := c.parting, []byte(nil)
-	if parting {
-		state = c.replica.OwnState()
-		c.farewells[peer] = struct{}{}
-	}
-	c.mu.Unlock()
-	if parting && c.node.placer.tell(c.peers[peer], note{Step: stepLeaves, State: state}) != nil {
-		c.heardFarewell(peer)
-	}
-}
-
-// settle waits until handed and farewells are empty, for at most farewellTime.
-func (c *clustered) settle(ctx context.Context) {
-	settled := make(chan struct{})
-	c.mu.Lock()
-	c.settled = settled
-	c.settledLocked()
+	state := c.replica.OwnState()
 	c.mu.Unlock()
 	ctx, cancel := context.WithTimeout(ctx, farewellTime)
 	defer cancel()
-	await(ctx, c.node.system, settled)
-}
-
-// settledLocked ends a call of settle whose reason is gone.
-func (c *clustered) settledLocked() {
-	if c.settled != nil && len(c.handed)+len(c.farewells) == 0 {
-		close(c.settled)
-		c.settled = nil
+	for told := []*nodeLink(nil); ; {
+		var answers []<-chan note
+		for _, l := range *c.current.Load() {
+			if !slices.Contains(told, l) {
+				told, answers = append(told, l), append(answers, c.node.placer.ask(l, note{Step: stepLeaves, State: state}))
+			}
+		}
+		if len(answers) == 0 {
+			return
+		}
+		for _, answer := range answers {
+			await(ctx, c.node.system, answer)
+		}
 	}
 }
 
-// heardFarewell notes that a node knows that this one leaves, or has gone.
-func (c *clustered) heardFarewell(peer cluster.Incarnation) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.farewells, peer)
-	c.settledLocked()
+// settle waits until handed is empty, for at most farewellTime.
+func (c *clustered) settle(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewellTime)
+	defer cancel()
+	for c.hands() && c.node.placer.pause(ctx, handedPause) {
+		continue
+	}
 }
 
-// leaves merges the directory state of a node that leaves.
-func (c *clustered) leaves(state []byte) {
-	c.Merge(state)
-	c.refresh()
+// hands reports whether the directory has agents here that were handed over.
+func (c *clustered) hands() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.handed) > 0
 }

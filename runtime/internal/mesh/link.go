@@ -32,6 +32,7 @@ type nodeLink struct {
 	lost      []performatives.AgentID // the agents whose conversations were told of the loss, folded and sorted; valid once the link has ended
 
 	agents map[performatives.AgentID]*nodeAgent // by folded id; guarded by Mesh.handover
+	asked  map[uint64]chan note                 // by number, the questions to the node whose answers have not come; guarded by placer.mu
 
 	differ atomic.Pointer[[]string] // sorted; the codons of which the two nodes have different versions; nil: none
 }

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -32,9 +31,8 @@ type placer struct {
 	stopOffers context.CancelFunc
 	room       chan struct{} // has one of each agent that is offered to others
 
-	lastOffer atomic.Uint64
-
 	mu        sync.Mutex
+	questions uint64 // how many there were to other nodes
 	kinds     map[string]*kind
 	active    map[performatives.AgentID]*activation // by folded id
 	draining  bool                                  // the node hosts no kind any more
@@ -48,17 +46,17 @@ type activation struct {
 
 	// Guarded by placer.mu.
 	run
-	starting chan struct{} // closed when the agent has started, or could not
-	passive  *retired      // nil for an agent that runs or starts
-	leaving  chan struct{} // not nil while the agent leaves this node, or its memory; closed when it has, or stays
+	passive *retired      // nil for an agent that runs or starts
+	busy    chan struct{} // not nil while the agent starts or leaves; closed when it has, could not, or stays
+	leaving bool          // it leaves this node, or its memory
 }
 
 // run is the activation of an agent on this node. The zero value is that of any other agent.
 type run struct {
-	number uint64 // greater than that of each earlier run of the id
-	first  uint64 // that of the first run whose state this one may have
-	before former // the run of another node that this one has followed
-	offer  *offer // nil, or the agent was offered to another node, which has not answered
+	number  uint64 // greater than that of each earlier run of the id
+	first   uint64 // that of the first run whose state this one may have
+	before  former // the run of another node that this one has followed
+	offered bool   // the agent was offered to another node, which has not answered, or has taken it
 }
 
 // former is a run of a node that has offered its agent to others. Its entry in the directory may
@@ -201,7 +199,7 @@ func (p *placer) reserve(k *kind, id performatives.AgentID, after former) (*acto
 	if err != nil {
 		return nil, nil, err
 	}
-	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.number), before: after}, starting: make(chan struct{})}
+	a := &activation{id: id, kind: k, run: run{number: numberAfter(after.number), before: after}, busy: make(chan struct{})}
 	a.first = cmp.Or(after.first, a.number)
 	p.active[id.Fold()] = a
 	return v, a, nil
@@ -212,12 +210,9 @@ func numberAfter(last uint64) uint64 { return max(uint64(time.Now().UnixMicro())
 
 // start starts an agent whose id is reserved, with the state of an earlier run.
 func (p *placer) start(a *activation, r retired) {
-	p.mu.Lock()
-	number, starting := a.number, a.starting
-	p.mu.Unlock()
+	number := p.runOf(a.id).number
 	p.node.cluster.agentChanged(a.id) // the others know as soon as can be
 	p.node.system.Work(func() {
-		defer close(starting)
 		spec := actors.Spec{ID: a.id, New: func() actors.Agent { return a.kind.New(a.id) }, State: r.state, Activation: number}
 		for _, opt := range a.kind.Spawn {
 			opt(&spec)
@@ -237,6 +232,7 @@ func (p *placer) start(a *activation, r retired) {
 		}
 		p.node.events.AgentActivated(a.id, number)
 		p.watchIdle(a, self)
+		p.free(a)
 	})
 }
 
@@ -247,7 +243,20 @@ func (p *placer) remove(a *activation) {
 	if p.active[a.id.Fold()] == a {
 		delete(p.active, a.id.Fold())
 	}
-	a.leftLocked()
+	a.freeLocked()
+}
+
+// free notes that an agent has started, or stays.
+func (p *placer) free(a *activation) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	a.freeLocked()
+}
+
+// freeLocked ends what an agent was busy with. It is called with placer.mu.
+func (a *activation) freeLocked() {
+	close(a.busy)
+	a.busy, a.leaving = nil, false
 }
 
 // leaves reports whether an agent is about to leave this node, or its memory.
@@ -255,7 +264,7 @@ func (p *placer) leaves(id performatives.AgentID) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	a := p.active[id.Fold()]
-	return a != nil && a.leaving != nil
+	return a != nil && a.leaving
 }
 
 // agentStopped forgets an agent that has stopped by itself. Its id may be reserved again by now.
@@ -263,7 +272,7 @@ func (p *placer) agentStopped(id performatives.AgentID) {
 	p.mu.Lock()
 	a := p.active[id.Fold()]
 	_, here := p.node.system.Find(id)
-	gone := a != nil && a.leaving == nil && !here
+	gone := a != nil && !a.leaving && !here
 	if gone {
 		delete(p.active, id.Fold())
 	}

@@ -25,53 +25,22 @@ func (p *placer) watchIdle(a *activation, self actors.Self) {
 	})
 }
 
-// leave marks an agent as leaving, and waits until it has started. It reports false when it leaves
-// already.
-func (p *placer) leave(a *activation) (begun bool) {
-	p.mu.Lock()
-	if a.leaving != nil || p.active[a.id.Fold()] != a {
-		p.mu.Unlock()
-		return false
-	}
-	a.leaving = make(chan struct{})
-	starting := a.starting
-	p.mu.Unlock()
-	turn := p.node.system.Turn()
-	<-starting
-	turn()
-	p.mu.Lock()
-	gone := p.active[a.id.Fold()] != a // it could not start
-	if gone {
-		a.leftLocked()
-	}
-	p.mu.Unlock()
-	if gone {
-		return false
-	}
-	p.node.events.AgentMoving(a.id)
-	return true
-}
-
-// leaveNext is leave, but waits until an earlier attempt of the agent to leave has ended, if it
-// stays. It reports false if the agent has gone, or ctx ends before.
-func (p *placer) leaveNext(ctx context.Context, a *activation) (begun bool) {
-	for !p.leave(a) {
+// leave waits until an agent has started, and until an earlier attempt of it to leave has ended.
+// Then it marks the agent as leaving. It reports false if the agent has gone, or ctx ends before.
+func (p *placer) leave(ctx context.Context, a *activation) (begun bool) {
+	for !begun {
 		p.mu.Lock()
-		leaving, gone := a.leaving, p.active[a.id.Fold()] != a
+		busy, gone := a.busy, p.active[a.id.Fold()] != a
+		if begun = busy == nil && !gone; begun {
+			a.busy, a.leaving = make(chan struct{}), true
+		}
 		p.mu.Unlock()
-		if gone || leaving != nil && !await(ctx, p.node.system, leaving) {
+		if gone || busy != nil && !await(ctx, p.node.system, busy) {
 			return false
 		}
 	}
+	p.node.events.AgentMoving(a.id)
 	return true
-}
-
-// leftLocked notes that an agent has left, or stays. It is called with placer.mu.
-func (a *activation) leftLocked() {
-	if a.leaving != nil {
-		close(a.leaving)
-		a.leaving = nil
-	}
 }
 
 // retire stops an agent that leaves.
@@ -101,15 +70,13 @@ func (p *placer) ended(a *activation) {
 
 // passivate takes an agent out of memory, unless it has something to do by now.
 func (p *placer) passivate(a *activation, self actors.Self) {
-	if !p.leave(a) {
+	if p.leaves(a.id) || !p.leave(p.ctx, a) {
 		return // what moves it watches it again
 	}
 	v, state, err := p.node.system.RetireQuiet(p.ctx, a.id)
 	switch {
 	case errors.Is(err, actors.ErrNotQuiet):
-		p.mu.Lock()
-		a.leftLocked()
-		p.mu.Unlock()
+		p.free(a)
 		p.watchIdle(a, self)
 	case err != nil:
 		p.ended(a)
@@ -129,7 +96,7 @@ func (p *placer) passivate(a *activation, self actors.Self) {
 func (p *placer) keep(a *activation, r retired) {
 	p.mu.Lock()
 	a.passive = &r
-	a.leftLocked()
+	a.freeLocked()
 	p.mu.Unlock()
 	p.node.cluster.agentChanged(a.id)
 	r.OnMessage(func() { p.node.system.Work(func() { p.wake(a) }) })
@@ -139,10 +106,11 @@ func (p *placer) keep(a *activation, r retired) {
 func (p *placer) wake(a *activation) {
 	p.mu.Lock()
 	r := a.passive
-	if r == nil || a.leaving != nil {
+	if r == nil || a.leaving {
 		p.mu.Unlock()
 		return
 	}
+	a.busy = make(chan struct{})
 	a.renewLocked()
 	p.mu.Unlock()
 	p.start(a, *r)
@@ -158,13 +126,12 @@ func (p *placer) again(a *activation, r retired) {
 
 // renewLocked begins the next run of an agent on the same node.
 func (a *activation) renewLocked() {
-	a.number, a.starting, a.passive = numberAfter(a.number), make(chan struct{}), nil
-	a.leftLocked()
+	a.number, a.passive, a.leaving = numberAfter(a.number), nil, false
 }
 
 // move hands an agent over to the node that is to run it.
 func (p *placer) move(a *activation) {
-	if !p.leave(a) {
+	if p.leaves(a.id) || !p.leave(p.ctx, a) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.moves, a.kind.MoveTime)
@@ -258,7 +225,7 @@ func (p *placer) yield(id performatives.AgentID, to *nodeLink) {
 	p.mu.Lock()
 	a := p.active[id.Fold()]
 	p.mu.Unlock()
-	if a == nil || !p.leaveNext(p.ctx, a) {
+	if a == nil || !p.leave(p.ctx, a) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(p.ctx, yieldTime)
@@ -296,7 +263,7 @@ func (p *placer) handOverAll(talk, offers context.Context) (failed int) {
 		p.node.system.Work(func() {
 			var err error
 			switch {
-			case p.leaveNext(offers, a):
+			case p.leave(offers, a):
 				err = p.handOver(talk, offers, a)
 			case offers.Err() != nil:
 				err = context.Cause(offers)

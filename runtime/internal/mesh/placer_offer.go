@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/ribosome-agents/ribosome/actors"
@@ -16,7 +18,7 @@ import (
 // note is what nodes tell each other about placement.
 type note struct {
 	Step       step                  `json:"step"`
-	Offer      uint64                `json:"offer,omitempty"` // the number of the offer, by the node that makes it
+	Number     uint64                `json:"offer,omitempty"` // of the question, by the node that asks; an answer has that of its question
 	Agent      performatives.AgentID `json:"agent,omitempty"`
 	Activation uint64                `json:"activation,omitempty"` // of the run that has ended where the agent is offered
 	First      uint64                `json:"first,omitempty"`      // of the runs that this one has continued
@@ -68,18 +70,11 @@ const (
 	stepLeaves  step = "leaves"  // the sender is about to leave
 	stepHeard   step = "heard"   // the answer to that: all messages that were on the way have passed
 
-	unanswered step = "" // the node was lost, and may have taken the agent
+	unanswered step = "" // the node was lost, and may have got the question
 )
 
 // placementProtocol is the protocol of the message with a note.
 const placementProtocol = "ribosome-placement"
-
-// offer is one whose answer is awaited.
-type offer struct {
-	number uint64
-	to     cluster.Incarnation
-	answer chan note // has room for one
-}
 
 // movers is how many agents are offered to other nodes at once.
 const movers = 64
@@ -170,84 +165,68 @@ func await[T any](ctx context.Context, s *actors.System, done <-chan T) bool {
 
 // offer offers an agent to one node, and returns its answer.
 func (p *placer) offer(ctx context.Context, to *nodeLink, a *activation, h note) (answer note) {
-	o := &offer{number: p.lastOffer.Add(1), to: to.peer, answer: make(chan note, 1)}
-	h.Offer = o.number
-	p.setOffer(a, o)
-	defer func() {
-		if answer.Step != stepTaken { // else it stands until the agent is forgotten here
-			p.setOffer(a, nil)
-		}
-	}()
-	if err := p.tell(to, h); err != nil {
-		return note{Step: stepRefused, Reason: err.Error()}
-	}
+	p.setOffered(a, true)
+	asked := p.ask(to, h)
 	turn := p.node.system.Turn()
 	select {
-	case answer = <-o.answer:
+	case answer = <-asked:
 	case <-ctx.Done():
-		answer = o.answered()
+		select { // which has come as well, perhaps
+		case answer = <-asked:
+		default:
+		}
 	}
 	turn()
+	p.setOffered(a, answer.Step == stepTaken) // then until the agent is forgotten here
 	return answer
 }
 
-// answered returns the answer that has come.
-func (o *offer) answered() note {
-	select {
-	case answer := <-o.answer:
-		return answer
-	default:
-		return note{Step: unanswered}
-	}
-}
-
-func (p *placer) setOffer(a *activation, o *offer) {
+func (p *placer) setOffered(a *activation, offered bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a.offer = o
+	a.offered = offered
 }
 
-// answered passes on the answer of a node to the offer of an agent: to the one of that number, or
-// to any without one. Only the first answer counts.
-func (p *placer) answered(by cluster.Incarnation, h note) {
+// ask sends a node a note, and returns a channel for one answer: that of the node, stepRefused if
+// the note does not leave this node, or unanswered if the link ends before.
+func (p *placer) ask(l *nodeLink, h note) <-chan note {
+	answer := make(chan note, 1)
+	p.mu.Lock()
+	p.questions++
+	h.Number = p.questions
+	l.asked[h.Number] = answer
+	p.mu.Unlock()
+	if err := p.tell(l, h); err != nil {
+		p.answered(l, note{Step: stepRefused, Number: h.Number, Reason: err.Error()})
+	}
+	return answer
+}
+
+// answered passes on the answer to a question, unless it has one.
+func (p *placer) answered(l *nodeLink, h note) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	a := p.active[h.Agent.Fold()]
-	if a == nil || a.offer == nil || a.offer.to != by || h.Offer != 0 && h.Offer != a.offer.number {
-		return
-	}
-	select {
-	case a.offer.answer <- h:
-	default:
+	if answer := l.asked[h.Number]; answer != nil {
+		delete(l.asked, h.Number)
+		answer <- h
 	}
 }
 
-// nodeLost ends the offers to a node that is lost.
-func (p *placer) nodeLost(peer cluster.Incarnation) {
-	for _, a := range p.activations() {
-		p.answered(peer, note{Step: unanswered, Agent: a.id})
+// unanswered ends the questions to a node whose link has ended.
+func (p *placer) unanswered(l *nodeLink) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, number := range slices.Sorted(maps.Keys(l.asked)) {
+		l.asked[number] <- note{Step: unanswered}
 	}
-}
-
-// returned ends an offer that was not delivered. It reports false for any other message.
-func (p *placer) returned(to cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) bool {
-	if m.Protocol() != placementProtocol || !m.Sender().Is(p.node.self) {
-		return false
-	}
-	h, err := performatives.PayloadAs[note](m)
-	if err != nil || h.Step != stepOffer {
-		return false
-	}
-	answer := note{Offer: h.Offer, Agent: h.Agent, Step: stepRefused, Reason: why.Error()}
-	if why.Code == performatives.CodeDisconnected { // it may have arrived
-		answer.Step = unanswered
-	}
-	p.answered(to, answer)
-	return true
+	clear(l.asked)
 }
 
 // tell sends a note. One about an agent passes all messages, and any other comes behind all.
 func (p *placer) tell(l *nodeLink, h note) error {
+	if l.Ended() { // the two nodes may have another link by now
+		return refused(performatives.CodeStopped, l.Gone())
+	}
 	priority := performatives.Urgent
 	if h.Agent == "" {
 		priority = performatives.Low
@@ -277,14 +256,13 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	switch h.Step {
 	case stepLeaves:
 		l.leaves.Store(true)
-		p.node.cluster.leaves(h.State)
-		_ = p.tell(l, note{Step: stepHeard}) // an error means that the node has gone
-	case stepHeard:
-		p.node.cluster.heardFarewell(l.peer)
+		p.node.cluster.Merge(h.State)
+		p.node.cluster.refresh()
+		p.reply(l, note{Step: stepHeard, Number: h.Number})
 	case stepOffer:
 		p.reply(l, p.take(l.peer, h))
-	case stepTaken, stepRefused, stepRuns:
-		p.answered(l.peer, h)
+	case stepTaken, stepRefused, stepRuns, stepHeard:
+		p.answered(l, h)
 	case unanswered:
 		fallthrough
 	default:
@@ -292,7 +270,7 @@ func (p *placer) handleNote(l *nodeLink, m *performatives.Message) {
 	}
 }
 
-// reply sends the answer to an offer, again if the link is full.
+// reply sends the answer to a question, again if the link is full.
 func (p *placer) reply(l *nodeLink, answer note) {
 	if p.tell(l, answer) == nil {
 		return
@@ -306,7 +284,7 @@ func (p *placer) reply(l *nodeLink, answer note) {
 
 // take takes over an agent that another node offers, and returns the answer.
 func (p *placer) take(from cluster.Incarnation, h note) (answer note) {
-	answer = note{Offer: h.Offer, Agent: h.Agent}
+	answer = note{Number: h.Number, Agent: h.Agent}
 	err := p.takeOver(from, h)
 	switch run := p.runOf(h.Agent); {
 	case err == nil, run.number > h.Activation && run.first == h.First: // or the answer was lost
@@ -346,7 +324,6 @@ func (p *placer) takeOver(from cluster.Incarnation, h note) error {
 		p.start(a, r)
 		return nil
 	}
-	close(a.starting)
 	p.keep(a, r)
 	return nil
 }

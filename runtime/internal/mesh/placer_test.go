@@ -3,6 +3,7 @@ package mesh
 import (
 	stdcmp "cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -56,25 +58,43 @@ func TestStopIsKnownLate(t *testing.T) {
 	v.Release(func(*performatives.Message) error { return nil })
 }
 
-// An agent that was about to leave, and runs on, can leave again.
+// An agent that was about to leave, and runs on, can leave again: what waits for that has its turn
+// then. It does not leave twice at once, nor when it has gone.
 func TestLeavesAfterItHasStayed(t *testing.T) {
 	p, _ := newPlacing(t)
 	if err := p.activate("k/a", nil); err != nil {
 		t.Fatal(err)
 	}
 	a := p.active["k/a"]
-	for range 2 {
-		if !p.leave(a) || p.leave(a) {
-			t.Fatal("it cannot leave, or twice at once")
+	over, end := context.WithCancel(t.Context())
+	end()
+	next := make(chan bool)
+	leave := func() { next <- p.leave(t.Context(), a) }
+	go leave()
+	for n := range 3 {
+		if !<-next {
+			t.Fatal("it does not leave after it has started")
 		}
+		if p.leave(over, a) {
+			t.Fatal("it leaves twice at once")
+		}
+		go leave()
 		r, err := p.retire(t.Context(), a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p.again(a, r)
+		if n < 2 {
+			p.again(a, r)
+			continue
+		}
+		if run := p.runOf("K/A"); run.number <= run.first {
+			t.Errorf("its run is %+v", run)
+		}
+		p.ended(a)
+		r.Release(func(*performatives.Message) error { return nil })
 	}
-	if run := p.runOf("K/A"); run.number <= run.first {
-		t.Errorf("its run is %+v", run)
+	if <-next {
+		t.Error("an agent that has gone leaves")
 	}
 }
 
@@ -89,20 +109,6 @@ func TestAwaitAtTheEndOfItsTime(t *testing.T) {
 		if !await(t.Context(), p.node.system, done) || await(over, p.node.system, done) {
 			t.Fatal("the end of the time does not decide")
 		}
-	}
-}
-
-// A node that leaves does not wait for the answer of one that is lost meanwhile.
-func TestFarewellToALostNode(t *testing.T) {
-	p, _ := newPlacing(t)
-	c, n2 := beside(t, p, &sentLinks{})
-	settled := make(chan struct{})
-	c.settled, c.farewells = settled, map[cluster.Incarnation]struct{}{n2.peer: {}}
-	c.lose(n2.peer, "failed")
-	select {
-	case <-settled:
-	default:
-		t.Error("it waits")
 	}
 }
 
@@ -128,8 +134,24 @@ type sentLinks struct {
 	gone bool // nothing can be sent
 	wait time.Duration
 
-	mu   sync.Mutex
-	sent []string
+	mu      sync.Mutex
+	sent    []string
+	message *performatives.Message         // the latest
+	numbers map[cluster.Incarnation]uint64 // of the latest notes
+}
+
+// numberTo returns the number of the latest question to a node.
+func (l *sentLinks) numberTo(peer cluster.Incarnation) uint64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.numbers[peer]
+}
+
+// last returns the message that was sent last.
+func (l *sentLinks) last() *performatives.Message {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.message
 }
 
 func (*sentLinks) Rename(cluster.Incarnation)               {}
@@ -147,12 +169,16 @@ func (l *sentLinks) Remove(peer cluster.Incarnation) {
 }
 
 func (l *sentLinks) Send(peer cluster.Incarnation, m *performatives.Message) error {
-	if l.gone {
-		return errNodeGone
-	}
 	h, err := performatives.PayloadAs[note](m)
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.gone {
+		return errNodeGone
+	}
+	if l.numbers == nil {
+		l.numbers = make(map[cluster.Incarnation]uint64)
+	}
+	l.numbers[peer], l.message = h.Number, m
 	if l.sent = append(l.sent, peer.Name+" "+string(h.Step)); h.Step == stepOffer && l.offered != nil {
 		l.offered(peer, h)
 	}
@@ -168,20 +194,24 @@ func (l *sentLinks) all() (sent []string) {
 	return sent
 }
 
-// A node that leaves says farewell also to those that join meanwhile, or whose links begin anew,
-// and waits for them.
-func TestFarewellToANodeThatJoins(t *testing.T) {
+// A node that leaves says farewell to all others, also to those that join meanwhile or whose links
+// begin anew, and waits for their answers. It does not wait for one that is lost or cannot be told.
+func TestFarewell(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
 		c, links := newClustered(p.node), &sentLinks{}
 		c.links = links
 		p.node.cluster = c
-		nodes := make([]cluster.Incarnation, 5)
+		nodes := make([]cluster.Incarnation, 7)
 		for i := range nodes {
 			nodes[i] = cluster.Incarnation{Name: fmt.Sprint("n", i), Epoch: 1}
 		}
-		join := func(i int) { c.join(cluster.Member{Incarnation: nodes[i]}) }
-		join(2)
+		join := func(all ...int) {
+			for _, i := range all {
+				c.join(cluster.Member{Incarnation: nodes[i]})
+			}
+		}
+		join(2, 3, 4)
 		if sent := links.all(); len(sent) > 0 {
 			t.Errorf("before it leaves, it has sent %q", sent)
 		}
@@ -190,32 +220,75 @@ func TestFarewellToANodeThatJoins(t *testing.T) {
 			defer close(done)
 			c.farewell(t.Context())
 		}()
-		if sent := links.all(); !slices.Equal(sent, []string{"n2 leaves"}) {
+		if sent := links.all(); !slices.Equal(sent, []string{"n2 leaves", "n3 leaves", "n4 leaves"}) {
 			t.Errorf("it has sent %q", sent)
 		}
-		join(3)
+		hears := func(i int, want ...string) {
+			t.Helper()
+			l := c.peers[nodes[i]]
+			p.handleNote(l, asMessage(t, l, note{Step: stepHeard, Number: links.numberTo(nodes[i])}))
+			if sent := links.all(); !slices.Equal(sent, want) {
+				t.Errorf("when %s has answered, it has sent %q, want %q", nodes[i].Name, sent, want)
+			}
+			select {
+			case <-done:
+				t.Fatalf("it does not wait longer than for %s", nodes[i].Name)
+			default:
+			}
+		}
+		hears(2)
+		join(5)
+		hears(3)
+		c.lose(nodes[4], "failed")
+		if sent := links.all(); !slices.Equal(sent, []string{"n5 leaves"}) {
+			t.Errorf("to a node that has joined, it has sent %q", sent)
+		}
 		linkHandler{c}.Lost(nodes[2])
-		if sent := links.all(); !slices.Equal(sent, []string{"n3 leaves", "n2 leaves"}) {
-			t.Errorf("to a node that joins, and one whose link begins anew, it has sent %q", sent)
-		}
-		c.heardFarewell(nodes[2])
-		synctest.Wait()
-		select {
-		case <-done:
-			t.Error("it does not wait for the node that has joined")
-		default:
-		}
-		c.heardFarewell(nodes[3])
+		hears(5, "n2 leaves")
+		links.mu.Lock()
+		links.gone = true
+		links.mu.Unlock()
+		join(6)
+		l := c.peers[nodes[2]]
+		p.handleNote(l, asMessage(t, l, note{Step: stepHeard, Number: links.numberTo(nodes[2])}))
 		<-done
 		if waited := time.Since(began); waited != 0 {
 			t.Errorf("it has waited for %v", waited)
 		}
-		join(4)
-		if sent := links.all(); !slices.Equal(sent, []string{"n4 leaves"}) {
-			t.Errorf("to a node that joins later, it has sent %q", sent)
-		}
 		_ = stop(t.Context(), p.node)
 	})
+}
+
+// asMessage returns a note as the other end of a link sends it.
+func asMessage(t *testing.T, l *nodeLink, h note) *performatives.Message {
+	t.Helper()
+	text, err := json.Marshal(h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return act(t, "note", performatives.ActInform, func(e *performatives.Envelope) {
+		e.Sender, e.Receiver, e.Payload = performatives.AgentID(l.peer.Name), l.node.self, performatives.Raw(text)
+	})
+}
+
+// A node waits at most for the time of a farewell for those that do not answer, and as long for the
+// directory to have the agents at their next nodes.
+func TestFarewellWithoutAnAnswer(t *testing.T) {
+	for handed, want := range map[bool]time.Duration{false: farewellTime, true: 2 * farewellTime} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := newPlacing(t)
+			c, n2 := beside(t, p, &sentLinks{})
+			c.members = aloneMembership{cluster.Member{Incarnation: c.self}}
+			if handed {
+				c.handOver("k/a", n2.peer)
+			}
+			began := time.Now()
+			if c.farewell(t.Context()); time.Since(began) != want {
+				t.Errorf("with an agent that was handed over %t, it waits for %v, want %v", handed, time.Since(began), want)
+			}
+			_ = stop(t.Context(), p.node)
+		})
+	}
 }
 
 // aloneMembership is a membership that tells nobody anything.
@@ -236,8 +309,8 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, _ := newPlacing(t)
 		c, peer := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
-		links := &sentLinks{offered: func(to cluster.Incarnation, h note) {
-			p.answered(to, note{Step: stepTaken, Offer: h.Offer, Agent: h.Agent})
+		links := &sentLinks{offered: func(_ cluster.Incarnation, h note) {
+			go p.answered(c.peers[peer], note{Step: stepTaken, Number: h.Number, Agent: h.Agent})
 		}}
 		c.links, c.members = links, aloneMembership{cluster.Member{Incarnation: c.self}}
 		p.node.cluster = c
@@ -268,6 +341,7 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 		}
 		theirs.Put(directory.Entry{Agent: "k/a", Placed: true, Since: number + 1, First: number}, nil)
 		c.Merge(theirs.State())
+		time.Sleep(handedPause)
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 leaves"}) {
 			t.Errorf("when the directory has the next run, it has sent %q", sent)
 		}
@@ -283,8 +357,8 @@ func TestEntryOfAnAgentThatIsHandedOver(t *testing.T) {
 			done <- err
 		default:
 		}
-		c.heardFarewell(peer)
-		if err := <-done; err != nil || time.Since(began) != 0 {
+		p.answered(c.peers[peer], note{Step: stepHeard, Number: links.numberTo(peer)})
+		if err := <-done; err != nil || time.Since(began) != handedPause {
 			t.Errorf("it has waited for %v: %v", time.Since(began), err)
 		}
 		_ = stop(t.Context(), p.node)
@@ -443,8 +517,7 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	if err := p.node.relay.NewLink(relay.Session, nil, relay.Limits{Open: 1, Patience: time.Minute}).Deliver(request, "ann"); err != nil {
 		t.Fatal(err)
 	}
-	close(a.starting)
-	if !p.leave(a) || !p.leaves("K/A") {
+	if p.free(a); !p.leave(t.Context(), a) || !p.leaves("K/A") {
 		t.Error("it does not leave")
 	}
 	v.Release(func(*performatives.Message) error { return nil }) // nobody has the id here now
@@ -461,55 +534,135 @@ func TestRecordsOfAnAgentThatLeaves(t *testing.T) {
 	}
 }
 
-// What becomes of an agent that is offered, by the answers that come.
-func TestOffers(t *testing.T) {
-	p, k := newPlacing(t)
-	_, a, err := p.reserve(k, "k/a", former{})
-	if err != nil {
-		t.Fatal(err)
+// What becomes of a question to a node, by what happens next.
+func TestQuestion(t *testing.T) {
+	p, _ := newPlacing(t)
+	links := &sentLinks{}
+	c, n2 := beside(t, p, links)
+	gone := cluster.Incarnation{Name: "n2", Epoch: 2}
+	c.addLocked(gone)
+	other := c.peers[gone]
+	var asked *nodeLink
+	answer := func(l *nodeLink, less uint64, s step) {
+		p.handleNote(l, asMessage(t, l, note{Step: s, Number: p.questions - less, Agent: "k/a", Reason: "no"}))
 	}
-	peer, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n2", Epoch: 2}
-	offered, err := performatives.New(performatives.Envelope{
-		ID: "m", Timestamp: time.Now(), Performative: performatives.ActInform, Sender: p.node.self, Receiver: "n2", Protocol: placementProtocol, Payload: performatives.Raw(`{"step":"offer","offer":7,"agent":"k/a"}`),
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, c := range map[string]struct {
+	for name, one := range map[string]struct {
 		happens func()
 		want    []step
 	}{
-		"an answer":                       {func() { p.answered(peer, note{Offer: 7, Agent: "K/A", Step: stepTaken}) }, []step{stepTaken}},
-		"two, of which the first counts":  {func() { p.answered(peer, note{Offer: 7, Agent: "k/a", Step: stepTaken}); p.nodeLost(peer) }, []step{stepTaken}},
-		"that of another run of the node": {func() { p.answered(other, note{Offer: 7, Agent: "k/a", Step: stepTaken}) }, nil},
-		"that to an earlier offer":        {func() { p.answered(peer, note{Offer: 6, Agent: "k/a", Step: stepTaken}) }, nil},
-		"the directory has it there":      {func() { p.answered(peer, note{Step: stepTaken, Agent: "k/a"}) }, []step{stepTaken}},
-		"the directory has it elsewhere":  {func() { p.answered(other, note{Step: stepTaken, Agent: "k/a"}) }, nil},
-		"the node is lost":                {func() { p.nodeLost(peer) }, []step{unanswered}},
-		"another one is":                  {func() { p.nodeLost(other) }, nil},
-		"it cannot have arrived": {func() {
-			p.returned(peer, offered, &performatives.Refusal{Code: performatives.CodeStopped, Text: "no link"})
-		}, []step{stepRefused}},
-		"it may have arrived": {func() {
-			p.returned(peer, offered, &performatives.Refusal{Code: performatives.CodeDisconnected})
+		"nothing":                         {func() {}, nil},
+		"an answer":                       {func() { answer(asked, 0, stepTaken) }, []step{stepTaken}},
+		"a refusal":                       {func() { answer(asked, 0, stepRefused) }, []step{stepRefused}},
+		"another run":                     {func() { answer(asked, 0, stepRuns) }, []step{stepRuns}},
+		"it was heard":                    {func() { answer(asked, 0, stepHeard) }, []step{stepHeard}},
+		"two, of which the first counts":  {func() { answer(asked, 0, stepTaken); answer(asked, 0, stepRefused); p.unanswered(asked) }, []step{stepTaken}},
+		"that of another run of the node": {func() { answer(other, 0, stepTaken) }, nil},
+		"that to an earlier question":     {func() { answer(asked, 1, stepTaken) }, nil},
+		"an unknown answer":               {func() { answer(asked, 0, "later") }, nil},
+		"its link begins anew":            {func() { linkHandler{c}.Lost(asked.peer) }, []step{unanswered}},
+		"the node is lost":                {func() { c.lose(asked.peer, "failed") }, []step{unanswered}},
+		"another one is":                  {func() { p.unanswered(other) }, nil},
+		"it comes back": {func() {
+			links.removed = func(peer cluster.Incarnation) {
+				linkHandler{c}.Undelivered(peer, links.last(), &performatives.Refusal{Code: performatives.CodeStopped, Text: "no link"})
+			}
+			c.lose(asked.peer, "failed")
+			links.removed = nil
 		}, []step{unanswered}},
 	} {
-		o := &offer{number: 7, to: peer, answer: make(chan note, 1)}
-		p.setOffer(a, o)
-		c.happens()
-		var got []step
-		for len(o.answer) > 0 {
-			h := <-o.answer
-			got = append(got, h.Step)
-			if h.Step == stepRefused && !strings.Contains(h.Reason, "no link") {
-				t.Errorf("%s: the reason is %q", name, h.Reason)
-			}
+		if c.peers[n2.peer] == nil {
+			c.addLocked(n2.peer)
 		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		asked = c.peers[n2.peer]
+		p.ask(asked, note{Step: stepOffer, Agent: "k/a"}) // an earlier one
+		got, letters := p.ask(asked, note{Step: stepOffer, Agent: "k/a"}), p.node.system.Counts().DeadLetters
+		one.happens()
+		var steps []step
+		for len(got) > 0 {
+			steps = append(steps, (<-got).Step)
+		}
+		if !slices.Equal(steps, one.want) {
+			t.Errorf("%s: got %q, want %q", name, steps, one.want)
+		}
+		if n := p.node.system.Counts().DeadLetters - letters; n != 0 {
+			t.Errorf("%s: %d dead letters", name, n)
+		}
+		p.unanswered(asked)
+		if len(asked.asked) != 0 {
+			t.Errorf("%s: %d questions are open after the end of the link", name, len(asked.asked))
 		}
 	}
 }
+
+// A question that does not leave this node is refused: that over a link which is full or has ended.
+func TestQuestionThatDoesNotLeave(t *testing.T) {
+	p, _ := newPlacing(t)
+	links := &sentLinks{gone: true}
+	_, n2 := beside(t, p, links)
+	for _, want := range []string{errNodeGone.Text, n2.Gone()} {
+		if answer := <-p.ask(n2, note{Step: stepOffer, Agent: "k/a"}); answer.Step != stepRefused || !strings.Contains(answer.Reason, want) || len(n2.asked) != 0 {
+			t.Errorf("the answer is %+v, want %q", answer, want)
+		}
+		links.gone = false // the two nodes have another link
+		n2.beginLossLocked()
+	}
+}
+
+// An answer that has come as the time ends is taken.
+func TestAnswerAtTheEndOfItsTime(t *testing.T) {
+	p, k := newPlacing(t)
+	links := &sentLinks{}
+	_, n2 := beside(t, p, links)
+	links.offered = func(_ cluster.Incarnation, h note) {
+		n2.asked[h.Number] <- note{Step: stepTaken} // has room for one
+	}
+	over, end := context.WithCancel(t.Context())
+	end()
+	for range 100 {
+		a := &activation{id: "k/a", kind: k}
+		if answer := p.offer(over, n2, a, note{Step: stepOffer, Agent: "k/a"}); answer.Step != stepTaken || !a.offered {
+			t.Fatalf("the answer is %+v", answer)
+		}
+	}
+}
+
+// The directory has an agent at the node to which it is offered before that node has answered: it
+// was taken, and this run does not give way to it. Another run there is a rival.
+func TestTakenBeforeItsAnswer(t *testing.T) {
+	for first, yields := range map[uint64]bool{5: false, 4: true} {
+		synctest.Test(t, func(t *testing.T) {
+			p, k := newPlacing(t)
+			c, n2 := beside(t, p, &sentLinks{})
+			contested := &contests{}
+			p.node.events = contested
+			r := reserved(t, p, "k/a", 0)
+			p.mu.Lock()
+			p.active["k/a"] = &activation{id: "k/a", kind: k, run: run{number: 7, first: 5, offered: true}}
+			p.mu.Unlock()
+			theirs := directory.New(n2.peer)
+			theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+			theirs.Put(directory.Entry{Agent: "k/a", Hidden: true, Placed: true, Since: 8, First: first}, nil)
+			c.Merge(theirs.State())
+			synctest.Wait()
+			if got := contested.n.Load() > 0; got != yields {
+				t.Errorf("a run of the line of %d there is a rival: %t", first, got)
+			}
+			p.mu.Lock()
+			clear(p.active)
+			p.mu.Unlock()
+			r.Release(func(*performatives.Message) error { return nil })
+			_ = stop(t.Context(), p.node)
+		})
+	}
+}
+
+// contests counts contested agents.
+type contests struct {
+	unheard
+	n atomic.Int64
+}
+
+func (c *contests) AgentContested(performatives.AgentID, string, bool) { c.n.Add(1) }
 
 // An answer to an agent of n3, whose request n2 has passed on and which this node has not linked
 // to, reaches it though n2 has gone, or is a dead letter. One to an agent of n2 is refused.
@@ -1002,7 +1155,7 @@ func TestOfferAround(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				p, k := newPlacing(t)
 				links := &sentLinks{}
-				beside(t, p, links)
+				_, n2 := beside(t, p, links)
 				p.mu.Lock()
 				k.hosts, p.draining = one.hosts, !one.hosts
 				p.mu.Unlock()
@@ -1013,12 +1166,12 @@ func TestOfferAround(t *testing.T) {
 						break
 					}
 				}
-				a := &activation{id: id, kind: k, run: run{number: 7, first: 5}, leaving: make(chan struct{})}
+				a := &activation{id: id, kind: k, run: run{number: 7, first: 5}}
 				p.mu.Lock()
 				p.active[id] = a
 				p.mu.Unlock()
 				left, offers := one.answers, 0
-				links.offered = func(to cluster.Incarnation, h note) {
+				links.offered = func(_ cluster.Incarnation, h note) {
 					if offers++; h.Agent != id || h.Activation != 7 || h.First != 5 || !h.Ran || string(h.State) != "state" {
 						t.Errorf("it offers %+v", h)
 					}
@@ -1027,9 +1180,9 @@ func TestOfferAround(t *testing.T) {
 					}
 					if len(left) > 0 {
 						answer := left[0]
-						answer.Offer, answer.Agent = h.Offer, h.Agent
+						answer.Number, answer.Agent = h.Number, h.Agent
 						left = left[1:]
-						go p.answered(to, answer)
+						go p.answered(n2, answer)
 					}
 				}
 				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -1044,7 +1197,7 @@ func TestOfferAround(t *testing.T) {
 				if text := fmt.Sprint(err); (err == nil) != (one.err == "") || !strings.Contains(text, one.err) && err != nil {
 					t.Errorf("the error is %s, want %q", text, one.err)
 				}
-				if run := p.runOf(id); (run.number == run.first) != one.branch || (run.offer != nil) != (one.takes && one.err == "") {
+				if run := p.runOf(id); (run.number == run.first) != one.branch || run.offered != (one.takes && one.err == "") {
 					t.Errorf("the run is %+v", run)
 				}
 				r.Release(func(*performatives.Message) error { return nil })
@@ -1089,14 +1242,14 @@ func TestTake(t *testing.T) {
 			if one.before != nil {
 				one.before(t, p, k)
 			}
-			one.offer.Offer, one.offer.Agent = 9, "k/a"
+			one.offer.Number, one.offer.Agent = 9, "k/a"
 			one.offer.Taken = []taken{{"x", "m", time.Hour.Milliseconds()}}
 			got := p.take(from, one.offer)
 			if one.want.Reason == "" && one.want.Step == stepRefused {
 				one.want.Reason = fmt.Sprint(actors.ErrExists)
 				got.Reason = got.Reason[max(0, len(got.Reason)-len(one.want.Reason)):]
 			}
-			if one.want.Offer, one.want.Agent = 9, "k/a"; !reflect.DeepEqual(got, one.want) {
+			if one.want.Number, one.want.Agent = 9, "k/a"; !reflect.DeepEqual(got, one.want) {
 				t.Errorf("the answer is %+v, want %+v", got, one.want)
 			}
 			run := p.runOf("K/A")
@@ -1107,7 +1260,9 @@ func TestTake(t *testing.T) {
 				t.Errorf("it has followed %+v", run.before)
 			}
 			if a := p.active["k/a"]; one.begins {
-				<-a.starting
+				if !p.leave(t.Context(), a) { // which waits until it has started
+					t.Error("it cannot leave")
+				}
 				if (a.passive != nil) != one.passive || one.passive && string(a.passive.state) != "state" {
 					t.Errorf("it is passive: %t", a.passive != nil)
 				}

@@ -87,7 +87,7 @@ func (v view) HandedTo(id performatives.AgentID) (route.Link, bool) {
 // Run implements [route.View].
 func (v view) Run(id performatives.AgentID) route.Run {
 	run := v.n.placer.runOf(id)
-	return route.Run{Number: run.number, Offered: run.offer != nil}
+	return route.Run{Number: run.number, Offered: run.offered}
 }
 
 // Uplink implements [route.View].
