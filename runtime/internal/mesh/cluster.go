@@ -211,7 +211,7 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 // of which it knows nothing else: they were to be activated at the other end. Messages that had not
 // been sent yet were routed anew before.
 func (c *clustered) loseUnheard(l *nodeLink) {
-	lost := c.heard.unheard(l)
+	lost := c.heard.end(heardOver{l, isSentTo})
 	if l.left { // it has handed its messages over
 		return
 	}
@@ -282,11 +282,9 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.beginLossLocked()
 	c.node.placer.unanswered(l)
 	var lost []performatives.AgentID
-	heard, behind := c.heard.lose(l)
-	if len(behind) > 0 {
-		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
-	}
-	for _, id := range heard {
+	peer := l.peer
+	c.later(strangerTime, func(c *clustered) { c.heard.release(peer) })
+	for _, id := range c.heard.end(heardOver{l, isThere}) {
 		if !left || !c.node.placer.pick(id).Placed {
 			lost = append(lost, id)
 		}

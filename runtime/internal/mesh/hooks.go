@@ -39,7 +39,9 @@ func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
 	for _, by := range c.heard.by {
-		peers = append(peers, by.link.peer)
+		if by.how != isSentTo {
+			peers = append(peers, by.link.peer)
+		}
 	}
 	return peers
 }

@@ -714,7 +714,11 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					}
 					lost := p.node.system.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 					defer lost.Close()
-					c.heard.note("asker", heardOver{c.peers[n2], how != "an agent of n2"})
+					heard := heardOver{c.peers[n2], isBehind}
+					if how == "an agent of n2" {
+						heard.how = isThere
+					}
+					c.heard.note("asker", heard)
 					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
 					err := sends(c, links, m)
 					synctest.Wait()
@@ -736,8 +740,8 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					if ended := err != nil || len(lost.C) > 0; ended != (how != "n3 joins") {
 						t.Errorf("it was refused or is a dead letter: %t", ended)
 					}
-					if n := len(c.heard.behind); n != 0 {
-						t.Errorf("%d agents are remembered", n)
+					if over := c.heard.overOf("asker"); over.link != nil {
+						t.Errorf("it is remembered over the link to %s", over.link.peer.Name)
 					}
 					_ = stop(t.Context(), p.node)
 				})
@@ -812,7 +816,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 		for _, peer := range []cluster.Incarnation{n2, n3} {
 			c.join(cluster.Member{Incarnation: peer})
 		}
-		c.heard.note("asker", heardOver{c.peers[n2], true})
+		c.heard.note("asker", heardOver{c.peers[n2], isBehind})
 		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }))
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
 			t.Errorf("sent to %q", sent)
@@ -838,7 +842,7 @@ func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
 				mesh.join(cluster.Member{Incarnation: peer})
 			}
 			if c.heard {
-				mesh.heard.note("asker", heardOver{mesh.peers[n2], true})
+				mesh.heard.note("asker", heardOver{mesh.peers[n2], isBehind})
 			}
 			m := act(t, "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
 			if c.passed {
@@ -860,13 +864,13 @@ func TestAgentThatIsHeardAgain(t *testing.T) {
 	c := newClustered(p.node)
 	gone, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
 	for name, happens := range map[string]func(){
-		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], true}) },
+		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], isBehind}) },
 		"in the directory": func() { c.heard.forget("Asker") },
 	} {
 		c.addLocked(gone)
 		c.addLocked(other)
-		c.heard.note("asker", heardOver{c.peers[gone], true})
-		c.heard.lose(c.peers[gone])
+		c.heard.note("asker", heardOver{c.peers[gone], isBehind})
+		c.peers[gone].Close()
 		if !c.heard.strays("asker") {
 			t.Errorf("%s: it is not sought", name)
 		}

@@ -63,7 +63,7 @@ func TestView(t *testing.T) {
 	}
 	c.addLocked(cluster.Incarnation{Name: "n3", Epoch: 1})
 	n3 := c.peers[cluster.Incarnation{Name: "n3", Epoch: 1}]
-	c.heard.note("k/a", heardOver{link: n3})
+	c.heard.note("k/a", heardOver{n3, isThere})
 	if e := v.Entry("k/a"); e.Home != n2 || e.Link != n3 || v.Heard("K/A") != n3 || v.Heard("k/b") != nil {
 		t.Errorf("heard over the link to n3: %+v", e)
 	}
@@ -134,17 +134,10 @@ func TestHeard(t *testing.T) {
 		links[i] = c.peers[peer]
 	}
 	n2, n3 := links[0], links[1]
-	ids := func(all ...performatives.AgentID) []performatives.AgentID { return all }
-	lose := func(l *nodeLink, lost, behind []performatives.AgentID) {
+	ends := func(l *nodeLink, how hearing, want ...performatives.AgentID) {
 		t.Helper()
-		if gotLost, gotBehind := h.lose(l); !slices.Equal(gotLost, lost) || !slices.Equal(gotBehind, behind) {
-			t.Errorf("lost with %s: %q, and behind it %q, want %q and %q", l.peer.Name, gotLost, gotBehind, lost, behind)
-		}
-	}
-	unheard := func(l *nodeLink, want ...performatives.AgentID) {
-		t.Helper()
-		if got := h.unheard(l); !slices.Equal(got, want) {
-			t.Errorf("unheard over %s are %q, want %q", l.peer.Name, got, want)
+		if got := h.end(heardOver{l, how}); !slices.Equal(got, want) {
+			t.Errorf("lost with %s are %q, want %q", l.peer.Name, got, want)
 		}
 	}
 	for _, step := range []struct {
@@ -155,31 +148,34 @@ func TestHeard(t *testing.T) {
 		known       int
 	}{
 		{"nothing", func() { h.forget("a") }, nil, nil, false, 0},
-		{"it is heard", func() { h.note("A", heardOver{n2, false}) }, n2, n2, false, 1},
-		{"it is heard again", func() { h.note("a", heardOver{n2, false}) }, n2, n2, false, 1},
-		{"it is heard behind n3", func() { h.note("a", heardOver{n3, true}) }, n3, nil, false, 1},
-		{"another is heard", func() { h.note("B", heardOver{n2, false}) }, n3, nil, false, 2},
-		{"n3 ends", func() { n3.Close() }, n3, nil, true, 2},
-		{"n3 is lost", func() { lose(n3, nil, ids("a")) }, nil, nil, true, 2},
-		{"it is heard at n2", func() { h.note("A", heardOver{n2, false}) }, n2, n2, false, 2},
-		{"n3 is lost again", func() { lose(n3, nil, nil) }, n2, n2, false, 2},
+		{"it is heard", func() { h.note("A", heardOver{n2, isThere}) }, n2, n2, false, 1},
+		{"it is heard again", func() { h.note("a", heardOver{n2, isThere}) }, n2, n2, false, 1},
+		{"it is sent to by n3", func() { h.note("a", heardOver{n3, isSentTo}); h.returned("a") }, n2, n2, false, 1},
+		{"it is heard behind n3", func() { h.note("a", heardOver{n3, isBehind}) }, n3, nil, false, 1},
+		{"another is heard", func() { h.note("B", heardOver{n2, isThere}) }, n3, nil, false, 2},
+		{"n2 is another run", func() { h.release(n3.peer) }, n3, nil, false, 2},
+		{"n3 ends", func() { n3.Close() }, nil, nil, true, 2},
+		{"n3 is lost", func() { ends(n3, isThere) }, nil, nil, true, 2},
+		{"n2 was lost some time ago", func() { h.release(n2.peer) }, nil, nil, true, 2},
+		{"it is heard at n2", func() { h.note("A", heardOver{n2, isThere}) }, n2, n2, false, 2},
+		{"n3 was lost some time ago", func() { h.release(n3.peer) }, n2, n2, false, 2},
 		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
-		{"n2 is lost", func() { lose(n2, ids("a", "b"), nil) }, nil, nil, false, 0},
-		{"behind n3", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.forget("A") }, nil, nil, false, 0},
-		{"behind n3 for a while", func() { h.note("a", heardOver{n3, true}); lose(n3, nil, ids("a")); h.release(ids("a")) }, nil, nil, false, 0},
-		{"it is sent to", func() { h.sends("A", n2) }, nil, nil, false, 1},
-		{"n3 has ended", func() { unheard(n3) }, nil, nil, false, 1},
-		{"n2 has ended", func() { unheard(n2, "a"); unheard(n2) }, nil, nil, false, 0},
-		{"the message comes back", func() { h.sends("a", n2); h.returned("A") }, nil, nil, false, 0},
-		{"n2 has ended then", func() { unheard(n2) }, nil, nil, false, 0},
-		{"it answers", func() { h.sends("a", n2); h.note("a", heardOver{n3, false}); unheard(n2) }, n3, nil, false, 1},
-		{"the directory has it", func() { h.sends("a", n2); h.forget("A"); unheard(n2) }, nil, nil, false, 0},
+		{"n2 is lost", func() { ends(n2, isThere, "a", "b"); h.release(n2.peer) }, nil, nil, false, 0},
+		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, isBehind}); h.forget("A") }, nil, nil, false, 0},
+		{"behind n3 for a while", func() { h.note("a", heardOver{n3, isBehind}); h.release(n3.peer) }, nil, nil, false, 0},
+		{"it is sent to", func() { h.note("A", heardOver{n2, isSentTo}) }, nil, nil, false, 1},
+		{"n3 has ended", func() { ends(n3, isSentTo) }, nil, nil, false, 1},
+		{"n2 has ended", func() { ends(n2, isSentTo, "a"); ends(n2, isSentTo) }, nil, nil, false, 0},
+		{"it is sent to over n3 then", func() { h.note("a", heardOver{n2, isSentTo}); h.note("a", heardOver{n3, isSentTo}); ends(n2, isSentTo) }, nil, nil, false, 1},
+		{"the message comes back", func() { h.returned("A") }, nil, nil, false, 0},
+		{"it answers", func() { h.note("a", heardOver{n2, isSentTo}); h.note("a", heardOver{n3, isThere}); ends(n2, isSentTo) }, n3, nil, false, 1},
+		{"the directory has it", func() { h.note("a", heardOver{n2, isSentTo}); h.forget("A"); ends(n2, isSentTo) }, nil, nil, false, 0},
 	} {
 		step.do()
 		if from, lives, strays := h.from("A"), h.lives("A"), h.strays("A"); from != step.from || lives != step.lives || strays != step.strays {
 			t.Errorf("%s: heard over %p, lives at %p, strays: %t, want %p, %p, %t", step.does, from, lives, strays, step.from, step.lives, step.strays)
 		}
-		if known := len(h.by) + len(h.sentTo) + len(h.behind); known != step.known || h.n.Load() != int64(known) {
+		if known := len(h.by); known != step.known || h.n.Load() != int64(known) {
 			t.Errorf("%s: %d are known, counted %d, want %d", step.does, known, h.n.Load(), step.known)
 		}
 	}
@@ -253,7 +249,7 @@ func TestFirstMessageIsRemembered(t *testing.T) {
 	if err := p.node.Route(act(t, "q", performatives.ActRequest, toPlaced)); err != nil {
 		t.Fatal(err)
 	}
-	if lost := c.heard.unheard(n2); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
+	if lost := c.heard.end(heardOver{n2, isSentTo}); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
 		t.Errorf("lost with n2 are %q", lost)
 	}
 }
