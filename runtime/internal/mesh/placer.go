@@ -358,7 +358,7 @@ func (p *placer) settle() {
 	p.scheduled = false
 	p.mu.Unlock()
 	for _, a := range p.activations() {
-		if p.pick(a.id).Link != nil {
+		if to := p.pick(a.id).Link; to != nil && !to.Ended() {
 			p.node.system.Work(func() { p.move(a) })
 		}
 	}

@@ -101,10 +101,9 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 	var refused []*nodeLink
 	err := fmt.Errorf("no other node hosts the kind %s", a.kind.name)
 	for wait := offerAgain; ; {
-		draining := p.drains()
 		at, again := p.pick(a.id, refused...), false // again: in a while
+		draining := p.drains()                       // also if it was not when that was picked
 		switch to, _ := at.Link.(*nodeLink); {
-		case to == nil && draining != p.drains(): // since it was picked
 		case at.Here:
 			return nil, nil
 		case to == nil && (len(refused) == 0 || !draining):

@@ -1107,6 +1107,58 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
+// An agent stays that is to run at a node whose link has just ended: it would begin anew here, as
+// that node does not get the offer.
+func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
+	for _, ended := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			p, _ := newPlacing(t)
+			links := &sentLinks{}
+			_, n2 := beside(t, p, links)
+			p.mu.Lock()
+			p.draining = false
+			p.mu.Unlock()
+			id := performatives.AgentID("k/0")
+			for i := 0; p.pick(id).Link == nil; i++ {
+				id = performatives.AgentID(fmt.Sprint("k/", i))
+			}
+			if err := p.activate(id, nil); err != nil {
+				t.Fatal(err)
+			}
+			synctest.Wait()
+			if ended {
+				n2.beginLossLocked()
+			}
+			p.settle()
+			synctest.Wait()
+			if moves := p.leaves(id); moves == ended || p.runOf(id).number != p.runOf(id).first {
+				t.Errorf("the link has ended %t, and it moves %t: %+v", ended, moves, p.runOf(id))
+			}
+			_ = stop(t.Context(), p.node)
+		})
+	}
+}
+
+// A node does not host a kind that is registered while it drains, and says so to nobody.
+func TestKindOfANodeThatDrains(t *testing.T) {
+	for _, drains := range []bool{true, false} {
+		p, k := newPlacing(t)
+		c, _ := beside(t, p, &sentLinks{})
+		p.mu.Lock()
+		p.draining = drains
+		p.mu.Unlock()
+		if err := p.node.Register("late", Kind{New: k.New}); err != nil {
+			t.Fatal(err)
+		}
+		c.mu.Lock()
+		told := len(c.replica.Lookup(hostEntry("late"))) > 0
+		c.mu.Unlock()
+		if _, hosts := p.kindOf("late/a"); hosts == drains || told == drains {
+			t.Errorf("it drains %t, hosts the kind %t, and has said so %t", drains, hosts, told)
+		}
+	}
+}
+
 // The ids of requests go along with an agent whose state leaves them at least half of a message, and
 // not with one whose state is longer, which might not fit beside them.
 func TestIDsYieldToTheState(t *testing.T) {
