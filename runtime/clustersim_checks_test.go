@@ -63,8 +63,8 @@ func (s *clusterSwarm) unsettled() (wrong []string) {
 }
 
 // checkMessages checks that each message was handled once, refused or dead-lettered: nothing was
-// lost, and nothing was made up. What a node had sent that has crashed may be lost. A message that
-// was returned as one that may have arrived may have done so.
+// lost, and nothing was made up. What a node had sent or passed on that has crashed may be lost. A
+// message that was returned as one that may have arrived may have done so.
 func (s *clusterSwarm) checkMessages() {
 	s.mu.Lock()
 	r := s.recorder
@@ -78,11 +78,15 @@ func (s *clusterSwarm) checkMessages() {
 		}
 	}
 	wrong := r.messages.Wrong(func(id p.MessageID, c account.Counts) bool {
-		switch sent := r.sent[id]; {
+		sent := r.sent[id]
+		crashed := func(by *clusterNode) bool {
+			return by != nil && by.crashed && sent.last.Add(clusterFlight).After(by.crashedAt)
+		}
+		switch {
 		case c[account.Accepted] == 0: // a broadcast
 			return true
 		case c.Ended() >= c[account.Accepted]:
-		case sent.node != nil && sent.node.crashed && sent.last.Add(clusterFlight).After(sent.node.crashedAt):
+		case crashed(sent.node), slices.ContainsFunc(r.passedOn[id], crashed):
 			lost++
 			return true
 		}

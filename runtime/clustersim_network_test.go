@@ -404,7 +404,7 @@ func (ls *simLinks) Send(peer cluster.Incarnation, m *p.Message) error {
 		return wire.AsRefusal(err)
 	}
 	n := ls.net
-	n.swarm.passes(m)
+	n.swarm.passes(ls.node, m)
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	e := n.ends[[2]cluster.Incarnation{ls.o.Self, peer}]

@@ -31,7 +31,7 @@ type clusterRecorder struct {
 	// gets FAILURE(disconnected), which stands for the loss of a peer: the request may have
 	// arrived, or not.
 	lostOnTheWay map[p.ConversationID]bool
-	passedOn     map[p.MessageID]bool // requests that a node has passed to a further one
+	passedOn     map[p.MessageID][]*clusterNode // the nodes that have passed messages to further ones
 
 	jumps []time.Time // of the clocks of nodes
 
@@ -89,7 +89,7 @@ func newClusterRecorder() *clusterRecorder {
 	return &clusterRecorder{
 		sent: make(map[p.MessageID]clusterSent), uncertain: make(map[p.MessageID]int), passed: make(map[p.MessageID]int),
 		refused: make(map[p.MessageID]int), answered: make(map[p.MessageID]int),
-		sides: make(map[simSide][]*clusterRun), lostOnTheWay: make(map[p.ConversationID]bool), passedOn: make(map[p.MessageID]bool),
+		sides: make(map[simSide][]*clusterRun), lostOnTheWay: make(map[p.ConversationID]bool), passedOn: make(map[p.MessageID][]*clusterNode),
 	}
 }
 
@@ -112,7 +112,7 @@ func (s *clusterSwarm) handled(m *p.Message) {
 }
 
 // passes counts a message that a node passes to another one.
-func (s *clusterSwarm) passes(m *p.Message) {
+func (s *clusterSwarm) passes(by *clusterNode, m *p.Message) {
 	if m.Protocol() == runtime.PlacementProtocol {
 		return // nodes tell each other, and no agent handles it
 	}
@@ -125,7 +125,7 @@ func (s *clusterSwarm) passes(m *p.Message) {
 		s.recorder.answered[p.MessageID(m.InReplyTo())]++
 	}
 	if m.Forwards() > 0 {
-		s.recorder.passedOn[m.ID()] = true
+		s.recorder.passedOn[m.ID()] = append(s.recorder.passedOn[m.ID()], by)
 	}
 	if saysLost(m) {
 		s.recorder.lostOnTheWay[m.ConversationID()] = true
@@ -166,7 +166,7 @@ func (r *clusterRecorder) take(of *clusterEvents, ev events.Event) {
 	case events.MessageReceived:
 		of.handling = ""
 		r.checkDeadline(of, e)
-		if saysLost(e.Message) && r.passedOn[p.MessageID(e.Message.InReplyTo())] { // by the agent's own node
+		if saysLost(e.Message) && r.passedOn[p.MessageID(e.Message.InReplyTo())] != nil { // by the agent's own node
 			r.lostOnTheWay[e.Message.ConversationID()] = true
 		}
 		of.noteDeadline(e.Agent, e.Message)

@@ -282,8 +282,9 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.beginLossLocked()
 	c.node.placer.unanswered(l)
 	var lost []performatives.AgentID
-	peer := l.peer
-	c.later(strangerTime, func(c *clustered) { c.heard.release(peer) })
+	if behind := c.heard.end(heardOver{l, isBehind}); len(behind) > 0 {
+		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
+	}
 	for _, id := range c.heard.end(heardOver{l, isThere}) {
 		if !left || !c.node.placer.pick(id).Placed {
 			lost = append(lost, id)

@@ -5,7 +5,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/ribosome-agents/ribosome/cluster"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -85,18 +84,33 @@ func (h *heard) returned(id performatives.AgentID) {
 	}
 }
 
-// end removes the agents that are known by a link in one way. It returns their folded ids, sorted.
+// end returns the folded ids of the agents that were known in one way by a link which has ended,
+// sorted. It removes those of the other node. Those of third nodes stay until release is called.
 func (h *heard) end(over heardOver) (ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for id, is := range h.by {
-		if is == over {
-			ids = append(ids, id)
+		if is != over {
+			continue
+		}
+		if ids = append(ids, id); over.how != isBehind {
 			h.dropLocked(id)
 		}
 	}
 	slices.Sort(ids)
 	return ids
+}
+
+// release removes the agents of third nodes, by folded ids, that were not heard again since their
+// link has ended.
+func (h *heard) release(ids []performatives.AgentID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, id := range ids {
+		if over := h.by[id]; over.how == isBehind && over.link.Ended() {
+			h.dropLocked(id)
+		}
+	}
 }
 
 // overOf returns how an agent is known by a link; the zero value if it is not.
@@ -150,15 +164,4 @@ func (h *heard) forget(id performatives.AgentID) {
 func (h *heard) strays(id performatives.AgentID) bool {
 	over := h.overOf(id)
 	return over.how == isBehind && over.link.Ended()
-}
-
-// release forgets the agents of third nodes that were heard over a link to a node which has ended.
-func (h *heard) release(by cluster.Incarnation) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for id, over := range h.by {
-		if over.how == isBehind && over.link.peer == by && over.link.Ended() {
-			h.dropLocked(id)
-		}
-	}
 }

@@ -134,6 +134,7 @@ func TestHeard(t *testing.T) {
 		links[i] = c.peers[peer]
 	}
 	n2, n3 := links[0], links[1]
+	both := []performatives.AgentID{"a", "b"}
 	ends := func(l *nodeLink, how hearing, want ...performatives.AgentID) {
 		t.Helper()
 		if got := h.end(heardOver{l, how}); !slices.Equal(got, want) {
@@ -153,16 +154,15 @@ func TestHeard(t *testing.T) {
 		{"it is sent to by n3", func() { h.note("a", heardOver{n3, isSentTo}); h.returned("a") }, n2, n2, false, 1},
 		{"it is heard behind n3", func() { h.note("a", heardOver{n3, isBehind}) }, n3, nil, false, 1},
 		{"another is heard", func() { h.note("B", heardOver{n2, isThere}) }, n3, nil, false, 2},
-		{"n2 is another run", func() { h.release(n3.peer) }, n3, nil, false, 2},
+		{"n3 has not ended", func() { h.release(both) }, n3, nil, false, 2},
 		{"n3 ends", func() { n3.Close() }, nil, nil, true, 2},
-		{"n3 is lost", func() { ends(n3, isThere) }, nil, nil, true, 2},
-		{"n2 was lost some time ago", func() { h.release(n2.peer) }, nil, nil, true, 2},
+		{"n3 is lost", func() { ends(n3, isThere); ends(n3, isBehind, "a") }, nil, nil, true, 2},
 		{"it is heard at n2", func() { h.note("A", heardOver{n2, isThere}) }, n2, n2, false, 2},
-		{"n3 was lost some time ago", func() { h.release(n3.peer) }, n2, n2, false, 2},
+		{"n3 was lost some time ago", func() { h.release(both) }, n2, n2, false, 2},
 		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
-		{"n2 is lost", func() { ends(n2, isThere, "a", "b"); h.release(n2.peer) }, nil, nil, false, 0},
+		{"n2 is lost", func() { ends(n2, isThere, "a", "b") }, nil, nil, false, 0},
 		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, isBehind}); h.forget("A") }, nil, nil, false, 0},
-		{"behind n3 for a while", func() { h.note("a", heardOver{n3, isBehind}); h.release(n3.peer) }, nil, nil, false, 0},
+		{"behind n3 for a while", func() { h.note("a", heardOver{n3, isBehind}); h.release(both) }, nil, nil, false, 0},
 		{"it is sent to", func() { h.note("A", heardOver{n2, isSentTo}) }, nil, nil, false, 1},
 		{"n3 has ended", func() { ends(n3, isSentTo) }, nil, nil, false, 1},
 		{"n2 has ended", func() { ends(n2, isSentTo, "a"); ends(n2, isSentTo) }, nil, nil, false, 0},
