@@ -72,9 +72,29 @@ func text(s string) int { return int(reflect.TypeFor[string]().Size()) + len(s) 
 func (s *sizer) content(c *Content) int {
 	n := int(reflect.TypeFor[any]().Size()) + len(c.raw)
 	if c.value != nil {
-		n += s.of(reflect.ValueOf(c.value))
+		n += s.value(c.value)
 	}
 	return n
+}
+
+// value is [sizer.of] for a value, without reflection for a short object of texts.
+func (s *sizer) value(v any) int {
+	switch v := v.(type) {
+	case string:
+		s.left--
+		return text(v)
+	case map[string]any:
+		if 2*len(v) > s.left {
+			break
+		}
+		n := 0
+		s.left -= 2 * len(v)
+		for name, member := range v {
+			n += text(name) + int(reflect.TypeFor[any]().Size()) + s.value(member)
+		}
+		return n
+	}
+	return s.of(reflect.ValueOf(v))
 }
 
 func (s *sizer) members(m Members) int {

@@ -23,6 +23,7 @@ func TestSize(t *testing.T) {
 		"JSON":         p.TaskRequest{TaskType: "t", Parameters: p.RawContent(json.RawMessage(`{"a":"` + long + `"}`))},
 		"a string":     p.InformResult{Status: p.StatusSuccess, Summary: long},
 		"a struct":     p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(finding{Text: long[:50_000], More: map[string]any{"a": []string{long[:50_000]}}})},
+		"an object":    p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(map[string]any{"a": long[:50_000], "b": map[string]any{"c": long[:50_000]}})},
 		"a pointer":    p.InformResult{Status: p.StatusSuccess, Details: p.ContentOf(&finding{hidden: []byte(long)})},
 		"many":         p.InformRef{Value: p.ContentOf(strings.Split(strings.Repeat(long[:999]+" ", 100), " "))},
 		"many numbers": p.InformRef{Value: p.ContentOf(make([]int, 12_500))},
