@@ -1107,6 +1107,115 @@ func TestOfferAtTheEndOfItsTime(t *testing.T) {
 	}
 }
 
+// While an agent leaves, it is neither moved nor taken out of memory by others, which do not wait. One
+// that is not quiet stays.
+func TestLeavesOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		if err := p.activate("k/a", act(t, "m", performatives.ActInform, toPlaced)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		a := p.active["k/a"]
+		r, _ := p.node.system.Find("k/a")
+		self, _ := r.Local()
+		p.passivate(a, self)
+		if p.leaves("k/a") || a.busy != nil {
+			t.Error("it leaves memory although it has just got a message")
+		}
+		if !p.leave(t.Context(), a) {
+			t.Fatal("it does not leave")
+		}
+		done := 0
+		go func() { p.move(a); done++ }()
+		synctest.Wait()
+		go func() { p.passivate(a, self); done++ }()
+		synctest.Wait()
+		if done != 2 {
+			t.Errorf("%d of 2 do not wait", done)
+		}
+		p.free(a)
+		_ = stop(t.Context(), p.node)
+	})
+}
+
+// keeper is an agent with a state.
+type keeper struct{ still }
+
+func (keeper) Snapshot() ([]byte, error) { return []byte("state"), nil }
+func (keeper) Restore([]byte) error      { return nil }
+
+// An agent that has come out of memory begins its next run with a message, once it does not leave
+// any more. It does not leave while it starts.
+func TestPassiveAgentBegins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		begin := make(chan struct{})
+		k.New = func(performatives.AgentID) actors.Agent {
+			<-begin
+			return keeper{}
+		}
+		offered := note{Step: stepOffer, Agent: "k/a", Activation: 1, First: 1, State: []byte("state")}
+		if answer := p.take(cluster.Incarnation{Name: "n2", Epoch: 1}, offered); answer.Step != stepTaken {
+			t.Fatalf("the answer is %+v", answer)
+		}
+		a, first := p.active["k/a"], p.runOf("k/a").number
+		if p.leaves("k/a") || !p.leave(t.Context(), a) {
+			t.Fatal("it leaves, or cannot leave")
+		}
+		if err := p.node.Route(act(t, "m", performatives.ActInform, toPlaced)); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		if run := p.runOf("k/a"); run.number != first {
+			t.Errorf("it begins while it leaves: %+v", run)
+		}
+		r, err := p.retire(t.Context(), a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.keep(a, r)
+		synctest.Wait()
+		if run := p.runOf("k/a"); run.number <= first || p.leaves("k/a") {
+			t.Errorf("it does not begin, or leaves as it begins: %+v", run)
+		}
+		close(begin)
+		synctest.Wait()
+		if !p.leave(t.Context(), a) {
+			t.Fatal("it does not leave")
+		}
+		begin = make(chan struct{})
+		if r, err = p.retire(t.Context(), a); err != nil {
+			t.Fatal(err)
+		}
+		if p.again(a, r); p.leaves("k/a") {
+			t.Error("it leaves as it begins again")
+		}
+		close(begin)
+		synctest.Wait()
+		_ = stop(t.Context(), p.node)
+	})
+}
+
+// A node that hears the farewell of another one takes in its part of the directory, and answers
+// behind all that it has sent.
+func TestFarewellOfAnotherNode(t *testing.T) {
+	p, _ := newPlacing(t)
+	links := &sentLinks{}
+	_, n2 := beside(t, p, links)
+	theirs := directory.New(n2.peer)
+	theirs.Put(directory.Entry{Agent: hostEntry("k"), Hidden: true, Hosts: true, Since: 1}, nil)
+	theirs.Put(directory.Entry{Agent: "a", Hidden: true, Since: 1}, nil)
+	p.handleNote(n2, asMessage(t, n2, note{Step: stepLeaves, Number: 7, State: theirs.State()}))
+	if _, known := p.node.system.Find("a"); !known || !n2.leaves.Load() {
+		t.Errorf("its agent is known: %t, it leaves: %t", known, n2.leaves.Load())
+	}
+	h, err := performatives.PayloadAs[note](links.last())
+	if err != nil || h.Step != stepHeard || h.Number != 7 || links.last().Priority() != performatives.Low {
+		t.Errorf("the answer is %+v, of the priority %v: %v", h, links.last().Priority(), err)
+	}
+}
+
 // An agent stays that is to run at a node whose link has just ended: it would begin anew here, as
 // that node does not get the offer.
 func TestNoMoveOverALinkThatHasEnded(t *testing.T) {
@@ -1230,6 +1339,9 @@ func TestOfferAround(t *testing.T) {
 				links.offered = func(_ cluster.Incarnation, h note) {
 					if offers++; h.Agent != id || h.Activation != 7 || h.First != 5 || !h.Ran || string(h.State) != "state" {
 						t.Errorf("it offers %+v", h)
+					}
+					if !p.runOf(id).offered {
+						t.Error("it is not known as offered while the other node has not answered")
 					}
 					if doubtful := offers > 1 && one.answers[0].Step == unanswered; h.Doubtful != doubtful {
 						t.Errorf("offer %d is doubtful: %t", offers, h.Doubtful)
