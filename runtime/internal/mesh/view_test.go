@@ -181,6 +181,24 @@ func TestHeard(t *testing.T) {
 	}
 }
 
+// The sender of a request is noted as one of the node that has sent it, or as one behind the node
+// that has passed it on.
+func TestSenderIsHeard(t *testing.T) {
+	p, _ := newPlacing(t)
+	c, n2 := beside(t, p, &sentLinks{})
+	m := act(t, "q", performatives.ActRequest, toPlaced)
+	for _, one := range []struct {
+		m    *performatives.Message
+		want hearing
+	}{{m, isThere}, {m.Forward(), isBehind}} {
+		c.heard.forget(m.Sender())
+		n2.receiveAgain(one.m, time.Hour) // longer than any message waits
+		if over := c.heard.overOf(m.Sender()); over != (heardOver{n2, one.want}) {
+			t.Errorf("passed on %d times, the sender is known as %+v", one.m.Forwards(), over)
+		}
+	}
+}
+
 // A message of another node for an agent beyond an uplink, which is gone by now, is refused, and
 // counted.
 func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
