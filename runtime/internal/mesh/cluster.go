@@ -16,6 +16,7 @@ import (
 	"github.com/ribosome-agents/ribosome/cluster/membership"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/wire/grpc"
 )
 
@@ -211,7 +212,7 @@ func (c *clustered) lose(peer cluster.Incarnation, reason string) {
 // of which it knows nothing else: they were to be activated at the other end. Messages that had not
 // been sent yet were routed anew before.
 func (c *clustered) loseUnheard(l *nodeLink) {
-	lost := c.heard.end(heardOver{l, isSentTo})
+	lost := c.heard.end(heardOver{l, route.Nothing})
 	if l.left { // it has handed its messages over
 		return
 	}
@@ -282,10 +283,10 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.beginLossLocked()
 	c.node.placer.unanswered(l)
 	var lost []performatives.AgentID
-	if behind := c.heard.end(heardOver{l, isBehind}); len(behind) > 0 {
+	if behind := c.heard.end(heardOver{l, route.IsBehind}); len(behind) > 0 {
 		c.later(strangerTime, func(c *clustered) { c.heard.release(behind) })
 	}
-	for _, id := range c.heard.end(heardOver{l, isThere}) {
+	for _, id := range c.heard.end(heardOver{l, route.IsThere}) {
 		if !left || !c.node.placer.pick(id).Placed {
 			lost = append(lost, id)
 		}

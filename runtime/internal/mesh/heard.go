@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // maxHeard is the largest number of senders that a node remembers, all links together. maxAbsent is
@@ -26,20 +27,13 @@ type heard struct {
 	absent map[performatives.AgentID]string    // by folded id, the names of the nodes of agents that were lost with them, until an agent of the id is known again
 }
 
-// heardOver is the link over which an agent was heard.
+// heardOver is the link over which an agent was heard. With [route.Nothing], the first message for
+// the agent was sent over it. Once the link has ended, an agent behind the other node is of a third
+// one, which is to join soon.
 type heardOver struct {
 	link *nodeLink
-	how  hearing
+	how  route.Learn
 }
-
-// hearing says what is known of an agent by a link.
-type hearing uint8
-
-const (
-	isThere  hearing = iota // it is at the other node, and is lost with the link
-	isBehind                // the other node has passed the message on; once the link has ended, its own node is to join soon
-	isSentTo                // it was to be activated at the other node, and was not heard yet
-)
 
 // putWithin sets an entry of a map. When there would be more than most, any other is forgotten.
 func putWithin[K comparable, V any](most int, in *map[K]V, key K, v V) {
@@ -61,7 +55,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.by[key]
-	if before == over || over.how == isSentTo && before.link != nil && before.how != isSentTo {
+	if before == over || over.how == route.Nothing && before.how != route.Nothing {
 		return
 	}
 	putWithin(maxHeard, &h.by, cloned(key), over)
@@ -79,7 +73,7 @@ func (h *heard) returned(id performatives.AgentID) {
 	key := id.Fold()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.by[key].how == isSentTo {
+	if h.by[key].how == route.Nothing {
 		h.dropLocked(key)
 	}
 }
@@ -93,7 +87,7 @@ func (h *heard) end(over heardOver) (ids []performatives.AgentID) {
 		if is != over {
 			continue
 		}
-		if ids = append(ids, id); over.how != isBehind {
+		if ids = append(ids, id); over.how != route.IsBehind {
 			h.dropLocked(id)
 		}
 	}
@@ -107,7 +101,7 @@ func (h *heard) release(ids []performatives.AgentID) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, id := range ids {
-		if over := h.by[id]; over.how == isBehind && over.link.Ended() {
+		if over := h.by[id]; over.how == route.IsBehind && over.link.Ended() {
 			h.dropLocked(id)
 		}
 	}
@@ -126,7 +120,7 @@ func (h *heard) overOf(id performatives.AgentID) heardOver {
 // from returns the link over which an agent was heard, or nil.
 func (h *heard) from(id performatives.AgentID) *nodeLink {
 	over := h.overOf(id)
-	if over.how == isSentTo || over.how == isBehind && over.link.Ended() {
+	if over.how == route.Nothing || over.how == route.IsBehind && over.link.Ended() {
 		return nil
 	}
 	return over.link
@@ -135,7 +129,7 @@ func (h *heard) from(id performatives.AgentID) *nodeLink {
 // lives returns the link to the node of an agent that was heard, and is lost with that link. It is
 // nil if another node has passed the agent's messages on, or the link has ended.
 func (h *heard) lives(id performatives.AgentID) *nodeLink {
-	if over := h.overOf(id); over.how == isThere && over.link != nil && !over.link.Ended() {
+	if over := h.overOf(id); over.how == route.IsThere && !over.link.Ended() {
 		return over.link
 	}
 	return nil
@@ -163,5 +157,5 @@ func (h *heard) forget(id performatives.AgentID) {
 // The directory will have it as soon as its own node has joined.
 func (h *heard) strays(id performatives.AgentID) bool {
 	over := h.overOf(id)
-	return over.how == isBehind && over.link.Ended()
+	return over.how == route.IsBehind && over.link.Ended()
 }

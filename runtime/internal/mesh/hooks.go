@@ -2,6 +2,7 @@ package mesh
 
 import (
 	"github.com/ribosome-agents/ribosome/cluster"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // Hooks are what the tests and simulations of package runtime do to the mesh of a running node.
@@ -39,7 +40,7 @@ func (h Hooks) HeardOver() (peers []cluster.Incarnation) {
 	c.heard.mu.Lock()
 	defer c.heard.mu.Unlock()
 	for _, by := range c.heard.by {
-		if by.how != isSentTo {
+		if by.how != route.Nothing {
 			peers = append(peers, by.link.peer)
 		}
 	}

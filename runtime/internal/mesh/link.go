@@ -118,12 +118,8 @@ func (l *nodeLink) route(m *performatives.Message, waited time.Duration) (d rout
 		if d = l.node.decide(view{l.node}, view{l.node}.Entry(m.Receiver()), m, l, waited); d.Do == route.Wait {
 			return d
 		}
-		switch d.Learn {
-		case route.IsThere:
-			l.cluster.heard.note(m.Sender(), heardOver{l, isThere})
-		case route.IsBehind:
-			l.cluster.heard.note(m.Sender(), heardOver{l, isBehind})
-		case route.Nothing:
+		if d.Learn != route.Nothing {
+			l.cluster.heard.note(m.Sender(), heardOver{l, d.Learn})
 		}
 		changed, err = l.act(m, d)
 	}

@@ -23,6 +23,7 @@ import (
 	nodelink "github.com/ribosome-agents/ribosome/cluster/link"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
+	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
 // still is an agent that does nothing.
@@ -714,9 +715,9 @@ func TestAnswerByANodeThatHasGone(t *testing.T) {
 					}
 					lost := p.node.system.Events.Subscribe(events.SubscribeOptions{Kinds: []events.Kind{events.KindMessageDeadLettered, events.KindMessageRefused}})
 					defer lost.Close()
-					heard := heardOver{c.peers[n2], isBehind}
+					heard := heardOver{c.peers[n2], route.IsBehind}
 					if how == "an agent of n2" {
-						heard.how = isThere
+						heard.how = route.IsThere
 					}
 					c.heard.note("asker", heard)
 					m := act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" })
@@ -816,7 +817,7 @@ func TestAnswerToAnAgentHeardOverALink(t *testing.T) {
 		for _, peer := range []cluster.Incarnation{n2, n3} {
 			c.join(cluster.Member{Incarnation: peer})
 		}
-		c.heard.note("asker", heardOver{c.peers[n2], isBehind})
+		c.heard.note("asker", heardOver{c.peers[n2], route.IsBehind})
 		c.peers[n3].receive(act(t, "a", performatives.ActInform, func(e *performatives.Envelope) { e.Receiver, e.InReplyTo = "asker", "q" }))
 		if sent := links.all(); !slices.Equal(sent, []string{"n2 "}) {
 			t.Errorf("sent to %q", sent)
@@ -842,7 +843,7 @@ func TestRefusalOfARequestThatWasPassedOn(t *testing.T) {
 				mesh.join(cluster.Member{Incarnation: peer})
 			}
 			if c.heard {
-				mesh.heard.note("asker", heardOver{mesh.peers[n2], isBehind})
+				mesh.heard.note("asker", heardOver{mesh.peers[n2], route.IsBehind})
 			}
 			m := act(t, "a", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "k/a" })
 			if c.passed {
@@ -864,12 +865,12 @@ func TestAgentThatIsHeardAgain(t *testing.T) {
 	c := newClustered(p.node)
 	gone, other := cluster.Incarnation{Name: "n2", Epoch: 1}, cluster.Incarnation{Name: "n3", Epoch: 1}
 	for name, happens := range map[string]func(){
-		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], isBehind}) },
+		"heard":            func() { c.heard.note("Asker", heardOver{c.peers[other], route.IsBehind}) },
 		"in the directory": func() { c.heard.forget("Asker") },
 	} {
 		c.addLocked(gone)
 		c.addLocked(other)
-		c.heard.note("asker", heardOver{c.peers[gone], isBehind})
+		c.heard.note("asker", heardOver{c.peers[gone], route.IsBehind})
 		c.peers[gone].Close()
 		if !c.heard.strays("asker") {
 			t.Errorf("%s: it is not sought", name)

@@ -90,7 +90,7 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 		err = l.SendTo(m, d.Entry.Agent.ID(), relay.Unchanged)
 	default:
 		if d.First {
-			l.cluster.heard.note(m.Receiver(), heardOver{l, isSentTo})
+			l.cluster.heard.note(m.Receiver(), heardOver{l, route.Nothing})
 		}
 		err = l.SendTo(m, m.Receiver(), relay.Unchanged)
 	}

@@ -227,7 +227,7 @@ func (c linkHandler) Received(peer cluster.Incarnation, m *performatives.Message
 func (c linkHandler) Undelivered(peer cluster.Incarnation, m *performatives.Message, why *performatives.Refusal) {
 	l := c.linkTo(peer)
 	switch {
-	case m.Protocol() == placementProtocol && m.Sender().Is(c.node.self): // who asks knows that the link has ended
+	case m.Protocol() == placementProtocol && m.Sender().Is(c.node.self): // a question has ended with the link
 	case l == nil:
 		c.node.system.DeadLetter(string(m.Receiver()), m, why.Code)
 	case why.Code == performatives.CodeDisconnected: // it may have arrived

@@ -63,7 +63,7 @@ func TestView(t *testing.T) {
 	}
 	c.addLocked(cluster.Incarnation{Name: "n3", Epoch: 1})
 	n3 := c.peers[cluster.Incarnation{Name: "n3", Epoch: 1}]
-	c.heard.note("k/a", heardOver{n3, isThere})
+	c.heard.note("k/a", heardOver{n3, route.IsThere})
 	if e := v.Entry("k/a"); e.Home != n2 || e.Link != n3 || v.Heard("K/A") != n3 || v.Heard("k/b") != nil {
 		t.Errorf("heard over the link to n3: %+v", e)
 	}
@@ -135,7 +135,7 @@ func TestHeard(t *testing.T) {
 	}
 	n2, n3 := links[0], links[1]
 	both := []performatives.AgentID{"a", "b"}
-	ends := func(l *nodeLink, how hearing, want ...performatives.AgentID) {
+	ends := func(l *nodeLink, how route.Learn, want ...performatives.AgentID) {
 		t.Helper()
 		if got := h.end(heardOver{l, how}); !slices.Equal(got, want) {
 			t.Errorf("lost with %s are %q, want %q", l.peer.Name, got, want)
@@ -149,27 +149,35 @@ func TestHeard(t *testing.T) {
 		known       int
 	}{
 		{"nothing", func() { h.forget("a") }, nil, nil, false, 0},
-		{"it is heard", func() { h.note("A", heardOver{n2, isThere}) }, n2, n2, false, 1},
-		{"it is heard again", func() { h.note("a", heardOver{n2, isThere}) }, n2, n2, false, 1},
-		{"it is sent to by n3", func() { h.note("a", heardOver{n3, isSentTo}); h.returned("a") }, n2, n2, false, 1},
-		{"it is heard behind n3", func() { h.note("a", heardOver{n3, isBehind}) }, n3, nil, false, 1},
-		{"another is heard", func() { h.note("B", heardOver{n2, isThere}) }, n3, nil, false, 2},
+		{"it is heard", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
+		{"it is heard again", func() { h.note("a", heardOver{n2, route.IsThere}) }, n2, n2, false, 1},
+		{"it is sent to by n3", func() { h.note("a", heardOver{n3, route.Nothing}); h.returned("a") }, n2, n2, false, 1},
+		{"it is heard behind n3", func() { h.note("a", heardOver{n3, route.IsBehind}) }, n3, nil, false, 1},
+		{"another is heard", func() { h.note("B", heardOver{n2, route.IsThere}) }, n3, nil, false, 2},
 		{"n3 has not ended", func() { h.release(both) }, n3, nil, false, 2},
 		{"n3 ends", func() { n3.Close() }, nil, nil, true, 2},
-		{"n3 is lost", func() { ends(n3, isThere); ends(n3, isBehind, "a") }, nil, nil, true, 2},
-		{"it is heard at n2", func() { h.note("A", heardOver{n2, isThere}) }, n2, n2, false, 2},
+		{"n3 is lost", func() { ends(n3, route.IsThere); ends(n3, route.IsBehind, "a") }, nil, nil, true, 2},
+		{"it is heard at n2", func() { h.note("A", heardOver{n2, route.IsThere}) }, n2, n2, false, 2},
 		{"n3 was lost some time ago", func() { h.release(both) }, n2, n2, false, 2},
 		{"n2 ends", func() { n2.Close() }, n2, nil, false, 2},
-		{"n2 is lost", func() { ends(n2, isThere, "a", "b") }, nil, nil, false, 0},
-		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, isBehind}); h.forget("A") }, nil, nil, false, 0},
-		{"behind n3 for a while", func() { h.note("a", heardOver{n3, isBehind}); h.release(both) }, nil, nil, false, 0},
-		{"it is sent to", func() { h.note("A", heardOver{n2, isSentTo}) }, nil, nil, false, 1},
-		{"n3 has ended", func() { ends(n3, isSentTo) }, nil, nil, false, 1},
-		{"n2 has ended", func() { ends(n2, isSentTo, "a"); ends(n2, isSentTo) }, nil, nil, false, 0},
-		{"it is sent to over n3 then", func() { h.note("a", heardOver{n2, isSentTo}); h.note("a", heardOver{n3, isSentTo}); ends(n2, isSentTo) }, nil, nil, false, 1},
+		{"n2 is lost", func() { ends(n2, route.IsThere, "a", "b") }, nil, nil, false, 0},
+		{"it is behind n3, and then known", func() { h.note("a", heardOver{n3, route.IsBehind}); h.forget("A") }, nil, nil, false, 0},
+		{"behind n3 for a while", func() { h.note("a", heardOver{n3, route.IsBehind}); h.release(both) }, nil, nil, false, 0},
+		{"it is sent to", func() { h.note("A", heardOver{n2, route.Nothing}) }, nil, nil, false, 1},
+		{"n3 has ended", func() { ends(n3, route.Nothing) }, nil, nil, false, 1},
+		{"n2 has ended", func() { ends(n2, route.Nothing, "a"); ends(n2, route.Nothing) }, nil, nil, false, 0},
+		{"it is sent to over n3 then", func() {
+			h.note("a", heardOver{n2, route.Nothing})
+			h.note("a", heardOver{n3, route.Nothing})
+			ends(n2, route.Nothing)
+		}, nil, nil, false, 1},
 		{"the message comes back", func() { h.returned("A") }, nil, nil, false, 0},
-		{"it answers", func() { h.note("a", heardOver{n2, isSentTo}); h.note("a", heardOver{n3, isThere}); ends(n2, isSentTo) }, n3, nil, false, 1},
-		{"the directory has it", func() { h.note("a", heardOver{n2, isSentTo}); h.forget("A"); ends(n2, isSentTo) }, nil, nil, false, 0},
+		{"it answers", func() {
+			h.note("a", heardOver{n2, route.Nothing})
+			h.note("a", heardOver{n3, route.IsThere})
+			ends(n2, route.Nothing)
+		}, n3, nil, false, 1},
+		{"the directory has it", func() { h.note("a", heardOver{n2, route.Nothing}); h.forget("A"); ends(n2, route.Nothing) }, nil, nil, false, 0},
 	} {
 		step.do()
 		if from, lives, strays := h.from("A"), h.lives("A"), h.strays("A"); from != step.from || lives != step.lives || strays != step.strays {
@@ -189,8 +197,8 @@ func TestSenderIsHeard(t *testing.T) {
 	m := act(t, "q", performatives.ActRequest, toPlaced)
 	for _, one := range []struct {
 		m    *performatives.Message
-		want hearing
-	}{{m, isThere}, {m.Forward(), isBehind}} {
+		want route.Learn
+	}{{m, route.IsThere}, {m.Forward(), route.IsBehind}} {
 		c.heard.forget(m.Sender())
 		n2.receiveAgain(one.m, time.Hour) // longer than any message waits
 		if over := c.heard.overOf(m.Sender()); over != (heardOver{n2, one.want}) {
@@ -267,7 +275,7 @@ func TestFirstMessageIsRemembered(t *testing.T) {
 	if err := p.node.Route(act(t, "q", performatives.ActRequest, toPlaced)); err != nil {
 		t.Fatal(err)
 	}
-	if lost := c.heard.end(heardOver{n2, isSentTo}); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
+	if lost := c.heard.end(heardOver{n2, route.Nothing}); !slices.Equal(lost, []performatives.AgentID{"k/a"}) {
 		t.Errorf("lost with n2 are %q", lost)
 	}
 }
