@@ -9,7 +9,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 )
 
-// maxHeard is the largest number of senders that a node remembers, all links together. maxAbsent is
+// maxHeard is the largest number of agents that a node knows by links, all together. maxAbsent is
 // that of agents whose lost nodes it remembers.
 const (
 	maxHeard  = 65_536
