@@ -1,6 +1,7 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -73,6 +74,61 @@ func TestAskEndsWithItsAgent(t *testing.T) {
 			t.Errorf("%d requests were sent, want the first alone", len(r.to))
 		}
 		if err := s.Stop(t.Context()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// An ask ends at the deadline of its ctx or at the ReplyBy of its message, whichever is first.
+func TestAskEndsAtItsReplyBy(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, r := routedSystem(t, Options{}, silent{})
+		a, _ := s.Lookup("a")
+		for name, c := range map[string]struct{ replyBy, ctx, want time.Duration }{
+			"ReplyBy only":      {time.Minute, 0, time.Minute},
+			"ReplyBy is first":  {time.Minute, time.Hour, time.Minute},
+			"ctx is first":      {time.Hour, time.Minute, time.Minute},
+			"ctx only":          {0, time.Minute, time.Minute},
+			"a refusal comes":   {time.Minute, 0, 59*time.Second + 999*time.Millisecond},
+			"an answer in time": {time.Minute, 0, time.Second},
+		} {
+			ctx, cancel := t.Context(), context.CancelFunc(func() {})
+			if c.ctx != 0 {
+				ctx, cancel = context.WithTimeout(ctx, c.ctx)
+			}
+			m, err := recordedMessage(t, name, "m", performatives.Normal).With(func(e *performatives.Envelope) {
+				e.Sender, e.Receiver = "a", "x"
+				if c.replyBy != 0 {
+					e.ReplyBy = time.Now().Add(c.replyBy)
+				}
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if name == "a refusal comes" || name == "an answer in time" {
+				time.AfterFunc(c.want, func() {
+					deliverAll(t, s, m.Refuse("x", s.Stamp(), performatives.CodeTimeout, "late"))
+				})
+			}
+			began := time.Now()
+			answer, err := a.Ask(ctx, m)
+			if waited := time.Since(began); waited != c.want {
+				t.Errorf("%s: it took %s, want %s", name, waited, c.want)
+			}
+			switch {
+			case name == "an answer in time":
+				if err != nil || answer.AsRefusal() == nil {
+					t.Errorf("%s: %v, %v", name, answer, err)
+				}
+			case !errors.Is(err, context.DeadlineExceeded), name == "a refusal comes" && !errors.Is(err, performatives.CodeTimeout):
+				t.Errorf("%s: %v", name, err)
+			}
+			cancel()
+		}
+		if len(r.to) != 6 {
+			t.Errorf("%d requests were sent", len(r.to))
+		}
+		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}
 	})

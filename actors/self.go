@@ -64,9 +64,9 @@ func (s Self) Send(m *performatives.Message) error {
 
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see
 // [performatives.Message.AsRefusal]. The error is that of Send, the end of ctx as [EndOf] returns
-// it, or [ErrStopped] when this agent stops first. When the deadline of ctx has passed, it is
-// context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on the agent's
-// own actor, which receives the reply: with the ctx of a decision there, it fails with
+// it, or [ErrStopped] when this agent stops first. When the deadline of ctx or the ReplyBy of m has
+// passed, it is context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on
+// the agent's own actor, which receives the reply: with the ctx of a decision there, it fails with
 // [ErrSelfWait]. Further replies go to the agent like other messages. If Ask ends without a reply, a
 // receiver on another node gets CANCEL.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
@@ -85,31 +85,31 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	if err := s.Send(m); err != nil {
 		return nil, err
 	}
+	by, limited := ctx.Deadline()
+	var late <-chan time.Time
+	if own := m.ReplyBy(); !own.IsZero() && (!limited || own.Before(by)) {
+		timer := time.NewTimer(time.Until(own))
+		defer timer.Stop()
+		by, late = own, timer.C
+	}
 	var answer *performatives.Message
+	end := ErrStopped
 	select {
 	case answer = <-r.reply:
 	case <-ctx.Done():
-		pending.remove(r) // a reply that arrived before the removal still counts
-		select {
-		case answer = <-r.reply:
-		default:
-			s.c.sys.opts.OnAbandon(m)
-			return nil, EndOf(ctx)
-		}
+		end = EndOf(ctx)
+	case <-late:
+		end = context.DeadlineExceeded
+	}
+	if pending.remove(r); answer == nil && len(r.reply) > 0 { // it arrived before the removal
+		answer = <-r.reply
 	}
 	if answer == nil {
 		s.c.sys.opts.OnAbandon(m)
-		return nil, ErrStopped
+		return nil, end
 	}
-	return answered(ctx, answer)
-}
-
-// answered returns the results of Ask for a reply. A refusal that comes when the deadline of ctx
-// has passed is the end of ctx, and one of its errors.
-func answered(ctx context.Context, answer *performatives.Message) (*performatives.Message, error) {
-	by, _ := ctx.Deadline()
-	if r := answer.AsRefusal(); r != nil && DeadlinePassed(by, time.Now()) {
-		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, r)
+	if refusal := answer.AsRefusal(); refusal != nil && DeadlinePassed(by, time.Now()) {
+		return nil, fmt.Errorf("%w: %w", context.DeadlineExceeded, refusal)
 	}
 	return answer, nil
 }

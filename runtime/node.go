@@ -223,9 +223,6 @@ func (n *Node) Ask(ctx context.Context, to performatives.AgentID, payload any, o
 	by, ok := ctx.Deadline()
 	if !ok {
 		by = stamp.Time.Add(codons.DefaultDeadline)
-		var cancel context.CancelFunc
-		ctx, cancel = context.WithDeadline(ctx, by)
-		defer cancel()
 	}
 	e := performatives.Envelope{
 		ID: stamp.ID, Timestamp: stamp.Time, Sender: n.self.ID(), Receiver: to,
