@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"maps"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -135,6 +136,7 @@ func TestLossOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := routedSystem(t, Options{}, silent{})
 		a, _ := s.Lookup("a")
+		var mu sync.Mutex
 		got := make(map[string]string)
 		ask := func(id string, to performatives.AgentID) *performatives.Message {
 			m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", to })
@@ -147,6 +149,8 @@ func TestLossOfARequest(t *testing.T) {
 					t.Errorf("%s: %v", id, err)
 					return
 				}
+				mu.Lock()
+				defer mu.Unlock()
 				got[id] = answer.Performative().String()
 				if r := answer.AsRefusal(); r != nil {
 					got[id] = r.Text

@@ -87,8 +87,9 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	}
 	by, limited := ctx.Deadline()
 	var late <-chan time.Time
-	if own := m.ReplyBy(); !own.IsZero() && (!limited || own.Before(by)) {
-		timer := time.NewTimer(time.Until(own))
+	own := m.ReplyBy()
+	if wait := time.Until(own); wait > 0 && (!limited || own.Before(by)) { // one that has passed is for the receiver to refuse
+		timer := time.NewTimer(wait)
 		defer timer.Stop()
 		by, late = own, timer.C
 	}
