@@ -143,10 +143,14 @@ func (c *clustered) rename(self cluster.Incarnation) {
 	}
 }
 
-// join opens the link to a node.
+// join opens the link to a node. The membership may tell of one again that [clustered.rename] has
+// found among its members.
 func (c *clustered) join(m cluster.Member) {
 	c.node.handover.Lock()
 	defer c.node.handover.Unlock()
+	if c.peers[m.Incarnation] != nil {
+		return
+	}
 	c.addLocked(m.Incarnation)
 	c.links.Add(m)
 	c.mu.Lock()

@@ -890,6 +890,27 @@ type listening struct {
 // Receive handles a message.
 func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
 
+// A node that the membership tells of again keeps its link, and what was asked over it.
+func TestNodeJoinsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, _ := newPlacing(t)
+		c, n2 := newClustered(p.node), cluster.Incarnation{Name: "n2", Epoch: 1}
+		c.links, p.node.cluster = &sentLinks{}, c
+		c.join(cluster.Member{Incarnation: n2})
+		l := c.linkTo(n2)
+		answer := p.ask(l, note{Step: stepLeaves})
+		c.join(cluster.Member{Incarnation: n2})
+		if c.linkTo(n2) != l {
+			t.Error("the node has another link")
+		}
+		p.answered(c.linkTo(n2), note{Step: stepHeard, Number: 1})
+		if h := <-answer; h.Step != stepHeard {
+			t.Errorf("answered: %+v", h)
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A request by Self.Ask that was not delivered is refused while the asker waits, and not taken for
 // one whose asker was told of the loss of the link.
 func TestUndeliveredRequestOfAnAsk(t *testing.T) {
