@@ -147,16 +147,17 @@ func (r *Registration) Conversing(id performatives.ConversationID, peer performa
 	return r.local != nil && r.local.openConversations.has(id, peer)
 }
 
-// Asks reports whether m is a request of an agent of this process by [Self.Ask] that waits for its
-// reply.
-func (s *System) Asks(m *performatives.Message) bool {
-	r, ok := s.Find(m.Sender())
-	return ok && r.Asks(m)
+// AccountFor has a call of [Self.Ask] by an agent of this process account for m, its request: it is
+// told when its receiver is lost, and nobody else remembers m. AccountFor reports false if m is no
+// request that waits, or has no deadline.
+func (r *Registration) AccountFor(m *performatives.Message) bool {
+	return r.local != nil && r.local.requests.Load().accountFor(m)
 }
 
-// Asks is [System.Asks] for an agent that was found. It is false for one of another process.
-func (r *Registration) Asks(m *performatives.Message) bool {
-	return r.local != nil && r.local.requests.Load().has(m)
+// AccountsFor reports whether a call of [Self.Ask] by the sender of m accounts for it, and waits.
+func (s *System) AccountsFor(m *performatives.Message) bool {
+	r, ok := s.Find(m.Sender())
+	return ok && r.local != nil && r.local.requests.Load().accountsFor(m)
 }
 
 // Converses reports whether the agent of this process handles m, a request to it, by a

@@ -41,7 +41,8 @@ func (p *PeerLost) Reached() bool {
 // called, and the next destination delivers its first. The handshakes with these agents are
 // forgotten.
 //
-// A request of [Self.Ask] to one of them is answered by FAILURE in the agent's name.
+// A request to one of them for which [Self.Ask] accounts (see [Registration.AccountFor]) is answered
+// by FAILURE in the agent's name.
 //
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {
@@ -84,7 +85,7 @@ func (s *System) losePeers(loss peersLost, peers []performatives.AgentID) {
 		for id := range lost {
 			Self{c}.Forget(id)
 		}
-		if c.openConversations.hasPeer(lost) || c.requests.Load().hasPeer(lost) || c.mailbox.UserMessageCount() > 0 {
+		if c.openConversations.hasPeer(lost) || len(c.requests.Load().lost(lost)) > 0 || c.mailbox.UserMessageCount() > 0 {
 			told = append(told, c)
 		}
 	}

@@ -1,11 +1,13 @@
 package actors
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"sync"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 )
@@ -131,22 +133,29 @@ func TestLossForgetsHandshakes(t *testing.T) {
 }
 
 // TestLossOfARequest loses the peer of requests of Self.Ask. A reply that was delivered before
-// counts, and what was asked since the loss has begun is with the next destination.
+// counts, what was asked since the loss has begun is with the next destination, and a request for
+// which the ask does not account has another end.
 func TestLossOfARequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, _ := routedSystem(t, Options{}, silent{})
 		a, _ := s.Lookup("a")
+		entry, _ := s.Find("a")
+		ctx, cancel := context.WithCancel(t.Context())
 		var mu sync.Mutex
 		got := make(map[string]string)
 		ask := func(id string, to performatives.AgentID) *performatives.Message {
-			m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) { e.Sender, e.Receiver = "a", to })
+			m, err := recordedMessage(t, id, id, performatives.Normal).With(func(e *performatives.Envelope) {
+				e.Sender, e.Receiver = "a", to
+				if id != "endless" {
+					e.ReplyBy = time.Now().Add(time.Hour)
+				}
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
 			go func() {
-				answer, err := a.Ask(t.Context(), m)
+				answer, err := a.Ask(ctx, m)
 				if err != nil {
-					t.Errorf("%s: %v", id, err)
 					return
 				}
 				mu.Lock()
@@ -157,6 +166,9 @@ func TestLossOfARequest(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
+			if accounts := id != "recorded" && entry.AccountFor(m); accounts != (id != "recorded" && id != "endless") || s.AccountsFor(m) != accounts {
+				t.Errorf("%s: the ask accounts for its request: %t", id, accounts)
+			}
 			return m
 		}
 		check := func(want map[string]string) {
@@ -168,6 +180,8 @@ func TestLossOfARequest(t *testing.T) {
 		}
 		answered := ask("answered", "x")
 		ask("before", "X")
+		ask("recorded", "x") // by a layer above
+		ask("endless", "x")  // which nothing would end if its loss were missed
 		ask("other", "y")
 		loss := s.BeginLoss()
 		ask("since", "x")
@@ -188,6 +202,8 @@ func TestLossOfARequest(t *testing.T) {
 		s.LosePeers(performatives.CodeDisconnected, "Y")
 		want["other"] = want["since"]
 		check(want)
+		cancel()
+		synctest.Wait()
 		if err := errors.Join(s.StopAgent(t.Context(), "a"), s.Stop(t.Context())); err != nil {
 			t.Error(err)
 		}

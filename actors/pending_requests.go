@@ -19,9 +19,11 @@ type pendingRequests struct {
 // pendingRequest is one request and a channel for its reply. The reply is nil when the
 // agent stops first.
 type pendingRequest struct {
-	request *performatives.Message
-	losses  uint64                      // how many had begun when the agent asked: see [Loss]
-	reply   chan *performatives.Message // capacity 1
+	request  *performatives.Message
+	losses   uint64                      // how many had begun when the agent asked: see [Loss]
+	ends     bool                        // it has a deadline
+	accounts bool                        // see [Registration.AccountFor]; guarded by pendingRequests.mu
+	reply    chan *performatives.Message // capacity 1
 }
 
 // refs returns the values by which a reply may refer to the request. Empty ones are
@@ -44,7 +46,9 @@ func (p *pendingRequests) add(r *pendingRequest) bool {
 		p.byRef = make(map[string]*pendingRequest)
 	}
 	for _, ref := range r.refs() {
-		if ref != "" {
+		before := p.byRef[ref]
+		named := before != nil && string(before.request.ID()) == ref && ref != string(r.request.ID()) // the conversation has the name of its first request
+		if ref != "" && !named {
 			p.byRef[ref] = r
 		}
 	}
@@ -54,6 +58,10 @@ func (p *pendingRequests) add(r *pendingRequest) bool {
 func (p *pendingRequests) remove(r *pendingRequest) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.removeLocked(r)
+}
+
+func (p *pendingRequests) removeLocked(r *pendingRequest) {
 	for _, ref := range r.refs() {
 		if p.byRef[ref] == r {
 			delete(p.byRef, ref)
@@ -61,8 +69,8 @@ func (p *pendingRequests) remove(r *pendingRequest) {
 	}
 }
 
-// resolve passes m to the pending request that it replies to. It reports false when there
-// is none, or when the request has its reply already.
+// resolve passes m to the pending request that it replies to, which ends. It reports false when
+// there is none.
 func (p *pendingRequests) resolve(m *performatives.Message) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -70,12 +78,9 @@ func (p *pendingRequests) resolve(m *performatives.Message) bool {
 	if r == nil {
 		return false
 	}
-	select {
-	case r.reply <- m:
-		return true
-	default: // replied already
-		return false
-	}
+	p.removeLocked(r)
+	r.reply <- m
+	return true
 }
 
 // find returns the request that m replies to, or nil. A message without a matching
@@ -91,46 +96,52 @@ func (p *pendingRequests) find(m *performatives.Message) *pendingRequest {
 	return r
 }
 
-// has reports whether m is a pending request.
-func (p *pendingRequests) has(m *performatives.Message) bool {
+// accountFor has a request be the only memory of m, if it is m and has a deadline.
+func (p *pendingRequests) accountFor(m *performatives.Message) bool {
 	if p == nil {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.byRef[string(m.ID())]
-	return r != nil && r.request.ID() == m.ID()
+	if r == nil || r.request.ID() != m.ID() || !r.ends {
+		return false
+	}
+	r.accounts = true
+	return true
 }
 
-// hasPeer reports whether a request waits for one of those peers, by their folded ids.
-func (p *pendingRequests) hasPeer(peers map[performatives.AgentID]bool) bool {
+// accountsFor reports whether accountFor has been called for m, which still waits.
+func (p *pendingRequests) accountsFor(m *performatives.Message) bool {
 	if p == nil {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, r := range p.byRef {
-		if hasFolded(peers, r.request.Receiver()) {
-			return true
+	r := p.byRef[string(m.ID())]
+	return r != nil && r.request.ID() == m.ID() && r.accounts
+}
+
+// lost returns the requests that a loss of those peers, by their folded ids, is to tell.
+func (p *pendingRequests) lost(peers map[performatives.AgentID]bool) (all []*pendingRequest) {
+	if p == nil {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for ref, r := range p.byRef {
+		if r.accounts && ref == string(r.request.ID()) && hasFolded(peers, r.request.Receiver()) {
+			all = append(all, r)
 		}
 	}
-	return false
+	return all
 }
 
 // lose answers the requests to the peers of a loss by FAILURE in the names of these.
 func (p *pendingRequests) lose(l *peersLost, stamper performatives.Stamper) {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, r := range p.byRef {
-		if r.losses >= l.number || !hasFolded(l.peers, r.request.Receiver()) {
-			continue
-		}
-		select {
-		case r.reply <- r.request.Refuse(r.request.Receiver(), stamper.Stamp(), l.code, l.text):
-		default: // replied already, or lost under another reference
+	for _, r := range p.lost(l.peers) {
+		if r.losses < l.number {
+			p.resolve(r.request.Refuse(r.request.Receiver(), stamper.Stamp(), l.code, l.text))
 		}
 	}
 }
@@ -143,7 +154,7 @@ func (p *pendingRequests) close() {
 	for _, r := range p.byRef {
 		select {
 		case r.reply <- nil:
-		default: // replied already, or closed under another reference
+		default: // closed under another reference
 		}
 	}
 }

@@ -76,7 +76,9 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	if err := s.c.checkActor(ctx); err != nil {
 		return nil, fmt.Errorf("actors: ask: %w", err)
 	}
-	r := &pendingRequest{m, s.c.sys.losses.Load(), make(chan *performatives.Message, 1)}
+	by, limited := ctx.Deadline()
+	own := m.ReplyBy()
+	r := &pendingRequest{request: m, losses: s.c.sys.losses.Load(), ends: limited || !own.IsZero(), reply: make(chan *performatives.Message, 1)}
 	pending := s.c.pendingRequests()
 	if !pending.add(r) {
 		return nil, ErrStopped
@@ -85,9 +87,7 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	if err := s.Send(m); err != nil {
 		return nil, err
 	}
-	by, limited := ctx.Deadline()
 	var late <-chan time.Time
-	own := m.ReplyBy()
 	if wait := time.Until(own); wait > 0 && (!limited || own.Before(by)) { // one that has passed is for the receiver to refuse
 		timer := time.NewTimer(wait)
 		defer timer.Stop()

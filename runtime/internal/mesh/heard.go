@@ -55,7 +55,7 @@ func (h *heard) note(id performatives.AgentID, over heardOver) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	before := h.by[key]
-	if before == over || over.how == route.Nothing && before.how != route.Nothing {
+	if before == over || over.how == route.Nothing && before.how != route.Nothing && !before.link.Ended() {
 		return
 	}
 	putWithin(maxHeard, &h.by, cloned(key), over)

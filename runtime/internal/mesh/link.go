@@ -55,7 +55,7 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 	}
 	_, lost := slices.BinarySearch(l.lost, m.Receiver().Fold())
 	s := l.node.system
-	return lost || !s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) && !s.Asks(m) // its record has ended
+	return lost || !s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()) && !s.AccountsFor(m) // its record has ended
 }
 
 // Send queues a message for the other node. It refuses one of a codon of which the nodes have

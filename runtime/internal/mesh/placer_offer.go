@@ -110,6 +110,8 @@ func (p *placer) offerAround(ctx context.Context, a *activation, r retired) (*no
 			return nil, err
 		case to == nil:
 			refused, again = nil, true
+		case to.Ended():
+			again = true // its next link is listed in a moment
 		default:
 			switch answer := p.offer(ctx, to, a, h); answer.Step { //nolint:exhaustive // the others are no answers
 			case stepTaken:

@@ -930,7 +930,9 @@ func TestUndeliveredRequestOfAnAsk(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) { e.Sender, e.Receiver = "asker", "far" })
+		m := act(t, "m", performatives.ActRequest, func(e *performatives.Envelope) {
+			e.Sender, e.Receiver, e.ReplyBy = "asker", "far", time.Now().Add(time.Hour)
+		})
 		answers := make(chan *performatives.Message, 1)
 		go func() {
 			answer, err := self.Ask(t.Context(), m)

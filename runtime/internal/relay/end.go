@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/actors/events"
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -59,21 +60,36 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
 }
 
-// Abandon ends a request by [actors.Self.Ask] to an agent of another node, which has no record while
-// the asker waits: the worker gets CANCEL, and its later replies are refused.
+// Abandon ends a request by [actors.Self.Ask] that has no reply: the worker gets CANCEL, and what it
+// answers later is refused. A worker of this process is told nothing, as before.
 func (r *Relay) Abandon(m *performatives.Message) {
-	p := passage{message: m, from: party{id: m.Sender()}, to: r.partyOf(m.Receiver())}
-	if !p.to.behind(Node) {
-		return
+	why := abandoned
+	if actors.DeadlinePassed(m.ReplyBy(), time.Now()) {
+		why = timedOut
 	}
+	p := passage{message: m, from: party{id: m.Sender()}, to: r.partyOf(m.Receiver())}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if p.to.lost() || r.findLocked(p) != nil { // else it was sent after its end, or routed by a middleware
+	t := r.findLocked(p)
+	switch {
+	case t != nil && (t.tombstone || t.asked.ID() != m.ID() || t.asker.via != nil), p.to.lost():
 		return
+	case t == nil && (!p.to.behind(Node) || r.system.Conversing(m.Sender(), m.ConversationID(), m.Receiver())):
+		return
+	case t == nil:
+		n, err := r.openLocked(p, time.Now)
+		if err != nil || n.record == nil {
+			return
+		}
+		t = n.record
+		t.keys = slices.DeleteFunc(t.keys, func(k recordKey) bool { // the asker may ask on in the conversation
+			if k.worker != "" {
+				r.unreferLocked(t, k)
+			}
+			return k.worker != ""
+		})
 	}
-	if n, err := r.openLocked(p, time.Now); err == nil && n.record != nil {
-		r.finishLocked([]*record{n.record}, abandoned, p.from)
-	}
+	r.finishLocked([]*record{t}, why, t.asker)
 }
 
 // Moved notes that an agent is at another destination now: behind the link to, or nil for one that

@@ -203,7 +203,7 @@ func (l *Link) refuseCopy(m *performatives.Message, why *performatives.Refusal) 
 		}
 	case !recorded && why.Code == performatives.CodeDisconnected: // it may have arrived, and the conversation loses its peer now
 		return false
-	case recorded, s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()), s.Asks(m):
+	case recorded, s.Conversing(m.Sender(), m.ConversationID(), m.Receiver()), s.AccountsFor(m):
 		s.RefuseCopy(m.Receiver(), m, why)
 	default:
 		return false

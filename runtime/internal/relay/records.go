@@ -46,7 +46,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	}
 	t := r.findLocked(p)
 	switch {
-	case t == nil && !begins:
+	case t == nil && (!begins || r.accountedFor(p)):
 		return noted{}, r.admitLocked(p)
 	case t == nil:
 		return r.openLocked(p, now)
@@ -55,7 +55,7 @@ func (r *Relay) note(p passage, now func() time.Time) (noted, error) {
 	case t.tombstone && begins: // its keys become the new record's, but for that of a CANCEL by the node
 		return r.openLocked(p, now)
 	case t.tombstone:
-		if act := p.message.Performative(); t.knows(p.message.ID()) || act.ExpectsReply() && act != performatives.ActCancel { // it is asked anew, and has another memory
+		if t.knows(p.message.ID()) {
 			r.removeLocked(t)
 		}
 		return noted{}, nil
@@ -105,9 +105,22 @@ func (r *Relay) begins(p passage) bool {
 	case here == nil: // it is not in the directory
 		return true
 	case asks:
-		return !here.Conversing(m.ConversationID(), p.to.id) && !(p.to.behind(Node) && here.Asks(m))
+		return !here.Conversing(m.ConversationID(), p.to.id)
 	}
 	return !here.Converses(m)
+}
+
+// accountedFor reports whether a request to an agent of another node is that of an asker which
+// waits in [actors.Self.Ask], and has that account for it.
+func (r *Relay) accountedFor(p passage) bool {
+	if p.from.via != nil || p.as != "" || !p.to.behind(Node) {
+		return false
+	}
+	here := p.here
+	if here == nil {
+		here, _ = r.system.Find(p.from.id)
+	}
+	return here != nil && here.AccountFor(p.message)
 }
 
 // recordOf returns the record of a message, and whether it is open; nil without one. Only the
