@@ -68,7 +68,7 @@ func (s Self) Send(m *performatives.Message) error {
 // passed, it is context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on
 // the agent's own actor, which receives the reply: with the ctx of a decision there, it fails with
 // [ErrSelfWait]. Further replies go to the agent like other messages. If Ask ends without a reply, a
-// receiver on another node gets CANCEL.
+// receiver of another process gets CANCEL.
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, EndOf(ctx)

@@ -6,7 +6,8 @@
 // conversation of this process accounts for. A record ends by the table of its request's codon, at
 // its deadline, or when one of its two parties is lost. A request between programs of two nodes has
 // a record at each: the asker's node tells the asker at the deadline, and the worker's node gives
-// the worker a grace. One by [actors.Self.Ask] has none at the asker's node while the asker waits.
+// the worker a grace. One by [actors.Self.Ask] that has a deadline has no record at the asker's node
+// while the asker waits.
 //
 // It promises an end: the asker of each record gets a reply, or FAILURE in the worker's name. With
 // the FAILURE, a worker that is not lost gets CANCEL, and its later replies are refused. A message

@@ -61,7 +61,7 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 }
 
 // Abandon ends a request by [actors.Self.Ask] that has no reply: the worker gets CANCEL, and what it
-// answers later is refused. A worker of this process is told nothing, as before.
+// answers later is refused. A worker of this process is told nothing.
 func (r *Relay) Abandon(m *performatives.Message) {
 	why := abandoned
 	if actors.DeadlinePassed(m.ReplyBy(), time.Now()) {
