@@ -148,10 +148,9 @@ func (c *clustered) rename(self cluster.Incarnation) {
 func (c *clustered) join(m cluster.Member) {
 	c.node.handover.Lock()
 	defer c.node.handover.Unlock()
-	if c.peers[m.Incarnation] != nil {
-		return
+	if c.peers[m.Incarnation] == nil {
+		c.addLocked(m.Incarnation)
 	}
-	c.addLocked(m.Incarnation)
 	c.links.Add(m)
 	c.mu.Lock()
 	defer c.mu.Unlock()
