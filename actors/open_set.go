@@ -147,17 +147,21 @@ func (r *Registration) Conversing(id performatives.ConversationID, peer performa
 	return r.local != nil && r.local.openConversations.has(id, peer)
 }
 
-// AccountFor has a call of [Self.Ask] by an agent of this process account for m, its request: it is
-// told when its receiver is lost, and nobody else remembers m. AccountFor reports false if m is no
-// request that waits, or has no deadline.
+// AccountFor makes a call of [Self.Ask] the only memory of m, its request: the call is told of the
+// loss of the receiver. It reports false if m is no request that waits, has no deadline, or expects
+// no reply. The caller then has to remember m.
 func (r *Registration) AccountFor(m *performatives.Message) bool {
-	return r.local != nil && r.local.requests.Load().accountFor(m)
+	return r.local != nil && r.local.requests.Load().when(m, func(r *pendingRequest) bool {
+		r.accounts = r.ends
+		return r.accounts
+	})
 }
 
-// AccountsFor reports whether a call of [Self.Ask] by the sender of m accounts for it, and waits.
+// AccountsFor reports whether the sender of m waits for the reply in a call of [Self.Ask] that is
+// the only memory of m: see [Registration.AccountFor].
 func (s *System) AccountsFor(m *performatives.Message) bool {
 	r, ok := s.Find(m.Sender())
-	return ok && r.local != nil && r.local.requests.Load().accountsFor(m)
+	return ok && r.local != nil && r.local.requests.Load().when(m, func(r *pendingRequest) bool { return r.accounts })
 }
 
 // Converses reports whether the agent of this process handles m, a request to it, by a

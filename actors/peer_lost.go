@@ -41,8 +41,8 @@ func (p *PeerLost) Reached() bool {
 // called, and the next destination delivers its first. The handshakes with these agents are
 // forgotten.
 //
-// A request to one of them for which [Self.Ask] accounts (see [Registration.AccountFor]) is answered
-// by FAILURE in the agent's name.
+// A call of [Self.Ask] that is the only memory of its request to one of them is answered by FAILURE
+// in that agent's name: see [Registration.AccountFor].
 //
 // LosePeers does not block.
 func (s *System) LosePeers(code performatives.Code, peers ...performatives.AgentID) {

@@ -21,7 +21,7 @@ type pendingRequests struct {
 type pendingRequest struct {
 	request  *performatives.Message
 	losses   uint64                      // how many had begun when the agent asked: see [Loss]
-	ends     bool                        // it has a deadline
+	ends     bool                        // it has a deadline, and expects a reply, which a loss can give
 	accounts bool                        // see [Registration.AccountFor]; guarded by pendingRequests.mu
 	reply    chan *performatives.Message // capacity 1
 }
@@ -46,9 +46,10 @@ func (p *pendingRequests) add(r *pendingRequest) bool {
 		p.byRef = make(map[string]*pendingRequest)
 	}
 	for _, ref := range r.refs() {
+		// A conversation may have the id of its first request, which goes by that name then.
 		before := p.byRef[ref]
-		named := before != nil && string(before.request.ID()) == ref && ref != string(r.request.ID()) // the conversation has the name of its first request
-		if ref != "" && !named {
+		taken := before != nil && string(before.request.ID()) == ref && ref != string(r.request.ID())
+		if ref != "" && !taken {
 			p.byRef[ref] = r
 		}
 	}
@@ -96,30 +97,16 @@ func (p *pendingRequests) find(m *performatives.Message) *pendingRequest {
 	return r
 }
 
-// accountFor has a request be the only memory of m, if it is m and has a deadline.
-func (p *pendingRequests) accountFor(m *performatives.Message) bool {
+// when reports whether m is a request that waits and for which is returns true. is is called with
+// pendingRequests.mu.
+func (p *pendingRequests) when(m *performatives.Message, is func(*pendingRequest) bool) bool {
 	if p == nil {
 		return false
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	r := p.byRef[string(m.ID())]
-	if r == nil || r.request.ID() != m.ID() || !r.ends {
-		return false
-	}
-	r.accounts = true
-	return true
-}
-
-// accountsFor reports whether accountFor has been called for m, which still waits.
-func (p *pendingRequests) accountsFor(m *performatives.Message) bool {
-	if p == nil {
-		return false
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	r := p.byRef[string(m.ID())]
-	return r != nil && r.request.ID() == m.ID() && r.accounts
+	return r != nil && r.request.ID() == m.ID() && is(r)
 }
 
 // lost returns the requests that a loss of those peers, by their folded ids, is to tell.
@@ -140,8 +127,11 @@ func (p *pendingRequests) lost(peers map[performatives.AgentID]bool) (all []*pen
 // lose answers the requests to the peers of a loss by FAILURE in the names of these.
 func (p *pendingRequests) lose(l *peersLost, stamper performatives.Stamper) {
 	for _, r := range p.lost(l.peers) {
-		if r.losses < l.number {
-			p.resolve(r.request.Refuse(r.request.Receiver(), stamper.Stamp(), l.code, l.text))
+		if r.losses >= l.number {
+			continue
+		}
+		if m := r.request.Refuse(r.request.Receiver(), stamper.Stamp(), l.code, l.text); m != nil { // else the stamp is invalid, and the request has its deadline
+			p.resolve(m)
 		}
 	}
 }

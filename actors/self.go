@@ -65,10 +65,12 @@ func (s Self) Send(m *performatives.Message) error {
 // Ask sends a message and waits for the first reply to it, which may be a refusal: see
 // [performatives.Message.AsRefusal]. The error is that of Send, the end of ctx as [EndOf] returns
 // it, or [ErrStopped] when this agent stops first. When the deadline of ctx or the ReplyBy of m has
-// passed, it is context.DeadlineExceeded, also if a refusal comes first. Ask must not be called on
-// the agent's own actor, which receives the reply: with the ctx of a decision there, it fails with
-// [ErrSelfWait]. Further replies go to the agent like other messages. If Ask ends without a reply, a
-// receiver of another process gets CANCEL.
+// passed, it is context.DeadlineExceeded, also if a refusal comes first. If Ask ends without a
+// reply, a receiver of another process gets CANCEL. Further replies go to the agent like other
+// messages.
+//
+// Ask must not be called on the agent's own actor, which receives the reply: with the ctx of a
+// decision there, it fails with [ErrSelfWait].
 func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives.Message, error) {
 	if ctx.Err() != nil {
 		return nil, EndOf(ctx)
@@ -78,7 +80,10 @@ func (s Self) Ask(ctx context.Context, m *performatives.Message) (*performatives
 	}
 	by, limited := ctx.Deadline()
 	own := m.ReplyBy()
-	r := &pendingRequest{request: m, losses: s.c.sys.losses.Load(), ends: limited || !own.IsZero(), reply: make(chan *performatives.Message, 1)}
+	r := &pendingRequest{
+		request: m, losses: s.c.sys.losses.Load(), ends: (limited || !own.IsZero()) && m.Performative().ExpectsReply(),
+		reply: make(chan *performatives.Message, 1),
+	}
 	pending := s.c.pendingRequests()
 	if !pending.add(r) {
 		return nil, ErrStopped

@@ -25,11 +25,11 @@ type Refusal struct {
 	RetryAfter time.Duration
 }
 
-// Refused returns the refusal of a runtime for the reason of a code. An empty text stands for that of
-// the code.
+// Refused returns the refusal of a runtime for the reason of a code. An empty text stands for the
+// text of the code.
 func Refused(code Code, text string) *Refusal { return &Refusal{Code: code, Text: text} }
 
-// Refused is the function [Refused] for one message.
+// Refused is the function [Refused] for one copy of m.
 func (m *Message) Refused(code Code, text string) *Refusal {
 	return &Refusal{Code: code, Text: text, About: m.ID()}
 }

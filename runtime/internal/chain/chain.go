@@ -93,9 +93,9 @@ func (c *Chain) Counts(yield func(name string, passed, changed, routed, refused,
 	}
 }
 
-// Run passes a message through the chain. It returns the message with the receiver that its sender
-// has named, unless it is a notice, and the agent that the message was routed to; empty: its
-// receiver. The error is a [*performatives.Refusal], and the message then the one that it got.
+// Run passes a message through the chain, and returns it. Its receiver is the one that its sender
+// has named, unless it is a notice. to is the agent that the message was routed to; empty: its
+// receiver. The error is a [*performatives.Refusal], and the message then the one that Run got.
 func (c *Chain) Run(from Origin, m *performatives.Message) (out *performatives.Message, to performatives.AgentID, err error) {
 	if c == nil {
 		return m, "", nil

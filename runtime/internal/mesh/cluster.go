@@ -318,4 +318,4 @@ func (c *clustered) endLocked(l *nodeLink, left bool) {
 	l.EndRecords(nodeLost(l.peer))
 }
 
-var errNodeGone = refused(performatives.CodeStopped, "the node of the sender has gone")
+var errNodeGone = performatives.Refused(performatives.CodeStopped, "the node of the sender has gone")

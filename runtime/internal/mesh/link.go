@@ -15,6 +15,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // nodeLink is the link to one incarnation of another node.
@@ -63,7 +64,7 @@ func (l *nodeLink) toldSender(m *performatives.Message) bool {
 func (l *nodeLink) Send(m *performatives.Message) error {
 	if differ := l.differ.Load(); differ != nil {
 		if codon := l.node.codonOf(m); slices.Contains(*differ, codon) {
-			return refusedCopy(m, performatives.CodeIncapable,
+			return m.Refused(performatives.CodeIncapable,
 				fmt.Sprintf("the nodes %s and %s have different versions of the codon %s", l.node.Name(), l.peer.Name, codon))
 		}
 	}
@@ -184,7 +185,7 @@ func (n *Mesh) ours(r *actors.Registration) bool {
 
 // answer tells the sender of a message that this copy of it was not delivered.
 func (l *nodeLink) answer(m *performatives.Message, err error) {
-	r := asRefusal(err)
+	r := wire.AsRefusal(err)
 	from := r.From
 	if from == "" {
 		from = m.Receiver()
@@ -201,7 +202,7 @@ func (l *nodeLink) answer(m *performatives.Message, err error) {
 		return
 	}
 	if err := l.cluster.links.Send(l.peer, refusal); err != nil {
-		l.node.system.DeadLetter(string(refusal.Receiver()), refusal, asRefusal(err).Code)
+		l.node.system.DeadLetter(string(refusal.Receiver()), refusal, wire.AsRefusal(err).Code)
 	}
 }
 
@@ -257,7 +258,7 @@ func (a *nodeAgent) Wait() time.Duration {
 func (a *nodeAgent) Deliver(m *performatives.Message) error {
 	to := a.over()
 	if to.Ended() {
-		return refusedCopy(m, performatives.CodeStopped, to.Gone())
+		return m.Refused(performatives.CodeStopped, to.Gone())
 	}
 	return to.SendTo(m, a.Agent, relay.Unchanged)
 }

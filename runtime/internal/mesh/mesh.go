@@ -11,7 +11,6 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
-	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Mesh is a node's part of a cluster, which may have no other node. It routes what the node's actor
@@ -106,12 +105,12 @@ func (n *Mesh) LinkOf(id performatives.AgentID) *relay.Link {
 // Stopped is the refusal of a message for an agent that is not there any more: it has stopped, or
 // its node cannot be reached.
 func (n *Mesh) Stopped(id performatives.AgentID) *performatives.Refusal {
-	return refused(performatives.CodeStopped, view{n}.Unreachable(id))
+	return performatives.Refused(performatives.CodeStopped, view{n}.Unreachable(id))
 }
 
-// AgentChanged tells the other nodes, also that beyond the uplink, that an agent of this node has
-// started, has announced its capabilities or has stopped. One that has stopped is forgotten, unless
-// it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and
+// AgentChanged tells the other nodes that an agent of this node has started, has announced its
+// capabilities or has stopped. It tells the node beyond the uplink, too. An agent that has stopped
+// is forgotten, unless it moves. It is OnChange of the node's [actors.Options]: the links must miss no change, and
 // inform their peers before the agent sends its next message.
 func (n *Mesh) AgentChanged(id performatives.AgentID) {
 	if _, here := n.system.Find(id); !here {
@@ -140,16 +139,6 @@ func (n *Mesh) HeardAt(id performatives.AgentID) (node string, known bool) {
 	}
 	return "", false
 }
-
-func refused(code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, Text: text}
-}
-
-func refusedCopy(m *performatives.Message, code performatives.Code, text string) *performatives.Refusal {
-	return &performatives.Refusal{Code: code, About: m.ID(), Text: text}
-}
-
-func asRefusal(err error) *performatives.Refusal { return wire.AsRefusal(err) }
 
 // cloned returns a copy of an id that is kept: the id may be a part of a longer text, such as all
 // names of a message.

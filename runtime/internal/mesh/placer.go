@@ -222,7 +222,7 @@ func (p *placer) start(a *activation, r retired) {
 			p.node.system.Logger().Error("an agent was not activated, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
 			p.remove(a)
 			r.Release(func(m *performatives.Message) error {
-				return refusedCopy(m, performatives.CodeFailed, "the agent could not be activated")
+				return m.Refused(performatives.CodeFailed, "the agent could not be activated")
 			})
 			p.node.cluster.agentChanged(a.id)
 			if a.kind.Singleton {

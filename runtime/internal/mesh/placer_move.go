@@ -7,6 +7,7 @@ import (
 
 	"github.com/ribosome-agents/ribosome/actors"
 	"github.com/ribosome-agents/ribosome/performatives"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // watchIdle takes an agent out of memory once it is quiet.
@@ -158,7 +159,7 @@ func (p *placer) handOver(talk, offers context.Context, a *activation) error {
 		p.give(a, r, to)
 	case err != nil && p.drains():
 		p.node.system.Logger().Error("an agent was not handed over, and its state is lost", "agent", a.id, "state", len(r.state), "err", err)
-		r.Release(func(m *performatives.Message) error { return refusedCopy(m, performatives.CodeStopped, err.Error()) })
+		r.Release(func(m *performatives.Message) error { return m.Refused(performatives.CodeStopped, err.Error()) })
 		p.ended(a)
 	case r.ran:
 		p.again(a, r)
@@ -207,7 +208,7 @@ func (p *placer) passOn(m *performatives.Message, to *nodeLink) error {
 	if err == nil || !to.Ended() {
 		return err
 	}
-	r := asRefusal(err)
+	r := wire.AsRefusal(err)
 	if p.reroute(m, func(error) { p.node.system.RefuseCopy(m.Receiver(), m, r) }) {
 		return nil
 	}

@@ -226,7 +226,7 @@ func (p *placer) unanswered(l *nodeLink) {
 // tell sends a note. One about an agent passes all messages, and any other comes behind all.
 func (p *placer) tell(l *nodeLink, h note) error {
 	if l.Ended() { // the two nodes may have another link by now
-		return refused(performatives.CodeStopped, l.Gone())
+		return performatives.Refused(performatives.CodeStopped, l.Gone())
 	}
 	priority := performatives.Urgent
 	if h.Agent == "" {

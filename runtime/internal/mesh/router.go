@@ -11,6 +11,7 @@ import (
 	"github.com/ribosome-agents/ribosome/runtime/internal/relay"
 	"github.com/ribosome-agents/ribosome/runtime/internal/route"
 	"github.com/ribosome-agents/ribosome/runtime/internal/sessions"
+	"github.com/ribosome-agents/ribosome/wire"
 )
 
 // Route delivers m to its receiver, or to all agents when it has none: to destinations of the
@@ -19,8 +20,8 @@ func (n *Mesh) Route(m *performatives.Message) error {
 	return n.route(m, view{n}.Entry(m.Receiver()), 0, nil)
 }
 
-// RouteTo is Route for a message whose receiver was looked up a moment ago: r is nil if it is not in
-// the directory. It implements [actors.Remote].
+// RouteTo is Route for a message whose receiver was looked up a moment ago. r is nil if it is not
+// in the directory. It implements [actors.Remote].
 func (n *Mesh) RouteTo(r *actors.Registration, m *performatives.Message) error {
 	return n.route(m, entryOf(r), 0, nil)
 }
@@ -39,15 +40,15 @@ func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Durat
 				case giveUp != nil:
 					giveUp(err)
 				default:
-					n.system.RefuseCopy(m.Receiver(), m, asRefusal(err))
+					n.system.RefuseCopy(m.Receiver(), m, wire.AsRefusal(err))
 				}
 			}
 			if n.hold.Again(waited, d.Limit, again) {
 				return nil
 			}
-			return about(m, d.Why)
+			return m.Refused(d.Why.Code, d.Why.Text)
 		case route.Refuse:
-			return about(m, d.Why)
+			return m.Refused(d.Why.Code, d.Why.Text)
 		}
 		var changed bool
 		if changed, err = n.act(m, d); !changed {
@@ -61,11 +62,6 @@ func (n *Mesh) route(m *performatives.Message, to route.Entry, waited time.Durat
 // maxDecisions is how often one message is decided on, at most, because what the node knows changes
 // between a decision and the act.
 const maxDecisions = 4
-
-// about returns a decision's reason as the refusal of m.
-func about(m *performatives.Message, why *performatives.Refusal) error {
-	return refusedCopy(m, why.Code, why.Text)
-}
 
 // act acts on a decision about a message of this node, except for those to refuse it or to wait. It
 // reports whether the decision was out of date: an agent comes, stops or moves at that moment, or a
@@ -97,16 +93,16 @@ func (n *Mesh) act(m *performatives.Message, d route.Decision) (changed bool, er
 	return err != nil && l.Ended(), err
 }
 
-// activated reports whether the decision to activate the receiver of m was out of date, by the error
-// of the activation: another message has activated it first, or the node drains by now.
+// activated reports whether the decision to activate the receiver of m was out of date: another
+// message has activated it first, or the node drains by now. err is that of the activation.
 func (n *Mesh) activated(m *performatives.Message, err error) (changed bool, _ error) {
 	switch {
 	case err == nil:
 		return false, nil
 	case errors.Is(err, actors.ErrExists), errors.Is(err, actors.ErrStopped) && n.placer.drains():
-		return true, refusedCopy(m, performatives.CodeBusy, err.Error())
+		return true, m.Refused(performatives.CodeBusy, err.Error())
 	}
-	return false, refusedCopy(m, performatives.CodeStopped, err.Error())
+	return false, m.Refused(performatives.CodeStopped, err.Error())
 }
 
 // listens reports whether a hidden agent gets a broadcast.

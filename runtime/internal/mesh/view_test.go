@@ -214,7 +214,7 @@ func TestMessageBeyondAnUplinkThatHasGone(t *testing.T) {
 	_, n2 := beside(t, p, &sentLinks{})
 	p.node.decide = func(_ route.View, _ route.Entry, m *performatives.Message, from route.Link, _ time.Duration) route.Decision {
 		if from == nil {
-			return route.Decision{Why: refusedCopy(m, performatives.CodeUnknownAgent, "the uplink has gone")}
+			return route.Decision{Why: m.Refused(performatives.CodeUnknownAgent, "the uplink has gone")}
 		}
 		return route.Decision{Do: route.Beyond}
 	}

@@ -60,8 +60,8 @@ func (r *Relay) AgentStopped(id performatives.AgentID) {
 	r.finishLocked(slices.Collect(maps.Keys(r.of[id.Fold()])), performatives.Failure{ErrorCode: performatives.CodeStopped}, party{id: id})
 }
 
-// Abandon ends a request by [actors.Self.Ask] that has no reply: the worker gets CANCEL, and what it
-// answers later is refused. A worker of this process is told nothing.
+// Abandon ends a request by [actors.Self.Ask] that has no reply: its worker behind a link gets
+// CANCEL, and what the worker answers later is refused. The asker, which knows, is told nothing.
 func (r *Relay) Abandon(m *performatives.Message) {
 	why := abandoned
 	if actors.DeadlinePassed(m.ReplyBy(), time.Now()) {

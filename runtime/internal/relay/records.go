@@ -110,8 +110,8 @@ func (r *Relay) begins(p passage) bool {
 	return !here.Converses(m)
 }
 
-// accountedFor reports whether a request to an agent of another node is that of an asker which
-// waits in [actors.Self.Ask], and has that account for it.
+// accountedFor reports whether a request needs no record: it is to an agent of another node, and a
+// call of [actors.Self.Ask] is the memory of it from now on.
 func (r *Relay) accountedFor(p passage) bool {
 	if p.from.via != nil || p.as != "" || !p.to.behind(Node) {
 		return false

@@ -77,8 +77,8 @@ func (r *Relay) whereIs(id performatives.AgentID) (via *Link, here *actors.Regis
 	return nil, a
 }
 
-// find looks an agent up in the directory. a is nil for one that is not there, and d for one of this
-// process.
+// find looks an agent up in the directory. a is nil for one that is not there, and d for one of
+// this process.
 func (r *Relay) find(id performatives.AgentID) (a *actors.Registration, d Destination) {
 	if a, _ = r.system.Find(id); a != nil {
 		d, _ = a.Destination().(Destination)

@@ -102,7 +102,7 @@ func (c *codec) originOf(e *envelope, r *rpc) *origin {
 	return o
 }
 
-// nullOrigin is the origin of what has no readable id.
+// nullOrigin is the origin of a call without a readable id.
 func nullOrigin(e *envelope) *origin {
 	return &origin{address: address{RPC: []byte(nullID), Correlation: idText(e.id)}}
 }
