@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -149,6 +150,9 @@ func TestLossOfARequest(t *testing.T) {
 				if id != "endless" {
 					e.ReplyBy = time.Now().Add(time.Hour)
 				}
+				if id == "notice" {
+					e.Performative = performatives.ActInform
+				}
 			})
 			if err != nil {
 				t.Fatal(err)
@@ -166,7 +170,7 @@ func TestLossOfARequest(t *testing.T) {
 				}
 			}()
 			synctest.Wait()
-			if accounts := id != "recorded" && entry.AccountFor(m); accounts != (id != "recorded" && id != "endless") || s.AccountsFor(m) != accounts {
+			if accounts := id != "recorded" && entry.AccountFor(m); accounts == slices.Contains([]string{"recorded", "endless", "notice"}, id) || s.AccountsFor(m) != accounts {
 				t.Errorf("%s: the ask accounts for its request: %t", id, accounts)
 			}
 			return m
@@ -182,6 +186,7 @@ func TestLossOfARequest(t *testing.T) {
 		ask("before", "X")
 		ask("recorded", "x") // by a layer above
 		ask("endless", "x")  // which nothing would end if its loss were missed
+		ask("notice", "x")   // to which a loss can give no reply
 		ask("other", "y")
 		loss := s.BeginLoss()
 		ask("since", "x")

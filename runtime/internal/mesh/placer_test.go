@@ -890,6 +890,43 @@ type listening struct {
 // Receive handles a message.
 func (l listening) Receive(_ *actors.Context, m *performatives.Message) { l.heard <- m }
 
+// An agent is not offered over a link that has ended and is still listed: that would count as a
+// refusal, and the agent would go on here.
+func TestOfferWaitsForTheNextLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, k := newPlacing(t)
+		links := &sentLinks{}
+		c, n2 := beside(t, p, links)
+		p.mu.Lock()
+		k.hosts, p.draining = false, false
+		a := &activation{id: "k/a", kind: k, run: run{number: 7, first: 5}}
+		p.active[a.id] = a
+		p.mu.Unlock()
+		links.offered = func(to cluster.Incarnation, h note) {
+			go p.answered(c.linkTo(to), note{Step: stepTaken, Number: h.Number, Agent: h.Agent})
+		}
+		n2.beginLossLocked()
+		r := reserved(t, p, "k/other", 0)
+		taken := make(chan error, 1)
+		go func() {
+			to, err := p.offerAround(t.Context(), a, r)
+			if err == nil && to == nil {
+				err = errors.New("it goes on here")
+			}
+			taken <- err
+		}()
+		synctest.Wait()
+		if sent := links.all(); len(sent) > 0 || len(taken) > 0 {
+			t.Errorf("sent %q over the ended link", sent)
+		}
+		linkHandler{c}.Lost(n2.peer)
+		if err := <-taken; err != nil {
+			t.Error(err)
+		}
+		_ = stop(t.Context(), p.node)
+	})
+}
+
 // A node that the membership tells of again keeps its link, and what was asked over it.
 func TestNodeJoinsAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

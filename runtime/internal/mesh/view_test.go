@@ -177,6 +177,7 @@ func TestHeard(t *testing.T) {
 			h.note("a", heardOver{n3, route.IsThere})
 			ends(n2, route.Nothing)
 		}, n3, nil, false, 1},
+		{"it is sent to by n2 after that", func() { h.note("a", heardOver{n2, route.Nothing}); ends(n2, route.Nothing, "a") }, nil, nil, false, 0},
 		{"the directory has it", func() { h.note("a", heardOver{n2, route.Nothing}); h.forget("A"); ends(n2, route.Nothing) }, nil, nil, false, 0},
 	} {
 		step.do()
