@@ -82,12 +82,11 @@ func (r *Relay) Abandon(m *performatives.Message) {
 			return
 		}
 		t = n.record
-		t.keys = slices.DeleteFunc(t.keys, func(k recordKey) bool { // the asker may ask on in the conversation
-			if k.worker != "" {
+		for _, k := range t.keys {
+			if k.worker != "" { // the asker may ask on in the conversation
 				r.unreferLocked(t, k)
 			}
-			return k.worker != ""
-		})
+		}
 	}
 	r.finishLocked([]*record{t}, why, t.asker)
 }

@@ -335,6 +335,43 @@ func TestRecordsExpire(t *testing.T) {
 	}
 }
 
+// A request whose asker no longer waits ends for the worker, with the reason. The asker, which
+// knows, is told nothing, and a late reply is refused.
+func TestAbandonedRequest(t *testing.T) {
+	for name, c := range map[string]struct {
+		replyBy time.Duration
+		reason  string
+	}{
+		"before its deadline": {time.Hour, "the asker no longer waits"},
+		"at its deadline":     {-time.Second, "the deadline of the request has passed"},
+	} {
+		d := newRecordsFixture(t)
+		d.ann.via = nil
+		d.spawn("ann")
+		q := act(t, "q", p.ActRequest, func(e *p.Envelope) { e.ReplyBy = time.Now().Add(c.replyBy) })
+		d.must(q)
+		d.Abandon(act(t, "other", p.ActRequest, nil)) // of the same conversation
+		d.wantOpen(1)
+		d.Abandon(q)
+		d.mu.Lock()
+		if len(d.said) != 1 {
+			t.Fatalf("%s: %d messages were sent", name, len(d.said))
+		}
+		why, err := p.PayloadAs[p.Cancel](d.said[0])
+		d.mu.Unlock()
+		if err != nil || why.Reason != c.reason {
+			t.Errorf("%s: the reason is %q, %v", name, why.Reason, err)
+		}
+		d.wantEnds("cancel q")
+		d.wantOpen(0)
+		d.Abandon(q)
+		d.wantEnds()
+		if _, err := d.note(act(t, "late", p.ActInform, func(e *p.Envelope) { e.Sender, e.Receiver, e.InReplyTo = "bob", "ann", "q" })); !errors.Is(err, p.CodeConversationEnded) {
+			t.Errorf("%s: a late reply: %v", name, err)
+		}
+	}
+}
+
 // The record of a request follows its asker to another link. At the asker's node it ends at the
 // deadline, without a grace. If the asker goes to another node, and the worker is of a third one,
 // the record of that node stands.
