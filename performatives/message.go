@@ -63,7 +63,7 @@ type Message struct {
 	marks          marks
 }
 
-// marks are the bits marksAuthentic, marksJSON, marksWeighed and marksToAll.
+// marks are the bits marksAuthentic, marksJSON, marksWeighed, marksToAll and marksParsed.
 type marks uint8
 
 const (
@@ -71,6 +71,7 @@ const (
 	marksJSON                        // the language is LanguageJSON; rare has any other
 	marksWeighed                     // rare has a weight; without the bit, Weight does not read rare, which mailboxes would wait for
 	marksToAll                       // see ToAll
+	marksParsed                      // see Parsed
 )
 
 // rare has the fields that few messages set. A field in Message itself takes memory in every
@@ -119,10 +120,18 @@ func (m *Message) changeRare(change func(*rare)) {
 // The message takes over the Metadata and the Payload of e. The caller must not change
 // them afterwards.
 func New(e Envelope) (*Message, error) {
+	parsed, is := e.Payload.(Parsed)
+	if is {
+		e.Payload = Raw(parsed)
+	}
 	if err := e.complete(); err != nil {
 		return nil, err
 	}
-	return e.message(), nil
+	m := e.message()
+	if is {
+		m.marks |= marksParsed
+	}
+	return m, nil
 }
 
 // complete fills in the fields that may be left out, and validates all.
@@ -218,6 +227,10 @@ func (m *Message) Readdressed(sender, receiver AgentID) *Message {
 // ToAll reports whether m is for all agents, or is the copy of such a message that is for one of
 // them.
 func (m *Message) ToAll() bool { return m.receiver == "" || m.marks&marksToAll != 0 }
+
+// Parsed reports whether the payload is a [Raw] that was made as [Parsed], so that a dialect may write
+// it without reading it.
+func (m *Message) Parsed() bool { return m.marks&marksParsed != 0 }
 
 // envelopes has empty envelopes for With. Its argument change gets a pointer, for which an Envelope
 // of the call itself would be allocated each time.

@@ -22,6 +22,10 @@ func (r Raw) MarshalJSON() ([]byte, error) {
 	return slices.Clip(r), nil
 }
 
+// Parsed is a [Raw] that is known to be one JSON object in UTF-8, which nests at most 100 levels
+// deep. A message that [New] makes of it has the Raw, and says so by [Message.Parsed].
+type Parsed Raw
+
 // AppendJSON appends the JSON of a payload, as [json.Marshal] does, but for what the payload's own
 // MarshalJSON returns: that is not checked.
 func AppendJSON(out []byte, payload any) ([]byte, error) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
@@ -397,4 +398,24 @@ func normal(v any) any {
 		}
 	}
 	return v
+}
+
+// The mark of a payload that need not be read stays with it, and with no other one.
+func TestParsedPayload(t *testing.T) {
+	e := p.Envelope{ID: "m", Performative: p.ActInform, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Payload: p.Parsed(`{"a":1}`)}
+	m := mustNew(t, e)
+	if raw, is := m.Payload().(p.Raw); !is || string(raw) != `{"a":1}` || !m.Parsed() {
+		t.Errorf("%T %s, parsed %v", m.Payload(), raw, m.Parsed())
+	}
+	if !m.Readdressed("c", "d").Parsed() {
+		t.Error("the mark is lost with another address")
+	}
+	other, err := m.With(func(e *p.Envelope) { e.Payload = p.Raw(`{"a":}`) })
+	if err != nil || other.Parsed() {
+		t.Errorf("another payload: parsed %v, %v", other.Parsed(), err)
+	}
+	e.Payload = p.Parsed(`[]`)
+	if _, err := p.New(e); err == nil {
+		t.Error("an array is taken for an object")
+	}
 }

@@ -1,6 +1,7 @@
 package namespace
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"maps"
@@ -9,8 +10,10 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"unicode/utf8"
 
 	"github.com/ribosome-agents/ribosome/actors"
+	"github.com/ribosome-agents/ribosome/internal/jsonscan"
 	"github.com/ribosome-agents/ribosome/performatives"
 )
 
@@ -40,7 +43,6 @@ type Catalog struct {
 	mu     sync.Mutex
 	blocks []*block
 	offers map[name][]*Agent // who offers it, sorted by folded id
-	length int               // of the latest text
 
 	watchers map[Watcher]struct{}
 	changed  map[performatives.AgentID]struct{} // of which the watchers are not told yet
@@ -221,36 +223,36 @@ func (c *Catalog) removeLocked(key performatives.AgentID) *Agent {
 }
 
 // Summary returns the JSON of [Union] of all agents but one.
-func (c *Catalog) Summary(except performatives.AgentID) performatives.Raw {
+func (c *Catalog) Summary(except performatives.AgentID) performatives.Parsed {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.useLocked()
 	if a := c.removeLocked(except.Fold()); a != nil { // another agent may be the first now that offers the same
 		defer c.addLocked(a)
 	}
-	out := append(make([]byte, 0, c.length+c.length/16+256), `{"capabilities":{"topics":[`...)
-	out = c.appendLocked(out, 0)
-	out = append(out, `],"actions":[`...)
-	out = c.appendLocked(out, 1)
-	out = append(out, `]},"status":"success"}`...)
-	c.length = len(out)
-	return performatives.Raw(out)
+	parts := make([][]byte, 0, 2*len(c.blocks)+3)
+	parts = c.partsLocked(append(parts, []byte(`{"capabilities":{"topics":[`)), 0)
+	parts = c.partsLocked(append(parts, []byte(`],"actions":[`)), 1)
+	parts = append(parts, []byte(`]},"status":"success"}`))
+	return bytes.Join(parts, nil)
 }
 
-// appendLocked appends the elements of the JSON array of the topics of all agents, or, for 1, of
-// their actions.
-func (c *Catalog) appendLocked(out []byte, kind int) []byte {
-	begin := len(out)
+// partsLocked appends the parts of the elements of the JSON array of the topics of all agents, or,
+// for 1, of their actions.
+func (c *Catalog) partsLocked(parts [][]byte, kind int) [][]byte {
+	begin := len(parts)
 	for _, b := range c.blocks {
 		if b.texts == nil {
 			c.writeLocked(b)
 		}
-		out = append(out, b.texts[kind]...)
+		if text := b.texts[kind]; len(text) > 0 {
+			parts = append(parts, text)
+		}
 	}
-	if last := len(out) - 1; last >= begin {
-		out = out[:last] // the comma
+	if last := len(parts) - 1; last >= begin {
+		parts[last] = parts[last][:len(parts[last])-1] // without the comma
 	}
-	return out
+	return parts
 }
 
 // writeLocked makes the texts of a block.
@@ -273,8 +275,11 @@ func (c *Catalog) writeLocked(b *block) {
 	}
 }
 
+// maxDepth is how deep the text of a capability may nest. That of the catalog nests four levels more.
+const maxDepth = 90
+
 // textOf returns the entry of a capability in the text of the catalog. It is empty for an action
-// that cannot be marshalled.
+// that no message can have: one that cannot be marshalled, is not in UTF-8, or nests too deep.
 func (a *Agent) textOf(of offer) []byte {
 	var v any
 	if of.action {
@@ -283,7 +288,7 @@ func (a *Agent) textOf(of offer) []byte {
 		v = a.has.Topics[of.at]
 	}
 	text, err := json.Marshal(v)
-	if err != nil {
+	if scan := (jsonscan.Scanner{Data: text, Depth: maxDepth}); err != nil || !scan.Value() || !utf8.Valid(text) {
 		return []byte{}
 	}
 	return slices.Clip(append(text, ','))

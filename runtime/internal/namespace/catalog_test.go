@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -152,4 +153,32 @@ func checkCatalog(t *testing.T, ids []performatives.AgentID, others int) {
 			},
 		})
 	})
+}
+
+// An action that no message can have is not in the text for a peer, which has all others.
+func TestUnwritableAction(t *testing.T) {
+	system, err := actors.NewSystem(actors.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = system.Stop(context.WithoutCancel(t.Context())) }() // the error is the end of ctx
+	schema := func(levels int) json.RawMessage {
+		return json.RawMessage(`{"a":` + strings.Repeat("[", levels) + strings.Repeat("]", levels) + `}`)
+	}
+	of := worker{Actions: []performatives.Action{
+		{Name: "deep", InputSchema: schema(89)},
+		{Name: "no UTF-8", InputSchema: json.RawMessage("{\"a\":\"\xff\"}")},
+		{Name: "no JSON", InputSchema: json.RawMessage(`{"a":}`)},
+		{Name: "less deep", InputSchema: schema(88)},
+	}}
+	if _, err := system.Spawn(t.Context(), actors.Spec{ID: "w", New: func() actors.Agent { return of }}); err != nil {
+		t.Fatal(err)
+	}
+	var all struct{ Capabilities performatives.Capabilities }
+	if err := json.Unmarshal(namespace.New(system).Summary(""), &all); err != nil {
+		t.Fatal(err)
+	}
+	if got := all.Capabilities.Actions; len(got) != 1 || got[0].Name != "less deep" {
+		t.Errorf("actions %v", got)
+	}
 }

@@ -3,7 +3,9 @@ package acl
 import (
 	"encoding/json"
 	"errors"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/ribosome-agents/ribosome/performatives"
 	"github.com/ribosome-agents/ribosome/wire"
@@ -30,6 +32,36 @@ func TestMissingPayloadOfARegisteredType(t *testing.T) {
 			if (err == nil) != (fits && act == "REQUEST") || err != nil && (refusal == nil || refusal.Code != performatives.CodeInvalidPayload) {
 				t.Errorf("%s with %q: %v", act, payload, err)
 			}
+		}
+	}
+}
+
+// A payload that is known to be JSON is written as it is, also with a priority in it. Any other one
+// is checked.
+func TestParsedPayload(t *testing.T) {
+	c := newCodec(t, wire.CodecOptions{})
+	for name, tt := range map[string]struct {
+		priority performatives.Priority
+		payload  any
+		want     string // empty: it cannot be written
+	}{
+		"parsed":                  {performatives.Normal, performatives.Parsed(`{"a": 1}`), `"payload":{"a": 1}`},
+		"parsed, urgent":          {performatives.Urgent, performatives.Parsed(`{"a": 1}`), `"payload":{"priority":"urgent","a": 1}`},
+		"not read when parsed":    {performatives.Normal, performatives.Parsed(`{"a": }`), `"payload":{"a": }`},
+		"raw":                     {performatives.Normal, performatives.Raw(`{"a": 1}`), `"payload":{"a": 1}`},
+		"raw that is not JSON":    {performatives.Normal, performatives.Raw(`{"a": }`), ""},
+		"raw that is not UTF-8":   {performatives.Normal, performatives.Raw("{\"a\": \"\xff\"}"), ""},
+		"raw that nests too deep": {performatives.Normal, performatives.Raw(`{"a":` + strings.Repeat("[", 130) + strings.Repeat("]", 130) + `}`), ""},
+	} {
+		m, err := performatives.New(performatives.Envelope{
+			ID: "m", Performative: performatives.ActInform, Sender: "a", Receiver: "b", Timestamp: time.Unix(1, 0), Priority: tt.priority, Payload: tt.payload,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := c.Encode(m)
+		if (err == nil) != (tt.want != "") || !strings.Contains(string(text), tt.want) {
+			t.Errorf("%s: %s, %v", name, text, err)
 		}
 	}
 }

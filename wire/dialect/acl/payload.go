@@ -105,7 +105,7 @@ func (w *writer) payload() {
 	}
 	text, err := w.content(p)
 	var view payloadView
-	if err == nil {
+	if err == nil && (!w.m.Parsed() || w.m.Priority() != performatives.Normal) {
 		view, err = checkPayload(text)
 	}
 	if err != nil {
