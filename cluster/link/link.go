@@ -40,7 +40,7 @@ type Options struct {
 	// Window bounds the bytes that are sent and not acknowledged. A message within it can no longer
 	// be overtaken. A message is sent if it fits, or if less than a quarter is unacknowledged; so
 	// there may be a quarter and one message ([MaxMessage]) unacknowledged. The link bounds them by
-	// less, down to 128 KiB, while acknowledgements show that messages wait on their way. Zero means
+	// less, down to 64 KiB, while acknowledgements show that messages wait on their way. Zero means
 	// DefaultWindow.
 	Window int
 	// Batch is the largest number of bytes in a frame with more than one message. Zero means

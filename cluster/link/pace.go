@@ -7,10 +7,10 @@ import (
 
 const (
 	// minPace is the least bound of the bytes in flight.
-	minPace = 128 << 10
+	minPace = 64 << 10
 	// queueTime is the longest wait of a message on its way behind others: with a longer one, fewer
 	// bytes are sent. The aim is half of it.
-	queueTime = 20 * time.Millisecond
+	queueTime = 10 * time.Millisecond
 	// basePeriod is the age at which a round trip is forgotten, because routes change.
 	basePeriod = time.Minute
 )
