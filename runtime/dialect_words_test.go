@@ -61,6 +61,8 @@ func TestRefusalsNameNoActs(t *testing.T) {
 						sentKinds = append(sentKinds, kind)
 						sent++
 						marker := fmt.Sprintf("ret-marker%d-001", sent)
+						// The answer to a message may come after the next message, which would take over its subtask.
+						payload := strings.ReplaceAll(payload, `"subtask_id":"s"`, fmt.Sprintf(`"subtask_id":"s%d"`, sent))
 						for _, frame := range []string{fmt.Sprintf(tt.frame, kind, to, fmt.Sprintf("ret-c%d-001", sent), payload), fmt.Sprintf(tt.frame, own[0], "Nobody", marker, `{}`)} {
 							if err := conn.Write([]wire.Frame{{Kind: wire.KindData, Data: []byte(frame)}}); err != nil {
 								t.Fatal(err)
